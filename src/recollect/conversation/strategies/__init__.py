@@ -1,0 +1,1 @@
+"""How to choose the messages that stay in a view: one strategy a file, all pure functions."""

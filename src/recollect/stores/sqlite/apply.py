@@ -1,0 +1,260 @@
+"""Carries out actions: one small function for each kind, all in the caller's transaction."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+from functools import singledispatch
+from typing import Any
+
+import apsw
+import numpy as np
+
+from recollect.core.actions import (
+    Action,
+    Append,
+    ClearView,
+    Close,
+    EndConversation,
+    Erase,
+    Insert,
+    OpenConversation,
+    Pin,
+    PutVectors,
+    Reweigh,
+    Touch,
+)
+from recollect.core.errors import InvalidInput, NotFound
+from recollect.core.models import Kind
+from recollect.core.ports import NameMatcher
+from recollect.core.scope import Scope
+from recollect.core.times import to_ms
+from recollect.stores.sqlite import entities
+from recollect.stores.sqlite.derivation import derived
+from recollect.stores.sqlite.filters import owned
+from recollect.stores.sqlite.rows import dump, message_values, optional_ms, record_values
+
+STORED_FLOAT = np.dtype("<f2")
+
+
+@dataclass(frozen=True, slots=True)
+class Transaction:
+    """What the functions of this module work with."""
+
+    connection: apsw.Connection
+    scope: Scope
+    user: int
+    names: NameMatcher
+
+    def key_of(self, id: str) -> int:
+        """Return the row of a record that the scope may see, or raise ``NotFound``."""
+        where = owned(self.scope, self.user)
+        key: int | None = self.connection.execute(
+            f"SELECT r.key FROM records r WHERE r.id = ? AND {where.sql}",  # noqa: S608
+            (id, *where.values),
+        ).get
+        if key is None:
+            message = f"there is no record {id!r} for user {self.scope.user!r}"
+            raise NotFound(message)
+        return key
+
+    def conversation(self, id: str) -> int:
+        """Return the row of a conversation, or raise ``NotFound``."""
+        key: int | None = self.connection.execute(
+            "SELECT key FROM conversations WHERE user_key = ? AND id = ?", (self.user, id)
+        ).get
+        if key is None:
+            message = f"there is no conversation {id!r} for user {self.scope.user!r}"
+            raise NotFound(message)
+        return key
+
+    def raise_epoch(self) -> None:
+        """Tell readers of the index that rows they know have changed or gone."""
+        self.connection.execute(
+            "UPDATE users SET index_epoch = index_epoch + 1 WHERE key = ?", (self.user,)
+        )
+
+    def log(self, id: str, at: datetime, action: str, reason: str, **detail: Any) -> None:
+        """Write one line of history. ``detail`` never holds a record's text."""
+        self.connection.execute(
+            "INSERT INTO history (at, user_key, agent, record_id, action, reason, detail) "
+            "VALUES (?, ?, ?, ?, ?, ?, ?)",
+            (to_ms(at), self.user, self.scope.agent, id, action, reason, dump(detail)),
+        )
+
+
+def register_user(connection: apsw.Connection, scope: Scope) -> int:
+    """Return the number of the scope's user, giving one to a new user."""
+    connection.execute("INSERT OR IGNORE INTO users (name) VALUES (?)", (scope.user,))
+    key: int = connection.execute("SELECT key FROM users WHERE name = ?", (scope.user,)).get
+    return key
+
+
+@singledispatch
+def perform(action: Action, transaction: Transaction) -> None:
+    """Carry out one action."""
+    message = f"not an action: {action!r}"
+    raise InvalidInput(message)
+
+
+@perform.register
+def _(action: Insert, tx: Transaction) -> None:
+    item = action.record
+    values = record_values(item) | {"user_key": tx.user}
+    columns = ", ".join(values)
+    marks = ", ".join(f":{name}" for name in values)
+    position = (
+        "(SELECT coalesce(max(position) + 1, 0) FROM records "
+        "WHERE user_key = :user_key AND session_id = :session_id)"
+        if item.session_id is not None
+        else "NULL"
+    )
+    tx.connection.execute(
+        f"INSERT INTO records ({columns}, term_count, position) "  # noqa: S608
+        f"VALUES ({marks}, recollect_term_count(:content), {position})",
+        values,
+    )
+    key = tx.connection.last_insert_rowid()
+    entities.link(tx.connection, tx.user, tx.names, key, action.mentions)
+    if item.session_id is not None and item.kind is Kind.EPISODE:
+        tx.connection.execute(
+            "INSERT OR IGNORE INTO consolidations VALUES (?, ?, ?, NULL)",
+            (tx.user, item.session_id, to_ms(item.created_at)),
+        )
+    tx.log(item.id, item.created_at, "insert", action.reason)
+
+
+@perform.register
+def _(action: Close, tx: Transaction) -> None:
+    tx.connection.execute(
+        "UPDATE records SET valid_until = ?, superseded_by = ? WHERE key = ?",
+        (to_ms(action.at), action.superseded_by, tx.key_of(action.id)),
+    )
+    tx.raise_epoch()
+    detail = {"superseded_by": action.superseded_by} if action.superseded_by else {}
+    tx.log(action.id, action.at, "close", action.reason, **detail)
+
+
+@perform.register
+def _(action: Reweigh, tx: Transaction) -> None:
+    tx.connection.execute(
+        "UPDATE records SET confidence = ?, decay_rate = ? WHERE key = ?",
+        (action.confidence, action.decay_rate, tx.key_of(action.id)),
+    )
+    tx.raise_epoch()
+    detail = {"confidence": action.confidence, "decay_rate": action.decay_rate}
+    tx.log(action.id, action.at, "reweigh", action.reason, **detail)
+
+
+@perform.register
+def _(action: Touch, tx: Transaction) -> None:
+    where = owned(tx.scope, tx.user)
+    tx.connection.execute(
+        "UPDATE records AS r SET access_count = access_count + 1, last_accessed = ? "  # noqa: S608
+        f"WHERE r.id IN (SELECT value FROM json_each(?)) AND {where.sql}",
+        (to_ms(action.at), dump(action.ids), *where.values),
+    )
+
+
+@perform.register
+def _(action: Erase, tx: Transaction) -> None:
+    keys = {id: tx.key_of(id) for id in action.ids}
+    for id in derived(tx.connection, tx.user, action.ids):
+        keys[id] = tx.key_of(id)
+    touched = entities.of_records(tx.connection, keys.values())
+    tx.raise_epoch()
+    for id, key in keys.items():
+        tx.connection.execute("DELETE FROM messages WHERE record_id = ?", (id,))
+        tx.connection.execute("DELETE FROM records WHERE key = ?", (key,))
+        tx.connection.execute("DELETE FROM history WHERE record_id = ?", (id,))
+        tx.log(id, action.at, "erase", action.reason)
+    entities.forget_unmentioned(tx.connection, touched)
+    tx.connection.execute("INSERT OR REPLACE INTO meta VALUES ('purge_pending', '1')")
+
+
+@perform.register
+def _(action: PutVectors, tx: Transaction) -> None:
+    named = tx.connection.execute("SELECT value FROM meta WHERE key = 'embedding_model'").get
+    if named != action.model:
+        message = f"the vectors of this store are of {named!r}, not of {action.model!r}"
+        raise InvalidInput(message)
+    for id, vector in action.vectors.items():
+        key = tx.connection.execute(
+            "SELECT key FROM records WHERE id = ? AND user_key = ?", (id, tx.user)
+        ).get
+        if key is not None:
+            _put(tx, key, vector.astype(STORED_FLOAT).tobytes())
+
+
+def _put(tx: Transaction, key: int, blob: bytes) -> None:
+    execute = tx.connection.execute
+    execute("DELETE FROM vectors WHERE record_key = ?", (key,))
+    if tx.connection.changes():
+        tx.raise_epoch()
+    execute("UPDATE users SET vector_seq = vector_seq + 1 WHERE key = ?", (tx.user,))
+    execute(
+        "INSERT INTO vectors SELECT key, vector_seq, ?, ? FROM users WHERE key = ?",
+        (key, blob, tx.user),
+    )
+    execute("DELETE FROM pending_vectors WHERE record_key = ?", (key,))
+
+
+@perform.register
+def _(action: OpenConversation, tx: Transaction) -> None:
+    info = action.info
+    tx.connection.execute(
+        "INSERT INTO conversations (user_key, agent, id, system, model, context_limit, created_at) "
+        "VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT (user_key, id) DO UPDATE SET "
+        "system = excluded.system, model = excluded.model, context_limit = excluded.context_limit",
+        (
+            tx.user,
+            tx.scope.agent,
+            info.id,
+            info.system,
+            info.model,
+            info.context_limit,
+            optional_ms(info.created_at),
+        ),
+    )
+
+
+@perform.register
+def _(action: Append, tx: Transaction) -> None:
+    values = message_values(action.message)
+    values["conversation_key"] = tx.conversation(action.conversation)
+    columns = ", ".join(values)
+    marks = ", ".join(f":{name}" for name in values)
+    tx.connection.execute(
+        f"INSERT INTO messages ({columns}, position) VALUES ({marks}, "  # noqa: S608
+        "(SELECT coalesce(max(position) + 1, 0) FROM messages "
+        "WHERE conversation_key = :conversation_key))",
+        values,
+    )
+
+
+@perform.register
+def _(action: Pin, tx: Transaction) -> None:
+    tx.connection.execute(
+        "UPDATE messages SET pinned = ? WHERE conversation_key = ? AND id = ?",
+        (action.pinned, tx.conversation(action.conversation), action.message),
+    )
+    if not tx.connection.changes():
+        message = f"there is no message {action.message!r} in {action.conversation!r}"
+        raise NotFound(message)
+
+
+@perform.register
+def _(action: ClearView, tx: Transaction) -> None:
+    tx.connection.execute(
+        "UPDATE conversations SET cleared_through = coalesce((SELECT max(position) "
+        "FROM messages WHERE conversation_key = conversations.key), -1) WHERE key = ?",
+        (tx.conversation(action.conversation),),
+    )
+
+
+@perform.register
+def _(action: EndConversation, tx: Transaction) -> None:
+    tx.connection.execute(
+        "UPDATE conversations SET ended_at = ? WHERE key = ?",
+        (to_ms(action.at), tx.conversation(action.conversation)),
+    )

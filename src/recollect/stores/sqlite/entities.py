@@ -1,0 +1,140 @@
+"""Entities of a user: one row for each thing, every spelling it goes by, and who mentions it."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Iterable, Sequence
+
+import apsw
+
+from recollect.core.models import Entity, Mention
+from recollect.core.ports import NameMatcher
+from recollect.stores.sqlite.rows import dump
+
+KNOWN_LIMIT = 500
+LONGEST_NAME = 60
+LAST_CHARACTER = chr(0x10FFFF)
+RENAME = """
+UPDATE entities SET name = (
+    SELECT n.name FROM entity_names n WHERE n.entity_key = entities.key
+    ORDER BY length(n.name) <= ? DESC, length(n.name) DESC, n.name LIMIT 1
+) WHERE key = ?
+"""
+COUNTED = """
+SELECT e.key, e.id, e.name, e.type,
+    (SELECT count(DISTINCT l.record_key) FROM record_entities l WHERE l.entity_key = e.key) AS times
+FROM entities e
+"""
+
+
+def link(
+    connection: apsw.Connection,
+    user: int,
+    names: NameMatcher,
+    record: int,
+    mentions: Sequence[Mention],
+) -> None:
+    """Link a record to the entities it mentions, making those that are new (seed 004)."""
+    for mention in mentions:
+        folded = names.fold(mention.text)
+        if not folded:
+            continue
+        entity = _find(connection, user, names, folded, mention) or _create(
+            connection, user, mention
+        )
+        connection.execute(
+            "INSERT OR IGNORE INTO entity_names VALUES (?, ?, ?, ?)",
+            (user, folded, entity, mention.text),
+        )
+        if connection.changes():
+            connection.execute(RENAME, (LONGEST_NAME, entity))
+        connection.execute(
+            "INSERT OR IGNORE INTO record_entities VALUES (?, ?, ?)", (record, entity, folded)
+        )
+
+
+def _find(
+    connection: apsw.Connection, user: int, names: NameMatcher, folded: str, mention: Mention
+) -> int | None:
+    exact: int | None = connection.execute(
+        "SELECT entity_key FROM entity_names WHERE user_key = ? AND folded = ? LIMIT 1",
+        (user, folded),
+    ).get
+    if exact is not None:
+        return exact
+    rows = connection.execute(
+        "SELECT n.folded, e.type, e.key FROM entity_names n JOIN entities e ON e.key = n.entity_key "
+        "WHERE n.user_key = ? AND n.folded >= ? AND n.folded < ? LIMIT ?",
+        (user, folded[0], folded[0] + LAST_CHARACTER, KNOWN_LIMIT),
+    ).fetchall()
+    match = names.link(mention.text, mention.type, {row[0]: row[1] for row in rows})
+    return next((row[2] for row in rows if row[0] == match), None)
+
+
+def _create(connection: apsw.Connection, user: int, mention: Mention) -> int:
+    connection.execute(
+        "INSERT INTO entities (id, user_key, name, type) VALUES (?, ?, ?, ?)",
+        (f"ent_{secrets.token_hex(10)}", user, mention.text, mention.type),
+    )
+    return connection.last_insert_rowid()
+
+
+def of_records(connection: apsw.Connection, records: Iterable[int]) -> list[int]:
+    """Return the entities that these records mention."""
+    rows = connection.execute(
+        "SELECT DISTINCT entity_key FROM record_entities "
+        "WHERE record_key IN (SELECT value FROM json_each(?))",
+        (dump(list(records)),),
+    )
+    return [row[0] for row in rows]
+
+
+def forget_unmentioned(connection: apsw.Connection, entities: Iterable[int]) -> None:
+    """Drop the spellings that no record uses any more, and the entities left without any."""
+    for entity in entities:
+        connection.execute(
+            "DELETE FROM entity_names WHERE entity_key = ?1 AND folded NOT IN "
+            "(SELECT folded FROM record_entities WHERE entity_key = ?1)",
+            (entity,),
+        )
+        connection.execute(
+            "DELETE FROM entities WHERE key = ?1 AND NOT EXISTS "
+            "(SELECT 1 FROM record_entities WHERE entity_key = ?1)",
+            (entity,),
+        )
+        connection.execute(RENAME, (LONGEST_NAME, entity))
+
+
+def find(connection: apsw.Connection, user: int, folded: str) -> tuple[int, Entity] | None:
+    """Return row number and entity of a name or alias; the most mentioned where several have it."""
+    row = connection.execute(
+        f"{COUNTED} JOIN entity_names n ON n.entity_key = e.key "
+        "WHERE n.user_key = ? AND n.folded = ? ORDER BY times DESC LIMIT 1",
+        (user, folded),
+    ).fetchone()
+    return None if row is None else (row[0], _entity(connection, row))
+
+
+def ranked(connection: apsw.Connection, user: int, type: str | None, limit: int) -> list[Entity]:
+    """Return entities, most mentioned first, then by name."""
+    rows = connection.execute(
+        f"{COUNTED} WHERE e.user_key = ?1 AND (?2 IS NULL OR e.type = ?2) "
+        "ORDER BY times DESC, e.name LIMIT ?3",
+        (user, type, limit),
+    ).fetchall()
+    return [_entity(connection, row) for row in rows]
+
+
+def _entity(connection: apsw.Connection, row: Sequence[object]) -> Entity:
+    key, id, name, type, times = row
+    aliases = connection.execute(
+        "SELECT name FROM entity_names WHERE entity_key = ? AND name <> ? ORDER BY name",
+        (key, name),
+    )
+    return Entity(
+        id=str(id),
+        name=str(name),
+        type=str(type),
+        aliases=tuple(row[0] for row in aliases),
+        mention_count=int(str(times)),
+    )

@@ -1,0 +1,55 @@
+"""Which records wait for their vectors, and the model that makes them."""
+
+from __future__ import annotations
+
+import apsw
+
+from recollect.core.models import Record
+from recollect.core.scope import Scope
+from recollect.stores.sqlite.rows import RECORD, record
+
+MODEL = "embedding_model"
+DIMENSIONS = "embedding_dimensions"
+
+
+def pending(connection: apsw.Connection, scope: Scope | None, limit: int) -> list[Record]:
+    """Return the oldest records without vectors, of one user or of all."""
+    rows = connection.execute(
+        f"SELECT u.name, {RECORD} FROM pending_vectors p "  # noqa: S608
+        "JOIN records r ON r.key = p.record_key JOIN users u ON u.key = p.user_key "
+        "WHERE ?1 IS NULL OR p.user_key = (SELECT key FROM users WHERE name = ?1) "
+        "ORDER BY p.record_key LIMIT ?2",
+        (scope and scope.user, limit),
+    )
+    return [record(row[0], row[1:]) for row in rows]
+
+
+def count(connection: apsw.Connection, scope: Scope | None) -> int:
+    """Return how many records wait, of one user or of all."""
+    if scope is None:
+        found: int = connection.execute("SELECT count(*) FROM pending_vectors").get
+    else:
+        found = connection.execute(
+            "SELECT count(*) FROM pending_vectors "
+            "WHERE user_key = (SELECT key FROM users WHERE name = ?)",
+            (scope.user,),
+        ).get
+    return found
+
+
+def model(connection: apsw.Connection) -> tuple[str, int] | None:
+    """Return name and dimensions of the stored vectors' model."""
+    meta = dict(
+        connection.execute("SELECT key, value FROM meta WHERE key IN (?, ?)", (MODEL, DIMENSIONS))
+    )
+    return (meta[MODEL], int(meta[DIMENSIONS])) if meta else None
+
+
+def reset(connection: apsw.Connection, name: str, dimensions: int) -> int:
+    """Drop all vectors, name the model and mark every record pending; return their count."""
+    connection.execute("DELETE FROM vectors")
+    connection.execute("UPDATE users SET index_epoch = index_epoch + 1, vector_seq = 0")
+    connection.execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", (MODEL, name))
+    connection.execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", (DIMENSIONS, str(dimensions)))
+    connection.execute("INSERT OR IGNORE INTO pending_vectors SELECT key, user_key FROM records")
+    return count(connection, None)

@@ -1,0 +1,168 @@
+"""Reads of records: by id, page, neighbourhood, time, entity; all of one user."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import replace
+from datetime import datetime
+
+import apsw
+
+from recollect.core.errors import NotFound
+from recollect.core.models import Change, Entity, Kind, Record
+from recollect.core.query import Filter
+from recollect.core.scope import Scope
+from recollect.core.times import from_ms
+from recollect.stores.sqlite import derivation, entities
+from recollect.stores.sqlite.filters import matching, owned
+from recollect.stores.sqlite.rows import RECORD, dump, optional_time, record
+
+PROFILE_RECORDS = 20
+
+
+def by_ids(
+    connection: apsw.Connection, scope: Scope, user: int, ids: Sequence[str]
+) -> list[Record]:
+    """Return the records that exist, in the order of ``ids``."""
+    where = owned(scope, user)
+    rows = connection.execute(
+        f"SELECT {RECORD} FROM records r "  # noqa: S608
+        f"WHERE r.id IN (SELECT value FROM json_each(?)) AND {where.sql}",
+        (dump(list(ids)), *where.values),
+    )
+    found = {row[0]: record(scope.user, row) for row in rows}
+    return [found[id] for id in ids if id in found]
+
+
+def page(
+    connection: apsw.Connection,
+    scope: Scope,
+    user: int,
+    where: Filter,
+    *,
+    limit: int,
+    after: str | None,
+) -> list[Record]:
+    """Return a page of matching records in the order in which they were recorded."""
+    clause = matching(scope, user, where)
+    start = 0 if after is None else _key(connection, user, after)
+    rows = connection.execute(
+        f"SELECT {RECORD} FROM records r WHERE {clause.sql} AND r.key > ? "  # noqa: S608
+        "ORDER BY r.key LIMIT ?",
+        (*clause.values, start, limit),
+    )
+    return [record(scope.user, row) for row in rows]
+
+
+def _key(connection: apsw.Connection, user: int, id: str) -> int:
+    key: int | None = connection.execute(
+        "SELECT key FROM records WHERE id = ? AND user_key = ?", (id, user)
+    ).get
+    if key is None:
+        message = f"after={id!r} is no record of this user; pass the id of the last record you got"
+        raise NotFound(message)
+    return key
+
+
+def latest(
+    connection: apsw.Connection, scope: Scope, user: int, where: Filter
+) -> Record | None:
+    """Return the matching record that was recorded last."""
+    clause = matching(scope, user, where)
+    row = connection.execute(
+        f"SELECT {RECORD} FROM records r WHERE {clause.sql} ORDER BY r.key DESC LIMIT 1",  # noqa: S608
+        clause.values,
+    ).fetchone()
+    return None if row is None else record(scope.user, row)
+
+
+def derived(connection: apsw.Connection, user: int, ids: Sequence[str]) -> list[str]:
+    """Return what was derived from ``ids``."""
+    return derivation.derived(connection, user, ids)
+
+
+def history(connection: apsw.Connection, scope: Scope, user: int, id: str) -> list[Change]:
+    """Return what was done to a record, oldest first."""
+    rows = connection.execute(
+        "SELECT at, action, reason, detail FROM history WHERE user_key = ?1 AND record_id = ?2 "
+        "AND (?3 IS NULL OR agent IS NULL OR agent = ?3) ORDER BY key",
+        (user, id, scope.agent),
+    )
+    return [Change(from_ms(row[0]), row[1], row[2], json.loads(row[3])) for row in rows]
+
+
+def count(
+    connection: apsw.Connection, scope: Scope, user: int, where: Filter
+) -> dict[Kind, int]:
+    """Return how many records match, by kind."""
+    clause = matching(scope, user, where)
+    rows = connection.execute(
+        f"SELECT r.kind, count(*) FROM records r WHERE {clause.sql} GROUP BY r.kind",  # noqa: S608
+        clause.values,
+    )
+    return {Kind(row[0]): row[1] for row in rows}
+
+
+def newest(connection: apsw.Connection, scope: Scope, user: int) -> datetime | None:
+    """Return when the newest record was recorded."""
+    where = owned(scope, user)
+    return optional_time(
+        connection.execute(
+            f"SELECT max(r.created_at) FROM records r WHERE {where.sql}",  # noqa: S608
+            where.values,
+        ).get
+    )
+
+
+def passing(connection: apsw.Connection, scope: Scope, user: int, where: Filter) -> list[int]:
+    """Return the ordinals of the matching records."""
+    clause = matching(scope, user, where)
+    rows = connection.execute(
+        f"SELECT r.key FROM records r WHERE {clause.sql}",  # noqa: S608
+        clause.values,
+    )
+    return [row[0] for row in rows]
+
+
+def mentioning(
+    connection: apsw.Connection, user: int, folded: Sequence[str]
+) -> list[tuple[int, int]]:
+    """Return ordinals of records that mention entities with these names; most entities first."""
+    return connection.execute(
+        "SELECT l.record_key, count(DISTINCT l.entity_key) AS matched FROM entity_names n "
+        "JOIN record_entities l ON l.entity_key = n.entity_key "
+        "WHERE n.user_key = ? AND n.folded IN (SELECT value FROM json_each(?)) "
+        "GROUP BY l.record_key ORDER BY matched DESC, l.record_key DESC",
+        (user, dump(list(folded))),
+    ).fetchall()
+
+
+def by_ordinals(
+    connection: apsw.Connection, scope: Scope, user: int, ordinals: Sequence[int]
+) -> dict[int, Record]:
+    """Return the records with these ordinals."""
+    where = owned(scope, user)
+    rows = connection.execute(
+        f"SELECT r.key, {RECORD} FROM records r "  # noqa: S608
+        f"WHERE r.key IN (SELECT value FROM json_each(?)) AND {where.sql}",
+        (dump(list(ordinals)), *where.values),
+    )
+    return {row[0]: record(scope.user, row[1:]) for row in rows}
+
+
+def profile(connection: apsw.Connection, scope: Scope, user: int, folded: str) -> Entity | None:
+    """Return an entity with the newest active records that mention it."""
+    found = entities.find(connection, user, folded)
+    if found is None:
+        return None
+    key, entity = found
+    where = owned(scope, user)
+    rows = connection.execute(
+        f"SELECT DISTINCT {RECORD} FROM records r "  # noqa: S608
+        "JOIN record_entities l ON l.record_key = r.key "
+        f"WHERE l.entity_key = ? AND r.valid_until IS NULL AND {where.sql} "
+        "ORDER BY r.event_time DESC, r.key DESC LIMIT ?",
+        (key, *where.values, PROFILE_RECORDS),
+    )
+    return replace(entity, records=tuple(record(scope.user, row) for row in rows))

@@ -1,0 +1,297 @@
+"""The SQLite store: the ports of core over one file."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from contextlib import AbstractContextManager
+from datetime import datetime
+from pathlib import Path
+
+import apsw
+
+from recollect.core.actions import Action
+from recollect.core.errors import InvalidInput
+from recollect.core.models import Change, ConversationInfo, Entity, Kind, Message, Record
+from recollect.core.ports import Analyzer, EntityExtractor, NameMatcher
+from recollect.core.query import Filter, IndexChanges, IndexVersion, TermMatches
+from recollect.core.scope import Scope
+from recollect.core.times import to_ms
+from recollect.stores.sqlite import (
+    apply,
+    entities,
+    health,
+    index,
+    lexical,
+    queue,
+    reading,
+    schema,
+    transcripts,
+)
+from recollect.stores.sqlite.connections import MEMORY, Connections
+from recollect.stores.sqlite.filters import user_key
+
+BUSY_TIMEOUT = 60.0
+
+
+class SqliteStore:
+    """Implements :class:`recollect.core.ports.Store` on one SQLite database.
+
+    Args:
+        path: the file, created with its schema if it is not there; ``:memory:`` for none.
+        analyzer: makes the terms of the full-text index.
+        names: decides which names are one entity.
+        busy_timeout: seconds to wait while another process writes.
+        power_safe: wait at each commit until the disk has it, so that it also survives a
+            power cut; without, it survives a killed process.
+        vfs: name of a registered SQLite VFS.
+
+    Raises:
+        StoreError: the file cannot be used; it is left as it was.
+    """
+
+    def __init__(
+        self,
+        path: str | Path,
+        *,
+        analyzer: Analyzer,
+        names: NameMatcher,
+        busy_timeout: float = BUSY_TIMEOUT,
+        power_safe: bool = False,
+        vfs: str | None = None,
+    ) -> None:
+        """Open the database."""
+        self._names = names
+        self._terms = health.TermFunctions(analyzer)
+        self._connections = Connections(
+            os.fspath(path),
+            prepare=self._prepare,
+            busy_timeout=busy_timeout,
+            power_safe=power_safe,
+            vfs=vfs,
+        )
+        try:
+            schema.migrate(self._connections)
+            health.follow_analyzer(self._connections, analyzer)
+        except BaseException:
+            self._connections.close()
+            raise
+
+    def _prepare(self, connection: apsw.Connection) -> None:
+        self._terms.register(connection)
+        lexical.register(connection)
+
+    # Writing
+
+    def apply(self, scope: Scope, actions: Sequence[Action]) -> None:
+        """Carry out ``actions`` in one transaction."""
+        if not actions:
+            return
+        with self._connections.write() as connection:
+            user = apply.register_user(connection, scope)
+            transaction = apply.Transaction(connection, scope, user, self._names)
+            for action in actions:
+                apply.perform(action, transaction)
+
+    def lease(self, name: str, holder: str, *, now: datetime, until: datetime) -> bool:
+        """Take or renew a lease."""
+        with self._connections.write() as connection:
+            connection.execute(
+                "INSERT INTO leases VALUES (?1, ?2, ?4) ON CONFLICT (name) DO UPDATE "
+                "SET holder = ?2, expires_at = ?4 WHERE holder = ?2 OR expires_at <= ?3",
+                (name, holder, to_ms(now), to_ms(until)),
+            )
+            return connection.changes() > 0
+
+    # Records
+
+    def get(self, scope: Scope, id: str) -> Record | None:
+        """Return the record, or ``None``."""
+        found = self.get_many(scope, [id])
+        return found[0] if found else None
+
+    def get_many(self, scope: Scope, ids: Sequence[str]) -> list[Record]:
+        """Return the records that exist, in the order of ``ids``."""
+        with self._connections.read() as connection:
+            user = user_key(connection, scope)
+            return [] if user is None else reading.by_ids(connection, scope, user, ids)
+
+    def page(self, scope: Scope, where: Filter, *, limit: int, after: str | None) -> list[Record]:
+        """Return a page of matching records in the order they were recorded."""
+        with self._connections.read() as connection:
+            user = user_key(connection, scope)
+            if user is None:
+                return []
+            return reading.page(connection, scope, user, where, limit=limit, after=after)
+
+    def latest(self, scope: Scope, where: Filter) -> Record | None:
+        """Return the matching record that was recorded last."""
+        with self._connections.read() as connection:
+            user = user_key(connection, scope)
+            return None if user is None else reading.latest(connection, scope, user, where)
+
+    def derived(self, scope: Scope, ids: Sequence[str]) -> list[str]:
+        """Return what was derived from ``ids``."""
+        with self._connections.read() as connection:
+            user = user_key(connection, scope)
+            return [] if user is None else reading.derived(connection, user, ids)
+
+    def history(self, scope: Scope, id: str) -> list[Change]:
+        """Return what was done to a record."""
+        with self._connections.read() as connection:
+            user = user_key(connection, scope)
+            return [] if user is None else reading.history(connection, scope, user, id)
+
+    def count(self, scope: Scope, where: Filter) -> dict[Kind, int]:
+        """Return how many records match, by kind."""
+        with self._connections.read() as connection:
+            user = user_key(connection, scope)
+            return {} if user is None else reading.count(connection, scope, user, where)
+
+    def newest(self, scope: Scope) -> datetime | None:
+        """Return when the newest record was recorded."""
+        with self._connections.read() as connection:
+            user = user_key(connection, scope)
+            return None if user is None else reading.newest(connection, scope, user)
+
+    # Search
+
+    def index_changes(self, scope: Scope, since: IndexVersion) -> IndexChanges:
+        """Return what came after ``since``."""
+        with self._connections.read() as connection:
+            user = user_key(connection, scope)
+            return index.NOTHING if user is None else index.changes(connection, user, since)
+
+    def match_terms(self, scope: Scope, terms: Sequence[str], *, limit: int) -> TermMatches:
+        """Return which records hold which terms."""
+        with self._connections.read() as connection:
+            user = user_key(connection, scope)
+            if user is None:
+                return lexical.NOTHING
+            return lexical.match_terms(connection, user, terms, limit=limit)
+
+    def passing(self, scope: Scope, where: Filter) -> list[int]:
+        """Return the ordinals of the matching records."""
+        with self._connections.read() as connection:
+            user = user_key(connection, scope)
+            return [] if user is None else reading.passing(connection, scope, user, where)
+
+    def mentioning(self, scope: Scope, names: Sequence[str]) -> list[tuple[int, int]]:
+        """Return ordinals of the records that mention entities with these names."""
+        folded = [self._names.fold(name) for name in names]
+        with self._connections.read() as connection:
+            user = user_key(connection, scope)
+            return [] if user is None else reading.mentioning(connection, user, folded)
+
+    def by_ordinals(self, scope: Scope, ordinals: Sequence[int]) -> dict[int, Record]:
+        """Return the records with these ordinals."""
+        with self._connections.read() as connection:
+            user = user_key(connection, scope)
+            return {} if user is None else reading.by_ordinals(connection, scope, user, ordinals)
+
+    # Vectors still to be made
+
+    def pending(self, scope: Scope | None, *, limit: int) -> list[Record]:
+        """Return the oldest records without vectors."""
+        with self._connections.read() as connection:
+            return queue.pending(connection, scope, limit)
+
+    def pending_count(self, scope: Scope | None) -> int:
+        """Return how many records wait for their vectors."""
+        with self._connections.read() as connection:
+            return queue.count(connection, scope)
+
+    def vector_model(self) -> tuple[str, int] | None:
+        """Return name and dimensions of the stored vectors' model."""
+        with self._connections.read() as connection:
+            return queue.model(connection)
+
+    def reset_vectors(self, model: str, dimensions: int) -> int:
+        """Drop all vectors and mark every record pending for ``model``."""
+        with self._connections.write() as connection:
+            return queue.reset(connection, model, dimensions)
+
+    # Entities
+
+    def entity(self, scope: Scope, name: str) -> Entity | None:
+        """Return the entity with this name or alias."""
+        with self._connections.read() as connection:
+            user = user_key(connection, scope)
+            if user is None:
+                return None
+            return reading.profile(connection, scope, user, self._names.fold(name))
+
+    def entities(self, scope: Scope, *, type: str | None, limit: int) -> list[Entity]:
+        """Return entities, most mentioned first."""
+        with self._connections.read() as connection:
+            user = user_key(connection, scope)
+            return [] if user is None else entities.ranked(connection, user, type, limit)
+
+    # Conversations
+
+    def conversation(self, scope: Scope, id: str) -> ConversationInfo | None:
+        """Return the conversation, or ``None``."""
+        with self._connections.read() as connection:
+            return transcripts.find(connection, scope, id)
+
+    def conversations(self, scope: Scope) -> list[ConversationInfo]:
+        """Return all conversations, the newest first."""
+        with self._connections.read() as connection:
+            return transcripts.every(connection, scope)
+
+    def quoting(self, scope: Scope, records: Sequence[str]) -> int:
+        """Return how many messages hold the text of these records."""
+        with self._connections.read() as connection:
+            return transcripts.quoting(connection, scope, records)
+
+    def messages(
+        self, scope: Scope, conversation: str, *, last: int | None = None, cleared: bool = False
+    ) -> list[Message]:
+        """Return messages of a conversation in order."""
+        with self._connections.read() as connection:
+            return transcripts.messages(connection, scope, conversation, last, cleared=cleared)
+
+    # Upkeep
+
+    def users(self) -> list[str]:
+        """Return every user."""
+        with self._connections.read() as connection:
+            return [row[0] for row in connection.execute("SELECT name FROM users ORDER BY name")]
+
+    def verify(self) -> list[str]:
+        """Return a line for each difference between what is derived and what is canonical."""
+        return health.verify(self._connections, self._terms)
+
+    def rebuild(self, extractor: EntityExtractor) -> list[str]:
+        """Derive index, links and the vector queue anew; return what was different."""
+        found = health.rebuild(self._connections, self._terms)
+        found += health.relink(self._connections, self._names, extractor)
+        return found
+
+    def purge(self) -> bool:
+        """Overwrite the remains of erased text."""
+        return health.purge(self._connections)
+
+    def backup(self, path: str) -> None:
+        """Write a consistent copy to ``path``."""
+        if Path(path).exists():
+            message = f"{path} exists already; choose a new name for the backup"
+            raise InvalidInput(message)
+        health.backup(self._connections, path)
+
+    def size(self) -> int:
+        """Return the bytes of the database and its write-ahead log."""
+        path = self._connections.path
+        if path == MEMORY:
+            with self._connections.read() as connection:
+                return int(connection.pragma("page_count")) * int(connection.pragma("page_size"))
+        files = (Path(path + suffix) for suffix in ("", "-wal"))
+        return sum(file.stat().st_size for file in files if file.exists())
+
+    def snapshot(self) -> AbstractContextManager[None]:
+        """Let all reads of this thread inside the block see one moment."""
+        return self._connections.snapshot()
+
+    def close(self) -> None:
+        """Release the connections."""
+        self._connections.close()

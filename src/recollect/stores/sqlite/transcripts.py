@@ -1,0 +1,58 @@
+"""Reads of conversations and their messages."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import apsw
+
+from recollect.core.models import ConversationInfo, Message
+from recollect.core.scope import Scope
+from recollect.stores.sqlite.rows import CONVERSATION, MESSAGE, conversation, dump, message
+
+OWNED = (
+    "c.user_key = (SELECT key FROM users WHERE name = :user) "
+    "AND (:agent IS NULL OR c.agent IS NULL OR c.agent = :agent)"
+)
+
+
+def find(connection: apsw.Connection, scope: Scope, id: str) -> ConversationInfo | None:
+    """Return the conversation, or ``None``."""
+    row = connection.execute(
+        f"SELECT {CONVERSATION} FROM conversations c WHERE {OWNED} AND c.id = :id",  # noqa: S608
+        {"user": scope.user, "agent": scope.agent, "id": id},
+    ).fetchone()
+    return None if row is None else conversation(row)
+
+
+def every(connection: apsw.Connection, scope: Scope) -> list[ConversationInfo]:
+    """Return all conversations, the newest first."""
+    rows = connection.execute(
+        f"SELECT {CONVERSATION} FROM conversations c WHERE {OWNED} "  # noqa: S608
+        "ORDER BY c.created_at DESC, c.key DESC",
+        {"user": scope.user, "agent": scope.agent},
+    )
+    return [conversation(row) for row in rows]
+
+
+def messages(
+    connection: apsw.Connection, scope: Scope, id: str, last: int | None, *, cleared: bool
+) -> list[Message]:
+    """Return the last so many messages in order, or all."""
+    rows = connection.execute(
+        f"SELECT {MESSAGE} FROM messages m JOIN conversations c ON c.key = m.conversation_key "  # noqa: S608
+        f"WHERE {OWNED} AND c.id = :id AND (:cleared OR m.position > c.cleared_through) "
+        "ORDER BY m.position DESC LIMIT coalesce(:last, -1)",
+        {"user": scope.user, "agent": scope.agent, "id": id, "cleared": cleared, "last": last},
+    )
+    return [message(row) for row in rows][::-1]
+
+
+def quoting(connection: apsw.Connection, scope: Scope, records: Sequence[str]) -> int:
+    """Return how many messages hold the text of these records."""
+    found: int = connection.execute(
+        "SELECT count(*) FROM messages m JOIN conversations c ON c.key = m.conversation_key "  # noqa: S608
+        f"WHERE {OWNED} AND m.record_id IN (SELECT value FROM json_each(:records))",
+        {"user": scope.user, "agent": scope.agent, "records": dump(list(records))},
+    ).get
+    return found
