@@ -1,0 +1,1 @@
+"""Measurements of retrieval quality and speed, as ratios against peers and floors."""

@@ -1,0 +1,88 @@
+"""recollect as an arm of a retrieval evaluator, through its public face alone.
+
+The evaluator gives documents (``id``, ``text``, ``meta``) and asks for an order. Each
+document is remembered as an episode with its date and speaker, and each question is one
+``search`` with a limit as large as the corpus.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from typing import Any, Protocol
+
+from recollect import Memory, Settings
+
+DATES = (
+    "%I:%M %p on %d %B, %Y",  # LoCoMo
+    "%B-%d-%Y",  # BEAM
+    "%Y/%m/%d (%a) %H:%M",  # LongMemEval
+    "%d.%m.%Y, %H:%M:%S",  # REALTALK
+)
+BATCH = 500
+
+
+class Document(Protocol):
+    """What the evaluator gives: a text with what is known about it."""
+
+    id: str
+    text: str
+    meta: dict[str, Any]
+
+
+class RecollectArm:
+    """A memory that holds one corpus."""
+
+    def __init__(self, docs: Sequence[Document], **retrieval: Any) -> None:
+        """Remember every document, in order, and make its vector."""
+        settings = Settings(retrieval=retrieval, timezone="UTC")
+        self._memory = Memory(":memory:", settings=settings)
+        self._count = len(docs)
+        self._place: dict[str, int] = {}
+        for start in range(0, len(docs), BATCH):
+            batch = docs[start : start + BATCH]
+            records = self._memory.remember_many([_item(doc) for doc in batch])
+            self._place |= {record.id: start + i for i, record in enumerate(records)}
+        self._memory.embed_pending()
+
+    def rank(self, query: str) -> list[int]:
+        """Return the places of all documents, the best first."""
+        hits = self._memory.search(query, limit=self._count)
+        order = [self._place[hit.record.id] for hit in hits]
+        found = set(order)
+        return order + [place for place in range(self._count) if place not in found]
+
+
+def make(docs: Sequence[Document]) -> RecollectArm:
+    """Return the arm with the default configuration (``--plugin benchmarks.retrieval_plugin:make``).
+
+    The settings can be varied from outside: ``RECOLLECT_RETRIEVAL__FUSION=rrf``.
+    """
+    fusion = os.environ.get("RECOLLECT_RETRIEVAL__FUSION")
+    return RecollectArm(docs, **({"fusion": fusion} if fusion else {}))
+
+
+def _item(doc: Document) -> dict[str, Any]:
+    meta = doc.meta
+    session = meta.get("session")
+    return {
+        "content": doc.text if doc.text.strip() else "(empty)",
+        "kind": "episode",
+        "session": None if session is None else str(session),
+        "role": meta.get("speaker") or meta.get("role"),
+        "event_time": _date(meta.get("date")),
+    }
+
+
+def _date(text: object) -> datetime | None:
+    if not isinstance(text, str):
+        return None
+    cleaned = re.sub(r"\s+", " ", text).strip()
+    for form in DATES:
+        try:
+            return datetime.strptime(cleaned, form).replace(tzinfo=UTC)
+        except ValueError:
+            continue
+    return None

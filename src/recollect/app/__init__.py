@@ -1,0 +1,1 @@
+"""The one place where rooms meet: settings, wiring, and the faces Memory and Conversation."""

@@ -1,0 +1,470 @@
+"""Memory: the face of recollect. Each verb plans, applies, and tells the subscribers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+from recollect.app import porting
+from recollect.app.checks import known, limited
+from recollect.app.conversation import Conversation
+from recollect.app.parts import Parts
+from recollect.app.settings import Settings
+from recollect.app.transcripts import StoredTranscript
+from recollect.app.upkeep import Upkeep
+from recollect.core.actions import Insert, Touch
+from recollect.core.clock import Clock
+from recollect.core.errors import InvalidInput, NotFound
+from recollect.core.events import Callback
+from recollect.core.models import (
+    Change,
+    ConversationInfo,
+    Entity,
+    ForgetReceipt,
+    Hit,
+    Kind,
+    Recall,
+    Record,
+)
+from recollect.core.ports import Embedder
+from recollect.core.query import Filter
+from recollect.core.scope import Scope
+from recollect.core.text import clean
+from recollect.lifecycle import revise
+from recollect.lifecycle.ingest import Draft, parse_kind, parse_metadata, parse_tags
+from recollect.retrieve.recall import pack
+
+CONTEXT_KEY = "context_key"
+RECALLED = 20  # hits that recall tries to fit into its budget
+
+
+class Memory(Upkeep):
+    """The memory of one user: conversations, facts and everything said, in one place.
+
+    Args:
+        location: a file, or ``:memory:``; ``None`` is the setting ``location``, or
+            ``memory.db`` in the user's data folder.
+        user: whose memory it is. Nothing of one user is visible to another.
+        agent: which of the user's agents; it sees its own records and those of no agent.
+        settings: all else that can be set; by default from file and environment.
+        embedder: a model of your own in place of the configured one.
+        llm: reserved for the stages that can use a language model.
+        clock: where the time comes from.
+
+    Raises:
+        ConfigError: a setting or the location cannot be used.
+        StoreError: the store cannot be opened; what is there was left as it is.
+
+    A memory is thread-safe. Close it, or use it in a ``with`` statement.
+    """
+
+    def __init__(
+        self,
+        location: str | Path | None = None,
+        *,
+        user: str = "default",
+        agent: str | None = None,
+        settings: Settings | None = None,
+        embedder: Embedder | None = None,
+        llm: object | None = None,
+        clock: Clock | None = None,
+    ) -> None:
+        """Open the store, making it if it is not there. Loads no model yet."""
+        self._scope = _scope(user, agent)
+        self._llm = llm
+        self._parts = Parts.wired(location, settings, embedder=embedder, clock=clock)
+        self._owner = True
+
+    def __enter__(self) -> Self:
+        """Return the memory itself."""
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        """Close the memory."""
+        self.close()
+
+    def close(self) -> None:
+        """Stop the background work and release the store. Nothing is lost; twice is harmless.
+
+        Records that still wait for their vectors get them when the memory is next searched.
+        """
+        if self._owner:
+            self._parts.close()
+
+    def as_user(self, user: str, *, agent: str | None = None) -> Memory:
+        """Return the memory of another user in the same store, sharing all its parts."""
+        other = object.__new__(Memory)
+        other._scope = _scope(user, agent)
+        other._llm = self._llm
+        other._parts = self._parts
+        other._owner = False
+        return other
+
+    @property
+    def user(self) -> str:
+        """Whose memory this is."""
+        return self._scope.user
+
+    @property
+    def settings(self) -> Settings:
+        """The settings in force."""
+        return self._parts.settings
+
+    def users(self) -> list[str]:
+        """Return every user of the store. For its administration, not for agents."""
+        return self._parts.store.users()
+
+    def on(self, event: str, callback: Callback) -> None:
+        """Call ``callback`` after each ``event``: remembered, corrected or forgotten.
+
+        A callback that fails is logged and harms nobody.
+        """
+        self._parts.events.on(event, callback)
+
+    # Writing
+
+    def remember(
+        self,
+        content: str,
+        *,
+        kind: str = "fact",
+        tags: Iterable[str] = (),
+        metadata: Mapping[str, Any] | None = None,
+        event_time: datetime | None = None,
+        session: str | None = None,
+        role: str | None = None,
+        confidence: float = 1.0,
+        decay_rate: float | None = None,
+    ) -> Record:
+        """Store one record and return it. Waits for no model.
+
+        Args:
+            content: the text, stored exactly as it is.
+            kind: ``fact``, ``episode`` (or ``conversation``), ``context``, ``reflection``.
+            tags: labels to filter by.
+            metadata: any JSON to keep with it.
+            event_time: when it happened, with its time zone; now, if not given.
+            session: the conversation it belongs to.
+            role: who said it.
+            confidence: how far it is believed, 0 to 1.
+            decay_rate: how fast it fades, per day; 0 is never.
+
+        Raises:
+            InvalidInput: a value cannot be stored; the message says which and why.
+        """
+        draft = Draft(
+            content=content,
+            kind=kind,
+            tags=tags,
+            metadata=metadata,
+            event_time=event_time,
+            session=session,
+            role=role,
+            confidence=confidence,
+            decay_rate=decay_rate,
+        )
+        return self._insert([draft])[0]
+
+    def remember_many(self, items: Iterable[str | Mapping[str, Any]]) -> list[Record]:
+        """Store many records in one transaction: all of them, or none.
+
+        Args:
+            items: texts, or dicts of the arguments of :meth:`remember`.
+
+        Raises:
+            InvalidInput: an item cannot be stored; the message says which.
+        """
+        return self._insert([porting.draft(item, number) for number, item in enumerate(items)])
+
+    def _insert(self, drafts: Sequence[Draft]) -> list[Record]:
+        plan = [self._parts.ingest.plan(self._scope, draft) for draft in drafts]
+        self._parts.store.apply(self._scope, plan)
+        return self._announce(plan)
+
+    def _announce(self, plan: Sequence[Insert]) -> list[Record]:
+        self._parts.vectors.notify()
+        records = [action.record for action in plan]
+        for record in records:
+            self._parts.events.emit("remembered", record)
+        return records
+
+    def correct(self, id: str, content: str) -> Record:
+        """Replace what a record says; return the record that supersedes it.
+
+        The old one is kept for :meth:`history` and ``as_of``, and no longer found.
+
+        Raises:
+            NotFound: there is no such record.
+            InvalidInput: it is no longer believed, or the new text cannot be stored.
+        """
+        old = self._active(id)
+        now = self._parts.now()
+        new = self._parts.ingest.plan(
+            self._scope, revise.correction(old, content), reason=f"corrects {id}"
+        )
+        self._parts.store.apply(self._scope, revise.correct(old, new, now))
+        self._announce([new])
+        self._parts.events.emit("corrected", new.record)
+        return new.record
+
+    def confirm(self, id: str) -> Record:
+        """Believe a record fully and for ever; return it.
+
+        Raises:
+            NotFound: there is no such record.
+            InvalidInput: it was superseded or forgotten.
+        """
+        record = self._active(id)
+        self._parts.store.apply(self._scope, revise.confirm(record, self._parts.now()))
+        return self._existing(id)
+
+    def forget(self, id: str, *, erase: bool = False) -> ForgetReceipt:
+        """Stop believing a record, or remove every trace of it.
+
+        Args:
+            id: the record.
+            erase: remove its text for good: from the store, its indexes, the transcript,
+                its history and the free pages of the file, with all that was derived from
+                it. Rewrites the file, so it takes longer the larger that is.
+
+        Raises:
+            NotFound: there is no such record.
+        """
+        record = self._existing(id)
+        store = self._parts.store
+        derived = tuple(store.derived(self._scope, [id])) if erase else ()
+        messages = store.quoting(self._scope, [id, *derived]) if erase else 0
+        if erase or self._believed(record):
+            plan = revise.forget(record, self._parts.now(), erase=erase)
+            store.apply(self._scope, plan)
+        purged = erase and self._parts.wipe()
+        receipt = ForgetReceipt(
+            id=id, erased=erase, derived=derived, messages=messages, purged=purged
+        )
+        self._parts.events.emit("forgotten", receipt)
+        return receipt
+
+    def set_context(self, key: str, value: str) -> Record:
+        """Keep ``value`` under ``key`` until the day ends in the user's time zone (seed 001)."""
+        clean(key, "key")
+        draft = Draft(content=value, kind=Kind.CONTEXT, metadata={CONTEXT_KEY: key})
+        new = self._parts.ingest.plan(self._scope, draft)
+        closings = [
+            action
+            for old in self._contexts(key)
+            for action in revise.replace(old, new.record, self._parts.now())
+        ]
+        self._parts.store.apply(self._scope, [new, *closings])
+        return self._announce([new])[0]
+
+    def get_context(self, key: str) -> str | None:
+        """Return the newest value of ``key``, ``None`` if there is none or its day is over."""
+        found = self._contexts(clean(key, "key"))
+        return found[-1].content if found else None
+
+    def _contexts(self, key: str) -> list[Record]:
+        where = self._where(kinds=(Kind.CONTEXT,), metadata={CONTEXT_KEY: key})
+        return self._parts.store.page(self._scope, where, limit=1_000, after=None)
+
+    # Finding
+
+    def search(
+        self,
+        query: str,
+        *,
+        kind: str | None = None,
+        limit: int = 5,
+        min_score: float | None = None,
+        session: str | None = None,
+        exclude_session: str | None = None,
+        tags: Iterable[str] | None = None,
+        metadata: Mapping[str, Any] | None = None,
+        since: datetime | None = None,
+        until: datetime | None = None,
+        as_of: datetime | None = None,
+    ) -> list[Hit]:
+        """Return the records that best answer ``query``, best first, each with its reasons.
+
+        Args:
+            query: a question or words, in any language; no query syntax.
+            kind: only records of this kind.
+            limit: how many at most.
+            min_score: none with a lower score (0 to 1).
+            session: only of this session.
+            exclude_session: none of this session.
+            tags: only with all of these tags.
+            metadata: only where the metadata has all of these values.
+            since: happened at or after.
+            until: happened before.
+            as_of: what was believed at that moment.
+
+        Raises:
+            InvalidInput: an argument cannot be used; the message says which.
+        """
+        text = clean(query, "query")
+        limited(limit, "limit")
+        where = self._where(
+            kinds=() if kind is None else (parse_kind(kind),),
+            session=session,
+            exclude_session=exclude_session,
+            tags=() if tags is None else parse_tags(tags),
+            metadata=parse_metadata(metadata),
+            since=known(since, "since"),
+            until=known(until, "until"),
+            as_of=known(as_of, "as_of"),
+        )
+        return self._parts.found(self._scope, text, where, limit=limit, min_score=min_score)
+
+    def recall(
+        self, prompt: str, *, budget: int = 1_000, exclude_session: str | None = None
+    ) -> Recall:
+        """Return what memory has for ``prompt``, as a Markdown block of ``budget`` tokens at most.
+
+        What is recalled counts as accessed, which keeps it from fading.
+
+        Raises:
+            InvalidInput: an argument cannot be used.
+        """
+        return self._recall(prompt, budget, self._where(exclude_session=exclude_session))
+
+    def _recall(
+        self, prompt: str, budget: int, where: Filter, skip: frozenset[str] = frozenset()
+    ) -> Recall:
+        text = clean(prompt, "prompt")
+        limited(budget, "budget")
+        parts = self._parts
+        hits = parts.found(self._scope, text, where, limit=RECALLED, skip=skip)
+        insight = self._latest_reflection()
+        hits = [hit for hit in hits if insight is None or hit.record.id != insight.id]
+        found = pack(
+            hits, budget=budget, counter=parts.counter, zone=parts.settings.zone, insight=insight
+        )
+        if found.hits:
+            ids = tuple(hit.record.id for hit in found.hits)
+            parts.store.apply(self._scope, [Touch(ids, parts.now())])
+        return found
+
+    def _latest_reflection(self) -> Record | None:
+        return self._parts.store.latest(self._scope, self._where(kinds=(Kind.REFLECTION,)))
+
+    def get(self, id: str) -> Record | None:
+        """Return a record, active or not; ``None`` if there is none, or it is another user's."""
+        return self._parts.store.get(self._scope, id)
+
+    def records(
+        self,
+        *,
+        kind: str | None = None,
+        session: str | None = None,
+        limit: int = 100,
+        after: str | None = None,
+    ) -> list[Record]:
+        """Return a page of active records in the order they were recorded.
+
+        Args:
+            kind: only of this kind.
+            session: only of this session.
+            limit: how many at most.
+            after: the id of the last record of the page before.
+        """
+        limited(limit, "limit")
+        where = self._where(kinds=() if kind is None else (parse_kind(kind),), session=session)
+        return self._parts.store.page(self._scope, where, limit=limit, after=after)
+
+    def history(self, id: str) -> list[Change]:
+        """Return what was done to a record, oldest first; empty if nothing is known of it."""
+        return self._parts.store.history(self._scope, id)
+
+    def entity(self, name: str) -> Entity | None:
+        """Return the person, place or thing of that name or alias, with records about it."""
+        return self._parts.store.entity(self._scope, clean(name, "name"))
+
+    def entities(self, *, type: str | None = None, limit: int = 100) -> list[Entity]:
+        """Return what records speak of, most mentioned first."""
+        limited(limit, "limit")
+        return self._parts.store.entities(self._scope, type=type, limit=limit)
+
+    # Conversations
+
+    def conversation(
+        self,
+        id: str,
+        *,
+        system: str | None = None,
+        model: str | None = None,
+        context_limit: int | None = None,
+        max_tokens: int | None = None,
+        max_messages: int = 50,
+        keep_recent: int = 10,
+        strategy: str = "rolling_window",
+    ) -> Conversation:
+        """Open the conversation ``id``, or start it. It goes on where it was left.
+
+        Args:
+            id: the caller's name for it; also the session of its episodes.
+            system: the system prompt; the stored one, if not given.
+            model: the model it is held with.
+            context_limit: the model's context window in tokens.
+            max_tokens: budget of a context; 80 % of the window, if not given.
+            max_messages: most messages in a view (``rolling_window``).
+            keep_recent: how many of the newest always stay, while the budget allows.
+            strategy: ``rolling_window`` or ``recency``.
+        """
+        if context_limit is not None:
+            limited(context_limit, "context_limit")
+        transcript = StoredTranscript.opened(
+            self._parts,
+            self._scope,
+            clean(id, "id"),
+            system=system,
+            model=model,
+            context_limit=context_limit,
+        )
+        return Conversation(
+            max_tokens=max_tokens,
+            max_messages=max_messages,
+            keep_recent=keep_recent,
+            strategy=strategy,
+            transcript=transcript,
+            parts=self._parts.talk(),
+            recall=self._recall_for_conversation,
+        )
+
+    def _recall_for_conversation(self, prompt: str, budget: int, skip: frozenset[str]) -> Recall:
+        return self._recall(prompt, budget, self._where(), skip)
+
+    def conversations(self) -> list[ConversationInfo]:
+        """Return the stored conversations, the newest first."""
+        return self._parts.store.conversations(self._scope)
+
+    # Parts of the verbs
+
+    def _existing(self, id: str) -> Record:
+        record = self._parts.store.get(self._scope, id)
+        if record is None:
+            message = f"there is no record {id!r} for user {self._scope.user!r}"
+            raise NotFound(message)
+        return record
+
+    def _active(self, id: str) -> Record:
+        record = self._existing(id)
+        if not self._believed(record):
+            after = f"; {record.superseded_by} took its place" if record.superseded_by else ""
+            message = f"{id} is no longer believed{after}"
+            raise InvalidInput(message)
+        return record
+
+    def _believed(self, record: Record) -> bool:
+        return record.valid_until is None or record.valid_until > self._parts.now()
+
+
+def _scope(user: str, agent: str | None) -> Scope:
+    return Scope(clean(user, "user"), None if agent is None else clean(agent, "agent"))

@@ -1,0 +1,119 @@
+"""The verbs that look after a whole memory: figures, verification, files in and out."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+from recollect.app import porting
+from recollect.app.parts import Parts
+from recollect.core.models import Kind
+from recollect.core.ports import Progress
+from recollect.core.query import Filter
+from recollect.core.scope import Scope
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MemoryStats:
+    """What a memory holds.
+
+    Attributes:
+        user: whose memory it is.
+        records: active records by kind.
+        conversations: stored conversations.
+        newest: when the newest record was recorded.
+        pending_vectors: records that still wait for their vectors.
+        vectors: the embedding model in use, or why there is none.
+        size: bytes of the whole store, of all users.
+    """
+
+    user: str
+    records: Mapping[str, int]
+    conversations: int
+    newest: datetime | None
+    pending_vectors: int
+    vectors: str
+    size: int
+
+
+class Upkeep:
+    """The part of :class:`recollect.Memory` that does not speak of single records."""
+
+    _scope: Scope
+    _parts: Parts
+
+    def stats(self) -> MemoryStats:
+        """Return what the memory holds, and whether all its parts work."""
+        parts = self._parts
+        counts = parts.store.count(self._scope, self._where())
+        return MemoryStats(
+            user=self._scope.user,
+            records={kind.value: counts.get(kind, 0) for kind in Kind},
+            conversations=len(parts.store.conversations(self._scope)),
+            newest=parts.store.newest(self._scope),
+            pending_vectors=parts.store.pending_count(self._scope),
+            vectors=parts.vector_status(),
+            size=parts.store.size(),
+        )
+
+    def verify(self) -> list[str]:
+        """Return a line for each problem in the whole store; none if it is sound."""
+        return self._parts.store.verify()
+
+    def rebuild(self) -> list[str]:
+        """Derive index, entity links and vector queue anew; return what was different."""
+        found = self._parts.store.rebuild(self._parts.extractor)
+        self._parts.retriever.forget()
+        return found
+
+    def embed_pending(self, progress: Progress | None = None) -> int:
+        """Give vectors to all records of the store that wait for them; return how many did."""
+        return self._parts.vectors.finish(None, progress)
+
+    def reembed(self, progress: Progress | None = None) -> int:
+        """Make every vector of the store anew with the present model; return how many."""
+        self._parts.vectors.adopt_anyway()
+        self._parts.retriever.forget()
+        return self._parts.vectors.finish(None, progress)
+
+    def export(self, path: str | Path) -> porting.PortingReport:
+        """Write all of the user's records and conversations to a JSON Lines file.
+
+        Raises:
+            InvalidInput: the file exists already.
+        """
+        return porting.export(self._parts.store, self._scope, self._parts.now(), Path(path))
+
+    def import_(
+        self, path: str | Path, format: str | None = None, *, progress: Progress | None = None
+    ) -> porting.PortingReport:
+        """Read a file of recollect, OpenAI messages or LoCoMo conversations into memory.
+
+        Args:
+            path: the file.
+            format: ``recollect``, ``openai`` or ``locomo``; recognised, if not given.
+            progress: told after each batch.
+
+        Importing the same file twice adds nothing the second time. LoCoMo conversations
+        go to users of their own, named as in the file.
+
+        Raises:
+            InvalidInput: the file is of no known format; the message names the place.
+        """
+        report = porting.import_file(self._parts, self._scope, Path(path), format, progress)
+        self._parts.vectors.notify()
+        return report
+
+    def backup(self, path: str | Path) -> None:
+        """Write a consistent copy of the whole store, while others go on using it.
+
+        Raises:
+            InvalidInput: there is a file at ``path`` already.
+        """
+        self._parts.store.backup(str(path))
+
+    def _where(self, **conditions: Any) -> Filter:
+        return Filter(now=self._parts.now(), **conditions)

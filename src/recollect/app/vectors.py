@@ -1,0 +1,188 @@
+"""Gives records their vectors, off the path of whoever adds them.
+
+Records wait in the store's queue, which survives a crash. A thread takes them in batches
+once there has been a moment's calm; a search first finishes what is waiting for its user.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections import defaultdict
+from collections.abc import Sequence
+
+from recollect.core.actions import PutVectors
+from recollect.core.errors import EmbeddingError, RecollectError, StoreClosed
+from recollect.core.models import Record
+from recollect.core.ports import Embedder, Progress, Store
+from recollect.core.scope import Scope
+from recollect.core.vectors import Vector
+
+log = logging.getLogger("recollect.embed")
+
+BATCH = 32
+CALM = 0.2  # seconds after an addition before the thread starts, so that bursts stay fast
+RETRY = 30.0  # seconds before a model that failed is asked again
+
+
+class VectorMaker:
+    """Embeds pending records and queries. Thread-safe.
+
+    Args:
+        store: where records wait.
+        embedder: the model, or ``None`` where vectors are switched off.
+        off_because: why there is no model, for ``stats`` and ``doctor``.
+        background: whether to work in a thread of its own between searches.
+    """
+
+    def __init__(
+        self,
+        store: Store,
+        embedder: Embedder | None,
+        *,
+        off_because: str | None = None,
+        background: bool = True,
+    ) -> None:
+        """Compare the model with the one of the stored vectors; load nothing yet."""
+        self._store = store
+        self._embedder = embedder
+        self.problem = off_because
+        self._lock = threading.Lock()
+        self._wake = threading.Condition()
+        self._waiting = False
+        self._closing = False
+        self._thread: threading.Thread | None = None
+        self._background = background
+        self._mismatched: Embedder | None = None
+        self._adopt()
+
+    @property
+    def on(self) -> bool:
+        """Whether records and queries get vectors."""
+        return self._embedder is not None
+
+    def notify(self) -> None:
+        """Say that records were added. Returns at once."""
+        if not (self.on and self._background):
+            return
+        with self._wake:
+            self._waiting = True
+            if self._thread is None and not self._closing:
+                self._thread = threading.Thread(
+                    target=self._work, name="recollect-vectors", daemon=True
+                )
+                self._thread.start()
+            self._wake.notify()
+
+    def query(self, text: str) -> Vector | None:
+        """Return the vector of a query, ``None`` where vectors are switched off.
+
+        Raises:
+            EmbeddingError: the model failed.
+        """
+        if self._embedder is None:
+            return None
+        vector: Vector = self._embedder.embed([text])[0]
+        return vector
+
+    def finish(self, scope: Scope | None, progress: Progress | None = None) -> int:
+        """Embed all that wait, for one user or for all; return how many did.
+
+        Raises:
+            EmbeddingError: the model failed; what it had done stays done.
+        """
+        total = self._store.pending_count(scope) if self.on else 0
+        done = 0
+        while done < total:
+            batch = self._one_batch(scope)
+            if not batch:
+                break
+            done += batch
+            if progress is not None:
+                progress(min(done, total), total)
+        return done
+
+    def start_over(self) -> int:
+        """Drop all vectors and queue every record for the present model; return their count."""
+        if self._embedder is None:
+            return 0
+        count = self._store.reset_vectors(self._embedder.name, self._embedder.dimensions)
+        self.problem = None
+        return count
+
+    def close(self) -> None:
+        """Stop the thread after the batch it is at. What still waits is embedded next time."""
+        with self._wake:
+            self._closing = True
+            self._wake.notify_all()
+            thread = self._thread
+        if thread is not None:
+            thread.join()
+
+    def _adopt(self) -> None:
+        if self._embedder is None:
+            return
+        ours = (self._embedder.name, self._embedder.dimensions)
+        stored = self._store.vector_model()
+        if stored is None:
+            self._store.reset_vectors(*ours)
+        elif stored != ours:
+            self.problem = (
+                f"the stored vectors are of {stored[0]} ({stored[1]} dimensions), the model is "
+                f"{ours[0]} ({ours[1]}); searching without vectors until "
+                f"recollect doctor --reembed, or the former model is set again"
+            )
+            log.warning("%s", self.problem)
+            self._mismatched, self._embedder = self._embedder, None
+
+    def adopt_anyway(self) -> int:
+        """Re-embed everything with a model that does not match the stored vectors."""
+        if self._mismatched is not None:
+            self._embedder, self._mismatched = self._mismatched, None
+        return self.start_over()
+
+    def _one_batch(self, scope: Scope | None) -> int:
+        # One batch at a time: the thread and a search must not embed the same records twice.
+        with self._lock:
+            if self._embedder is None:
+                return 0
+            records = self._store.pending(scope, limit=BATCH)
+            if records:
+                self._embed(self._embedder, records)
+            return len(records)
+
+    def _embed(self, embedder: Embedder, records: Sequence[Record]) -> None:
+        vectors = embedder.embed([record.content for record in records])
+        by_user: dict[str, dict[str, Vector]] = defaultdict(dict)
+        for record, vector in zip(records, vectors, strict=True):
+            by_user[record.user][record.id] = vector
+        for user, found in by_user.items():
+            self._store.apply(Scope(user), [PutVectors(embedder.name, found)])
+
+    def _work(self) -> None:
+        while True:
+            with self._wake:
+                self._wake.wait_for(lambda: self._waiting or self._closing)
+                self._wake.wait_for(lambda: self._closing, timeout=CALM)
+                if self._closing:
+                    return
+                self._waiting = False
+            try:
+                self._catch_up()
+            except StoreClosed:
+                return
+            except RecollectError as error:
+                self._rest(error)
+
+    def _catch_up(self) -> None:
+        while not self._closing:
+            if not self._one_batch(None):
+                self.problem = None
+                return
+
+    def _rest(self, error: RecollectError) -> None:
+        self.problem = f"embedding failed: {error}"
+        log.warning("%s; trying again later", self.problem)
+        with self._wake:
+            self._waiting = isinstance(error, EmbeddingError)
+            self._wake.wait_for(lambda: self._closing, timeout=RETRY)

@@ -1,0 +1,135 @@
+"""Puts the parts together: which store, which model, from a location and the settings.
+
+The imports inside functions are the optional extras, so that what is not installed, or not
+asked for, is not loaded.
+"""
+
+from __future__ import annotations
+
+from importlib.util import find_spec
+from pathlib import Path
+
+from platformdirs import user_data_path
+
+from recollect.app.settings import EmbeddingSettings, Settings, parse_span
+from recollect.core.errors import ConfigError, MissingExtra, ModelUnavailable
+from recollect.core.models import Kind
+from recollect.core.ports import Embedder, Store
+from recollect.embed.cache import CachedEmbedder
+from recollect.entities.names import Names
+from recollect.lifecycle.ingest import Retention
+from recollect.retrieve.analysis import TermAnalyzer
+from recollect.stores.sqlite.store import SqliteStore
+
+MEMORY = ":memory:"
+LATER = ("postgresql://", "postgres://", "chroma://", "chroma+http://")
+MATRYOSHKA = {"text-embedding-3-large": 256, "text-embedding-3-small": 256}  # seed 004
+
+
+def open_store(location: str | Path | None, settings: Settings) -> Store:
+    """Open the store at ``location``; ``None`` is the setting, or the user's data folder.
+
+    Raises:
+        ConfigError: the location is of a kind that does not exist.
+        StoreError: it cannot be opened.
+    """
+    place = settings.location if location is None else location
+    if place is None:
+        folder = user_data_path("recollect")
+        folder.mkdir(parents=True, exist_ok=True)
+        place = folder / "memory.db"
+    text = str(place)
+    if text.startswith(LATER):
+        message = f"{text.partition(':')[0]} stores are not part of this version; name a file"
+        raise ConfigError(message)
+    if "://" in text:
+        message = f"location {text!r} is unknown; use a file or :memory:"
+        raise ConfigError(message)
+    if not text.strip():
+        message = "location is empty; use a file or :memory:"
+        raise ConfigError(message)
+    return SqliteStore(
+        text if text == MEMORY else Path(text).expanduser(),
+        analyzer=TermAnalyzer(),
+        names=Names(),
+        busy_timeout=settings.storage.busy_timeout,
+        power_safe=settings.storage.durability == "power",
+    )
+
+
+def open_embedder(settings: EmbeddingSettings) -> tuple[CachedEmbedder | None, str | None]:
+    """Return the model of the settings; or none, and why.
+
+    Raises:
+        ConfigError: the model's name is of no known form.
+        MissingExtra: it needs an extra that is not installed.
+        ModelUnavailable: the local model was asked for, and its files are not there.
+    """
+    kind, _, name = settings.model.partition(":")
+    match kind:
+        case "none":
+            return None, "switched off (embedding.model = none)"
+        case "auto":
+            try:
+                return CachedEmbedder(_local(settings)), None
+            except (MissingExtra, ModelUnavailable) as error:
+                return None, str(error)
+        case "local":
+            return CachedEmbedder(_local(settings)), None
+        case "openai" if name:
+            return CachedEmbedder(_openai(settings, name)), None
+        case "sentence-transformers" if name:
+            return CachedEmbedder(_sentence_transformers(name)), None
+    message = (
+        f"embedding.model={settings.model!r} is unknown; use auto, local, none, "
+        f"openai:NAME or sentence-transformers:NAME"
+    )
+    raise ConfigError(message)
+
+
+def _local(settings: EmbeddingSettings) -> Embedder:
+    if not all(find_spec(name) for name in ("onnxruntime", "tokenizers", "safetensors")):
+        raise MissingExtra("the local embedding model", "local")
+    from recollect.embed.files import find  # noqa: PLC0415 - extra `local`
+    from recollect.embed.minilm import MiniLM  # noqa: PLC0415 - extra `local`
+
+    find(settings.folder)  # Say now, and not at the first search, if the files are missing.
+    return MiniLM(settings.folder, threads=settings.threads)
+
+
+def _openai(settings: EmbeddingSettings, name: str) -> Embedder:
+    if not find_spec("openai"):
+        raise MissingExtra(f"the embedding model openai:{name}", "openai")
+    from recollect.embed.openai import OpenAIEmbedder  # noqa: PLC0415 - extra `openai`
+
+    key = settings.api_key
+    return OpenAIEmbedder(
+        name,
+        dimensions=settings.dimensions or MATRYOSHKA.get(name, 1536),
+        base_url=settings.base_url,
+        api_key=None if key is None else key.get_secret_value(),
+    )
+
+
+def _sentence_transformers(name: str) -> Embedder:
+    if not find_spec("sentence_transformers"):
+        raise MissingExtra(f"the model {name}", "sentence-transformers")
+    from recollect.embed.sentence_models import (  # noqa: PLC0415 - an extra
+        SentenceTransformerEmbedder,
+    )
+
+    return SentenceTransformerEmbedder(name)
+
+
+def retention(settings: Settings) -> Retention:
+    """Return the retention policy of the settings."""
+    chosen = {Kind(kind): value for kind, value in settings.retention}
+    return Retention(
+        zone=settings.zone,
+        spans={
+            kind: parse_span(value)
+            for kind, value in chosen.items()
+            if value not in {"forever", "day"}
+        },
+        until_midnight=frozenset(kind for kind, value in chosen.items() if value == "day"),
+    )

@@ -1,0 +1,118 @@
+"""The arms: what each retrieval method says of every record of a user.
+
+Each is a function from arrays to an array with one number a record, in a unit of its own
+that does not depend on the other records found: a share of the query, a cosine. So the
+numbers of different queries can be compared, and adding them up needs no normalising.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from recollect.core.query import TermMatches
+from recollect.core.vectors import Vector
+from recollect.retrieve.index import Floats, Rows
+
+K1, B = 1.2, 0.75  # BM25 (Robertson and Zaragoza 2009), as in FTS5
+FULL_LENGTH = 200.0  # characters from which a text counts as substantial
+
+Mask = npt.NDArray[np.bool_]
+
+
+@dataclass(frozen=True, slots=True)
+class Lexical:
+    """Evidence from the words of the query.
+
+    Attributes:
+        bm25: BM25 of each record with the user's own statistics.
+        coverage: share (0 to 1) of the query, weighed by how rare its words are, that
+            stands in the record or around it.
+    """
+
+    bm25: Floats
+    coverage: Floats
+
+
+def lexical(rows: Rows, matches: TermMatches, visible: Mask) -> Lexical:
+    """Return how much of the query's words each record holds."""
+    nothing = np.zeros(len(rows), np.float32)
+    if not matches.ordinals:
+        return Lexical(nothing, nothing)
+    terms = len(matches.frequencies)
+    places = rows.places(matches.ordinals)
+    known = np.isin(np.asarray(matches.ordinals), rows.table["ordinal"][places])
+    counts = np.frombuffer(b"".join(matches.counts), np.uint8).reshape(-1, terms)[known]
+    lengths = np.asarray(matches.lengths, np.float32)[known]
+    mean = rows.table["terms"][visible].mean() if visible.any() else 1.0
+    saturation = K1 * (1 - B + B * lengths / max(float(mean), 1.0))
+    held = np.zeros((terms, len(rows)), np.float32)
+    held[:, places] = ((K1 + 1) * counts / (counts + saturation[:, None])).T
+    held[:, ~visible] = 0
+    weights = _rarity(int(visible.sum()), np.asarray(matches.frequencies, np.float64))
+    around = rows.surroundings.gathered(np.minimum(1, held))
+    coverage = weights @ np.minimum(1, around) / max(float(weights.sum()), 1e-9)
+    return Lexical(weights @ held, coverage.astype(np.float32))
+
+
+def _rarity(population: int, frequencies: npt.NDArray[np.float64]) -> Floats:
+    # Lucene's form, which is never negative. A word that nobody used says nothing.
+    held = np.minimum(frequencies, population)
+    weights = np.log1p((population - held + 0.5) / (held + 0.5))
+    return np.where(held > 0, weights, 0).astype(np.float32)
+
+
+@dataclass(frozen=True, slots=True)
+class Semantic:
+    """Evidence from the meaning of the query.
+
+    Attributes:
+        likeness: cosine of each record's vector to the query's.
+        around: mean cosine of the records around it, the nearer the heavier, itself included.
+    """
+
+    likeness: Floats
+    around: Floats
+
+
+def semantic(rows: Rows, vector: Vector | None, visible: Mask) -> Semantic:
+    """Return how near each record is in meaning; zeros where there are no vectors."""
+    if vector is None or rows.vectors.shape[1] != len(vector):
+        nothing = np.zeros(len(rows), np.float32)
+        return Semantic(nothing, nothing)
+    likeness = rows.vectors @ vector
+    return Semantic(likeness, rows.surroundings.mean(likeness, visible))
+
+
+def entities(rows: Rows, matches: Sequence[tuple[int, int]], asked: int) -> Floats:
+    """Return the share (0 to 1) of the query's names that each record mentions."""
+    share = np.zeros(len(rows), np.float32)
+    if matches and asked:
+        places = rows.places([ordinal for ordinal, _ in matches])
+        known = set(rows.table["ordinal"][places].tolist())
+        counts = [count for ordinal, count in matches if ordinal in known]
+        share[places] = np.minimum(1, np.asarray(counts, np.float32) / asked)
+    return share
+
+
+def temporal(rows: Rows, since_ms: int, until_ms: int) -> Floats:
+    """Return 1 for each record that happened in the time the query names, else 0."""
+    event = rows.table["event"]
+    return ((event >= since_ms) & (event < until_ms)).astype(np.float32)
+
+
+def substance(rows: Rows) -> Floats:
+    """Return how far each text is long enough (0 to 1) to say something of its own."""
+    length: Floats = rows.table["length"]
+    return np.minimum(1, length / np.float32(FULL_LENGTH)).astype(np.float32)
+
+
+def said_by(rows: Rows, speaker: str) -> Floats:
+    """Return 1 for each record that ``speaker`` said, else 0."""
+    number = rows.speakers.get(speaker)
+    if number is None:
+        return np.zeros(len(rows), np.float32)
+    return (rows.table["speaker"] == number).astype(np.float32)

@@ -1,0 +1,291 @@
+"""Search: from a question to the records that answer it, each with the reasons."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import tzinfo
+
+import numpy as np
+
+from recollect.core.errors import EmbeddingError
+from recollect.core.models import ArmEvidence, Hit, Record, Why
+from recollect.core.ports import Analyzer, EntityExtractor, SearchStore
+from recollect.core.query import Filter
+from recollect.core.scope import Scope
+from recollect.core.times import to_ms
+from recollect.core.vectors import Vector
+from recollect.retrieve import evidence, fuse
+from recollect.retrieve.evidence import Mask
+from recollect.retrieve.index import KINDS, NEVER, NO_NUMBER, Floats, IndexCache, Rows
+from recollect.retrieve.timewords import time_range
+
+log = logging.getLogger("recollect.retrieve")
+
+MOST_MATCHES = 20_000
+EXCERPT = 120
+DAY_MS = 86_400_000
+FADING = ("fact", "context")  # kinds of which the newer one is the truer one
+
+
+@dataclass(frozen=True, slots=True)
+class Ranking:
+    """How evidence becomes a score.
+
+    Attributes:
+        fusion: ``blend`` or ``rrf``.
+        weights: of the arms, for ``blend``.
+        rrf_k: the constant of ``rrf``.
+        recency: how much of its score a very old fact loses against a new one.
+        recency_days: after so many days it has lost half of that.
+        only: the arms to ask; empty is all of them.
+    """
+
+    fusion: str = "blend"
+    weights: fuse.Weights = field(default_factory=fuse.Weights)
+    rrf_k: int = 60
+    recency: float = 0.05
+    recency_days: float = 30.0
+    only: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True, slots=True)
+class Scored:
+    """Every record of a user against one query: evidence by arm, factors and score."""
+
+    evidence: Mapping[str, Floats]
+    fused: fuse.Fused
+    recency: Floats
+    confidence: Floats
+    score: Floats
+
+
+class Retriever:
+    """Answers queries from a store, by meaning where it is given vectors.
+
+    Args:
+        store: what is searched.
+        analyzer: makes the terms of a query, as it made those of the index.
+        extractor: finds the names in a query.
+        embed: gives the vector of a query; ``None`` where vectors are switched off.
+        zone: the user's time zone, for "yesterday".
+        ranking: how evidence becomes a score.
+    """
+
+    def __init__(
+        self,
+        store: SearchStore,
+        *,
+        analyzer: Analyzer,
+        extractor: EntityExtractor,
+        embed: Callable[[str], Vector | None],
+        zone: tzinfo,
+        ranking: Ranking,
+    ) -> None:
+        """Start with no index in memory."""
+        self._store = store
+        self._analyzer = analyzer
+        self._extractor = extractor
+        self._embed = embed
+        self._zone = zone
+        self._ranking = ranking
+        self._cache = IndexCache()
+
+    def forget(self) -> None:
+        """Drop what is held in memory, for example after an erasure."""
+        self._cache.clear()
+
+    def search(
+        self,
+        scope: Scope,
+        query: str,
+        where: Filter,
+        *,
+        limit: int,
+        min_score: float | None = None,
+        skip: frozenset[str] = frozenset(),
+    ) -> list[Hit]:
+        """Return the best ``limit`` records that pass the filter, best first.
+
+        ``skip`` names records that are not wanted though they pass. Equal scores are in
+        the order of recording.
+        """
+        rows = self._cache.of(scope.user).rows(self._store, scope)
+        visible = _visible(rows, scope, where)
+        wanted = visible & self._passing(rows, scope, where)
+        if not wanted.any():
+            return []
+        scored = self._scored(rows, scope, query, where, visible, wanted)
+        order = _best(scored.score, wanted, limit + len(skip))
+        records = self._records(scope, rows, order)
+        picked = {
+            row: records[row]
+            for row in order
+            if row in records
+            and records[row].id not in skip
+            and (min_score is None or scored.score[row] >= min_score)
+        }
+        best = dict(list(picked.items())[:limit])
+        return self._hits(scored, best, self._around(scope, rows, list(best), visible))
+
+    def _scored(
+        self,
+        rows: Rows,
+        scope: Scope,
+        query: str,
+        where: Filter,
+        *masks: Mask,
+    ) -> Scored:
+        visible, wanted = masks
+        found = self._evidence(rows, scope, query, where, visible)
+        fused = (
+            fuse.rrf(found, wanted, self._ranking.rrf_k)
+            if self._ranking.fusion == "rrf"
+            else fuse.blend(found, self._ranking.weights)
+        )
+        recency, confidence = self._factors(rows, where)
+        score: Floats = fused.score * recency * confidence
+        return Scored(found, fused, recency, confidence, score)
+
+    def _evidence(
+        self, rows: Rows, scope: Scope, query: str, where: Filter, visible: Mask
+    ) -> dict[str, Floats]:
+        terms = self._analyzer.query_terms(query)
+        matches = self._store.match_terms(scope, terms, limit=MOST_MATCHES)
+        words = evidence.lexical(rows, matches, visible)
+        meaning = evidence.semantic(rows, self._vector(query), visible)
+        ranked = self._ranking.fusion == "rrf"
+        found = {"lexical": words.bm25 if ranked else words.coverage, "vector": meaning.likeness}
+        if not ranked:
+            found |= {"context": meaning.around, "length": evidence.substance(rows)}
+            found["user"] = evidence.said_by(rows, "user")
+        names = [mention.text for mention in self._extractor.extract(query)]
+        if names and (ranked or self._ranking.weights.entity):
+            mentions = self._store.mentioning(scope, names)
+            found["entity"] = evidence.entities(rows, mentions, len(names))
+        named = time_range(query, where.now.astimezone(self._zone))
+        if named is not None:
+            found["temporal"] = evidence.temporal(rows, to_ms(named.start), to_ms(named.end))
+        only = self._ranking.only
+        return {name: values for name, values in found.items() if not only or name in only}
+
+    def _vector(self, query: str) -> Vector | None:
+        try:
+            return self._embed(query)
+        except EmbeddingError as error:
+            log.warning("searching without vectors: %s", error)
+            return None
+
+    def _passing(self, rows: Rows, scope: Scope, where: Filter) -> Mask:
+        if where.tags or where.metadata:
+            passing = np.zeros(len(rows), bool)
+            passing[rows.places(self._store.passing(scope, where))] = True
+            return passing
+        return _filtered(rows, where)
+
+    def _factors(self, rows: Rows, where: Filter) -> tuple[Floats, Floats]:
+        age = np.maximum(0, to_ms(where.now) - rows.table["event"]) / DAY_MS
+        fades = np.isin(rows.table["kind"], [KINDS[kind] for kind in FADING])
+        lost = self._ranking.recency * (1 - 0.5 ** (age / self._ranking.recency_days))
+        recency = np.where(fades, 1 - lost, 1).astype(np.float32)
+        confidence = (0.5 + 0.5 * rows.table["confidence"]).astype(np.float32)
+        return recency, confidence
+
+    def _records(self, scope: Scope, rows: Rows, order: Sequence[int]) -> dict[int, Record]:
+        ordinals = rows.table["ordinal"][list(order)].tolist()
+        found = self._store.by_ordinals(scope, ordinals)
+        return {row: found[o] for row, o in zip(order, ordinals, strict=True) if o in found}
+
+    def _hits(
+        self, scored: Scored, best: Mapping[int, Record], around: Mapping[tuple[int, int], str]
+    ) -> list[Hit]:
+        shares = scored.fused.shares
+        ranks = {name: _ranks(scored.evidence[name], list(best)) for name in shares}
+        hits = []
+        for row, record in best.items():
+            arms = {
+                name: ArmEvidence(
+                    ranks[name][row], float(scored.evidence[name][row]), float(share[row])
+                )
+                for name, share in shares.items()
+                if share[row] > 0
+            }
+            why = Why(
+                arms=arms,
+                recency=float(scored.recency[row]),
+                confidence=float(scored.confidence[row]),
+                when=record.event_time,
+                speaker=record.source_role,
+                before=around.get((row, -1)),
+                after=around.get((row, 1)),
+            )
+            hits.append(Hit(record, float(scored.score[row]), why))
+        return hits
+
+    def _around(
+        self, scope: Scope, rows: Rows, picked: Sequence[int], visible: Mask
+    ) -> dict[tuple[int, int], str]:
+        beside = {
+            (row, step): other
+            for row in picked
+            for step in (-1, 1)
+            if (other := rows.beside(row, step)) is not None and visible[other]
+        }
+        records = self._records(scope, rows, sorted(set(beside.values())))
+        return {
+            key: _excerpt(records[other].content)
+            for key, other in beside.items()
+            if other in records
+        }
+
+
+def _visible(rows: Rows, scope: Scope, where: Filter) -> Mask:
+    table = rows.table
+    moment = to_ms(where.as_of or where.now)
+    visible: Mask = np.ones(len(rows), bool)
+    if where.as_of is not None:
+        visible &= (table["created"] <= moment) & (table["until"] > moment)
+    elif not where.retired:
+        visible &= (table["until"] == NEVER) | (table["until"] > moment)
+    if scope.agent is not None:
+        own = rows.agents.get(scope.agent, NO_NUMBER)
+        visible &= (table["agent"] == NO_NUMBER) | (table["agent"] == own)
+    return visible
+
+
+def _filtered(rows: Rows, where: Filter) -> Mask:
+    table = rows.table
+    passing: Mask = np.ones(len(rows), bool)
+    if where.kinds:
+        passing &= np.isin(table["kind"], [KINDS[kind] for kind in where.kinds])
+    if where.session is not None:
+        passing &= table["session"] == rows.sessions.get(where.session, len(rows.sessions))
+    if where.exclude_session is not None:
+        passing &= table["session"] != rows.sessions.get(where.exclude_session, len(rows.sessions))
+    if where.since is not None:
+        passing &= table["event"] >= to_ms(where.since)
+    if where.until is not None:
+        passing &= table["event"] < to_ms(where.until)
+    return passing
+
+
+def _best(score: Floats, wanted: Mask, limit: int) -> list[int]:
+    rows = np.flatnonzero(wanted)
+    if limit < len(rows):
+        part = np.argpartition(-score[rows], limit - 1)
+        edge = score[rows[part[limit - 1]]]
+        rows = rows[score[rows] >= edge]
+    ranked: list[int] = rows[np.argsort(-score[rows], kind="stable")][:limit].tolist()
+    return ranked
+
+
+def _ranks(values: Floats, rows: Sequence[int]) -> dict[int, int]:
+    ordered = np.sort(-values)
+    places = np.searchsorted(ordered, -values[list(rows)], side="left") + 1
+    return dict(zip(rows, places.tolist(), strict=True))
+
+
+def _excerpt(text: str) -> str:
+    line = " ".join(text.split())
+    return line if len(line) <= EXCERPT else f"{line[: EXCERPT - 1]}…"
