@@ -278,7 +278,7 @@ class AsyncMemory:
     async def recall(
         self, prompt: str, *, budget: int = 1000, exclude_session: str | None = None
     ) -> Recall:
-        """Return what memory has for ``prompt``, as a Markdown block of ``budget`` tokens at most."""
+        """Return what memory has for ``prompt``, as a Markdown block within ``budget``."""
         return await to_thread(
             self._memory.recall, prompt, budget=budget, exclude_session=exclude_session
         )

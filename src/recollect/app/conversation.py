@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from recollect.app.checks import known, limited
+from recollect.app.checks import known, limited, named, several
 from recollect.app.parts import TalkParts
-from recollect.conversation.context import Context, ContextBuilder, measure
+from recollect.conversation.context import REPLY_OVERHEAD, Context, ContextBuilder, measure
 from recollect.conversation.shapes import Turn, parse_role, turns
 from recollect.conversation.transcript import MemoryTranscript, Transcript
-from recollect.conversation.view import View, strategy_named, view
+from recollect.conversation.view import Strategy, View, strategy_named
 from recollect.core.errors import InvalidInput
 from recollect.core.events import Callback, Events
 from recollect.core.models import ConversationInfo, Message, Recall, ToolCall, ToolResult
@@ -30,13 +31,14 @@ class ConversationStats:
     Attributes:
         total_messages: messages in the transcript, also those cleared from view.
         messages_in_context: messages that a context would hold now.
-        pruned_messages: messages that would stay out.
+        pruned_messages: messages that would stay out, though not cleared.
         total_tokens: tokens of the view.
         token_limit: the model's context window.
         percent_used: of that limit.
         tokens_by_role: tokens of the view by role.
         oldest_message: when the oldest message in view was said.
-        last_prune: when messages last left the view; ``None`` while all are in it.
+        last_prune: when the message was said that last pushed others out of the view;
+            ``None`` while all are in it.
         exact: whether tokens are the model's own count rather than an estimate.
     """
 
@@ -50,6 +52,37 @@ class ConversationStats:
     oldest_message: datetime | None
     last_prune: datetime | None
     exact: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Limits:
+    """How much of a transcript a context may hold, checked (see :class:`Conversation`)."""
+
+    context_limit: int | None
+    max_tokens: int | None
+    strategy: Strategy
+
+
+def checked(
+    *,
+    context_limit: int | None,
+    max_tokens: int | None,
+    max_messages: int,
+    keep_recent: int,
+    strategy: str,
+) -> Limits:
+    """Return the arguments of a conversation if all of them can be used.
+
+    Raises:
+        InvalidInput: one cannot; the message says which.
+    """
+    recent = limited(keep_recent, "keep_recent")
+    most = max(limited(max_messages, "max_messages"), recent)
+    return Limits(
+        context_limit=None if context_limit is None else limited(context_limit, "context_limit"),
+        max_tokens=None if max_tokens is None else limited(max_tokens, "max_tokens"),
+        strategy=strategy_named(strategy, max_messages=most, keep_recent=recent),
+    )
 
 
 class Conversation:
@@ -86,23 +119,25 @@ class Conversation:
         recall: Recalled | None = None,
     ) -> None:
         """Start a conversation, or go on with the one in ``transcript``."""
-        for name, value in (("context_limit", context_limit), ("max_tokens", max_tokens)):
-            if value is not None:
-                limited(value, name)
-        window = max(limited(max_messages, "max_messages"), limited(keep_recent, "keep_recent"))
+        limits = checked(
+            context_limit=context_limit,
+            max_tokens=max_tokens,
+            max_messages=max_messages,
+            keep_recent=keep_recent,
+            strategy=strategy,
+        )
         self._parts = parts or TalkParts.usual()
-        self._strategy = strategy_named(strategy, max_messages=window)
-        self._builder = ContextBuilder(self._parts.counter, self._strategy)
-        self._max_tokens = max_tokens
+        self._builder = ContextBuilder(self._parts.counter, limits.strategy)
+        self._max_tokens = limits.max_tokens
         self._recall = recall
         self._events = Events()
         self._transcript = transcript or MemoryTranscript(
             ConversationInfo(
                 id="conversation",
                 created_at=self._now(),
-                system=None if system is None else clean(system, "system"),
-                model=model,
-                context_limit=context_limit,
+                system=named(system, "system"),
+                model=named(model, "model"),
+                context_limit=limits.context_limit,
             )
         )
 
@@ -151,7 +186,8 @@ class Conversation:
             InvalidInput: an argument cannot be used; nothing was added.
         """
         calls = tuple(
-            call if isinstance(call, ToolCall) else _parsed_call(call) for call in tool_calls
+            call if isinstance(call, ToolCall) else _parsed_call(call)
+            for call in several(tool_calls, "tool_calls")
         )
         result = ToolResult(tool_result) if isinstance(tool_result, str) else tool_result
         turn = Turn(
@@ -174,7 +210,7 @@ class Conversation:
             InvalidInput: a message has neither form; nothing was added.
         """
         found: list[Turn] = []
-        for message in messages:
+        for message in several(messages, "messages"):
             if isinstance(message, Message):
                 found.append(_turn(message))
             else:
@@ -191,9 +227,7 @@ class Conversation:
 
     def _message(self, turn: Turn) -> Message:
         content = storable(turn.content, "content")
-        if turn.tool_calls and turn.role != "assistant":
-            message = f"role={turn.role!r} cannot make tool calls; only the assistant does"
-            raise InvalidInput(message)
+        _check_tools(turn)
         if not content.strip() and not turn.tool_calls and turn.tool_result is None:
             message = "content is empty; give the message some text or a tool call"
             raise InvalidInput(message)
@@ -225,9 +259,14 @@ class Conversation:
         return found[starts[-turns] :] if len(starts) >= turns else found
 
     def view(self, budget: int | None = None) -> View:
-        """Return the messages that fit ``budget`` tokens; a pure function of the transcript."""
-        allowed = self._budget(budget)
-        return view(self._transcript.messages(), allowed, self._strategy)
+        """Return the messages that fit ``budget`` tokens beside the system prompt.
+
+        A pure function of the transcript and the budget.
+        """
+        return self._view(self._transcript.messages(), self._budget(budget))
+
+    def _view(self, messages: Sequence[Message], budget: int) -> View:
+        return self._builder.view(messages, system=self.system, budget=budget)
 
     def context(self, prompt: str | None = None, *, budget: int | None = None) -> Context:
         """Return what to send to the model: system prompt, memory, conversation, prompt.
@@ -260,7 +299,9 @@ class Conversation:
         """Return counts and tokens, as a context without a prompt would have them."""
         info = self._transcript.info()
         limit = info.context_limit or self._parts.settings.conversation.context_limit
-        shown = self.view()
+        messages = self._transcript.messages()
+        budget = self._budget(None) - REPLY_OVERHEAD
+        shown = self._view(messages, budget)
         by_role: dict[str, int] = {}
         if info.system:
             by_role["system"] = measure(self._parts.counter, info.system)
@@ -270,15 +311,27 @@ class Conversation:
         return ConversationStats(
             total_messages=info.messages,
             messages_in_context=len(shown.messages),
-            pruned_messages=len(shown.pruned),
+            pruned_messages=len(shown.pruned) + len(shown.orphans),
             total_tokens=total,
             token_limit=limit,
             percent_used=round(total / limit * PERCENT, 1),
             tokens_by_role=by_role,
             oldest_message=shown.messages[0].timestamp if shown.messages else None,
-            last_prune=None,
+            last_prune=self._last_prune(messages, len(shown.pruned), budget),
             exact=self._parts.counter.exact,
         )
+
+    def _last_prune(self, messages: Sequence[Message], pruned: int, budget: int) -> datetime | None:
+        # As messages come, those left out become more: the first prefix of the transcript
+        # that leaves out as many as the whole ends with the message that pushed them out.
+        if not pruned:
+            return None
+        place = bisect_left(
+            range(1, len(messages) + 1),
+            pruned,
+            key=lambda count: len(self._view(messages[:count], budget).pruned),
+        )
+        return messages[place].timestamp
 
     def pin(self, id: str, *, pinned: bool = True) -> None:
         """Keep a message in every context, or stop keeping it.
@@ -327,6 +380,25 @@ def _turn(message: Message) -> Turn:
         tool_result=message.tool_result,
         timestamp=message.timestamp,
     )
+
+
+def _check_tools(turn: Turn) -> None:
+    if turn.tool_calls and turn.role != "assistant":
+        message = f"role={turn.role!r} cannot make tool calls; only the assistant does"
+        raise InvalidInput(message)
+    for call in turn.tool_calls:
+        for name in ("id", "name", "arguments"):
+            storable(getattr(call, name), f"{name} of a tool call")
+    result: object = turn.tool_result
+    if result is None:
+        return
+    if not isinstance(result, ToolResult):
+        message = f"tool_result must be a ToolResult or the id of the call, got {result!r:.80}"
+        raise InvalidInput(message)
+    if turn.role != "tool":
+        message = f"role={turn.role!r} cannot answer a tool call; use role='tool'"
+        raise InvalidInput(message)
+    storable(result.call_id, "tool_result")
 
 
 def _parsed_call(call: Mapping[str, Any]) -> ToolCall:

@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple
 
+from recollect.conversation.shapes import ROLES, SAME_ROLE
 from recollect.core.errors import InvalidInput
 
 RECOLLECT, OPENAI, LOCOMO = "recollect", "openai", "locomo"
@@ -17,6 +18,7 @@ KNOWN = (
     "openai (chat messages in JSON or JSON Lines) and locomo"
 )
 BOM = b"\xef\xbb\xbf"
+CHAT = frozenset({*ROLES, *SAME_ROLE})
 OWN_ARGUMENTS = frozenset(
     {"kind", "tags", "metadata", "event_time", "session", "confidence", "decay_rate"}
 )
@@ -56,7 +58,8 @@ class JsonFile:
         """
         if self.by_lines:
             for number, text in self._lines():
-                yield Item(f"{self.path}, line {number}", self._parsed(text, number))
+                if text.strip():
+                    yield Item(f"{self.path}, line {number}", self._parsed(text, number))
             return
         if self._document is None:
             self._document = self._whole()
@@ -79,6 +82,8 @@ class JsonFile:
 
     def _starts_with_value(self) -> bool:
         for _, text in self._lines():
+            if not text.strip():
+                continue
             try:
                 return isinstance(json.loads(text), dict | str)
             except (ValueError, RecursionError):
@@ -90,9 +95,7 @@ class JsonFile:
         with _opened(self.path) as file:
             # Bytes are split at newlines alone; text would also be split at others.
             for number, raw in enumerate(file, 1):
-                text = self._decoded(raw.removeprefix(BOM) if number == 1 else raw, number)
-                if text.strip():
-                    yield number, text
+                yield number, self._decoded(raw.removeprefix(BOM) if number == 1 else raw, number)
 
     def _decoded(self, raw: bytes, number: int) -> str:
         try:
@@ -105,7 +108,7 @@ class JsonFile:
             raise InvalidInput(message) from error
 
     def _whole(self) -> Any:
-        return self._parsed("".join("\n" * 0 + text for _, text in self._lines()), None)
+        return self._parsed("".join(text for _, text in self._lines()), None)
 
     def _parsed(self, text: str, number: int | None) -> Any:
         try:
@@ -133,7 +136,7 @@ def detect(file: JsonFile) -> str:
             return LOCOMO
         case {"messages": list()}:
             return OPENAI
-        case {"role": _, **rest} if not OWN_ARGUMENTS & rest.keys():
+        case {"role": str(role), **rest} if role in CHAT and not OWN_ARGUMENTS & rest.keys():
             return OPENAI
         case {"content": _} | str():
             return RECOLLECT
@@ -162,8 +165,8 @@ def _opened(path: Path) -> Iterator[BinaryIO]:
     except IsADirectoryError as error:
         message = f"{path} is a folder; name a file in it"
         raise InvalidInput(message) from error
-    except OSError as error:
-        message = f"{path} cannot be read ({error.strerror}); check its permissions"
+    except (OSError, ValueError) as error:
+        message = f"{path!s:.200} cannot be read ({error}); check its name and permissions"
         raise InvalidInput(message) from error
 
 

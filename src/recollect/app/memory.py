@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
 from recollect.app import porting
-from recollect.app.checks import known, limited
-from recollect.app.conversation import Conversation
+from recollect.app.checks import known, limited, named, number, several
+from recollect.app.conversation import Conversation, checked
+from recollect.app.formats import located
 from recollect.app.parts import Parts
 from recollect.app.settings import Settings
 from recollect.app.transcripts import StoredTranscript
@@ -18,7 +20,7 @@ from recollect.app.upkeep import Upkeep
 from recollect.core.actions import Insert, Touch
 from recollect.core.clock import Clock
 from recollect.core.errors import InvalidInput, NotFound
-from recollect.core.events import Callback
+from recollect.core.events import Callback, Events
 from recollect.core.models import (
     Change,
     ConversationInfo,
@@ -73,7 +75,7 @@ class Memory(Upkeep):
         clock: Clock | None = None,
     ) -> None:
         """Open the store, making it if it is not there. Loads no model yet."""
-        self._scope = _scope(user, agent)
+        self._scope = Scope(clean(user, "user"), named(agent, "agent"))
         self._llm = llm
         self._parts = Parts.wired(location, settings, embedder=embedder, clock=clock)
         self._owner = True
@@ -100,11 +102,15 @@ class Memory(Upkeep):
             self._parts.close()
 
     def as_user(self, user: str, *, agent: str | None = None) -> Memory:
-        """Return the memory of another user in the same store, sharing all its parts."""
+        """Return the memory of another user in the same store, sharing its parts.
+
+        Only the subscribers of :meth:`on` are its own: what happens to the memory of one
+        user is no business of those who listen to another's.
+        """
         other = object.__new__(Memory)
-        other._scope = _scope(user, agent)
+        other._scope = Scope(clean(user, "user"), named(agent, "agent"))
         other._llm = self._llm
-        other._parts = self._parts
+        other._parts = replace(self._parts, events=Events())
         other._owner = False
         return other
 
@@ -171,7 +177,7 @@ class Memory(Upkeep):
             confidence=confidence,
             decay_rate=decay_rate,
         )
-        return self._insert([draft])[0]
+        return self._insert([self._parts.ingest.plan(self._scope, draft)])[0]
 
     def remember_many(self, items: Iterable[str | Mapping[str, Any]]) -> list[Record]:
         """Store many records in one transaction: all of them, or none.
@@ -182,16 +188,25 @@ class Memory(Upkeep):
         Raises:
             InvalidInput: an item cannot be stored; the message says which.
         """
-        return self._insert([porting.draft(item, number) for number, item in enumerate(items)])
+        plan = []
+        for place, item in enumerate(several(items, "items")):
+            draft = porting.draft(item, place)
+            with located(f"item {place}"):
+                plan.append(self._parts.ingest.plan(self._scope, draft))
+        return self._insert(plan)
 
-    def _insert(self, drafts: Sequence[Draft]) -> list[Record]:
-        plan = [self._parts.ingest.plan(self._scope, draft) for draft in drafts]
+    def _insert(self, plan: Sequence[Insert]) -> list[Record]:
         self._parts.store.apply(self._scope, plan)
         return self._announce(plan)
 
     def _announce(self, plan: Sequence[Insert]) -> list[Record]:
         self._parts.vectors.notify()
         records = [action.record for action in plan]
+        if any(record.session_id is not None for record in records):
+            # Their positions were given by the store.
+            ids = [record.id for record in records]
+            stored = {record.id: record for record in self._parts.store.get_many(self._scope, ids)}
+            records = [stored.get(record.id, record) for record in records]
         for record in records:
             self._parts.events.emit("remembered", record)
         return records
@@ -255,7 +270,7 @@ class Memory(Upkeep):
     def set_context(self, key: str, value: str) -> Record:
         """Keep ``value`` under ``key`` until the day ends in the user's time zone (seed 001)."""
         clean(key, "key")
-        draft = Draft(content=value, kind=Kind.CONTEXT, metadata={CONTEXT_KEY: key})
+        draft = Draft(content=clean(value, "value"), kind=Kind.CONTEXT, metadata={CONTEXT_KEY: key})
         new = self._parts.ingest.plan(self._scope, draft)
         closings = [
             action
@@ -310,18 +325,19 @@ class Memory(Upkeep):
             InvalidInput: an argument cannot be used; the message says which.
         """
         text = clean(query, "query")
-        limited(limit, "limit")
+        most = limited(limit, "limit")
+        least = number(min_score, "min_score")
         where = self._where(
             kinds=() if kind is None else (parse_kind(kind),),
-            session=session,
-            exclude_session=exclude_session,
+            session=named(session, "session"),
+            exclude_session=named(exclude_session, "exclude_session"),
             tags=() if tags is None else parse_tags(tags),
             metadata=parse_metadata(metadata),
             since=known(since, "since"),
             until=known(until, "until"),
             as_of=known(as_of, "as_of"),
         )
-        return self._parts.found(self._scope, text, where, limit=limit, min_score=min_score)
+        return self._parts.found(self._scope, text, where, limit=most, min_score=least)
 
     def recall(
         self, prompt: str, *, budget: int = 1_000, exclude_session: str | None = None
@@ -333,13 +349,14 @@ class Memory(Upkeep):
         Raises:
             InvalidInput: an argument cannot be used.
         """
-        return self._recall(prompt, budget, self._where(exclude_session=exclude_session))
+        other = named(exclude_session, "exclude_session")
+        return self._recall(prompt, budget, self._where(exclude_session=other))
 
     def _recall(
         self, prompt: str, budget: int, where: Filter, skip: frozenset[str] = frozenset()
     ) -> Recall:
         text = clean(prompt, "prompt")
-        limited(budget, "budget")
+        budget = limited(budget, "budget")
         parts = self._parts
         hits = parts.found(self._scope, text, where, limit=RECALLED, skip=skip)
         insight = self._latest_reflection()
@@ -357,7 +374,7 @@ class Memory(Upkeep):
 
     def get(self, id: str) -> Record | None:
         """Return a record, active or not; ``None`` if there is none, or it is another user's."""
-        return self._parts.store.get(self._scope, id)
+        return self._parts.store.get(self._scope, clean(id, "id"))
 
     def records(
         self,
@@ -374,14 +391,21 @@ class Memory(Upkeep):
             session: only of this session.
             limit: how many at most.
             after: the id of the last record of the page before.
+
+        Raises:
+            NotFound: ``after`` is no record of this user.
+            InvalidInput: an argument cannot be used.
         """
-        limited(limit, "limit")
-        where = self._where(kinds=() if kind is None else (parse_kind(kind),), session=session)
-        return self._parts.store.page(self._scope, where, limit=limit, after=after)
+        where = self._where(
+            kinds=() if kind is None else (parse_kind(kind),), session=named(session, "session")
+        )
+        return self._parts.store.page(
+            self._scope, where, limit=limited(limit, "limit"), after=named(after, "after")
+        )
 
     def history(self, id: str) -> list[Change]:
         """Return what was done to a record, oldest first; empty if nothing is known of it."""
-        return self._parts.store.history(self._scope, id)
+        return self._parts.store.history(self._scope, clean(id, "id"))
 
     def entity(self, name: str) -> Entity | None:
         """Return the person, place or thing of that name or alias, with records about it."""
@@ -389,8 +413,9 @@ class Memory(Upkeep):
 
     def entities(self, *, type: str | None = None, limit: int = 100) -> list[Entity]:
         """Return what records speak of, most mentioned first."""
-        limited(limit, "limit")
-        return self._parts.store.entities(self._scope, type=type, limit=limit)
+        return self._parts.store.entities(
+            self._scope, type=named(type, "type"), limit=limited(limit, "limit")
+        )
 
     # Conversations
 
@@ -417,19 +442,27 @@ class Memory(Upkeep):
             max_messages: most messages in a view (``rolling_window``).
             keep_recent: how many of the newest always stay, while the budget allows.
             strategy: ``rolling_window`` or ``recency``.
+
+        Raises:
+            InvalidInput: an argument cannot be used; nothing was stored.
         """
-        if context_limit is not None:
-            limited(context_limit, "context_limit")
+        shape = checked(
+            context_limit=context_limit,
+            max_tokens=max_tokens,
+            max_messages=max_messages,
+            keep_recent=keep_recent,
+            strategy=strategy,
+        )
         transcript = StoredTranscript.opened(
             self._parts,
             self._scope,
             clean(id, "id"),
             system=system,
             model=model,
-            context_limit=context_limit,
+            context_limit=shape.context_limit,
         )
         return Conversation(
-            max_tokens=max_tokens,
+            max_tokens=shape.max_tokens,
             max_messages=max_messages,
             keep_recent=keep_recent,
             strategy=strategy,
@@ -448,7 +481,7 @@ class Memory(Upkeep):
     # Parts of the verbs
 
     def _existing(self, id: str) -> Record:
-        record = self._parts.store.get(self._scope, id)
+        record = self.get(id)
         if record is None:
             message = f"there is no record {id!r} for user {self._scope.user!r}"
             raise NotFound(message)
@@ -464,7 +497,3 @@ class Memory(Upkeep):
 
     def _believed(self, record: Record) -> bool:
         return record.valid_until is None or record.valid_until > self._parts.now()
-
-
-def _scope(user: str, agent: str | None) -> Scope:
-    return Scope(clean(user, "user"), None if agent is None else clean(agent, "agent"))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
@@ -10,7 +11,7 @@ from recollect.app import wiring
 from recollect.app.settings import Settings
 from recollect.app.vectors import VectorMaker
 from recollect.core.clock import Clock, SystemClock
-from recollect.core.errors import EmbeddingError
+from recollect.core.errors import EmbeddingError, InvalidInput
 from recollect.core.events import Events
 from recollect.core.ids import IdFactory
 from recollect.core.models import Hit
@@ -70,6 +71,9 @@ class Parts:
         clock: Clock | None,
     ) -> Parts:
         """Open the store at ``location`` and put everything around it."""
+        _check(settings, "settings", "embedding", "retention")
+        _check(embedder, "embedder", "name", "dimensions", "embed")
+        _check(clock, "clock", "now")
         settings = settings or Settings()
         clock = clock or SystemClock()
         model, off_because = (
@@ -126,10 +130,8 @@ class Parts:
         skip: frozenset[str] = frozenset(),
     ) -> list[Hit]:
         """Search, after embedding what still waits, so that nothing just said is missed."""
-        try:
+        with suppress(EmbeddingError):  # The problem shows in the status of the vectors.
             self.vectors.finish(scope)
-        except EmbeddingError as error:
-            self.vectors.problem = f"embedding failed: {error}"
         return self.retriever.search(
             scope, query, where, limit=limit, min_score=min_score, skip=skip
         )
@@ -152,3 +154,10 @@ class Parts:
         """Stop the background work and release the store."""
         self.vectors.close()
         self.store.close()
+
+
+def _check(part: object | None, name: str, *wanted: str) -> None:
+    missing = [attribute for attribute in wanted if not hasattr(part, attribute)]
+    if part is not None and missing:
+        message = f"{name}={part!r:.80} cannot be used: it has no {' and no '.join(missing)}"
+        raise InvalidInput(message)

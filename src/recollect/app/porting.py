@@ -2,11 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import os
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any
+from datetime import datetime
+from pathlib import Path
+from tempfile import NamedTemporaryFile
+from typing import IO, Any
 
-from recollect.core.errors import InvalidInput
+from recollect.app import archive, foreign
+from recollect.app.batches import Additions, Moved, Placed, Steps
+from recollect.app.fields import moment
+from recollect.app.formats import (
+    FORMATS,
+    KNOWN,
+    LOCOMO,
+    OPENAI,
+    RECOLLECT,
+    JsonFile,
+    detect,
+    located,
+)
+from recollect.app.parts import Parts
+from recollect.app.restore import restore
+from recollect.core.errors import InvalidInput, RecollectError
+from recollect.core.models import Record
+from recollect.core.ports import Progress, Store
+from recollect.core.scope import Scope
 from recollect.lifecycle.ingest import Draft
 
 ARGUMENTS = frozenset(
@@ -43,22 +66,129 @@ class PortingReport:
     skipped: int = 0
 
 
-def draft(item: object, number: int) -> Draft:
+def draft(item: str | Mapping[str, Any], number: int) -> Draft:
     """Return what ``remember_many`` was given as a draft.
 
     Raises:
         InvalidInput: it is neither a text nor a dict of ``remember``'s arguments.
     """
+    return _draft(item, f"item {number}")
+
+
+def _draft(item: object, place: str, origin: str = "api") -> Draft:
     if isinstance(item, str):
-        return Draft(content=item)
+        return Draft(content=item, origin=origin)
     if not isinstance(item, Mapping) or "content" not in item:
-        message = f"item {number} must be a text or a dict with content, got {item!r:.80}"
+        message = f"{place} must be a text or a dict with content, got {item!r:.80}"
         raise InvalidInput(message)
     unknown = set(item) - ARGUMENTS
     if unknown:
         message = (
-            f"item {number} has unknown keys {', '.join(sorted(map(str, unknown)))}; "
+            f"{place} has unknown keys {', '.join(sorted(map(str, unknown)))}; "
             f"use {', '.join(sorted(ARGUMENTS))}"
         )
         raise InvalidInput(message)
-    return Draft(**item)
+    return Draft(**item, origin=origin)
+
+
+def export(store: Store, scope: Scope, now: datetime, path: Path) -> PortingReport:
+    """Write all that the scope sees to ``path``, as it was at one moment.
+
+    The file appears when it is complete, readable by its owner alone. A page of records, or
+    one conversation, is in memory at a time.
+
+    Raises:
+        InvalidInput: the file exists already, or cannot be written.
+    """
+    records = messages = 0
+    with _appearing(path) as file, store.snapshot():
+        file.write(archive.header(scope, now))
+        for item in archive.everything(store, scope, now):
+            file.writelines(archive.lines(item))
+            if isinstance(item, Record):
+                records += 1
+            else:
+                messages += len(item.messages)
+    return PortingReport(format=RECOLLECT, users=(scope.user,), records=records, messages=messages)
+
+
+def import_file(
+    parts: Parts,
+    scope: Scope,
+    path: Path,
+    format: str | None = None,
+    progress: Progress | None = None,
+) -> PortingReport:
+    """Read a file into the memory of ``scope``; what is there already is skipped.
+
+    Args:
+        parts: the store and what else is needed to add to it.
+        scope: whose memory; conversations of LoCoMo get users of their own.
+        path: the file.
+        format: ``recollect``, ``openai`` or ``locomo``; judged by the content, if not given.
+        progress: told after each batch how many lines, conversations or turns are done.
+
+    Raises:
+        InvalidInput: the file is not there, of no known format, or broken; the message
+            names the place, and nothing was written.
+    """
+    if format is not None and format not in FORMATS:
+        message = f"format={format!r} is unknown; {KNOWN}"
+        raise InvalidInput(message)
+    file = JsonFile(path)
+    users: tuple[str, ...] = (scope.user,)
+    match format or detect(file):
+        case "openai":
+            found, moved = OPENAI, foreign.import_openai(parts, scope, file, progress)
+        case "locomo":
+            found = LOCOMO
+            users, moved = foreign.import_locomo(parts, scope, file, progress)
+        case _ if archive.is_header(file.first().value):
+            found, moved = RECOLLECT, restore(parts, scope, file, progress)
+        case _:
+            found, moved = RECOLLECT, _import_plain(parts, scope, file, progress)
+    return PortingReport(format=found, users=users, **moved._asdict())
+
+
+def _import_plain(parts: Parts, scope: Scope, file: JsonFile, progress: Progress | None) -> Moved:
+    """Add records written as ``remember_many`` takes them, one for each line."""
+
+    def drafts() -> Iterator[Placed]:
+        for item in file.items():
+            yield Placed(item.place, _plain(item.place, item.value))
+
+    additions = Additions(parts, scope, drafts)
+    return additions.store(Steps(additions.total, progress))
+
+
+def _plain(place: str, value: Any) -> Draft:
+    if isinstance(value, Mapping) and value.get("event_time") is not None:
+        with located(place):
+            value = {**value, "event_time": moment(value["event_time"], "event_time")}
+    return _draft(value, place, f"import:{RECOLLECT}")
+
+
+@contextmanager
+def _appearing(path: Path) -> Iterator[IO[str]]:
+    """Open a file that appears at ``path`` when the block is over, and only if it succeeds."""
+    part: Path | None = None
+    try:
+        if path.exists():
+            message = f"{path} exists already; choose a new name for the export"
+            raise InvalidInput(message)
+        with NamedTemporaryFile(  # Readable by its owner alone, and it stays so.
+            "w", encoding="utf-8", newline="\n", dir=path.parent, prefix=".recollect-", delete=False
+        ) as file:
+            part = Path(file.name)
+            yield file
+            file.flush()
+            os.fsync(file.fileno())
+        part.rename(path)
+    except RecollectError:
+        raise
+    except (OSError, ValueError) as error:
+        message = f"{path} cannot be written ({error}); choose another folder or free some space"
+        raise InvalidInput(message) from error
+    finally:
+        if part is not None:
+            part.unlink(missing_ok=True)

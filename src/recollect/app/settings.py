@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 import re
 import tomllib
-from datetime import datetime, timedelta, tzinfo
+from datetime import UTC, datetime, timedelta, tzinfo
 from pathlib import Path
 from typing import Any, Literal
 from zoneinfo import ZoneInfo
@@ -21,6 +21,7 @@ from pydantic_settings import (
     BaseSettings,
     PydanticBaseSettingsSource,
     SettingsConfigDict,
+    SettingsError,
     TomlConfigSettingsSource,
 )
 
@@ -28,6 +29,36 @@ from recollect.core.errors import ConfigError
 
 SPAN = re.compile(r"(\d+)\s*([smhdw])")
 UNITS = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
+
+
+class MachineZone(tzinfo):
+    """The time zone of the machine, with the beginnings and ends of its summer time.
+
+    A fixed offset, which is what ``astimezone()`` gives, would be an hour wrong in half of
+    the year.
+    """
+
+    def utcoffset(self, moment: datetime | None, /) -> timedelta | None:
+        """Return how far local time is ahead of UTC at the local time ``moment``."""
+        return None if moment is None else moment.replace(tzinfo=None).astimezone().utcoffset()
+
+    def dst(self, moment: datetime | None, /) -> timedelta | None:
+        """Return nothing: how much of the offset is summer time does not matter here."""
+        del moment
+        return None
+
+    def tzname(self, moment: datetime | None, /) -> str | None:
+        """Return the abbreviation in force at ``moment``."""
+        return None if moment is None else moment.replace(tzinfo=None).astimezone().tzname()
+
+    def fromutc(self, moment: datetime, /) -> datetime:
+        """Return the local time of ``moment``, whose numbers are those of UTC."""
+        local = moment.replace(tzinfo=UTC).astimezone()
+        here = local.replace(tzinfo=self)
+        return here.replace(fold=int(here.utcoffset() != local.utcoffset()))
+
+
+MACHINE_ZONE = MachineZone()
 
 
 class Section(BaseModel):
@@ -131,8 +162,14 @@ class Settings(BaseSettings):
             super().__init__(**values)
         except ValidationError as error:
             raise ConfigError(_explain(error)) from error
-        except tomllib.TOMLDecodeError as error:
+        except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
             message = f"{config_path()} is not valid TOML: {error}"
+            raise ConfigError(message) from error
+        except OSError as error:
+            message = f"the settings file {config_path()} cannot be read: {error.strerror}"
+            raise ConfigError(message) from error
+        except SettingsError as error:
+            message = f"settings: {error}; see recollect config for all names and values"
             raise ConfigError(message) from error
 
     @field_validator("timezone")
@@ -165,11 +202,7 @@ class Settings(BaseSettings):
         """The user's time zone."""
         if self.timezone is not None:
             return ZoneInfo(self.timezone)
-        local = datetime.now().astimezone().tzinfo
-        if local is None:  # pragma: no cover - astimezone() always sets one
-            message = "this machine has no time zone; set timezone in the settings"
-            raise ConfigError(message)
-        return local
+        return MACHINE_ZONE
 
 
 def config_path() -> Path:
@@ -184,7 +217,11 @@ def parse_span(text: str) -> timedelta:
     if match is None or int(match[1]) == 0:
         message = f"{text!r} is no time span; write forever, day, or a number with s, m, h, d or w"
         raise ValueError(message)
-    return timedelta(**{UNITS[match[2]]: int(match[1])})
+    try:
+        return timedelta(**{UNITS[match[2]]: int(match[1])})
+    except OverflowError as error:
+        message = f"{text!r} is too long a time; write forever"
+        raise ValueError(message) from error
 
 
 def _explain(error: ValidationError) -> str:

@@ -15,7 +15,7 @@ from recollect.core.actions import (
     OpenConversation,
     Pin,
 )
-from recollect.core.errors import NotFound
+from recollect.core.errors import InvalidInput, NotFound
 from recollect.core.models import ConversationInfo, Kind, Message, Record
 from recollect.core.scope import Scope
 from recollect.core.text import clean
@@ -45,8 +45,15 @@ class StoredTranscript:
         model: str | None,
         context_limit: int | None,
     ) -> StoredTranscript:
-        """Open or start a conversation; what is given replaces what is stored."""
+        """Open or start a conversation; what is given replaces what is stored.
+
+        Raises:
+            InvalidInput: an argument cannot be stored, or another agent has that conversation.
+        """
         known = parts.store.conversation(scope, id)
+        if known is None and parts.store.conversation(Scope(scope.user), id) is not None:
+            message = f"conversation {id!r} is another agent's; choose another id"
+            raise InvalidInput(message)
         start = known or ConversationInfo(id=id, created_at=parts.now())
         info = replace(
             start,

@@ -11,12 +11,14 @@ import threading
 from collections import defaultdict
 from collections.abc import Sequence
 
+import numpy as np
+
 from recollect.core.actions import PutVectors
-from recollect.core.errors import EmbeddingError, RecollectError, StoreClosed
+from recollect.core.errors import EmbeddingError, InvalidInput, RecollectError, StoreClosed
 from recollect.core.models import Record
 from recollect.core.ports import Embedder, Progress, Store
 from recollect.core.scope import Scope
-from recollect.core.vectors import Vector
+from recollect.core.vectors import Vector, Vectors
 
 log = logging.getLogger("recollect.embed")
 
@@ -47,6 +49,7 @@ class VectorMaker:
         self._store = store
         self._embedder = embedder
         self.problem = off_because
+        """Why there are no vectors, or why the last attempt to make some failed."""
         self._lock = threading.Lock()
         self._wake = threading.Condition()
         self._waiting = False
@@ -80,9 +83,10 @@ class VectorMaker:
         Raises:
             EmbeddingError: the model failed.
         """
-        if self._embedder is None:
+        embedder = self._embedder
+        if embedder is None:
             return None
-        vector: Vector = self._embedder.embed([text])[0]
+        vector: Vector = self._made(embedder, [text])[0]
         return vector
 
     def finish(self, scope: Scope | None, progress: Progress | None = None) -> int:
@@ -91,6 +95,7 @@ class VectorMaker:
         Raises:
             EmbeddingError: the model failed; what it had done stays done.
         """
+        self._check_model()
         total = self._store.pending_count(scope) if self.on else 0
         done = 0
         while done < total:
@@ -122,11 +127,17 @@ class VectorMaker:
     def _adopt(self) -> None:
         if self._embedder is None:
             return
+        if self._store.vector_model() is None:
+            self._store.reset_vectors(self._embedder.name, self._embedder.dimensions)
+        self._check_model()
+
+    def _check_model(self) -> None:
+        # Asked before each search: another process may have made all vectors anew.
+        if self._embedder is None:
+            return
         ours = (self._embedder.name, self._embedder.dimensions)
         stored = self._store.vector_model()
-        if stored is None:
-            self._store.reset_vectors(*ours)
-        elif stored != ours:
+        if stored is not None and stored != ours:
             self.problem = (
                 f"the stored vectors are of {stored[0]} ({stored[1]} dimensions), the model is "
                 f"{ours[0]} ({ours[1]}); searching without vectors until "
@@ -152,12 +163,33 @@ class VectorMaker:
             return len(records)
 
     def _embed(self, embedder: Embedder, records: Sequence[Record]) -> None:
-        vectors = embedder.embed([record.content for record in records])
+        vectors = self._made(embedder, [record.content for record in records])
         by_user: dict[str, dict[str, Vector]] = defaultdict(dict)
         for record, vector in zip(records, vectors, strict=True):
             by_user[record.user][record.id] = vector
         for user, found in by_user.items():
-            self._store.apply(Scope(user), [PutVectors(embedder.name, found)])
+            try:
+                self._store.apply(Scope(user), [PutVectors(embedder.name, found)])
+            except InvalidInput:
+                self._check_model()
+                if self.on:
+                    raise
+
+    def _made(self, embedder: Embedder, texts: Sequence[str]) -> Vectors:
+        """Return the vectors, and keep in ``problem`` whether that went well.
+
+        A caller's own model may raise anything, and no search may fail because of it.
+        """
+        try:
+            vectors = _finite(embedder.embed(texts), embedder.name)
+        except Exception as error:
+            self.problem = f"embedding failed: {error}"
+            if isinstance(error, EmbeddingError):
+                raise
+            message = f"{embedder.name} failed with {type(error).__name__}: {error}"
+            raise EmbeddingError(message) from error
+        self.problem = None
+        return vectors
 
     def _work(self) -> None:
         while True:
@@ -175,14 +207,19 @@ class VectorMaker:
                 self._rest(error)
 
     def _catch_up(self) -> None:
-        while not self._closing:
-            if not self._one_batch(None):
-                self.problem = None
-                return
+        self._check_model()
+        while not self._closing and self._one_batch(None):
+            pass
 
     def _rest(self, error: RecollectError) -> None:
-        self.problem = f"embedding failed: {error}"
-        log.warning("%s; trying again later", self.problem)
+        log.warning("%s; trying again later", error)
         with self._wake:
-            self._waiting = isinstance(error, EmbeddingError)
+            self._waiting = True
             self._wake.wait_for(lambda: self._closing, timeout=RETRY)
+
+
+def _finite(vectors: Vectors, model: str) -> Vectors:
+    if not np.isfinite(vectors).all():
+        message = f"{model} gave numbers that are not finite; is it an embedding model?"
+        raise EmbeddingError(message)
+    return vectors

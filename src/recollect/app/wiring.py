@@ -33,6 +33,10 @@ def open_store(location: str | Path | None, settings: Settings) -> Store:
         ConfigError: the location is of a kind that does not exist.
         StoreError: it cannot be opened.
     """
+    given: object = location
+    if not isinstance(given, str | Path | None):
+        message = f"location must be a path, got {given!r:.80}; use a file or :memory:"
+        raise ConfigError(message)
     place = settings.location if location is None else location
     if place is None:
         folder = user_data_path("recollect")

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from recollect.conversation.shapes import openai
+from recollect.conversation.units import units
 from recollect.conversation.view import Strategy, View, view
 from recollect.core.errors import BudgetTooSmall
 from recollect.core.models import NO_RECALL, Message, Recall, ToolCall
@@ -35,7 +36,7 @@ class ContextReceipt:
         budget: the tokens that were allowed.
         tokens: the tokens it takes.
         exact: whether these are the model's own counts rather than estimates.
-        included: the parts that went in, in order.
+        included: the parts that went in, in order; their tokens add up to ``tokens``.
         left_out: the messages that stayed out. They remain in the transcript, and
             their episodes can still be found.
     """
@@ -105,23 +106,26 @@ class ContextBuilder:
         fixed = self._fixed(transcript, system, prompt)
         if fixed > budget:
             raise BudgetTooSmall(needed=fixed, budget=budget)
-        pins = sum(message.tokens for message in transcript if _stays(message))
-        room = budget - fixed + pins
+        room = budget - fixed + _pinned(transcript)
         memory = NO_RECALL
-        if recall is not None:
-            share = int((budget - fixed) * RECALL_SHARE)
+        share = int((budget - fixed) * RECALL_SHARE)
+        if recall is not None and share > MESSAGE_OVERHEAD:
             first = view(transcript, room - share, self._strategy)
             seen = frozenset(item.record_id for item in first.messages if item.record_id)
-            memory = recall(max(0, share - MESSAGE_OVERHEAD), seen)
+            memory = recall(share - MESSAGE_OVERHEAD, seen)
         block = self._counter.count(memory.text) + MESSAGE_OVERHEAD if memory.text else 0
         chosen = view(transcript, room - block, self._strategy)
         return self._assemble(chosen, system=system, prompt=prompt, budget=budget, memory=memory)
 
+    def view(self, transcript: Sequence[Message], *, system: str | None, budget: int) -> View:
+        """Return the messages that fit ``budget`` tokens beside the system prompt."""
+        said = measure(self._counter, system) if system else 0
+        return view(transcript, budget - said, self._strategy)
+
     def _fixed(self, transcript: Sequence[Message], system: str | None, prompt: str | None) -> int:
         texts = [text for text in (system, prompt) if text]
         spoken = sum(measure(self._counter, text) for text in texts)
-        pins = sum(message.tokens for message in transcript if _stays(message))
-        return spoken + pins + REPLY_OVERHEAD
+        return spoken + _pinned(transcript) + REPLY_OVERHEAD
 
     def _assemble(
         self, chosen: View, *, system: str | None, prompt: str | None, budget: int, memory: Recall
@@ -135,16 +139,16 @@ class ContextBuilder:
             included.append(Item("system prompt", measure(self._counter, system), "always kept"))
         if memory.text:
             found = f"{len(memory.hits)} records that answer the prompt"
-            included.append(Item("memory", memory.tokens, found))
+            alone = measure(self._counter, system) if system else 0
+            included.append(Item("memory", measure(self._counter, head) - alone, found))
         for message in chosen.messages:
             messages.append(openai(message))
             included.append(_item(message, _reason(message)))
         if prompt:
             messages.append({"role": "user", "content": prompt})
             included.append(Item("prompt", measure(self._counter, prompt), "always kept"))
-        spoken = [text for text in (head, prompt) if text]
-        tokens = sum(measure(self._counter, text) for text in spoken)
-        tokens += chosen.tokens + REPLY_OVERHEAD
+        included.append(Item("reply", REPLY_OVERHEAD, "opens the model's answer"))
+        tokens = sum(item.tokens for item in included)
         out = [_item(message, "older than what fits") for message in chosen.pruned]
         out += [
             _item(message, "tool call or result without its counterpart")
@@ -154,8 +158,9 @@ class ContextBuilder:
         return Context(messages, tokens, receipt, memory)
 
 
-def _stays(message: Message) -> bool:
-    return message.pinned or message.role == "system"
+def _pinned(transcript: Sequence[Message]) -> int:
+    # Of whole units: with a pinned result comes its call. An orphan is never sent.
+    return sum(unit.tokens for unit in units(transcript)[0] if unit.fixed)
 
 
 def _reason(message: Message) -> str:

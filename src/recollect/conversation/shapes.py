@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -70,16 +70,19 @@ def turns(message: object) -> list[Turn]:
     ]
 
 
-def _openai_calls(calls: Sequence[Mapping[str, Any]]) -> tuple[ToolCall, ...]:
+def _openai_calls(calls: object) -> tuple[ToolCall, ...]:
+    if isinstance(calls, str | Mapping) or not isinstance(calls, Iterable):
+        text = f"tool_calls must be a list, got {calls!r:.80}"
+        raise InvalidInput(text)
     found = []
     for call in calls:
-        function = call.get("function")
+        function = call.get("function") if isinstance(call, Mapping) else None
         if not isinstance(function, Mapping) or "name" not in function:
             text = f"a tool call needs function.name, got {call!r:.80}"
             raise InvalidInput(text)
         arguments = function.get("arguments") or "{}"
         if not isinstance(arguments, str):
-            arguments = json.dumps(arguments, ensure_ascii=False)
+            arguments = _json(arguments)
         found.append(ToolCall(str(call.get("id") or ""), str(function["name"]), arguments))
     return tuple(found)
 
@@ -95,8 +98,7 @@ def _from_blocks(
             case {"type": "text" | "input_text" | "output_text", "text": str(text)}:
                 texts.append(text)
             case {"type": "tool_use", "id": str(id), "name": str(name)}:
-                arguments = json.dumps(block.get("input", {}), ensure_ascii=False)
-                calls.append(ToolCall(id, name, arguments))
+                calls.append(ToolCall(id, name, _json(block.get("input", {}))))
             case {"type": "tool_result", "tool_use_id": str(id)}:
                 results.append(
                     Turn(
@@ -124,11 +126,19 @@ def _plain(content: object) -> str:
         case list():
             return "\n".join(
                 block["text"]
-                if isinstance(block, Mapping) and "text" in block
-                else json.dumps(block)
+                if isinstance(block, Mapping) and isinstance(block.get("text"), str)
+                else _json(block)
                 for block in content
             )
-    return json.dumps(content)
+    return _json(content)
+
+
+def _json(value: object) -> str:
+    try:
+        return json.dumps(value, ensure_ascii=False)
+    except (TypeError, ValueError, RecursionError) as error:
+        text = f"a part of a message is no JSON ({error}): {value!r:.80}"
+        raise InvalidInput(text) from error
 
 
 def openai(message: Message) -> dict[str, Any]:

@@ -63,7 +63,8 @@ def _sort_exchange(exchange: Sequence[Message], whole: list[Unit], orphans: list
             matched[answered] = result
         else:
             orphans.append(result)
-    if matched.keys() == asked:
+    # Two calls under one id cannot both be answered in a way that a provider takes.
+    if matched.keys() == asked and len(asked) == len(call.tool_calls):
         whole.append(Unit((call, *matched.values())))
     else:
         orphans.extend((call, *matched.values()))

@@ -31,7 +31,7 @@ class View:
     tokens: int
 
 
-def strategy_named(name: str, *, max_messages: int) -> Strategy:
+def strategy_named(name: str, *, max_messages: int, keep_recent: int) -> Strategy:
     """Return the strategy of that name.
 
     Raises:
@@ -42,7 +42,7 @@ def strategy_named(name: str, *, max_messages: int) -> Strategy:
             return recency.keep
         case "rolling_window":
             return lambda units, budget: rolling_window.keep(
-                units, budget, max_messages=max_messages
+                units, budget, max_messages=max_messages, keep_recent=keep_recent
             )
     message = f"strategy={name!r} is unknown; use one of {', '.join(NAMES)}"
     raise InvalidInput(message)

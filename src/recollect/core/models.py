@@ -226,7 +226,7 @@ class ArmEvidence:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Why:
-    """Why a record was found: ``score = Σ share of arms × recency × confidence``.
+    """Why a record was found: its score is the arms' shares, times recency, times confidence.
 
     Attributes:
         arms: evidence by the arm's name: lexical, vector, entity, temporal, …

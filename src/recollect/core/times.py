@@ -39,4 +39,8 @@ def require_aware(moment: object, name: str) -> datetime:
             f"for example datetime(…, tzinfo=timezone.utc) or value.astimezone()"
         )
         raise InvalidInput(message)
-    return from_ms(to_ms(moment))
+    try:
+        return from_ms(to_ms(moment))
+    except OverflowError as error:
+        message = f"{name}={moment.isoformat()} lies outside the years 1 to 9999 in UTC"
+        raise InvalidInput(message) from error

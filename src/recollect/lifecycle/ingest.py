@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import re
+import sys
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime, time, timedelta, tzinfo
@@ -21,7 +22,8 @@ from recollect.core.text import clean, content_hash
 from recollect.core.times import require_aware
 
 FENCE = "recollect-memory"
-FENCED = re.compile(rf"<{FENCE}\b[^>]*>.*?</{FENCE}>\s*", re.DOTALL)
+OPENING = re.compile(rf"<{FENCE}\b[^<>]*>")
+CLOSING = re.compile(rf"</{FENCE}>\s*")
 ALIASES = {"conversation": Kind.EPISODE}
 TRUST = {"assistant": Trust.AGENT, "agent": Trust.AGENT, "tool": Trust.EXTERNAL}
 
@@ -63,7 +65,10 @@ class Retention:
             tomorrow = start.astimezone(self.zone).date() + timedelta(days=1)
             return require_aware(datetime.combine(tomorrow, time(), self.zone), "expiry")
         span = self.spans.get(kind)
-        return None if span is None else start + span
+        try:
+            return None if span is None else start + span
+        except OverflowError:  # Beyond the calendar, so never.
+            return None
 
 
 class Ingest:
@@ -154,12 +159,20 @@ def without_recalled(text: str) -> str:
 
     What memory injected must not come back as new evidence for itself.
     """
-    return FENCED.sub("", text)
+    kept, start = [], 0
+    while opening := OPENING.search(text, start):
+        closing = CLOSING.search(text, opening.end())
+        if closing is None:
+            break
+        kept.append(text[start : opening.start()])
+        start = closing.end()
+    return "".join([*kept, text[start:]])
 
 
 def _number(value: object, name: str, most: float = math.inf) -> float:
     valid = isinstance(value, int | float) and not isinstance(value, bool)
-    if not valid or not 0 <= float(value) <= most or math.isinf(float(value)):  # type: ignore[arg-type]
+    # Comparing needs no conversion, which a very large int would not survive.
+    if not valid or not 0 <= value <= most or value > sys.float_info.max:  # type: ignore[operator]
         upper = f" and {most:g}" if most < math.inf else " and infinity"
         message = f"{name}={value!r} must be a number between 0{upper}"
         raise InvalidInput(message)

@@ -12,7 +12,8 @@ from recollect.lifecycle.ingest import Draft
 def correction(old: Record, content: str) -> Draft:
     """Return the draft that takes the place of ``old``: the same but for its text.
 
-    It is believed fully, rests on the old record, and happened when the old one did.
+    It is believed fully, happened when the old one did, and goes with the same sources when
+    these are erased.
     """
     return Draft(
         content=content,
@@ -23,6 +24,7 @@ def correction(old: Record, content: str) -> Draft:
         session=old.session_id,
         role=old.source_role,
         decay_rate=old.decay_rate,
+        source_ids=old.source_ids,
         origin="correction",
     )
 

@@ -37,14 +37,13 @@ class Lexical:
     coverage: Floats
 
 
-def lexical(rows: Rows, matches: TermMatches, visible: Mask) -> Lexical:
-    """Return how much of the query's words each record holds."""
+def lexical(rows: Rows, matches: TermMatches, visible: Mask, *, around: bool = True) -> Lexical:
+    """Return how much of the query's words each record holds, itself or with those ``around``."""
     nothing = np.zeros(len(rows), np.float32)
     if not matches.ordinals:
         return Lexical(nothing, nothing)
     terms = len(matches.frequencies)
-    places = rows.places(matches.ordinals)
-    known = np.isin(np.asarray(matches.ordinals), rows.table["ordinal"][places])
+    places, known = rows.found(matches.ordinals)
     counts = np.frombuffer(b"".join(matches.counts), np.uint8).reshape(-1, terms)[known]
     lengths = np.asarray(matches.lengths, np.float32)[known]
     mean = rows.table["terms"][visible].mean() if visible.any() else 1.0
@@ -53,8 +52,10 @@ def lexical(rows: Rows, matches: TermMatches, visible: Mask) -> Lexical:
     held[:, places] = ((K1 + 1) * counts / (counts + saturation[:, None])).T
     held[:, ~visible] = 0
     weights = _rarity(int(visible.sum()), np.asarray(matches.frequencies, np.float64))
-    around = rows.surroundings.gathered(np.minimum(1, held))
-    coverage = weights @ np.minimum(1, around) / max(float(weights.sum()), 1e-9)
+    shared = np.minimum(1, held)
+    if around:
+        shared = np.minimum(1, rows.surroundings.gathered(shared))
+    coverage = weights @ shared / max(float(weights.sum()), 1e-9)
     return Lexical(weights @ held, coverage.astype(np.float32))
 
 
@@ -91,23 +92,24 @@ def entities(rows: Rows, matches: Sequence[tuple[int, int]], asked: int) -> Floa
     """Return the share (0 to 1) of the query's names that each record mentions."""
     share = np.zeros(len(rows), np.float32)
     if matches and asked:
-        places = rows.places([ordinal for ordinal, _ in matches])
-        known = set(rows.table["ordinal"][places].tolist())
-        counts = [count for ordinal, count in matches if ordinal in known]
-        share[places] = np.minimum(1, np.asarray(counts, np.float32) / asked)
+        ordinals, counts = zip(*matches, strict=True)
+        places, known = rows.found(ordinals)
+        share[places] = np.minimum(1, np.asarray(counts, np.float32)[known] / asked)
     return share
 
 
 def temporal(rows: Rows, since_ms: int, until_ms: int) -> Floats:
     """Return 1 for each record that happened in the time the query names, else 0."""
     event = rows.table["event"]
-    return ((event >= since_ms) & (event < until_ms)).astype(np.float32)
+    named: Floats = ((event >= since_ms) & (event < until_ms)).astype(np.float32)
+    return named
 
 
 def substance(rows: Rows) -> Floats:
     """Return how far each text is long enough (0 to 1) to say something of its own."""
     length: Floats = rows.table["length"]
-    return np.minimum(1, length / np.float32(FULL_LENGTH)).astype(np.float32)
+    share: Floats = np.minimum(1, length / np.float32(FULL_LENGTH)).astype(np.float32)
+    return share
 
 
 def said_by(rows: Rows, speaker: str) -> Floats:
@@ -115,4 +117,5 @@ def said_by(rows: Rows, speaker: str) -> Floats:
     number = rows.speakers.get(speaker)
     if number is None:
         return np.zeros(len(rows), np.float32)
-    return (rows.table["speaker"] == number).astype(np.float32)
+    said: Floats = (rows.table["speaker"] == number).astype(np.float32)
+    return said

@@ -66,7 +66,8 @@ def rrf(evidence: Mapping[str, Floats], wanted: npt.NDArray[np.bool_], k: int) -
 
 
 def _total(shares: Mapping[str, Floats]) -> Floats:
-    return np.stack(list(shares.values())).sum(axis=0).astype(np.float32)
+    total: Floats = np.stack(list(shares.values())).sum(axis=0).astype(np.float32)
+    return total
 
 
 def _reciprocal(values: Floats, wanted: npt.NDArray[np.bool_], k: int) -> Floats:

@@ -81,11 +81,15 @@ class Rows:
 
     def places(self, ordinals: Sequence[int]) -> npt.NDArray[np.intp]:
         """Return the row of each ordinal that is here; others are left out."""
+        return self.found(ordinals)[0]
+
+    def found(self, ordinals: Sequence[int]) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.bool_]]:
+        """Return the rows as :meth:`places` does, and of each ordinal whether it is here."""
         wanted = np.asarray(ordinals, np.int64)
         places = np.searchsorted(self.table["ordinal"], wanted)
         inside = places < len(self.table)
         inside[inside] = self.table["ordinal"][places[inside]] == wanted[inside]
-        return places[inside]
+        return places[inside], inside
 
 
 class UserIndex:

@@ -20,7 +20,7 @@ OPENING = (
 )
 CLOSING = f"</{FENCE}>"
 INSIGHT = "## Weekly insight"
-FENCE_TAG = re.compile(rf"<(/?{FENCE})", re.IGNORECASE)
+FENCE_TAG = re.compile(rf"<(\s*/?\s*{FENCE})", re.IGNORECASE)
 LONGEST = 600  # characters of one record; the rest is a call of get() away
 SEPARATOR_TOKENS = 2
 
@@ -60,8 +60,7 @@ def pack(
 
 
 def _line(record: Record, zone: tzinfo) -> str:
-    when = record.event_time.astimezone(zone).strftime("%Y-%m-%d %H:%M")
-    said = record.source_role or record.kind.value
+    said = " ".join((record.source_role or record.kind.value).split())
     doubt = ", unverified" if record.trust is Trust.EXTERNAL else ""
     stale = f", confidence {record.confidence:.1f}" if record.confidence < 1 else ""
     text = (
@@ -70,5 +69,12 @@ def _line(record: Record, zone: tzinfo) -> str:
     if len(text) > LONGEST:
         text = f"{text[: LONGEST - 1]}…"
     # A record cannot close the fence it stands in.
-    harmless = FENCE_TAG.sub(r"‹\1", text)
-    return f"- [{when}, {said}{doubt}{stale}] {harmless}"
+    return FENCE_TAG.sub(r"‹\1", f"- [{_when(record, zone)}, {said}{doubt}{stale}] {text}")
+
+
+def _when(record: Record, zone: tzinfo) -> str:
+    try:
+        moment = record.event_time.astimezone(zone)
+    except OverflowError:  # The first or the last day that there is.
+        moment = record.event_time
+    return moment.strftime("%Y-%m-%d %H:%M")

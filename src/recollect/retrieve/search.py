@@ -25,7 +25,9 @@ log = logging.getLogger("recollect.retrieve")
 
 MOST_MATCHES = 20_000
 EXCERPT = 120
+FEW = 16  # records up to which counting the better ones is faster than sorting all
 DAY_MS = 86_400_000
+PRIORS = frozenset({"length", "user"})  # evidence that does not depend on the query
 FADING = ("fact", "context")  # kinds of which the newer one is the truer one
 
 
@@ -40,6 +42,7 @@ class Ranking:
         recency: how much of its score a very old fact loses against a new one.
         recency_days: after so many days it has lost half of that.
         only: the arms to ask; empty is all of them.
+        neighbours: whether what stands around a record counts for it.
     """
 
     fusion: str = "blend"
@@ -48,6 +51,7 @@ class Ranking:
     recency: float = 0.05
     recency_days: float = 30.0
     only: frozenset[str] = frozenset()
+    neighbours: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,7 +112,7 @@ class Retriever:
     ) -> list[Hit]:
         """Return the best ``limit`` records that pass the filter, best first.
 
-        ``skip`` names records that are not wanted though they pass. Equal scores are in
+        Only those of which some arm says that they answer the query. ``skip`` names records that are not wanted though they pass. Equal scores are in
         the order of recording.
         """
         rows = self._cache.of(scope.user).rows(self._store, scope)
@@ -117,7 +121,7 @@ class Retriever:
         if not wanted.any():
             return []
         scored = self._scored(rows, scope, query, where, visible, wanted)
-        order = _best(scored.score, wanted, limit + len(skip))
+        order = _best(scored.score, wanted & _told(scored.evidence), limit + len(skip))
         records = self._records(scope, rows, order)
         picked = {
             row: records[row]
@@ -153,15 +157,18 @@ class Retriever:
     ) -> dict[str, Floats]:
         terms = self._analyzer.query_terms(query)
         matches = self._store.match_terms(scope, terms, limit=MOST_MATCHES)
-        words = evidence.lexical(rows, matches, visible)
+        words = evidence.lexical(rows, matches, visible, around=self._ranking.neighbours)
         meaning = evidence.semantic(rows, self._vector(query), visible)
         ranked = self._ranking.fusion == "rrf"
         found = {"lexical": words.bm25 if ranked else words.coverage, "vector": meaning.likeness}
         if not ranked:
-            found |= {"context": meaning.around, "length": evidence.substance(rows)}
-            found["user"] = evidence.said_by(rows, "user")
-        names = [mention.text for mention in self._extractor.extract(query)]
-        if names and (ranked or self._ranking.weights.entity):
+            found |= {"length": evidence.substance(rows), "user": evidence.said_by(rows, "user")}
+            if self._ranking.neighbours:
+                found["context"] = meaning.around
+        names: list[str] = []
+        if ranked or self._ranking.weights.entity:
+            names = [mention.text for mention in self._extractor.extract(query)]
+        if names:
             mentions = self._store.mentioning(scope, names)
             found["entity"] = evidence.entities(rows, mentions, len(names))
         named = time_range(query, where.now.astimezone(self._zone))
@@ -185,10 +192,10 @@ class Retriever:
         return _filtered(rows, where)
 
     def _factors(self, rows: Rows, where: Filter) -> tuple[Floats, Floats]:
-        age = np.maximum(0, to_ms(where.now) - rows.table["event"]) / DAY_MS
-        fades = np.isin(rows.table["kind"], [KINDS[kind] for kind in FADING])
-        lost = self._ranking.recency * (1 - 0.5 ** (age / self._ranking.recency_days))
-        recency = np.where(fades, 1 - lost, 1).astype(np.float32)
+        fades = np.flatnonzero(_of_kinds(rows, FADING))
+        age = np.maximum(0, to_ms(where.now) - rows.table["event"][fades]) / DAY_MS
+        recency = np.ones(len(rows), np.float32)
+        recency[fades] = 1 - self._ranking.recency * (1 - 0.5 ** (age / self._ranking.recency_days))
         confidence = (0.5 + 0.5 * rows.table["confidence"]).astype(np.float32)
         return recency, confidence
 
@@ -209,7 +216,7 @@ class Retriever:
                     ranks[name][row], float(scored.evidence[name][row]), float(share[row])
                 )
                 for name, share in shares.items()
-                if share[row] > 0
+                if share[row]
             }
             why = Why(
                 arms=arms,
@@ -258,7 +265,7 @@ def _filtered(rows: Rows, where: Filter) -> Mask:
     table = rows.table
     passing: Mask = np.ones(len(rows), bool)
     if where.kinds:
-        passing &= np.isin(table["kind"], [KINDS[kind] for kind in where.kinds])
+        passing &= _of_kinds(rows, where.kinds)
     if where.session is not None:
         passing &= table["session"] == rows.sessions.get(where.session, len(rows.sessions))
     if where.exclude_session is not None:
@@ -268,6 +275,20 @@ def _filtered(rows: Rows, where: Filter) -> Mask:
     if where.until is not None:
         passing &= table["event"] < to_ms(where.until)
     return passing
+
+
+def _of_kinds(rows: Rows, kinds: Sequence[str]) -> Mask:
+    chosen = np.zeros(len(KINDS), bool)
+    chosen[[KINDS[kind] for kind in kinds]] = True
+    passing: Mask = chosen[rows.table["kind"]]
+    return passing
+
+
+def _told(evidence: Mapping[str, Floats]) -> Mask:
+    # What is true of a record whatever the query is no reason to show it.
+    answers = [values != 0 for name, values in evidence.items() if name not in PRIORS]
+    told: Mask = np.any(answers, axis=0)
+    return told
 
 
 def _best(score: Floats, wanted: Mask, limit: int) -> list[int]:
@@ -281,6 +302,8 @@ def _best(score: Floats, wanted: Mask, limit: int) -> list[int]:
 
 
 def _ranks(values: Floats, rows: Sequence[int]) -> dict[int, int]:
+    if len(rows) <= FEW:
+        return {row: int(np.count_nonzero(values > values[row])) + 1 for row in rows}
     ordered = np.sort(-values)
     places = np.searchsorted(ordered, -values[list(rows)], side="left") + 1
     return dict(zip(rows, places.tolist(), strict=True))

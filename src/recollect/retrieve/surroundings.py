@@ -81,5 +81,5 @@ class Surroundings:
             return whole
         weights = self.gathered(counts.astype(np.float32))
         gathered = self.gathered(np.where(counts, evidence, 0).astype(np.float32))
-        mean: Floats = gathered / np.maximum(weights, np.float32(FAINTEST))
+        mean: Floats = (gathered / np.maximum(weights, FAINTEST)).astype(np.float32)
         return mean

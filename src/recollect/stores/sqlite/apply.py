@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import singledispatch
-from typing import Any
+from typing import Any, NamedTuple
 
 import apsw
 import numpy as np
@@ -29,12 +29,25 @@ from recollect.core.models import Kind
 from recollect.core.ports import NameMatcher
 from recollect.core.scope import Scope
 from recollect.core.times import to_ms
-from recollect.stores.sqlite import entities
+from recollect.stores.sqlite import entities, queue
 from recollect.stores.sqlite.derivation import derived
 from recollect.stores.sqlite.filters import owned
-from recollect.stores.sqlite.rows import dump, message_values, optional_ms, record_values
+from recollect.stores.sqlite.rows import dump, message_values, record_values
 
 STORED_FLOAT = np.dtype("<f2")
+# A number that grows: a purge answers only the erasures that it has seen.
+ASK_FOR_PURGE = (
+    "INSERT INTO meta VALUES ('purge_pending', '1') "
+    "ON CONFLICT (key) DO UPDATE SET value = value + 1"
+)
+
+
+class Target(NamedTuple):
+    """The record that an action is about."""
+
+    key: int
+    id: str
+    agent: str | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,22 +59,24 @@ class Transaction:
     user: int
     names: NameMatcher
 
-    def key_of(self, id: str) -> int:
-        """Return the row of a record that the scope may see, or raise ``NotFound``."""
+    def target(self, id: str) -> Target:
+        """Return a record that the scope may see, or raise ``NotFound``."""
         where = owned(self.scope, self.user)
-        key: int | None = self.connection.execute(
-            f"SELECT r.key FROM records r WHERE r.id = ? AND {where.sql}",  # noqa: S608
+        row: Any = self.connection.execute(
+            f"SELECT r.key, r.id, r.agent FROM records r WHERE r.id = ? AND {where.sql}",
             (id, *where.values),
-        ).get
-        if key is None:
+        ).fetchone()
+        if row is None:
             message = f"there is no record {id!r} for user {self.scope.user!r}"
             raise NotFound(message)
-        return key
+        return Target(*row)
 
     def conversation(self, id: str) -> int:
-        """Return the row of a conversation, or raise ``NotFound``."""
+        """Return the row of a conversation that the scope may see, or raise ``NotFound``."""
         key: int | None = self.connection.execute(
-            "SELECT key FROM conversations WHERE user_key = ? AND id = ?", (self.user, id)
+            "SELECT key FROM conversations WHERE user_key = ?1 AND id = ?2 "
+            "AND (?3 IS NULL OR agent IS NULL OR agent = ?3)",
+            (self.user, id, self.scope.agent),
         ).get
         if key is None:
             message = f"there is no conversation {id!r} for user {self.scope.user!r}"
@@ -74,12 +89,12 @@ class Transaction:
             "UPDATE users SET index_epoch = index_epoch + 1 WHERE key = ?", (self.user,)
         )
 
-    def log(self, id: str, at: datetime, action: str, reason: str, **detail: Any) -> None:
-        """Write one line of history. ``detail`` never holds a record's text."""
+    def log(self, on: Target, at: datetime, action: str, reason: str, **detail: Any) -> None:
+        """Write one line of a record's history. ``detail`` never holds a record's text."""
         self.connection.execute(
             "INSERT INTO history (at, user_key, agent, record_id, action, reason, detail) "
             "VALUES (?, ?, ?, ?, ?, ?, ?)",
-            (to_ms(at), self.user, self.scope.agent, id, action, reason, dump(detail)),
+            (to_ms(at), self.user, on.agent, on.id, action, reason, dump(detail)),
         )
 
 
@@ -91,7 +106,7 @@ def register_user(connection: apsw.Connection, scope: Scope) -> int:
 
 
 @singledispatch
-def perform(action: Action, transaction: Transaction) -> None:
+def perform(action: Action, _tx: Transaction) -> None:
     """Carry out one action."""
     message = f"not an action: {action!r}"
     raise InvalidInput(message)
@@ -100,6 +115,9 @@ def perform(action: Action, transaction: Transaction) -> None:
 @perform.register
 def _(action: Insert, tx: Transaction) -> None:
     item = action.record
+    if item.user != tx.scope.user or (tx.scope.agent and item.agent not in {None, tx.scope.agent}):
+        message = f"record {item.id!r} is of {item.user!r} ({item.agent}), not of {tx.scope}"
+        raise InvalidInput(message)
     values = record_values(item) | {"user_key": tx.user}
     columns = ", ".join(values)
     marks = ", ".join(f":{name}" for name in values)
@@ -110,7 +128,7 @@ def _(action: Insert, tx: Transaction) -> None:
         else "NULL"
     )
     tx.connection.execute(
-        f"INSERT INTO records ({columns}, term_count, position) "  # noqa: S608
+        f"INSERT INTO records ({columns}, term_count, position) "
         f"VALUES ({marks}, recollect_term_count(:content), {position})",
         values,
     )
@@ -121,36 +139,40 @@ def _(action: Insert, tx: Transaction) -> None:
             "INSERT OR IGNORE INTO consolidations VALUES (?, ?, ?, NULL)",
             (tx.user, item.session_id, to_ms(item.created_at)),
         )
-    tx.log(item.id, item.created_at, "insert", action.reason)
+    tx.log(Target(key, item.id, item.agent), item.created_at, "insert", action.reason)
 
 
 @perform.register
 def _(action: Close, tx: Transaction) -> None:
+    target = tx.target(action.id)
+    # What had ended before stays ended: a later end would change what was believed in between.
     tx.connection.execute(
-        "UPDATE records SET valid_until = ?, superseded_by = ? WHERE key = ?",
-        (to_ms(action.at), action.superseded_by, tx.key_of(action.id)),
+        "UPDATE records SET valid_until = min(coalesce(valid_until, ?1), ?1), superseded_by = ?2 "
+        "WHERE key = ?3",
+        (to_ms(action.at), action.superseded_by, target.key),
     )
     tx.raise_epoch()
     detail = {"superseded_by": action.superseded_by} if action.superseded_by else {}
-    tx.log(action.id, action.at, "close", action.reason, **detail)
+    tx.log(target, action.at, "close", action.reason, **detail)
 
 
 @perform.register
 def _(action: Reweigh, tx: Transaction) -> None:
+    target = tx.target(action.id)
     tx.connection.execute(
         "UPDATE records SET confidence = ?, decay_rate = ? WHERE key = ?",
-        (action.confidence, action.decay_rate, tx.key_of(action.id)),
+        (action.confidence, action.decay_rate, target.key),
     )
     tx.raise_epoch()
     detail = {"confidence": action.confidence, "decay_rate": action.decay_rate}
-    tx.log(action.id, action.at, "reweigh", action.reason, **detail)
+    tx.log(target, action.at, "reweigh", action.reason, **detail)
 
 
 @perform.register
 def _(action: Touch, tx: Transaction) -> None:
     where = owned(tx.scope, tx.user)
     tx.connection.execute(
-        "UPDATE records AS r SET access_count = access_count + 1, last_accessed = ? "  # noqa: S608
+        "UPDATE records AS r SET access_count = access_count + 1, last_accessed = ? "
         f"WHERE r.id IN (SELECT value FROM json_each(?)) AND {where.sql}",
         (to_ms(action.at), dump(action.ids), *where.values),
     )
@@ -158,29 +180,39 @@ def _(action: Touch, tx: Transaction) -> None:
 
 @perform.register
 def _(action: Erase, tx: Transaction) -> None:
-    keys = {id: tx.key_of(id) for id in action.ids}
-    for id in derived(tx.connection, tx.user, action.ids):
-        keys[id] = tx.key_of(id)
-    touched = entities.of_records(tx.connection, keys.values())
+    targets = [tx.target(record) for record in dict.fromkeys(action.ids)]
+    # Also what other agents of the user derived from it: the text is gone for good, or it is not.
+    everywhere = replace(tx, scope=Scope(tx.scope.user))
+    targets += map(everywhere.target, derived(tx.connection, everywhere.scope, tx.user, action.ids))
+    touched = entities.of_records(tx.connection, (target.key for target in targets))
     tx.raise_epoch()
-    for id, key in keys.items():
-        tx.connection.execute("DELETE FROM messages WHERE record_id = ?", (id,))
-        tx.connection.execute("DELETE FROM records WHERE key = ?", (key,))
-        tx.connection.execute("DELETE FROM history WHERE record_id = ?", (id,))
-        tx.log(id, action.at, "erase", action.reason)
+    for target in targets:
+        tx.connection.execute(
+            "DELETE FROM messages WHERE record_id = ? AND conversation_key IN "
+            "(SELECT key FROM conversations WHERE user_key = ?)",
+            (target.id, tx.user),
+        )
+        tx.connection.execute("DELETE FROM records WHERE key = ?", (target.key,))
+        tx.connection.execute(
+            "DELETE FROM history WHERE record_id = ? AND user_key = ?", (target.id, tx.user)
+        )
+        tx.log(target, action.at, "erase", action.reason)
     entities.forget_unmentioned(tx.connection, touched)
-    tx.connection.execute("INSERT OR REPLACE INTO meta VALUES ('purge_pending', '1')")
+    tx.connection.execute(ASK_FOR_PURGE)
 
 
 @perform.register
 def _(action: PutVectors, tx: Transaction) -> None:
-    named = tx.connection.execute("SELECT value FROM meta WHERE key = 'embedding_model'").get
-    if named != action.model:
-        message = f"the vectors of this store are of {named!r}, not of {action.model!r}"
+    model, dimensions = queue.model(tx.connection) or (None, 0)
+    if model != action.model:
+        message = f"the vectors of this store are of {model!r}, not of {action.model!r}"
         raise InvalidInput(message)
-    for id, vector in action.vectors.items():
-        key = tx.connection.execute(
-            "SELECT key FROM records WHERE id = ? AND user_key = ?", (id, tx.user)
+    for record, vector in action.vectors.items():
+        if vector.shape != (dimensions,):
+            message = f"the vector of {record!r} has shape {vector.shape}, not ({dimensions},)"
+            raise InvalidInput(message)
+        key: int | None = tx.connection.execute(
+            "SELECT key FROM records WHERE id = ? AND user_key = ?", (record, tx.user)
         ).get
         if key is not None:
             _put(tx, key, vector.astype(STORED_FLOAT).tobytes())
@@ -205,7 +237,8 @@ def _(action: OpenConversation, tx: Transaction) -> None:
     tx.connection.execute(
         "INSERT INTO conversations (user_key, agent, id, system, model, context_limit, created_at) "
         "VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT (user_key, id) DO UPDATE SET "
-        "system = excluded.system, model = excluded.model, context_limit = excluded.context_limit",
+        "system = excluded.system, model = excluded.model, context_limit = excluded.context_limit "
+        "WHERE excluded.agent IS NULL OR agent IS NULL OR agent = excluded.agent",
         (
             tx.user,
             tx.scope.agent,
@@ -213,9 +246,12 @@ def _(action: OpenConversation, tx: Transaction) -> None:
             info.system,
             info.model,
             info.context_limit,
-            optional_ms(info.created_at),
+            to_ms(info.created_at),
         ),
     )
+    if not tx.connection.changes():
+        message = f"the conversation {info.id!r} is another agent's; choose another id"
+        raise InvalidInput(message)
 
 
 @perform.register
@@ -225,9 +261,11 @@ def _(action: Append, tx: Transaction) -> None:
     columns = ", ".join(values)
     marks = ", ".join(f":{name}" for name in values)
     tx.connection.execute(
-        f"INSERT INTO messages ({columns}, position) VALUES ({marks}, "  # noqa: S608
-        "(SELECT coalesce(max(position) + 1, 0) FROM messages "
-        "WHERE conversation_key = :conversation_key))",
+        f"INSERT INTO messages ({columns}, position) VALUES ({marks}, "
+        # Never a place that was cleared, also after the messages there were erased.
+        "(SELECT 1 + max(cleared_through, coalesce((SELECT max(position) FROM messages "
+        "WHERE conversation_key = :conversation_key), -1)) "
+        "FROM conversations WHERE key = :conversation_key))",
         values,
     )
 
@@ -246,8 +284,9 @@ def _(action: Pin, tx: Transaction) -> None:
 @perform.register
 def _(action: ClearView, tx: Transaction) -> None:
     tx.connection.execute(
-        "UPDATE conversations SET cleared_through = coalesce((SELECT max(position) "
-        "FROM messages WHERE conversation_key = conversations.key), -1) WHERE key = ?",
+        "UPDATE conversations SET cleared_through = max(cleared_through, coalesce("
+        "(SELECT max(position) FROM messages WHERE conversation_key = conversations.key), -1)) "
+        "WHERE key = ?",
         (tx.conversation(action.conversation),),
     )
 

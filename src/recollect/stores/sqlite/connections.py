@@ -16,7 +16,7 @@ from pathlib import Path
 
 import apsw
 
-from recollect.core.errors import StoreClosed, StoreReadOnly
+from recollect.core.errors import StoreClosed, StoreError, StoreReadOnly
 from recollect.stores.sqlite.failures import translated
 
 MEMORY = ":memory:"
@@ -30,6 +30,7 @@ SETUP = (
 )
 STATEMENT_CACHE = 200
 CHECKPOINT_PAGES = 2_000
+_creating = threading.Lock()
 
 
 class Connections:
@@ -38,6 +39,8 @@ class Connections:
     Args:
         path: a file, or ``:memory:``.
         prepare: called once with each new connection, to register functions.
+        accept: called with the first connection before anything is written; raises where the
+            file must be left as it is.
         busy_timeout: seconds to wait for another process's transaction.
         power_safe: whether a commit waits until the disk has it.
         vfs: name of a registered SQLite VFS, for encryption or tests of failure.
@@ -48,15 +51,17 @@ class Connections:
         path: str,
         *,
         prepare: Callable[[apsw.Connection], None],
+        accept: Callable[[apsw.Connection], object],
         busy_timeout: float,
         power_safe: bool,
         vfs: str | None = None,
     ) -> None:
         """Open the writing connection, creating the file (mode 0600) if need be."""
-        self.path = path
         self.in_memory = path == MEMORY
+        # Connections are opened later, too, when the working folder may be another one.
+        self.path = path if self.in_memory else str(Path(path).absolute())
+        self.busy_timeout = busy_timeout
         self._prepare = prepare
-        self._timeout = busy_timeout
         self._power_safe = power_safe
         self._vfs = vfs
         self._idle: list[apsw.Connection] = []
@@ -65,8 +70,8 @@ class Connections:
         self._local = threading.local()
         self._closed = False
         if not self.in_memory:
-            _create_private(path)
-        self._writer = self._open()
+            _create_private(self.path)
+        self._writer = self._open(accept)
 
     @contextmanager
     def read(self) -> Iterator[apsw.Connection]:
@@ -92,6 +97,7 @@ class Connections:
         """Let the reads of this thread inside the block see one moment of the database."""
         if self.in_memory:
             with self._write_lock:
+                self._require_open()
                 yield
         elif getattr(self._local, "pinned", None) is not None:
             yield
@@ -104,6 +110,12 @@ class Connections:
                 finally:
                     self._local.pinned = None
                     connection.execute("COMMIT")
+
+    @contextmanager
+    def moment(self) -> Iterator[apsw.Connection]:
+        """Lend a connection whose statements all see one moment of the database."""
+        with self.snapshot(), self.read() as connection:
+            yield connection
 
     @contextmanager
     def write(self) -> Iterator[apsw.Connection]:
@@ -124,7 +136,10 @@ class Connections:
         """Lend the writing connection outside a transaction, for VACUUM and checkpoints."""
         with self._write_lock, translated(self.path):
             self._require_open()
-            yield self._writer
+            try:
+                yield self._writer
+            finally:
+                self._writer.set_busy_timeout(round(self.busy_timeout * 1000))
 
     def close(self) -> None:
         """Close every connection; a reader that is still out is closed when it comes back."""
@@ -155,15 +170,21 @@ class Connections:
             message = f"the memory in {self.path} was closed; open it again with Memory(…)"
             raise StoreClosed(message)
 
-    def _open(self) -> apsw.Connection:
+    def _open(self, accept: Callable[[apsw.Connection], object] | None = None) -> apsw.Connection:
         with translated(self.path):
+            # Without SQLITE_OPEN_CREATE: a file that was moved away is not silently made anew.
             connection = apsw.Connection(
-                self.path, vfs=self._vfs, statementcachesize=STATEMENT_CACHE
+                self.path,
+                flags=apsw.SQLITE_OPEN_READWRITE,
+                vfs=self._vfs,
+                statementcachesize=STATEMENT_CACHE,
             )
             try:
-                connection.set_busy_timeout(round(self._timeout * 1000))
+                connection.set_busy_timeout(round(self.busy_timeout * 1000))
                 for pragma in SETUP:
-                    connection.execute(pragma)
+                    self._patiently(connection, pragma)
+                if accept is not None:
+                    accept(connection)
                 if not self.in_memory:
                     self._enter_wal(connection)
                 self._prepare(connection)
@@ -172,31 +193,42 @@ class Connections:
                 raise
             return connection
 
-    def _enter_wal(self, connection: apsw.Connection) -> None:
-        # The switch to WAL needs the file alone for a moment, and SQLite does not call the
-        # busy handler for it: processes that open a new file together must try again.
-        deadline = time.monotonic() + self._timeout
+    def _patiently(self, connection: apsw.Connection, pragma: str) -> object:
+        # SQLite calls no busy handler while a file changes to WAL or is recovered: processes
+        # that open it together must try again.
+        deadline = time.monotonic() + self.busy_timeout
         while True:
             try:
-                connection.execute("PRAGMA journal_mode = WAL")
-                break
+                return connection.execute(pragma).get
             except apsw.BusyError:
                 if time.monotonic() > deadline:
                     raise
                 time.sleep(0.005)
+
+    def _enter_wal(self, connection: apsw.Connection) -> None:
+        mode = self._patiently(connection, "PRAGMA journal_mode = WAL")
+        if mode != "wal":
+            message = (
+                f"{self.path} cannot be shared by several readers and a writer (journal mode "
+                f"{mode}); put it on a local disk"
+            )
+            raise StoreError(message)
         level = "FULL" if self._power_safe else "NORMAL"
         connection.execute(f"PRAGMA synchronous = {level}")
         connection.wal_autocheckpoint(CHECKPOINT_PAGES)
 
 
 def _create_private(path: str) -> None:
-    try:
-        os.close(os.open(path, os.O_CREAT | os.O_RDWR, 0o600))
-    except IsADirectoryError as error:
+    # Only a file that is not there is opened here. Closing any handle of a file frees every
+    # lock this process holds on it, also those of another SQLite connection.
+    if Path(path).is_dir():
         message = f"{path} is a folder; name a file in it, such as {Path(path) / 'agent.db'}"
-        raise StoreReadOnly(message) from error
+        raise StoreReadOnly(message)
+    try:
+        with _creating:
+            os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
+    except FileExistsError:
+        return
     except OSError as error:
-        if os.access(path, os.R_OK):
-            return
         message = f"{path} cannot be created or written: {error.strerror}; choose another place"
         raise StoreReadOnly(message) from error

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import apsw
 
+from recollect.core.scope import Scope
+from recollect.stores.sqlite.filters import owned
 from recollect.stores.sqlite.rows import dump
 
 DERIVED = """
@@ -16,11 +19,19 @@ WITH RECURSIVE found (id) AS (
     WHERE r.user_key = ? AND r.source_ids <> '[]'
       AND EXISTS (SELECT 1 FROM json_each(r.source_ids) WHERE value = found.id)
 )
-SELECT id FROM found WHERE id NOT IN (SELECT value FROM json_each(?)) ORDER BY id
+SELECT r.id FROM found JOIN records r ON r.id = found.id
+WHERE found.id NOT IN (SELECT value FROM json_each(?))
 """
 
 
-def derived(connection: apsw.Connection, user: int, ids: Sequence[str]) -> list[str]:
-    """Return what rests on ``ids``, directly or through others, without ``ids`` themselves."""
-    origin = dump(list(ids))
-    return [row[0] for row in connection.execute(DERIVED, (origin, user, origin))]
+def derived(connection: apsw.Connection, scope: Scope, user: int, ids: Sequence[str]) -> list[str]:
+    """Return what the scope sees of what rests on ``ids``, directly or through others.
+
+    In the order of recording, without ``ids`` themselves.
+    """
+    origin, where = dump(list(ids)), owned(scope, user)
+    rows: list[Any] = connection.execute(
+        f"{DERIVED} AND {where.sql} ORDER BY r.key",
+        (origin, user, origin, *where.values),
+    ).fetchall()
+    return [row[0] for row in rows]

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Iterable, Sequence
+from typing import Any
 
 import apsw
 
 from recollect.core.models import Entity, Mention
 from recollect.core.ports import NameMatcher
+from recollect.core.scope import Scope
+from recollect.stores.sqlite.filters import owned
 from recollect.stores.sqlite.rows import dump
 
 KNOWN_LIMIT = 500
@@ -18,12 +21,12 @@ RENAME = """
 UPDATE entities SET name = (
     SELECT n.name FROM entity_names n WHERE n.entity_key = entities.key
     ORDER BY length(n.name) <= ? DESC, length(n.name) DESC, n.name LIMIT 1
-) WHERE key = ?
+) WHERE key = ? AND EXISTS (SELECT 1 FROM entity_names n WHERE n.entity_key = entities.key)
 """
 COUNTED = """
-SELECT e.key, e.id, e.name, e.type,
-    (SELECT count(DISTINCT l.record_key) FROM record_entities l WHERE l.entity_key = e.key) AS times
-FROM entities e
+SELECT e.key, e.id, e.name, e.type, count(DISTINCT l.record_key) AS times
+FROM entities e JOIN record_entities l ON l.entity_key = e.key
+JOIN records r ON r.key = l.record_key
 """
 
 
@@ -62,8 +65,9 @@ def _find(
     ).get
     if exact is not None:
         return exact
-    rows = connection.execute(
-        "SELECT n.folded, e.type, e.key FROM entity_names n JOIN entities e ON e.key = n.entity_key "
+    rows: list[Any] = connection.execute(
+        "SELECT n.folded, e.type, e.key "
+        "FROM entity_names n JOIN entities e ON e.key = n.entity_key "
         "WHERE n.user_key = ? AND n.folded >= ? AND n.folded < ? LIMIT ?",
         (user, folded[0], folded[0] + LAST_CHARACTER, KNOWN_LIMIT),
     ).fetchall()
@@ -81,11 +85,11 @@ def _create(connection: apsw.Connection, user: int, mention: Mention) -> int:
 
 def of_records(connection: apsw.Connection, records: Iterable[int]) -> list[int]:
     """Return the entities that these records mention."""
-    rows = connection.execute(
+    rows: list[Any] = connection.execute(
         "SELECT DISTINCT entity_key FROM record_entities "
         "WHERE record_key IN (SELECT value FROM json_each(?))",
         (dump(list(records)),),
-    )
+    ).fetchall()
     return [row[0] for row in rows]
 
 
@@ -105,36 +109,51 @@ def forget_unmentioned(connection: apsw.Connection, entities: Iterable[int]) -> 
         connection.execute(RENAME, (LONGEST_NAME, entity))
 
 
-def find(connection: apsw.Connection, user: int, folded: str) -> tuple[int, Entity] | None:
+def find(
+    connection: apsw.Connection, scope: Scope, user: int, folded: str
+) -> tuple[int, Entity] | None:
     """Return row number and entity of a name or alias; the most mentioned where several have it."""
-    row = connection.execute(
-        f"{COUNTED} JOIN entity_names n ON n.entity_key = e.key "
-        "WHERE n.user_key = ? AND n.folded = ? ORDER BY times DESC LIMIT 1",
-        (user, folded),
+    where = owned(scope, user)
+    row: Any = connection.execute(
+        f"{COUNTED} WHERE {where.sql} AND e.key IN "
+        "(SELECT entity_key FROM entity_names WHERE user_key = ? AND folded = ?) "
+        "GROUP BY e.key ORDER BY times DESC, e.name LIMIT 1",
+        (*where.values, user, folded),
     ).fetchone()
-    return None if row is None else (row[0], _entity(connection, row))
+    return None if row is None else (row[0], _entity(connection, scope, user, row))
 
 
-def ranked(connection: apsw.Connection, user: int, type: str | None, limit: int) -> list[Entity]:
+def ranked(
+    connection: apsw.Connection, scope: Scope, user: int, type: str | None, limit: int
+) -> list[Entity]:
     """Return entities, most mentioned first, then by name."""
-    rows = connection.execute(
-        f"{COUNTED} WHERE e.user_key = ?1 AND (?2 IS NULL OR e.type = ?2) "
-        "ORDER BY times DESC, e.name LIMIT ?3",
-        (user, type, limit),
+    where = owned(scope, user)
+    of_type = ("", ()) if type is None else ("AND e.type = ?", (type,))
+    rows: list[Any] = connection.execute(
+        f"{COUNTED} WHERE {where.sql} {of_type[0]} "
+        "GROUP BY e.key ORDER BY times DESC, e.name, e.key LIMIT ?",
+        (*where.values, *of_type[1], limit),
     ).fetchall()
-    return [_entity(connection, row) for row in rows]
+    return [_entity(connection, scope, user, row) for row in rows]
 
 
-def _entity(connection: apsw.Connection, row: Sequence[object]) -> Entity:
-    key, id, name, type, times = row
-    aliases = connection.execute(
-        "SELECT name FROM entity_names WHERE entity_key = ? AND name <> ? ORDER BY name",
-        (key, name),
-    )
+def _entity(
+    connection: apsw.Connection, scope: Scope, user: int, row: tuple[int, str, str, str, int]
+) -> Entity:
+    key, identity, name, kind, times = row
+    where = owned(scope, user)
+    aliases: list[Any] = connection.execute(
+        "SELECT DISTINCT n.name FROM record_entities l "
+        "JOIN records r ON r.key = l.record_key "
+        "JOIN entity_names n ON n.user_key = r.user_key AND n.folded = l.folded "
+        "AND n.entity_key = l.entity_key "
+        f"WHERE l.entity_key = ? AND n.name <> ? AND {where.sql} ORDER BY n.name",
+        (key, name, *where.values),
+    ).fetchall()
     return Entity(
-        id=str(id),
-        name=str(name),
-        type=str(type),
-        aliases=tuple(row[0] for row in aliases),
-        mention_count=int(str(times)),
+        id=identity,
+        name=name,
+        type=kind,
+        aliases=tuple(alias[0] for alias in aliases),
+        mention_count=times,
     )

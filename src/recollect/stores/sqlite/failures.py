@@ -9,42 +9,59 @@ import apsw
 
 from recollect.core import errors
 
-ACCESS = (apsw.ReadOnlyError, apsw.PermissionsError, apsw.AuthError)
+MEANINGS: tuple[tuple[tuple[type[apsw.Error], ...], type[errors.StoreError], str], ...] = (
+    (
+        (apsw.BusyError, apsw.LockedError),
+        errors.StoreBusy,
+        (
+            "{path} stayed locked by another process beyond the timeout; "
+            "try again, or raise the setting storage.busy_timeout"
+        ),
+    ),
+    (
+        (apsw.NotADBError, apsw.CorruptError),
+        errors.NotADatabase,
+        (
+            "{path} is not a recollect database, or it is damaged ({error}); "
+            "choose another path or restore a backup"
+        ),
+    ),
+    (
+        (apsw.FullError,),
+        errors.StoreFull,
+        "no space left to write {path}; free some space, nothing stored was lost",
+    ),
+    (
+        (apsw.CantOpenError,),
+        errors.StoreReadOnly,
+        "{path} cannot be opened; check that its folder exists and may be written",
+    ),
+    (
+        (apsw.ReadOnlyError, apsw.PermissionsError, apsw.AuthError),
+        errors.StoreReadOnly,
+        "{path} cannot be written; check the permissions of the file and its folder",
+    ),
+    ((apsw.ConnectionClosedError,), errors.StoreClosed, "the memory in {path} was closed"),
+)
 
 
 @contextmanager
 def translated(path: str) -> Iterator[None]:
-    """Raise a :class:`~recollect.core.errors.StoreError` in place of any of apsw."""
+    """Raise a :class:`~recollect.core.errors.RecollectError` in place of any of apsw."""
     try:
         yield
+    except UnicodeEncodeError as error:
+        message = (
+            f"{error.object!r:.80} holds a lone surrogate, which no UTF-8 file can hold; "
+            f"decode the source with errors='replace'"
+        )
+        raise errors.InvalidInput(message) from error
     except apsw.Error as error:
         raise _translate(error, path) from error
 
 
 def _translate(error: apsw.Error, path: str) -> errors.StoreError:
-    match error:
-        case apsw.BusyError() | apsw.LockedError():
-            return errors.StoreBusy(
-                f"{path} stayed locked by another process beyond the timeout; "
-                f"try again, or raise the setting storage.busy_timeout"
-            )
-        case apsw.NotADBError() | apsw.CorruptError():
-            return errors.NotADatabase(
-                f"{path} is not a recollect database, or it is damaged ({error}); "
-                f"choose another path or restore a backup"
-            )
-        case apsw.FullError():
-            return errors.StoreFull(
-                f"no space left to write {path}; free some space, nothing stored was lost"
-            )
-        case apsw.CantOpenError():
-            return errors.StoreReadOnly(
-                f"{path} cannot be opened; check that its folder exists and may be written"
-            )
-        case apsw.ConnectionClosedError():
-            return errors.StoreClosed(f"the memory in {path} was closed")
-        case _ if isinstance(error, ACCESS):
-            return errors.StoreReadOnly(
-                f"{path} cannot be written; check the permissions of the file and its folder"
-            )
+    for causes, meaning, message in MEANINGS:
+        if isinstance(error, causes):
+            return meaning(message.format(path=path, error=error))
     return errors.StoreError(f"{path}: {type(error).__name__}: {error}")

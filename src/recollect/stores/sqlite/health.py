@@ -8,10 +8,14 @@ canonical (records, messages, mentions in the links). ``verify`` compares the tw
 from __future__ import annotations
 
 import os
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import apsw
 
+from recollect.core.errors import InvalidInput, StoreReadOnly
 from recollect.core.ports import Analyzer, EntityExtractor, NameMatcher
 from recollect.core.text import content_hash
 from recollect.stores.sqlite import entities
@@ -20,6 +24,7 @@ from recollect.stores.sqlite.failures import translated
 
 ANALYZER = "analyzer"
 PURGE = "purge_pending"
+PATIENCE = 5.0
 SAMPLE = 3
 CHECKS = {
     "full-text rows without a record": (
@@ -58,8 +63,36 @@ CHECKS = {
         "SELECT id FROM messages WHERE record_id IS NOT NULL "
         "AND record_id NOT IN (SELECT id FROM records)"
     ),
+    "records waiting for their vectors under another user": (
+        "SELECT r.id FROM pending_vectors p JOIN records r ON r.key = p.record_key "
+        "WHERE r.user_key <> p.user_key"
+    ),
+    "entities without a name": (
+        "SELECT id FROM entities WHERE key NOT IN (SELECT entity_key FROM entity_names)"
+    ),
     "broken foreign keys": 'SELECT "table" FROM pragma_foreign_key_check',
 }
+REPAIRS = (
+    "DELETE FROM vectors WHERE record_key NOT IN (SELECT key FROM records)",
+    """DELETE FROM vectors WHERE user_key <>
+        (SELECT user_key FROM records WHERE key = record_key)""",
+    """DELETE FROM vectors WHERE length(embedding) <> 2 *
+        (SELECT CAST(value AS INTEGER) FROM meta WHERE key = 'embedding_dimensions')""",
+    """DELETE FROM pending_vectors WHERE NOT EXISTS (SELECT 1 FROM records r
+        WHERE r.key = record_key AND r.user_key = pending_vectors.user_key)""",
+    """INSERT OR IGNORE INTO pending_vectors SELECT key, user_key FROM records
+        WHERE key NOT IN (SELECT record_key FROM vectors)""",
+    """DELETE FROM record_entities WHERE NOT EXISTS (SELECT 1 FROM records r
+        JOIN entities e ON e.user_key = r.user_key
+        JOIN entity_names n ON n.user_key = e.user_key AND n.folded = record_entities.folded
+            AND n.entity_key = e.key
+        WHERE r.key = record_key AND e.key = record_entities.entity_key)""",
+    "DELETE FROM entities WHERE key NOT IN (SELECT entity_key FROM record_entities)",
+    """DELETE FROM entity_names WHERE NOT EXISTS (SELECT 1 FROM record_entities l
+        WHERE l.entity_key = entity_names.entity_key AND l.folded = entity_names.folded)""",
+    """UPDATE messages SET record_id = NULL
+        WHERE record_id NOT IN (SELECT id FROM records)""",
+)
 
 
 class TermFunctions:
@@ -72,13 +105,15 @@ class TermFunctions:
 
     def register(self, connection: apsw.Connection) -> None:
         """Make the functions known to ``connection``."""
-        flags = apsw.SQLITE_INNOCUOUS
-        connection.create_scalar_function(
-            "recollect_terms", self.joined, 1, deterministic=True, flags=flags
-        )
-        connection.create_scalar_function(
-            "recollect_term_count", self.number, 1, deterministic=True, flags=flags
-        )
+        functions: dict[str, Callable[[str], str | int]] = {
+            "recollect_terms": self.joined,
+            "recollect_term_count": self.number,
+        }
+        for name, function in functions.items():
+            scalar: Any = function  # apsw's type takes functions of any number of values
+            connection.create_scalar_function(
+                name, scalar, 1, deterministic=True, flags=apsw.SQLITE_INNOCUOUS
+            )
 
     def joined(self, text: str) -> str:
         """Return the terms of ``text`` with a space between them."""
@@ -105,26 +140,45 @@ def follow_analyzer(connections: Connections, analyzer: Analyzer) -> None:
     with connections.write() as connection:
         if _meta(connection, ANALYZER) != analyzer.name:
             _index_again(connection)
-            connection.execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", (ANALYZER, analyzer.name))
+            connection.execute(
+                "INSERT OR REPLACE INTO meta VALUES (?, ?)", (ANALYZER, analyzer.name)
+            )
 
 
 def verify(connections: Connections, terms: TermFunctions) -> list[str]:
     """Return a line for each kind of difference found, with examples."""
-    with connections.read() as connection:
-        # FTS5 checks itself against the structure it last read; a query makes it read again.
-        connection.execute("SELECT 1 FROM records_fts WHERE records_fts MATCH 'scope : u0'")
-        problems = [
-            f"SQLite: {row[0]}"
-            for row in connection.execute("PRAGMA integrity_check")
-            if row[0] != "ok"
-        ]
+    with connections.moment() as connection:
+        problems = _sqlite_problems(connection)
         for name, sql in CHECKS.items():
-            found = [str(row[0]) for row in connection.execute(sql)]
-            problems.extend(_report(name, found))
-        problems.extend(_report("records changed behind recollect's back", _altered(connection)))
-        problems.extend(_report("records indexed under other terms", _misindexed(connection, terms)))
+            with _damage(name, problems):
+                rows: list[Any] = connection.execute(sql).fetchall()
+                problems += _report(name, [str(row[0]) for row in rows])
+        problems += _report("records changed behind recollect's back", _altered(connection))
+        misindexed = "records indexed under other terms"
+        with _damage(misindexed, problems):
+            problems += _report(misindexed, _misindexed(connection, terms))
         if _meta(connection, PURGE):
             problems.append("erased text may remain in free space; run recollect doctor --purge")
+    return problems
+
+
+@contextmanager
+def _damage(name: str, problems: list[str]) -> Iterator[None]:
+    # What is derived can be rebuilt, so damage to it is a line among others.
+    try:
+        yield
+    except apsw.CorruptError as error:
+        problems.append(f"{name}: cannot be checked ({error})")
+
+
+def _sqlite_problems(connection: apsw.Connection) -> list[str]:
+    problems: list[str] = []
+    with _damage("full-text index", problems):
+        # FTS5 checks itself against the structure it last read; a query makes it read again.
+        connection.execute("SELECT 1 FROM records_fts WHERE records_fts MATCH 'scope : u0'")
+    with _damage("SQLite", problems):
+        rows: list[Any] = connection.execute("PRAGMA integrity_check").fetchall()
+        problems += [f"SQLite: {row[0]}" for row in rows if row[0] != "ok"]
     return problems
 
 
@@ -136,72 +190,74 @@ def _report(name: str, found: list[str]) -> list[str]:
 
 
 def _altered(connection: apsw.Connection) -> list[str]:
-    rows = connection.execute("SELECT id, content, content_hash FROM records")
-    return [id for id, content, known in rows if content_hash(content) != known]
+    rows: Any = connection.execute("SELECT id, content, content_hash FROM records")
+    return [record for record, content, known in rows if content_hash(content) != known]
 
 
 def _misindexed(connection: apsw.Connection, terms: TermFunctions) -> list[str]:
     # The index holds no text to compare with, so each record is asked for by its own terms.
-    wrong = []
-    for key, id, user, content, number in connection.execute(
-        "SELECT key, id, user_key, content, term_count FROM records"
-    ):
+    wrong: list[str] = []
+    rows: Any = connection.execute("SELECT key, id, user_key, content, term_count FROM records")
+    for key, record, user, content, number in rows:
         distinct = sorted(set(terms.joined(content).split()), key=len)[-SAMPLE:]
         query = " AND ".join([f"scope : u{user}", *(f'terms : "{term}"' for term in distinct)])
         held = connection.execute(
             "SELECT 1 FROM records_fts WHERE records_fts MATCH ? AND rowid = ?", (query, key)
         ).get
         if not held or terms.number(content) != number:
-            wrong.append(id)
+            wrong.append(record)
     return wrong
 
 
-def rebuild(connections: Connections, terms: TermFunctions) -> list[str]:
+def rebuild(
+    connections: Connections,
+    terms: TermFunctions,
+    names: NameMatcher,
+    extractor: EntityExtractor,
+) -> list[str]:
     """Derive again what can be derived; return the problems that were there before."""
     problems = verify(connections, terms)
     with connections.write() as connection:
         _index_again(connection)
-        for sql in (
-            "DELETE FROM vectors WHERE record_key NOT IN (SELECT key FROM records)",
-            "DELETE FROM vectors WHERE user_key <> "
-            "(SELECT user_key FROM records WHERE key = record_key)",
-            "DELETE FROM vectors WHERE length(embedding) <> 2 * "
-            "(SELECT CAST(value AS INTEGER) FROM meta WHERE key = 'embedding_dimensions')",
-            "INSERT OR IGNORE INTO pending_vectors SELECT key, user_key FROM records "
-            "WHERE key NOT IN (SELECT record_key FROM vectors)",
-            "DELETE FROM record_entities WHERE record_key NOT IN (SELECT key FROM records)",
-            "DELETE FROM entities WHERE key NOT IN (SELECT entity_key FROM record_entities)",
-            "DELETE FROM entity_names WHERE NOT EXISTS (SELECT 1 FROM record_entities l WHERE "
-            "l.entity_key = entity_names.entity_key AND l.folded = entity_names.folded)",
-            "UPDATE users SET index_epoch = index_epoch + 1",
-        ):
+        for record in _altered(connection):
+            _accept(connection, record)
+        for sql in REPAIRS:
             connection.execute(sql)
-    return problems
+        relinked = _link_again(connection, names, extractor)
+    return problems + _report("records linked to other entities", relinked)
 
 
-def relink(
-    connections: Connections, names: NameMatcher, extractor: EntityExtractor
+def _accept(connection: apsw.Connection, record: str) -> None:
+    # The text is canonical: its hash follows it, and its vector is of another text.
+    row: Any = connection.execute(
+        "SELECT key, content FROM records WHERE id = ?", (record,)
+    ).fetchone()
+    connection.execute(
+        "UPDATE records SET content_hash = ? WHERE key = ?", (content_hash(row[1]), row[0])
+    )
+    connection.execute("DELETE FROM vectors WHERE record_key = ?", (row[0],))
+
+
+def _link_again(
+    connection: apsw.Connection, names: NameMatcher, extractor: EntityExtractor
 ) -> list[str]:
-    """Link every record again to the entities in its text; return how many were different."""
-    wrong = []
-    with connections.write() as connection:
-        rows = connection.execute("SELECT key, id, user_key, content FROM records").fetchall()
-        for key, id, user, content in rows:
-            mentions = extractor.extract(content)
-            wanted = {names.fold(mention.text) for mention in mentions} - {""}
-            held = {
-                row[0]
-                for row in connection.execute(
-                    "SELECT folded FROM record_entities WHERE record_key = ?", (key,)
-                )
-            }
-            if wanted != held:
-                wrong.append(id)
-                before = entities.of_records(connection, [key])
-                connection.execute("DELETE FROM record_entities WHERE record_key = ?", (key,))
-                entities.link(connection, user, names, key, mentions)
-                entities.forget_unmentioned(connection, before)
-    return _report("records linked to other entities", wrong)
+    wrong: list[str] = []
+    rows: list[Any] = connection.execute(
+        "SELECT key, id, user_key, content FROM records"
+    ).fetchall()
+    for key, record, user, content in rows:
+        mentions = extractor.extract(content)
+        wanted = {names.fold(mention.text) for mention in mentions} - {""}
+        held: list[Any] = connection.execute(
+            "SELECT folded FROM record_entities WHERE record_key = ?", (key,)
+        ).fetchall()
+        if wanted != {row[0] for row in held}:
+            wrong.append(record)
+            before = entities.of_records(connection, [key])
+            connection.execute("DELETE FROM record_entities WHERE record_key = ?", (key,))
+            entities.link(connection, user, names, key, mentions)
+            entities.forget_unmentioned(connection, before)
+    return wrong
 
 
 def _index_again(connection: apsw.Connection) -> None:
@@ -211,38 +267,55 @@ def _index_again(connection: apsw.Connection) -> None:
         "INSERT INTO records_fts (rowid, terms, scope) "
         "SELECT key, recollect_terms(content), 'u' || user_key FROM records"
     )
+    connection.execute("UPDATE users SET index_epoch = index_epoch + 1")
 
 
 def purge(connections: Connections) -> bool:
     """Rewrite the index and the file without what was erased; false while others still read it."""
     with connections.alone() as connection:
+        asked = _meta(connection, PURGE)
         connection.execute("INSERT INTO records_fts (records_fts) VALUES ('optimize')")
         connection.execute("VACUUM")
         if not connections.in_memory:
-            busy = connection.execute("PRAGMA wal_checkpoint (TRUNCATE)").fetchone()[0]
-            if busy:
+            # Whoever writes waits meanwhile, so this waits for readers only for a moment.
+            connection.set_busy_timeout(round(min(connections.busy_timeout, PATIENCE) * 1000))
+            state: Any = connection.execute("PRAGMA wal_checkpoint (TRUNCATE)").fetchone()
+            if state[0]:
                 return False
-        connection.execute("DELETE FROM meta WHERE key = ?", (PURGE,))
-    return True
+        connection.execute("DELETE FROM meta WHERE key = ? AND value = ?", (PURGE, asked))
+        return _meta(connection, PURGE) is None
 
 
 def backup(connections: Connections, path: str) -> None:
     """Copy the database page by page to ``path``, which appears there whole or not at all."""
-    partial = f"{path}.partial"
-    os.close(os.open(partial, os.O_CREAT | os.O_RDWR, 0o600))
+    partial = Path(f"{path}.partial")
+    if Path(path).exists():
+        message = f"{path} exists already; choose a new name for the backup"
+        raise InvalidInput(message)
     try:
-        with translated(partial):
-            copy = apsw.Connection(partial)
-            try:
-                with connections.read() as source, copy.backup("main", source, "main") as job:
-                    while not job.done:
-                        job.step(1_000)
-                copy.execute("PRAGMA journal_mode = DELETE")
-            finally:
-                copy.close()
-        Path(partial).rename(path)
+        partial.unlink(missing_ok=True)
+        os.close(os.open(partial, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
+        _copy(connections, str(partial))
+        partial.rename(path)
+    except OSError as error:
+        message = f"{path} cannot be written: {error.strerror}; choose another place"
+        raise StoreReadOnly(message) from error
     finally:
-        Path(partial).unlink(missing_ok=True)
+        partial.unlink(missing_ok=True)
+
+
+def _copy(connections: Connections, path: str) -> None:
+    # Within one read transaction, or each write of another process would start the copy anew.
+    with connections.moment() as source, translated(path):
+        copy = apsw.Connection(path)
+        try:
+            source.execute("SELECT 1 FROM meta").fetchone()
+            with copy.backup("main", source, "main") as job:
+                while not job.done:
+                    job.step(1_000)
+            copy.execute("PRAGMA journal_mode = DELETE")
+        finally:
+            copy.close()
 
 
 def _meta(connection: apsw.Connection, key: str) -> str | None:

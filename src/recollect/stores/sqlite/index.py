@@ -7,6 +7,8 @@ partition for each user: 1.1 kB a record instead of 1.9 (10 users with 5,000 rec
 
 from __future__ import annotations
 
+from typing import Any
+
 import apsw
 import numpy as np
 
@@ -21,22 +23,23 @@ SELECT key, session_id, position, length(content), term_count, kind, agent, sour
     event_time, created_at, valid_until, confidence
 FROM records WHERE user_key = ? AND key > ? ORDER BY key
 """
-VECTORS = "SELECT seq, record_key, embedding FROM vectors WHERE user_key = ? AND seq > ?"
+VECTORS = (
+    "SELECT seq, record_key, embedding FROM vectors WHERE user_key = ? AND seq > ? ORDER BY seq"
+)
 
 
 def changes(connection: apsw.Connection, user: int, since: IndexVersion) -> IndexChanges:
     """Return what came after ``since``, or everything where known rows changed (see the port)."""
-    epoch, vector = connection.execute(
+    state: Any = connection.execute(
         "SELECT index_epoch, vector_seq FROM users WHERE key = ?", (user,)
     ).fetchone()
+    epoch, vector = state
     reset = since.epoch != epoch
     start = IndexVersion(epoch) if reset else since
     rows = [IndexRow(*row) for row in connection.execute(ROWS, (user, start.ordinal))]
-    found = (
-        connection.execute(VECTORS, (user, start.vector)).fetchall()
-        if vector > start.vector
-        else []
-    )
+    found: list[Any] = []
+    if vector > start.vector:
+        found = connection.execute(VECTORS, (user, start.vector)).fetchall()
     stored = np.frombuffer(b"".join(row[2] for row in found), STORED_FLOAT)
     return IndexChanges(
         version=IndexVersion(

@@ -9,6 +9,8 @@ its own, so a query never walks through the postings of others.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import accumulate
+from typing import Any
 
 import apsw
 
@@ -17,7 +19,11 @@ from recollect.core.query import TermMatches
 COUNTS = "term_counts"
 LENGTH_BYTES = 4
 MOST = 255
-NOTHING = TermMatches((), (), (), ())
+
+
+def nothing(terms: Sequence[str]) -> TermMatches:
+    """Return that no record holds any of ``terms``."""
+    return TermMatches((), (), (), (0,) * len(terms))
 
 
 def register(connection: apsw.Connection) -> None:
@@ -25,7 +31,7 @@ def register(connection: apsw.Connection) -> None:
     connection.register_fts5_function(COUNTS, _term_counts)
 
 
-def _term_counts(api: apsw.FTS5ExtensionApi) -> bytes:
+def _term_counts(api: apsw.FTS5ExtensionApi, /, *_: object) -> bytes:
     # Phrase 0 is the user. One byte for each term, then the number of terms in the row.
     counts = bytes(
         min(MOST, len(api.phrase_locations(phrase)[0])) for phrase in range(1, api.phrase_count)
@@ -38,13 +44,13 @@ def match_terms(
 ) -> TermMatches:
     """Return the records of ``user`` that hold any of ``terms`` (see the port)."""
     if not terms:
-        return NOTHING
-    rows = _rows(connection, user, terms, terms, limit + 1)
+        return nothing(terms)
+    rows = _rows(connection, user, terms, "", limit + 1)
     if len(rows) <= limit:
         frequencies = [sum(row[1][term] > 0 for row in rows) for term in range(len(terms))]
     else:
         frequencies = [_frequency(connection, user, term) for term in terms]
-        rows = _rows(connection, user, terms, _rarest(terms, frequencies, limit), limit)
+        rows = _rarest(connection, user, terms, frequencies, limit)
     return TermMatches(
         ordinals=[row[0] for row in rows],
         counts=[row[1][: len(terms)] for row in rows],
@@ -54,37 +60,52 @@ def match_terms(
 
 
 def _rows(
-    connection: apsw.Connection, user: int, terms: Sequence[str], needed: Sequence[str], limit: int
+    connection: apsw.Connection, user: int, terms: Sequence[str], condition: str, limit: int
 ) -> list[tuple[int, bytes]]:
-    # All terms stand in the query, so that all are counted; a row must hold one of `needed`,
-    # whose second counts come after those of `terms` and are not looked at.
-    query = f"scope : u{user} AND terms : ({_any(terms)})"
-    if len(needed) < len(terms):
-        query += f" AND terms : ({_any(needed)})"
-    return connection.execute(
-        f"SELECT rowid, {COUNTS}(records_fts) FROM records_fts "  # noqa: S608
-        "WHERE records_fts MATCH ? LIMIT ?",
-        (query, limit),
+    # All terms stand in the query, so that all are counted; those of `condition` come after
+    # them and are not looked at.
+    rows: list[Any] = connection.execute(
+        f"SELECT rowid, {COUNTS}(records_fts) FROM records_fts WHERE records_fts MATCH ? LIMIT ?",
+        (f"scope : u{user} AND {_any(terms)}{condition}", limit),
     ).fetchall()
+    return rows
 
 
 def _any(terms: Sequence[str]) -> str:
-    return " OR ".join(f'"{term}"' for term in terms)
+    # Terms are letters and digits; the doubled quotes see to it that they act as nothing else.
+    quoted = " OR ".join('"{}"'.format(term.replace('"', '""')) for term in terms)
+    return f"terms : ({quoted})"
 
 
 def _frequency(connection: apsw.Connection, user: int, term: str) -> int:
     found: int = connection.execute(
         "SELECT count(*) FROM records_fts WHERE records_fts MATCH ?",
-        (f'scope : u{user} AND terms : "{term}"',),
+        (f"scope : u{user} AND {_any([term])}",),
     ).get
     return found
 
 
-def _rarest(terms: Sequence[str], frequencies: Sequence[int], limit: int) -> list[str]:
-    total, kept = 0, []
-    for frequency, term in sorted(zip(frequencies, terms, strict=True)):
-        if kept and total + frequency > limit:
+def _rarest(
+    connection: apsw.Connection,
+    user: int,
+    terms: Sequence[str],
+    frequencies: Sequence[int],
+    limit: int,
+) -> list[tuple[int, bytes]]:
+    # Term by term, the rarest first: all that hold it, until there is no room for more.
+    order = [term for number, term in sorted(zip(frequencies, terms, strict=True)) if number]
+    total, fitting = 0, 0
+    for total in accumulate(sorted(number for number in frequencies if number)):
+        if total > limit:
             break
-        total += frequency
-        kept.append(term)
-    return kept
+        fitting += 1
+    rows = []
+    if fitting:
+        rows = _rows(connection, user, terms, f" AND {_any(order[:fitting])}", limit)
+    while len(rows) < limit and fitting < len(order):
+        condition = f" AND {_any([order[fitting]])}"
+        if fitting:
+            condition += f" NOT {_any(order[:fitting])}"
+        rows += _rows(connection, user, terms, condition, limit - len(rows))
+        fitting += 1
+    return rows

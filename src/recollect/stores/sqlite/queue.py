@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import apsw
 
 from recollect.core.models import Record
@@ -10,38 +12,47 @@ from recollect.stores.sqlite.rows import RECORD, record
 
 MODEL = "embedding_model"
 DIMENSIONS = "embedding_dimensions"
+OWNED = (
+    "p.user_key = (SELECT key FROM users WHERE name = ?) "
+    "AND (? IS NULL OR r.agent IS NULL OR r.agent = ?)"
+)
 
 
 def pending(connection: apsw.Connection, scope: Scope | None, limit: int) -> list[Record]:
     """Return the oldest records without vectors, of one user or of all."""
-    rows = connection.execute(
-        f"SELECT u.name, {RECORD} FROM pending_vectors p "  # noqa: S608
-        "JOIN records r ON r.key = p.record_key JOIN users u ON u.key = p.user_key "
-        "WHERE ?1 IS NULL OR p.user_key = (SELECT key FROM users WHERE name = ?1) "
-        "ORDER BY p.record_key LIMIT ?2",
-        (scope and scope.user, limit),
-    )
+    clause, values = _of(scope)
+    rows: list[Any] = connection.execute(
+        f"SELECT u.name, {RECORD} FROM pending_vectors p "
+        "JOIN records r ON r.key = p.record_key JOIN users u ON u.key = r.user_key "
+        f"WHERE {clause} ORDER BY p.record_key LIMIT ?",
+        (*values, limit),
+    ).fetchall()
     return [record(row[0], row[1:]) for row in rows]
 
 
 def count(connection: apsw.Connection, scope: Scope | None) -> int:
     """Return how many records wait, of one user or of all."""
-    if scope is None:
-        found: int = connection.execute("SELECT count(*) FROM pending_vectors").get
-    else:
-        found = connection.execute(
-            "SELECT count(*) FROM pending_vectors "
-            "WHERE user_key = (SELECT key FROM users WHERE name = ?)",
-            (scope.user,),
-        ).get
+    clause, values = _of(scope)
+    found: int = connection.execute(
+        "SELECT count(*) FROM pending_vectors p JOIN records r ON r.key = p.record_key "
+        f"WHERE {clause}",
+        values,
+    ).get
     return found
+
+
+def _of(scope: Scope | None) -> tuple[str, tuple[str | None, ...]]:
+    if scope is None:
+        return "TRUE", ()
+    return OWNED, (scope.user, scope.agent, scope.agent)
 
 
 def model(connection: apsw.Connection) -> tuple[str, int] | None:
     """Return name and dimensions of the stored vectors' model."""
-    meta = dict(
-        connection.execute("SELECT key, value FROM meta WHERE key IN (?, ?)", (MODEL, DIMENSIONS))
-    )
+    rows: list[Any] = connection.execute(
+        "SELECT key, value FROM meta WHERE key IN (?, ?)", (MODEL, DIMENSIONS)
+    ).fetchall()
+    meta = dict(rows)
     return (meta[MODEL], int(meta[DIMENSIONS])) if meta else None
 
 

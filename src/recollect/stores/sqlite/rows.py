@@ -34,7 +34,8 @@ MESSAGE = (
 )
 CONVERSATION = (
     "c.id, c.created_at, c.system, c.model, c.context_limit, c.ended_at, "
-    "(SELECT id FROM messages WHERE conversation_key = c.key AND position = c.cleared_through), "
+    "(SELECT id FROM messages WHERE conversation_key = c.key AND position <= c.cleared_through "
+    "ORDER BY position DESC LIMIT 1), "
     "(SELECT count(*) FROM messages WHERE conversation_key = c.key)"
 )
 EMPTY_LIST = "[]"

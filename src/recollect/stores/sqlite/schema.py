@@ -3,12 +3,18 @@
 from __future__ import annotations
 
 from importlib.resources import files
+from typing import Any
 
 import apsw
 
 from recollect.core.errors import NotADatabase, SchemaTooNew
-from recollect.stores.sqlite.connections import Connections
+from recollect.stores.sqlite.connections import MEMORY, Connections
 
+# One statement, so that all three are of one moment while another process migrates.
+STATE = """
+SELECT (SELECT user_version FROM pragma_user_version),
+    (SELECT application_id FROM pragma_application_id), (SELECT count(*) FROM sqlite_schema)
+"""
 APPLICATION_ID = 0x7265636F  # "reco": marks the file as one of recollect's
 
 
@@ -20,29 +26,31 @@ def migrations() -> list[str]:
 
 
 def migrate(connections: Connections) -> None:
-    """Bring the database to the newest schema; several processes may do so at once.
-
-    Raises:
-        NotADatabase: the file is an SQLite database of something else.
-        SchemaTooNew: a newer recollect wrote it.
-    """
+    """Bring the database to the newest schema; several processes may do so at once."""
     steps = migrations()
     with connections.read() as connection:
-        if _version(connection, connections.path, len(steps)) == len(steps):
+        if version_of(connection) == len(steps):
             return
     with connections.write() as connection:
-        version = _version(connection, connections.path, len(steps))
+        version = version_of(connection)
         for number, sql in enumerate(steps[version:], version + 1):
             connection.execute(sql)
             connection.execute(f"PRAGMA user_version = {number}")
         connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
 
 
-def _version(connection: apsw.Connection, path: str, newest: int) -> int:
-    version = int(connection.pragma("user_version"))
-    application = int(connection.pragma("application_id"))
-    tables = connection.execute("SELECT count(*) FROM sqlite_schema").get
-    if tables and application != APPLICATION_ID:
+def version_of(connection: apsw.Connection) -> int:
+    """Return how many migrations the database has seen; reads only.
+
+    Raises:
+        NotADatabase: the file is an SQLite database of something else.
+        SchemaTooNew: a newer recollect wrote it.
+    """
+    path = connection.filename or MEMORY
+    newest = len(migrations())
+    state: list[Any] = connection.execute(STATE).fetchall()
+    version, application, tables = map(int, state[0])
+    if application != APPLICATION_ID and (tables or application or version):
         message = (
             f"{path} is an SQLite database, but not one of recollect's; "
             f"choose another path, it was left as it is"

@@ -7,11 +7,11 @@ from collections.abc import Sequence
 from contextlib import AbstractContextManager
 from datetime import datetime
 from pathlib import Path
+from typing import Any
 
 import apsw
 
 from recollect.core.actions import Action
-from recollect.core.errors import InvalidInput
 from recollect.core.models import Change, ConversationInfo, Entity, Kind, Message, Record
 from recollect.core.ports import Analyzer, EntityExtractor, NameMatcher
 from recollect.core.query import Filter, IndexChanges, IndexVersion, TermMatches
@@ -19,6 +19,7 @@ from recollect.core.scope import Scope
 from recollect.core.times import to_ms
 from recollect.stores.sqlite import (
     apply,
+    derivation,
     entities,
     health,
     index,
@@ -66,6 +67,7 @@ class SqliteStore:
         self._connections = Connections(
             os.fspath(path),
             prepare=self._prepare,
+            accept=schema.version_of,
             busy_timeout=busy_timeout,
             power_safe=power_safe,
             vfs=vfs,
@@ -121,7 +123,7 @@ class SqliteStore:
         with self._connections.read() as connection:
             user = user_key(connection, scope)
             if user is None:
-                return []
+                return reading.no_page(after)
             return reading.page(connection, scope, user, where, limit=limit, after=after)
 
     def latest(self, scope: Scope, where: Filter) -> Record | None:
@@ -134,7 +136,7 @@ class SqliteStore:
         """Return what was derived from ``ids``."""
         with self._connections.read() as connection:
             user = user_key(connection, scope)
-            return [] if user is None else reading.derived(connection, user, ids)
+            return [] if user is None else derivation.derived(connection, scope, user, ids)
 
     def history(self, scope: Scope, id: str) -> list[Change]:
         """Return what was done to a record."""
@@ -158,16 +160,16 @@ class SqliteStore:
 
     def index_changes(self, scope: Scope, since: IndexVersion) -> IndexChanges:
         """Return what came after ``since``."""
-        with self._connections.read() as connection:
+        with self._connections.moment() as connection:
             user = user_key(connection, scope)
             return index.NOTHING if user is None else index.changes(connection, user, since)
 
     def match_terms(self, scope: Scope, terms: Sequence[str], *, limit: int) -> TermMatches:
         """Return which records hold which terms."""
-        with self._connections.read() as connection:
+        with self._connections.moment() as connection:
             user = user_key(connection, scope)
             if user is None:
-                return lexical.NOTHING
+                return lexical.nothing(terms)
             return lexical.match_terms(connection, user, terms, limit=limit)
 
     def passing(self, scope: Scope, where: Filter) -> list[int]:
@@ -181,7 +183,7 @@ class SqliteStore:
         folded = [self._names.fold(name) for name in names]
         with self._connections.read() as connection:
             user = user_key(connection, scope)
-            return [] if user is None else reading.mentioning(connection, user, folded)
+            return [] if user is None else reading.mentioning(connection, scope, user, folded)
 
     def by_ordinals(self, scope: Scope, ordinals: Sequence[int]) -> dict[int, Record]:
         """Return the records with these ordinals."""
@@ -215,7 +217,7 @@ class SqliteStore:
 
     def entity(self, scope: Scope, name: str) -> Entity | None:
         """Return the entity with this name or alias."""
-        with self._connections.read() as connection:
+        with self._connections.moment() as connection:
             user = user_key(connection, scope)
             if user is None:
                 return None
@@ -223,9 +225,9 @@ class SqliteStore:
 
     def entities(self, scope: Scope, *, type: str | None, limit: int) -> list[Entity]:
         """Return entities, most mentioned first."""
-        with self._connections.read() as connection:
+        with self._connections.moment() as connection:
             user = user_key(connection, scope)
-            return [] if user is None else entities.ranked(connection, user, type, limit)
+            return [] if user is None else entities.ranked(connection, scope, user, type, limit)
 
     # Conversations
 
@@ -256,7 +258,8 @@ class SqliteStore:
     def users(self) -> list[str]:
         """Return every user."""
         with self._connections.read() as connection:
-            return [row[0] for row in connection.execute("SELECT name FROM users ORDER BY name")]
+            rows: list[Any] = connection.execute(reading.USERS).fetchall()
+        return [row[0] for row in rows]
 
     def verify(self) -> list[str]:
         """Return a line for each difference between what is derived and what is canonical."""
@@ -264,9 +267,7 @@ class SqliteStore:
 
     def rebuild(self, extractor: EntityExtractor) -> list[str]:
         """Derive index, links and the vector queue anew; return what was different."""
-        found = health.rebuild(self._connections, self._terms)
-        found += health.relink(self._connections, self._names, extractor)
-        return found
+        return health.rebuild(self._connections, self._terms, self._names, extractor)
 
     def purge(self) -> bool:
         """Overwrite the remains of erased text."""
@@ -274,19 +275,17 @@ class SqliteStore:
 
     def backup(self, path: str) -> None:
         """Write a consistent copy to ``path``."""
-        if Path(path).exists():
-            message = f"{path} exists already; choose a new name for the backup"
-            raise InvalidInput(message)
         health.backup(self._connections, path)
 
     def size(self) -> int:
         """Return the bytes of the database and its write-ahead log."""
         path = self._connections.path
-        if path == MEMORY:
-            with self._connections.read() as connection:
+        with self._connections.read() as connection:
+            if path == MEMORY:
                 return int(connection.pragma("page_count")) * int(connection.pragma("page_size"))
-        files = (Path(path + suffix) for suffix in ("", "-wal"))
-        return sum(file.stat().st_size for file in files if file.exists())
+            # While a connection is open, its files stay.
+            connection.execute("SELECT 1 FROM meta").fetchone()
+            return sum(Path(path + suffix).stat().st_size for suffix in ("", "-wal"))
 
     def snapshot(self) -> AbstractContextManager[None]:
         """Let all reads of this thread inside the block see one moment."""

@@ -19,7 +19,7 @@ OWNED = (
 def find(connection: apsw.Connection, scope: Scope, id: str) -> ConversationInfo | None:
     """Return the conversation, or ``None``."""
     row = connection.execute(
-        f"SELECT {CONVERSATION} FROM conversations c WHERE {OWNED} AND c.id = :id",  # noqa: S608
+        f"SELECT {CONVERSATION} FROM conversations c WHERE {OWNED} AND c.id = :id",
         {"user": scope.user, "agent": scope.agent, "id": id},
     ).fetchone()
     return None if row is None else conversation(row)
@@ -28,7 +28,7 @@ def find(connection: apsw.Connection, scope: Scope, id: str) -> ConversationInfo
 def every(connection: apsw.Connection, scope: Scope) -> list[ConversationInfo]:
     """Return all conversations, the newest first."""
     rows = connection.execute(
-        f"SELECT {CONVERSATION} FROM conversations c WHERE {OWNED} "  # noqa: S608
+        f"SELECT {CONVERSATION} FROM conversations c WHERE {OWNED} "
         "ORDER BY c.created_at DESC, c.key DESC",
         {"user": scope.user, "agent": scope.agent},
     )
@@ -40,7 +40,7 @@ def messages(
 ) -> list[Message]:
     """Return the last so many messages in order, or all."""
     rows = connection.execute(
-        f"SELECT {MESSAGE} FROM messages m JOIN conversations c ON c.key = m.conversation_key "  # noqa: S608
+        f"SELECT {MESSAGE} FROM messages m JOIN conversations c ON c.key = m.conversation_key "
         f"WHERE {OWNED} AND c.id = :id AND (:cleared OR m.position > c.cleared_through) "
         "ORDER BY m.position DESC LIMIT coalesce(:last, -1)",
         {"user": scope.user, "agent": scope.agent, "id": id, "cleared": cleared, "last": last},
@@ -51,7 +51,7 @@ def messages(
 def quoting(connection: apsw.Connection, scope: Scope, records: Sequence[str]) -> int:
     """Return how many messages hold the text of these records."""
     found: int = connection.execute(
-        "SELECT count(*) FROM messages m JOIN conversations c ON c.key = m.conversation_key "  # noqa: S608
+        "SELECT count(*) FROM messages m JOIN conversations c ON c.key = m.conversation_key "
         f"WHERE {OWNED} AND m.record_id IN (SELECT value FROM json_each(:records))",
         {"user": scope.user, "agent": scope.agent, "records": dump(list(records))},
     ).get

@@ -15,7 +15,7 @@ CREATE TABLE users (
 );
 
 CREATE TABLE records (
-    key            INTEGER PRIMARY KEY,
+    key            INTEGER PRIMARY KEY AUTOINCREMENT,  -- never one that an erased record had
     id             TEXT NOT NULL UNIQUE,
     user_key       INTEGER NOT NULL REFERENCES users(key),
     agent          TEXT,
@@ -40,11 +40,11 @@ CREATE TABLE records (
     tags           TEXT NOT NULL DEFAULT '[]',
     attributes     TEXT NOT NULL DEFAULT '{}'
 );
-CREATE INDEX records_scope ON records (user_key, valid_until, kind, term_count);
+CREATE INDEX records_user ON records (user_key);
+CREATE INDEX records_kind ON records (user_key, kind, valid_until);
 CREATE INDEX records_session ON records (user_key, session_id, position);
 CREATE INDEX records_time ON records (user_key, event_time);
 CREATE INDEX records_derived ON records (user_key) WHERE source_ids <> '[]';
-CREATE INDEX records_content ON records (user_key, content_hash);
 
 CREATE VIRTUAL TABLE records_fts USING fts5 (
     terms, scope,
@@ -170,3 +170,14 @@ CREATE TABLE leases (
     holder      TEXT NOT NULL,
     expires_at  INTEGER NOT NULL
 ) WITHOUT ROWID;
+
+-- What the planner is to assume, as nothing here ever runs ANALYZE: a user has thousands of
+-- records, an id one. Without it, it would walk through all of a user's to find one by its id.
+ANALYZE sqlite_schema;
+INSERT INTO sqlite_stat1 (tbl, idx, stat) VALUES
+    ('records', 'sqlite_autoindex_records_1', '100000 1'),
+    ('records', 'records_user', '100000 2000'),
+    ('records', 'records_kind', '100000 2000 500 500'),
+    ('records', 'records_session', '100000 2000 50 1'),
+    ('records', 'records_time', '100000 2000 1');
+ANALYZE sqlite_schema;

@@ -1,0 +1,78 @@
+"""Runs the code blocks of README.md and docs/: Python in process, commands in a shell of ours."""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+import subprocess
+import sys
+from collections.abc import Iterator
+from doctest import ELLIPSIS, NORMALIZE_WHITESPACE, OutputChecker
+from pathlib import Path
+
+import pytest
+from sybil import Document, Example, Region, Sybil
+from sybil.parsers.markdown import CodeBlockParser, PythonCodeBlockParser
+
+FLAGS = ELLIPSIS | NORMALIZE_WHITESPACE
+COMMAND = re.compile(r"^\$ (?P<command>.+)\n(?P<output>(?:(?!\$ ).*\n?)*)", re.MULTILINE)
+
+
+def run_console(example: Example) -> None:
+    """Run each ``$ recollect …`` line and compare what it prints with the lines below it."""
+    for match in COMMAND.finditer(example.parsed):
+        words = shlex.split(match["command"])
+        assert words[0] == "recollect", f"only recollect is run in console blocks, not {words[0]}"
+        done = subprocess.run(
+            [sys.executable, "-m", "recollect", *words[1:]],
+            capture_output=True,
+            text=True,
+            check=False,
+            env=os.environ | {"COLUMNS": "100", "NO_COLOR": "1", "TERM": "dumb"},
+            timeout=120,
+        )
+        assert done.returncode == 0, f"{match['command']}: {done.stderr}"
+        same = OutputChecker().check_output(match["output"], done.stdout, FLAGS)
+        assert same, f"{match['command']} printed:\n{done.stdout}\ninstead of:\n{match['output']}"
+
+
+def check_shell(example: Example) -> None:
+    """Check the syntax of an ``sh`` block: installing is not for a test to do."""
+    subprocess.run(["bash", "-n"], input=example.parsed, text=True, check=True)
+
+
+class OtherBlocks:
+    """Lets no code block pass unseen: each language is run, or listed as plain here."""
+
+    plain = frozenset({"text", "toml"})
+
+    def __call__(self, document: Document) -> Iterator[Region]:
+        """Fail for a block of a language that nothing runs."""
+        run = {"python", "console", "sh"}
+        for language in re.findall(r"^```(\w*)\n(?=[^`])", document.text, re.MULTILINE):
+            if language and language not in run | self.plain:
+                message = f"{document.path}: nothing runs ```{language} blocks"
+                raise ValueError(message)
+        return iter(())
+
+
+@pytest.fixture(scope="module")
+def scratch(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Run the blocks of one document in an empty folder, as a reader would."""
+    before = Path.cwd()
+    os.chdir(tmp_path_factory.mktemp("docs"))
+    yield
+    os.chdir(before)
+
+
+pytest_collect_file = Sybil(
+    parsers=[
+        PythonCodeBlockParser(doctest_optionflags=FLAGS),
+        CodeBlockParser(language="console", evaluator=run_console),
+        CodeBlockParser(language="sh", evaluator=check_shell),
+        OtherBlocks(),
+    ],
+    patterns=["README.md", "docs/*.md", "docs/**/*.md", "CONTRIBUTING.md"],
+    fixtures=["scratch"],
+).pytest()

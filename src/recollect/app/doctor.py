@@ -1,0 +1,326 @@
+"""The doctor: says whether a memory and the machine it is on are well, and what to do if not.
+
+An arm that silently finds nothing is the fault users notice last. So each arm has to find
+a canary: a record planted for it in a memory of its own, made with the same settings and
+the same model.
+"""
+
+from __future__ import annotations
+
+import os
+import platform
+import stat
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import timedelta
+from importlib.metadata import PackageNotFoundError, version
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+from platformdirs import user_data_path
+from pydantic import BaseModel
+from pydantic_settings import EnvSettingsSource, TomlConfigSettingsSource
+
+from recollect.app.memory import Memory
+from recollect.app.parts import Parts
+from recollect.app.settings import Settings, config_path
+from recollect.app.wiring import MEMORY
+from recollect.core.errors import ModelUnavailable, RecollectError
+from recollect.embed import files
+from recollect.stores.sqlite.schema import migrations
+
+EXTRAS = {
+    "local": ("onnxruntime", "safetensors", "tokenizers"),
+    "openai": ("openai",),
+    "sentence-transformers": ("sentence_transformers",),
+}
+WAL_AT, WAL = 18, b"\x02\x02"
+"""Where an SQLite file says how it is written, and that it is by a write-ahead log."""
+OTHERS = stat.S_IRWXG | stat.S_IRWXO
+CANARY = "Captain Almeida keeps a lighthouse near Lisbon and paints small boats."
+DECOYS = (
+    "The quarterly report has forty pages of tables about steel prices.",
+    "Basil and tomatoes grow well together on a sunny balcony.",
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Check:
+    """What the doctor found at one point.
+
+    Attributes:
+        name: what was looked at.
+        ok: whether it is well; ``None`` where it is off, or worth knowing but no fault.
+        detail: what was found.
+        remedy: what to do about it, if anything.
+    """
+
+    name: str
+    ok: bool | None
+    detail: str
+    remedy: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Setting:
+    """A setting with its value in force and where that comes from.
+
+    Attributes:
+        name: such as ``embedding.model``.
+        value: as JSON would hold it; a secret only as asterisks.
+        source: the name of an environment variable, the path of a file, or ``default``.
+    """
+
+    name: str
+    value: Any
+    source: str
+
+
+def examine(memory: Memory, file: Path | None = None) -> list[Check]:
+    """Look at everything that can be wrong with ``memory``.
+
+    Args:
+        memory: what to examine. It is only read; canaries live in a memory of their own.
+        file: the file it is in, as :func:`located` gives it; without, the checks of the
+            file itself are left out.
+    """
+    checks = [_python(), _sqlite()]
+    if file is not None:
+        checks += [_file(file), _journal(file)]
+    checks += [_schema(), _soundness(memory), *_vectors(memory), _model_files(memory.settings)]
+    return [*checks, _extras(), *_arms(memory)]
+
+
+def located(location: str | Path | None, settings: Settings) -> Path | None:
+    """Return the file that :class:`Memory` would open, ``None`` if it would be none."""
+    place = settings.location if location is None else location
+    if place is None:
+        return user_data_path("recollect") / "memory.db"
+    text = str(place)
+    return None if text == MEMORY or "://" in text else Path(text).expanduser()
+
+
+def purge(memory: Memory) -> bool:
+    """Overwrite what erased text left in free space; false while others read the file."""
+    return _parts(memory).wipe()
+
+
+def listed(settings: Settings) -> list[Setting]:
+    """Return every setting, in the order in which they are declared."""
+    sources: list[tuple[str, Mapping[str, Any]]] = [
+        ("environment", EnvSettingsSource(Settings)()),
+        (str(config_path()), TomlConfigSettingsSource(Settings, toml_file=config_path())()),
+    ]
+    return _flat(settings, (), sources)
+
+
+def _flat(
+    group: BaseModel, path: tuple[str, ...], sources: list[tuple[str, Mapping[str, Any]]]
+) -> list[Setting]:
+    found = []
+    for name in type(group).model_fields:
+        value = getattr(group, name)
+        place = (*path, name)
+        if isinstance(value, BaseModel):
+            found += _flat(value, place, sources)
+        else:
+            shown = value if isinstance(value, str | int | float | None) else str(value)
+            found.append(Setting(name=".".join(place), value=shown, source=_source(place, sources)))
+    return found
+
+
+def _source(place: tuple[str, ...], sources: list[tuple[str, Mapping[str, Any]]]) -> str:
+    for source, values in sources:
+        inner: Any = values
+        for name in place:
+            inner = inner.get(name) if isinstance(inner, Mapping) else None
+        if inner is not None:
+            return f"RECOLLECT_{'__'.join(place).upper()}" if source == "environment" else source
+    return "default"
+
+
+def _parts(memory: Memory) -> Parts:
+    return memory._parts  # noqa: SLF001 - the doctor sees inside, so that no door has to
+
+
+def _python() -> Check:
+    return Check(name="python", ok=True, detail=f"{platform.python_version()}, {platform.system()}")
+
+
+def _sqlite() -> Check:
+    return Check(name="sqlite", ok=True, detail=f"{version('apsw')} with FTS5 (apsw)")
+
+
+def _file(file: Path) -> Check:
+    try:
+        status = file.stat()
+    except OSError as error:
+        return Check(name="file", ok=False, detail=f"{file}: {error.strerror}")
+    mode = stat.S_IMODE(status.st_mode)
+    detail = f"{file}, {status.st_size:,} bytes, mode {mode:04o}"
+    if not os.access(file, os.W_OK):
+        return Check(name="file", ok=False, detail=f"{detail}, read-only", remedy="allow writing")
+    if mode & OTHERS and os.name == "posix":
+        return Check(
+            name="file",
+            ok=None,
+            detail=f"{detail}: others on this machine may read it",
+            remedy=f"chmod 600 {file}",
+        )
+    return Check(name="file", ok=True, detail=detail)
+
+
+def _journal(file: Path) -> Check:
+    try:
+        with file.open("rb") as opened:
+            header = opened.read(WAL_AT + len(WAL))
+    except OSError as error:
+        return Check(name="journal", ok=False, detail=f"{file}: {error.strerror}")
+    if header[WAL_AT:] == WAL:
+        return Check(name="journal", ok=True, detail="WAL: readers never wait for a writer")
+    return Check(
+        name="journal",
+        ok=False,
+        detail="not WAL: readers and writers wait for each other",
+        remedy="put the file on a local disk, and close other programs that have it open",
+    )
+
+
+def _schema() -> Check:
+    # To open a memory is to bring its schema to the newest.
+    newest = len(migrations())
+    return Check(name="schema", ok=True, detail=f"version {newest}, the newest")
+
+
+def _soundness(memory: Memory) -> Check:
+    problems = memory.verify()
+    if not problems:
+        return Check(name="contents", ok=True, detail="index, links and vectors agree with records")
+    purge_only = all("--purge" in problem for problem in problems)
+    return Check(
+        name="contents",
+        ok=False,
+        detail="; ".join(problems),
+        remedy=f"recollect doctor {'--purge' if purge_only else '--rebuild'}",
+    )
+
+
+def _vectors(memory: Memory) -> list[Check]:
+    parts = _parts(memory)
+    problem, waiting = parts.vectors.problem, parts.store.pending_count(None)
+    if problem is None:
+        detail = f"{waiting:,} records wait; the next search embeds those of its user"
+        return [
+            Check(name="vectors", ok=True, detail=parts.vector_status()),
+            Check(name="waiting", ok=True, detail=detail if waiting else "every record has one"),
+        ]
+    chosen_off = memory.settings.embedding.model == "none" and parts.embedder is None
+    mismatch = "--reembed" in problem
+    remedy = "recollect doctor --reembed" if mismatch else None
+    off = Check(
+        name="vectors",
+        ok=None if parts.embedder is None else False,
+        detail=f"off: {problem}",
+        remedy=None if chosen_off else remedy,
+    )
+    return [off, Check(name="waiting", ok=None, detail=f"{waiting:,} records without a vector")]
+
+
+def _model_files(settings: Settings) -> Check:
+    wanted = settings.embedding.model in {"auto", "local"}
+    try:
+        found = files.find(settings.embedding.folder)
+    except ModelUnavailable as error:
+        return Check(
+            name="local model",
+            ok=False if settings.embedding.model == "local" else None,
+            detail=str(error).removesuffix(f"; {files.REMEDY}"),
+            remedy=files.REMEDY.removeprefix("run: ") if wanted else None,
+        )
+    return Check(name="local model", ok=True, detail=f"{files.MODEL} in {found.weights.parent}")
+
+
+def _extras() -> Check:
+    there = [name for name, modules in EXTRAS.items() if all(find_spec(each) for each in modules)]
+    absent = [name for name in EXTRAS if name not in there]
+    detail = f"installed: {', '.join(there) or 'none'}"
+    if absent:
+        detail += f"; not installed: {', '.join(absent)}"
+    return Check(
+        name="extras",
+        ok=True if "local" in there else None,
+        detail=detail,
+        remedy=None if "local" in there else "pip install 'recollect[local]'",
+    )
+
+
+def _arms(memory: Memory) -> list[Check]:
+    parts = _parts(memory)
+    try:
+        with Memory(
+            MEMORY,
+            user="canary",
+            settings=memory.settings,
+            embedder=parts.embedder,
+            clock=parts.clock,
+        ) as cage:
+            for decoy in DECOYS:
+                cage.remember(decoy, event_time=parts.now() - timedelta(days=400))
+            canary = cage.remember(CANARY, event_time=parts.now() - timedelta(days=1)).id
+            return [
+                _lexical(cage, canary),
+                _vector(cage, canary),
+                _entity(cage, canary),
+                _temporal(cage, canary),
+            ]
+    except RecollectError as error:
+        return [Check(name="arms", ok=False, detail=f"the canary could not be asked for: {error}")]
+
+
+def _lexical(cage: Memory, canary: str) -> Check:
+    return _arm(cage, canary, "lexical", "boat painting")
+
+
+def _vector(cage: Memory, canary: str) -> Check:
+    if _parts(cage).embedder is None:
+        return Check(name="vector arm", ok=None, detail=cage.stats().vectors)
+    return _arm(cage, canary, "vector", CANARY)
+
+
+def _temporal(cage: Memory, canary: str) -> Check:
+    return _arm(cage, canary, "temporal", "what happened yesterday?")
+
+
+def _arm(cage: Memory, canary: str, arm: str, query: str) -> Check:
+    for hit in cage.search(query, limit=len(DECOYS) + 1):
+        said = hit.why.arms.get(arm)
+        if hit.record.id == canary and said is not None and said.rank == 1:
+            return Check(name=f"{arm} arm", ok=True, detail="finds its canary")
+    problem = _parts(cage).vectors.problem if arm == "vector" else None
+    return Check(
+        name=f"{arm} arm",
+        ok=False,
+        detail=problem or f"does not find its canary by {query!r}",
+        remedy="pip install --force-reinstall recollect" if problem is None else None,
+    )
+
+
+def _entity(cage: Memory, canary: str) -> Check:
+    found = cage.entity("lisbon")
+    if found is not None and any(record.id == canary for record in found.records):
+        return Check(name="entity arm", ok=True, detail="finds its canary")
+    return Check(
+        name="entity arm",
+        ok=False,
+        detail="does not find its canary by 'lisbon'",
+        remedy="pip install --force-reinstall recollect",
+    )
+
+
+def installed_version() -> str:
+    """Return the version of the installed package."""
+    try:
+        return version("recollect")
+    except PackageNotFoundError:  # pragma: no cover - run from a bare checkout
+        return "unknown"

@@ -1,0 +1,149 @@
+"""Which names mean the same thing: the form they are compared in, and aliases.
+
+Cautious on purpose: two names that stay apart cost a link; two people taken for one mix
+their memories. So a short name is linked only while exactly one longer name fits.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Mapping
+
+from recollect.entities.words import NAME_JOINERS, TITLES
+
+NICKNAME_LENGTHS = range(3, 6)
+"""How long a short form that is the beginning of a given name may be: Mel, Mike, Steph."""
+
+LONGER_BY = 2
+"""How many letters it must leave out: one more is another name (Paul, Paula)."""
+
+INITIALS = range(2, 7)
+"""How many letters an initialism may have: UN, NYC, UNESCO."""
+
+_LETTERS = str.maketrans(
+    {"ø": "o", "ł": "l", "đ": "d", "ð": "d", "æ": "ae", "œ": "oe", "\u0131": "i", "þ": "th"}
+    | dict.fromkeys("\u2018\u2019\u02bc\u00b4`", "'")
+)
+_ACCENTS = re.compile("[\u0300-\u036f]+")
+_POSSESSIVE = re.compile(r"(?<=\w)'s?$")
+_SPACE = re.compile(r"\s+")
+_WORD = re.compile(r"[^\W_]+(?:['-][^\W_]+)*")
+_PERSON_LIKE = frozenset({"person", "other"})
+
+
+class Names:
+    """The rules of this module as a :class:`~recollect.core.ports.NameMatcher`."""
+
+    def fold(self, name: str) -> str:
+        """Return the form in which names are compared; see :func:`fold`."""
+        return fold(name)
+
+    def link(self, name: str, type: str, known: Mapping[str, str]) -> str | None:
+        """Return the one known name that is meant; see :func:`link`."""
+        return link(name, type, known)
+
+
+def fold(name: str) -> str:
+    """Return the key under which ``name`` is looked up.
+
+    Without case, width, accents (of Latin, Greek and Cyrillic letters; the marks of other
+    scripts are letters), possessive and needless spaces. ``fold(fold(name)) == fold(name)``.
+    """
+    folded = name
+    while True:
+        before = folded
+        folded = unicodedata.normalize("NFKC", folded).casefold().translate(_LETTERS)
+        folded = _ACCENTS.sub("", unicodedata.normalize("NFD", folded))
+        folded = unicodedata.normalize("NFC", _SPACE.sub(" ", folded).strip())
+        folded = _POSSESSIVE.sub("", folded).strip()
+        if folded == before:
+            return folded
+
+
+def same_person(short: str, full: str) -> bool:
+    """Return whether ``short`` may be another way to call the person ``full``.
+
+    Titles are left out ("Dr. Smith" is "Smith"). A single name is the given name, the
+    family name or the beginning of the given name of the longer one ("Mel" of "Melanie");
+    with several, the family names agree and the given names do ("M. Smith", "Mel Smith").
+    Never the other way round: ``full`` is the longer name.
+    """
+    one, whole = _person(short), _person(full)
+    if not one or not whole or len(one) > len(whole):
+        return False
+    if one == whole:
+        return True
+    if len(one) == 1:
+        return one[0] in {whole[0], whole[-1]} or _is_nickname(one[0], whole[0])
+    if one[-1] != whole[-1]:
+        return False
+    initial = len(one[0]) == 1 and whole[0].startswith(one[0])
+    return initial or one[0] == whole[0] or _is_nickname(one[0], whole[0])
+
+
+def is_initialism(short: str, full: str) -> bool:
+    """Return whether ``short`` is the initials of ``full``: NYC, N.Y.C., UN.
+
+    Small words between count or do not ("DoJ" and "DJ" are both Department of Justice).
+    ``short`` is as written: in capitals, so that no everyday word becomes initials.
+    """
+    letters = short.replace(".", "").strip()
+    small = sum(1 for letter in letters if not letter.isupper())
+    if len(letters) not in INITIALS or not letters.isalpha() or small > (len(letters) - 1) // 2:
+        return False
+    words = _WORD.findall(fold(full))
+    if len(words) < INITIALS.start:
+        return False
+    wanted = fold(letters)
+    every = "".join(word[0] for word in words)
+    weighty = "".join(word[0] for word in words if word not in NAME_JOINERS | {"the", "and", "for"})
+    return wanted in {every, weighty}
+
+
+def link(name: str, type: str, known: Mapping[str, str]) -> str | None:
+    """Return the key in ``known`` that ``name`` also means, if there is exactly one.
+
+    Args:
+        name: as it is written in the text.
+        type: as in :class:`~recollect.core.models.Mention`.
+        known: folded names and their types. A name in it is linked to itself.
+
+    Returns:
+        The key, or ``None`` where no or several known names fit: "Mel" is neither Melanie
+        nor Melissa while both are known.
+    """
+    key = fold(name)
+    if key in known:
+        return key
+    candidates: list[str] = []
+    for other, other_type in known.items():
+        if _fits(name, key, type, other, other_type):
+            candidates.append(other)
+            if len(candidates) > 1:
+                return None
+    return candidates[0] if candidates else None
+
+
+def _fits(name: str, key: str, type: str, other: str, other_type: str) -> bool:
+    if type in _PERSON_LIKE and other_type == "person":
+        # A name that no rule took for a person is one only where it is the whole word.
+        nickname = type == "person" or " " in other
+        return nickname and same_person(key, other)
+    if "person" in {type, other_type}:
+        return False
+    return (type == other_type or "other" in {type, other_type}) and is_initialism(name, other)
+
+
+def _person(name: str) -> list[str]:
+    """Return the words of a person's name, without titles."""
+    words = _WORD.findall(fold(name))
+    return [word for word in words if word not in TITLES]
+
+
+def _is_nickname(short: str, given: str) -> bool:
+    return (
+        len(short) in NICKNAME_LENGTHS
+        and len(given) >= len(short) + LONGER_BY
+        and given.startswith(short)
+    )

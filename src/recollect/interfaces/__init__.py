@@ -1,0 +1,1 @@
+"""The doors for people and programs: each translates, and decides nothing."""

@@ -1,0 +1,230 @@
+"""What all commands share: the options, the memory they open, and how they fail."""
+
+from __future__ import annotations
+
+import inspect
+import logging
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import datetime
+from functools import cached_property
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.console import Console, RenderableType
+from rich.text import Text
+
+from recollect.app.doctor import located
+from recollect.app.memory import Memory
+from recollect.app.settings import Settings
+from recollect.core.errors import InvalidInput, RecollectError
+from recollect.interfaces.cli import output
+
+FAILED = 1
+SHARED = "Options of every command"
+Database = Annotated[
+    str | None,
+    typer.Option(
+        "--db",
+        metavar="FILE",
+        help="The file; otherwise RECOLLECT_LOCATION, or one in the user's data folder.",
+        rich_help_panel=SHARED,
+        show_default=False,
+    ),
+]
+User = Annotated[
+    str | None,
+    typer.Option(
+        "--user",
+        metavar="NAME",
+        help="Whose memory; otherwise RECOLLECT_USER, or 'default'.",
+        rich_help_panel=SHARED,
+        show_default=False,
+    ),
+]
+AsJson = Annotated[
+    bool,
+    typer.Option("--json", help="Print one JSON document.", rich_help_panel=SHARED),
+]
+
+
+@dataclass(frozen=True, slots=True)
+class Shared:
+    """The options that stand before or after the command; after wins."""
+
+    db: str | None = None
+    user: str | None = None
+    as_json: bool = False
+
+    def under(self, inner: Shared) -> Shared:
+        """Return these options with what ``inner`` says in their place."""
+        return Shared(
+            db=self.db if inner.db is None else inner.db,
+            user=self.user if inner.user is None else inner.user,
+            as_json=self.as_json or inner.as_json,
+        )
+
+
+class Session:
+    """One run of a command: its settings, its memory and its two outputs."""
+
+    def __init__(self, shared: Shared) -> None:
+        """Open nothing yet."""
+        self.shared = shared
+        self.out: Console = output.console()
+        self.err: Console = output.console(stderr=True)
+
+    @cached_property
+    def settings(self) -> Settings:
+        """The settings of file and environment."""
+        return Settings()
+
+    @property
+    def user(self) -> str:
+        """Whose memory it is."""
+        return self.settings.user if self.shared.user is None else self.shared.user
+
+    @property
+    def location(self) -> Path | None:
+        """The file, ``None`` for a memory without one."""
+        return located(self.shared.db, self.settings)
+
+    @contextmanager
+    def memory(self, *, writes: bool = False) -> Iterator[Memory]:
+        """Open the memory; say so where a command that reads found no file."""
+        file = self.location
+        new = file is not None and not file.exists()
+        with Memory(self.shared.db, user=self.user, settings=self.settings) as memory:
+            if new and not writes:
+                self.note(f"{file} is new and holds nothing yet")
+            yield memory
+
+    def show(self, value: Any, *rendered: RenderableType) -> None:
+        """Print ``value`` as JSON where that is wanted, otherwise what was rendered."""
+        if self.shared.as_json:
+            output.write_json(value)
+        else:
+            for each in rendered:
+                # A terminal wraps a line of text by itself; in a file it stays one line.
+                self.out.print(each, soft_wrap=isinstance(each, Text))
+
+    def note(self, text: str) -> None:
+        """Tell a person something that is no result."""
+        self.err.print(output.styled(f"note: {text}", "dim"), soft_wrap=True)
+
+    def warn(self, text: str) -> None:
+        """Tell a person that something did not work, though the command goes on."""
+        self.err.print(output.styled(f"warning: {text}", "yellow"), soft_wrap=True)
+
+    def moment(self, text: str | None, name: str) -> datetime | None:
+        """Return the moment written in ``text``; without a zone, in the user's.
+
+        Raises:
+            InvalidInput: it is neither a date nor a date with a time.
+        """
+        if text is None:
+            return None
+        try:
+            moment = datetime.fromisoformat(text)
+            if moment.tzinfo is not None:
+                return moment
+            if self.settings.timezone is None:
+                return moment.astimezone()
+        except (ValueError, OverflowError, OSError) as error:
+            message = f"{name}={text!r} is no date; write 2025-03-31 or 2025-03-31T18:30"
+            raise InvalidInput(message) from error
+        return moment.replace(tzinfo=self.settings.zone)
+
+
+def command(
+    app: typer.Typer, name: str, *, examples: Sequence[str] = (), panel: str | None = None
+) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Register a function of a session and its own options as the command ``name``.
+
+    The shared options are added to its own, so that they may stand on either side of the
+    command's name; its docstring is its help.
+    """
+
+    def register(function: Callable[..., None]) -> Callable[..., None]:
+        own = list(inspect.signature(function, eval_str=True).parameters.values())[1:]
+
+        def run(**given: Any) -> None:
+            before: Shared = given.pop("invocation").obj or Shared()
+            after = Shared(given.pop("db"), given.pop("user"), as_json=given.pop("as_json"))
+            with failures():
+                function(Session(before.under(after)), **given)
+
+        parameters = [
+            _parameter("invocation", typer.Context, inspect.Parameter.empty),
+            *(each.replace(kind=inspect.Parameter.KEYWORD_ONLY) for each in own),
+            _parameter("db", Database, None),
+            _parameter("user", User, None),
+            _parameter("as_json", AsJson, default=False),
+        ]
+        run.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+        run.__annotations__ = {each.name: each.annotation for each in parameters}
+        run.__doc__ = function.__doc__
+        app.command(name, epilog=_epilog(examples), rich_help_panel=panel)(run)
+        return function
+
+    return register
+
+
+def group(app: typer.Typer, *, bare: Callable[[Session], None] | None = None) -> None:
+    """Let ``app`` take the shared options, too, and do ``bare`` where no command follows."""
+
+    def keep(
+        context: typer.Context, *, db: Database = None, user: User = None, as_json: AsJson = False
+    ) -> None:
+        before: Shared = context.obj or Shared()
+        context.obj = before.under(Shared(db, user, as_json))
+        if bare is not None and context.invoked_subcommand is None:
+            with failures():
+                bare(Session(context.obj))
+
+    app.callback(invoke_without_command=bare is not None, help=app.info.help)(keep)
+
+
+def _parameter(name: str, annotation: Any, default: Any) -> inspect.Parameter:
+    return inspect.Parameter(
+        name, inspect.Parameter.KEYWORD_ONLY, annotation=annotation, default=default
+    )
+
+
+def _epilog(examples: Sequence[str]) -> str | None:
+    # A blank line keeps Typer from joining the examples to one paragraph.
+    return "\n\n".join(["Examples:", *(f"  {each}" for each in examples)]) if examples else None
+
+
+@contextmanager
+def failures() -> Iterator[None]:
+    """Turn an expected error into one line on standard error and exit code 1."""
+    try:
+        yield
+    except BrokenPipeError:
+        raise
+    except (RecollectError, OSError) as error:
+        line = " ".join(output.plain(str(error)).split())
+        output.console(stderr=True).print(
+            output.styled("error: ", "bold red").append(line, "not bold default"), soft_wrap=True
+        )
+        raise typer.Exit(FAILED) from error
+
+
+class Warnings(logging.Handler):
+    """Shows what the library logs as one line on standard error."""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Print the message of ``record``, without its traceback."""
+        line = output.one_line(record.getMessage())
+        sys.stderr.write(f"{record.levelname.lower()}: {line}\n")
+
+
+def show_warnings() -> None:
+    """Let warnings of the library reach the person, once."""
+    log = logging.getLogger("recollect")
+    if not any(isinstance(handler, Warnings) for handler in log.handlers):
+        log.addHandler(Warnings(logging.WARNING))

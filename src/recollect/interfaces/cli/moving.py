@@ -1,0 +1,101 @@
+"""Commands that move whole memories: import, export, backup."""
+
+from __future__ import annotations
+
+import dataclasses
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from recollect.app.memory import Memory
+from recollect.core.errors import EmbeddingError
+from recollect.interfaces.cli.command import Session, command
+from recollect.interfaces.cli.output import counted, progress_bar, size, styled
+
+PANEL = "Move"
+
+commands = typer.Typer()
+
+
+@command(
+    commands,
+    "import",
+    panel=PANEL,
+    examples=(
+        "recollect import chat.json",
+        "recollect import locomo10.json --format locomo --db locomo.db",
+    ),
+)
+def import_(
+    session: Session,
+    *,
+    path: Annotated[Path, typer.Argument(help="The file to read.", show_default=False)],
+    format: Annotated[
+        str | None, typer.Option(help="recollect, openai or locomo; recognised if not given.")
+    ] = None,
+) -> None:
+    """Read a file of recollect, OpenAI messages or LoCoMo.
+
+    To import the same file twice adds nothing the second time.
+    """
+    with session.memory(writes=True) as memory:
+        with progress_bar("reading") as progress:
+            report = memory.import_(path, format, progress=progress)
+        embedded = _embed(session, memory)
+    told = [counted(report.records, "record"), counted(report.messages, "message")]
+    if report.skipped:
+        told.append(f"{report.skipped:,} were there already")
+    if embedded:
+        told.append(f"{embedded:,} given vectors")
+    whose = ", ".join(report.users[:5]) + (", …" if len(report.users) > 5 else "")  # noqa: PLR2004 - as many names as fit a line
+    session.show(
+        {**_fields(report), "embedded": embedded},
+        styled(f"imported {', '.join(told)}, for {whose} ({report.format})"),
+    )
+
+
+def _embed(session: Session, memory: Memory) -> int:
+    try:
+        with progress_bar("embedding") as progress:
+            return memory.embed_pending(progress)
+    except EmbeddingError as error:
+        session.warn(f"all is stored, but has no vectors yet: {error}")
+        return 0
+
+
+def _fields(report: object) -> dict[str, object]:
+    if not dataclasses.is_dataclass(report):  # pragma: no cover - every report is one
+        raise TypeError(report)
+    return {field.name: getattr(report, field.name) for field in dataclasses.fields(report)}
+
+
+@command(commands, "export", panel=PANEL, examples=("recollect export ana.jsonl --user ana",))
+def export(
+    session: Session,
+    *,
+    path: Annotated[Path, typer.Argument(help="The file to make.", show_default=False)],
+) -> None:
+    """Write the user's whole memory to a JSON Lines file."""
+    with session.memory() as memory:
+        report = memory.export(path)
+    session.show(
+        report,
+        styled(
+            f"exported {counted(report.records, 'record')} and "
+            f"{counted(report.messages, 'message')} to {path}"
+        ),
+    )
+
+
+@command(commands, "backup", panel=PANEL, examples=("recollect backup memory-2025-03-31.db",))
+def backup(
+    session: Session,
+    *,
+    path: Annotated[Path, typer.Argument(help="The file to make.", show_default=False)],
+) -> None:
+    """Copy the whole store, while others go on using it."""
+    with session.memory() as memory:
+        memory.backup(path)
+    amount = path.stat().st_size
+    session.show({"path": path, "size": amount}, styled(f"backed up to {path} ({size(amount)})"))

@@ -1,0 +1,261 @@
+"""The contract of ``Store.apply``: each action, and all of them together or none."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from itertools import count
+
+import pytest
+
+from recollect.core.actions import (
+    Action,
+    Append,
+    Close,
+    Erase,
+    Pin,
+    PutVectors,
+    Reweigh,
+    Touch,
+)
+from recollect.core.errors import NotFound, RecollectError, StoreError
+from recollect.core.ports import Store
+from recollect.core.query import IndexVersion
+from recollect.core.scope import Scope
+from recollect.testing.contracts.base import Contract, Reopen
+from recollect.testing.contracts.samples import (
+    ALL,
+    ANA,
+    BEN,
+    DIMENSIONS,
+    MODEL,
+    contents,
+    embed,
+    insert,
+    moment,
+    open_conversation,
+    page,
+    record,
+    remember,
+    say,
+    stored,
+    vector,
+)
+
+TERMS = ("tea", "cake", "secret", "new", "his", "zoe", "dan")
+
+
+def everything(store: Store, scope: Scope) -> list[object]:
+    """Return all that the reads of a store tell about a user."""
+    changes = store.index_changes(scope, IndexVersion())
+    records = store.page(scope, ALL, limit=10_000, after=None)
+    conversations = store.conversations(scope)
+    terms = store.match_terms(scope, TERMS, limit=10_000)
+    entities = store.entities(scope, type=None, limit=10_000)
+    return [
+        records,
+        [store.history(scope, item.id) for item in records],
+        store.derived(scope, [item.id for item in records[:1]]),
+        store.count(scope, ALL),
+        store.newest(scope),
+        sorted(store.passing(scope, ALL)),
+        (list(changes.rows), list(changes.ordinals), changes.vectors.tolist()),
+        sorted(zip(terms.ordinals, map(bytes, terms.counts), terms.lengths, strict=True)),
+        list(terms.frequencies),
+        [store.entity(scope, entity.name) for entity in entities],
+        store.mentioning(scope, [entity.name for entity in entities]),
+        (contents(store.pending(scope, limit=10_000)), store.pending_count(scope)),
+        conversations,
+        [store.messages(scope, info.id, cleared=True) for info in conversations],
+        store.quoting(scope, [item.id for item in records]),
+    ]
+
+
+def prepare(store: Store, scope: Scope = ANA) -> list[Action]:
+    """Fill ``store`` and return a plan with one action of each kind on what is in it."""
+    if store.vector_model() is None:
+        store.reset_vectors(MODEL, DIMENSIONS)
+    one, two, three = remember(store, "Zoe drinks tea", "Dan eats cake", "secret", scope=scope)
+    remember(store, "from secret", scope=scope, source_ids=(three.id,))
+    embed(store, scope, [one, three])
+    open_conversation(store, "trip", scope=scope)
+    messages = say(store, "trip", "a", "secret", scope=scope, record_id=three.id)
+    (message,) = say(store, "trip", "b", scope=scope)
+    new = record("new Zoe tea", scope=scope, session_id="s")
+    return [
+        insert(new),
+        Close(one.id, moment(50), "corrected", superseded_by=new.id),
+        Reweigh(two.id, moment(50), 0.5, 0.1, "conflict"),
+        Touch((one.id, two.id), moment(50)),
+        PutVectors(MODEL, {new.id: vector(1, 0, 0, 0), one.id: vector(0, 1, 0, 0)}),
+        Append("trip", replace(messages[0], id=f"{message.id}x", record_id=new.id)),
+        Pin("trip", message.id, True),
+        Erase((three.id,), moment(50), "asked"),
+    ]
+
+
+class ApplyContract(Contract):
+    """``apply`` is all or nothing, and keeps what it acknowledged."""
+
+    def test_all_of_a_plan_is_carried_out(self, store: Store, reopen: Reopen) -> None:
+        """Every action of a plan is done, in order, and outlives the store that did it."""
+        plan = prepare(store)
+        store.apply(ANA, plan)
+        store = reopen(store)
+        assert page(store, ANA) == ["Zoe drinks tea", "Dan eats cake", "new Zoe tea"]
+        assert [m.content for m in store.messages(ANA, "trip")] == ["b", "a"]
+        assert contents(store.pending(ANA, limit=5)) == ["Dan eats cake"]
+
+    def test_an_empty_plan_does_nothing(self, store: Store) -> None:
+        """Nothing to do is no error and makes no user."""
+        store.apply(ANA, [])
+        assert store.users() == []
+
+    def test_a_failing_action_undoes_those_before_it(self, store: Store) -> None:
+        """Wherever in a plan an action fails, nothing of the plan remains."""
+        plan = prepare(store)
+        before = everything(store, ANA)
+        impossible = Close("fact_nothing", moment(1), "never")
+        for place in range(len(plan) + 1):
+            with pytest.raises(NotFound):
+                store.apply(ANA, [*plan[:place], impossible, *plan[place:]])
+            assert everything(store, ANA) == before
+        assert store.verify() == []
+        store.apply(ANA, plan)
+
+    def test_a_failure_at_any_step_leaves_nothing(self, store: Store) -> None:
+        """Whatever step of a transaction the storage fails at, nothing of it remains."""
+        plan = prepare(store)
+        before = everything(store, ANA)
+        for step in count():
+            with self.failing_at(store, step):
+                try:
+                    store.apply(ANA, plan)
+                    break
+                except StoreError:
+                    pass
+            assert everything(store, ANA) == before
+            assert store.verify() == []
+        assert step > len(plan)
+        assert everything(store, ANA) != before
+
+    def test_a_new_user_of_a_failed_plan_is_unknown(self, store: Store) -> None:
+        """A plan that fails does not even leave the name of its user."""
+        with pytest.raises(NotFound):
+            store.apply(ANA, [insert(record("tea")), Close("fact_nothing", moment(1), "never")])
+        assert store.users() == []
+
+    def test_an_id_is_given_once(self, store: Store) -> None:
+        """A record with an id that is taken, even by another user, is refused."""
+        (hers,) = remember(store, "tea")
+        for scope in (ANA, BEN):
+            with pytest.raises(RecollectError):
+                store.apply(scope, [insert(record("other", scope=scope, id=hers.id))])
+        assert page(store, ANA) == ["tea"]
+        assert page(store, BEN) == []
+
+    def test_a_record_goes_to_its_own_user(self, store: Store) -> None:
+        """A record of one user or agent cannot be stored under the name of another."""
+        with pytest.raises(RecollectError):
+            store.apply(BEN, [insert(record("tea"))])
+        with pytest.raises(RecollectError):
+            store.apply(
+                Scope("ana", "writer"), [insert(record("tea", scope=Scope("ana", "planner")))]
+            )
+        assert store.users() == []
+
+    def test_reweigh_sets_both_numbers(self, store: Store) -> None:
+        """Confidence and decay rate are what the action says."""
+        (item,) = remember(store, "tea", confidence=0.4, decay_rate=0.1)
+        store.apply(ANA, [Reweigh(item.id, moment(1), 1.0, 0.0, "confirmed")])
+        assert store.get(ANA, item.id) == stored(item, confidence=1.0, decay_rate=0.0)
+
+    def test_touch_counts_a_recall(self, store: Store) -> None:
+        """Each touched record counts one recall and its moment, without history."""
+        one, two = remember(store, "one", "two")
+        (his,) = remember(store, "his", scope=BEN)
+        store.apply(ANA, [Touch((one.id, one.id, his.id, "fact_nothing"), moment(1))])
+        store.apply(ANA, [Touch((one.id,), moment(2))])
+        touched = stored(one, access_count=2, last_accessed=moment(2))
+        assert store.get_many(ANA, [one.id, two.id]) == [touched, two]
+        assert store.get(BEN, his.id) == his
+        assert [change.action for change in store.history(ANA, one.id)] == ["insert"]
+
+    @pytest.mark.parametrize("who", [BEN, Scope("ana", "writer")])
+    def test_no_one_acts_on_the_records_of_others(self, store: Store, who: Scope) -> None:
+        """Actions on an id of another user or agent raise, as on one that is not there."""
+        planner = Scope("ana", "planner")
+        (hers,) = remember(store, "tea", scope=planner)
+        remember(store, "mine", scope=who)
+        for target in (hers.id, "fact_nothing"):
+            for action in (
+                Close(target, moment(1), "forgotten"),
+                Reweigh(target, moment(1), 0.0, 9.0, "hidden"),
+                Erase((target,), moment(1), "asked"),
+            ):
+                with pytest.raises(NotFound):
+                    store.apply(who, [action])
+        assert store.get(ANA, hers.id) == hers
+        assert [change.action for change in store.history(ANA, hers.id)] == ["insert"]
+
+
+class EraseContract(Contract):
+    """After an erasure, a text is nowhere."""
+
+    def test_derived_records_go_along(self, store: Store) -> None:
+        """What rests on an erased record goes with it, through others and of other agents."""
+        (source,) = remember(store, "source")
+        (planned,) = remember(
+            store, "planned", scope=Scope("ana", "planner"), source_ids=(source.id,)
+        )
+        remember(store, "end", scope=Scope("ana", "writer"), source_ids=(planned.id,))
+        remember(store, "other")
+        remember(store, "his", scope=BEN, source_ids=(source.id,))
+        store.apply(Scope("ana", "writer"), [Erase((source.id,), moment(1), "asked")])
+        assert page(store, ANA) == ["other"]
+        assert page(store, BEN) == ["his"]
+        assert [change.action for change in store.history(ANA, planned.id)] == ["erase"]
+
+    def test_messages_that_hold_the_text_go_along(self, store: Store) -> None:
+        """Messages of an erased record go; those of another user that name its id do not."""
+        (item,) = remember(store, "secret")
+        for scope in (ANA, BEN):
+            open_conversation(store, "trip", scope=scope)
+            say(store, "trip", "secret", scope=scope, record_id=item.id)
+            say(store, "trip", "hello", scope=scope)
+        store.apply(ANA, [Erase((item.id,), moment(1), "asked")])
+        assert [message.content for message in store.messages(ANA, "trip")] == ["hello"]
+        assert [message.content for message in store.messages(BEN, "trip")] == ["secret", "hello"]
+
+    def test_nothing_of_it_is_found(self, store: Store) -> None:
+        """Neither words, vectors, entities, counts nor the queue remember an erased record."""
+        store.reset_vectors(MODEL, DIMENSIONS)
+        empty = everything(store, ANA)
+        item, waiting = remember(store, "Zoe likes secret tea", "Dan new cake", session_id="s")
+        embed(store, ANA, [item])
+        store.apply(ANA, [Erase((item.id, waiting.id), moment(1), "asked")])
+        assert everything(store, ANA) == empty
+        assert store.get(ANA, item.id) is None
+        assert store.mentioning(ANA, ["Zoe", "Dan"]) == []
+        assert store.users() == []
+        store.purge()
+        assert store.verify() == []
+
+    def test_the_rest_stays_sound(self, store: Store) -> None:
+        """What is left after an erasure is as if the erased had never been there."""
+        kept = remember(store, "Zoe drinks tea", session_id="s")
+        gone = remember(store, "Zoe eats cake", session_id="s")
+        store.apply(ANA, [Erase((gone[0].id,), moment(1), "asked")])
+        assert store.page(ANA, ALL, limit=5, after=None) == kept
+        (entity,) = store.entities(ANA, type=None, limit=5)
+        assert entity.mention_count == 1
+        assert list(store.match_terms(ANA, ["zoe", "cake"], limit=5).frequencies) == [1, 0]
+
+    def test_an_erased_id_may_come_back(self, store: Store) -> None:
+        """A record can be imported again after it was erased, and by whom one likes."""
+        (item,) = remember(store, "tea")
+        store.apply(ANA, [Erase((item.id,), moment(1), "asked")])
+        store.apply(BEN, [insert(record("his tea", scope=BEN, id=item.id))])
+        store.apply(BEN, [Erase((item.id,), moment(2), "his wish")])
+        assert [change.reason for change in store.history(ANA, item.id)] == ["asked"]
+        assert [change.reason for change in store.history(BEN, item.id)] == ["his wish"]

@@ -1,0 +1,142 @@
+"""Law 6: nothing of one user is found, counted, recalled or forgotten by another."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from recollect.core.actions import Close, Erase, Pin, Reweigh, Touch
+from recollect.core.errors import NotFound
+from recollect.core.ports import Store
+from recollect.core.query import Filter
+from recollect.core.scope import Scope
+from recollect.testing.contracts.base import ONE_STORE, Contract
+from recollect.testing.contracts.changes import everything, prepare
+from recollect.testing.contracts.samples import (
+    ALL,
+    LATER,
+    insert,
+    moment,
+    open_conversation,
+    page,
+    record,
+    remember,
+    say,
+)
+
+TRICKY = [
+    "ana",
+    "Ana",
+    "ana ",
+    " ana",
+    "an",
+    "u1",
+    "u2",
+    "1",
+    "2",
+    "0",
+    "%",
+    "_",
+    "*",
+    "ana'",
+    'ana"',
+    "ana' OR '1'='1",
+    '" OR scope : u1 OR "',
+    "NULL",
+    "None",
+    "a\u0301na",
+    "\u00e1na",
+    "\u202eana",
+    "ana\u200b",
+    "АНА",
+    "日本",
+    "😀",
+]
+NAMES = st.sampled_from(TRICKY) | st.text(
+    st.characters(exclude_categories=["Cs"], exclude_characters="\x00"), min_size=1, max_size=20
+)
+PAIRS = st.tuples(NAMES, NAMES).filter(lambda pair: pair[0] != pair[1])
+
+
+class IsolationContract(Contract):
+    """Two users with any names do not know of each other."""
+
+    @given(pair=PAIRS)
+    @ONE_STORE
+    def test_no_action_of_one_changes_what_another_sees(
+        self, store: Store, pair: tuple[str, str]
+    ) -> None:
+        """Whatever one user does, every read of another gives the same as before."""
+        one, other = map(Scope, pair)
+        remember(store, "tea of one", scope=one, session_id="s", tags=("t",))
+        before = everything(store, one)
+        plan = prepare(store, other)
+        store.apply(other, plan)
+        assert everything(store, one) == before
+        after = everything(store, other)
+        remember(store, "more tea Zoe", scope=one, session_id="s")
+        assert everything(store, other) == after
+        assert {one.user, other.user} <= set(store.users())
+
+    @given(pair=PAIRS)
+    @ONE_STORE
+    def test_ids_of_others_do_not_exist(self, store: Store, pair: tuple[str, str]) -> None:
+        """With the id of another's record nothing can be read, changed or found out."""
+        one, other = map(Scope, pair)
+        (item,) = remember(store, "tea of one", scope=one, session_id="s")
+        open_conversation(store, item.id, scope=one)
+        (message,) = say(store, item.id, "tea", scope=one, record_id=item.id)
+        open_conversation(store, "mine", scope=other)
+        before = everything(store, one)
+        assert store.get(other, item.id) is None
+        assert store.get_many(other, [item.id]) == []
+        assert store.history(other, item.id) == []
+        assert store.derived(other, [item.id]) == []
+        assert store.quoting(other, [item.id]) == 0
+        assert store.messages(other, item.id, cleared=True) == []
+        assert store.by_ordinals(other, store.passing(one, ALL)) == {}
+        store.apply(other, [Touch((item.id,), moment(1))])
+        for action in (
+            Close(item.id, moment(1), "forgotten"),
+            Reweigh(item.id, moment(1), 0.0, 1.0, "hidden"),
+            Erase((item.id,), moment(1), "asked"),
+            Pin("mine", message.id, True),
+        ):
+            with pytest.raises(NotFound):
+                store.apply(other, [action])
+        assert everything(store, one) == before
+
+    @given(pair=PAIRS, word=NAMES)
+    @ONE_STORE
+    def test_no_filter_or_query_crosses_over(
+        self, store: Store, pair: tuple[str, str], word: str
+    ) -> None:
+        """Sessions, tags, values, terms and names that another uses find nothing of theirs."""
+        one, other = map(Scope, pair)
+        mine = record(word, scope=one, session_id=word, tags=(word,), attributes={word: word})
+        store.apply(one, [insert(mine)])
+        for where in (
+            Filter(now=LATER, session=word),
+            Filter(now=LATER, tags=(word,)),
+            Filter(now=LATER, metadata={word: word}),
+            ALL,
+        ):
+            found = store.page(other, where, limit=10_000, after=None)
+            assert {item.user for item in found} <= {other.user}
+        matches = store.match_terms(other, [word, "tea"], limit=10_000)
+        hits = store.by_ordinals(other, matches.ordinals)
+        assert set(hits) == set(matches.ordinals)
+        named = store.mentioning(other, [word])
+        assert set(store.by_ordinals(other, [number for number, _ in named])) == {
+            number for number, _ in named
+        }
+
+    def test_users_are_not_agents(self, store: Store) -> None:
+        """A user and an agent of one name are different, as are the same agent of two users."""
+        remember(store, "hers", scope=Scope("ana", "ben"))
+        remember(store, "his", scope=Scope("ben", "ben"))
+        remember(store, "own", scope=Scope("ben"))
+        assert page(store, Scope("ben")) == ["his", "own"]
+        assert page(store, Scope("ben", "ana")) == ["own"]
+        assert page(store, Scope("ana", "ben")) == ["hers"]

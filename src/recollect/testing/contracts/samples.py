@@ -1,0 +1,127 @@
+"""What the contract suite stores: small records with ids and times that only go up."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from itertools import count
+from typing import Any
+
+import numpy as np
+
+from recollect.core.actions import Append, Insert, OpenConversation, PutVectors
+from recollect.core.models import ConversationInfo, Kind, Message, Record
+from recollect.core.ports import Store
+from recollect.core.query import Filter
+from recollect.core.scope import Scope
+from recollect.core.text import content_hash
+from recollect.core.vectors import Vector
+from recollect.testing.analyzers import CapitalizedNames
+
+ANA = Scope("ana")
+BEN = Scope("ben")
+START = datetime(2026, 3, 1, 12, tzinfo=UTC)
+LATER = START + timedelta(days=10_000)
+ALL = Filter(now=LATER, retired=True)
+ACTIVE = Filter(now=LATER)
+MODEL = "contract-model"
+DIMENSIONS = 4
+EXTRACTOR = CapitalizedNames()
+_numbers = count(1)
+
+
+def moment(minutes: float) -> datetime:
+    """Return ``START`` and so many minutes."""
+    return START + timedelta(minutes=minutes)
+
+
+def new_id(prefix: str) -> str:
+    """Return an id that sorts after all before it."""
+    return f"{prefix}_{next(_numbers):026d}"
+
+
+def record(content: str, *, scope: Scope = ANA, **fields: Any) -> Record:
+    """Return a record of ``scope``, recorded a minute after the one before it."""
+    kind = fields.pop("kind", Kind.FACT)
+    created = fields.pop("created_at", moment(next(_numbers)))
+    known: dict[str, Any] = {"event_time": created, "agent": scope.agent}
+    return Record(
+        id=fields.pop("id", None) or new_id(kind.prefix),
+        kind=kind,
+        content=content,
+        content_hash=content_hash(content),
+        user=scope.user,
+        created_at=created,
+        **(known | fields),
+    )
+
+
+def insert(item: Record, reason: str = "remembered") -> Insert:
+    """Return the action that stores ``item`` and the capitalized names in it."""
+    return Insert(item, tuple(EXTRACTOR.extract(item.content)), reason)
+
+
+def remember(store: Store, *contents: str, scope: Scope = ANA, **fields: Any) -> list[Record]:
+    """Store a record for each text in one transaction, and return what the store has then."""
+    items = [record(content, scope=scope, **fields) for content in contents]
+    store.apply(scope, [insert(item) for item in items])
+    return store.get_many(Scope(scope.user), [item.id for item in items])
+
+
+def contents(records: Sequence[Record]) -> list[str]:
+    """Return the texts of ``records``."""
+    return [item.content for item in records]
+
+
+def page(store: Store, scope: Scope, where: Filter = ALL) -> list[str]:
+    """Return the texts of all records that match."""
+    return contents(store.page(scope, where, limit=10_000, after=None))
+
+
+def seen(store: Store, scope: Scope, ordinals: Sequence[int]) -> set[str]:
+    """Return the texts of the records with these ordinals."""
+    return {item.content for item in store.by_ordinals(scope, ordinals).values()}
+
+
+def vector(*numbers: float) -> Vector:
+    """Return ``numbers`` as a vector of unit length."""
+    row = np.array(numbers, np.float32)
+    unit: Vector = row / np.linalg.norm(row)
+    return unit
+
+
+def embed(store: Store, scope: Scope, items: Sequence[Record], row: Vector | None = None) -> None:
+    """Give each record the vector ``row``."""
+    chosen = vector(1, 2, 3, 4) if row is None else row
+    store.apply(scope, [PutVectors(MODEL, {item.id: chosen for item in items})])
+
+
+def open_conversation(
+    store: Store, name: str, *, scope: Scope = ANA, **fields: Any
+) -> ConversationInfo:
+    """Create a conversation and return what was asked for."""
+    created = fields.pop("created_at", moment(next(_numbers)))
+    info = ConversationInfo(id=name, created_at=created, **fields)
+    store.apply(scope, [OpenConversation(info)])
+    return info
+
+
+def say(
+    store: Store, conversation: str, *texts: str, scope: Scope = ANA, **fields: Any
+) -> list[Message]:
+    """Append a message of the user for each text."""
+    known: dict[str, Any] = {"role": "user", "tokens": 3}
+    messages = [
+        Message(
+            id=new_id("msg"), content=text, timestamp=moment(next(_numbers)), **(known | fields)
+        )
+        for text in texts
+    ]
+    store.apply(scope, [Append(conversation, message) for message in messages])
+    return messages
+
+
+def stored(item: Record, **fields: Any) -> Record:
+    """Return ``item`` with what the store adds to it."""
+    return replace(item, **fields)

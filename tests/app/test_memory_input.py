@@ -1,0 +1,398 @@
+"""Bad input: each gets an error of ours that names the value and the remedy, or works."""
+
+import sqlite3
+from datetime import UTC, datetime
+
+import pytest
+
+from recollect import Memory, Settings, errors
+from recollect.testing.embedders import HashEmbedder
+
+NAIVE = datetime(2024, 1, 1)  # noqa: DTZ001 - the fault that is tested
+HUGE = 10**400
+LONE = "lone \ud800 surrogate"
+NUL = "a\x00b"
+
+WRONG_CONTENT = [
+    ("", "content is empty"),
+    (" \n\t", "content is empty"),
+    (None, "content must be text, got NoneType"),
+    (b"bytes", "content must be text, got bytes"),
+    (42, "content must be text, got int: 42"),
+    (NUL, r"content holds a NUL character at position 1; remove it"),
+    (LONE, r"content holds a lone surrogate .* at position 5"),
+]
+WRONG_ARGUMENTS = [
+    ({"kind": "opinion"}, r"kind='opinion' is unknown; use one of episode, fact"),
+    ({"kind": None}, "kind=None is unknown"),
+    ({"kind": ["fact"]}, "is unknown; use one of"),
+    ({"tags": "diet"}, r"tags must be a list of texts, got 'diet'; write tags=\["),
+    ({"tags": None}, "tags must be a list of texts, got None"),
+    ({"tags": ["ok", ""]}, "a tag is empty"),
+    ({"tags": [7]}, "a tag must be text, got int: 7"),
+    ({"metadata": "x"}, "metadata must be a mapping with text keys, got 'x'"),
+    ({"metadata": {1: 2}}, "metadata must be a mapping with text keys"),
+    ({"metadata": {"a": object()}}, "metadata must be plain JSON"),
+    ({"metadata": {"a": float("nan")}}, "metadata must be plain JSON"),
+    ({"metadata": {"a": LONE}}, "metadata must be plain JSON"),
+    ({"event_time": NAIVE}, r"event_time=2024-01-01T00:00:00 has no time zone; say which"),
+    ({"event_time": "2024-01-01"}, "event_time must be a datetime with a time zone, got '2024"),
+    ({"session": ""}, "session is empty"),
+    ({"session": 5}, "session must be text, got int: 5"),
+    ({"role": NUL}, "role holds a NUL character"),
+    ({"confidence": 1.5}, r"confidence=1.5 must be a number between 0 and 1"),
+    ({"confidence": -0.1}, r"confidence=-0.1 must be"),
+    ({"confidence": "high"}, r"confidence='high' must be"),
+    ({"confidence": True}, r"confidence=True must be"),
+    ({"confidence": float("nan")}, r"confidence=nan must be"),
+    ({"confidence": HUGE}, "must be a number between 0 and 1"),
+    ({"decay_rate": -1}, r"decay_rate=-1 must be a number between 0 and infinity"),
+    ({"decay_rate": float("inf")}, "decay_rate=inf must be"),
+    ({"decay_rate": HUGE}, "must be a number between 0 and infinity"),
+]
+WRONG_SEARCHES = [
+    ({"query": ""}, "query is empty"),
+    ({"query": None}, "query must be text, got NoneType"),
+    ({"query": NUL}, "query holds a NUL character"),
+    ({"query": LONE}, "query holds a lone surrogate"),
+    ({"limit": 0}, "limit=0 must be a whole number of at least 1"),
+    ({"limit": -3}, "limit=-3 must be"),
+    ({"limit": "5"}, "limit='5' must be"),
+    ({"limit": True}, "limit=True must be"),
+    ({"limit": 2.0}, "limit=2.0 must be"),
+    ({"min_score": "high"}, "min_score='high' must be a number"),
+    ({"min_score": float("nan")}, "min_score=nan must be a number"),
+    ({"kind": "opinion"}, "kind='opinion' is unknown"),
+    ({"session": 5}, "session must be text, got int: 5"),
+    ({"session": LONE}, "session holds a lone surrogate"),
+    ({"exclude_session": ""}, "exclude_session is empty"),
+    ({"tags": "diet"}, "tags must be a list of texts"),
+    ({"metadata": [1]}, "metadata must be a mapping"),
+    ({"since": NAIVE}, "since=2024-01-01T00:00:00 has no time zone"),
+    ({"until": NAIVE}, "until=2024-01-01T00:00:00 has no time zone"),
+    ({"as_of": NAIVE}, "as_of=2024-01-01T00:00:00 has no time zone"),
+    ({"since": "yesterday"}, "since must be a datetime with a time zone, got 'yesterday'"),
+]
+WRONG_IDS = [
+    ("", "id is empty"),
+    (None, "id must be text, got NoneType"),
+    (7, "id must be text, got int: 7"),
+    (NUL, "id holds a NUL character"),
+    (LONE, "id holds a lone surrogate"),
+]
+
+
+@pytest.fixture
+def kept(plain):
+    """A memory with one record, sound and unchanged when the test is over."""
+    record = plain.remember("Ana likes tea")
+    yield plain
+    assert [(r.id, r.content) for r in plain.records()] == [(record.id, "Ana likes tea")]
+    assert plain.verify() == []
+
+
+@pytest.mark.parametrize(("content", "message"), WRONG_CONTENT)
+def test_content_that_cannot_be_stored_is_refused(kept, content, message):
+    """Empty, non-text and unstorable contents are named, and nothing is written."""
+    record = kept.records()[0]
+    for verb in (
+        lambda: kept.remember(content),
+        lambda: kept.remember_many(["fine", {"content": content}]),
+        lambda: kept.correct(record.id, content),
+        lambda: kept.remember_many(iter([{"content": content}])),
+    ):
+        with pytest.raises(errors.InvalidInput, match=message):
+            verb()
+
+
+@pytest.mark.parametrize(("arguments", "message"), WRONG_ARGUMENTS)
+def test_arguments_that_cannot_be_stored_are_refused(kept, arguments, message):
+    """Each impossible argument of remember is named, alone and in a list."""
+    with pytest.raises(errors.InvalidInput, match=message):
+        kept.remember("fine", **arguments)
+    with pytest.raises(errors.InvalidInput, match=message):
+        kept.remember_many(["fine", {"content": "fine", **arguments}])
+
+
+@pytest.mark.parametrize(
+    ("items", "message"),
+    [
+        ("one text", r"items must be a list, got 'one text'"),
+        ({"content": "x"}, r"items must be a list, got \{'content'"),
+        (None, "items must be a list, got None"),
+        (5, "items must be a list, got 5"),
+        (["fine", 5], "item 1 must be a text or a dict with content, got 5"),
+        ([{}], "item 0 must be a text or a dict with content"),
+        ([{"content": "x", "colour": "red"}], "item 0 has unknown keys colour; use"),
+    ],
+)
+def test_what_is_no_list_of_items_is_refused(kept, items, message):
+    """One text is not a list of letters, and an unknown argument is not passed over."""
+    with pytest.raises(errors.InvalidInput, match=message):
+        kept.remember_many(items)
+
+
+@pytest.mark.parametrize(("arguments", "message"), WRONG_SEARCHES)
+def test_a_search_that_cannot_be_made_is_refused(kept, arguments, message):
+    """Each impossible argument of search is named."""
+    with pytest.raises(errors.InvalidInput, match=message):
+        kept.search(**{"query": "tea"} | arguments)
+
+
+@pytest.mark.parametrize(("id", "message"), WRONG_IDS)
+def test_what_is_no_id_is_refused(kept, id, message):
+    """An id of the wrong type or form is named by every verb that takes one."""
+    for verb in (
+        lambda: kept.get(id),
+        lambda: kept.history(id),
+        lambda: kept.correct(id, "x"),
+        lambda: kept.confirm(id),
+        lambda: kept.forget(id),
+        lambda: kept.conversation(id),
+    ):
+        with pytest.raises(errors.InvalidInput, match=message):
+            verb()
+
+
+@pytest.mark.parametrize("id", ["fact_unknown", "'; DROP TABLE records; --", "🙂", "x" * 10_000])
+def test_unknown_ids_are_nothing_or_not_found(kept, id):
+    """An id that does not exist is None, or NotFound that names it and the user."""
+    assert kept.get(id) is None
+    assert kept.history(id) == []
+    for verb in (
+        lambda: kept.correct(id, "x"),
+        lambda: kept.confirm(id),
+        lambda: kept.forget(id),
+        lambda: kept.forget(id, erase=True),
+    ):
+        with pytest.raises(errors.NotFound, match="there is no record .* for user 'ana'"):
+            verb()
+    with pytest.raises(errors.NotFound, match="pass the id of the last record you got"):
+        kept.records(after=id)
+
+
+@pytest.mark.parametrize(
+    ("verb", "message"),
+    [
+        (lambda m: m.records(limit=0), "limit=0 must be a whole number"),
+        (lambda m: m.records(kind="opinion"), "kind='opinion' is unknown"),
+        (lambda m: m.records(session=LONE), "session holds a lone surrogate"),
+        (lambda m: m.records(after=5), "after must be text, got int: 5"),
+        (lambda m: m.recall(""), "prompt is empty"),
+        (lambda m: m.recall("tea", budget=0), "budget=0 must be a whole number"),
+        (lambda m: m.recall("tea", exclude_session=5), "exclude_session must be text"),
+        (lambda m: m.entity(""), "name is empty"),
+        (lambda m: m.entities(limit=None), "limit=None must be a whole number"),
+        (lambda m: m.entities(type=LONE), "type holds a lone surrogate"),
+        (lambda m: m.set_context("", "x"), "key is empty"),
+        (lambda m: m.set_context("k", ""), "value is empty"),
+        (lambda m: m.get_context(None), "key must be text"),
+        (lambda m: m.as_user(""), "user is empty"),
+        (lambda m: m.as_user("ana", agent=5), "agent must be text"),
+        (lambda m: m.conversation("c", strategy="newest"), "strategy='newest' is unknown; use one"),
+        (lambda m: m.conversation("c", keep_recent=0), "keep_recent=0 must be"),
+        (lambda m: m.conversation("c", max_messages=0), "max_messages=0 must be"),
+        (lambda m: m.conversation("c", max_tokens=-1), "max_tokens=-1 must be"),
+        (lambda m: m.conversation("c", context_limit="big"), "context_limit='big' must be"),
+        (lambda m: m.conversation("c", system=" "), "system is empty"),
+        (lambda m: m.conversation("c", model=NUL), "model holds a NUL"),
+    ],
+)
+def test_other_arguments_are_checked_too(kept, verb, message):
+    """Every verb names what it cannot use, and writes nothing."""
+    with pytest.raises(errors.InvalidInput, match=message):
+        verb(kept)
+    assert kept.conversations() == []
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        '"',
+        '"tea',
+        "AND OR NOT",
+        "NEAR(",
+        "NEAR(tea, 5)",
+        "a*",
+        "te*",
+        "^tea",
+        "content:",
+        "terms : tea",
+        "scope : u1",
+        "tea\"; DROP TABLE records; --",
+        "';--",
+        "{tea}",
+        "(((",
+        "-tea",
+        "+",
+        "\\",
+        "%_",
+        "?",
+        "🙂",
+        "\u202e\u200b",
+        ".",
+        "the",
+        "tea " * 5_000,
+        " ".join(f"w{n}" for n in range(3_000)),
+    ],
+)
+def test_a_query_has_no_syntax(kept, query):
+    """Operators and quotes are words like any other: no error, and nothing but the records."""
+    hits = kept.search(query)
+    assert {hit.record.content for hit in hits} <= {"Ana likes tea"}
+    kept.recall(query)
+
+
+def test_a_limit_beyond_all_integers_is_as_good_as_all(kept):
+    """No limit or budget is too large."""
+    assert len(kept.search("tea", limit=HUGE)) == 1
+    assert len(kept.records(limit=HUGE)) == 1
+    assert kept.entities(limit=HUGE) == kept.entities()
+    assert kept.recall("tea", budget=HUGE).hits
+    assert kept.conversation("c", context_limit=HUGE).recent(HUGE) == ()
+
+
+def test_a_text_of_ten_megabytes_is_stored_and_found(plain):
+    """Size is no fault: a very long text is kept whole, found, and recalled in part."""
+    text = "The lighthouse keeper's log. " + "waves and wind again today, " * 370_000
+    assert len(text) > 10_000_000
+    record = plain.remember(text)
+    assert plain.get(record.id).content == text
+    assert [hit.record.id for hit in plain.search("lighthouse keeper")] == [record.id]
+    assert plain.recall("lighthouse keeper", budget=500).tokens <= 500
+
+
+def test_times_at_the_ends_of_the_calendar_are_stored(opened):
+    """The first and the last day that there is neither break storing nor recall."""
+    memory = opened(settings=Settings(timezone="America/New_York"))
+    for year in (1, 9999):
+        moment = datetime(year, 1 if year == 1 else 12, 1 if year == 1 else 31, 12, tzinfo=UTC)
+        record = memory.remember(f"tea in {year}", event_time=moment)
+        assert memory.get(record.id).event_time == moment
+    assert len(memory.recall("tea").hits) == 2
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"user": ""}, "user is empty"),
+        ({"user": None}, "user must be text"),
+        ({"user": LONE}, "user holds a lone surrogate"),
+        ({"agent": ""}, "agent is empty"),
+        ({"embedder": "minilm"}, "embedder='minilm' cannot be used: it has no name"),
+        ({"clock": datetime.now}, "clock=.* cannot be used: it has no now"),
+        ({"settings": {"user": "ana"}}, "settings=.* cannot be used: it has no embedding"),
+    ],
+)
+def test_a_memory_of_impossible_parts_is_not_opened(tmp_path, arguments, message):
+    """What a memory is made of is checked when it is opened, not at the first search."""
+    path = tmp_path / "m.db"
+    with pytest.raises(errors.InvalidInput, match=message):
+        Memory(path, **arguments)
+    assert not path.exists()
+
+
+@pytest.mark.parametrize(
+    ("location", "message"),
+    [
+        ("postgresql://host/db", "postgresql stores are not part of this version; name a file"),
+        ("s3://bucket/x", "location 's3://bucket/x' is unknown; use a file or :memory:"),
+        ("", "location is empty; use a file or :memory:"),
+        (5, "location must be a path, got 5"),
+        (b"m.db", "location must be a path"),
+    ],
+)
+def test_a_location_that_is_none_is_refused(location, message, wordless):
+    """A location of an unknown kind is named."""
+    with pytest.raises(errors.ConfigError, match=message):
+        Memory(location, settings=wordless)
+
+
+def test_a_file_that_is_no_database_is_left_as_it_is(tmp_path, wordless):
+    """What is not ours is refused and not touched."""
+    path = tmp_path / "notes.txt"
+    text = b"Dear diary, " * 1_000
+    path.write_bytes(text)
+    with pytest.raises(errors.NotADatabase, match=r"notes\.txt .*another path"):
+        Memory(path, settings=wordless)
+    assert path.read_bytes() == text
+
+
+def test_a_database_of_somebody_else_is_left_as_it_is(tmp_path, wordless):
+    """A database of another program is refused and not changed."""
+    path = tmp_path / "other.db"
+    connection = sqlite3.connect(path)
+    connection.execute("CREATE TABLE records (id, content)")
+    connection.execute("INSERT INTO records VALUES (1, 'theirs')")
+    connection.commit()
+    connection.close()
+    before = path.read_bytes()
+    with pytest.raises(errors.NotADatabase):
+        Memory(path, settings=wordless)
+    assert path.read_bytes() == before
+
+
+def test_a_newer_schema_is_refused_and_kept(tmp_path, wordless):
+    """A file of a newer recollect is named as such, and left to it."""
+    path = tmp_path / "m.db"
+    with Memory(path, settings=wordless) as memory:
+        memory.remember("Ana likes tea")
+    connection = sqlite3.connect(path)
+    version = connection.execute("PRAGMA user_version").fetchone()[0]
+    connection.execute(f"PRAGMA user_version = {version + 1}")
+    connection.close()
+    with pytest.raises(errors.SchemaTooNew, match=f"{version + 1}"):
+        Memory(path, settings=wordless)
+    connection = sqlite3.connect(path)
+    connection.execute(f"PRAGMA user_version = {version}")
+    connection.close()
+    with Memory(path, settings=wordless) as memory:
+        assert len(memory.records()) == 1
+
+
+def test_a_folder_that_is_not_there_is_named(tmp_path, wordless):
+    """The error names the path and what to check."""
+    with pytest.raises(errors.StoreError, match=r"m\.db cannot be created or written: .*another place"):
+        Memory(tmp_path / "missing" / "m.db", settings=wordless)
+
+
+def test_a_folder_in_place_of_a_file_is_refused(tmp_path, wordless):
+    """A folder is no database."""
+    with pytest.raises(errors.StoreError):
+        Memory(tmp_path, settings=wordless)
+
+
+def test_another_embedding_model_switches_vectors_off_until_reembedded(tmp_path, opened):
+    """Other dimensions than the file's: searching goes on, stats say it, reembed repairs it."""
+    path = tmp_path / "m.db"
+    with Memory(path, user="ana", embedder=HashEmbedder(64)) as first:
+        record = first.remember("Ana likes green tea")
+        first.embed_pending()
+    memory = opened(path, embedder=HashEmbedder(32))
+    hits = memory.search("tea")
+    assert [hit.record.id for hit in hits] == [record.id]
+    assert "vector" not in hits[0].why.arms
+    said = memory.stats().vectors
+    assert "64 dimensions" in said
+    assert "(32)" in said
+    assert "reembed" in said
+    fresh = memory.remember("Ana owns a kettle")
+    assert memory.stats().pending_vectors == 1
+    assert memory.reembed() == 2
+    assert memory.stats().vectors == "hash (32 dimensions)"
+    assert memory.stats().pending_vectors == 0
+    for query in ("green tea", "kettle"):
+        assert "vector" in memory.search(query)[0].why.arms
+    assert memory.verify() == []
+    assert memory.get(fresh.id) == fresh
+
+
+def test_a_model_of_the_same_size_but_another_name_is_not_mixed_in(tmp_path, opened):
+    """Vectors of two models are never compared, even where their dimensions agree."""
+    path = tmp_path / "m.db"
+    with Memory(path, user="ana", embedder=HashEmbedder(64, name="one")) as first:
+        first.remember("Ana likes green tea")
+        first.embed_pending()
+    memory = opened(path, embedder=HashEmbedder(64, name="two"))
+    assert "vector" not in memory.search("tea")[0].why.arms
+    assert "one (64 dimensions)" in memory.stats().vectors

@@ -1,0 +1,629 @@
+"""Moving memory in and out loses nothing, adds nothing twice, and refuses what is broken."""
+
+import json
+import stat
+from dataclasses import fields
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from recollect.app.foreign import session_date
+from recollect.app.memory import Memory
+from recollect.app.settings import Settings
+from recollect.core.errors import InvalidInput, NotFound, StoreError
+from recollect.core.models import Message, Record
+from recollect.core.query import Filter
+from recollect.core.times import MILLISECOND
+
+START = datetime(2026, 3, 2, 17, 5, tzinfo=UTC)
+LOCOMO = Path(__file__).parents[3] / "shared" / "data" / "locomo" / "locomo10.json"
+PLAIN = Settings(embedding={"model": "none"}, timezone="UTC")
+needs_locomo = pytest.mark.skipif(
+    not LOCOMO.exists(), reason="the LoCoMo data are not in ../shared/data"
+)
+
+
+class TickingClock:
+    """A clock that moves on by seven milliseconds whenever it is asked."""
+
+    def __init__(self):
+        """Start on an evening in March."""
+        self.moment = START
+
+    def now(self):
+        """Return a later moment than before."""
+        self.moment += 7 * MILLISECOND
+        return self.moment
+
+
+def opened(user="noa", location=":memory:", **more):
+    """A memory without a model."""
+    return Memory(location, user=user, settings=PLAIN, clock=TickingClock(), **more)
+
+
+def every(memory):
+    """All records of a memory, also those no longer believed."""
+    where = Filter(now=datetime.now(UTC), retired=True)
+    return memory._parts.store.page(memory._scope, where, limit=100_000, after=None)
+
+
+def exported(memory, path):
+    """The lines of an export, as values."""
+    memory.export(path)
+    lines = path.read_text(encoding="utf-8").split("\n")
+    path.unlink()
+    return [json.loads(line) for line in lines[:-1]]
+
+
+def written(folder, name, *values):
+    """A file of JSON Lines; texts are written as they are."""
+    path = folder / name
+    lines = (value if isinstance(value, str) else json.dumps(value) for value in values)
+    path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    return path
+
+
+def fill(memory):
+    """One of everything that can be in a memory."""
+    old = memory.remember(
+        "Noa lives in Lyon",
+        tags=["home", "city"],
+        metadata={"deep": [1, {"ü": None}], "b": 1.0},
+        event_time=START - timedelta(days=3, milliseconds=1),
+        session="s1",
+        role="user",
+        confidence=0.7,
+        decay_rate=0.1,
+    )
+    memory.remember("second of the session", kind="episode", session="s1", role="assistant")
+    memory.correct(old.id, "Noa lives in Ghent\u2028\r\n\tnow \U0001f408")
+    memory.confirm(memory.remember("her cat is Biscuit").id)
+    memory.forget(memory.remember("her cat is Waffle").id)
+    memory.set_context("mood", "busy")
+    chat = memory.conversation("trip", system="Plan.", model="m", context_limit=9_000)
+    first = chat.add("user", "Where is the ferry?", timestamp=START - timedelta(days=1))
+    chat.add(
+        "assistant",
+        "",
+        tool_calls=[{"id": "c1", "function": {"name": "look", "arguments": '{"q": "ferry"}'}}],
+    )
+    chat.add("tool", "Quay 4", tool_result="c1")
+    chat.pin(first.id)
+    chat.clear()
+    chat.add("assistant", "At quay 4.")
+    chat.end()
+    memory.conversation("empty")
+    memory.recall("the ferry")
+
+
+def test_round_trip_gives_the_same_lines(tmp_path):
+    """Export, import into another store and another user, export: the same but the header."""
+    with opened() as one, opened(user="ana") as two:
+        fill(one)
+        lines = exported(one, tmp_path / "one")
+        report = one.export(tmp_path / "noa.jsonl")
+        back = two.import_(tmp_path / "noa.jsonl")
+        assert exported(two, tmp_path / "two")[1:] == lines[1:]
+        assert (
+            (report.records, report.messages)
+            == (back.records, back.messages)
+            == (len(every(one)), 4)
+        )
+        assert [item.content for item in two.conversation("trip").messages] == ["At quay 4."]
+        assert two.verify() == []
+
+
+def test_an_export_holds_every_field(tmp_path):
+    """No field of a record or message is left out; the header alone names the user."""
+    with opened() as memory:
+        fill(memory)
+        header, *lines = exported(memory, tmp_path / "one")
+    by_type = {line["type"]: set(line) - {"type", "conversation"} for line in lines}
+    assert by_type["record"] == {field.name for field in fields(Record)} - {"user"}
+    assert by_type["message"] == {field.name for field in fields(Message)}
+    assert header["format"] == "recollect"
+    assert (header["version"], header["user"]) == (1, "noa")
+    assert datetime.fromisoformat(header["exported_at"]).tzinfo is not None
+    assert all(line["created_at"].endswith("Z") for line in lines if line["type"] == "record")
+
+
+texts = st.text(
+    st.characters(codec="utf-8", exclude_characters="\x00"), min_size=1, max_size=30
+).filter(str.strip)
+steps = st.lists(
+    st.tuples(
+        st.sampled_from(
+            ["remember", "correct", "forget", "confirm", "recall", "add", "pin", "clear", "end"]
+        ),
+        texts,
+        st.sampled_from(["a", "b", None]),
+        st.integers(0, 10),
+    ),
+    max_size=14,
+)
+
+
+def act(memory, verb, text, session, number):
+    """Do something to a memory; what it refuses is not done."""
+    records = every(memory)
+    chosen = records[number % len(records)].id if records else "none"
+    chat = memory.conversation(session or "c")
+    match verb:
+        case "remember":
+            memory.remember(text, session=session, tags=[text], metadata={text: number})
+        case "correct" | "forget" | "confirm":
+            arguments = (text,) if verb == "correct" else ()
+            try:
+                getattr(memory, verb)(chosen, *arguments)
+            except (NotFound, InvalidInput):
+                return
+        case "recall":
+            memory.recall(text)
+        case "add":
+            chat.add("user", text, timestamp=START + timedelta(seconds=number))
+        case "pin" if chat.messages:
+            chat.pin(chat.messages[number % len(chat)].id)
+        case "clear" | "end":
+            getattr(chat, verb)()
+
+
+@settings(
+    max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
+@given(steps)
+def test_any_memory_survives_the_round_trip(tmp_path, done):
+    """Whatever was done to a memory, its export can be read back to the same lines."""
+    path = tmp_path / "noa.jsonl"
+    path.unlink(missing_ok=True)
+    with opened() as one, opened() as two:
+        for step in done:
+            act(one, *step)
+        one.export(path)
+        two.import_(path)
+        assert exported(two, tmp_path / "two")[1:] == exported(one, tmp_path / "one")[1:]
+
+
+def test_what_is_believed_comes_back_after_an_erasure(tmp_path):
+    """An erased message leaves no hole that would bring cleared messages back into view."""
+    with opened() as one, opened() as two:
+        chat = one.conversation("trip")
+        chat.add("user", "kept out of view")
+        last = chat.add("user", "erased later")
+        chat.clear()
+        chat.add("user", "in view")
+        stored = one._parts.store.messages(one._scope, "trip", cleared=True)
+        erased = next(item for item in stored if item.id == last.id)
+        one.forget(erased.record_id, erase=True)
+        one.export(tmp_path / "noa.jsonl")
+        two.import_(tmp_path / "noa.jsonl")
+        assert "erased later" not in (tmp_path / "noa.jsonl").read_text()
+        assert [item.content for item in two.conversation("trip").messages] == ["in view"]
+
+
+def test_import_adds_nothing_the_second_time(tmp_path):
+    """An export read twice, and into the memory it came from, skips every line."""
+    with opened() as one, opened() as two:
+        fill(one)
+        one.export(tmp_path / "noa.jsonl")
+        lines = exported(one, tmp_path / "one")
+        first = two.import_(tmp_path / "noa.jsonl")
+        for memory in (one, two):
+            again = memory.import_(tmp_path / "noa.jsonl")
+            assert (again.records, again.messages) == (0, 0)
+            assert again.skipped == first.records + first.messages
+            assert exported(memory, tmp_path / "two")[1:] == lines[1:]
+
+
+def test_import_goes_on_where_it_was_cut_short(tmp_path):
+    """After a failure between two batches, importing again gives the whole."""
+    many = [f"note {number}" for number in range(1_200)]
+    with opened() as one, opened() as two:
+        one.remember_many(many)
+        one.export(tmp_path / "noa.jsonl")
+
+        def fail(done, total):
+            assert total == len(many)
+            if done >= 1_000:
+                raise KeyboardInterrupt
+
+        with pytest.raises(KeyboardInterrupt):
+            two.import_(tmp_path / "noa.jsonl", progress=fail)
+        assert len(every(two)) == 1_000
+        report = two.import_(tmp_path / "noa.jsonl")
+        assert (report.records, report.skipped) == (200, 1_000)
+        assert [record.content for record in every(two)] == many
+
+
+def test_ids_of_another_user_are_refused_before_anything_is_written(tmp_path):
+    """What belongs to one user of a store cannot be taken over, or be changed, by another."""
+    with opened() as noa:
+        fill(noa)
+        noa.export(tmp_path / "noa.jsonl")
+        before = exported(noa, tmp_path / "one")[1:]
+        ana = noa.as_user("ana")
+        with pytest.raises(InvalidInput, match="belongs to another user of this store"):
+            ana.import_(tmp_path / "noa.jsonl")
+        lines = (tmp_path / "noa.jsonl").read_text().split("\n")
+        only_talk = [line for line in lines if '"type":"record"' not in line]
+        with pytest.raises(InvalidInput, match=r"msg_.* belongs to another user"):
+            ana.import_(written(tmp_path, "talk.jsonl", *only_talk))
+        assert every(ana) == []
+        assert ana.conversations() == []
+        assert exported(noa, tmp_path / "one")[1:] == before
+
+
+def test_an_agent_exports_what_it_sees_and_imports_as_itself(tmp_path):
+    """Records of another agent stay out of an export; imported ones become the agent's own."""
+    with opened() as memory, opened(agent="cook") as cook:
+        memory.remember("of nobody")
+        memory.as_user("noa", agent="coach").remember("of the coach")
+        memory.as_user("noa", agent="banker").remember("of the banker")
+        coach = memory.as_user("noa", agent="coach")
+        coach.export(tmp_path / "coach.jsonl")
+        cook.import_(tmp_path / "coach.jsonl")
+        assert [(item.content, item.agent) for item in every(cook)] == [
+            ("of nobody", None),
+            ("of the coach", "cook"),
+        ]
+
+
+def test_an_export_is_private_and_never_half_there(tmp_path):
+    """The file has mode 0600; nothing is overwritten, and a failure leaves nothing behind."""
+    with opened() as memory:
+        fill(memory)
+        path = tmp_path / "noa.jsonl"
+        memory.export(path)
+        assert stat.S_IMODE(path.stat().st_mode) == 0o600
+        before = path.read_bytes()
+        with pytest.raises(InvalidInput, match="exists already"):
+            memory.export(path)
+        assert path.read_bytes() == before
+        with pytest.raises(InvalidInput, match="cannot be written"):
+            memory.export(tmp_path / "nowhere" / "noa.jsonl")
+    with pytest.raises(StoreError):
+        memory.export(tmp_path / "closed.jsonl")
+    assert [entry.name for entry in tmp_path.iterdir()] == ["noa.jsonl"]
+
+
+def test_an_export_is_one_moment_of_a_file(tmp_path):
+    """A memory on disk gives the same lines as one without a file."""
+    with opened(location=tmp_path / "a.db") as disk, opened() as none:
+        disk.remember_many([f"note {number}" for number in range(1_100)])
+        disk.export(tmp_path / "a.jsonl")
+        none.import_(tmp_path / "a.jsonl")
+        assert exported(none, tmp_path / "two")[1:] == exported(disk, tmp_path / "one")[1:]
+
+
+# Plain lines
+
+
+def test_plain_lines_are_what_remember_takes(tmp_path):
+    """Each line becomes a record with all of its arguments, in order."""
+    path = written(
+        tmp_path,
+        "notes.jsonl",
+        {"content": "Biscuit is a cat", "tags": ["pet"], "metadata": {"n": 1}},
+        "",
+        {
+            "content": "Boxes packed",
+            "kind": "episode",
+            "session": "move",
+            "role": "user",
+            "event_time": "2026-03-02T18:05:00+01:00",
+        },
+        '"only a text"',
+    )
+    with opened() as memory:
+        report = memory.import_(path)
+        first, second, third = every(memory)
+    assert (report.format, report.records, report.users) == ("recollect", 3, ("noa",))
+    assert (first.content, first.tags, first.attributes) == ("Biscuit is a cat", ("pet",), {"n": 1})
+    assert (second.kind, second.session_id, second.source_role) == ("episode", "move", "user")
+    assert second.event_time == START
+    assert (third.content, third.origin) == ("only a text", "import:recollect")
+
+
+def test_plain_lines_are_added_once(tmp_path):
+    """The same session, content and time is the same record, forgotten or not; repeats count."""
+    lines = [
+        {"content": "ok", "session": "s"},
+        {"content": "ok", "session": "s"},
+        {"content": "ok", "session": "t"},
+        {"content": "ok", "event_time": "2026-03-02T18:05:00+01:00"},
+        {"content": "ok", "event_time": "2026-03-02T17:06:00Z"},
+    ]
+    with opened() as memory:
+        memory.import_(written(tmp_path, "notes.jsonl", *lines))
+        memory.forget(every(memory)[3].id)
+        assert memory.import_(tmp_path / "notes.jsonl").skipped == 5
+        more = memory.import_(written(tmp_path, "more.jsonl", *lines, lines[0], {"content": "new"}))
+        assert (more.records, more.skipped) == (2, 5)
+        assert len(every(memory)) == 7
+        assert len(memory.records()) == 6
+
+
+def test_progress_is_told_for_each_batch(tmp_path):
+    """``done`` grows to ``total``, which counts every line."""
+    told = []
+    path = written(tmp_path, "n.jsonl", *({"content": f"note {n}"} for n in range(1_001)))
+    with opened() as memory:
+        memory.import_(path, progress=lambda done, total: told.append((done, total)))
+    assert told == [(500, 1_001), (1_000, 1_001), (1_001, 1_001)]
+
+
+# OpenAI
+
+CHAT = [
+    {"role": "system", "content": "Be brief."},
+    {"role": "user", "content": [{"type": "text", "text": "Weather in Ghent?"}]},
+    {
+        "role": "assistant",
+        "content": None,
+        "tool_calls": [
+            {"id": "c1", "type": "function", "function": {"name": "w", "arguments": "{}"}}
+        ],
+    },
+    {"role": "tool", "tool_call_id": "c1", "content": "Rain"},
+    {"role": "assistant", "content": ""},
+    {"role": "assistant", "content": "Rain. Take a coat."},
+]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        json.dumps(CHAT),
+        json.dumps(CHAT, indent=2),
+        json.dumps({"messages": CHAT}, indent=1),
+        json.dumps([{"messages": CHAT}]),
+        json.dumps({"messages": CHAT, "tools": []}) + "\n",
+        "\n".join(json.dumps(message) for message in CHAT),
+        "\ufeff\r\n" + json.dumps({"messages": CHAT}) + "\r\n\r\n",
+    ],
+)
+def test_openai_messages_in_every_shape(tmp_path, text):
+    """Array, object, lines of objects and lines of messages give the same conversation."""
+    path = tmp_path / "ghent.json"
+    path.write_bytes(text.encode())
+    with opened() as memory:
+        report = memory.import_(path)
+        messages = memory.conversation("ghent").messages
+        assert (report.format, report.messages) == ("openai", 5)
+        assert memory.import_(path).messages == 0
+        assert memory.search("what about a coat")[0].record.session_id == "ghent"
+    assert [item.role for item in messages] == ["system", "user", "assistant", "tool", "assistant"]
+    assert messages[2].tool_calls[0].id == messages[3].tool_result.call_id == "c1"
+
+
+def test_each_line_is_a_conversation_and_only_missing_ends_are_added(tmp_path):
+    """Files of several conversations number them; a longer file adds its new messages."""
+    hello, reply = {"role": "user", "content": "hello"}, {"role": "assistant", "content": "hi"}
+    path = written(tmp_path, "chat.jsonl", {"messages": [hello]}, {"messages": [hello, reply]})
+    with opened() as memory:
+        memory.import_(path)
+        assert sorted(info.id for info in memory.conversations()) == ["chat", "chat-2"]
+        written(tmp_path, "chat.jsonl", {"messages": [hello, reply]}, {"messages": [hello]})
+        report = memory.import_(path)
+        assert (report.messages, report.skipped) == (1, 2)
+        assert [len(memory.conversation(name)) for name in ("chat", "chat-2")] == [2, 2]
+        written(tmp_path, "chat.jsonl", {"messages": [hello, hello, hello]}, {"messages": [hello]})
+        with pytest.raises(InvalidInput, match="another conversation 'chat' is stored already"):
+            memory.import_(path)
+        assert len(memory.conversation("chat")) == 2
+
+
+def test_old_function_calls_are_calls(tmp_path):
+    """A ``function_call`` and its ``function`` message belong together, as tool calls do."""
+    call = {"name": "w", "arguments": '{"city": "Ghent"}'}
+    old = [
+        {"role": "user", "content": "Weather?"},
+        {"role": "assistant", "content": None, "function_call": call},
+        {"role": "function", "name": "w", "content": "Rain"},
+    ]
+    with opened() as memory:
+        memory.import_(written(tmp_path, "old.json", old))
+        _, called, answer = memory.conversation("old").messages
+    assert called.tool_calls[0].arguments == '{"city": "Ghent"}'
+    assert answer.tool_result.call_id == called.tool_calls[0].id
+
+
+# LoCoMo
+
+TALK = {
+    "sample_id": "conv-1",
+    "conversation": {
+        "speaker_a": "Ida",
+        "speaker_b": "Tom",
+        "session_2_date_time": "12:09 am on 13 September, 2023",
+        "session_2": [{"speaker": "Tom", "dia_id": "D2:1", "text": "Later."}],
+        "session_1_date_time": "1:56 pm on 8 May, 2023",
+        "session_1": [
+            {"speaker": "Ida", "dia_id": "D1:1", "text": "Look!", "blip_caption": "a red kite"},
+            {"speaker": "Tom", "dia_id": "D1:2", "text": "Nice."},
+        ],
+        "session_3_date_time": "1:56 pm on 9 May, 2023",
+    },
+    "qa": [],
+}
+
+
+def test_locomo_conversations_are_users_of_their_own(tmp_path):
+    """Turns become episodes with speaker, caption, session, time and dialogue id, in order."""
+    path = written(tmp_path, "l.json", [TALK, {**TALK, "sample_id": "conv-2"}])
+    with opened() as memory:
+        report = memory.import_(path)
+        first, second, third = every(memory.as_user("conv-1"))
+        assert (report.format, report.users, report.records) == (
+            "locomo",
+            ("conv-1", "conv-2"),
+            6,
+        )
+        assert memory.records() == []
+        again = memory.import_(path)
+        assert (again.records, again.skipped) == (0, 6)
+    assert first.content == "Look! [shares a photo: a red kite]"
+    assert first.event_time == datetime(2023, 5, 8, 13, 56, 1, tzinfo=UTC)
+    assert second.event_time == first.event_time + timedelta(seconds=1)
+    assert (second.source_role, second.session_id, second.kind) == ("Tom", "session_1", "episode")
+    assert (second.attributes, second.origin) == ({"dia_id": "D1:2"}, "import:locomo")
+    assert third.event_time == datetime(2023, 9, 13, 0, 9, 1, tzinfo=UTC)
+
+
+def test_dates_of_locomo():
+    """Noon and midnight are right; what is no date is refused."""
+    assert session_date("12:00 pm on 1 May, 2023") == datetime(2023, 5, 1, 12, tzinfo=UTC)
+    assert session_date("12:05 AM on 1 May 2023") == datetime(2023, 5, 1, 0, 5, tzinfo=UTC)
+    for text in ("1:56 pm on 31 June, 2023", "1:56 pm on 3 Smarch, 2023", "yesterday", None):
+        with pytest.raises(InvalidInput, match="cannot be read"):
+            session_date(text)
+
+
+@needs_locomo
+def test_the_real_locomo_file():
+    """All turns of the published file come in, each under its dialogue id, and only once."""
+    talks = json.loads(LOCOMO.read_text(encoding="utf-8"))
+    with opened() as memory:
+        report = memory.import_(LOCOMO)
+        assert memory.import_(LOCOMO).records == 0
+        for talk in talks:
+            turns = {
+                turn["dia_id"]: turn["text"]
+                for name, session in talk["conversation"].items()
+                if name.startswith("session") and isinstance(session, list)
+                for turn in session
+            }
+            found = every(memory.as_user(talk["sample_id"]))
+            assert {item.attributes["dia_id"] for item in found} == set(turns)
+            assert all(item.content.startswith(turns[item.attributes["dia_id"]]) for item in found)
+            times = [item.event_time for item in found]
+            assert times == sorted(times)
+    assert set(report.users) == {talk["sample_id"] for talk in talks}
+
+
+# What is broken
+
+HEADER = {"format": "recollect", "version": 1, "user": "noa", "exported_at": "2026-03-02T17:05:00Z"}
+RECORD = {
+    "type": "record",
+    "id": "fact_1",
+    "kind": "fact",
+    "content": "x",
+    "event_time": "2026-03-02T17:05:00Z",
+    "created_at": "2026-03-02T17:05:00Z",
+}
+CONVERSATION = {"type": "conversation", "id": "c", "created_at": "2026-03-02T17:05:00Z"}
+SAID = {
+    "type": "message",
+    "conversation": "c",
+    "id": "msg_1",
+    "role": "user",
+    "content": "x",
+    "timestamp": "2026-03-02T17:05:00Z",
+    "tokens": 1,
+}
+
+
+@pytest.mark.parametrize(
+    ("lines", "complaint"),
+    [
+        ([""], "is empty"),
+        (["[]"], "holds nothing"),
+        (["hello"], r"line 1: not valid JSON .*known are recollect"),
+        (['{"colour": "red"}'], r"line 1: the format is unknown.*known are recollect"),
+        (["[3]"], r"item 1: the format is unknown"),
+        ([{"content": "x"}, '{"content": "y"'], r"bad\.jsonl, line 2: not valid JSON"),
+        ([{"content": "x"}, "", {"contents": "y"}], r"line 3 must be a text or a dict"),
+        ([{"content": "x"}, {"content": "y", "kin": 1}], r"line 2 has unknown keys kin"),
+        ([{"content": "x"}, {"content": " "}], "line 2: content is empty"),
+        ([{"content": "x"}, {"content": "a\x00"}], "line 2: content holds a NUL"),
+        ([{"content": "x"}, '{"content": "\\ud800"}'], "line 2: content holds a lone surrogate"),
+        ([{"content": "x"}, {"content": "y", "event_time": "2026-03-02"}], "no time zone"),
+        ([{"content": "x"}, {"content": "y", "event_time": 3}], "line 2: event_time=3 is no time"),
+        ([{"content": "x"}, {"content": "y", "event_time": "0001-01-01T00:00+09:00"}], "outside"),
+        ([{"content": "x"}, '{"content": "y", "confidence": NaN}'], "line 2: not valid JSON"),
+        ([{"content": "x"}, "[" * 100_000], "line 2: not valid JSON"),
+        ([{**HEADER, "version": 2}], "version=2 .* upgrade"),
+        ([HEADER, {**RECORD, "type": "recrod"}], "line 2: type='recrod' is unknown"),
+        ([HEADER, RECORD, {**RECORD, "id": "ep_1"}], "line 3: id='ep_1' must begin with fact_"),
+        ([HEADER, RECORD, {**RECORD, "kind": "fax"}], "line 3: kind='fax' is unknown"),
+        ([HEADER, RECORD, {**RECORD, "created_at": "x"}], "line 3: created_at='x' is no time"),
+        ([HEADER, RECORD, {**RECORD, "confidence": 2}], "line 3: confidence=2 must be"),
+        ([HEADER, RECORD, {**RECORD, "access_count": 2**63}], "line 3: access_count="),
+        ([HEADER, RECORD, {**RECORD, "trust": "full"}], "line 3: trust='full' is unknown"),
+        ([HEADER, RECORD, {**RECORD, "trust": []}], r"line 3: trust=\[\] is unknown"),
+        ([HEADER, RECORD, {**RECORD, "tags": "home"}], "line 3: tags must be a list"),
+        ([HEADER, RECORD, {**RECORD, "color": 1}], "line 3: unknown keys color"),
+        ([HEADER, RECORD, {"type": "record"}], "line 3: kind=None is unknown"),
+        ([HEADER, RECORD, SAID], "line 3: a message must follow"),
+        ([HEADER, CONVERSATION, RECORD, SAID], "line 4: a message must follow"),
+        ([HEADER, CONVERSATION, SAID, SAID], "line 2: two messages .* have the same id"),
+        ([HEADER, {**CONVERSATION, "cleared_through": "msg_9"}, SAID], "line 2: cleared_through"),
+        ([HEADER, CONVERSATION, {**SAID, "tool_calls": [3]}], "line 3: expected an object"),
+        ([HEADER, CONVERSATION, {**SAID, "pinned": 1}], "line 3: pinned=1 must be true or false"),
+        ([{"messages": CHAT}, {"messages": []}], "line 2: expected an object with a list"),
+        ([{"messages": CHAT}, {"messages": [{"role": "cat"}]}], "line 2, message 1: role='cat'"),
+        ([{"messages": CHAT}, {"messages": ["hi"]}], "line 2, message 1: a message must be"),
+        ([json.dumps([*CHAT, {"role": "user", "content": 3}])], "item 7: content must be text"),
+        ([json.dumps([TALK, {"sample_id": "x"}])], "item 2: expected an object"),
+    ],
+)
+def test_broken_files_are_refused_with_their_place(tmp_path, lines, complaint):
+    """The error names file, line and what is wrong, and nothing of the file was written."""
+    path = written(tmp_path, "bad.jsonl", *lines)
+    with opened() as memory:
+        with pytest.raises(InvalidInput, match=complaint) as caught:
+            memory.import_(path)
+        assert "bad.jsonl" in str(caught.value)
+        assert every(memory) == []
+        assert memory.conversations() == []
+        assert memory.users() == []
+
+
+@pytest.mark.parametrize(
+    ("change", "complaint"),
+    [
+        ({"text": 3}, "session_1, turn 1: text=3 must be text"),
+        ({"speaker": None}, "session_1, turn 1: the key speaker is missing"),
+        ({"dia_id": ""}, "session_1, turn 1: dia_id is empty"),
+    ],
+)
+def test_broken_locomo_files_are_refused_with_their_place(tmp_path, change, complaint):
+    """A broken turn is named by session and number, and no user was made."""
+    turns = [{**TALK["conversation"]["session_1"][0], **change}]
+    bad = {"sample_id": "x", "conversation": {**TALK["conversation"], "session_1": turns}}
+    with opened() as memory:
+        with pytest.raises(InvalidInput, match=complaint):
+            memory.import_(written(tmp_path, "l.json", json.dumps([TALK, bad])))
+        assert memory.users() == []
+
+
+def test_files_that_cannot_be_read_are_refused(tmp_path):
+    """No file, a folder, no UTF-8, a wrong format name: our own error with the remedy."""
+    (tmp_path / "latin.jsonl").write_bytes(b'{"content": "x"}\n{"content": "caf\xe9"}\n')
+    cases = {
+        "nothing.jsonl": "there is no file .* check the path",
+        ".": "is a folder; name a file in it",
+        "latin.jsonl": r"line 2: not UTF-8 text \(byte 0xe9 at position 16\).*iconv",
+        "a\0b": "cannot be read",
+    }
+    with opened() as memory:
+        for name, complaint in cases.items():
+            with pytest.raises(InvalidInput, match=complaint):
+                memory.import_(tmp_path / name)
+        with pytest.raises(InvalidInput, match="format='csv' is unknown; known are recollect"):
+            memory.import_(tmp_path / "latin.jsonl", "csv")
+        with pytest.raises(InvalidInput, match="cannot be written"):
+            memory.export(tmp_path / "a\0b")
+        assert every(memory) == []
+
+
+def test_the_named_format_wins(tmp_path):
+    """With a format, a file is read as that: messages with a role can be plain records."""
+    path = written(tmp_path, "x.jsonl", {"role": "user", "content": "hello"})
+    with opened() as memory:
+        assert memory.import_(path, "recollect").records == 1
+        with pytest.raises(InvalidInput, match="the key sample_id is missing"):
+            memory.import_(path, "locomo")

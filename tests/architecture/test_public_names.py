@@ -1,0 +1,90 @@
+"""The public face: its names, their docstrings, and its synchronous and asynchronous sides."""
+
+import inspect
+from collections.abc import Callable
+from types import ModuleType
+
+import pytest
+
+import recollect
+from recollect import AsyncMemory, Conversation, Memory
+from recollect.app.aio import AsyncConversation
+
+PUBLIC = {"AsyncMemory", "Conversation", "Hit", "Memory", "Message", "Record", "Settings", "errors"}
+FACES = [(Memory, AsyncMemory), (Conversation, AsyncConversation)]
+VERBS = [
+    (plain, asynchronous, verb)
+    for plain, asynchronous in FACES
+    for verb in sorted({v for face in (plain, asynchronous) for v in dir(face) if v[0] != "_"})
+]
+# What the faces do not share: a coroutine cannot be called by len().
+OWN = {(Conversation, "length")}
+# Synchronous on both sides, because they read and write nothing.
+IMMEDIATE = {"as_user", "on"}
+
+
+def parameters(function: Callable) -> list[tuple[str, object, object]]:
+    """Return name, kind and default of each parameter."""
+    return [(p.name, p.kind, p.default) for p in inspect.signature(function).parameters.values()]
+
+
+def test_the_public_names_are_these():
+    """``recollect`` exports what the design fixes, and nothing else."""
+    assert set(recollect.__all__) == PUBLIC
+    assert len(recollect.__all__) == len(PUBLIC)
+    assert all(hasattr(recollect, name) for name in PUBLIC)
+
+
+@pytest.mark.parametrize("name", sorted(PUBLIC))
+def test_public_names_are_documented(name: str):
+    """Every public name, and every public method of it, has a docstring of its own."""
+    thing = getattr(recollect, name)
+    assert (thing.__doc__ or "").strip()
+    if isinstance(thing, ModuleType):
+        return
+    missing = [
+        member
+        for member, value in vars(thing).items()
+        if not member.startswith("_")
+        and (inspect.isfunction(value) or isinstance(value, property | classmethod | staticmethod))
+        and not (value.__doc__ or "").strip()
+    ]
+    assert not missing
+
+
+def test_both_faces_are_made_alike():
+    """Memory and AsyncMemory take the same arguments."""
+    assert parameters(Memory) == parameters(AsyncMemory)
+
+
+def test_there_are_verbs_to_compare():
+    """The comparison below does not pass for want of verbs."""
+    verbs = {verb for plain, _, verb in VERBS if plain is Memory}
+    assert {"remember", "search", "recall", "forget", "conversation", "close"} <= verbs
+
+
+@pytest.mark.parametrize(
+    ("plain", "asynchronous", "verb"),
+    [pytest.param(*row, id=f"{row[0].__name__}.{row[2]}") for row in VERBS],
+)
+def test_both_faces_have_the_same_verbs(plain: type, asynchronous: type, verb: str):
+    """A verb of one face is on the other, with the same parameters; attributes are attributes."""
+    if (plain, verb) in OWN:
+        assert not hasattr(plain, verb)
+        return
+    ours, theirs = (inspect.getattr_static(face, verb, None) for face in (plain, asynchronous))
+    assert ours is not None, f"{plain.__name__} has no {verb}"
+    assert theirs is not None, f"{asynchronous.__name__} has no {verb}"
+    if isinstance(ours, property) or isinstance(theirs, property):
+        assert type(ours) is type(theirs)
+        return
+    assert parameters(getattr(plain, verb)) == parameters(getattr(asynchronous, verb))
+    assert not inspect.iscoroutinefunction(ours)
+    assert inspect.iscoroutinefunction(theirs) == (verb not in IMMEDIATE)
+
+
+@pytest.mark.parametrize("name", ["enter", "exit"])
+def test_both_faces_are_context_managers(name: str):
+    """``with Memory`` and ``async with AsyncMemory`` have their methods."""
+    assert hasattr(Memory, f"__{name}__")
+    assert inspect.iscoroutinefunction(getattr(AsyncMemory, f"__a{name}__"))

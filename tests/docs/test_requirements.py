@@ -1,0 +1,101 @@
+"""The table of requirements is complete, and what it calls done is proved by a test that exists."""
+
+import ast
+import re
+from collections import Counter
+from functools import cache
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+PAGE = ROOT / "docs" / "requirements.md"
+# How many requirements each group of the first document has: R1.1 to R1.6, and so on.
+GROUPS = {
+    "R1": 6,
+    "R2": 6,
+    "R3": 6,
+    "R4": 4,
+    "R5": 5,
+    "R6": 5,
+    "R7": 5,
+    "R8": 5,
+    "R9": 5,
+    "N1": 5,
+    "N2": 5,
+    "N3": 5,
+    "N4": 5,
+}
+PROOF = re.compile(r"(?P<path>tests/[\w/]+\.py)::(?P<name>\w+)")
+
+
+class Row(NamedTuple):
+    """A requirement, as the table states it."""
+
+    id: str
+    requirement: str
+    status: str
+    proof: str
+
+
+def read_rows() -> list[Row]:
+    """Return the rows of all tables of the page, their headings left out."""
+    rows = []
+    for line in PAGE.read_text("utf-8").splitlines():
+        cells = [cell.strip() for cell in line.strip().strip("|").split("|")]
+        if line.startswith("|") and cells[0] != "id" and set(cells[0]) != {"-"}:
+            assert len(cells) == 4, line
+            rows.append(Row(*cells))
+    return rows
+
+
+ROWS = read_rows()
+
+
+@cache
+def defined_in(path: str) -> frozenset[str]:
+    """Return the names of the test functions that a file defines, in classes too."""
+    file = ROOT / path
+    if not file.is_file():
+        return frozenset()
+    tree = ast.parse(file.read_text("utf-8"))
+    functions = (n for n in ast.walk(tree) if isinstance(n, ast.FunctionDef | ast.AsyncFunctionDef))
+    return frozenset(f.name for f in functions if f.name.startswith("test_"))
+
+
+def test_every_requirement_of_the_first_document_is_there_once():
+    """R1.1 to R9.5 and N1.1 to N4.5 each have exactly one row, and there are no others."""
+    expected = [f"{group}.{n}" for group, size in GROUPS.items() for n in range(1, size + 1)]
+    found = [row.id for row in ROWS if re.fullmatch(r"[RN]\d\.\d+", row.id)]
+    assert Counter(found) == Counter(expected)
+
+
+def test_the_other_parts_are_there():
+    """The workflows, and the numbered requirements of the other documents without a gap."""
+    ids = {row.id for row in ROWS}
+    assert ids >= {f"W{n}" for n in range(1, 6)}
+    for document in range(1, 5):
+        own = [row.id for row in ROWS if row.id.startswith(f"S{document}.")]
+        assert len(own) > 25
+        assert own == [f"S{document}.{n:02d}" for n in range(1, len(own) + 1)]
+
+
+def test_ids_are_unique():
+    """No id names two requirements."""
+    assert [name for name, times in Counter(row.id for row in ROWS).items() if times > 1] == []
+
+
+@pytest.mark.parametrize("row", ROWS, ids=[row.id for row in ROWS])
+def test_what_is_done_is_proved(row: Row):
+    """A done row names tests that exist and nothing else; one that is not yet done names none."""
+    assert row.requirement
+    assert row.status in {"done", "not yet"}
+    if row.status == "not yet":
+        assert row.proof == ""
+        return
+    proofs = list(PROOF.finditer(row.proof))
+    assert proofs, f"{row.id} is done by what test?"
+    assert PROOF.sub("", row.proof).strip("`, ") == ""
+    missing = [p[0] for p in proofs if p["name"] not in defined_in(p["path"])]
+    assert not missing

@@ -1,0 +1,155 @@
+"""Law 7: after an erasure and a purge the text is nowhere in the files."""
+
+import threading
+from types import MappingProxyType
+
+import pytest
+
+from recollect.core.actions import Close, Erase, Insert
+from recollect.core.models import Mention
+from recollect.testing.contracts.samples import (
+    ANA,
+    DIMENSIONS,
+    MODEL,
+    embed,
+    insert,
+    moment,
+    open_conversation,
+    page,
+    record,
+    remember,
+    say,
+)
+
+SECRET = "xylophonquark"
+TRACES = (SECRET.encode(), SECRET.upper().encode(), SECRET.capitalize().encode())
+
+
+def confess(store, *, times=1):
+    """Store the secret in every place that holds text; return the ids of its records."""
+    if store.vector_model() is None:
+        store.reset_vectors(MODEL, DIMENSIONS)
+    ids = []
+    for number in range(times):
+        item = record(
+            f"{SECRET} {number} is the word of {SECRET.capitalize()}",
+            tags=(SECRET,),
+            session_id="s",
+            attributes=MappingProxyType({SECRET: SECRET.upper()}),
+            source_role=SECRET,
+        )
+        store.apply(ANA, [insert(item)])
+        embed(store, ANA, [item])
+        open_conversation(store, "trip")
+        say(store, "trip", f"{SECRET} again", record_id=item.id)
+        store.apply(ANA, [Close(item.id, moment(1), f"because of {SECRET}")])
+        ids.append(item.id)
+    return ids
+
+
+def held(data):
+    return [trace for trace in TRACES if trace in data]
+
+
+def test_the_look_at_the_files_sees_the_text(store, on_disk):
+    """Before an erasure the text is in the files, so that looking there means something."""
+    confess(store)
+    assert held(on_disk()) == list(TRACES)
+
+
+@pytest.mark.parametrize("others", [0, 1, 400])
+@pytest.mark.parametrize("times", [1, 30])
+def test_nothing_is_left_in_the_files(store, on_disk, others, times):
+    """Text, terms, tags, names, attributes and messages of what was erased are in no file."""
+    remember(store, *[f"other text {number} by Dan" for number in range(others)])
+    ids = confess(store, times=times)
+    remember(store, *[f"later text {number} by Dan" for number in range(others)])
+    store.apply(ANA, [Erase(tuple(ids), moment(2), "asked")])
+    assert any("erased text may remain" in line for line in store.verify())
+    assert store.purge()
+    assert held(on_disk()) == []
+    assert store.verify() == []
+    assert len(page(store, ANA)) == 2 * others
+    store.close()
+    assert held(on_disk()) == []
+
+
+def test_nothing_is_left_of_a_term_that_others_share_letters_with(store, on_disk):
+    """The index keeps no prefix of an erased term that its neighbours would reveal."""
+    remember(store, f"{SECRET[:5]} {SECRET[:5]}zz")
+    ids = confess(store)
+    store.apply(ANA, [Erase(tuple(ids), moment(2), "asked")])
+    store.purge()
+    data = on_disk()
+    assert held(data) == []
+    assert SECRET[5:].encode() not in data
+
+
+def test_a_reader_delays_the_purge(open_store, on_disk):
+    """While a reader still sees the old state, purging says no, and so does ``verify``."""
+    store = open_store(busy_timeout=0.1)
+    ids = confess(store)
+    reader = open_store()
+    with reader.snapshot():
+        assert len(page(reader, ANA)) == 1
+        store.apply(ANA, [Erase(tuple(ids), moment(2), "asked")])
+        assert not store.purge()
+        assert any("erased text may remain" in line for line in store.verify())
+        assert len(page(reader, ANA)) == 1
+    assert store.purge()
+    assert store.verify() == []
+    assert held(on_disk()) == []
+
+
+def test_an_erasure_during_a_purge_waits_for_the_next(open_store):
+    """A purge answers only for what was erased before it began."""
+    store, other = open_store(), open_store()
+    ids = confess(store, times=2)
+    store.apply(ANA, [Erase((ids[0],), moment(2), "asked")])
+    done = threading.Event()
+
+    def erase_meanwhile(_cursor, sql, _values):
+        if sql.startswith("DELETE FROM meta") and not done.is_set():
+            done.set()
+            other.apply(ANA, [Erase((ids[1],), moment(3), "asked")])
+        return True
+
+    store._connections._writer.exec_trace = erase_meanwhile
+    assert not store.purge()
+    store._connections._writer.exec_trace = None
+    assert done.is_set()
+    assert any("erased text may remain" in line for line in store.verify())
+    assert store.purge()
+    assert store.verify() == []
+
+
+def test_a_purge_in_memory(open_store):
+    """A database in memory is purged, too."""
+    store = open_store(":memory:")
+    ids = confess(store)
+    store.apply(ANA, [Erase(tuple(ids), moment(2), "asked")])
+    assert store.purge()
+    assert store.verify() == []
+    assert SECRET.encode() not in bytes(store._connections._writer.serialize("main"))
+
+
+def test_a_backup_after_the_purge_holds_nothing(path, store, on_disk):
+    """A backup made after a purge holds no trace either."""
+    ids = confess(store)
+    store.apply(ANA, [Erase(tuple(ids), moment(2), "asked")])
+    store.purge()
+    target = path.with_name("memory.db.copy")
+    store.backup(str(target))
+    assert held(on_disk()) == []
+
+
+def test_a_name_that_only_the_erased_record_had(store, on_disk):
+    """The spelling of a name goes with the last record that used it."""
+    remember(store, "Zoe sings")
+    gone = record("about her")
+    mention = Mention(f"Zoe {SECRET}", "other", 0, 5)
+    store.apply(ANA, [Insert(gone, (mention,))])
+    store.apply(ANA, [Erase((gone.id,), moment(1), "asked")])
+    store.purge()
+    assert held(on_disk()) == []
+    assert store.entity(ANA, "zoe").name == "Zoe"

@@ -1,0 +1,144 @@
+"""Checking and rebuilding: damage that was planted is found, named and repaired."""
+
+import pytest
+
+from recollect.core.errors import NotADatabase
+from recollect.core.text import content_hash
+from recollect.testing.contracts.changes import everything
+from recollect.testing.contracts.samples import (
+    ALL,
+    ANA,
+    BEN,
+    DIMENSIONS,
+    EXTRACTOR,
+    MODEL,
+    embed,
+    open_conversation,
+    page,
+    remember,
+    say,
+)
+
+DAMAGE = {
+    "full-text rows without a record": (
+        "INSERT INTO records_fts (rowid, terms, scope) VALUES (9999, 'ghost', 'u1')"
+    ),
+    "records missing from the full-text index": "DELETE FROM records_fts WHERE rowid = 1",
+    "vectors without a record": "UPDATE vectors SET record_key = 9999 WHERE record_key = 1",
+    "records neither embedded nor waiting": "DELETE FROM pending_vectors",
+    "vectors of the wrong length": "UPDATE vectors SET embedding = x'0102' WHERE record_key = 1",
+    "vectors filed under another user": (
+        "UPDATE vectors SET user_key = 2, seq = 99 WHERE record_key = 1"
+    ),
+    "entities that no record mentions": "DELETE FROM record_entities WHERE record_key = 1",
+    "names that no record uses": (
+        "INSERT INTO entity_names SELECT user_key, 'ghost', key, 'Ghost' FROM entities LIMIT 1"
+    ),
+    "links between two users": (
+        "UPDATE record_entities SET entity_key = (SELECT key FROM entities WHERE user_key = 2) "
+        "WHERE record_key = 1"
+    ),
+    "entities without a name": "DELETE FROM entity_names",
+    "messages whose episode is gone": "UPDATE messages SET record_id = 'ep_gone'",
+    "waiting for their vectors under another user": "UPDATE pending_vectors SET user_key = 2",
+    "broken foreign keys": "INSERT INTO pending_vectors VALUES (9999, 1)",
+    "records indexed under other terms": (
+        "DELETE FROM records_fts WHERE rowid = 1; INSERT INTO records_fts (rowid, terms, scope) "
+        "VALUES (1, 'wrong', 'u1')"
+    ),
+    "indexed under other terms": "UPDATE records SET term_count = 77 WHERE key = 1",
+    "full-text index": "DELETE FROM records_fts_data WHERE id > 10",
+}
+
+
+@pytest.fixture
+def filled(store):
+    """A store in which each table holds something, of two users."""
+    store.reset_vectors(MODEL, DIMENSIONS)
+    one, _ = remember(store, "Zoe drinks tea", "Dan eats cake")
+    remember(store, "Zoe cooks", scope=BEN)
+    embed(store, ANA, [one])
+    open_conversation(store, "trip")
+    say(store, "trip", "Zoe drinks tea", record_id=one.id)
+    assert store.verify() == []
+    return store
+
+
+def plant(store, sql):
+    writer = store._connections._writer
+    writer.execute("PRAGMA foreign_keys = OFF")
+    writer.execute(sql)
+    writer.execute("PRAGMA foreign_keys = ON")
+
+
+@pytest.mark.parametrize("problem", DAMAGE)
+def test_planted_damage_is_found_and_repaired(filled, problem):
+    """Each kind of difference is named by ``verify`` and ``rebuild``, which mends it."""
+    before = [everything(filled, scope)[:4] for scope in (ANA, BEN)]
+    plant(filled, DAMAGE[problem])
+    assert any(problem in line for line in filled.verify())
+    assert any(problem in line for line in filled.rebuild(EXTRACTOR))
+    assert filled.verify() == []
+    assert filled.rebuild(EXTRACTOR) == []
+    assert [everything(filled, scope)[:4] for scope in (ANA, BEN)] == before
+    for scope, frequency in ((ANA, 1), (BEN, 0)):
+        assert list(filled.match_terms(scope, ["tea"], limit=5).frequencies) == [frequency]
+        entity = filled.entity(scope, "Zoe")
+        assert entity.mention_count == 1
+
+
+def test_a_text_changed_by_hand_becomes_the_truth(filled):
+    """The text of a record is canonical: index, entities, hash and vector follow it."""
+    plant(filled, "UPDATE records SET content = 'Carl likes juice' WHERE key = 1")
+    assert any("behind recollect's back" in line for line in filled.verify())
+    filled.rebuild(EXTRACTOR)
+    assert filled.verify() == []
+    item = filled.page(ANA, ALL, limit=1, after=None)[0]
+    assert item.content_hash == content_hash("Carl likes juice")
+    assert item.id in [waiting.id for waiting in filled.pending(ANA, limit=5)]
+    assert list(filled.match_terms(ANA, ["juice", "tea"], limit=5).frequencies) == [1, 0]
+    assert filled.entity(ANA, "Zoe") is None
+    assert filled.entity(ANA, "Carl").mention_count == 1
+
+
+def test_damage_of_the_file_itself_is_reported(path, filled, open_store):
+    """Whichever page of the file is overwritten, checking says so, or that the file is damaged."""
+    filled.close()
+    sound = path.read_bytes()
+    for page_start in range(4096, len(sound), 4096):
+        path.write_bytes(sound[:page_start] + b"\xa5" * 4096 + sound[page_start + 4096 :])
+        try:
+            store = open_store()
+            assert store.verify() != []
+            store.close()
+        except NotADatabase:
+            continue
+
+
+def test_a_backup_opens_as_a_store(path, filled, open_store):
+    """A backup is a whole, sound store in one file, equal to the one it was made of."""
+    target = path.with_name("copy.db")
+    filled.backup(str(target))
+    remember(filled, "later")
+    assert not path.with_name("copy.db-wal").exists()
+    copy = open_store(target)
+    assert copy.verify() == []
+    assert page(copy, ANA) == ["Zoe drinks tea", "Dan eats cake"]
+    assert everything(copy, BEN) == everything(filled, BEN)
+
+
+def test_a_backup_left_half_is_made_anew(path, filled):
+    """The remains of a backup that was interrupted neither hinder the next nor stay."""
+    path.with_name("copy.db.partial").write_bytes(b"half")
+    filled.backup(str(path.with_name("copy.db")))
+    assert sorted(file.name for file in path.parent.glob("copy*")) == ["copy.db"]
+
+
+def test_a_long_list_is_cut(store):
+    """A problem names a few examples and says that there are more."""
+    remember(store, *["tea"] * 9)
+    plant(store, "DELETE FROM records_fts")
+    lines = [line for line in store.verify() if "missing" in line]
+    assert len(lines) == 1
+    assert "9 (" in lines[0]
+    assert lines[0].endswith(", …)")
