@@ -35,9 +35,7 @@ def run(*, quick: bool) -> None:
 
 def settings(*, model: str = "none", durability: str = "process") -> Settings:
     """Return settings that depend on no file and no environment."""
-    return Settings(
-        embedding={"model": model}, storage={"durability": durability}, timezone="UTC"
-    )
+    return Settings(embedding={"model": model}, storage={"durability": durability}, timezone="UTC")
 
 
 def _single(texts: list[str], rounds: int, durability: str) -> dict[str, Times]:

@@ -129,7 +129,7 @@ class RawSearch:
 def vec_connection(path: Path) -> apsw.Connection:
     """Return a new database in WAL mode that knows ``vec0``."""
     connection = apsw.Connection(str(path))
-    connection.enable_load_extension(True)
+    connection.enable_load_extension(enable=True)
     connection.load_extension(sqlite_vec.loadable_path())
     connection.execute("PRAGMA journal_mode = WAL")
     connection.execute("PRAGMA synchronous = NORMAL")

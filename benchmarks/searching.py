@@ -53,9 +53,7 @@ def _measure(folder: Path, size: int, rounds: int) -> None:
     show(f"Search at {size:,} records", AGAINST, against(floor, shown), note)
 
 
-def _subjects(
-    memory: Memory, raw: RawSearch, asked: Talk, questions: Vectors
-) -> dict[str, Step]:
+def _subjects(memory: Memory, raw: RawSearch, asked: Talk, questions: Vectors) -> dict[str, Step]:
     """Each search is another question, of another user in turn."""
     count = len(asked.questions)
     faces = [memory.as_user(f"user{number}") for number in range(USERS)]

@@ -18,17 +18,23 @@ from recollect.core.vectors import Vectors
 
 DIMENSIONS = 384  # as all-MiniLM-L6-v2
 VOCABULARY = 20_000
-FUNCTION_WORDS = (
+
+
+def _words(text: str) -> list[str]:
+    return text.split()
+
+
+FUNCTION_WORDS = _words(
     "the to and a i you of it that in is for was on my we with have so be this just me but at "
     "not are what do your he she they all about like up from out can had as when how there an "
     "her his been will one more by our if or would them some did no who has then their now"
-).split()
-NAMES = (
+)
+NAMES = _words(
     "Ana Bruno Carla Diego Elena Felix Greta Hugo Ines Jonas Klara Luca Maria Nico Olga Pedro "
     "Rosa Samuel Tara Viktor Lisbon Berlin Madrid Vienna Oslo"
-).split()
-ONSETS = "b br c ch d dr f fl g gr h j k l m n p pl qu r s sh st t tr v w z".split()
-VOWELS = "a e i o u ai ea oo".split()
+)
+ONSETS = _words("b br c ch d dr f fl g gr h j k l m n p pl qu r s sh st t tr v w z")
+VOWELS = _words("a e i o u ai ea oo")
 CODAS = ("", "n", "r", "s", "t", "l", "m", "nd", "rt", "st", "ck", "ng")
 
 
@@ -65,9 +71,7 @@ def _vocabulary(rng: np.random.Generator) -> list[str]:
     words = dict.fromkeys([*FUNCTION_WORDS, *NAMES])
     while len(words) < VOCABULARY:
         syllables = rng.integers(1, 4)
-        word = "".join(
-            str(rng.choice(ONSETS)) + str(rng.choice(VOWELS)) for _ in range(syllables)
-        )
+        word = "".join(str(rng.choice(ONSETS)) + str(rng.choice(VOWELS)) for _ in range(syllables))
         words.setdefault(word + str(rng.choice(CODAS)))
     return list(words)
 

@@ -16,6 +16,8 @@ VERBS = [
     (plain, asynchronous, verb)
     for plain, asynchronous in FACES
     for verb in sorted({v for face in (plain, asynchronous) for v in dir(face) if v[0] != "_"})
+    # Another way to make a face is no verb.
+    if not isinstance(inspect.getattr_static(plain, verb, None), classmethod)
 ]
 # What the faces do not share: a coroutine cannot be called by len().
 OWN = {(Conversation, "length")}

@@ -33,12 +33,14 @@ class TestSqliteFile(StoreContract):
 
     @pytest.fixture
     def store(self, tmp_path):
+        """Give a new file."""
         store = open_store(tmp_path / "memory.db")
         yield store
         store.close()
 
     @pytest.fixture
     def reopen(self, tmp_path):
+        """Close a store and open its file again."""
         opened = []
 
         def again(store):
@@ -51,6 +53,7 @@ class TestSqliteFile(StoreContract):
             store.close()
 
     def failing_at(self, store, step):
+        """Fail at a statement."""
         return failing_at(store, step)
 
 
@@ -59,9 +62,11 @@ class TestSqliteInMemory(StoreContract):
 
     @pytest.fixture
     def store(self):
+        """Give a new database in memory."""
         store = open_store(":memory:")
         yield store
         store.close()
 
     def failing_at(self, store, step):
+        """Fail at a statement."""
         return failing_at(store, step)

@@ -21,8 +21,8 @@ from recollect.testing.contracts.samples import (
     say,
 )
 
-SECRET = "xylophonquark"
-TRACES = (SECRET.encode(), SECRET.upper().encode(), SECRET.capitalize().encode())
+WORD = "xylophonquark"
+TRACES = (WORD.encode(), WORD.upper().encode(), WORD.capitalize().encode())
 
 
 def confess(store, *, times=1):
@@ -32,22 +32,23 @@ def confess(store, *, times=1):
     ids = []
     for number in range(times):
         item = record(
-            f"{SECRET} {number} is the word of {SECRET.capitalize()}",
-            tags=(SECRET,),
+            f"{WORD} {number} is the word of {WORD.capitalize()}",
+            tags=(WORD,),
             session_id="s",
-            attributes=MappingProxyType({SECRET: SECRET.upper()}),
-            source_role=SECRET,
+            attributes=MappingProxyType({WORD: WORD.upper()}),
+            source_role=WORD,
         )
         store.apply(ANA, [insert(item)])
         embed(store, ANA, [item])
         open_conversation(store, "trip")
-        say(store, "trip", f"{SECRET} again", record_id=item.id)
-        store.apply(ANA, [Close(item.id, moment(1), f"because of {SECRET}")])
+        say(store, "trip", f"{WORD} again", record_id=item.id)
+        store.apply(ANA, [Close(item.id, moment(1), f"because of {WORD}")])
         ids.append(item.id)
     return ids
 
 
 def held(data):
+    """Return which traces of the word are in ``data``."""
     return [trace for trace in TRACES if trace in data]
 
 
@@ -76,13 +77,13 @@ def test_nothing_is_left_in_the_files(store, on_disk, others, times):
 
 def test_nothing_is_left_of_a_term_that_others_share_letters_with(store, on_disk):
     """The index keeps no prefix of an erased term that its neighbours would reveal."""
-    remember(store, f"{SECRET[:5]} {SECRET[:5]}zz")
+    remember(store, f"{WORD[:5]} {WORD[:5]}zz")
     ids = confess(store)
     store.apply(ANA, [Erase(tuple(ids), moment(2), "asked")])
     store.purge()
     data = on_disk()
     assert held(data) == []
-    assert SECRET[5:].encode() not in data
+    assert WORD[5:].encode() not in data
 
 
 def test_a_reader_delays_the_purge(open_store, on_disk):
@@ -130,7 +131,7 @@ def test_a_purge_in_memory(open_store):
     store.apply(ANA, [Erase(tuple(ids), moment(2), "asked")])
     assert store.purge()
     assert store.verify() == []
-    assert SECRET.encode() not in bytes(store._connections._writer.serialize("main"))
+    assert WORD.encode() not in bytes(store._connections._writer.serialize("main"))
 
 
 def test_a_backup_after_the_purge_holds_nothing(path, store, on_disk):
@@ -147,7 +148,7 @@ def test_a_name_that_only_the_erased_record_had(store, on_disk):
     """The spelling of a name goes with the last record that used it."""
     remember(store, "Zoe sings")
     gone = record("about her")
-    mention = Mention(f"Zoe {SECRET}", "other", 0, 5)
+    mention = Mention(f"Zoe {WORD}", "other", 0, 5)
     store.apply(ANA, [Insert(gone, (mention,))])
     store.apply(ANA, [Erase((gone.id,), moment(1), "asked")])
     store.purge()

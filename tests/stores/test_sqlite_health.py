@@ -65,6 +65,7 @@ def filled(store):
 
 
 def plant(store, sql):
+    """Change the database behind the store's back."""
     writer = store._connections._writer
     writer.execute("PRAGMA foreign_keys = OFF")
     writer.execute(sql)

@@ -28,10 +28,12 @@ FIRST_SCHEMA = schema.migrations()[0]
 
 
 def mode(path):
+    """Return who may do what with a file."""
     return stat.S_IMODE(path.stat().st_mode)
 
 
 def write_first_schema(path, *, version=1):
+    """Write a database as the first version of recollect did."""
     connection = apsw.Connection(os.fspath(path))
     connection.create_scalar_function("recollect_terms", str.lower, 1)
     connection.execute(FIRST_SCHEMA)
@@ -100,7 +102,7 @@ def test_opening_again_changes_nothing(open_store):
 
 
 @pytest.mark.parametrize("point", range(0, 40, 3))
-def test_an_interrupted_migration_leaves_nothing(path, open_store, monkeypatch, point):
+def test_an_interrupted_migration_leaves_nothing(path, open_store, point):
     """A migration that fails at any of its statements leaves no table, and runs the next time."""
 
     class Failing(SqliteStore):
@@ -238,13 +240,14 @@ def test_two_stores_on_one_file_in_one_process(path, open_store):
         "from recollect.testing.analyzers import PlainNames, WordAnalyzer\n"
         "SqliteStore(sys.argv[1], analyzer=WordAnalyzer(), names=PlainNames()).close()\n"
     )
-    subprocess.run([sys.executable, "-c", command, path], check=True, timeout=60)
+    another = [sys.executable, "-c", command, path]
+    subprocess.run(another, check=True, timeout=60)  # noqa: S603 - our own code, no shell
     assert Path(f"{path}-wal").exists()
     remember(first, "two")
     assert page(open_store(), ANA) == ["one", "two"]
 
 
-def test_a_closed_store_names_the_file(path, store):
+def test_a_closed_store_names_the_file(store):
     """Whoever uses a closed store is told which one, and what to do."""
     store.close()
     with pytest.raises(StoreClosed, match=r"memory\.db.*open it again"):

@@ -18,12 +18,12 @@ from recollect.app.memory import Memory
 from recollect.app.porting import PortingReport
 from recollect.app.settings import Settings
 from recollect.app.upkeep import MemoryStats
-from recollect.conversation.context import Context
 from recollect.conversation.view import View
 from recollect.core.clock import Clock
 from recollect.core.events import Callback
 from recollect.core.models import (
     Change,
+    Context,
     ConversationInfo,
     Entity,
     ForgetReceipt,
@@ -353,6 +353,10 @@ class AsyncMemory:
     async def rebuild(self) -> list[str]:
         """Derive index, entity links and vector queue anew; return what was different."""
         return await to_thread(self._memory.rebuild)
+
+    async def purge(self) -> bool:
+        """Overwrite what erased text left in free space; false while others read the file."""
+        return await to_thread(self._memory.purge)
 
     async def embed_pending(self, progress: Progress | None = None) -> int:
         """Give vectors to all records of the store that wait for them; return how many did."""

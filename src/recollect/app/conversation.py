@@ -6,17 +6,17 @@ from bisect import bisect_left
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
+from typing import Any, Self
 
 from recollect.app.checks import known, limited, named, several
 from recollect.app.parts import TalkParts
-from recollect.conversation.context import REPLY_OVERHEAD, Context, ContextBuilder, measure
+from recollect.conversation.context import REPLY_OVERHEAD, ContextBuilder, measure
 from recollect.conversation.shapes import Turn, parse_role, turns
 from recollect.conversation.transcript import MemoryTranscript, Transcript
 from recollect.conversation.view import Strategy, View, strategy_named
 from recollect.core.errors import InvalidInput
 from recollect.core.events import Callback, Events
-from recollect.core.models import ConversationInfo, Message, Recall, ToolCall, ToolResult
+from recollect.core.models import Context, ConversationInfo, Message, Recall, ToolCall, ToolResult
 from recollect.core.text import clean, storable
 from recollect.core.times import require_aware
 
@@ -85,6 +85,15 @@ def checked(
     )
 
 
+USUAL = checked(
+    context_limit=None,
+    max_tokens=None,
+    max_messages=50,
+    keep_recent=10,
+    strategy="rolling_window",
+)
+
+
 class Conversation:
     """An append-only transcript, and contexts of it that fit a budget. Thread-safe.
 
@@ -96,9 +105,6 @@ class Conversation:
         max_messages: most messages in a view (``rolling_window``, R8.1).
         keep_recent: how many of the newest always stay, while the budget allows (R3.3).
         strategy: ``rolling_window`` or ``recency``.
-        transcript: where the messages are kept; in memory, if not given.
-        parts: clock, counter and ids; the usual ones, if not given.
-        recall: gives memory for a prompt; none, if not given.
 
     Raises:
         InvalidInput: an argument cannot be used.
@@ -114,11 +120,8 @@ class Conversation:
         max_messages: int = 50,
         keep_recent: int = 10,
         strategy: str = "rolling_window",
-        transcript: Transcript | None = None,
-        parts: TalkParts | None = None,
-        recall: Recalled | None = None,
     ) -> None:
-        """Start a conversation, or go on with the one in ``transcript``."""
+        """Start a conversation that lives as long as this object."""
         limits = checked(
             context_limit=context_limit,
             max_tokens=max_tokens,
@@ -126,20 +129,38 @@ class Conversation:
             keep_recent=keep_recent,
             strategy=strategy,
         )
-        self._parts = parts or TalkParts.usual()
-        self._builder = ContextBuilder(self._parts.counter, limits.strategy)
+        parts = TalkParts.usual()
+        info = ConversationInfo(
+            id="conversation",
+            created_at=require_aware(parts.clock.now(), "clock"),
+            system=named(system, "system"),
+            model=named(model, "model"),
+            context_limit=limits.context_limit,
+        )
+        self._begin(MemoryTranscript(info), limits, parts, recall=None)
+
+    @classmethod
+    def over(
+        cls,
+        transcript: Transcript,
+        limits: Limits,
+        parts: TalkParts,
+        recall: Recalled | None = None,
+    ) -> Self:
+        """Return the conversation whose messages ``transcript`` keeps."""
+        conversation = object.__new__(cls)
+        conversation._begin(transcript, limits, parts, recall)
+        return conversation
+
+    def _begin(
+        self, transcript: Transcript, limits: Limits, parts: TalkParts, recall: Recalled | None
+    ) -> None:
+        self._transcript = transcript
         self._max_tokens = limits.max_tokens
+        self._builder = ContextBuilder(parts.counter, limits.strategy)
+        self._parts = parts
         self._recall = recall
         self._events = Events()
-        self._transcript = transcript or MemoryTranscript(
-            ConversationInfo(
-                id="conversation",
-                created_at=self._now(),
-                system=named(system, "system"),
-                model=named(model, "model"),
-                context_limit=limits.context_limit,
-            )
-        )
 
     @property
     def id(self) -> str:

@@ -293,10 +293,13 @@ def _temporal(cage: Memory, canary: str) -> Check:
 
 
 def _arm(cage: Memory, canary: str, arm: str, query: str) -> Check:
-    for hit in cage.search(query, limit=len(DECOYS) + 1):
-        said = hit.why.arms.get(arm)
-        if hit.record.id == canary and said is not None and said.rank == 1:
-            return Check(name=f"{arm} arm", ok=True, detail="finds its canary")
+    first = [
+        hit.record.id
+        for hit in cage.search(query, limit=len(DECOYS) + 1)
+        if arm in hit.why.arms and hit.why.arms[arm].rank == 1
+    ]
+    if first == [canary]:
+        return Check(name=f"{arm} arm", ok=True, detail="finds its canary")
     problem = _parts(cage).vectors.problem if arm == "vector" else None
     return Check(
         name=f"{arm} arm",

@@ -10,13 +10,14 @@ from functools import partial
 from typing import Any
 
 from recollect.app.batches import Additions, Moved, Placed, Steps
-from recollect.app.conversation import Conversation
+from recollect.app.conversation import USUAL, Conversation
 from recollect.app.fields import Fields
 from recollect.app.formats import LOCOMO, Item, JsonFile, located
 from recollect.app.parts import Parts
 from recollect.app.transcripts import StoredTranscript
+from recollect.conversation.transcript import MemoryTranscript
 from recollect.core.errors import InvalidInput
-from recollect.core.models import Kind, Message
+from recollect.core.models import ConversationInfo, Kind, Message
 from recollect.core.ports import Progress
 from recollect.core.scope import Scope
 from recollect.lifecycle.ingest import Draft
@@ -63,7 +64,7 @@ def import_openai(parts: Parts, scope: Scope, file: JsonFile, progress: Progress
             transcript = StoredTranscript.opened(
                 parts, scope, name, system=None, model=None, context_limit=None
             )
-            Conversation(transcript=transcript, parts=parts.talk()).extend(new)
+            transcript.append(new)
         moved = moved.plus(Moved(messages=len(new), skipped=len(messages) - len(new)))
         steps.advance(1)
     return moved
@@ -91,7 +92,9 @@ def _missing(
     parts: Parts, scope: Scope, place: str, id: str, found: Sequence[Item]
 ) -> list[Message]:
     """Return the messages of a conversation that are not stored: those at its end, or none."""
-    trial = Conversation(parts=parts.talk())  # It refuses what the stored one would refuse.
+    info = ConversationInfo(id=id, created_at=parts.now())
+    # It refuses what the stored one would refuse.
+    trial = Conversation.over(MemoryTranscript(info), USUAL, parts.talk())
     messages: list[Message] = []
     for item in found:
         with located(item.place):

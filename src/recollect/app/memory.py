@@ -10,7 +10,7 @@ from types import TracebackType
 from typing import Any, Self
 
 from recollect.app import porting
-from recollect.app.checks import known, limited, named, number, several
+from recollect.app.checks import known, limited, named, several
 from recollect.app.conversation import Conversation, checked
 from recollect.app.formats import located
 from recollect.app.parts import Parts
@@ -158,8 +158,7 @@ class Memory(Upkeep):
             tags: labels to filter by.
             metadata: any JSON to keep with it.
             event_time: when it happened, with its time zone; now, if not given.
-            session: the conversation it belongs to.
-            role: who said it.
+            session, role: the conversation it belongs to, and who said it.
             confidence: how far it is believed, 0 to 1.
             decay_rate: how fast it fades, per day; 0 is never.
 
@@ -310,23 +309,14 @@ class Memory(Upkeep):
 
         Args:
             query: a question or words, in any language; no query syntax.
-            kind: only records of this kind.
-            limit: how many at most.
-            min_score: none with a lower score (0 to 1).
-            session: only of this session.
-            exclude_session: none of this session.
-            tags: only with all of these tags.
-            metadata: only where the metadata has all of these values.
-            since: happened at or after.
-            until: happened before.
-            as_of: what was believed at that moment.
+            kind, session, exclude_session: only of this kind, of this session, not of that.
+            limit, min_score: how many at most, and none with a lower score (0 to 1).
+            tags, metadata: only records that have all of these.
+            since, until, as_of: what happened in this time, or was believed at that moment.
 
         Raises:
-            InvalidInput: an argument cannot be used; the message says which.
+            InvalidInput: one of these cannot be used.
         """
-        text = clean(query, "query")
-        most = limited(limit, "limit")
-        least = number(min_score, "min_score")
         where = self._where(
             kinds=() if kind is None else (parse_kind(kind),),
             session=named(session, "session"),
@@ -337,7 +327,8 @@ class Memory(Upkeep):
             until=known(until, "until"),
             as_of=known(as_of, "as_of"),
         )
-        return self._parts.found(self._scope, text, where, limit=most, min_score=least)
+        text = clean(query, "query")
+        return self._parts.found(self._scope, text, where, limit=limit, min_score=min_score)
 
     def recall(
         self, prompt: str, *, budget: int = 1_000, exclude_session: str | None = None
@@ -435,18 +426,13 @@ class Memory(Upkeep):
 
         Args:
             id: the caller's name for it; also the session of its episodes.
-            system: the system prompt; the stored one, if not given.
-            model: the model it is held with.
-            context_limit: the model's context window in tokens.
-            max_tokens: budget of a context; 80 % of the window, if not given.
-            max_messages: most messages in a view (``rolling_window``).
-            keep_recent: how many of the newest always stay, while the budget allows.
-            strategy: ``rolling_window`` or ``recency``.
+            system, model, context_limit: as stored, if not given.
+            max_tokens, max_messages, keep_recent, strategy: as for :class:`Conversation`.
 
         Raises:
             InvalidInput: an argument cannot be used; nothing was stored.
         """
-        shape = checked(
+        limits = checked(
             context_limit=context_limit,
             max_tokens=max_tokens,
             max_messages=max_messages,
@@ -459,17 +445,10 @@ class Memory(Upkeep):
             clean(id, "id"),
             system=system,
             model=model,
-            context_limit=shape.context_limit,
+            context_limit=limits.context_limit,
         )
-        return Conversation(
-            max_tokens=shape.max_tokens,
-            max_messages=max_messages,
-            keep_recent=keep_recent,
-            strategy=strategy,
-            transcript=transcript,
-            parts=self._parts.talk(),
-            recall=self._recall_for_conversation,
-        )
+        talk = self._parts.talk()
+        return Conversation.over(transcript, limits, talk, self._recall_for_conversation)
 
     def _recall_for_conversation(self, prompt: str, budget: int, skip: frozenset[str]) -> Recall:
         return self._recall(prompt, budget, self._where(), skip)

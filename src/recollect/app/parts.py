@@ -8,6 +8,7 @@ from datetime import datetime
 from pathlib import Path
 
 from recollect.app import wiring
+from recollect.app.checks import limited, number
 from recollect.app.settings import Settings
 from recollect.app.vectors import VectorMaker
 from recollect.core.clock import Clock, SystemClock
@@ -98,14 +99,7 @@ class Parts:
             ),
             embedder=model,
             vectors=vectors,
-            retriever=Retriever(
-                store,
-                analyzer=TermAnalyzer(),
-                extractor=extractor,
-                embed=vectors.query,
-                zone=settings.zone,
-                ranking=Ranking(fusion=settings.retrieval.fusion, rrf_k=settings.retrieval.rrf_k),
-            ),
+            retriever=_retriever(store, extractor, vectors, settings),
             events=Events(),
         )
 
@@ -133,7 +127,12 @@ class Parts:
         with suppress(EmbeddingError):  # The problem shows in the status of the vectors.
             self.vectors.finish(scope)
         return self.retriever.search(
-            scope, query, where, limit=limit, min_score=min_score, skip=skip
+            scope,
+            query,
+            where,
+            limit=limited(limit, "limit"),
+            min_score=number(min_score, "min_score"),
+            skip=skip,
         )
 
     def vector_status(self) -> str:
@@ -161,3 +160,17 @@ def _check(part: object | None, name: str, *wanted: str) -> None:
     if part is not None and missing:
         message = f"{name}={part!r:.80} cannot be used: it has no {' and no '.join(missing)}"
         raise InvalidInput(message)
+
+
+def _retriever(
+    store: Store, extractor: EntityExtractor, vectors: VectorMaker, settings: Settings
+) -> Retriever:
+    chosen = settings.retrieval
+    return Retriever(
+        store,
+        analyzer=TermAnalyzer(),
+        extractor=extractor,
+        embed=vectors.query,
+        zone=settings.zone,
+        ranking=Ranking(fusion=chosen.fusion, rrf_k=chosen.rrf_k),
+    )

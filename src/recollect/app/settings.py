@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 import re
 import tomllib
-from datetime import UTC, datetime, timedelta, tzinfo
+from datetime import timedelta, tzinfo
 from pathlib import Path
 from typing import Any, Literal
 from zoneinfo import ZoneInfo
@@ -24,41 +24,12 @@ from pydantic_settings import (
     SettingsError,
     TomlConfigSettingsSource,
 )
+from tzlocal import get_localzone
 
 from recollect.core.errors import ConfigError
 
 SPAN = re.compile(r"(\d+)\s*([smhdw])")
 UNITS = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
-
-
-class MachineZone(tzinfo):
-    """The time zone of the machine, with the beginnings and ends of its summer time.
-
-    A fixed offset, which is what ``astimezone()`` gives, would be an hour wrong in half of
-    the year.
-    """
-
-    def utcoffset(self, moment: datetime | None, /) -> timedelta | None:
-        """Return how far local time is ahead of UTC at the local time ``moment``."""
-        return None if moment is None else moment.replace(tzinfo=None).astimezone().utcoffset()
-
-    def dst(self, moment: datetime | None, /) -> timedelta | None:
-        """Return nothing: how much of the offset is summer time does not matter here."""
-        del moment
-        return None
-
-    def tzname(self, moment: datetime | None, /) -> str | None:
-        """Return the abbreviation in force at ``moment``."""
-        return None if moment is None else moment.replace(tzinfo=None).astimezone().tzname()
-
-    def fromutc(self, moment: datetime, /) -> datetime:
-        """Return the local time of ``moment``, whose numbers are those of UTC."""
-        local = moment.replace(tzinfo=UTC).astimezone()
-        here = local.replace(tzinfo=self)
-        return here.replace(fold=int(here.utcoffset() != local.utcoffset()))
-
-
-MACHINE_ZONE = MachineZone()
 
 
 class Section(BaseModel):
@@ -202,7 +173,7 @@ class Settings(BaseSettings):
         """The user's time zone."""
         if self.timezone is not None:
             return ZoneInfo(self.timezone)
-        return MACHINE_ZONE
+        return get_localzone()
 
 
 def config_path() -> Path:

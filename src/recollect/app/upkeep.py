@@ -22,6 +22,7 @@ class MemoryStats:
 
     Attributes:
         user: whose memory it is.
+        location: where the store is.
         records: active records by kind.
         conversations: stored conversations.
         newest: when the newest record was recorded.
@@ -31,6 +32,7 @@ class MemoryStats:
     """
 
     user: str
+    location: str
     records: Mapping[str, int]
     conversations: int
     newest: datetime | None
@@ -51,6 +53,7 @@ class Upkeep:
         counts = parts.store.count(self._scope, self._where())
         return MemoryStats(
             user=self._scope.user,
+            location=parts.store.location,
             records={kind.value: counts.get(kind, 0) for kind in Kind},
             conversations=len(parts.store.conversations(self._scope)),
             newest=parts.store.newest(self._scope),
@@ -68,6 +71,10 @@ class Upkeep:
         found = self._parts.store.rebuild(self._parts.extractor)
         self._parts.retriever.forget()
         return found
+
+    def purge(self) -> bool:
+        """Overwrite what erased text left in free space; false while others read the file."""
+        return self._parts.wipe()
 
     def embed_pending(self, progress: Progress | None = None) -> int:
         """Give vectors to all records of the store that wait for them; return how many did."""

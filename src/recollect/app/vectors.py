@@ -97,15 +97,17 @@ class VectorMaker:
         """
         self._check_model()
         total = self._store.pending_count(scope) if self.on else 0
-        done = 0
-        while done < total:
-            batch = self._one_batch(scope)
-            if not batch:
-                break
-            done += batch
+        left = total
+        # The oldest come first, so after this many batches none of those counted waits. The
+        # thread may have taken some: what is left in the queue says how much is done.
+        for _ in range(-(-total // BATCH)):
+            embedded = self._one_batch(scope)
+            left = min(left, self._store.pending_count(scope))
             if progress is not None:
-                progress(min(done, total), total)
-        return done
+                progress(total - left, total)
+            if not embedded:
+                break
+        return total - left
 
     def start_over(self) -> int:
         """Drop all vectors and queue every record for the present model; return their count."""

@@ -3,66 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from recollect.conversation.shapes import openai
 from recollect.conversation.units import units
 from recollect.conversation.view import Strategy, View, view
 from recollect.core.errors import BudgetTooSmall
-from recollect.core.models import NO_RECALL, Message, Recall, ToolCall
+from recollect.core.models import (
+    NO_RECALL,
+    Context,
+    ContextReceipt,
+    Item,
+    Message,
+    Recall,
+    ToolCall,
+)
 from recollect.core.ports import TokenCounter
 
 MESSAGE_OVERHEAD = 4  # role and separators around each message in OpenAI's chat format
 REPLY_OVERHEAD = 3  # what opens the model's reply
 RECALL_SHARE = 0.3  # of what is left beside system prompt, pins and prompt
-
-
-@dataclass(frozen=True, slots=True)
-class Item:
-    """One line of a receipt: a part of the context, its tokens, and why it is in or out."""
-
-    what: str
-    tokens: int
-    why: str
-    id: str | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class ContextReceipt:
-    """What went into a context and what stayed out.
-
-    Attributes:
-        budget: the tokens that were allowed.
-        tokens: the tokens it takes.
-        exact: whether these are the model's own counts rather than estimates.
-        included: the parts that went in, in order; their tokens add up to ``tokens``.
-        left_out: the messages that stayed out. They remain in the transcript, and
-            their episodes can still be found.
-    """
-
-    budget: int
-    tokens: int
-    exact: bool
-    included: tuple[Item, ...]
-    left_out: tuple[Item, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Context:
-    """A context ready for a call to a model.
-
-    Attributes:
-        messages: dicts with ``role`` and ``content``, in OpenAI's chat form.
-        tokens: how many tokens they take; never more than the budget.
-        receipt: what went in, what stayed out, and why.
-        recall: the memory that went in.
-    """
-
-    messages: list[dict[str, Any]]
-    tokens: int
-    receipt: ContextReceipt
-    recall: Recall
 
 
 Recaller = Callable[[int, frozenset[str]], Recall]

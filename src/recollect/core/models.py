@@ -281,6 +281,53 @@ class Recall:
 NO_RECALL = Recall("", (), 0)
 
 
+@dataclass(frozen=True, slots=True)
+class Item:
+    """One line of a receipt: a part of the context, its tokens, and why it is in or out."""
+
+    what: str
+    tokens: int
+    why: str
+    id: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ContextReceipt:
+    """What went into a context and what stayed out.
+
+    Attributes:
+        budget: the tokens that were allowed.
+        tokens: the tokens it takes.
+        exact: whether these are the model's own counts rather than estimates.
+        included: the parts that went in, in order; their tokens add up to ``tokens``.
+        left_out: the messages that stayed out. They remain in the transcript, and
+            their episodes can still be found.
+    """
+
+    budget: int
+    tokens: int
+    exact: bool
+    included: tuple[Item, ...]
+    left_out: tuple[Item, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Context:
+    """A context ready for a call to a model.
+
+    Attributes:
+        messages: dicts with ``role`` and ``content``, in OpenAI's chat form.
+        tokens: how many tokens they take; never more than the budget.
+        receipt: what went in, what stayed out, and why.
+        recall: the memory that went in.
+    """
+
+    messages: list[dict[str, Any]]
+    tokens: int
+    receipt: ContextReceipt
+    recall: Recall
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ForgetReceipt:
     """What a forgetting did.

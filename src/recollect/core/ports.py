@@ -222,6 +222,10 @@ class TranscriptStore(Protocol):
 class Store(RecordStore, SearchStore, VectorQueue, EntityStore, TranscriptStore, Protocol):
     """A whole store: the read ports, one way to write, and its own upkeep."""
 
+    @property
+    def location(self) -> str:
+        """Where it is: a path, ``:memory:`` or an address without secrets."""
+
     def apply(self, scope: Scope, actions: Sequence[Action]) -> None:
         """Carry out ``actions`` in order, in one transaction: all of them or none.
 

@@ -112,8 +112,8 @@ class Retriever:
     ) -> list[Hit]:
         """Return the best ``limit`` records that pass the filter, best first.
 
-        Only those of which some arm says that they answer the query. ``skip`` names records that are not wanted though they pass. Equal scores are in
-        the order of recording.
+        Only those of which some arm says that they answer the query. ``skip`` names records
+        that are not wanted though they pass. Equal scores are in the order of recording.
         """
         rows = self._cache.of(scope.user).rows(self._store, scope)
         visible = _visible(rows, scope, where)
@@ -122,7 +122,9 @@ class Retriever:
             return []
         scored = self._scored(rows, scope, query, where, visible, wanted)
         order = _best(scored.score, wanted & _told(scored.evidence), limit + len(skip))
-        records = self._records(scope, rows, order)
+        beside = _beside(rows, order, visible)
+        # One read for both: each costs more than what it reads.
+        records = self._records(scope, rows, sorted({*order, *beside.values()}))
         picked = {
             row: records[row]
             for row in order
@@ -131,7 +133,8 @@ class Retriever:
             and (min_score is None or scored.score[row] >= min_score)
         }
         best = dict(list(picked.items())[:limit])
-        return self._hits(scored, best, self._around(scope, rows, list(best), visible))
+        around = {key: records[other] for key, other in beside.items() if other in records}
+        return self._hits(scored, best, around)
 
     def _scored(
         self,
@@ -168,8 +171,8 @@ class Retriever:
         names: list[str] = []
         if ranked or self._ranking.weights.entity:
             names = [mention.text for mention in self._extractor.extract(query)]
-        if names:
-            mentions = self._store.mentioning(scope, names)
+        if names or ranked:
+            mentions = self._store.mentioning(scope, names) if names else ()
             found["entity"] = evidence.entities(rows, mentions, len(names))
         named = time_range(query, where.now.astimezone(self._zone))
         if named is not None:
@@ -205,7 +208,7 @@ class Retriever:
         return {row: found[o] for row, o in zip(order, ordinals, strict=True) if o in found}
 
     def _hits(
-        self, scored: Scored, best: Mapping[int, Record], around: Mapping[tuple[int, int], str]
+        self, scored: Scored, best: Mapping[int, Record], around: Mapping[tuple[int, int], Record]
     ) -> list[Hit]:
         shares = scored.fused.shares
         ranks = {name: _ranks(scored.evidence[name], list(best)) for name in shares}
@@ -224,27 +227,21 @@ class Retriever:
                 confidence=float(scored.confidence[row]),
                 when=record.event_time,
                 speaker=record.source_role,
-                before=around.get((row, -1)),
-                after=around.get((row, 1)),
+                before=_excerpt(around.get((row, -1))),
+                after=_excerpt(around.get((row, 1))),
             )
             hits.append(Hit(record, float(scored.score[row]), why))
         return hits
 
-    def _around(
-        self, scope: Scope, rows: Rows, picked: Sequence[int], visible: Mask
-    ) -> dict[tuple[int, int], str]:
-        beside = {
-            (row, step): other
-            for row in picked
-            for step in (-1, 1)
-            if (other := rows.beside(row, step)) is not None and visible[other]
-        }
-        records = self._records(scope, rows, sorted(set(beside.values())))
-        return {
-            key: _excerpt(records[other].content)
-            for key, other in beside.items()
-            if other in records
-        }
+
+def _beside(rows: Rows, order: Sequence[int], visible: Mask) -> dict[tuple[int, int], int]:
+    """Return the visible turns before (-1) and after (1) each of these, by row and step."""
+    return {
+        (row, step): other
+        for row in order
+        for step in (-1, 1)
+        if (other := rows.beside(row, step)) is not None and visible[other]
+    }
 
 
 def _visible(rows: Rows, scope: Scope, where: Filter) -> Mask:
@@ -309,6 +306,8 @@ def _ranks(values: Floats, rows: Sequence[int]) -> dict[int, int]:
     return dict(zip(rows, places.tolist(), strict=True))
 
 
-def _excerpt(text: str) -> str:
-    line = " ".join(text.split())
+def _excerpt(record: Record | None) -> str | None:
+    if record is None:
+        return None
+    line = " ".join(record.content.split())
     return line if len(line) <= EXCERPT else f"{line[: EXCERPT - 1]}…"

@@ -13,6 +13,7 @@ from time import perf_counter
 from recollect.app.memory import Memory
 from recollect.app.settings import Settings
 from recollect.core.ports import Progress
+from recollect.interfaces.cli.command import foreground
 
 PEOPLE = ("Ana", "Bruno", "Chen", "Dalia", "Emeka", "Freja", "Goran", "Hana")
 ACTS = ("likes", "bought", "lost", "recommends", "cooked", "painted", "repaired", "forgot")
@@ -50,12 +51,11 @@ def sentence(number: int) -> str:
 
 def measure(settings: Settings, records: int, progress: Progress) -> list[Figure]:
     """Store ``records`` texts, embed them with the configured model, and search them."""
-    quiet = settings.model_copy(
-        update={"embedding": settings.embedding.model_copy(update={"background": False})}
-    )
     with tempfile.TemporaryDirectory(prefix="recollect-bench-") as folder:
         start = perf_counter()
-        with Memory(Path(folder) / "bench.db", user="bench", settings=quiet) as memory:
+        with Memory(
+            Path(folder) / "bench.db", user="bench", settings=foreground(settings)
+        ) as memory:
             opened = Figure("open a new file", (perf_counter() - start) * MILLISECONDS, "ms")
             return [
                 opened,

@@ -97,7 +97,8 @@ class Session:
         """Open the memory; say so where a command that reads found no file."""
         file = self.location
         new = file is not None and not file.exists()
-        with Memory(self.shared.db, user=self.user, settings=self.settings) as memory:
+        settings = foreground(self.settings)
+        with Memory(self.shared.db, user=self.user, settings=settings) as memory:
             if new and not writes:
                 self.note(f"{file} is new and holds nothing yet")
             yield memory
@@ -129,14 +130,20 @@ class Session:
             return None
         try:
             moment = datetime.fromisoformat(text)
-            if moment.tzinfo is not None:
-                return moment
-            if self.settings.timezone is None:
-                return moment.astimezone()
         except (ValueError, OverflowError, OSError) as error:
             message = f"{name}={text!r} is no date; write 2025-03-31 or 2025-03-31T18:30"
             raise InvalidInput(message) from error
-        return moment.replace(tzinfo=self.settings.zone)
+        return moment if moment.tzinfo else moment.replace(tzinfo=self.settings.zone)
+
+
+def foreground(settings: Settings) -> Settings:
+    """Return ``settings`` without the background thread, which a command would not wait for.
+
+    What waits is embedded by the next search, or by the command itself with a progress bar
+    that then counts all there is.
+    """
+    embedding = settings.embedding.model_copy(update={"background": False})
+    return settings.model_copy(update={"embedding": embedding})
 
 
 def command(

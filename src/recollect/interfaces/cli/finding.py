@@ -9,8 +9,8 @@ from rich.text import Text
 
 from recollect.app.conversation import Conversation
 from recollect.app.memory import Memory
+from recollect.app.unsaved import unsaved
 from recollect.core.errors import NotFound
-from recollect.core.models import NO_RECALL, Recall
 from recollect.interfaces.cli import output, tables
 from recollect.interfaces.cli.command import Session, command
 from recollect.interfaces.cli.output import styled
@@ -135,11 +135,7 @@ def context(
 
 def _chat(memory: Memory, conversation: str | None, system: str | None) -> Conversation:
     if conversation is None:
-
-        def recalled(prompt: str, budget: int, _seen: frozenset[str]) -> Recall:
-            return memory.recall(prompt, budget=budget) if budget > 0 else NO_RECALL
-
-        return Conversation(system=system, recall=recalled)
+        return unsaved(memory, system=system)
     if all(info.id != conversation for info in memory.conversations()):
         message = (
             f"there is no conversation {conversation!r} for user {memory.user!r}; "

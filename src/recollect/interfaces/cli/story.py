@@ -15,7 +15,8 @@ from typing import Any
 from recollect.app.memory import Memory
 from recollect.app.settings import Settings
 from recollect.core.errors import EmbeddingError, InvalidInput
-from recollect.core.models import Change, Entity, Hit, Record
+from recollect.core.models import Change, Context, Entity, Hit, Record
+from recollect.interfaces.cli.command import foreground
 from recollect.interfaces.cli.output import progress_bar
 
 TURN = timedelta(minutes=1)
@@ -113,7 +114,7 @@ class Demo:
     asked: datetime
     correction: Correction | None
     prompt: str
-    context: Any
+    context: Context
     seconds: float
 
 
@@ -124,24 +125,15 @@ def play(story: Mapping[str, Any], place: str, user: str, settings: Settings) ->
         InvalidInput: the story is there already.
     """
     start = perf_counter()
-    dates = [_moment(session["date"], settings) for session in story["sessions"]]
-    clock = StoryClock(dates[0])
-    with Memory(place, user=user, settings=settings, clock=clock) as memory:
+    clock = StoryClock(_moment(story["sessions"][0]["date"], settings))
+    with Memory(place, user=user, settings=foreground(settings), clock=clock) as memory:
         _require_fresh(memory, story, place)
-        sessions = [
-            _tell(memory, clock, session, date)
-            for session, date in zip(story["sessions"], dates, strict=True)
-        ]
+        sessions = [_tell(memory, clock, told, settings) for told in story["sessions"]]
         facts = memory.remember_many(story["facts"])
         storing = perf_counter() - start
         clock.moment = asked = _moment(story["questions"][0]["date"], settings)
         embedding = _embed(memory)
-        answers = [
-            Answer(
-                ask=item["ask"], expect=item["expect"], hits=memory.search(item["ask"], limit=HITS)
-            )
-            for item in story["questions"]
-        ]
+        answers = [_ask(memory, question) for question in story["questions"]]
         correction = _correct(memory, clock, facts)
         clock.moment += LATER
         chat = memory.conversation(sessions[-1].id, system=SYSTEM)
@@ -176,8 +168,15 @@ def _moment(text: str, settings: Settings) -> datetime:
     return moment if moment.tzinfo else moment.replace(tzinfo=settings.zone)
 
 
-def _tell(memory: Memory, clock: StoryClock, session: Mapping[str, Any], date: datetime) -> Told:
-    clock.moment = date
+def _ask(memory: Memory, question: Mapping[str, Any]) -> Answer:
+    found = memory.search(question["ask"], limit=HITS)
+    return Answer(ask=question["ask"], expect=question["expect"], hits=found)
+
+
+def _tell(
+    memory: Memory, clock: StoryClock, session: Mapping[str, Any], settings: Settings
+) -> Told:
+    clock.moment = date = _moment(session["date"], settings)
     chat = memory.conversation(session["id"])
     for number, turn in enumerate(session["turns"]):
         clock.moment = date + number * TURN

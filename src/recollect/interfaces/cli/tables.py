@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Any
 
 from rich import box
 from rich.console import Group, RenderableType
@@ -13,7 +12,7 @@ from rich.table import Table
 from rich.text import Text
 
 from recollect.app.settings import Settings
-from recollect.core.models import Change, ConversationInfo, Entity, Hit, Record
+from recollect.core.models import Change, Context, ConversationInfo, Entity, Hit, Record
 from recollect.interfaces.cli.output import counted, day, minute, one_line, plain, styled
 
 LONGEST = 280  # characters of a text in a list; `show` has all of it
@@ -224,7 +223,7 @@ def conversations(found: Sequence[ConversationInfo], settings: Settings) -> Rend
     return made
 
 
-def context(built: Any) -> RenderableType:
+def context(built: Context) -> RenderableType:
     """Return the messages of what ``Conversation.context`` built, and its receipt."""
     parts: list[RenderableType] = []
     for message in built.messages:
@@ -240,7 +239,7 @@ def _said(message: dict[str, object]) -> str:
     return f"{said}\n{calls}".strip() if calls else said
 
 
-def receipt(built: Any, *, longest: int | None = None) -> RenderableType:
+def receipt(built: Context, *, longest: int | None = None) -> RenderableType:
     """Return what went into a context and what stayed out; ``longest`` lines of either."""
     slip = built.receipt
     about = "" if slip.exact else "about "

@@ -7,11 +7,12 @@ import sys
 from typing import Annotated, Any
 
 import typer
+from rich.prompt import Confirm
 from rich.text import Text
 
 from recollect.core.errors import InvalidInput
 from recollect.interfaces.cli import tables
-from recollect.interfaces.cli.command import Session, command
+from recollect.interfaces.cli.command import FAILED, Session, command
 from recollect.interfaces.cli.output import counted, styled
 
 PANEL = "Remember"
@@ -132,7 +133,9 @@ def forget(
             found = memory.get(id)
             if found is not None:
                 session.err.print(tables.record(found, session.settings))
-            typer.confirm("Erase this for good?", abort=True, err=True)
+            if not Confirm.ask("Erase this for good?", console=session.err, default=False):
+                session.note("nothing was erased")
+                raise typer.Exit(FAILED)
         receipt = memory.forget(id, erase=erase)
     if not erase:
         session.show(receipt, styled(f"forgotten {id}; history and as-of still know it"))

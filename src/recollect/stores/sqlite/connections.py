@@ -11,7 +11,7 @@ import os
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 import apsw
@@ -143,12 +143,13 @@ class Connections:
 
     def close(self) -> None:
         """Close every connection; a reader that is still out is closed when it comes back."""
-        with self._write_lock, self._pool_lock:
+        with self._write_lock, self._pool_lock, translated(self.path), ExitStack() as closing:
             if self._closed:
                 return
             self._closed = True
-            for connection in (*self._idle, self._writer):
-                connection.close()
+            # The last one moves the log into the file; if that fails, the others are closed too.
+            for connection in (self._writer, *self._idle):
+                closing.callback(connection.close)
             self._idle.clear()
 
     def _borrow(self) -> apsw.Connection:

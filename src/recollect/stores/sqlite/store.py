@@ -83,6 +83,11 @@ class SqliteStore:
         self._terms.register(connection)
         lexical.register(connection)
 
+    @property
+    def location(self) -> str:
+        """The path of the file, or ``:memory:``."""
+        return self._connections.path
+
     # Writing
 
     def apply(self, scope: Scope, actions: Sequence[Action]) -> None:

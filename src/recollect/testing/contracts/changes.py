@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
 from itertools import count
 
@@ -89,7 +88,7 @@ def prepare(store: Store, scope: Scope = ANA) -> list[Action]:
         Touch((one.id, two.id), moment(50)),
         PutVectors(MODEL, {new.id: vector(1, 0, 0, 0), one.id: vector(0, 1, 0, 0)}),
         Append("trip", replace(messages[0], id=f"{message.id}x", record_id=new.id)),
-        Pin("trip", message.id, True),
+        Pin("trip", message.id, pinned=True),
         Erase((three.id,), moment(50), "asked"),
     ]
 

@@ -1,4 +1,4 @@
-"""The contract of :class:`recollect.core.query.Filter`, the same for every method that takes one."""
+"""The contract of :class:`recollect.core.query.Filter`, for every method that takes one."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def lets_through(store: Store, *, scope: Scope = ANA, **fields: Any) -> list[str
     assert seen(store, scope, store.passing(scope, where)) == set(texts)
     assert sum(store.count(scope, where).values()) == len(texts)
     latest = store.latest(scope, where)
-    assert [latest.content if latest else None] == (texts[-1:] or [None])
+    assert ([] if latest is None else [latest.content]) == texts[-1:]
     return texts
 
 

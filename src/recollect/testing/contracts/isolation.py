@@ -49,7 +49,7 @@ TRICKY = [
     "\u00e1na",
     "\u202eana",
     "ana\u200b",
-    "АНА",
+    "\u0410\u041d\u0410",  # Cyrillic
     "日本",
     "😀",
 ]
@@ -101,7 +101,7 @@ class IsolationContract(Contract):
             Close(item.id, moment(1), "forgotten"),
             Reweigh(item.id, moment(1), 0.0, 1.0, "hidden"),
             Erase((item.id,), moment(1), "asked"),
-            Pin("mine", message.id, True),
+            Pin("mine", message.id, pinned=True),
         ):
             with pytest.raises(NotFound):
                 store.apply(other, [action])

@@ -70,7 +70,9 @@ class TranscriptContract(Contract):
         (plain,) = say(store, "trip", "hello 👋", importance=0.5, pinned=True, record_id="ep_1")
         calls = (ToolCall("c1", "search", '{"q": "ü"}'), ToolCall("c2", "stop"))
         (call,) = say(store, "trip", "", role="assistant", tool_calls=calls)
-        (result,) = say(store, "trip", "42", role="tool", tool_result=ToolResult("c1", True))
+        (result,) = say(
+            store, "trip", "42", role="tool", tool_result=ToolResult("c1", is_error=True)
+        )
         assert reopen(store).messages(ANA, "trip") == [plain, call, result]
 
     def test_the_last_messages(self, store: Store) -> None:
@@ -114,9 +116,9 @@ class TranscriptContract(Contract):
         """A message can be pinned and let go, as often as one likes."""
         open_conversation(store, "trip")
         first, second = say(store, "trip", "a", "b")
-        store.apply(ANA, [Pin("trip", first.id, True), Pin("trip", first.id, True)])
+        store.apply(ANA, [Pin("trip", first.id, pinned=True), Pin("trip", first.id, pinned=True)])
         assert store.messages(ANA, "trip") == [replace(first, pinned=True), second]
-        store.apply(ANA, [Pin("trip", first.id, False)])
+        store.apply(ANA, [Pin("trip", first.id, pinned=False)])
         assert store.messages(ANA, "trip") == [first, second]
 
     def test_actions_need_what_they_name(self, store: Store) -> None:
@@ -127,7 +129,7 @@ class TranscriptContract(Contract):
         for name in ("his", "nothing"):
             for action in (
                 Append(name, replace(message, id="msg_new")),
-                Pin(name, message.id, True),
+                Pin(name, message.id, pinned=True),
                 ClearView(name),
                 EndConversation(name, moment(1)),
             ):
@@ -135,7 +137,7 @@ class TranscriptContract(Contract):
                     store.apply(ANA, [action])
         for unknown in (message.id, "msg_nothing"):
             with pytest.raises(NotFound):
-                store.apply(ANA, [Pin("mine", unknown, True)])
+                store.apply(ANA, [Pin("mine", unknown, pinned=True)])
         assert store.messages(BEN, "his") == [message]
 
     def test_two_users_may_use_one_name(self, store: Store) -> None:
@@ -160,7 +162,7 @@ class TranscriptContract(Contract):
         assert store.conversation(writer, "plan") is None
         assert store.messages(writer, "plan") == []
         with pytest.raises(NotFound):
-            store.apply(writer, [Pin("plan", message.id, True)])
+            store.apply(writer, [Pin("plan", message.id, pinned=True)])
         with pytest.raises(InvalidInput):
             store.apply(
                 writer, [OpenConversation(ConversationInfo(id="plan", created_at=moment(1)))]

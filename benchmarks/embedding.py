@@ -1,0 +1,116 @@
+"""Our embedder against the runtime alone: the same graph, weights and batches.
+
+Beside it, what a first attempt gives: all texts padded to the longest, in one batch.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from benchmarks.measure import interleaved, show
+from benchmarks.workload import DIMENSIONS, talk
+from recollect.core.errors import RecollectError
+from recollect.core.vectors import Vectors
+
+BATCH = 32
+MAX_TOKENS = 256
+CELLS = 1_024  # tokens of a batch, as MiniLM's
+NEAR = 1e-4  # how far apart two ways to the same vector may be
+
+
+def run(*, quick: bool) -> None:
+    """Print the table, or why there is none."""
+    rounds = 5 if quick else 20
+    texts = list(talk(BATCH * (rounds + 2), seed=2).texts)
+    batches = [texts[start : start + BATCH] for start in range(0, len(texts), BATCH)]
+    try:
+        from recollect.embed.files import find  # noqa: PLC0415 - extra `local`
+        from recollect.embed.minilm import MiniLM  # noqa: PLC0415 - extra `local`
+
+        files = find()
+    except RecollectError as error:
+        print(f"\nEmbedding: left out, {error}\n")
+        return
+    raw = _Raw(str(files.tokenizer), str(files.weights))
+    ours = MiniLM()
+    assert np.allclose(raw.embed(batches[0], CELLS), ours.embed(batches[0]), atol=NEAR)
+    floor, name = "floor: tokenizers + onnxruntime", "MiniLM.embed"
+    times = interleaved(
+        {
+            floor: lambda i: raw.embed(batches[i], CELLS),
+            "the same, padded to the longest text": lambda i: raw.embed(batches[i], None),
+            name: lambda i: ours.embed(batches[i]),
+        },
+        rounds,
+        warm=2,
+    )
+    one = interleaved({name: lambda i: ours.embed([texts[i]])}, 10 * rounds, warm=5)[name]
+    rows = [
+        (
+            key,
+            f"{BATCH / each.median:,.0f}",
+            f"{times[floor].median / each.median:.2f}",
+        )
+        for key, each in times.items()
+    ]
+    show(
+        f"all-MiniLM-L6-v2, batches of {BATCH} turns, one thread",
+        ("", "texts/s", "share of the floor's rate"),
+        rows,
+        f"One text alone: {1e3 * one.median:.1f} ms. Invented words have more tokens than real "
+        f"ones: {raw.tokens(texts) / len(texts):.0f} a text here.",
+    )
+
+
+class _Raw:
+    """The graph fed by hand: sorted by length, padded, run."""
+
+    def __init__(self, tokenizer: str, weights: str) -> None:
+        """Load everything."""
+        import onnxruntime  # noqa: PLC0415 - extra `local`
+        from safetensors.numpy import load_file  # noqa: PLC0415 - extra `local`
+        from tokenizers import Tokenizer  # noqa: PLC0415 - extra `local`
+
+        from recollect.embed.minilm import GRAPH  # noqa: PLC0415 - extra `local`
+
+        self._tokenizer = Tokenizer.from_file(tokenizer)
+        self._tokenizer.enable_truncation(MAX_TOKENS)
+        self._tokenizer.no_padding()
+        self._tensors = {
+            name: onnxruntime.OrtValue.ortvalue_from_numpy(tensor)
+            for name, tensor in load_file(weights).items()
+            if name.startswith(("embeddings.", "encoder.")) and tensor.dtype == np.float32
+        }
+        options = onnxruntime.SessionOptions()
+        options.intra_op_num_threads = 1
+        options.add_external_initializers(list(self._tensors), list(self._tensors.values()))
+        self._session = onnxruntime.InferenceSession(
+            GRAPH.read_bytes(), options, providers=["CPUExecutionProvider"]
+        )
+
+    def tokens(self, texts: list[str]) -> int:
+        """Return how many tokens the texts have."""
+        return sum(len(self._tokenizer.encode(text).ids) for text in texts)
+
+    def embed(self, texts: list[str], cells: int | None) -> Vectors:
+        """Return the vectors, run in batches of at most ``cells`` tokens with their padding."""
+        tokens = [self._tokenizer.encode(text).ids for text in texts]
+        order = sorted(range(len(tokens)), key=lambda place: len(tokens[place]))
+        rows = np.empty((len(texts), DIMENSIONS), np.float32)
+        batch: list[int] = []
+        for place in order:
+            if cells is not None and (len(batch) + 1) * len(tokens[place]) > cells and batch:
+                rows[batch] = self._run([tokens[each] for each in batch])
+                batch = []
+            batch.append(place)
+        rows[batch] = self._run([tokens[each] for each in batch])
+        return rows
+
+    def _run(self, tokens: list[list[int]]) -> Vectors:
+        ids = np.zeros((len(tokens), max(map(len, tokens))), np.int64)
+        mask = np.zeros_like(ids)
+        for row, sequence in enumerate(tokens):
+            ids[row, : len(sequence)] = sequence
+            mask[row, : len(sequence)] = 1
+        rows: Vectors = self._session.run(None, {"input_ids": ids, "attention_mask": mask})[0]
+        return rows

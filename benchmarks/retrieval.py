@@ -1,0 +1,158 @@
+"""Retrieval quality, arm by arm: what each part of the ranking is worth.
+
+Scored by the evaluator that comes with the data (``retrieval_eval.py``), on LoCoMo by turn
+and BEAM 100K by round. Each corpus is embedded once; the rankings share it.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import sys
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from datetime import UTC
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+
+from benchmarks.measure import show
+from benchmarks.retrieval_plugin import RecollectArm
+from recollect.core.query import Filter
+from recollect.core.scope import Scope
+from recollect.retrieve.analysis import TermAnalyzer
+from recollect.retrieve.fuse import Weights
+from recollect.retrieve.search import Ranking, Retriever
+
+CORE = frozenset(
+    {
+        "contradiction_resolution",
+        "information_extraction",
+        "knowledge_update",
+        "multi_session_reasoning",
+        "temporal_reasoning",
+    }
+)
+METRICS = ("recall@5", "recall@10", "all@5", "all@10", "ndcg@10")
+DEEPEST = 50  # no metric looks further down
+LEAN = Weights(length=0.0, temporal=0.0, user=0.0)
+RANKINGS: Mapping[str, Ranking] = {
+    "lexical alone (BM25)": Ranking(fusion="rrf", only=frozenset({"lexical"})),
+    "vector alone": Ranking(fusion="rrf", only=frozenset({"vector"})),
+    "entity alone": Ranking(fusion="rrf", only=frozenset({"entity"})),
+    "rrf, k = 60": Ranking(fusion="rrf", rrf_k=60),
+    "rrf, k = 5": Ranking(fusion="rrf", rrf_k=5),
+    "rrf, k = 5, lexical and vector": Ranking(
+        fusion="rrf", rrf_k=5, only=frozenset({"lexical", "vector"})
+    ),
+    "blend without neighbours": Ranking(neighbours=False),
+    "blend without length, temporal, user": Ranking(weights=LEAN),
+    "blend without temporal": Ranking(weights=Weights(temporal=0.0)),
+    "default": Ranking(),
+}
+ENTITY_WEIGHTS = (0.05, 0.1, 0.15, 0.2, 0.3)
+Row = tuple[str, str, dict[str, float]]
+
+
+def run(shared: Path, *, quick: bool) -> None:
+    """Print a table for each data set that is there."""
+    script = shared / "eval" / "retrieval_eval.py"
+    if not script.is_file():
+        print(f"\nRetrieval: left out, {script} is not there (see docs/benchmarks.md).\n")
+        return
+    evaluator = _loaded(script)
+    data = str(shared / "data")
+    rankings = dict(RANKINGS)
+    if not quick:
+        rankings |= {
+            f"default, entity {weight}": Ranking(weights=Weights(entity=weight))
+            for weight in ENTITY_WEIGHTS
+        }
+    for title, corpora, categories in (
+        ("LoCoMo, turns", lambda: evaluator.load_locomo(data, "turn"), None),
+        ("BEAM 100K, rounds, core categories", lambda: evaluator.load_beam(data, "round"), CORE),
+    ):
+        try:
+            loaded = list(corpora())
+        except FileNotFoundError as error:
+            print(f"\n{title}: left out, {error.filename} is not there.\n")
+            continue
+        if loaded:
+            _table(evaluator, title, loaded, rankings, categories)
+
+
+def _loaded(script: Path) -> ModuleType:
+    """Import the evaluator from its file, which is part of no package."""
+    spec = importlib.util.spec_from_file_location("retrieval_eval", script)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules["retrieval_eval"] = module
+    spec.loader.exec_module(module)
+    return module
+
+
+def _table(
+    evaluator: ModuleType,
+    title: str,
+    corpora: Sequence[Any],
+    rankings: Mapping[str, Ranking],
+    categories: frozenset[str] | None,
+) -> None:
+    arms = {name: Corpus(docs) for name, docs, _, _ in corpora}
+    rows = []
+    for name, ranking in rankings.items():
+        order = iter([arms[corpus].under(ranking) for corpus, _, queries, _ in corpora if queries])
+        scored, _ = evaluator.evaluate(corpora, lambda _, order=order: next(order))
+        counted = _counted(scored, categories)
+        rows.append((name, *_means(counted)))
+    documents = sum(len(docs) for _, docs, _, _ in corpora)
+    note = f"{documents:,} documents in {len(corpora)} corpora, {len(counted):,} questions."
+    show(title, ("ranking", *METRICS), rows, note)
+
+
+def _counted(rows: Iterable[Row], categories: frozenset[str] | None) -> list[Row]:
+    return [row for row in rows if categories is None or row[1] in categories]
+
+
+def _means(rows: Sequence[Row]) -> Iterator[str]:
+    for metric in METRICS:
+        yield f"{np.mean([row[2][metric] for row in rows]):.3f}"
+
+
+class Corpus(RecollectArm):
+    """A corpus in memory, embedded once, that can be asked under any ranking."""
+
+    def under(self, ranking: Ranking) -> Ranked:
+        """Return the arm that ranks it so."""
+        parts = self._memory._parts  # noqa: SLF001 - rankings are no part of the public face
+        retriever = Retriever(
+            parts.store,
+            analyzer=TermAnalyzer(),
+            extractor=parts.extractor,
+            embed=parts.vectors.query,
+            zone=UTC,
+            ranking=ranking,
+        )
+        return Ranked(retriever, Scope(self._memory.user), parts.now(), self._place, self._count)
+
+
+class Ranked:
+    """What the evaluator asks."""
+
+    def __init__(
+        self, retriever: Retriever, scope: Scope, now: Any, places: Mapping[str, int], count: int
+    ) -> None:
+        """Search with ``retriever``; ``places`` are the documents of the records."""
+        self._retriever = retriever
+        self._scope = scope
+        self._where = Filter(now=now)
+        self._places = places
+        self._count = count
+
+    def rank(self, query: str) -> list[int]:
+        """Return the places of the best documents, then those of all others in order."""
+        hits = self._retriever.search(self._scope, query, self._where, limit=DEEPEST)
+        best = [self._places[hit.record.id] for hit in hits]
+        found = set(best)
+        return best + [place for place in range(self._count) if place not in found]

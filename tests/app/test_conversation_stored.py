@@ -1,0 +1,177 @@
+"""A conversation in a memory: lasting, found later, recalled from, and never fed on itself."""
+
+from datetime import timedelta
+
+import pytest
+
+from recollect import Memory, Settings, errors
+from recollect.testing.clocks import FrozenClock
+from recollect.testing.embedders import HashEmbedder
+
+
+def test_a_conversation_goes_on_where_it_was_left(tmp_path, opened):
+    """Messages, pins, system prompt, window, clearing and end survive a reopening."""
+    path = tmp_path / "m.db"
+    with Memory(path, user="ana", embedder=HashEmbedder()) as first:
+        chat = first.conversation("trip", system="You plan trips.", model="m", context_limit=1_000)
+        chat.add("user", "before the clear")
+        chat.clear()
+        pinned = chat.add("user", "never before nine")
+        chat.pin(pinned.id)
+        chat.end()
+        before = chat.messages
+    chat = opened(path).conversation("trip")
+    assert chat.messages == before
+    assert (chat.id, chat.system) == ("trip", "You plan trips.")
+    assert chat.messages[0].pinned
+    assert chat.stats().token_limit == 1_000
+    assert chat.stats().total_messages == 2
+    [info] = opened(path).conversations()
+    assert (info.id, info.messages, info.model) == ("trip", 2, "m")
+    assert info.ended_at is not None
+
+
+def test_what_is_given_anew_replaces_what_was_stored(memory):
+    """Opening again with another system prompt changes it; without one, keeps it."""
+    memory.conversation("c", system="old", context_limit=500)
+    assert memory.conversation("c").system == "old"
+    assert memory.conversation("c", system="new").system == "new"
+    assert memory.conversation("c").stats().token_limit == 500
+
+
+def test_two_conversations_are_apart(memory):
+    """Messages of one are not in the other, nor are its ids."""
+    one, two = memory.conversation("one"), memory.conversation("two")
+    said = one.add("user", "in one")
+    two.add("user", "in two")
+    assert [m.content for m in one.messages] == ["in one"]
+    assert [m.content for m in two.messages] == ["in two"]
+    with pytest.raises(errors.NotFound):
+        two.pin(said.id)
+    assert [info.id for info in memory.conversations()] == ["two", "one"]
+
+
+def test_two_faces_of_one_conversation_see_the_same(memory):
+    """Nothing is kept in memory: what one face adds, the other has."""
+    one, two = memory.conversation("c"), memory.conversation("c")
+    one.add("user", "hello")
+    two.add("assistant", "hi")
+    assert one.messages == two.messages
+    assert len(one) == 2
+
+
+def test_each_message_is_an_episode_that_later_sessions_find(memory):
+    """What was said once is found by search, with who said it and in which session."""
+    chat = memory.conversation("trip", system="You plan trips.")
+    chat.add("system", "A note of the system.")
+    said = chat.add("user", "I never fly before nine.")
+    chat.add("assistant", "", tool_calls=[{"id": "c", "function": {"name": "fly"}}])
+    chat.add("tool", "three flights found", tool_result="c")
+    episodes = memory.records(kind="episode")
+    assert [(r.content, r.source_role, r.session_id, r.position) for r in episodes] == [
+        ("I never fly before nine.", "user", "trip", 0),
+        ("three flights found", "tool", "trip", 1),
+    ]
+    assert episodes[0].origin == "conversation"
+    assert episodes[0].trust == "person"
+    assert episodes[1].trust == "external"
+    hit = memory.search("when does she fly?", session="trip")[0]
+    assert hit.record.id == chat.messages[1].record_id
+    assert hit.record.event_time == said.timestamp
+
+
+def test_a_context_recalls_what_the_view_does_not_hold(memory):
+    """Memory brings other sessions, never what is in view anyway."""
+    memory.conversation("earlier").add("user", "My favourite tea is jasmine.")
+    chat = memory.conversation("now", system="You are kind.")
+    chat.add("user", "I would like some tea, maybe jasmine tea.")
+    context = chat.context("Which tea do I like?", budget=2_000)
+    head = context.messages[0]["content"]
+    assert head.startswith("You are kind.\n\n<recollect-memory")
+    assert "My favourite tea is jasmine." in head
+    assert "I would like some tea" not in head
+    assert [hit.record.session_id for hit in context.recall.hits] == ["earlier"]
+    assert context.tokens == sum(item.tokens for item in context.receipt.included)
+    assert len(context.messages) == 3
+
+
+def test_what_was_pruned_from_the_view_is_recalled(memory):
+    """Pruning is no loss: a message that left the view comes back as memory."""
+    chat = memory.conversation("long", max_messages=4, keep_recent=2)
+    chat.add("user", "My favourite tea is jasmine.")
+    for n in range(10):
+        chat.add("user", f"Filler number {n} about the weather.")
+    context = chat.context("Which tea is my favourite?", budget=2_000)
+    assert "My favourite tea is jasmine." in context.recall.text
+
+
+def test_without_a_prompt_the_last_question_is_what_memory_answers(memory):
+    """A context without a prompt recalls for the newest message of the user."""
+    memory.conversation("earlier").add("user", "My favourite tea is jasmine.")
+    chat = memory.conversation("now")
+    chat.add("user", "Which tea do I like?")
+    assert "jasmine" in chat.context(budget=2_000).recall.text
+    assert memory.conversation("empty").context(budget=50).messages == []
+
+
+@pytest.mark.parametrize("budget", range(11, 60, 3))
+def test_memory_never_breaks_a_small_budget(memory, budget):
+    """Law 1 with recall: where memory does not fit it stays out, and nothing fails."""
+    memory.remember("My favourite tea is jasmine.")
+    chat = memory.conversation("now")
+    chat.add("user", "Hello there.")
+    assert chat.context("tea?", budget=budget).tokens <= budget
+
+
+def test_recalled_text_is_never_new_evidence(memory):
+    """Law 9: a block of recall in a message is kept in the transcript, but not as an episode."""
+    memory.remember("My favourite tea is jasmine.")
+    block = memory.recall("tea").text
+    assert block
+    chat = memory.conversation("c")
+    chat.add("user", f"{block}\nSo what do I drink?")
+    chat.add("assistant", f"{block}\n\n{block}")
+    chat.add("user", f"before {block} between {block} after <recollect-memory is a word")
+    assert [record.content for record in memory.records(kind="episode")] == [
+        "So what do I drink?",
+        "before between after <recollect-memory is a word",
+    ]
+    assert chat.messages[0].content.startswith("<recollect-memory")
+    assert chat.messages[1].record_id is None
+
+
+def test_a_whole_context_given_back_adds_no_memory(memory):
+    """Law 9: an agent that stores what it was sent does not feed memory on itself."""
+    memory.remember("My favourite tea is jasmine.")
+    chat = memory.conversation("c", system="You are kind.")
+    context = chat.context("Which tea do I like?", budget=2_000)
+    memory.conversation("d").extend(context.messages)
+    assert [r.content for r in memory.records(kind="episode")] == ["Which tea do I like?"]
+
+
+def test_many_broken_fences_cost_no_time(plain):
+    """Law 9 holds for hostile text too: a megabyte of opened fences is taken at once."""
+    text = "<recollect-memory " * 30_000 + "<recollect-memory>" * 30_000
+    plain.conversation("c").add("user", text)
+    assert plain.records(kind="episode")[0].content == text
+
+
+def test_episodes_expire_by_retention_and_the_transcript_stays(opened):
+    """Expiry takes an episode out of what is found, never a message out of its conversation."""
+    clock = FrozenClock()
+    memory = opened(clock=clock, settings=Settings(timezone="UTC", retention={"episode": "30d"}))
+    chat = memory.conversation("c")
+    chat.add("user", "jasmine tea")
+    clock.advance(timedelta(days=29))
+    assert memory.search("jasmine")
+    clock.advance(timedelta(days=1))
+    assert memory.search("jasmine") == []
+    assert len(chat.messages) == 1
+
+
+def test_events_of_a_conversation_reach_the_memory(memory):
+    """Who listens to a memory hears of the episodes of its conversations."""
+    heard = []
+    memory.on("remembered", lambda event: heard.append(event.subject.content))
+    memory.conversation("c").extend([{"role": "user", "content": t} for t in ("one", "two")])
+    assert heard == ["one", "two"]

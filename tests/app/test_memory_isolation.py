@@ -1,0 +1,164 @@
+"""Law 6: nothing of one user is found, counted, recalled, changed or heard of by another."""
+
+from datetime import UTC, datetime, timedelta
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from recollect import Memory, Settings, errors
+from recollect.testing.embedders import HashEmbedder
+
+SECRET = "The vault code of Maria Santos is swordfish 4711."
+NAMES = st.one_of(
+    st.sampled_from(["ana", "Ana", "ana ", "an", "anaa", "a_a", "%", "*", "ANA", "ána", "u1", "1"]),
+    st.text(st.characters(exclude_categories=["Cs", "Cc"]), min_size=1, max_size=12),
+).filter(lambda name: name.strip())
+QUERIES = st.one_of(
+    st.sampled_from([SECRET, "swordfish", "Maria Santos", "u1", "scope : u1", "* OR *", "4711"]),
+    st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\x00"), min_size=1),
+).filter(lambda query: query.strip())
+MOMENT = datetime(2025, 6, 1, tzinfo=UTC)
+FILTERS = st.fixed_dictionaries(
+    {},
+    optional={
+        "kind": st.sampled_from(["fact", "episode", "context"]),
+        "session": st.sampled_from(["vault", "other"]),
+        "exclude_session": st.sampled_from(["vault", "other"]),
+        "tags": st.sampled_from([["secret"], [], ["other"]]),
+        "metadata": st.sampled_from([{"level": 1}, {}, {"level": 2}]),
+        "since": st.just(MOMENT - timedelta(days=9_000)),
+        "until": st.just(MOMENT + timedelta(days=9_000)),
+        "as_of": st.just(MOMENT + timedelta(days=9_000)),
+        "limit": st.integers(1, 1_000),
+    },
+)
+
+
+@pytest.fixture(scope="module")
+def house():
+    """One store in which ana keeps a secret of every kind."""
+    with Memory(
+        ":memory:", user="ana", embedder=HashEmbedder(), settings=Settings(timezone="UTC")
+    ) as memory:
+        for kind in ("fact", "episode", "context", "reflection"):
+            memory.remember(SECRET, kind=kind, tags=["secret"], metadata={"level": 1}, session="vault")
+        memory.set_context("code", "swordfish")
+        memory.conversation("vault", system="Guard it.").add("user", SECRET)
+        memory.embed_pending()
+        yield memory
+
+
+@given(name=NAMES, query=QUERIES, filters=FILTERS)
+@settings(max_examples=80, deadline=None)
+def test_no_name_query_or_filter_reaches_another_users_memory(house, name, query, filters):
+    """Whatever a user is called and asks, only what is theirs is found, counted or recalled."""
+    other = house.as_user(name)
+    if name == "ana":
+        return
+    assert other.search(query, **filters) == []
+    assert other.recall(query).hits == ()
+    assert other.recall(query).text == ""
+    assert other.records() == []
+    assert sum(other.stats().records.values()) == 0
+    assert other.stats().newest is None
+    assert other.stats().pending_vectors == 0
+    assert other.conversations() == []
+    assert other.entity("Maria Santos") is None
+    assert other.entities() == []
+    assert other.get_context("code") is None
+
+
+def test_ids_of_another_user_are_as_if_they_did_not_exist(memory):
+    """Another's id and an unknown id look alike, in values and in messages."""
+    theirs = memory.remember(SECRET)
+    other = memory.as_user("bob")
+    assert other.get(theirs.id) is None
+    assert other.history(theirs.id) == []
+    other.remember("Bob has a record of his own")
+    messages = []
+    for id in (theirs.id, "fact_" + "0" * 26):
+        for verb in (
+            lambda id=id: other.correct(id, "x"),
+            lambda id=id: other.confirm(id),
+            lambda id=id: other.forget(id),
+            lambda id=id: other.forget(id, erase=True),
+            lambda id=id: other.records(after=id),
+        ):
+            with pytest.raises(errors.NotFound) as raised:
+                verb()
+            messages.append(str(raised.value).replace(id, "ID"))
+    half = len(messages) // 2
+    assert messages[:half] == messages[half:]
+    assert memory.get(theirs.id) == theirs
+
+
+def test_ranking_does_not_tell_what_others_have(opened):
+    """Scores depend on one's own records alone: others' words change no statistics."""
+    alone, crowded = opened(), opened()
+    for memory in (alone, crowded):
+        memory.remember_many(["green tea", "black tea with milk", "a green bicycle"])
+    crowded.as_user("bob").remember_many([f"green tea number {n}" for n in range(30)])
+    for query in ("green tea", "bicycle"):
+        assert [(h.record.content, h.score) for h in alone.search(query)] == [
+            (h.record.content, h.score) for h in crowded.search(query)
+        ]
+
+
+def test_subscribers_hear_of_their_own_user_alone(memory):
+    """Events of one user do not reach the subscribers of another."""
+    heard = []
+    bob = memory.as_user("bob")
+    bob.on("remembered", lambda event: heard.append(event.subject.content))
+    memory.remember("a secret of ana")
+    memory.conversation("c").add("user", "another secret")
+    bob.remember("a note of bob")
+    assert heard == ["a note of bob"]
+
+
+def test_forgetting_of_one_user_leaves_the_same_words_of_another(memory):
+    """Erasing takes one's own records alone."""
+    bob = memory.as_user("bob")
+    mine, theirs = memory.remember("Ana likes tea"), bob.remember("Ana likes tea")
+    memory.forget(mine.id, erase=True)
+    assert [hit.record for hit in bob.search("tea")] == [theirs]
+
+
+def test_conversations_of_the_same_name_are_apart(memory):
+    """Two users may have conversations under one id."""
+    bob = memory.as_user("bob")
+    memory.conversation("trip", system="of ana").add("user", "to Lisbon")
+    chat = bob.conversation("trip")
+    assert (chat.system, len(chat)) == (None, 0)
+    chat.add("user", "to Oslo")
+    assert [m.content for m in memory.conversation("trip").messages] == ["to Lisbon"]
+    assert memory.users() == ["ana", "bob"]
+
+
+def test_an_agent_sees_its_own_records_and_those_of_no_agent(memory):
+    """The agent bounds what is found, counted, listed, recalled and changed."""
+    cook, pilot = memory.as_user("ana", agent="cook"), memory.as_user("ana", agent="pilot")
+    shared = memory.remember("Ana drinks tea")
+    tea = cook.remember("tea with lemon")
+    flight = pilot.remember("tea on board")
+    assert {hit.record.id for hit in cook.search("tea")} == {shared.id, tea.id}
+    assert {hit.record.id for hit in pilot.search("tea")} == {shared.id, flight.id}
+    assert {hit.record.id for hit in memory.search("tea")} == {shared.id, tea.id, flight.id}
+    assert [record.id for record in cook.records()] == [shared.id, tea.id]
+    assert cook.stats().records["fact"] == 2
+    assert cook.get(flight.id) is None
+    assert cook.history(flight.id) == []
+    assert flight.id not in {hit.record.id for hit in cook.recall("tea").hits}
+    with pytest.raises(errors.NotFound):
+        cook.forget(flight.id)
+
+
+def test_a_conversation_of_one_agent_is_closed_to_another(memory):
+    """An agent can neither read nor rename nor write another agent's conversation."""
+    cook, pilot = memory.as_user("ana", agent="cook"), memory.as_user("ana", agent="pilot")
+    cook.conversation("c", system="You cook.").add("user", "hello")
+    with pytest.raises(errors.InvalidInput, match="conversation 'c' is another agent's"):
+        pilot.conversation("c", system="You fly.")
+    assert cook.conversation("c").system == "You cook."
+    assert pilot.conversations() == []
+    assert len(memory.conversations()) == 1

@@ -1,0 +1,282 @@
+"""Vectors: no write waits for a model, no search fails with it, and nothing is lost."""
+
+import threading
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+import pytest
+
+from recollect import Memory, Settings, errors
+from recollect.testing.embedders import HashEmbedder
+
+PATIENCE = 30.0
+FOREGROUND = {"timezone": "UTC", "embedding": {"background": False}}
+
+
+class Gate(HashEmbedder):
+    """Blocks in ``embed`` until released, and says when somebody is there."""
+
+    def __init__(self):
+        super().__init__()
+        self.entered = threading.Event()
+        self.released = threading.Event()
+
+    def embed(self, texts):
+        self.entered.set()
+        assert self.released.wait(PATIENCE)
+        return super().embed(texts)
+
+
+class Failing(HashEmbedder):
+    """Fails with ``error`` while it is set; counts how often it was asked."""
+
+    def __init__(self, error):
+        super().__init__()
+        self.error = error
+        self.asked = 0
+
+    def embed(self, texts):
+        self.asked += 1
+        if self.error is not None:
+            raise self.error
+        return super().embed(texts)
+
+
+class Done(HashEmbedder):
+    """Says when it has made vectors."""
+
+    def __init__(self):
+        super().__init__()
+        self.made = threading.Event()
+
+    def embed(self, texts):
+        vectors = super().embed(texts)
+        self.made.set()
+        return vectors
+
+
+def test_adding_never_waits_for_a_model(opened):
+    """While the model blocks, every verb that writes returns."""
+    gate = Gate()
+    memory = opened(embedder=gate)
+    record = memory.remember("Ana likes tea")
+    assert gate.entered.wait(PATIENCE), "the background thread did not start"
+    chat = memory.conversation("c")
+    chat.add("user", "hello")
+    chat.extend([{"role": "assistant", "content": "hi"}])
+    memory.remember_many(["one", "two"])
+    memory.correct(record.id, "Ana likes coffee")
+    memory.confirm(memory.records()[0].id)
+    memory.set_context("mood", "awake")
+    memory.forget(record.id)
+    assert memory.stats().pending_vectors == 7
+    gate.released.set()
+    assert memory.search("coffee")
+    assert memory.stats().pending_vectors == 0
+
+
+def test_the_background_thread_embeds_unasked(opened):
+    """Records get their vectors without anybody searching."""
+    done = Done()
+    memory = opened(embedder=done)
+    memory.remember("Ana likes tea")
+    assert done.made.wait(PATIENCE)
+    memory.close()
+
+
+def test_a_search_embeds_what_is_pending_first(opened):
+    """Nothing that was just said is missed, also without a background thread."""
+    memory = opened(settings=Settings(**FOREGROUND))
+    memory.remember_many([f"tea number {n}" for n in range(70)])
+    assert memory.stats().pending_vectors == 70
+    record = memory.remember("a kettle on the stove")
+    hit = memory.search("kettles and stoves")[0]
+    assert hit.record.id == record.id
+    assert "vector" in hit.why.arms
+    assert memory.stats().pending_vectors == 0
+
+
+def test_a_search_embeds_its_own_user_alone(opened):
+    """Another user's backlog does not slow a search down."""
+    memory = opened(settings=Settings(**FOREGROUND))
+    bob = memory.as_user("bob")
+    bob.remember_many(["one", "two"])
+    memory.remember("Ana likes tea")
+    assert memory.search("tea")
+    assert memory.stats().pending_vectors == 0
+    assert bob.stats().pending_vectors == 2
+    assert memory.embed_pending() == 2
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        errors.ModelUnavailable("the server is down"),
+        RuntimeError("the server is down"),
+        errors.InvalidInput("the server is down"),
+    ],
+)
+def test_a_failing_model_fails_no_search_but_shows_in_stats(opened, error):
+    """Whatever a model raises, words are still found, and stats say what happened."""
+    failing = Failing(error)
+    memory = opened(embedder=failing, settings=Settings(**FOREGROUND))
+    record = memory.remember("Ana likes tea")
+    [hit] = memory.search("tea")
+    assert hit.record.id == record.id
+    assert memory.recall("tea").hits
+    assert memory.stats().vectors.startswith("off: embedding failed")
+    assert "the server is down" in memory.stats().vectors
+    assert memory.stats().pending_vectors == 1
+    failing.error = None
+    assert "vector" in memory.search("tea")[0].why.arms
+    assert memory.stats().vectors == "hash (64 dimensions)"
+
+
+def test_a_model_that_fails_on_the_query_alone_shows_too(opened):
+    """Law 8: also where nothing is pending, a failing arm is not silent."""
+    failing = Failing(None)
+    memory = opened(embedder=failing, settings=Settings(**FOREGROUND))
+    memory.remember("Ana likes tea")
+    memory.search("tea")
+    failing.error = errors.EmbeddingError("quota used up")
+    assert memory.search("more tea")
+    assert "quota used up" in memory.stats().vectors
+
+
+@pytest.mark.parametrize("verb", ["embed_pending", "reembed"])
+def test_embedding_on_request_says_what_failed(opened, verb):
+    """Who asks for vectors is told that there are none."""
+    memory = opened(embedder=Failing(RuntimeError("no")), settings=Settings(**FOREGROUND))
+    memory.remember("Ana likes tea")
+    with pytest.raises(errors.EmbeddingError, match="RuntimeError: no"):
+        getattr(memory, verb)()
+
+
+@pytest.mark.parametrize("fault", ["rows", "width", "nan"])
+def test_a_model_that_gives_no_proper_vectors_is_found_out(opened, fault):
+    """Vectors of a wrong shape or without a value never get into the store."""
+
+    class Odd(HashEmbedder):
+        def embed(self, texts):
+            rows = super().embed(texts)
+            if fault == "rows":
+                return rows[:-1]
+            return rows[:, :-1] if fault == "width" else rows * np.nan
+
+    memory = opened(embedder=Odd(), settings=Settings(**FOREGROUND))
+    memory.remember("Ana likes tea")
+    assert len(memory.search("tea")) == 1
+    assert memory.stats().vectors.startswith("off: embedding failed")
+    assert memory.verify() == []
+
+
+def test_a_failure_in_the_background_ends_no_thread(opened):
+    """A model that raises what it likes in the background is asked again by a search."""
+    failing = Failing(ZeroDivisionError("odd"))
+    memory = opened(embedder=failing)
+    told = threading.Event()
+    failing.embed = _then(failing.embed, told.set)
+    memory.remember("Ana likes tea")
+    assert told.wait(PATIENCE)
+    failing.error = None
+    assert "vector" in memory.search("tea")[0].why.arms
+    assert memory._parts.vectors._thread.is_alive()
+
+
+def _then(work, after):
+    def both(texts):
+        try:
+            return work(texts)
+        finally:
+            after()
+
+    return both
+
+
+def test_closing_loses_nothing(tmp_path, opened):
+    """What still waits when a memory is closed is embedded when it is next used."""
+    path = tmp_path / "m.db"
+    with Memory(path, user="ana", settings=Settings(embedding={"model": "none"})) as first:
+        first.remember("Ana likes tea")
+        assert first.stats().vectors == "off: switched off (embedding.model = none)"
+        assert first.stats().pending_vectors == 1
+    memory = opened(path)
+    assert memory.stats().pending_vectors == 1
+    assert "vector" in memory.search("tea")[0].why.arms
+    assert memory.verify() == []
+
+
+def test_closing_waits_for_the_batch_at_work(tmp_path):
+    """A close in the middle of a batch ends in order, with the batch kept."""
+    gate = Gate()
+    memory = Memory(tmp_path / "m.db", user="ana", embedder=gate)
+    memory.remember("Ana likes tea")
+    assert gate.entered.wait(PATIENCE)
+    closing = threading.Thread(target=memory.close)
+    closing.start()
+    assert closing.is_alive()
+    gate.released.set()
+    closing.join(PATIENCE)
+    assert not closing.is_alive()
+    with Memory(tmp_path / "m.db", user="ana", embedder=HashEmbedder()) as again:
+        assert again.stats().pending_vectors == 0
+        assert again.verify() == []
+
+
+def test_another_process_may_choose_another_model_meanwhile(tmp_path, opened):
+    """Who has the old model open searches on without vectors, and says so."""
+    path = tmp_path / "m.db"
+    old = opened(path, embedder=HashEmbedder(64, name="old"), settings=Settings(**FOREGROUND))
+    old.remember("Ana likes tea")
+    assert "vector" in old.search("tea")[0].why.arms
+    with Memory(path, user="ana", embedder=HashEmbedder(64, name="new")) as new:
+        assert new.reembed() == 1
+    old.remember("Ana likes coffee")
+    hits = old.search("tea or coffee")
+    assert len(hits) == 2
+    assert all("vector" not in hit.why.arms for hit in hits)
+    assert "new (64 dimensions)" in old.stats().vectors
+    assert old.verify() == []
+
+
+def test_many_threads_add_search_and_close(tmp_path):
+    """Threads that add and search at once lose nothing; a close in between is told apart."""
+    path = tmp_path / "m.db"
+    memory = Memory(path, user="ana", embedder=HashEmbedder())
+    start = threading.Barrier(7)
+
+    def work(number):
+        start.wait(PATIENCE)
+        stored = []
+        try:
+            for n in range(15):
+                stored.append(memory.remember(f"tea {number} {n}").id)
+                assert memory.search(f"tea {number}", limit=3)
+        except errors.StoreClosed:
+            pass
+        return stored
+
+    def close():
+        start.wait(PATIENCE)
+        for _ in range(5):
+            memory.search("tea")
+        memory.close()
+
+    with ThreadPoolExecutor(7) as pool:
+        closing = pool.submit(close)
+        stored = [id for ids in pool.map(work, range(6)) for id in ids]
+        closing.result(PATIENCE)
+    with Memory(path, user="ana", embedder=HashEmbedder()) as again:
+        assert {record.id for record in again.records(limit=1_000)} >= set(stored)
+        again.embed_pending()
+        assert again.verify() == []
+
+
+def test_progress_is_told_to_the_end(opened):
+    """Who embeds on request is told after each batch how far it is."""
+    memory = opened(settings=Settings(**FOREGROUND))
+    memory.remember_many([f"tea {n}" for n in range(70)])
+    told = []
+    assert memory.embed_pending(lambda done, total: told.append((done, total))) == 70
+    assert told == [(32, 70), (64, 70), (70, 70)]
+    assert memory.embed_pending() == 0

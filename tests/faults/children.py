@@ -1,0 +1,95 @@
+"""What other processes do in the tests of faults. Roles: writer, reader, eraser.
+
+Each line of output is an acknowledgement, written after the store has returned.
+"""
+
+import signal
+import sys
+
+from recollect.core.actions import Append, Erase
+from recollect.core.models import Message
+from recollect.core.query import IndexVersion
+from recollect.stores.sqlite.store import SqliteStore
+from recollect.testing.analyzers import PlainNames, WordAnalyzer
+from recollect.testing.contracts.samples import (
+    ALL,
+    ANA,
+    insert,
+    moment,
+    open_conversation,
+    record,
+)
+
+
+def open_store(path):
+    """Open the database of the test."""
+    return SqliteStore(path, analyzer=WordAnalyzer(), names=PlainNames())
+
+
+def acknowledge(text):
+    """Tell the test, which may be waiting for the line."""
+    sys.stdout.write(f"{text}\n")
+    sys.stdout.flush()
+
+
+def wait_for_start():
+    """Say that all is imported, and wait until the others are ready, too."""
+    acknowledge("ready")
+    sys.stdin.readline()
+
+
+def write(path, name, number):
+    """Write records with their messages, each pair in one transaction."""
+    wait_for_start()
+    store = open_store(path)
+    open_conversation(store, name)
+    for turn in range(int(number)):
+        item = record(f"{name} said {turn} to Zoe", id=f"fact_{name}_{turn:06d}", session_id="s")
+        message = Message(
+            id=f"msg_{name}_{turn}",
+            role="user",
+            content=item.content,
+            timestamp=moment(turn),
+            tokens=1,
+            record_id=item.id,
+        )
+        store.apply(ANA, [insert(item), Append(name, message)])
+        acknowledge(item.id)
+    store.close()
+
+
+def read(path, name, number):
+    """Read until told to stop: what was there never goes, and each read is whole."""
+    wait_for_start()
+    del name
+    seen = 0
+    store = open_store(path)
+    for turn in range(int(number)):
+        with store.snapshot():
+            records = store.page(ANA, ALL, limit=10_000, after=None)
+            rows = store.index_changes(ANA, IndexVersion()).rows
+            matches = store.match_terms(ANA, ["said"], limit=10_000)
+            messages = sum(info.messages for info in store.conversations(ANA))
+        assert len(records) >= seen, "records are gone"
+        assert len(records) == len(rows) == len(matches.ordinals) == messages, "half a write"
+        assert store.verify() == [], "not sound"
+        seen = len(records)
+        if turn % 5 == 4:
+            store.close()
+            store = open_store(path)
+    acknowledge(f"done {seen}")
+
+
+def erase(path, name, number):
+    """Erase a record and die before the purge."""
+    del name, number
+    store = open_store(path)
+    (first, *_) = store.page(ANA, ALL, limit=1, after=None)
+    store.apply(ANA, [Erase((first.id,), moment(1), "asked")])
+    acknowledge(first.id)
+    signal.raise_signal(signal.SIGKILL)
+
+
+if __name__ == "__main__":
+    role, place, *rest = sys.argv[1:]
+    {"writer": write, "reader": read, "eraser": erase}[role](place, *rest)

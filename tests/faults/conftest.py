@@ -1,0 +1,105 @@
+"""Processes and file systems that fail on purpose."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import apsw
+import pytest
+
+from recollect.stores.sqlite.store import SqliteStore
+from recollect.testing.analyzers import PlainNames, WordAnalyzer
+
+CHILDREN = Path(__file__).parent / "children.py"
+
+
+@pytest.fixture
+def path(tmp_path):
+    """Where the test's database is."""
+    return tmp_path / "memory.db"
+
+
+@pytest.fixture
+def open_store(path):
+    """Open the test's database; closed after the test."""
+    opened = []
+
+    def open_one(**options):
+        store = SqliteStore(path, analyzer=WordAnalyzer(), names=PlainNames(), **options)
+        opened.append(store)
+        return store
+
+    yield open_one
+    for store in opened:
+        store.close()
+
+
+@pytest.fixture
+def start(path):
+    """Start another process on the test's database: ``start(role, *arguments)``."""
+    running = []
+
+    def run(role, *arguments):
+        process = subprocess.Popen(  # noqa: S603 - our own file, no shell
+            [sys.executable, CHILDREN, role, path, *map(str, arguments)],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+        running.append(process)
+        return process
+
+    yield run
+    for process in running:
+        process.kill()
+        process.communicate()
+
+
+class FailingFile(apsw.VFSFile):
+    """A file whose writes are counted against the space that is left."""
+
+    def __init__(self, disk, name, flags):
+        """Open ``name`` on ``disk``."""
+        self._disk = disk
+        super().__init__("", name, flags)
+
+    def xWrite(self, data, offset):  # noqa: N802 - SQLite's name
+        """Write, as long as there is space."""
+        if self._disk.space is not None:
+            self._disk.space -= len(data)
+            if self._disk.space < 0:
+                message = "no space left"
+                raise apsw.FullError(message)
+        super().xWrite(data, offset)
+
+
+class Disk(apsw.VFS):
+    """A file system with little space (``space``), or one that cannot be written."""
+
+    def __init__(self, name):
+        """Register a file system with SQLite under ``name``."""
+        self.name = name
+        self.space = None
+        self.read_only = False
+        super().__init__(name, "")
+
+    def xOpen(self, name, flags):  # noqa: N802 - SQLite's name
+        """Open a file; as a read-only file system does, if it is one."""
+        if self.read_only:
+            if not flags[0] & apsw.SQLITE_OPEN_MAIN_DB:
+                message = "read-only file system"
+                raise apsw.CantOpenError(message)
+            flags[0] &= ~(apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_CREATE)
+            flags[0] |= apsw.SQLITE_OPEN_READONLY
+            file = FailingFile(self, name, flags)
+            flags[1] = flags[0]
+            return file
+        return FailingFile(self, name, flags)
+
+
+@pytest.fixture
+def disk():
+    """A file system for one test."""
+    made = Disk("faulty")
+    yield made
+    made.unregister()

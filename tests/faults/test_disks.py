@@ -1,0 +1,134 @@
+"""Disks that are full or cannot be written: a clear error, and nothing is lost."""
+
+from contextlib import suppress
+
+import pytest
+
+from recollect.core.actions import Erase
+from recollect.core.errors import StoreBusy, StoreError, StoreFull, StoreReadOnly
+from recollect.testing.contracts.changes import everything, prepare
+from recollect.testing.contracts.samples import ANA, insert, moment, page, record, remember
+
+LONG = "tea " * 50_000
+
+
+def test_a_full_disk(open_store, disk):
+    """Wherever the space ends, the write fails whole; with space again, all goes on."""
+    store = open_store(vfs=disk.name)
+    plan = prepare(store)
+    before = everything(store, ANA)
+    for space in (0, 1_000, 5_000, 20_000, 60_000, 150_000):
+        disk.space = space
+        with pytest.raises(StoreFull, match="no space left"):
+            store.apply(ANA, [*plan, insert(record(LONG))])
+        disk.space = None
+        assert everything(store, ANA) == before
+        assert store.verify() == []
+    store.apply(ANA, plan)
+    store.close()
+    again = open_store()
+    assert again.purge()
+    assert again.verify() == []
+    assert everything(again, ANA) != before
+
+
+def test_a_disk_that_fills_up_for_good(open_store, disk):
+    """What was acknowledged before the disk was full is there when the file is opened again."""
+    store = open_store(vfs=disk.name)
+    disk.space = 1_000_000
+    acknowledged = []
+
+    def write_on():
+        for number in range(1_000):
+            remember(store, f"text {number}")
+            acknowledged.append(f"text {number}")
+
+    with pytest.raises(StoreFull):
+        write_on()
+    assert page(store, ANA) == acknowledged
+    assert len(acknowledged) > 5
+    disk.space = 0
+    with suppress(StoreFull):  # the log stays where it is
+        store.close()
+    disk.space = None
+    again = open_store()
+    assert page(again, ANA) == acknowledged
+    assert again.verify() == []
+
+
+def test_no_space_for_a_new_file(path, open_store, disk):
+    """A database that cannot be begun leaves nothing that hinders the next attempt."""
+    for space in (0, 100, 5_000, 30_000):
+        disk.space = space
+        with pytest.raises(StoreError):
+            open_store(vfs=disk.name)
+    disk.space = None
+    store = open_store(vfs=disk.name)
+    remember(store, "tea")
+    assert store.verify() == []
+    assert path.exists()
+
+
+def test_no_space_to_purge(open_store, disk):
+    """A purge that does not fit changes nothing, stays asked for, and can be done later."""
+    store = open_store(vfs=disk.name)
+    kept, gone = remember(store, LONG, "secret")
+    store.apply(ANA, [Erase((gone.id,), moment(1), "asked")])
+    disk.space = 10_000
+    with pytest.raises(StoreFull):
+        store.purge()
+    disk.space = None
+    assert any("erased text may remain" in line for line in store.verify())
+    assert store.get(ANA, kept.id) == kept
+    assert store.purge()
+    assert store.verify() == []
+
+
+def test_a_quota_of_pages(open_store):
+    """A quota that is reached says that the store is full, and undoes the write."""
+    store = open_store()
+    remember(store, "tea")
+    writer = store._connections._writer
+    writer.execute(f"PRAGMA max_page_count = {writer.pragma('page_count') + 5}")
+    with pytest.raises(StoreFull):
+        remember(store, LONG)
+    assert page(store, ANA) == ["tea"]
+    writer.execute("PRAGMA max_page_count = 1000000")
+    remember(store, LONG)
+    assert store.verify() == []
+
+
+def test_a_file_system_that_cannot_be_written(path, open_store, disk):
+    """Opening there is an error that says so, and the file is left as it was."""
+    store = open_store()
+    remember(store, "tea")
+    store.close()
+    before = path.read_bytes()
+    disk.read_only = True
+    with pytest.raises(StoreReadOnly, match=r"memory\.db"):
+        open_store(vfs=disk.name)
+    assert path.read_bytes() == before
+    disk.read_only = False
+    assert page(open_store(vfs=disk.name), ANA) == ["tea"]
+
+
+def test_a_connection_that_may_not_write(open_store):
+    """A write that the file does not allow is an error that says so, and reading goes on."""
+    store = open_store()
+    remember(store, "tea")
+    store._connections._writer.execute("PRAGMA query_only = ON")
+    with pytest.raises(StoreReadOnly, match="permissions"):
+        remember(store, "cake")
+    assert page(store, ANA) == ["tea"]
+
+
+def test_a_writer_that_does_not_let_go(open_store):
+    """When another writer holds the file too long, the error says so; reading goes on."""
+    store, other = open_store(busy_timeout=0.05), open_store()
+    remember(store, "tea")
+    with other._connections.write():
+        with pytest.raises(StoreBusy, match="busy_timeout"):
+            remember(store, "cake")
+        assert page(store, ANA) == ["tea"]
+    remember(store, "cake")
+    assert page(store, ANA) == ["tea", "cake"]

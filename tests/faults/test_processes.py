@@ -1,0 +1,127 @@
+"""Law 4: what was acknowledged survives, whoever is killed and however many write."""
+
+import random
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+
+from recollect.testing.contracts.samples import ALL, ANA, EXTRACTOR, page, remember
+
+ROUNDS = 6
+WRITERS = 4
+EACH = 60
+
+
+def ready(process):
+    """Wait until a process has imported what it needs."""
+    assert process.stdout.readline() == "ready\n"
+
+
+def go(process):
+    """Let a process begin."""
+    process.stdin.write("go\n")
+    process.stdin.flush()
+
+
+def finish(process):
+    """Return the exit code of a process and the lines it acknowledged."""
+    output, _ = process.communicate(timeout=120)
+    return process.returncode, output.split()
+
+
+def stored_ids(store):
+    """Return the ids of all records, as they were recorded."""
+    return [item.id for item in store.page(ANA, ALL, limit=100_000, after=None)]
+
+
+def test_acknowledged_writes_survive_a_kill(start, open_store):
+    """Killed at any instant, a writer loses nothing acknowledged, and writes nothing by half."""
+    dice = random.Random(7)  # noqa: S311 - no secret
+    acknowledged = []
+    for turn in range(ROUNDS):
+        writer = start("writer", f"w{turn}", 100_000)
+        ready(writer)
+        go(writer)
+        lines = dice.randrange(1, 60)
+        acknowledged += [writer.stdout.readline().strip() for _ in range(lines)]
+        writer.kill()
+        # What it wrote between the last line read here and its end.
+        rest = writer.stdout.read().split("\n")[:-1]
+        acknowledged += rest
+        writer.wait()
+        store = open_store()
+        assert set(acknowledged) <= set(stored_ids(store))
+        assert store.verify() == []
+        messages = sum(info.messages for info in store.conversations(ANA))
+        assert messages == len(stored_ids(store))
+        store.close()
+    store = open_store()
+    assert len(acknowledged) <= len(stored_ids(store)) <= len(acknowledged) + ROUNDS
+    assert store.rebuild(EXTRACTOR) == []
+
+
+def test_a_kill_while_others_go_on(start, open_store):
+    """A killed writer leaves no lock behind: another process writes on without an error."""
+    killed, other = start("writer", "killed", 100_000), start("writer", "other", EACH)
+    for process in (killed, other):
+        ready(process)
+        go(process)
+    lines = [killed.stdout.readline().strip() for _ in range(10)]
+    killed.kill()
+    code, acknowledged = finish(other)
+    assert (code, len(acknowledged)) == (0, EACH)
+    store = open_store()
+    assert {*lines, *acknowledged} <= set(stored_ids(store))
+    assert store.verify() == []
+
+
+def test_processes_share_a_file_from_the_start(start, open_store):
+    """Processes that create and write one file at once lose nothing and see no error.
+
+    Others read it and check it all the while, opening and closing it again and again.
+    """
+    writers = [start("writer", f"w{number}", EACH) for number in range(WRITERS)]
+    readers = [start("reader", f"r{number}", 15) for number in range(2)]
+    for process in writers + readers:
+        ready(process)
+    for process in writers + readers:
+        go(process)
+    with ThreadPoolExecutor(WRITERS + 2) as pool:
+        results = list(pool.map(finish, writers + readers))
+    assert [code for code, _ in results] == [0] * (WRITERS + 2)
+    acknowledged = [line for _, lines in results[:WRITERS] for line in lines]
+    assert len(acknowledged) == WRITERS * EACH
+    store = open_store()
+    assert sorted(stored_ids(store)) == sorted(acknowledged)
+    positions = [item.position for item in store.page(ANA, ALL, limit=10_000, after=None)]
+    assert positions == list(range(WRITERS * EACH))
+    assert store.verify() == []
+
+
+@pytest.mark.parametrize("turn", range(2))
+def test_opening_at_once(start, open_store, turn):
+    """Processes that open a file that is not there at the same moment all get it."""
+    writers = [start("writer", f"w{turn}{number}", 1) for number in range(WRITERS)]
+    for process in writers:
+        ready(process)
+    for process in writers:
+        go(process)
+    assert [finish(process)[0] for process in writers] == [0] * WRITERS
+    assert len(stored_ids(open_store())) == WRITERS
+
+
+def test_a_crash_between_erasing_and_purging(path, start, open_store):
+    """The next process is told that erased text may remain, and can finish the work."""
+    store = open_store()
+    remember(store, "xylophonquark", "tea")
+    store.close()
+    eraser = start("eraser", "e", 0)
+    code, lines = finish(eraser)
+    assert (code, len(lines)) == (-9, 1)
+    store = open_store()
+    assert page(store, ANA) == ["tea"]
+    assert any("erased text may remain" in line for line in store.verify())
+    assert store.purge()
+    assert store.verify() == []
+    store.close()
+    assert b"xylophonquark" not in path.read_bytes()

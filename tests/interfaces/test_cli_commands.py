@@ -1,0 +1,430 @@
+"""The commands of the CLI, one process for all of them, on real files."""
+
+import json
+import os
+import stat
+from datetime import datetime
+
+import pytest
+from rich.cells import cell_len
+from typer.testing import CliRunner
+
+from recollect import Memory
+from recollect.interfaces.cli import app
+
+HOSTILE = "[red]x[/] :smile: \x1b[31mred\x1b[0m \x9b1m \x07bell [link=http://x]y[/link]"
+COMMANDS = [
+    "demo",
+    "remember",
+    "search",
+    "recall",
+    "show",
+    "list",
+    "correct",
+    "confirm",
+    "forget",
+    "history",
+    "context",
+    "entity",
+    "entities",
+    "conversations",
+    "stats",
+    "import",
+    "export",
+    "backup",
+    "doctor",
+    "bench",
+    "config",
+]
+
+
+@pytest.fixture(autouse=True)
+def _settings(tmp_path, monkeypatch):
+    """No settings of this machine, no model, one time zone, a folder of its own."""
+    for name in os.environ:
+        if name.startswith("RECOLLECT_"):
+            monkeypatch.delenv(name)
+    monkeypatch.setenv("RECOLLECT_CONFIG", str(tmp_path / "no-config.toml"))
+    monkeypatch.setenv("RECOLLECT_EMBEDDING__MODEL", "none")
+    monkeypatch.setenv("RECOLLECT_TIMEZONE", "Europe/Lisbon")
+    monkeypatch.setenv("RECOLLECT_LOCATION", str(tmp_path / "agent.db"))
+    monkeypatch.setenv("COLUMNS", "80")
+    monkeypatch.chdir(tmp_path)
+
+
+@pytest.fixture
+def run():
+    """Run a command; it must exit with ``code``, and never with a traceback."""
+    runner = CliRunner()
+
+    def start(*arguments, code=0, stdin=None):
+        result = runner.invoke(app, arguments, input=stdin)
+        assert result.exit_code == code, result.output
+        assert "Traceback" not in result.output
+        return result
+
+    return start
+
+
+@pytest.fixture
+def told(run):
+    """Run a command with --json and return its document."""
+
+    def start(*arguments, code=0):
+        return json.loads(run(*arguments, "--json", code=code).stdout)
+
+    return start
+
+
+def test_what_is_remembered_is_found(run):
+    """A search prints rank, score, date, speaker and text of what remember stored."""
+    run("remember", "We ate cod in Lisbon", "--role", "user", "--event-time", "2025-03-31T23:30")
+    line = run("search", "who ate cod?").stdout.splitlines()[2]
+    rank, score, when, who, *text = line.split()
+    assert (rank, when, who) == ("1", "2025-03-31", "user")
+    assert 0 < float(score) <= 1
+    assert " ".join(text) == "We ate cod in Lisbon"
+
+
+def test_a_naive_date_is_in_the_users_zone(told):
+    """Dates without a zone are read, and --since and --until filter, in the user's zone."""
+    record = told("remember", "Late dinner", "--event-time", "2025-07-01T00:30")
+    assert datetime.fromisoformat(record["event_time"]).isoformat() == "2025-06-30T23:30:00+00:00"
+    assert told("search", "dinner", "--since", "2025-07-01")
+    assert not told("search", "dinner", "--until", "2025-07-01")
+
+
+def test_shared_options_stand_on_either_side(told, tmp_path):
+    """--db, --user and --json mean the same before and after the command."""
+    other = str(tmp_path / "other.db")
+    told("remember", "one", "--db", other, "--user", "ana")
+    found = told("--db", other, "--user", "ana", "list")
+    assert [record["content"] for record in found] == ["one"]
+    assert told("--user", "bruno", "list", "--db", other) == []
+    assert told("--user", "bruno", "list", "--db", other, "--user", "ana") == found
+
+
+def test_the_environment_names_file_and_user(run, told, monkeypatch, tmp_path):
+    """RECOLLECT_LOCATION and RECOLLECT_USER are used where no option is given."""
+    monkeypatch.setenv("RECOLLECT_LOCATION", str(tmp_path / "env.db"))
+    monkeypatch.setenv("RECOLLECT_USER", "eva")
+    assert told("remember", "by environment")["user"] == "eva"
+    run("list")
+    with Memory(tmp_path / "env.db", user="eva") as memory:
+        assert [record.content for record in memory.records()] == ["by environment"]
+
+
+def test_json_has_the_fields_of_the_dataclasses(told):
+    """A hit in JSON has the keys record, score and why, and its times are ISO 8601."""
+    told("remember", "Ana likes tea", "--tag", "drink", "--tag", "hot", "--metadata", '{"n": 1}')
+    (hit,) = told("search", "tea", "--tag", "hot")
+    assert list(hit) == ["record", "score", "why"]
+    assert list(hit["why"]) == [
+        "arms", "recency", "confidence", "when", "speaker", "before", "after",
+    ]  # fmt: skip
+    assert hit["record"]["tags"] == ["drink", "hot"]
+    assert hit["record"]["attributes"] == {"n": 1}
+    assert datetime.fromisoformat(hit["record"]["created_at"]).utcoffset() is not None
+    assert told("search", "tea", "--min-score", "1") == []
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ("search", "bell red"),
+        ("search", "bell red", "--why"),
+        ("list",),
+        ("recall", "bell red"),
+        ("context", "bell red"),
+    ],
+)
+def test_stored_text_cannot_drive_the_terminal(run, command):
+    """Markup is shown as it is, and control characters never raw."""
+    run("remember", HOSTILE, "--role", "\x1b[1mmallory")
+    out = " ".join(run(*command).output.split())
+    assert "[red]x[/] :smile: ␛[31mred␛[0m" in out
+    assert not any(sign in out for sign in ("\x1b", "\x07", "\x9b"))
+
+
+def test_stored_text_survives_json(run, told):
+    """In JSON the text is the same to the letter, yet no control character is raw."""
+    record = told("remember", HOSTILE)
+    raw = run("show", record["id"], "--json").stdout
+    assert json.loads(raw)["content"] == HOSTILE
+    assert not any(sign in raw for sign in ("\x1b", "\x07", "\x9b"))
+
+
+def test_an_error_message_cannot_drive_the_terminal(run):
+    """An id full of escapes comes back harmless, on one line."""
+    result = run("show", "\x1b[2J\nx", code=1)
+    assert "\x1b" not in result.stderr
+    assert result.stderr.splitlines()[-1].startswith("error: there is no record")
+
+
+def test_a_narrow_terminal_is_never_exceeded(run):
+    """No line of a table is wider than 80 columns, whatever is in it."""
+    run("remember", "word " * 200, "--session", "s" * 200, "--tag", "t" * 200, "--role", "r" * 99)
+    run("remember", "記憶は大切です。" * 50)
+    for command in (("list",), ("search", "word", "--why"), ("search", "記憶"), ("stats",)):
+        lines = run(*command).stdout.splitlines()
+        assert max(map(cell_len, lines)) <= 80
+
+
+def test_correct_and_history_and_as_of(run, told):
+    """A correction replaces; the old text is in history and in --as-of."""
+    old = told("remember", "Ana lives in Porto")
+    new = told("correct", old["id"], "Ana lives in Lisbon")
+    assert [hit["record"]["id"] for hit in told("search", "Ana lives")] == [new["id"]]
+    (before,) = told("search", "Ana lives", "--as-of", old["created_at"])
+    assert before["record"]["content"] == "Ana lives in Porto"
+    assert [change["reason"] for change in told("history", old["id"])] == [
+        "remembered", "corrected",
+    ]  # fmt: skip
+    assert "corrected" in run("history", old["id"]).stdout
+    assert new["id"] in run("show", old["id"]).stdout
+
+
+def test_confirm_and_forget(run, told):
+    """A confirmed record is believed fully; a forgotten one is not found."""
+    record = told("remember", "Ana may like jazz", "--confidence", "0.5")
+    assert told("confirm", record["id"])["confidence"] == 1.0
+    assert told("forget", record["id"])["erased"] is False
+    assert "nothing found" in run("search", "jazz").stdout
+    assert told("show", record["id"])["content"] == "Ana may like jazz"
+
+
+def test_erase_without_a_terminal_does_not_ask(told, run, tmp_path):
+    """In a script, forget --erase leaves nothing of the text in the file."""
+    record = told("remember", "the password is swordfish")
+    assert told("forget", record["id"], "--erase") == {
+        "id": record["id"], "erased": True, "derived": [], "messages": 0, "purged": True,
+    }  # fmt: skip
+    assert b"swordfish" not in (tmp_path / "agent.db").read_bytes()
+    run("show", record["id"], code=1)
+
+
+def test_pages_of_a_list_join(told):
+    """--after goes on where the page before ended."""
+    for number in range(5):
+        told("remember", f"note {number}")
+    first = told("list", "--limit", "3")
+    rest = told("list", "--after", first[-1]["id"], "--kind", "fact")
+    assert [record["content"] for record in first + rest] == [f"note {n}" for n in range(5)]
+
+
+def test_context_holds_memory_and_prompt(told, run):
+    """A context has the system prompt, the memory and the prompt, within its budget."""
+    told("remember", "Ana is vegetarian")
+    built = told("context", "What may Ana eat?", "--system", "You cook.", "--budget", "400")
+    assert [message["role"] for message in built["messages"]] == ["system", "user"]
+    assert "You cook." in built["messages"][0]["content"]
+    assert "Ana is vegetarian" in built["messages"][0]["content"]
+    assert built["tokens"] <= built["receipt"]["budget"] == 400
+    assert told("conversations") == []
+    assert "of 400 tokens" in run("context", "What may Ana eat?", "--budget", "400").stdout
+
+
+def test_context_of_a_conversation(told, run, tmp_path):
+    """--conversation brings its messages; one that does not exist is an error, not made."""
+    with Memory(tmp_path / "agent.db") as memory:
+        memory.conversation("trip").add("user", "I never fly before nine.")
+    built = told("context", "Book a flight", "--conversation", "trip")
+    assert "I never fly before nine." in [message["content"] for message in built["messages"]]
+    assert (
+        "there is no conversation"
+        in run("context", "Book", "--conversation", "tripp", code=1).stderr
+    )
+    assert [info["id"] for info in told("conversations")] == ["trip"]
+    assert "trip" in run("conversations").stdout
+
+
+def test_recall_is_a_fenced_block(run, told):
+    """Recall prints the block alone on stdout, and its size on stderr."""
+    run("remember", "Ana plays the oboe")
+    result = run("recall", "what does Ana play?", "--budget", "300")
+    assert result.stdout.startswith("<recollect-memory")
+    assert "tokens" in result.stderr
+    assert told("recall", "what does Ana play?")["text"] + "\n" == result.stdout
+
+
+def test_entities_and_their_profile(run, told):
+    """What records speak of is listed; one of them is shown with its records."""
+    run("remember", "Ana Lopes moved to Lisbon")
+    assert "Lisbon" in {entity["name"] for entity in told("entities")}
+    assert "Ana Lopes moved to Lisbon" in run("entity", "lisbon").stdout
+    assert "no record speaks of" in run("entity", "Atlantis", code=1).stderr
+
+
+def test_stats(run, told):
+    """Stats count what is there, and say why vectors are off."""
+    run("remember", "one")
+    assert told("stats")["records"]["fact"] == 1
+    assert "embedding.model = none" in run("stats").stdout
+
+
+def test_an_import_embeds_all_it_brought(run, told, monkeypatch, tmp_path):
+    """With a model, every record of an import has its vector when the command ends."""
+    pytest.importorskip("onnxruntime")
+    monkeypatch.setenv("RECOLLECT_EMBEDDING__MODEL", "auto")
+    if told("stats")["vectors"].startswith("off"):
+        pytest.skip("the files of the local model are not here")
+    with Memory(tmp_path / "agent.db") as memory:
+        memory.remember_many(f"note {number}" for number in range(40))
+    run("export", "out.jsonl")
+    there = str(tmp_path / "there.db")
+    assert told("import", "out.jsonl", "--db", there)["embedded"] == 40
+    assert told("stats", "--db", there)["pending_vectors"] == 0
+
+
+def test_export_import_backup(run, told, tmp_path):
+    """What is exported can be imported, once; a backup is a whole memory, mode 0600."""
+    run("remember", "carry me over")
+    assert told("export", "out.jsonl")["records"] == 1
+    there = str(tmp_path / "there.db")
+    first = told("import", "out.jsonl", "--db", there)
+    again = told("import", "out.jsonl", "--db", there)
+    assert (first["records"], again["records"], again["skipped"]) == (1, 0, 1)
+    assert told("backup", "copy.db")["size"] > 0
+    assert stat.S_IMODE((tmp_path / "copy.db").stat().st_mode) == 0o600
+    assert told("list", "--db", "copy.db")[0]["content"] == "carry me over"
+    assert "exists" in run("backup", "copy.db", code=1).stderr
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("show", "fact_none"),
+        ("history", "fact_none"),
+        ("correct", "fact_none", "text"),
+        ("confirm", "fact_none"),
+        ("forget", "fact_none"),
+        ("remember", "  "),
+        ("remember", "x", "--kind", "opinion"),
+        ("remember", "x", "--metadata", "[1]"),
+        ("remember", "x", "--metadata", "{"),
+        ("remember", "x", "--event-time", "yesterday"),
+        ("remember", "x", "--confidence", "7"),
+        ("search", ""),
+        ("search", "x", "--limit", "0"),
+        ("search", "x", "--since", "0000"),
+        ("search", "x", "--as-of", "0001-01-01T00:00+14:00"),
+        ("list", "--after", "fact_none"),
+        ("context", "a long prompt that cannot fit", "--budget", "3"),
+        ("import", "absent.json"),
+        ("export", "no/such/folder/out.jsonl"),
+        ("backup", "no/such/folder/copy.db"),
+        ("stats", "--db", "no/such/folder/agent.db"),
+        ("stats", "--db", "postgresql://localhost/x"),
+        ("stats", "--user", ""),
+        ("stats", "--db", "."),
+    ],
+)
+def test_bad_input_is_one_line_and_exit_1(run, arguments):
+    """Whatever cannot be used ends with one line on stderr and nothing on stdout."""
+    result = run(*arguments, code=1)
+    assert result.stderr.splitlines()[-1].startswith("error: ")
+    assert result.stdout == ""
+    assert len([line for line in result.stderr.splitlines() if not line.startswith("note:")]) == 1
+
+
+def test_a_file_of_something_else_is_left_alone(run, tmp_path):
+    """A file that is no database is refused, and keeps its bytes."""
+    (tmp_path / "poem.txt").write_text("roses are red " * 100)
+    run("list", "--db", "poem.txt", code=1)
+    assert (tmp_path / "poem.txt").read_text() == "roses are red " * 100
+
+
+def test_a_wrong_setting_is_named(run, monkeypatch):
+    """A bad setting ends with its name and value, on one line."""
+    monkeypatch.setenv("RECOLLECT_EMBEDDING__THREADS", "many")
+    line = run("stats", code=1).stderr
+    assert "embedding.threads" in line
+    assert "many" in line
+
+
+@pytest.mark.parametrize("arguments", [("search",), ("serach", "x"), ("list", "--limit", "x")])
+def test_wrong_usage_is_exit_2(run, arguments):
+    """Wrong usage is told as such, and apart from failures."""
+    assert "Error" in run(*arguments, code=2).stderr
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_every_command_explains_itself(run, name):
+    """Each command has a help with a one-line summary, and takes the shared options."""
+    out = run(name, "--help").stdout
+    assert all(option in out for option in ("--db", "--user", "--json"))
+    if name != "config":
+        assert f"recollect {name}" in out.split("Examples:")[1]
+
+
+def test_help_lists_every_command(run):
+    """The help of the program names all commands, each with a one-line summary."""
+    out = run("--help").stdout
+    lines = {line.split()[1] for line in out.splitlines() if line.startswith("│ ")}
+    assert set(COMMANDS) <= lines
+
+
+def test_version(run):
+    """--version prints name and version alone."""
+    assert run("--version").stdout.startswith("recollect 0.")
+
+
+def test_reading_a_new_file_says_so(run):
+    """A command that reads tells when there was no such file, so a typo is seen."""
+    assert "is new and holds nothing yet" in run("list", "--db", "typo.db").stderr
+    assert "new" not in run("list", "--db", "typo.db").stderr
+
+
+def test_config_names_the_source_of_each_setting(told, run, tmp_path, monkeypatch):
+    """Each setting has its value in force and where it comes from; a secret stays one."""
+    file = tmp_path / "config.toml"
+    file.write_text('[retrieval]\nfusion = "rrf"\n[embedding]\nmodel = "auto"\n')
+    monkeypatch.setenv("RECOLLECT_CONFIG", str(file))
+    monkeypatch.setenv("RECOLLECT_EMBEDDING__API_KEY", "sk-swordfish")
+    found = {setting["name"]: setting for setting in told("config")}
+    assert found["retrieval.fusion"] == {
+        "name": "retrieval.fusion", "value": "rrf", "source": str(file),
+    }  # fmt: skip
+    assert found["embedding.model"]["source"] == "RECOLLECT_EMBEDDING__MODEL"
+    assert found["storage.durability"]["source"] == "default"
+    assert "swordfish" not in run("config").output + run("config", "--json").output
+    assert run("config", "path").stdout.strip() == str(file)
+    assert told("config", "path") == {"path": str(file), "exists": True}
+
+
+def test_pulling_a_model_from_nowhere_fails_clearly(run, tmp_path, monkeypatch):
+    """Config models pull tells which address could not be reached."""
+    monkeypatch.setenv("RECOLLECT_EMBEDDING__FOLDER", str(tmp_path / "models"))
+    line = run("config", "models", "pull", "--from", "http://127.0.0.1:9/m", code=1).stderr
+    assert line.startswith("error: cannot download http://127.0.0.1:9/m")
+
+
+def test_bench_measures(told, run):
+    """Bench gives a positive figure for each thing it measures."""
+    found = told("bench", "--records", "120")
+    assert len(found) >= 5
+    assert all(line["figure"] > 0 for line in found)
+    assert "records/s" in run("bench", "--records", "20").stdout
+
+
+def test_doctor_is_well_and_can_rebuild(told, run):
+    """The doctor of a sound memory exits with 0, and after each of its remedies."""
+    run("remember", "something")
+    checks = {check["name"]: check["ok"] for check in told("doctor")}
+    assert checks["contents"] is True
+    assert checks["lexical arm"] is True
+    assert checks["vector arm"] is None
+    assert "rebuilt" in run("doctor", "--rebuild", "--purge", "--reembed").stderr
+
+
+def test_doctor_exits_1_if_something_is_wrong(run, tmp_path, monkeypatch):
+    """A model that cannot be had though it was asked for is a failure."""
+    monkeypatch.setenv("RECOLLECT_EMBEDDING__MODEL", "local")
+    monkeypatch.setenv("RECOLLECT_EMBEDDING__FOLDER", str(tmp_path))
+    run("doctor", code=1)
+
+
+def test_remember_reads_standard_input(run, told):
+    """A dash as text reads standard input, whole."""
+    run("remember", "-", stdin="two\nlines\n")
+    assert told("list")[0]["content"] == "two\nlines"

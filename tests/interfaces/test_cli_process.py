@@ -1,0 +1,139 @@
+"""The command as a process of its own: entry point, pipes, signals, terminals."""
+
+import json
+import os
+import pty
+import signal
+import subprocess
+import sys
+
+import pytest
+
+
+@pytest.fixture
+def environment(tmp_path):
+    """An environment without settings of this machine, and without a model."""
+    kept = {name: value for name, value in os.environ.items() if not name.startswith("RECOLLECT_")}
+    return kept | {
+        "RECOLLECT_CONFIG": str(tmp_path / "no-config.toml"),
+        "RECOLLECT_LOCATION": str(tmp_path / "agent.db"),
+        "RECOLLECT_EMBEDDING__MODEL": "none",
+        "COLUMNS": "80",
+    }
+
+
+@pytest.fixture
+def run(environment, tmp_path):
+    """Run ``python -m recollect`` to its end."""
+
+    def start(*arguments, stdin=None, **changes):
+        return subprocess.run(  # noqa: S603 - this interpreter, on arguments of the test
+            [sys.executable, "-W", "error", "-m", "recollect", *arguments],
+            env=environment | changes,
+            cwd=tmp_path,
+            input=stdin,
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=60,
+        )
+
+    return start
+
+
+def test_json_is_all_there_is_on_stdout(run):
+    """In a pipe, --json gives one document; notes and progress never mix into it."""
+    run("remember", "Zoë drinks tea ☕")
+    result = run("search", "tea", "--json")
+    assert json.loads(result.stdout)[0]["record"]["content"] == "Zoë drinks tea ☕"
+    assert (result.returncode, result.stderr) == (0, "")
+
+
+def test_a_terminal_without_unicode_gets_no_error(run):
+    """Where the encoding cannot hold the text, something is shown and JSON is exact."""
+    run("remember", "Zoë drinks tea ☕")
+    shown = run("search", "tea", PYTHONIOENCODING="ascii")
+    assert (shown.returncode, shown.stderr) == (0, "")
+    told = run("search", "tea", "--json", PYTHONIOENCODING="ascii")
+    assert json.loads(told.stdout)[0]["record"]["content"] == "Zoë drinks tea ☕"
+
+
+def test_a_closed_pipe_is_no_error(run, environment, tmp_path):
+    """When the reader goes away, as in ``| head``, nothing is said on stderr."""
+    record = json.loads(run("remember", "-", "--json", stdin="word " * 100_000).stdout)
+    for options in ((), ("--json",)):
+        with subprocess.Popen(  # noqa: S603 - this interpreter, on arguments of the test
+            [sys.executable, "-m", "recollect", "show", record["id"], *options],
+            env=environment,
+            cwd=tmp_path,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+        ) as process:
+            process.stdout.close()
+            complaint = process.stderr.read().decode()
+            process.wait(timeout=60)
+        assert complaint == ""
+
+
+@pytest.fixture
+def asking(run, environment, tmp_path):
+    """A record, and a ``forget --erase`` of it that waits for an answer on a terminal."""
+    record = json.loads(run("remember", "keep me", "--json").stdout)
+    ours, theirs = pty.openpty()
+    with subprocess.Popen(  # noqa: S603 - this interpreter, on arguments of the test
+        [sys.executable, "-m", "recollect", "forget", record["id"], "--erase"],
+        env=environment,
+        cwd=tmp_path,
+        stdin=theirs,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    ) as process:
+        asked = b""
+        while b"Erase this for good?" not in asked:
+            some = os.read(process.stderr.fileno(), 1_000)
+            assert some, asked
+            asked += some
+        yield record, process, ours
+    os.close(ours)
+    os.close(theirs)
+
+
+def test_erase_asks_on_a_terminal(asking, run):
+    """On a terminal forget --erase asks first; a no leaves the record as it was."""
+    record, process, terminal = asking
+    os.write(terminal, b"n\n")
+    process.communicate(timeout=60)
+    assert process.returncode == 1
+    assert json.loads(run("show", record["id"], "--json").stdout)["valid_until"] is None
+
+
+def test_erase_takes_yes_for_an_answer(asking, run):
+    """A yes erases."""
+    record, process, terminal = asking
+    os.write(terminal, b"y\n")
+    process.communicate(timeout=60)
+    assert process.returncode == 0
+    assert run("show", record["id"]).returncode == 1
+
+
+def test_an_interrupt_ends_quietly_with_130(asking, run):
+    """Ctrl+C exits with 130 and no traceback, and nothing was done."""
+    record, process, _ = asking
+    process.send_signal(signal.SIGINT)
+    _, complaint = process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert b"Traceback" not in complaint
+    assert run("show", record["id"]).returncode == 0
+
+
+def test_the_local_model_in_a_process(run):
+    """With the local model a search by meaning finds what shares no word with it."""
+    pytest.importorskip("onnxruntime")
+    settings = {"RECOLLECT_EMBEDDING__MODEL": "local"}
+    if "FAIL" in run("doctor", **settings).stdout:
+        pytest.skip("the files of the local model are not here")
+    run("remember", "Ana is vegetarian", **settings)
+    run("remember", "The bridge was painted red", **settings)
+    found = json.loads(run("search", "what meals does she eat?", "--json", **settings).stdout)
+    assert found[0]["record"]["content"] == "Ana is vegetarian"
+    assert "vector" in found[0]["why"]["arms"]
