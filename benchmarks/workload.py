@@ -82,8 +82,8 @@ def _zipf(count: int) -> np.ndarray:
 
 
 def _sentence(words: Sequence[str]) -> str:
-    text = " ".join(words)
-    return f"{text[0].upper()}{text[1:]}."
+    # A function word in front: an invented one would be taken for a name there.
+    return f"{FUNCTION_WORDS[len(words) % 20].capitalize()} {' '.join(words)}."
 
 
 def unit_vectors(count: int, seed: int = 0) -> Vectors:

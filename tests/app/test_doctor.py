@@ -5,7 +5,7 @@ import stat
 import pytest
 
 from recollect import Memory, Settings
-from recollect.app.doctor import examine, listed, located, purge
+from recollect.app.doctor import examine, listed, located
 from recollect.testing.embedders import HashEmbedder
 
 ARMS = ("lexical arm", "vector arm", "entity arm", "temporal arm")
@@ -111,7 +111,7 @@ def test_a_missing_local_model_fails_only_where_it_is_asked_for(opened, tmp_path
 
 def test_purge_says_whether_it_could(opened, tmp_path):
     """Purging a file that nobody else reads is done."""
-    assert purge(opened(tmp_path / "agent.db")) is True
+    assert opened(tmp_path / "agent.db").purge() is True
 
 
 def test_located_is_where_a_memory_would_be(opened, tmp_path, monkeypatch):

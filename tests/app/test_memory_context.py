@@ -4,6 +4,7 @@ import time
 from datetime import UTC, datetime, timedelta
 
 import pytest
+import tzlocal
 
 from recollect import Settings
 from recollect.testing.clocks import FrozenClock
@@ -65,6 +66,7 @@ def test_a_value_lasts_until_midnight_where_the_user_lives(
     """Seed 001: context ends with the user's day, by setting or by the machine's own zone."""
     monkeypatch.setenv("TZ", zone if how == "machine" else "Asia/Tokyo")
     time.tzset()
+    tzlocal.reload_localzone()
     try:
         clock = FrozenClock(at(set_at))
         chosen = Settings(timezone=zone) if how == "setting" else Settings()
@@ -81,3 +83,4 @@ def test_a_value_lasts_until_midnight_where_the_user_lives(
     finally:
         monkeypatch.undo()
         time.tzset()
+        tzlocal.reload_localzone()

@@ -70,6 +70,7 @@ def test_nothing_is_left_in_the_files(store, on_disk, others, times):
     assert store.purge()
     assert held(on_disk()) == []
     assert store.verify() == []
+    assert store._connections._writer.pragma("freelist_count") == 0
     assert len(page(store, ANA)) == 2 * others
     store.close()
     assert held(on_disk()) == []

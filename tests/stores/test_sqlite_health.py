@@ -2,7 +2,9 @@
 
 import pytest
 
+from recollect.core.actions import Erase
 from recollect.core.errors import NotADatabase
+from recollect.core.query import IndexVersion
 from recollect.core.text import content_hash
 from recollect.testing.contracts.changes import everything
 from recollect.testing.contracts.samples import (
@@ -13,6 +15,7 @@ from recollect.testing.contracts.samples import (
     EXTRACTOR,
     MODEL,
     embed,
+    moment,
     open_conversation,
     page,
     remember,
@@ -143,3 +146,49 @@ def test_a_long_list_is_cut(store):
     assert len(lines) == 1
     assert "9 (" in lines[0]
     assert lines[0].endswith(", …)")
+
+
+def test_erasing_works_in_a_damaged_store(filled):
+    """Erasing does not need the names of entities to be in order."""
+    remember(filled, "Zoe sleeps")
+    plant(filled, "DELETE FROM entity_names")
+    item = filled.page(ANA, ALL, limit=1, after=None)[0]
+    filled.apply(ANA, [Erase((item.id,), moment(1), "asked")])
+    assert filled.get(ANA, item.id) is None
+    filled.rebuild(EXTRACTOR)
+    assert filled.entity(ANA, "Zoe").mention_count == 1
+
+
+def test_a_check_is_of_one_moment(filled, open_store):
+    """What is written while a check runs is no problem."""
+    other = open_store()
+    reader = filled._connections._idle[-1]
+    turns = iter(range(1_000))
+
+    def write_meanwhile(_cursor, sql, _values):
+        if "SELECT" in sql:
+            remember(other, f"Zoe did {next(turns)}")
+        return True
+
+    reader.exec_trace = write_meanwhile
+    assert filled.verify() == []
+    reader.exec_trace = None
+    assert next(turns) > len(DAMAGE)
+
+
+def test_an_index_read_is_of_one_moment(filled, open_store):
+    """A vector that is made while rows are read does not come without its row."""
+    other = open_store()
+    reader = filled._connections._idle[-1]
+
+    def write_meanwhile(_cursor, sql, _values):
+        if "FROM vectors" in sql:
+            embed(other, ANA, remember(other, "Zoe came"))
+        return True
+
+    reader.exec_trace = write_meanwhile
+    changes = filled.index_changes(ANA, IndexVersion())
+    reader.exec_trace = None
+    assert set(changes.ordinals) <= {row.ordinal for row in changes.rows}
+    later = filled.index_changes(ANA, changes.version)
+    assert len(later.rows) == len(later.ordinals) == 1

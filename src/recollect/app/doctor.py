@@ -18,14 +18,13 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from platformdirs import user_data_path
 from pydantic import BaseModel
 from pydantic_settings import EnvSettingsSource, TomlConfigSettingsSource
 
 from recollect.app.memory import Memory
 from recollect.app.parts import Parts
 from recollect.app.settings import Settings, config_path
-from recollect.app.wiring import MEMORY
+from recollect.app.wiring import MEMORY, place
 from recollect.core.errors import ModelUnavailable, RecollectError
 from recollect.embed import files
 from recollect.stores.sqlite.schema import migrations
@@ -94,16 +93,8 @@ def examine(memory: Memory, file: Path | None = None) -> list[Check]:
 
 def located(location: str | Path | None, settings: Settings) -> Path | None:
     """Return the file that :class:`Memory` would open, ``None`` if it would be none."""
-    place = settings.location if location is None else location
-    if place is None:
-        return user_data_path("recollect") / "memory.db"
-    text = str(place)
-    return None if text == MEMORY or "://" in text else Path(text).expanduser()
-
-
-def purge(memory: Memory) -> bool:
-    """Overwrite what erased text left in free space; false while others read the file."""
-    return _parts(memory).wipe()
+    path = place(location, settings)
+    return None if path == MEMORY else Path(path)
 
 
 def listed(settings: Settings) -> list[Setting]:

@@ -26,34 +26,40 @@ LATER = ("postgresql://", "postgres://", "chroma://", "chroma+http://")
 MATRYOSHKA = {"text-embedding-3-large": 256, "text-embedding-3-small": 256}  # seed 004
 
 
-def open_store(location: str | Path | None, settings: Settings) -> Store:
-    """Open the store at ``location``; ``None`` is the setting, or the user's data folder.
+def place(location: str | Path | None, settings: Settings) -> str:
+    """Return where the memory is: the location, else the setting, else the user's folder.
 
     Raises:
         ConfigError: the location is of a kind that does not exist.
-        StoreError: it cannot be opened.
     """
-    given: object = location
-    if not isinstance(given, str | Path | None):
-        message = f"location must be a path, got {given!r:.80}; use a file or :memory:"
+    given: object = settings.location if location is None else location
+    if given is None:
+        return str(user_data_path("recollect") / "memory.db")
+    if not isinstance(given, str | Path) or not str(given).strip():
+        message = f"location={given!r:.80} is no path; use a file or :memory:"
         raise ConfigError(message)
-    place = settings.location if location is None else location
-    if place is None:
-        folder = user_data_path("recollect")
-        folder.mkdir(parents=True, exist_ok=True)
-        place = folder / "memory.db"
-    text = str(place)
+    text = str(given)
     if text.startswith(LATER):
         message = f"{text.partition(':')[0]} stores are not part of this version; name a file"
         raise ConfigError(message)
     if "://" in text:
         message = f"location {text!r} is unknown; use a file or :memory:"
         raise ConfigError(message)
-    if not text.strip():
-        message = "location is empty; use a file or :memory:"
-        raise ConfigError(message)
+    return text if text == MEMORY else str(Path(text).expanduser())
+
+
+def open_store(location: str | Path | None, settings: Settings) -> Store:
+    """Open the store at the :func:`place` of ``location``.
+
+    Raises:
+        ConfigError: the location is of a kind that does not exist.
+        StoreError: it cannot be opened.
+    """
+    path = place(location, settings)
+    if location is None and settings.location is None:
+        Path(path).parent.mkdir(parents=True, exist_ok=True)
     return SqliteStore(
-        text if text == MEMORY else Path(text).expanduser(),
+        path,
         analyzer=TermAnalyzer(),
         names=Names(),
         busy_timeout=settings.storage.busy_timeout,

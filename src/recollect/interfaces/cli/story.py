@@ -23,7 +23,7 @@ TURN = timedelta(minutes=1)
 LATER = timedelta(days=1)
 HITS = 5
 ENTITIES = 8
-BUDGET = 550
+BUDGET = 450
 SYSTEM = "You are Noa's assistant."
 PROMPT = "Suggest three snacks for the towpath that are safe with my allergy."
 CHANGED = "before ten"

@@ -50,7 +50,7 @@ def doctor(
         if rebuild:
             different = memory.rebuild()
             session.note(f"rebuilt; {'; '.join(different) or 'nothing was different'}")
-        if purge and not doctors.purge(memory):
+        if purge and not memory.purge():
             session.warn("others are reading the file; purge again when they are done")
         if reembed:
             with progress_bar("embedding") as progress:

@@ -98,12 +98,9 @@ def _rarest(
     limit: int,
 ) -> list[tuple[int, bytes]]:
     # Term by term, the rarest first: all that hold it, until there is no room for more.
-    order = [term for number, term in sorted(zip(frequencies, terms, strict=True)) if number]
-    total, fitting = 0, 0
-    for total in accumulate(sorted(number for number in frequencies if number)):
-        if total > limit:
-            break
-        fitting += 1
+    ranked = sorted(zip(frequencies, terms, strict=True))
+    order = [term for _, term in ranked]
+    fitting = sum(total <= limit for total in accumulate(number for number, _ in ranked))
     rows = []
     if fitting:
         rows = _rows(connection, user, terms, f" AND {_any(order[:fitting])}", limit)

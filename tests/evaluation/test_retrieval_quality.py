@@ -1,0 +1,133 @@
+"""The bars of retrieval quality, on the development data, by its own evaluator.
+
+Each corpus is embedded once; the arms alone are asked over the same memory.
+"""
+
+import importlib.util
+import sys
+import warnings
+from datetime import UTC
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from recollect import errors
+from recollect.core.query import Filter
+from recollect.core.scope import Scope
+from recollect.embed.files import find
+from recollect.retrieve.search import Ranking, Retriever
+
+ROOT = Path(__file__).parents[2]
+SHARED = ROOT.parent / "shared"
+DATA = SHARED / "data"
+DEEPEST = 10
+CORE = {
+    "contradiction_resolution",
+    "information_extraction",
+    "knowledge_update",
+    "multi_session_reasoning",
+    "temporal_reasoning",
+}
+
+
+def loaded(path):
+    """Import a module from its file, or skip where that is not there."""
+    if not path.exists():
+        pytest.skip(f"{path} is not there")
+    spec = importlib.util.spec_from_file_location(path.stem, path)
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[path.stem] = module
+    spec.loader.exec_module(module)
+    return module
+
+
+@pytest.fixture(scope="module")
+def evaluator():
+    """The evaluator that comes with the data."""
+    return loaded(SHARED / "eval" / "retrieval_eval.py")
+
+
+@pytest.fixture(scope="module")
+def plugin():
+    """The arm that the evaluator is given, with the real local model."""
+    try:
+        find(None)
+    except errors.ModelUnavailable:
+        pytest.skip("the local model is not installed: make setup")
+    return loaded(ROOT / "benchmarks" / "retrieval_plugin.py")
+
+
+def read(load):
+    """Return the corpora; the evaluator leaves its files to the garbage collector."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ResourceWarning)
+        return list(load())
+
+
+def ask(arm, ranking):
+    """Return the order of documents under another ranking of the same memory."""
+    parts = arm._memory._parts
+    retriever = Retriever(
+        parts.store,
+        analyzer=parts.retriever._analyzer,
+        extractor=parts.extractor,
+        embed=parts.vectors.query,
+        zone=UTC,
+        ranking=ranking,
+    )
+    scope, where = Scope(arm._memory.user), Filter(now=parts.now())
+
+    def rank(query):
+        hits = retriever.search(scope, query, where, limit=DEEPEST)
+        return [arm._place[hit.record.id] for hit in hits]
+
+    return rank
+
+
+def recalls(evaluator, arms, corpora, rank_of, categories=None):
+    """Return mean recall@5 and recall@10 over the questions."""
+    rows = []
+    for arm, (_, docs, queries, _) in zip(arms, corpora, strict=True):
+        rank, ids = rank_of(arm), [doc.id for doc in docs]
+        rows += [
+            evaluator.score(rank(query.text), ids, query.gold)
+            for query in queries
+            if categories is None or query.cat in categories
+        ]
+    return [float(np.mean([row[f"recall@{k}"] for row in rows])) for k in (5, 10)]
+
+
+@pytest.fixture(scope="module")
+def locomo(evaluator, plugin):
+    """The conversations of LoCoMo by turn, each remembered and embedded."""
+    if not (DATA / "locomo" / "locomo10.json").exists():
+        pytest.skip("LoCoMo is not there")
+    corpora = read(lambda: evaluator.load_locomo(str(DATA), "turn"))
+    return [plugin.make(docs) for _, docs, _, _ in corpora], corpora
+
+
+@pytest.mark.timeout(600)
+def test_locomo_turns_reach_the_bar_and_beat_each_arm_alone(evaluator, locomo):
+    """LoCoMo, turns: recall@5 of 0.70, recall@10 of 0.80, better than words or vectors alone."""
+    arms, corpora = locomo
+    at5, at10 = recalls(evaluator, arms, corpora, lambda arm: arm.rank)
+    assert at5 >= 0.70
+    assert at10 >= 0.80
+    for name in ("lexical", "vector"):
+        for fusion in ("blend", "rrf"):
+            alone = Ranking(fusion=fusion, only=frozenset({name}))
+            alone5, alone10 = recalls(evaluator, arms, corpora, lambda arm, r=alone: ask(arm, r))
+            assert at5 > alone5, f"{name} alone under {fusion} is as good"
+            assert at10 > alone10, f"{name} alone under {fusion} is as good"
+
+
+@pytest.mark.timeout(600)
+def test_beam_rounds_reach_the_bar(evaluator, plugin):
+    """BEAM 100K, rounds: recall@5 of 0.70 over the five core categories."""
+    if not (DATA / "beam" / "100K").is_dir():
+        pytest.skip("BEAM is not there")
+    corpora = read(lambda: evaluator.load_beam(str(DATA), "round", "100K"))
+    arms = [plugin.make(docs) for _, docs, _, _ in corpora]
+    at5, _ = recalls(evaluator, arms, corpora, lambda arm: arm.rank, CORE)
+    assert at5 >= 0.70
