@@ -7,7 +7,6 @@ document is remembered as an episode with its date and speaker, and each questio
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Sequence
 from datetime import UTC, datetime
@@ -37,13 +36,15 @@ class RecollectArm:
 
     def __init__(self, docs: Sequence[Document], **retrieval: Any) -> None:
         """Remember every document, in order, and make its vector."""
-        settings = Settings(retrieval=retrieval, timezone="UTC")
+        chosen = {"retrieval": retrieval} if retrieval else {}
+        settings = Settings(timezone="UTC", **chosen)
         self._memory = Memory(":memory:", settings=settings)
         self._count = len(docs)
         self._place: dict[str, int] = {}
+        dates: dict[object, datetime] = {}
         for start in range(0, len(docs), BATCH):
             batch = docs[start : start + BATCH]
-            records = self._memory.remember_many([_item(doc) for doc in batch])
+            records = self._memory.remember_many([_item(doc, dates) for doc in batch])
             self._place |= {record.id: start + i for i, record in enumerate(records)}
         self._memory.embed_pending()
 
@@ -56,23 +57,27 @@ class RecollectArm:
 
 
 def make(docs: Sequence[Document]) -> RecollectArm:
-    """Return the arm with the default configuration (``--plugin benchmarks.retrieval_plugin:make``).
+    """Return the arm with the default configuration.
 
-    The settings can be varied from outside: ``RECOLLECT_RETRIEVAL__FUSION=rrf``.
+    Give it as ``--plugin benchmarks.retrieval_plugin:make``. Settings come from the
+    environment, as always: ``RECOLLECT_RETRIEVAL__FUSION=rrf``.
     """
-    fusion = os.environ.get("RECOLLECT_RETRIEVAL__FUSION")
-    return RecollectArm(docs, **({"fusion": fusion} if fusion else {}))
+    return RecollectArm(docs)
 
 
-def _item(doc: Document) -> dict[str, Any]:
+def _item(doc: Document, dates: dict[object, datetime]) -> dict[str, Any]:
     meta = doc.meta
     session = meta.get("session")
+    # BEAM dates only the first turn of a session: those after it happened then, too.
+    date = _date(meta.get("date")) or dates.get(session)
+    if date is not None:
+        dates[session] = date
     return {
         "content": doc.text if doc.text.strip() else "(empty)",
         "kind": "episode",
         "session": None if session is None else str(session),
         "role": meta.get("speaker") or meta.get("role"),
-        "event_time": _date(meta.get("date")),
+        "event_time": date,
     }
 
 

@@ -108,7 +108,7 @@ class _Rows:
                 stored.reshape(len(found), -1).astype(np.float32),
             )
         keys, vectors = self._known[user]
-        likeness = vectors @ query
+        likeness = np.vecdot(vectors, query)
         best = np.argpartition(-likeness, min(BEST, len(keys)) - 1)[:BEST]
         found_keys: list[int] = keys[best[np.argsort(-likeness[best])]].tolist()
         return found_keys

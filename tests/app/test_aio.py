@@ -48,7 +48,10 @@ def test_a_memory_is_used_from_a_loop(tmp_path):
 
     async def work():
         async with AsyncMemory(
-            tmp_path / "m.db", user="ana", embedder=HashEmbedder(), settings=Settings(timezone="UTC")
+            tmp_path / "m.db",
+            user="ana",
+            embedder=HashEmbedder(),
+            settings=Settings(timezone="UTC"),
         ) as memory:
             record = await memory.remember("Ana likes jasmine tea", tags=["tea"])
             await memory.remember_many(["one", "two"])
@@ -91,8 +94,7 @@ def test_the_loop_goes_on_while_a_verb_waits():
         async with AsyncMemory(":memory:", embedder=Gate(), settings=chosen) as memory:
             await memory.remember("Ana likes tea")
             search = asyncio.create_task(memory.search("tea"))
-            while not entered.is_set():
-                await asyncio.sleep(0)
+            assert await asyncio.to_thread(entered.wait, PATIENCE)
             assert not search.done()
             await asyncio.wait_for(memory.remember("Ana likes coffee"), PATIENCE)
             released.set()

@@ -84,7 +84,10 @@ def test_events_tell_of_adding_and_ending(chat):
 
 OPENAI = [
     {"role": "developer", "content": "Be brief."},
-    {"role": "user", "content": [{"type": "text", "text": "weather"}, {"type": "text", "text": "?"}]},
+    {
+        "role": "user",
+        "content": [{"type": "text", "text": "weather"}, {"type": "text", "text": "?"}],
+    },
     {
         "role": "assistant",
         "content": None,
@@ -127,7 +130,14 @@ def test_openai_messages_come_in_as_they_are(chat):
     """Roles, blocks, several calls and their results of the OpenAI chat form are understood."""
     chat.extend(OPENAI)
     messages = chat.messages
-    assert [m.role for m in messages] == ["system", "user", "assistant", "tool", "tool", "assistant"]
+    assert [m.role for m in messages] == [
+        "system",
+        "user",
+        "assistant",
+        "tool",
+        "tool",
+        "assistant",
+    ]
     assert messages[1].content == "weather\n?"
     assert messages[2].tool_calls == (
         ToolCall("c1", "w", '{"a": 1}'),
@@ -155,9 +165,9 @@ def test_messages_of_another_conversation_come_in_with_their_times(chat):
     other = Conversation()
     other.extend(OPENAI)
     chat.extend(other.messages)
-    assert [(m.role, m.content, m.tool_calls, m.tool_result, m.timestamp) for m in chat.messages] == [
-        (m.role, m.content, m.tool_calls, m.tool_result, m.timestamp) for m in other.messages
-    ]
+    assert [
+        (m.role, m.content, m.tool_calls, m.tool_result, m.timestamp) for m in chat.messages
+    ] == [(m.role, m.content, m.tool_calls, m.tool_result, m.timestamp) for m in other.messages]
     assert not {m.id for m in chat.messages} & {m.id for m in other.messages}
 
 
@@ -236,7 +246,9 @@ def test_a_message_that_cannot_be_is_refused(chat, arguments, message):
 )
 def test_messages_of_no_known_form_are_refused(chat, messages, message):
     """Law 5: one wrong message, and none of the list is added."""
-    listed = [{"role": "user", "content": "fine"}, *messages] if type(messages) is list else messages
+    listed = (
+        [{"role": "user", "content": "fine"}, *messages] if type(messages) is list else messages
+    )
     with pytest.raises(errors.InvalidInput, match=message):
         chat.extend(listed)
     assert len(chat) == 0

@@ -24,12 +24,25 @@ def said(chat, turns):
     for role, words, *rest in turns:
         text = " ".join(words)
         if role == "call":
-            calls = [ToolCall(id, "look_up", '{"q": "tea"}') for id in rest[0]]
+            calls = [ToolCall(name, "look_up", '{"q": "tea"}') for name in rest[0]]
             chat.add("assistant", text, tool_calls=calls)
         elif role == "tool":
             chat.add("tool", text, tool_result=rest[0])
         else:
             chat.add(role, text if text.strip() else "hello")
+
+
+def needed(chat, prompt, budget):
+    """Return the budget, or what the error says is needed, checked."""
+    try:
+        chat.context(prompt, budget=budget)
+    except errors.BudgetTooSmall as error:
+        told = error
+    else:
+        return budget
+    assert told.needed > told.budget == budget
+    assert str(told.needed - budget) in str(told)
+    return told.needed
 
 
 def assert_sendable(messages):
@@ -65,13 +78,8 @@ def test_a_context_fits_holds_what_it_must_and_is_whole(  # noqa: PLR0917 - draw
     for number in pins:
         if number < len(messages):
             chat.pin(messages[number].id)
-    try:
-        context = chat.context(prompt, budget=budget)
-    except errors.BudgetTooSmall as error:
-        assert error.needed > error.budget == budget
-        assert str(error.needed - budget) in str(error)
-        assert chat.context(prompt, budget=error.needed).tokens <= error.needed
-        return
+    budget = needed(chat, prompt, budget)
+    context = chat.context(prompt, budget=budget)
     assert context.tokens <= budget
     assert context.tokens == sum(item.tokens for item in context.receipt.included)
     assert_sendable(context.messages)

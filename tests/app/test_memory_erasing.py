@@ -12,7 +12,7 @@ from recollect.core.text import content_hash
 from recollect.testing.clocks import FrozenClock
 from recollect.testing.embedders import HashEmbedder
 
-SECRET = "Quetzalcoatl Brimstone hides the xylophone under floorboard 81723"
+SAID = "Quetzalcoatl Brimstone hides the xylophone under floorboard 81723"
 WORDS = ("Quetzalcoatl", "quetzalcoatl", "Brimstone", "brimston", "xylophon", "81723", "floorboard")
 
 
@@ -54,8 +54,8 @@ def file(tmp_path, opened):
 def test_an_erased_text_is_in_no_byte_of_the_files(file):
     """No table, index, vector, history or free page holds a word of it, even before closing."""
     memory, folder = file
-    record = memory.remember(SECRET, tags=["Brimstone"], metadata={"x": "xylophone"})
-    assert memory.search(SECRET)[0].record.id == record.id
+    record = memory.remember(SAID, tags=["Brimstone"], metadata={"x": "xylophone"})
+    assert memory.search(SAID)[0].record.id == record.id
     memory.correct(memory.remember("filler").id, "other filler")
     assert remains(folder, "Quetzalcoatl")
     receipt = memory.forget(record.id, erase=True)
@@ -77,13 +77,13 @@ def test_an_erased_text_is_in_no_byte_of_the_files(file):
 def test_what_was_derived_goes_with_it(file):
     """Derived records, and what rests on them, go too, and the receipt names them."""
     memory, folder = file
-    source = memory.remember(SECRET)
+    source = memory.remember(SAID)
     first = derived_from(memory, source, "Brimstone owns a xylophone")
     second = derived_from(memory, first, "Somebody owns a xylophone")
     corrected = memory.correct(second.id, "Brimstone sold the xylophone")
     receipt = memory.forget(source.id, erase=True)
     assert set(receipt.derived) == {first.id, second.id, corrected.id}
-    assert all(memory.get(id) is None for id in receipt.derived)
+    assert all(memory.get(gone) is None for gone in receipt.derived)
     assert remains(folder, *WORDS) == []
     assert memory.verify() == []
 
@@ -93,9 +93,9 @@ def test_the_message_that_said_it_goes_too(file):
     memory, folder = file
     chat = memory.conversation("c")
     chat.add("user", "hello")
-    said = chat.add("user", SECRET)
+    said = chat.add("user", SAID)
     chat.add("assistant", "understood")
-    episode = next(r for r in memory.records(kind="episode") if r.content == SECRET)
+    episode = next(r for r in memory.records(kind="episode") if r.content == SAID)
     receipt = memory.forget(episode.id, erase=True)
     assert receipt.messages == 1
     assert [message.content for message in chat.messages] == ["hello", "understood"]
@@ -107,7 +107,7 @@ def test_the_message_that_said_it_goes_too(file):
 def test_a_forgotten_record_can_still_be_erased(file):
     """Retiring and erasing are two steps; the second leaves nothing."""
     memory, folder = file
-    record = memory.remember(SECRET)
+    record = memory.remember(SAID)
     memory.forget(record.id)
     assert remains(folder, "Quetzalcoatl")
     memory.forget(record.id, erase=True)
@@ -118,18 +118,18 @@ def test_erasing_while_another_has_the_file_open_is_told_honestly(file, opened):
     """``purged`` says whether the free pages were overwritten; if so, nothing is left."""
     memory, folder = file
     other = opened(folder / "m.db")
-    record = memory.remember(SECRET)
-    assert other.search(SECRET)[0].record.id == record.id
+    record = memory.remember(SAID)
+    assert other.search(SAID)[0].record.id == record.id
     receipt = memory.forget(record.id, erase=True)
     assert receipt.purged == (remains(folder, *WORDS) == [])
     assert other.get(record.id) is None
-    assert all(hit.record.id != record.id for hit in other.search(SECRET))
+    assert all(hit.record.id != record.id for hit in other.search(SAID))
 
 
 def test_vectors_of_an_erased_text_are_not_put_back(tmp_path, opened):
     """A model that is at work while its text is erased puts nothing back."""
     memory = opened(tmp_path / "m.db", embedder=_Meanwhile())
-    record = memory.remember(SECRET)
+    record = memory.remember(SAID)
     memory._parts.embedder._inner.then = lambda: memory.forget(record.id, erase=True)
     memory.remember("Ana likes tea")
     memory.search("tea")
@@ -177,7 +177,7 @@ def test_as_of_tells_what_was_believed_then(opened):
 def test_forgetting_frees_nobody_elses_file(tmp_path, opened):
     """An erasure in one file leaves a backup of it alone: a backup is the caller's own."""
     memory = opened(tmp_path / "m.db")
-    record = memory.remember(SECRET)
+    record = memory.remember(SAID)
     memory.backup(tmp_path / "copy.db")
     memory.forget(record.id, erase=True)
     with Memory(tmp_path / "copy.db", user="ana", embedder=HashEmbedder()) as copy:

@@ -165,7 +165,7 @@ def test_unknown_ids_are_nothing_or_not_found(kept, id):
         lambda: kept.forget(id),
         lambda: kept.forget(id, erase=True),
     ):
-        with pytest.raises(errors.NotFound, match="there is no record .* for user 'ana'"):
+        with pytest.raises(errors.NotFound, match=r"there is no record .* for user 'ana'"):
             verb()
     with pytest.raises(errors.NotFound, match="pass the id of the last record you got"):
         kept.records(after=id)
@@ -352,7 +352,9 @@ def test_a_newer_schema_is_refused_and_kept(tmp_path, wordless):
 
 def test_a_folder_that_is_not_there_is_named(tmp_path, wordless):
     """The error names the path and what to check."""
-    with pytest.raises(errors.StoreError, match=r"m\.db cannot be created or written: .*another place"):
+    with pytest.raises(
+        errors.StoreError, match=r"m\.db cannot be created or written: .*another place"
+    ):
         Memory(tmp_path / "missing" / "m.db", settings=wordless)
 
 

@@ -9,13 +9,13 @@ from hypothesis import strategies as st
 from recollect import Memory, Settings, errors
 from recollect.testing.embedders import HashEmbedder
 
-SECRET = "The vault code of Maria Santos is swordfish 4711."
+SAID = "The vault code of Maria Santos is swordfish 4711."
 NAMES = st.one_of(
     st.sampled_from(["ana", "Ana", "ana ", "an", "anaa", "a_a", "%", "*", "ANA", "ána", "u1", "1"]),
     st.text(st.characters(exclude_categories=["Cs", "Cc"]), min_size=1, max_size=12),
 ).filter(lambda name: name.strip())
 QUERIES = st.one_of(
-    st.sampled_from([SECRET, "swordfish", "Maria Santos", "u1", "scope : u1", "* OR *", "4711"]),
+    st.sampled_from([SAID, "swordfish", "Maria Santos", "u1", "scope : u1", "* OR *", "4711"]),
     st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\x00"), min_size=1),
 ).filter(lambda query: query.strip())
 MOMENT = datetime(2025, 6, 1, tzinfo=UTC)
@@ -42,9 +42,11 @@ def house():
         ":memory:", user="ana", embedder=HashEmbedder(), settings=Settings(timezone="UTC")
     ) as memory:
         for kind in ("fact", "episode", "context", "reflection"):
-            memory.remember(SECRET, kind=kind, tags=["secret"], metadata={"level": 1}, session="vault")
+            memory.remember(
+                SAID, kind=kind, tags=["secret"], metadata={"level": 1}, session="vault"
+            )
         memory.set_context("code", "swordfish")
-        memory.conversation("vault", system="Guard it.").add("user", SECRET)
+        memory.conversation("vault", system="Guard it.").add("user", SAID)
         memory.embed_pending()
         yield memory
 
@@ -71,23 +73,23 @@ def test_no_name_query_or_filter_reaches_another_users_memory(house, name, query
 
 def test_ids_of_another_user_are_as_if_they_did_not_exist(memory):
     """Another's id and an unknown id look alike, in values and in messages."""
-    theirs = memory.remember(SECRET)
+    theirs = memory.remember(SAID)
     other = memory.as_user("bob")
     assert other.get(theirs.id) is None
     assert other.history(theirs.id) == []
     other.remember("Bob has a record of his own")
     messages = []
-    for id in (theirs.id, "fact_" + "0" * 26):
+    for key in (theirs.id, "fact_" + "0" * 26):
         for verb in (
-            lambda id=id: other.correct(id, "x"),
-            lambda id=id: other.confirm(id),
-            lambda id=id: other.forget(id),
-            lambda id=id: other.forget(id, erase=True),
-            lambda id=id: other.records(after=id),
+            lambda key=key: other.correct(key, "x"),
+            lambda key=key: other.confirm(key),
+            lambda key=key: other.forget(key),
+            lambda key=key: other.forget(key, erase=True),
+            lambda key=key: other.records(after=key),
         ):
             with pytest.raises(errors.NotFound) as raised:
                 verb()
-            messages.append(str(raised.value).replace(id, "ID"))
+            messages.append(str(raised.value).replace(key, "ID"))
     half = len(messages) // 2
     assert messages[:half] == messages[half:]
     assert memory.get(theirs.id) == theirs

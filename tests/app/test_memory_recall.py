@@ -22,9 +22,11 @@ BREAKOUTS = [
 
 def fences(text):
     """Count what a reader could take for an opening or closing of the block."""
-    return "".join(text.lower().split()).count("recollect-memory") - "".join(
-        text.lower().split()
-    ).count("‹recollect-memory") - "".join(text.lower().split()).count("‹/recollect-memory")
+    return (
+        "".join(text.lower().split()).count("recollect-memory")
+        - "".join(text.lower().split()).count("‹recollect-memory")
+        - "".join(text.lower().split()).count("‹/recollect-memory")
+    )
 
 
 def test_a_recall_is_data_with_origin_and_date(opened):

@@ -79,9 +79,7 @@ def test_the_temporal_arm_answers_its_canary(fused, query):
     hit = fused.search(query)[0]
     assert hit.record.event_time == day(2023, 6, 15)
     assert hit.why.arms["temporal"].score == 1.0
-    assert all(
-        "temporal" not in other.why.arms for other in fused.search(query, limit=20)[1:]
-    )
+    assert all("temporal" not in other.why.arms for other in fused.search(query, limit=20)[1:])
 
 
 def test_the_shares_of_the_arms_add_up_to_the_score(fused):
@@ -277,7 +275,9 @@ def test_the_same_question_has_the_same_answer(fused):
 
 
 WORDS = st.lists(
-    st.sampled_from(["tea", "coffee", "Ana", "Lisbon", "train", "night", "green", "morning", "茶", "чай"]),
+    st.sampled_from(
+        ["tea", "coffee", "Ana", "Lisbon", "train", "night", "green", "morning", "茶", "чай"]
+    ),
     min_size=1,
     max_size=6,
 ).map(" ".join)
@@ -300,13 +300,13 @@ def _take(memory, step):
     elif verb == "turn":
         memory.remember(text, kind="episode", session=f"s{number % 2}", role="user")
     elif known:
-        id = known[number % len(known)].id
+        chosen = known[number % len(known)].id
         if verb == "correct":
-            memory.correct(id, text)
+            memory.correct(chosen, text)
         elif verb == "confirm":
-            memory.confirm(id)
+            memory.confirm(chosen)
         else:
-            memory.forget(id, erase=verb == "erase")
+            memory.forget(chosen, erase=verb == "erase")
 
 
 @given(steps=STEPS, query=WORDS)

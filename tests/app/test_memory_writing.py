@@ -133,7 +133,10 @@ def test_what_was_superseded_cannot_be_corrected_again(memory):
     """A record that is no longer believed says which one took its place."""
     old = memory.remember("Ana lives in Porto")
     new = memory.correct(old.id, "Ana lives in Lisbon")
-    for verb in (lambda: memory.correct(old.id, "Ana lives in Faro"), lambda: memory.confirm(old.id)):
+    for verb in (
+        lambda: memory.correct(old.id, "Ana lives in Faro"),
+        lambda: memory.confirm(old.id),
+    ):
         with pytest.raises(errors.InvalidInput, match=new.id):
             verb()
 
@@ -254,10 +257,10 @@ def test_after_close_every_verb_says_so(opened):
         lambda: memory.search("tea"),
         lambda: memory.recall("tea"),
         lambda: memory.get(record.id),
-        lambda: memory.records(),
+        memory.records,
         lambda: memory.forget(record.id, erase=True),
-        lambda: memory.stats(),
-        lambda: memory.verify(),
+        memory.stats,
+        memory.verify,
         lambda: chat.add("user", "hello"),
         lambda: chat.context("hello"),
     ):

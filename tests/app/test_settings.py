@@ -41,7 +41,10 @@ def test_arguments_win_over_the_environment_and_that_over_the_file(file, monkeyp
         ({"timezone": "../../etc/passwd"}, "timezone"),
         ({"retrieval": {"fusion": "magic"}}, r"retrieval.fusion: .*\(got 'magic'\)"),
         ({"retrieval": {"rrf_k": 0}}, "retrieval.rrf_k"),
-        ({"retention": {"fact": "soon"}}, "retention.fact: .*'soon' is no time span; write forever"),
+        (
+            {"retention": {"fact": "soon"}},
+            "retention.fact: .*'soon' is no time span; write forever",
+        ),
         ({"retention": {"fact": "0d"}}, "'0d' is no time span"),
         ({"retention": {"fact": "9999999999999d"}}, "too long a time; write forever"),
         ({"storage": {"busy_timeout": 0}}, "storage.busy_timeout"),
@@ -101,7 +104,9 @@ def test_an_api_key_is_in_no_text():
 @pytest.mark.parametrize("model", ["magic", "openai", "openai:", "sentence-transformers:", ""])
 def test_an_unknown_model_is_named(tmp_path, model):
     """The message lists what there is; no file is made."""
-    with pytest.raises(errors.ConfigError, match="embedding.model=.* is unknown; use auto, local"):
+    with pytest.raises(
+        errors.ConfigError, match=r"embedding\.model=.* is unknown; use auto, local"
+    ):
         Memory(tmp_path / "m.db", settings=Settings(embedding={"model": model}))
     assert not (tmp_path / "m.db").exists()
 
@@ -127,6 +132,18 @@ def test_the_machines_zone_keeps_its_rules(machine_in_lisbon):
     zone = Settings().zone
     assert datetime(2026, 1, 1, tzinfo=zone).utcoffset() == timedelta(0)
     assert datetime(2026, 7, 1, tzinfo=zone).utcoffset() == timedelta(hours=1)
+
+
+@pytest.mark.parametrize("name", ["Nowhere/Else", "<+03>-3"])
+def test_a_machine_of_no_known_zone_says_what_to_set(monkeypatch, name):
+    """Where the machine's zone has no name, the error names the setting that helps."""
+    with monkeypatch.context() as patch:
+        patch.setenv("TZ", name)
+        patch.setattr(tzlocal.unix, "_cache_tz", None)
+        with pytest.raises(errors.ConfigError, match="set timezone, such as Europe/Lisbon"):
+            Memory(":memory:", settings=Settings(embedding={"model": "none"}))
+        chosen = Settings(embedding={"model": "none"}, timezone="UTC")
+        Memory(":memory:", settings=chosen).close()
 
 
 @pytest.fixture

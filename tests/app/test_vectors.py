@@ -17,11 +17,13 @@ class Gate(HashEmbedder):
     """Blocks in ``embed`` until released, and says when somebody is there."""
 
     def __init__(self):
+        """Start closed."""
         super().__init__()
         self.entered = threading.Event()
         self.released = threading.Event()
 
     def embed(self, texts):
+        """Return the vectors once the gate is open."""
         self.entered.set()
         assert self.released.wait(PATIENCE)
         return super().embed(texts)
@@ -31,11 +33,13 @@ class Failing(HashEmbedder):
     """Fails with ``error`` while it is set; counts how often it was asked."""
 
     def __init__(self, error):
+        """Fail with ``error``."""
         super().__init__()
         self.error = error
         self.asked = 0
 
     def embed(self, texts):
+        """Raise, or return the vectors."""
         self.asked += 1
         if self.error is not None:
             raise self.error
@@ -46,10 +50,12 @@ class Done(HashEmbedder):
     """Says when it has made vectors."""
 
     def __init__(self):
+        """Start without any."""
         super().__init__()
         self.made = threading.Event()
 
     def embed(self, texts):
+        """Return the vectors and say so."""
         vectors = super().embed(texts)
         self.made.set()
         return vectors
@@ -264,7 +270,7 @@ def test_many_threads_add_search_and_close(tmp_path):
 
     with ThreadPoolExecutor(7) as pool:
         closing = pool.submit(close)
-        stored = [id for ids in pool.map(work, range(6)) for id in ids]
+        stored = [key for keys in pool.map(work, range(6)) for key in keys]
         closing.result(PATIENCE)
     with Memory(path, user="ana", embedder=HashEmbedder()) as again:
         assert {record.id for record in again.records(limit=1_000)} >= set(stored)

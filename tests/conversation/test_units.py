@@ -16,7 +16,7 @@ def transcript(text):
     for number, word in enumerate(text.split()):
         kind, _, ids = word.partition(":")
         role = {"u": "user", "a": "assistant", "s": "system", "c": "assistant", "r": "tool"}[kind]
-        calls = tuple(ToolCall(id, "f") for id in ids.split(",")) if kind == "c" else ()
+        calls = tuple(ToolCall(name, "f") for name in ids.split(",")) if kind == "c" else ()
         made.append(
             Message(
                 id=f"{number}",

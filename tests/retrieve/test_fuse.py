@@ -16,6 +16,9 @@ EVIDENCE = st.dictionaries(st.sampled_from(ARMS), VALUES, min_size=1).map(
 )
 
 
+MASKS = st.lists(st.booleans(), min_size=6, max_size=6)
+
+
 @given(evidence=EVIDENCE)
 def test_blended_shares_add_up_and_full_evidence_is_one(evidence):
     """The score is the sum of the shares; full evidence of every arm that counts gives 1."""
@@ -35,7 +38,7 @@ def test_more_evidence_never_lowers_a_blend(evidence):
     assert (blend(more, Weights(entity=1)).score >= blend(evidence, Weights(entity=1)).score).all()
 
 
-@given(evidence=EVIDENCE, k=st.integers(1, 100), wanted=st.lists(st.booleans(), min_size=6, max_size=6))
+@given(evidence=EVIDENCE, k=st.integers(1, 100), wanted=MASKS)
 def test_reciprocal_ranks_are_exact(evidence, k, wanted):
     """Seed 004: the score is the sum of 1 / (k + rank) over the arms that found the record."""
     mask = np.array(wanted)
@@ -47,8 +50,7 @@ def test_reciprocal_ranks_are_exact(evidence, k, wanted):
                 before = [
                     other
                     for other in range(6)
-                    if mask[other]
-                    and (values[other] > values[row] or (values[other] == values[row] and other < row))
+                    if mask[other] and (-values[other], other) < (-values[row], row)
                 ]
                 expected += 1 / (k + 1 + len(before))
         assert fused.score[row] == pytest.approx(expected, abs=1e-6)

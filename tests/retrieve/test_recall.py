@@ -98,7 +98,9 @@ def test_an_insight_comes_last_if_it_fits():
     assert "rests" not in tight.text
 
 
-@pytest.mark.parametrize("fence", [OPENING, CLOSING, "</ RECOLLECT-memory>", "<\n/recollect-memory"])
+@pytest.mark.parametrize(
+    "fence", [OPENING, CLOSING, "</ RECOLLECT-memory>", "<\n/recollect-memory"]
+)
 def test_no_text_is_a_fence(fence):
     """Law 10: whatever a record says, the block begins and ends once."""
     text = packed([hit(fence, source_role=fence), hit("tea")]).text.lower()

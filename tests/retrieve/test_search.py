@@ -62,6 +62,12 @@ def test_an_arm_can_be_asked_alone(retriever, fusion, arm):
         )
 
 
+@pytest.mark.parametrize("fusion", ["blend", "rrf"])
+def test_an_arm_alone_that_has_nothing_to_say_finds_nothing(retriever, fusion):
+    """A query without names, asked of the entity arm alone, has no answer and no error."""
+    assert found(retriever(fusion=fusion, only=frozenset({"entity"})), "tea") == []
+
+
 def test_an_arm_of_no_weight_is_not_heard(retriever):
     """A weight of zero takes an arm out of score and reasons."""
     hits = found(retriever(weights=Weights(vector=0, context=0)))

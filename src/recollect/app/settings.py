@@ -173,7 +173,11 @@ class Settings(BaseSettings):
         """The user's time zone."""
         if self.timezone is not None:
             return ZoneInfo(self.timezone)
-        return get_localzone()
+        try:
+            return get_localzone()
+        except (LookupError, ValueError) as error:  # TZ or the machine's own files name none.
+            message = "the machine's time zone has no name; set timezone, such as Europe/Lisbon"
+            raise ConfigError(message) from error
 
 
 def config_path() -> Path:

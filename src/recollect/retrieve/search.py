@@ -178,7 +178,8 @@ class Retriever:
         if named is not None:
             found["temporal"] = evidence.temporal(rows, to_ms(named.start), to_ms(named.end))
         only = self._ranking.only
-        return {name: values for name, values in found.items() if not only or name in only}
+        asked = {name: values for name, values in found.items() if not only or name in only}
+        return asked or {"lexical": np.zeros(len(rows), np.float32)}
 
     def _vector(self, query: str) -> Vector | None:
         try:
