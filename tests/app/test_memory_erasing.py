@@ -74,6 +74,16 @@ def test_an_erased_text_is_in_no_byte_of_the_files(file):
     assert remains(folder, *WORDS) == []
 
 
+def test_copies_go_with_it(file):
+    """The same words said in a conversation and remembered as a fact are erased together."""
+    memory, folder = file
+    memory.conversation("talk").add("user", SAID)
+    fact = memory.remember(SAID)
+    receipt = memory.forget(fact.id, erase=True)
+    assert (len(receipt.copies), receipt.messages) == (1, 1)
+    assert remains(folder, *WORDS) == []
+
+
 def test_what_was_derived_goes_with_it(file):
     """Derived records, and what rests on them, go too, and the receipt names them."""
     memory, folder = file

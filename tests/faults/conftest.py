@@ -40,7 +40,7 @@ def start(path):
     running = []
 
     def run(role, *arguments):
-        process = subprocess.Popen(  # noqa: S603 - our own file, no shell
+        process = subprocess.Popen(
             [sys.executable, CHILDREN, role, path, *map(str, arguments)],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,

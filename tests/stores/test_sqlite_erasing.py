@@ -8,6 +8,7 @@ import pytest
 from recollect.core.actions import Close, Erase, Insert
 from recollect.core.models import Mention
 from recollect.testing.contracts.samples import (
+    ACTIVE,
     ANA,
     DIMENSIONS,
     MODEL,
@@ -154,4 +155,4 @@ def test_a_name_that_only_the_erased_record_had(store, on_disk):
     store.apply(ANA, [Erase((gone.id,), moment(1), "asked")])
     store.purge()
     assert held(on_disk()) == []
-    assert store.entity(ANA, "zoe").name == "Zoe"
+    assert store.entity(ANA, "zoe", ACTIVE).name == "Zoe"

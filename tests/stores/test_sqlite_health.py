@@ -8,6 +8,7 @@ from recollect.core.query import IndexVersion
 from recollect.core.text import content_hash
 from recollect.testing.contracts.changes import everything
 from recollect.testing.contracts.samples import (
+    ACTIVE,
     ALL,
     ANA,
     BEN,
@@ -87,7 +88,7 @@ def test_planted_damage_is_found_and_repaired(filled, problem):
     assert [everything(filled, scope)[:4] for scope in (ANA, BEN)] == before
     for scope, frequency in ((ANA, 1), (BEN, 0)):
         assert list(filled.match_terms(scope, ["tea"], limit=5).frequencies) == [frequency]
-        entity = filled.entity(scope, "Zoe")
+        entity = filled.entity(scope, "Zoe", ACTIVE)
         assert entity.mention_count == 1
 
 
@@ -101,8 +102,8 @@ def test_a_text_changed_by_hand_becomes_the_truth(filled):
     assert item.content_hash == content_hash("Carl likes juice")
     assert item.id in [waiting.id for waiting in filled.pending(ANA, limit=5)]
     assert list(filled.match_terms(ANA, ["juice", "tea"], limit=5).frequencies) == [1, 0]
-    assert filled.entity(ANA, "Zoe") is None
-    assert filled.entity(ANA, "Carl").mention_count == 1
+    assert filled.entity(ANA, "Zoe", ACTIVE) is None
+    assert filled.entity(ANA, "Carl", ACTIVE).mention_count == 1
 
 
 def test_damage_of_the_file_itself_is_reported(path, filled, open_store):
@@ -156,7 +157,7 @@ def test_erasing_works_in_a_damaged_store(filled):
     filled.apply(ANA, [Erase((item.id,), moment(1), "asked")])
     assert filled.get(ANA, item.id) is None
     filled.rebuild(EXTRACTOR)
-    assert filled.entity(ANA, "Zoe").mention_count == 1
+    assert filled.entity(ANA, "Zoe", ACTIVE).mention_count == 1
 
 
 def test_a_check_is_of_one_moment(filled, open_store):

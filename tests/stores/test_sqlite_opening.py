@@ -21,7 +21,7 @@ from recollect.core.query import IndexVersion
 from recollect.stores.sqlite import schema
 from recollect.stores.sqlite.store import SqliteStore
 from recollect.testing.analyzers import PlainNames, WordAnalyzer
-from recollect.testing.contracts.samples import ALL, ANA, insert, page, record, remember
+from recollect.testing.contracts.samples import ACTIVE, ALL, ANA, insert, page, record, remember
 
 ZERO = IndexVersion()
 FIRST_SCHEMA = schema.migrations()[0]
@@ -266,7 +266,7 @@ def test_text_that_utf8_cannot_hold_is_our_error(store):
     """A lone surrogate anywhere is refused by an error of recollect, not of a codec."""
     for use in (
         lambda: store.get(ANA, "\ud800"),
-        lambda: store.entity(ANA, "\ud800"),
+        lambda: store.entity(ANA, "\ud800", ACTIVE),
         lambda: store.match_terms(ANA, ["\ud800"], limit=5),
         lambda: store.apply(ANA, [insert(record("tea", session_id="\ud800"))]),
     ):

@@ -246,22 +246,23 @@ class Memory(Upkeep):
         Args:
             id: the record.
             erase: remove its text for good: from the store, its indexes, the transcript,
-                its history and the free pages of the file, with all that was derived from
-                it. Rewrites the file, so it takes longer the larger that is.
+                its history and the free pages of the file, with exact copies and all that
+                was derived. Rewrites the file, so it takes longer the larger that is.
 
         Raises:
             NotFound: there is no such record.
         """
         record = self._existing(id)
         store = self._parts.store
-        derived = tuple(store.derived(self._scope, [id])) if erase else ()
-        messages = store.quoting(self._scope, [id, *derived]) if erase else 0
+        copies = tuple(store.copies(self._scope, [id])) if erase else ()
+        derived = tuple(store.derived(self._scope, [id, *copies])) if erase else ()
+        messages = store.quoting(self._scope, [id, *copies, *derived]) if erase else 0
         if erase or self._believed(record):
             plan = revise.forget(record, self._parts.now(), erase=erase)
             store.apply(self._scope, plan)
         purged = erase and self._parts.wipe()
         receipt = ForgetReceipt(
-            id=id, erased=erase, derived=derived, messages=messages, purged=purged
+            id=id, erased=erase, derived=derived, copies=copies, messages=messages, purged=purged
         )
         self._parts.events.emit("forgotten", receipt)
         return receipt
@@ -400,12 +401,12 @@ class Memory(Upkeep):
 
     def entity(self, name: str) -> Entity | None:
         """Return the person, place or thing of that name or alias, with records about it."""
-        return self._parts.store.entity(self._scope, clean(name, "name"))
+        return self._parts.store.entity(self._scope, clean(name, "name"), self._where())
 
     def entities(self, *, type: str | None = None, limit: int = 100) -> list[Entity]:
         """Return what records speak of, most mentioned first."""
         return self._parts.store.entities(
-            self._scope, type=named(type, "type"), limit=limited(limit, "limit")
+            self._scope, self._where(), type=named(type, "type"), limit=limited(limit, "limit")
         )
 
     # Conversations

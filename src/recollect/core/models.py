@@ -336,6 +336,7 @@ class ForgetReceipt:
         id: the record that was forgotten.
         erased: whether its text was removed for good, not only retired.
         derived: records derived from it that went with it.
+        copies: other records with the very same text, which went, too.
         messages: how many transcript messages held its text and were removed.
         purged: whether the free pages of the file were overwritten, too.
     """
@@ -343,5 +344,6 @@ class ForgetReceipt:
     id: str
     erased: bool
     derived: tuple[str, ...] = ()
+    copies: tuple[str, ...] = ()
     messages: int = 0
     purged: bool = False

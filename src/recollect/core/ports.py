@@ -125,6 +125,9 @@ class RecordStore(Protocol):
     def latest(self, scope: Scope, where: Filter) -> Record | None:
         """Return the matching record that was recorded last."""
 
+    def copies(self, scope: Scope, ids: Sequence[str]) -> list[str]:
+        """Return the other records whose text is exactly that of one of ``ids``, oldest first."""
+
     def derived(self, scope: Scope, ids: Sequence[str]) -> list[str]:
         """Return the records whose sources are among ``ids``, directly or through others."""
 
@@ -191,11 +194,16 @@ class VectorQueue(Protocol):
 class EntityStore(Protocol):
     """Entities under their canonical names."""
 
-    def entity(self, scope: Scope, name: str) -> Entity | None:
-        """Return the entity with this name or alias, ignoring case; its newest records with it."""
+    def entity(self, scope: Scope, name: str, where: Filter) -> Entity | None:
+        """Return the entity with this name or alias, ignoring case; its newest records with it.
 
-    def entities(self, scope: Scope, *, type: str | None, limit: int) -> list[Entity]:
-        """Return entities, most mentioned first, then by name."""
+        Only records that the filter lets through are counted and returned.
+        """
+
+    def entities(
+        self, scope: Scope, where: Filter, *, type: str | None, limit: int
+    ) -> list[Entity]:
+        """Return the entities of matching records, most mentioned first, then by name."""
 
 
 class TranscriptStore(Protocol):

@@ -24,6 +24,7 @@ from recollect.retrieve.timewords import time_range
 log = logging.getLogger("recollect.retrieve")
 
 MOST_MATCHES = 20_000
+MOST_TERMS = 256  # of a query; whoever pastes a book gets answers to its beginning
 EXCERPT = 120
 FEW = 16  # records up to which counting the better ones is faster than sorting all
 DAY_MS = 86_400_000
@@ -158,7 +159,7 @@ class Retriever:
     def _evidence(
         self, rows: Rows, scope: Scope, query: str, where: Filter, visible: Mask
     ) -> dict[str, Floats]:
-        terms = self._analyzer.query_terms(query)
+        terms = self._analyzer.query_terms(query)[:MOST_TERMS]
         matches = self._store.match_terms(scope, terms, limit=MOST_MATCHES)
         words = evidence.lexical(rows, matches, visible, around=self._ranking.neighbours)
         meaning = evidence.semantic(rows, self._vector(query), visible)

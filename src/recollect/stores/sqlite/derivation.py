@@ -1,4 +1,7 @@
-"""Which records were derived from which: the provenance in ``source_ids``, followed forward."""
+"""Where else a record's text is: in what was derived from it, and in copies of it.
+
+What was derived is found by following the provenance in ``source_ids`` forward.
+"""
 
 from __future__ import annotations
 
@@ -22,6 +25,22 @@ WITH RECURSIVE found (id) AS (
 SELECT r.id FROM found JOIN records r ON r.id = found.id
 WHERE found.id NOT IN (SELECT value FROM json_each(?))
 """
+COPIES = """
+SELECT r.id FROM records r WHERE r.user_key = ?
+  AND r.content_hash IN (SELECT content_hash FROM records
+                         WHERE user_key = ? AND id IN (SELECT value FROM json_each(?)))
+  AND r.id NOT IN (SELECT value FROM json_each(?))
+"""
+
+
+def copies(connection: apsw.Connection, scope: Scope, user: int, ids: Sequence[str]) -> list[str]:
+    """Return what else the scope sees with the very text of one of ``ids``, oldest first."""
+    origin, where = dump(list(ids)), owned(scope, user)
+    rows: list[Any] = connection.execute(
+        f"{COPIES} AND {where.sql} ORDER BY r.key",
+        (user, user, origin, origin, *where.values),
+    ).fetchall()
+    return [row[0] for row in rows]
 
 
 def derived(connection: apsw.Connection, scope: Scope, user: int, ids: Sequence[str]) -> list[str]:

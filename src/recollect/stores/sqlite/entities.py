@@ -10,8 +10,7 @@ import apsw
 
 from recollect.core.models import Entity, Mention
 from recollect.core.ports import NameMatcher
-from recollect.core.scope import Scope
-from recollect.stores.sqlite.filters import owned
+from recollect.stores.sqlite.filters import Where
 from recollect.stores.sqlite.rows import dump
 
 KNOWN_LIMIT = 500
@@ -110,38 +109,33 @@ def forget_unmentioned(connection: apsw.Connection, entities: Iterable[int]) -> 
 
 
 def find(
-    connection: apsw.Connection, scope: Scope, user: int, folded: str
+    connection: apsw.Connection, user: int, folded: str, where: Where
 ) -> tuple[int, Entity] | None:
     """Return row number and entity of a name or alias; the most mentioned where several have it."""
-    where = owned(scope, user)
     row: Any = connection.execute(
         f"{COUNTED} WHERE {where.sql} AND e.key IN "
         "(SELECT entity_key FROM entity_names WHERE user_key = ? AND folded = ?) "
         "GROUP BY e.key ORDER BY times DESC, e.name LIMIT 1",
         (*where.values, user, folded),
     ).fetchone()
-    return None if row is None else (row[0], _entity(connection, scope, user, row))
+    return None if row is None else (row[0], _entity(connection, where, row))
 
 
-def ranked(
-    connection: apsw.Connection, scope: Scope, user: int, type: str | None, limit: int
-) -> list[Entity]:
-    """Return entities, most mentioned first, then by name."""
-    where = owned(scope, user)
+def ranked(connection: apsw.Connection, where: Where, type: str | None, limit: int) -> list[Entity]:
+    """Return the entities of matching records, most mentioned first, then by name."""
     of_type = ("", ()) if type is None else ("AND e.type = ?", (type,))
     rows: list[Any] = connection.execute(
         f"{COUNTED} WHERE {where.sql} {of_type[0]} "
         "GROUP BY e.key ORDER BY times DESC, e.name, e.key LIMIT ?",
         (*where.values, *of_type[1], limit),
     ).fetchall()
-    return [_entity(connection, scope, user, row) for row in rows]
+    return [_entity(connection, where, row) for row in rows]
 
 
 def _entity(
-    connection: apsw.Connection, scope: Scope, user: int, row: tuple[int, str, str, str, int]
+    connection: apsw.Connection, where: Where, row: tuple[int, str, str, str, int]
 ) -> Entity:
     key, identity, name, kind, times = row
-    where = owned(scope, user)
     aliases: list[Any] = connection.execute(
         "SELECT DISTINCT n.name FROM record_entities l "
         "JOIN records r ON r.key = l.record_key "

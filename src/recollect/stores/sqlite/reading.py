@@ -159,18 +159,20 @@ def by_ordinals(
     return {row[0]: record(scope.user, row[1:]) for row in rows}
 
 
-def profile(connection: apsw.Connection, scope: Scope, user: int, folded: str) -> Entity | None:
-    """Return an entity with the newest active records that mention it."""
-    found = entities.find(connection, scope, user, folded)
+def profile(
+    connection: apsw.Connection, scope: Scope, user: int, folded: str, where: Filter
+) -> Entity | None:
+    """Return an entity with the newest matching records that mention it."""
+    clause = matching(scope, user, where)
+    found = entities.find(connection, user, folded, clause)
     if found is None:
         return None
     key, entity = found
-    where = owned(scope, user)
     rows: list[Any] = connection.execute(
         f"SELECT DISTINCT {RECORD} FROM records r "
         "JOIN record_entities l ON l.record_key = r.key "
-        f"WHERE l.entity_key = ? AND r.valid_until IS NULL AND {where.sql} "
+        f"WHERE l.entity_key = ? AND {clause.sql} "
         "ORDER BY r.event_time DESC, r.key DESC LIMIT ?",
-        (key, *where.values, PROFILE_RECORDS),
+        (key, *clause.values, PROFILE_RECORDS),
     ).fetchall()
     return replace(entity, records=tuple(record(scope.user, row) for row in rows))

@@ -30,7 +30,7 @@ from recollect.stores.sqlite import (
     transcripts,
 )
 from recollect.stores.sqlite.connections import MEMORY, Connections
-from recollect.stores.sqlite.filters import user_key
+from recollect.stores.sqlite.filters import matching, user_key
 
 BUSY_TIMEOUT = 60.0
 
@@ -137,6 +137,12 @@ class SqliteStore:
             user = user_key(connection, scope)
             return None if user is None else reading.latest(connection, scope, user, where)
 
+    def copies(self, scope: Scope, ids: Sequence[str]) -> list[str]:
+        """Return the other records with the very text of one of ``ids``."""
+        with self._connections.read() as connection:
+            user = user_key(connection, scope)
+            return [] if user is None else derivation.copies(connection, scope, user, ids)
+
     def derived(self, scope: Scope, ids: Sequence[str]) -> list[str]:
         """Return what was derived from ``ids``."""
         with self._connections.read() as connection:
@@ -220,19 +226,23 @@ class SqliteStore:
 
     # Entities
 
-    def entity(self, scope: Scope, name: str) -> Entity | None:
+    def entity(self, scope: Scope, name: str, where: Filter) -> Entity | None:
         """Return the entity with this name or alias."""
         with self._connections.moment() as connection:
             user = user_key(connection, scope)
             if user is None:
                 return None
-            return reading.profile(connection, scope, user, self._names.fold(name))
+            return reading.profile(connection, scope, user, self._names.fold(name), where)
 
-    def entities(self, scope: Scope, *, type: str | None, limit: int) -> list[Entity]:
-        """Return entities, most mentioned first."""
+    def entities(
+        self, scope: Scope, where: Filter, *, type: str | None, limit: int
+    ) -> list[Entity]:
+        """Return the entities of matching records, most mentioned first."""
         with self._connections.moment() as connection:
             user = user_key(connection, scope)
-            return [] if user is None else entities.ranked(connection, scope, user, type, limit)
+            if user is None:
+                return []
+            return entities.ranked(connection, matching(scope, user, where), type, limit)
 
     # Conversations
 

@@ -23,6 +23,7 @@ from recollect.core.query import IndexVersion
 from recollect.core.scope import Scope
 from recollect.testing.contracts.base import Contract, Reopen
 from recollect.testing.contracts.samples import (
+    ACTIVE,
     ALL,
     ANA,
     BEN,
@@ -50,7 +51,7 @@ def everything(store: Store, scope: Scope) -> list[object]:
     records = store.page(scope, ALL, limit=10_000, after=None)
     conversations = store.conversations(scope)
     terms = store.match_terms(scope, TERMS, limit=10_000)
-    entities = store.entities(scope, type=None, limit=10_000)
+    entities = store.entities(scope, ACTIVE, type=None, limit=10_000)
     return [
         records,
         [store.history(scope, item.id) for item in records],
@@ -61,7 +62,7 @@ def everything(store: Store, scope: Scope) -> list[object]:
         (list(changes.rows), list(changes.ordinals), changes.vectors.tolist()),
         sorted(zip(terms.ordinals, map(bytes, terms.counts), terms.lengths, strict=True)),
         list(terms.frequencies),
-        [store.entity(scope, entity.name) for entity in entities],
+        [store.entity(scope, entity.name, ACTIVE) for entity in entities],
         store.mentioning(scope, [entity.name for entity in entities]),
         (contents(store.pending(scope, limit=10_000)), store.pending_count(scope)),
         conversations,
@@ -215,6 +216,17 @@ class EraseContract(Contract):
         assert page(store, BEN) == ["his"]
         assert [change.action for change in store.history(ANA, planned.id)] == ["erase"]
 
+    def test_copies_of_the_text_go_along(self, store: Store) -> None:
+        """Records with the very same text go, too, with what rests on them; others stay."""
+        first, other = remember(store, "secret", "secrets")
+        (copy,) = remember(store, "secret", scope=Scope("ana", "planner"))
+        remember(store, "rests on the copy", source_ids=(copy.id,))
+        remember(store, "secret", scope=BEN)
+        assert store.copies(ANA, [first.id]) == [copy.id]
+        store.apply(ANA, [Erase((first.id,), moment(1), "asked")])
+        assert page(store, ANA) == [other.content]
+        assert page(store, BEN) == ["secret"]
+
     def test_messages_that_hold_the_text_go_along(self, store: Store) -> None:
         """Messages of an erased record go; those of another user that name its id do not."""
         (item,) = remember(store, "secret")
@@ -246,7 +258,7 @@ class EraseContract(Contract):
         gone = remember(store, "Zoe eats cake", session_id="s")
         store.apply(ANA, [Erase((gone[0].id,), moment(1), "asked")])
         assert store.page(ANA, ALL, limit=5, after=None) == kept
-        (entity,) = store.entities(ANA, type=None, limit=5)
+        (entity,) = store.entities(ANA, ACTIVE, type=None, limit=5)
         assert entity.mention_count == 1
         assert list(store.match_terms(ANA, ["zoe", "cake"], limit=5).frequencies) == [1, 0]
 

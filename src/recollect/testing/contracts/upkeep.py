@@ -16,6 +16,7 @@ from recollect.core.query import IndexVersion
 from recollect.testing.contracts.base import Contract, Reopen
 from recollect.testing.contracts.changes import everything, prepare
 from recollect.testing.contracts.samples import (
+    ACTIVE,
     ALL,
     ANA,
     BEN,
@@ -101,10 +102,10 @@ class UpkeepContract(Contract):
         (item,) = remember(store, "Zoe drinks tea")
         lost = record("Dan eats cake")
         store.apply(ANA, [type(insert(lost))(lost)])
-        assert store.entity(ANA, "Dan") is None
+        assert store.entity(ANA, "Dan", ACTIVE) is None
         assert store.rebuild(EXTRACTOR) != []
         assert store.rebuild(EXTRACTOR) == []
-        names = [entity.name for entity in store.entities(ANA, type=None, limit=9)]
+        names = [entity.name for entity in store.entities(ANA, ACTIVE, type=None, limit=9)]
         assert names == ["Dan", "Zoe"]
         assert store.get(ANA, item.id) == item
 
