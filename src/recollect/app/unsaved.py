@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from recollect.app.checks import named
-from recollect.app.conversation import Conversation, checked
+from recollect.app.conversation import USUAL, Conversation
 from recollect.app.memory import Memory
 from recollect.app.parts import TalkParts
 from recollect.conversation.transcript import MemoryTranscript
@@ -27,14 +27,7 @@ def unsaved(memory: Memory, *, system: str | None = None) -> Conversation:
         return memory.recall(prompt, budget=budget) if budget > 0 else NO_RECALL
 
     parts = TalkParts.usual()
-    limits = checked(
-        context_limit=None,
-        max_tokens=None,
-        max_messages=50,
-        keep_recent=10,
-        strategy="rolling_window",
-    )
     info = ConversationInfo(
         id="unsaved", created_at=parts.clock.now(), system=named(system, "system")
     )
-    return Conversation.over(MemoryTranscript(info), limits, parts, recalled)
+    return Conversation.over(MemoryTranscript(info), USUAL, parts, recalled)

@@ -11,6 +11,7 @@ from recollect.core.times import to_ms
 ALPHABET = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"  # Crockford's base 32: no I, L, O, U
 RANDOM_BITS = 80
 LENGTH = 26
+PAIRS = [first + second for first in ALPHABET for second in ALPHABET]
 
 
 class IdFactory:
@@ -39,8 +40,8 @@ class IdFactory:
 
 
 def _encode(number: int) -> str:
-    digits = []
-    for _ in range(LENGTH):
-        number, digit = divmod(number, len(ALPHABET))
-        digits.append(ALPHABET[digit])
-    return "".join(reversed(digits))
+    pairs = []
+    for _ in range(LENGTH // 2):
+        pairs.append(PAIRS[number & 1023])
+        number >>= 10
+    return "".join(reversed(pairs))

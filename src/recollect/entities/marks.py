@@ -52,6 +52,8 @@ _MARKS = re.compile(
     """,
     re.VERBOSE | re.IGNORECASE | re.DOTALL,
 )
+_ANY_MARK = re.compile(r"[`@#\uff03「《\"“0-9]|://|www\.", re.IGNORECASE)
+"""What every mark has in it: most turns have nothing of this, and are done with at once."""
 _HEX = re.compile(r"[0-9a-f]{3,4}|[0-9a-f]{6}|[0-9a-f]{8}", re.IGNORECASE)
 _DIRECTIVES = words("include define undef ifdef ifndef endif pragma elif")
 _SMALL = words("a an and as at but by for from in is nor of on or so the to up with")
@@ -63,6 +65,8 @@ def find_marks(text: str) -> Iterator[tuple[int, int, Mention | None]]:
 
     ``None`` stands for a stretch that holds no names at all: code, a refused form.
     """
+    if _ANY_MARK.search(text) is None:
+        return
     for match in _MARKS.finditer(text):
         start, end = match.span()
         kind = str(match.lastgroup)

@@ -12,8 +12,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import lru_cache
+from typing import NamedTuple
 
 from recollect.core.models import Mention
 from recollect.entities import words as w
@@ -49,8 +50,7 @@ _SHORTEST_STEM = 3
 _HEADLINE = 5
 
 
-@dataclass(frozen=True, slots=True)
-class _Token:
+class _Token(NamedTuple):
     """A word of a line: ``name`` is it without ``'s``, ``gap`` what stands before it."""
 
     name: str
@@ -127,9 +127,11 @@ def _tokens(text: str, start: int, end: int) -> list[_Token]:
     for match in _TOKEN.finditer(text, start, end):
         word, begin = match[0], match.start()
         gap = text[before:begin]
-        ending = _POSSESSIVE.search(word)
+        ending = None if word.isalnum() else _POSSESSIVE.search(word)
         name = word[: ending.start()] if ending and ending.start() else word
-        if tokens:
+        if gap == " ":
+            opens = opens and not tokens
+        elif tokens:
             # The full stop of "Dr." and of an initial ends no sentence.
             previous = tokens[-1].name
             stop = gap == ". " and (len(previous) == 1 or previous.lower() in w.TITLES)
@@ -140,9 +142,9 @@ def _tokens(text: str, start: int, end: int) -> list[_Token]:
 
 
 def _is_shouted(tokens: Sequence[_Token]) -> bool:
-    loud = sum(1 for token in tokens if len(token.name) > 1 and token.name.isupper())
-    long = sum(1 for token in tokens if len(token.name) > 1)
-    return loud > 1 and loud * 2 > long
+    long = [token.name for token in tokens if len(token.name) > 1]
+    loud = sum(map(str.isupper, long))
+    return loud > 1 and loud * 2 > len(long)
 
 
 def _is_title_line(tokens: Sequence[_Token], capitals: int) -> bool:
@@ -152,7 +154,7 @@ def _is_title_line(tokens: Sequence[_Token], capitals: int) -> bool:
 def _can_name(token: _Token) -> bool:
     """Tell whether a word has the form of a name or of a part of one."""
     word = token.name
-    if "_" in word or word == "I":
+    if word.islower() or "_" in word or word == "I":
         return False
     return word[0].isupper() or _INNER_CAPITAL.fullmatch(word) is not None
 

@@ -91,7 +91,8 @@ def semantic(rows: Rows, vector: Vector | None, visible: Mask) -> Semantic:
         return Semantic(nothing, nothing)
     # Not `@`: on several cores it shares the work among threads, which takes half the time on
     # an idle machine and a hundred times as long, now and then, on a busy one.
-    likeness = np.vecdot(rows.vectors, vector)
+    # A negative cosine is no evidence against a record, only none for it.
+    likeness = np.maximum(np.vecdot(rows.vectors, vector), np.float32(0))
     return Semantic(likeness, rows.surroundings.mean(likeness, visible))
 
 

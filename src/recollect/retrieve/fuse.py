@@ -7,7 +7,7 @@ Clarke and Büttcher 2009; seed 004), which looks at ranks alone.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
@@ -46,7 +46,7 @@ def blend(evidence: Mapping[str, Floats], weights: Weights) -> Fused:
 
     The score is 1 for a record with full evidence of every arm that was asked.
     """
-    used = {name: weight for name, weight in asdict(weights).items() if name in evidence}
+    used: dict[str, float] = {name: getattr(weights, name) for name in evidence}
     whole = sum(used.values()) or 1.0
     shares = {
         name: (evidence[name] * (weight / whole)).astype(np.float32)

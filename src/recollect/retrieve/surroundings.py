@@ -67,12 +67,14 @@ class Surroundings:
 
         ``evidence`` has one row for each kind of it and one column for each record.
         """
-        own = evidence[..., self.order]
+        own = np.take(evidence, self.order, axis=-1)
         found = own.copy()
+        shared = np.empty_like(own)  # One for all steps: new memory costs more than the sums.
         for step, weight in enumerate(self.weights, 1):
-            found[..., step:] += weight * own[..., :-step]
-            found[..., :-step] += weight * own[..., step:]
-        return found[..., self.place]
+            part = shared[..., step:]
+            found[..., step:] += np.multiply(weight, own[..., :-step], out=part)
+            found[..., :-step] += np.multiply(weight, own[..., step:], out=part)
+        return np.take(found, self.place, axis=-1)
 
     def mean(self, evidence: Floats, counts: npt.NDArray[np.bool_]) -> Floats:
         """Return the weighted mean of the evidence around each record, over those that count."""
