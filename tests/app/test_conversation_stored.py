@@ -175,3 +175,24 @@ def test_events_of_a_conversation_reach_the_memory(memory):
     memory.on("remembered", lambda event: heard.append(event.subject.content))
     memory.conversation("c").extend([{"role": "user", "content": t} for t in ("one", "two")])
     assert heard == ["one", "two"]
+
+
+def test_a_prompt_that_was_added_first_is_sent_once(memory):
+    """Adding the prompt and then asking for its context gives the same as asking first."""
+    chat = memory.conversation("now", system="You are kind.")
+    asked = chat.context("Which tea do I like?").messages
+    chat.add("user", "Which tea do I like?")
+    assert chat.context("Which tea do I like?").messages == asked
+
+
+def test_an_added_message_knows_its_episode(memory):
+    """What add returns can be forgotten at once."""
+    message = memory.conversation("now").add("user", "My favourite tea is jasmine.")
+    assert memory.get(message.record_id).content == message.content
+
+
+def test_memory_has_the_room_that_the_conversation_leaves(memory):
+    """An empty conversation leaves the whole budget to memory."""
+    memory.remember_many([f"Fact {n} about tea from the shop in street {n}" for n in range(40)])
+    context = memory.conversation("new").context("Tell me about tea.", budget=400)
+    assert 300 < context.tokens <= 400

@@ -192,3 +192,15 @@ def test_forgetting_frees_nobody_elses_file(tmp_path, opened):
     memory.forget(record.id, erase=True)
     with Memory(tmp_path / "copy.db", user="ana", embedder=HashEmbedder()) as copy:
         assert copy.get(record.id) == record
+
+
+def test_former_versions_go_with_it(file):
+    """Erasing what a correction says erases what it had replaced; a later version stays."""
+    memory, folder = file
+    first = memory.remember(SAID)
+    second = memory.correct(first.id, f"{SAID} Still.")
+    third = memory.correct(second.id, "Nothing under the boards.")
+    receipt = memory.forget(second.id, erase=True)
+    assert receipt.versions == (first.id,)
+    assert remains(folder, *WORDS) == []
+    assert memory.get(third.id) is None or "Nothing" in memory.get(third.id).content

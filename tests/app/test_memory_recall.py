@@ -105,11 +105,31 @@ def test_what_was_recalled_counts_as_accessed(opened):
     assert memory.get(other.id).access_count == 0
 
 
-def test_a_hit_too_long_for_the_rest_makes_room_for_a_shorter_one(plain):
-    """What does not fit is passed over, not the end of the block."""
-    plain.remember("tea tea tea tea tea " * 40)
-    short = plain.remember("Ana likes tea")
-    assert [hit.record.id for hit in plain.recall("tea", budget=80).hits] == [short.id]
+def test_a_weaker_hit_never_takes_the_place_of_a_stronger(plain):
+    """The hits of a budget are the first of those of a larger one; the last may be shortened."""
+    plain.remember("Ana likes tea. " * 40)
+    plain.remember("tea and biscuits at five")
+    budgets = range(60, 400, 20)
+    found = [plain.recall("Ana likes tea", budget=budget) for budget in budgets]
+    for budget, recalled in zip(budgets, found, strict=True):
+        assert recalled.tokens <= budget
+    whole = [hit.record.id for hit in found[-1].hits]
+    assert len(whole) == 2
+    assert all([hit.record.id for hit in one.hits] == whole[: len(one.hits)] for one in found)
+    assert "…" in found[2].text
+
+
+def test_what_says_nothing_about_the_prompt_stays_out(memory):
+    """Recall is empty rather than full of what is merely least unlike the prompt."""
+    memory.remember_many(["Ana likes tea", "The kiln is in the cellar"])
+    assert memory.recall("zzzzqqq").hits == ()
+
+
+def test_the_same_words_come_once(plain):
+    """Of records with the same text a recall holds only the best."""
+    plain.remember("Ana likes tea")
+    plain.remember("Ana likes tea")
+    assert len(plain.recall("tea").hits) == 1
 
 
 def test_the_latest_insight_comes_with_a_recall(memory):

@@ -222,3 +222,10 @@ def test_the_word_index_follows_a_changed_text(plain):
     assert [writer.execute(count, (word,)).get for word in ("tea", "juic")] == [1, 0]
     writer.execute("UPDATE records SET content = 'Ana likes juice'")
     assert [writer.execute(count, (word,)).get for word in ("tea", "juic")] == [0, 1]
+
+
+def test_a_full_name_joins_the_short_one_known_before(memory):
+    """Whether Mel or Melanie comes first, they are one person with one profile."""
+    memory.remember("I talked to Mel yesterday, said Ana.", role="user")
+    memory.remember("Hey Melanie! How was the trip?", role="user")
+    assert memory.entity("Mel").id == memory.entity("Melanie").id

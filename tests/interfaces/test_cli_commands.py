@@ -197,8 +197,8 @@ def test_erase_without_a_terminal_does_not_ask(told, run, tmp_path):
     """In a script, forget --erase leaves nothing of the text in the file."""
     record = told("remember", "the password is swordfish")
     assert told("forget", record["id"], "--erase") == {
-        "id": record["id"], "erased": True, "derived": [], "copies": [], "messages": 0,
-        "purged": True,
+        "id": record["id"], "erased": True, "versions": [], "derived": [], "copies": [],
+        "messages": 0, "purged": True,
     }  # fmt: skip
     assert b"swordfish" not in (tmp_path / "agent.db").read_bytes()
     run("show", record["id"], code=1)

@@ -55,5 +55,5 @@ def test_plans_say_what_they_do_and_why(old):
     ]
     assert revise.replace(old, old, NOW) == [Close("fact_1", NOW, "replaced", "fact_1")]
     assert revise.confirm(old, NOW) == [Reweigh("fact_1", NOW, 1.0, 0.0, "confirmed")]
-    assert revise.forget(old, NOW, erase=False) == [Close("fact_1", NOW, "forgotten", None)]
-    assert revise.forget(old, NOW, erase=True) == [Erase(("fact_1",), NOW, "erased on request")]
+    assert revise.forget(old, NOW) == [Close("fact_1", NOW, "forgotten", None)]
+    assert revise.erase(old.id, NOW) == [Erase(("fact_1",), NOW, "erased on request")]

@@ -240,11 +240,10 @@ class Conversation:
 
     def _append(self, found: Sequence[Turn]) -> list[Message]:
         messages = [self._message(turn) for turn in found]
-        if messages:
-            self._transcript.append(messages)
-        for message in messages:
+        kept = self._transcript.append(messages) if messages else []
+        for message in kept:
             self._events.emit("added", message)
-        return messages
+        return kept
 
     def _message(self, turn: Turn) -> Message:
         content = storable(turn.content, "content")
@@ -293,7 +292,8 @@ class Conversation:
         """Return what to send to the model: system prompt, memory, conversation, prompt.
 
         Args:
-            prompt: what the user says now. It is not added to the transcript.
+            prompt: what the user says now. It is not added to the transcript, and not sent
+                twice if it is there as the last message.
             budget: most tokens it may take; ``max_tokens``, if not given.
 
         Raises:
@@ -302,6 +302,10 @@ class Conversation:
         """
         asked = None if prompt is None else clean(prompt, "prompt")
         messages = self._transcript.messages()
+        said: frozenset[str] = frozenset()
+        if messages and (messages[-1].role, messages[-1].content) == ("user", asked):
+            # It was added before it was asked for: once is enough.
+            said = frozenset({messages.pop().record_id or ""})
         question = asked or next(
             (item.content for item in reversed(messages) if item.role == "user"), None
         )
@@ -313,7 +317,7 @@ class Conversation:
             budget=self._budget(budget),
             recall=None
             if recall is None or not question
-            else lambda share, seen: recall(question, share, seen),
+            else lambda share, seen: recall(question, share, seen | said),
         )
 
     def stats(self) -> ConversationStats:

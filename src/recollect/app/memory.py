@@ -246,26 +246,38 @@ class Memory(Upkeep):
         Args:
             id: the record.
             erase: remove its text for good: from the store, its indexes, the transcript,
-                its history and the free pages of the file, with exact copies and all that
-                was derived. Rewrites the file, so it takes longer the larger that is.
+                its history and the free pages of the file; with what it had replaced, exact
+                copies and all that was derived. Takes longer the larger the file is.
 
         Raises:
             NotFound: there is no such record.
         """
         record = self._existing(id)
-        store = self._parts.store
-        copies = tuple(store.copies(self._scope, [id])) if erase else ()
-        derived = tuple(store.derived(self._scope, [id, *copies])) if erase else ()
-        messages = store.quoting(self._scope, [id, *copies, *derived]) if erase else 0
-        if erase or self._believed(record):
-            plan = revise.forget(record, self._parts.now(), erase=erase)
-            store.apply(self._scope, plan)
-        purged = erase and self._parts.wipe()
-        receipt = ForgetReceipt(
-            id=id, erased=erase, derived=derived, copies=copies, messages=messages, purged=purged
-        )
+        if not erase:
+            if self._believed(record):
+                self._parts.store.apply(self._scope, revise.forget(record, self._parts.now()))
+            receipt = ForgetReceipt(id=id, erased=False)
+        else:
+            receipt = self._erase(id)
         self._parts.events.emit("forgotten", receipt)
         return receipt
+
+    def _erase(self, id: str) -> ForgetReceipt:
+        store, scope = self._parts.store, self._scope
+        versions = store.versions(scope, [id])
+        copies = store.copies(scope, [id, *versions])
+        derived = store.derived(scope, [id, *versions, *copies])
+        messages = store.quoting(scope, [id, *versions, *copies, *derived])
+        store.apply(scope, revise.erase(id, self._parts.now()))
+        return ForgetReceipt(
+            id=id,
+            erased=True,
+            versions=tuple(versions),
+            copies=tuple(copies),
+            derived=tuple(derived),
+            messages=messages,
+            purged=self._parts.wipe(),
+        )
 
     def set_context(self, key: str, value: str) -> Record:
         """Keep ``value`` under ``key`` until the day ends in the user's time zone (seed 001)."""

@@ -73,8 +73,9 @@ class StoredTranscript:
             raise NotFound(message)
         return info
 
-    def append(self, messages: Sequence[Message]) -> None:
-        """Add messages and their episodes, in one transaction."""
+    def append(self, messages: Sequence[Message]) -> list[Message]:
+        """Add messages and their episodes, in one transaction; return them with these."""
+        kept: list[Message] = []
         actions: list[Action] = []
         episodes: list[Record] = []
         for message in messages:
@@ -85,11 +86,13 @@ class StoredTranscript:
                 episodes.append(insert.record)
                 actions.append(insert)
                 stored = replace(message, record_id=insert.record.id)
+            kept.append(stored)
             actions.append(Append(self._id, stored))
         self._parts.store.apply(self._scope, actions)
         self._parts.vectors.notify()
         for record in episodes:
             self._parts.events.emit("remembered", record)
+        return kept
 
     def _episode(self, message: Message, text: str) -> Draft:
         return Draft(

@@ -57,8 +57,8 @@ class ContextBuilder:
     ) -> Context:
         """Return the context of ``transcript`` and ``prompt`` within ``budget`` tokens.
 
-        Memory gets at most ``RECALL_SHARE`` of what the fixed parts leave; what it does
-        not use goes to the conversation.
+        Of what the fixed parts leave, memory gets ``RECALL_SHARE``, and what the conversation
+        does not need; what it does not use goes to the conversation.
 
         Raises:
             BudgetTooSmall: system prompt, pinned messages and prompt do not fit.
@@ -68,7 +68,9 @@ class ContextBuilder:
             raise BudgetTooSmall(needed=fixed, budget=budget)
         room = budget - fixed + _pinned(transcript)
         memory = NO_RECALL
-        share = int((budget - fixed) * RECALL_SHARE)
+        # What the conversation does not need is memory's, too.
+        spare = room - sum(message.tokens for message in transcript)
+        share = max(int((budget - fixed) * RECALL_SHARE), spare)
         if recall is not None and share > MESSAGE_OVERHEAD:
             first = view(transcript, room - share, self._strategy)
             seen = frozenset(item.record_id for item in first.messages if item.record_id)

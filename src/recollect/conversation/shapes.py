@@ -5,13 +5,14 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Any
 
 from recollect.core.errors import InvalidInput
 from recollect.core.models import Message, ToolCall, ToolResult
 
 ROLES = ("system", "user", "assistant", "tool")
+TIMES = ("timestamp", "created_at", "create_time")
 SAME_ROLE = {"developer": "system", "function": "tool", "model": "assistant", "human": "user"}
 
 
@@ -63,6 +64,7 @@ def turns(message: object) -> list[Turn]:
     return [
         Turn(
             role=role,
+            timestamp=_said_at(message),
             content=content or "",
             tool_calls=_openai_calls(message.get("tool_calls") or ()),
             tool_result=result,
@@ -91,6 +93,7 @@ def _from_blocks(
     role: str, blocks: Sequence[Mapping[str, Any]], message: Mapping[str, Any]
 ) -> list[Turn]:
     texts: list[str] = []
+    said_at = _said_at(message)
     calls = list(_openai_calls(message.get("tool_calls") or ()))
     results: list[Turn] = []
     for block in blocks:
@@ -103,6 +106,7 @@ def _from_blocks(
                 results.append(
                     Turn(
                         role="tool",
+                        timestamp=said_at,
                         content=_plain(block.get("content")),
                         tool_result=ToolResult(id, bool(block.get("is_error"))),
                     )
@@ -113,8 +117,36 @@ def _from_blocks(
     if not texts and not calls:
         return results
     result = ToolResult(str(message.get("tool_call_id") or "")) if role == "tool" else None
-    said = Turn(role=role, content="\n".join(texts), tool_calls=tuple(calls), tool_result=result)
+    said = Turn(
+        role=role,
+        timestamp=said_at,
+        content="\n".join(texts),
+        tool_calls=tuple(calls),
+        tool_result=result,
+    )
     return [*results, said]
+
+
+def _said_at(message: Mapping[str, Any]) -> datetime | None:
+    """Return when a message was said, by the names under which exports give it."""
+    given = next((message[name] for name in TIMES if message.get(name) is not None), None)
+    try:
+        match given:
+            case None | datetime():
+                return given
+            case bool():
+                pass
+            case int() | float():
+                return datetime.fromtimestamp(given, UTC)
+            case str():
+                return datetime.fromisoformat(given)
+    except (ValueError, OverflowError, OSError):
+        pass
+    text = (
+        f"a message has the time {given!r:.80}; write it with its time zone, such as "
+        f"2025-03-31T18:30:00Z, or as seconds since 1970"
+    )
+    raise InvalidInput(text)
 
 
 def _plain(content: object) -> str:

@@ -18,8 +18,8 @@ class Transcript(Protocol):
     def info(self) -> ConversationInfo:
         """Return the conversation's settings and state."""
 
-    def append(self, messages: Sequence[Message]) -> None:
-        """Add messages at the end: all of them, or none."""
+    def append(self, messages: Sequence[Message]) -> list[Message]:
+        """Add messages at the end, all of them or none; return them as they are kept."""
 
     def messages(self, *, last: int | None = None) -> list[Message]:
         """Return the messages since the last ``clear``, or the last so many of them, in order."""
@@ -49,10 +49,11 @@ class MemoryTranscript:
         with self._lock:
             return replace(self._info, messages=len(self._messages))
 
-    def append(self, messages: Sequence[Message]) -> None:
-        """Add messages at the end."""
+    def append(self, messages: Sequence[Message]) -> list[Message]:
+        """Add messages at the end; return them."""
         with self._lock:
             self._messages.extend(messages)
+        return list(messages)
 
     def messages(self, *, last: int | None = None) -> list[Message]:
         """Return the messages since the last ``clear``, or the last so many."""

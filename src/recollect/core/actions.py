@@ -56,8 +56,8 @@ class Touch:
 class Erase:
     """Remove records and every trace of their text: index, vectors, links, messages, history.
 
-    Records of the user with the very same text, and what was derived from any of them, go
-    with them. ``purge()`` then cleans the free space.
+    What they replaced, records of the user with the very same text, and what was derived from
+    any of these go with them. ``purge()`` then cleans the free space.
     """
 
     ids: tuple[str, ...]

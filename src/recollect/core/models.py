@@ -335,6 +335,7 @@ class ForgetReceipt:
     Attributes:
         id: the record that was forgotten.
         erased: whether its text was removed for good, not only retired.
+        versions: records that it had replaced, which went with it.
         derived: records derived from it that went with it.
         copies: other records with the very same text, which went, too.
         messages: how many transcript messages held its text and were removed.
@@ -343,6 +344,7 @@ class ForgetReceipt:
 
     id: str
     erased: bool
+    versions: tuple[str, ...] = ()
     derived: tuple[str, ...] = ()
     copies: tuple[str, ...] = ()
     messages: int = 0

@@ -125,6 +125,12 @@ class RecordStore(Protocol):
     def latest(self, scope: Scope, where: Filter) -> Record | None:
         """Return the matching record that was recorded last."""
 
+    def versions(self, scope: Scope, ids: Sequence[str]) -> list[str]:
+        """Return the records that one of ``ids`` replaced, and those that these did, oldest first.
+
+        Without ``ids`` themselves.
+        """
+
     def copies(self, scope: Scope, ids: Sequence[str]) -> list[str]:
         """Return the other records whose text is exactly that of one of ``ids``, oldest first."""
 

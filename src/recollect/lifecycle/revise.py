@@ -44,8 +44,11 @@ def confirm(record: Record, at: datetime) -> list[Action]:
     return [Reweigh(record.id, at, confidence=1.0, decay_rate=0.0, reason="confirmed")]
 
 
-def forget(record: Record, at: datetime, *, erase: bool) -> list[Action]:
-    """Plan a forgetting: the end of validity, or removal of every trace."""
-    if erase:
-        return [Erase((record.id,), at, "erased on request")]
+def forget(record: Record, at: datetime) -> list[Action]:
+    """Plan that a record is believed no longer."""
     return [Close(record.id, at, "forgotten", superseded_by=record.superseded_by)]
+
+
+def erase(id: str, at: datetime) -> list[Action]:
+    """Plan that every trace of a record is removed."""
+    return [Erase((id,), at, "erased on request")]

@@ -7,7 +7,7 @@ takes it as data about the past and not as something to obey.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from datetime import tzinfo
 
 from recollect.core.models import NO_RECALL, Hit, Kind, Recall, Record, Trust
@@ -23,6 +23,10 @@ INSIGHT = "## Weekly insight"
 FENCE_TAG = re.compile(rf"<(\s*/?\s*{FENCE})", re.IGNORECASE)
 LONGEST = 600  # characters of one record; the rest is a call of get() away
 SEPARATOR_TOKENS = 2
+LEAST_TOKENS = 24
+# What small talk reaches against anything: below both, a record has nothing to say.
+LEAST_COVERAGE = 0.1
+LEAST_LIKENESS = 0.2
 
 
 def pack(
@@ -35,20 +39,27 @@ def pack(
 ) -> Recall:
     """Return the hits, best first, as far as they fit ``budget`` tokens.
 
-    A hit too long for what is left is passed over, since a shorter one may still fit.
+    Only hits that :func:`says_something`, and of the same words only the best. The first that
+    does not fit is shortened to what is left, and is the last: a weaker one never takes the
+    place of a stronger.
     ``insight`` is the latest reflection, which comes after the memories if it fits.
     """
     frame = counter.count(OPENING) + counter.count(CLOSING) + 2 * SEPARATOR_TOKENS
     left = budget - frame
     lines: list[str] = []
     kept: list[Hit] = []
-    for hit in hits:
+    for hit in _distinct(filter(says_something, hits)):
         line = _line(hit.record, zone)
         cost = counter.count(line) + SEPARATOR_TOKENS
-        if cost <= left:
-            left -= cost
+        if cost > left:
+            line = _shortened(line, left - SEPARATOR_TOKENS, counter)
+            cost = left
+        if line:
             lines.append(line)
             kept.append(hit)
+        left -= cost
+        if left <= 0:
+            break
     if insight is not None:
         text = f"{INSIGHT}\n{_line(insight, zone)}"
         if counter.count(text) + SEPARATOR_TOKENS <= left:
@@ -57,6 +68,36 @@ def pack(
         return NO_RECALL
     block = "\n".join([OPENING, *lines, CLOSING])
     return Recall(block, tuple(kept), counter.count(block))
+
+
+def says_something(hit: Hit) -> bool:
+    """Return whether a hit has to do with the query, and is not just the least unlike it."""
+    arms = hit.why.arms
+    words, meaning = arms.get("lexical"), arms.get("vector")
+    return (
+        bool(arms.keys() & {"entity", "temporal"})
+        or (words is not None and words.score >= LEAST_COVERAGE)
+        or (meaning is not None and meaning.score >= LEAST_LIKENESS)
+    )
+
+
+def _distinct(hits: Iterable[Hit]) -> Iterator[Hit]:
+    seen: set[str] = set()
+    for hit in hits:
+        if hit.record.content_hash not in seen:
+            seen.add(hit.record.content_hash)
+            yield hit
+
+
+def _shortened(line: str, budget: int, counter: TokenCounter) -> str:
+    # Nothing shorter than LEAST_TOKENS says anything. Each step leaves out a part in
+    # proportion to what is too much, so few are needed.
+    while budget >= LEAST_TOKENS:
+        length = counter.count(line)
+        if length <= budget:
+            return line
+        line = f"{line[: min(len(line) - 2, len(line) * budget // length)]}…"
+    return ""
 
 
 def _line(record: Record, zone: tzinfo) -> str:

@@ -141,6 +141,8 @@ def forget(
         session.show(receipt, styled(f"forgotten {id}; history and as-of still know it"))
         return
     parts = [f"erased {receipt.id}"]
+    if receipt.versions:
+        parts.append(counted(len(receipt.versions), "former version"))
     if receipt.copies:
         parts.append(counted(len(receipt.copies), "exact copy", "exact copies"))
     if receipt.derived:

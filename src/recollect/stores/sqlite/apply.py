@@ -30,7 +30,7 @@ from recollect.core.ports import NameMatcher
 from recollect.core.scope import Scope
 from recollect.core.times import to_ms
 from recollect.stores.sqlite import entities, queue
-from recollect.stores.sqlite.derivation import copies, derived
+from recollect.stores.sqlite.derivation import copies, derived, versions
 from recollect.stores.sqlite.filters import owned
 from recollect.stores.sqlite.rows import dump, message_values, record_values
 
@@ -181,11 +181,12 @@ def _(action: Touch, tx: Transaction) -> None:
 @perform.register
 def _(action: Erase, tx: Transaction) -> None:
     targets = [tx.target(record) for record in dict.fromkeys(action.ids)]
-    # Also copies of it, and what was derived from it, by any agent of the user: the text is
-    # gone for good, or it is not.
+    # Also what it replaced, copies of these, and what was derived from them, by any agent of
+    # the user: the text is gone for good, or it is not.
     everywhere = replace(tx, scope=Scope(tx.scope.user))
     where = (tx.connection, everywhere.scope, tx.user)
-    same = [*action.ids, *copies(*where, action.ids)]
+    same = [*action.ids, *versions(*where, action.ids)]
+    same += copies(*where, same)
     others = dict.fromkeys([*same, *derived(*where, same)]).keys() - set(action.ids)
     targets += map(everywhere.target, sorted(others))
     touched = entities.of_records(tx.connection, (target.key for target in targets))

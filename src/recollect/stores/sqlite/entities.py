@@ -65,12 +65,17 @@ def _find(
     if exact is not None:
         return exact
     rows: list[Any] = connection.execute(
-        "SELECT n.folded, e.type, e.key "
+        "SELECT n.folded, e.type, e.key, n.name "
         "FROM entity_names n JOIN entities e ON e.key = n.entity_key "
         "WHERE n.user_key = ? AND n.folded >= ? AND n.folded < ? LIMIT ?",
         (user, folded[0], folded[0] + LAST_CHARACTER, KNOWN_LIMIT),
     ).fetchall()
     match = names.link(mention.text, mention.type, {row[0]: row[1] for row in rows})
+    if match is None:
+        # Or it is the full name of one that is known by a short one.
+        this = {folded: mention.type}
+        short = [row[0] for row in rows if names.link(row[3], row[1], this) == folded]
+        match = short[0] if len(short) == 1 else None
     return next((row[2] for row in rows if row[0] == match), None)
 
 

@@ -137,6 +137,12 @@ class SqliteStore:
             user = user_key(connection, scope)
             return None if user is None else reading.latest(connection, scope, user, where)
 
+    def versions(self, scope: Scope, ids: Sequence[str]) -> list[str]:
+        """Return the records that one of ``ids`` replaced."""
+        with self._connections.read() as connection:
+            user = user_key(connection, scope)
+            return [] if user is None else derivation.versions(connection, scope, user, ids)
+
     def copies(self, scope: Scope, ids: Sequence[str]) -> list[str]:
         """Return the other records with the very text of one of ``ids``."""
         with self._connections.read() as connection:

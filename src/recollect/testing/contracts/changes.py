@@ -216,6 +216,20 @@ class EraseContract(Contract):
         assert page(store, BEN) == ["his"]
         assert [change.action for change in store.history(ANA, planned.id)] == ["erase"]
 
+    def test_former_versions_go_along(self, store: Store) -> None:
+        """What an erased record had replaced goes, step by step; what replaced it stays."""
+        first, second, third = remember(store, "one", "two", "three")
+        store.apply(
+            ANA,
+            [
+                Close(first.id, moment(1), "corrected", superseded_by=second.id),
+                Close(second.id, moment(2), "corrected", superseded_by=third.id),
+            ],
+        )
+        assert store.versions(ANA, [third.id]) == [first.id, second.id]
+        store.apply(ANA, [Erase((second.id,), moment(3), "asked")])
+        assert page(store, ANA) == ["three"]
+
     def test_copies_of_the_text_go_along(self, store: Store) -> None:
         """Records with the very same text go, too, with what rests on them; others stay."""
         first, other = remember(store, "secret", "secrets")

@@ -1,0 +1,33 @@
+"""The time of a message, as exports of chats give it."""
+
+from datetime import UTC, datetime
+
+import pytest
+
+from recollect.conversation.shapes import turns
+from recollect.core.errors import InvalidInput
+
+NEW_YEAR = datetime(2024, 1, 1, tzinfo=UTC)
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        {"timestamp": "2024-01-01T00:00:00Z"},
+        {"timestamp": NEW_YEAR},
+        {"created_at": 1704067200},
+        {"create_time": 1704067200.0},
+    ],
+)
+def test_a_message_was_said_when_it_says(given):
+    """Text, datetime or seconds since 1970, under the names that exports use."""
+    assert turns({"role": "user", "content": "hi"} | given)[0].timestamp == NEW_YEAR
+    blocks = {"role": "user", "content": [{"type": "text", "text": "hi"}]}
+    assert turns(blocks | given)[0].timestamp == NEW_YEAR
+
+
+@pytest.mark.parametrize("given", ["soon", True, [], 1e300])
+def test_a_time_that_cannot_be_read_is_named(given):
+    """A wrong time is refused rather than taken for now."""
+    with pytest.raises(InvalidInput, match="a message has the time"):
+        turns({"role": "user", "content": "hi", "timestamp": given})
