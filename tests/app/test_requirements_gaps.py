@@ -229,3 +229,14 @@ def test_a_full_name_joins_the_short_one_known_before(memory):
     memory.remember("I talked to Mel yesterday, said Ana.", role="user")
     memory.remember("Hey Melanie! How was the trip?", role="user")
     assert memory.entity("Mel").id == memory.entity("Melanie").id
+
+
+@pytest.mark.parametrize("query", ["car trouble", "zebra crossing", "ok", "tea", "昨天"])
+def test_scores_are_between_nothing_and_all(memory, query):
+    """S1.11: a score is at least 0 and at most 1, best first, however far the query is."""
+    memory.remember_many(
+        ["Ana likes tea", "The kiln is in the cellar", "Oslo is cold", "昨天下雨了"]
+    )
+    scores = [hit.score for hit in memory.search(query, limit=100)]
+    assert all(0 <= score <= 1 for score in scores)
+    assert scores == sorted(scores, reverse=True)
