@@ -106,14 +106,14 @@ def test_nothing_is_found_where_nothing_matches(plain):
 
 def test_filters_combine(memory):
     """A hit passes every filter that was given."""
-    wanted = memory.remember(
-        "Ana drinks tea",
-        kind="episode",
-        session="a",
-        tags=["x", "y"],
-        metadata={"n": 1, "deep": {"m": [1, 2]}},
-        event_time=day(2024, 3, 1),
-    )
+    common = {
+        "kind": "episode",
+        "session": "a",
+        "tags": ["y", "x"],
+        "metadata": {"n": 1, "deep": {"m": [1, 2]}},
+        "event_time": day(2024, 3, 1),
+    }
+    wanted = memory.remember("Ana drinks tea", **common)
     for other in (
         {"kind": "fact"},
         {"session": "b"},
@@ -121,17 +121,7 @@ def test_filters_combine(memory):
         {"metadata": {"n": 2}},
         {"event_time": day(2024, 4, 1)},
     ):
-        memory.remember(
-            "Ana drinks tea",
-            **{
-                "kind": "episode",
-                "session": "a",
-                "tags": ["y", "x"],
-                "metadata": {"n": 1, "deep": {"m": [1, 2]}},
-                "event_time": day(2024, 3, 2),
-            }
-            | other,
-        )
+        memory.remember("Ana drinks tea", **(common | other))
     filters = {
         "kind": "episode",
         "session": "a",

@@ -4,66 +4,25 @@ import json
 import stat
 from dataclasses import fields
 from datetime import UTC, datetime, timedelta
-from pathlib import Path
 
 import pytest
+from file_samples import (
+    CHAT,
+    LOCOMO,
+    START,
+    TALK,
+    every,
+    exported,
+    needs_locomo,
+    opened,
+    written,
+)
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from recollect.app.foreign import session_date
-from recollect.app.memory import Memory
-from recollect.app.settings import Settings
 from recollect.core.errors import InvalidInput, NotFound, StoreError
 from recollect.core.models import Message, Record
-from recollect.core.query import Filter
-from recollect.core.times import MILLISECOND
-
-START = datetime(2026, 3, 2, 17, 5, tzinfo=UTC)
-LOCOMO = Path(__file__).parents[3] / "shared" / "data" / "locomo" / "locomo10.json"
-PLAIN = Settings(embedding={"model": "none"}, timezone="UTC")
-needs_locomo = pytest.mark.skipif(
-    not LOCOMO.exists(), reason="the LoCoMo data are not in ../shared/data"
-)
-
-
-class TickingClock:
-    """A clock that moves on by seven milliseconds whenever it is asked."""
-
-    def __init__(self):
-        """Start on an evening in March."""
-        self.moment = START
-
-    def now(self):
-        """Return a later moment than before."""
-        self.moment += 7 * MILLISECOND
-        return self.moment
-
-
-def opened(user="noa", location=":memory:", **more):
-    """A memory without a model."""
-    return Memory(location, user=user, settings=PLAIN, clock=TickingClock(), **more)
-
-
-def every(memory):
-    """All records of a memory, also those no longer believed."""
-    where = Filter(now=datetime.now(UTC), retired=True)
-    return memory._parts.store.page(memory._scope, where, limit=100_000, after=None)
-
-
-def exported(memory, path):
-    """The lines of an export, as values."""
-    memory.export(path)
-    lines = path.read_text(encoding="utf-8").split("\n")
-    path.unlink()
-    return [json.loads(line) for line in lines[:-1]]
-
-
-def written(folder, name, *values):
-    """A file of JSON Lines; texts are written as they are."""
-    path = folder / name
-    lines = (value if isinstance(value, str) else json.dumps(value) for value in values)
-    path.write_text("\n".join(lines) + "\n", encoding="utf-8")
-    return path
 
 
 def fill(memory):
@@ -356,21 +315,6 @@ def test_progress_is_told_for_each_batch(tmp_path):
 
 # OpenAI
 
-CHAT = [
-    {"role": "system", "content": "Be brief."},
-    {"role": "user", "content": [{"type": "text", "text": "Weather in Ghent?"}]},
-    {
-        "role": "assistant",
-        "content": None,
-        "tool_calls": [
-            {"id": "c1", "type": "function", "function": {"name": "w", "arguments": "{}"}}
-        ],
-    },
-    {"role": "tool", "tool_call_id": "c1", "content": "Rain"},
-    {"role": "assistant", "content": ""},
-    {"role": "assistant", "content": "Rain. Take a coat."},
-]
-
 
 @pytest.mark.parametrize(
     "text",
@@ -432,23 +376,6 @@ def test_old_function_calls_are_calls(tmp_path):
 
 # LoCoMo
 
-TALK = {
-    "sample_id": "conv-1",
-    "conversation": {
-        "speaker_a": "Ida",
-        "speaker_b": "Tom",
-        "session_2_date_time": "12:09 am on 13 September, 2023",
-        "session_2": [{"speaker": "Tom", "dia_id": "D2:1", "text": "Later."}],
-        "session_1_date_time": "1:56 pm on 8 May, 2023",
-        "session_1": [
-            {"speaker": "Ida", "dia_id": "D1:1", "text": "Look!", "blip_caption": "a red kite"},
-            {"speaker": "Tom", "dia_id": "D1:2", "text": "Nice."},
-        ],
-        "session_3_date_time": "1:56 pm on 9 May, 2023",
-    },
-    "qa": [],
-}
-
 
 def test_locomo_conversations_are_users_of_their_own(tmp_path):
     """Turns become episodes with speaker, caption, session, time and dialogue id, in order."""
@@ -504,126 +431,3 @@ def test_the_real_locomo_file():
 
 
 # What is broken
-
-HEADER = {"format": "recollect", "version": 1, "user": "noa", "exported_at": "2026-03-02T17:05:00Z"}
-RECORD = {
-    "type": "record",
-    "id": "fact_1",
-    "kind": "fact",
-    "content": "x",
-    "event_time": "2026-03-02T17:05:00Z",
-    "created_at": "2026-03-02T17:05:00Z",
-}
-CONVERSATION = {"type": "conversation", "id": "c", "created_at": "2026-03-02T17:05:00Z"}
-SAID = {
-    "type": "message",
-    "conversation": "c",
-    "id": "msg_1",
-    "role": "user",
-    "content": "x",
-    "timestamp": "2026-03-02T17:05:00Z",
-    "tokens": 1,
-}
-
-
-@pytest.mark.parametrize(
-    ("lines", "complaint"),
-    [
-        ([""], "is empty"),
-        (["[]"], "holds nothing"),
-        (["hello"], r"line 1: not valid JSON .*known are recollect"),
-        (['{"colour": "red"}'], r"line 1: the format is unknown.*known are recollect"),
-        (["[3]"], r"item 1: the format is unknown"),
-        ([{"content": "x"}, '{"content": "y"'], r"bad\.jsonl, line 2: not valid JSON"),
-        ([{"content": "x"}, "", {"contents": "y"}], r"line 3 must be a text or a dict"),
-        ([{"content": "x"}, {"content": "y", "kin": 1}], r"line 2 has unknown keys kin"),
-        ([{"content": "x"}, {"content": " "}], "line 2: content is empty"),
-        ([{"content": "x"}, {"content": "a\x00"}], "line 2: content holds a NUL"),
-        ([{"content": "x"}, '{"content": "\\ud800"}'], "line 2: content holds a lone surrogate"),
-        ([{"content": "x"}, {"content": "y", "event_time": "2026-03-02"}], "no time zone"),
-        ([{"content": "x"}, {"content": "y", "event_time": 3}], "line 2: event_time=3 is no time"),
-        ([{"content": "x"}, {"content": "y", "event_time": "0001-01-01T00:00+09:00"}], "outside"),
-        ([{"content": "x"}, '{"content": "y", "confidence": NaN}'], "line 2: not valid JSON"),
-        ([{"content": "x"}, "[" * 100_000], "line 2: not valid JSON"),
-        ([{**HEADER, "version": 2}], "version=2 .* upgrade"),
-        ([HEADER, {**RECORD, "type": "recrod"}], "line 2: type='recrod' is unknown"),
-        ([HEADER, RECORD, {**RECORD, "id": "ep_1"}], "line 3: id='ep_1' must begin with fact_"),
-        ([HEADER, RECORD, {**RECORD, "kind": "fax"}], "line 3: kind='fax' is unknown"),
-        ([HEADER, RECORD, {**RECORD, "created_at": "x"}], "line 3: created_at='x' is no time"),
-        ([HEADER, RECORD, {**RECORD, "confidence": 2}], "line 3: confidence=2 must be"),
-        ([HEADER, RECORD, {**RECORD, "access_count": 2**63}], "line 3: access_count="),
-        ([HEADER, RECORD, {**RECORD, "trust": "full"}], "line 3: trust='full' is unknown"),
-        ([HEADER, RECORD, {**RECORD, "trust": []}], r"line 3: trust=\[\] is unknown"),
-        ([HEADER, RECORD, {**RECORD, "tags": "home"}], "line 3: tags must be a list"),
-        ([HEADER, RECORD, {**RECORD, "color": 1}], "line 3: unknown keys color"),
-        ([HEADER, RECORD, {"type": "record"}], "line 3: kind=None is unknown"),
-        ([HEADER, RECORD, SAID], "line 3: a message must follow"),
-        ([HEADER, CONVERSATION, RECORD, SAID], "line 4: a message must follow"),
-        ([HEADER, CONVERSATION, SAID, SAID], "line 2: two messages .* have the same id"),
-        ([HEADER, {**CONVERSATION, "cleared_through": "msg_9"}, SAID], "line 2: cleared_through"),
-        ([HEADER, CONVERSATION, {**SAID, "tool_calls": [3]}], "line 3: expected an object"),
-        ([HEADER, CONVERSATION, {**SAID, "pinned": 1}], "line 3: pinned=1 must be true or false"),
-        ([{"messages": CHAT}, {"messages": []}], "line 2: expected an object with a list"),
-        ([{"messages": CHAT}, {"messages": [{"role": "cat"}]}], "line 2, message 1: role='cat'"),
-        ([{"messages": CHAT}, {"messages": ["hi"]}], "line 2, message 1: a message must be"),
-        ([json.dumps([*CHAT, {"role": "user", "content": 3}])], "item 7: content must be text"),
-        ([json.dumps([TALK, {"sample_id": "x"}])], "item 2: expected an object"),
-    ],
-)
-def test_broken_files_are_refused_with_their_place(tmp_path, lines, complaint):
-    """The error names file, line and what is wrong, and nothing of the file was written."""
-    path = written(tmp_path, "bad.jsonl", *lines)
-    with opened() as memory:
-        with pytest.raises(InvalidInput, match=complaint) as caught:
-            memory.import_(path)
-        assert "bad.jsonl" in str(caught.value)
-        assert every(memory) == []
-        assert memory.conversations() == []
-        assert memory.users() == []
-
-
-@pytest.mark.parametrize(
-    ("change", "complaint"),
-    [
-        ({"text": 3}, "session_1, turn 1: text=3 must be text"),
-        ({"speaker": None}, "session_1, turn 1: the key speaker is missing"),
-        ({"dia_id": ""}, "session_1, turn 1: dia_id is empty"),
-    ],
-)
-def test_broken_locomo_files_are_refused_with_their_place(tmp_path, change, complaint):
-    """A broken turn is named by session and number, and no user was made."""
-    turns = [{**TALK["conversation"]["session_1"][0], **change}]
-    bad = {"sample_id": "x", "conversation": {**TALK["conversation"], "session_1": turns}}
-    with opened() as memory:
-        with pytest.raises(InvalidInput, match=complaint):
-            memory.import_(written(tmp_path, "l.json", json.dumps([TALK, bad])))
-        assert memory.users() == []
-
-
-def test_files_that_cannot_be_read_are_refused(tmp_path):
-    """No file, a folder, no UTF-8, a wrong format name: our own error with the remedy."""
-    (tmp_path / "latin.jsonl").write_bytes(b'{"content": "x"}\n{"content": "caf\xe9"}\n')
-    cases = {
-        "nothing.jsonl": "there is no file .* check the path",
-        ".": "is a folder; name a file in it",
-        "latin.jsonl": r"line 2: not UTF-8 text \(byte 0xe9 at position 16\).*iconv",
-        "a\0b": "cannot be read",
-    }
-    with opened() as memory:
-        for name, complaint in cases.items():
-            with pytest.raises(InvalidInput, match=complaint):
-                memory.import_(tmp_path / name)
-        with pytest.raises(InvalidInput, match="format='csv' is unknown; known are recollect"):
-            memory.import_(tmp_path / "latin.jsonl", "csv")
-        with pytest.raises(InvalidInput, match="cannot be written"):
-            memory.export(tmp_path / "a\0b")
-        assert every(memory) == []
-
-
-def test_the_named_format_wins(tmp_path):
-    """With a format, a file is read as that: messages with a role can be plain records."""
-    path = written(tmp_path, "x.jsonl", {"role": "user", "content": "hello"})
-    with opened() as memory:
-        assert memory.import_(path, "recollect").records == 1
-        with pytest.raises(InvalidInput, match="the key sample_id is missing"):
-            memory.import_(path, "locomo")
