@@ -65,11 +65,11 @@ class Limits:
 
 def checked(
     *,
-    context_limit: int | None,
-    max_tokens: int | None,
-    max_messages: int,
-    keep_recent: int,
-    strategy: str,
+    context_limit: int | None = None,
+    max_tokens: int | None = None,
+    max_messages: int = 50,
+    keep_recent: int = 10,
+    strategy: str = "rolling_window",
 ) -> Limits:
     """Return the arguments of a conversation if all of them can be used.
 
@@ -85,13 +85,7 @@ def checked(
     )
 
 
-USUAL = checked(
-    context_limit=None,
-    max_tokens=None,
-    max_messages=50,
-    keep_recent=10,
-    strategy="rolling_window",
-)
+USUAL = checked()
 
 
 class Conversation:

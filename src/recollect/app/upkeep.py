@@ -82,7 +82,7 @@ class Upkeep:
 
     def reembed(self, progress: Progress | None = None) -> int:
         """Make every vector of the store anew with the present model; return how many."""
-        self._parts.vectors.adopt_anyway()
+        self._parts.vectors.start_over()
         self._parts.retriever.forget()
         return self._parts.vectors.finish(None, progress)
 

@@ -110,7 +110,12 @@ class VectorMaker:
         return total - left
 
     def start_over(self) -> int:
-        """Drop all vectors and queue every record for the present model; return their count."""
+        """Drop all vectors and queue every record for our model; return their count.
+
+        Also for a model that did not match the stored vectors: now it does.
+        """
+        if self._mismatched is not None:
+            self._embedder, self._mismatched = self._mismatched, None
         if self._embedder is None:
             return 0
         count = self._store.reset_vectors(self._embedder.name, self._embedder.dimensions)
@@ -147,12 +152,6 @@ class VectorMaker:
             )
             log.warning("%s", self.problem)
             self._mismatched, self._embedder = self._embedder, None
-
-    def adopt_anyway(self) -> int:
-        """Re-embed everything with a model that does not match the stored vectors."""
-        if self._mismatched is not None:
-            self._embedder, self._mismatched = self._mismatched, None
-        return self.start_over()
 
     def _one_batch(self, scope: Scope | None) -> int:
         # One batch at a time: the thread and a search must not embed the same records twice.

@@ -121,7 +121,7 @@ class Retriever:
         wanted = visible & self._passing(rows, scope, where)
         if not wanted.any():
             return []
-        scored = self._scored(rows, scope, query, where, visible, wanted)
+        scored = self._scored(rows, scope, query, where, visible=visible, wanted=wanted)
         order = _best(scored.score, wanted & _told(scored.evidence), limit + len(skip))
         beside = _beside(rows, order, visible)
         # One read for both: each costs more than what it reads.
@@ -143,9 +143,10 @@ class Retriever:
         scope: Scope,
         query: str,
         where: Filter,
-        *masks: Mask,
+        *,
+        visible: Mask,
+        wanted: Mask,
     ) -> Scored:
-        visible, wanted = masks
         found = self._evidence(rows, scope, query, where, visible)
         fused = (
             fuse.rrf(found, wanted, self._ranking.rrf_k)

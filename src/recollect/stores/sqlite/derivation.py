@@ -11,55 +11,47 @@ from typing import Any
 import apsw
 
 from recollect.core.scope import Scope
-from recollect.stores.sqlite.filters import owned
 from recollect.stores.sqlite.rows import dump
 
 DERIVED = """
 WITH RECURSIVE found (id) AS (
-    SELECT value FROM json_each(?)
+    SELECT value FROM json_each(:ids)
     UNION
     SELECT r.id FROM found, records r
-    WHERE r.user_key = ? AND r.source_ids <> '[]'
+    WHERE r.user_key = :user AND r.source_ids <> '[]'
       AND EXISTS (SELECT 1 FROM json_each(r.source_ids) WHERE value = found.id)
 )
-SELECT r.id FROM found JOIN records r ON r.id = found.id
-WHERE found.id NOT IN (SELECT value FROM json_each(?))
+SELECT id FROM found
 """
 VERSIONS = """
 WITH RECURSIVE found (id) AS (
-    SELECT value FROM json_each(?)
+    SELECT value FROM json_each(:ids)
     UNION
-    SELECT r.id FROM found JOIN records r ON r.superseded_by = found.id AND r.user_key = ?
+    SELECT r.id FROM found JOIN records r ON r.superseded_by = found.id AND r.user_key = :user
 )
-SELECT r.id FROM found JOIN records r ON r.id = found.id
-WHERE found.id NOT IN (SELECT value FROM json_each(?))
+SELECT id FROM found
 """
 COPIES = """
-SELECT r.id FROM records r WHERE r.user_key = ?
-  AND r.content_hash IN (SELECT content_hash FROM records
-                         WHERE user_key = ? AND id IN (SELECT value FROM json_each(?)))
-  AND r.id NOT IN (SELECT value FROM json_each(?))
+SELECT id FROM records WHERE user_key = :user
+  AND content_hash IN (SELECT content_hash FROM records
+                       WHERE user_key = :user AND id IN (SELECT value FROM json_each(:ids)))
+"""
+OTHERS = """
+SELECT r.id FROM records r WHERE r.id IN ({related})
+  AND r.id NOT IN (SELECT value FROM json_each(:ids))
+  AND r.user_key = :user AND (:agent IS NULL OR r.agent IS NULL OR r.agent = :agent)
+ORDER BY r.key
 """
 
 
 def versions(connection: apsw.Connection, scope: Scope, user: int, ids: Sequence[str]) -> list[str]:
     """Return what the scope sees of the records that one of ``ids`` replaced, oldest first."""
-    origin, where = dump(list(ids)), owned(scope, user)
-    rows: list[Any] = connection.execute(
-        f"{VERSIONS} AND {where.sql} ORDER BY r.key",
-        (origin, user, origin, *where.values),
-    ).fetchall()
-    return [row[0] for row in rows]
+    return _others(connection, VERSIONS, scope, user, ids)
 
 
 def copies(connection: apsw.Connection, scope: Scope, user: int, ids: Sequence[str]) -> list[str]:
     """Return what else the scope sees with the very text of one of ``ids``, oldest first."""
-    origin, where = dump(list(ids)), owned(scope, user)
-    rows: list[Any] = connection.execute(
-        f"{COPIES} AND {where.sql} ORDER BY r.key",
-        (user, user, origin, origin, *where.values),
-    ).fetchall()
-    return [row[0] for row in rows]
+    return _others(connection, COPIES, scope, user, ids)
 
 
 def derived(connection: apsw.Connection, scope: Scope, user: int, ids: Sequence[str]) -> list[str]:
@@ -67,9 +59,12 @@ def derived(connection: apsw.Connection, scope: Scope, user: int, ids: Sequence[
 
     In the order of recording, without ``ids`` themselves.
     """
-    origin, where = dump(list(ids)), owned(scope, user)
-    rows: list[Any] = connection.execute(
-        f"{DERIVED} AND {where.sql} ORDER BY r.key",
-        (origin, user, origin, *where.values),
-    ).fetchall()
+    return _others(connection, DERIVED, scope, user, ids)
+
+
+def _others(
+    connection: apsw.Connection, related: str, scope: Scope, user: int, ids: Sequence[str]
+) -> list[str]:
+    values = {"ids": dump(list(ids)), "user": user, "agent": scope.agent}
+    rows: list[Any] = connection.execute(OTHERS.format(related=related), values).fetchall()
     return [row[0] for row in rows]
