@@ -5,18 +5,20 @@ from types import MappingProxyType
 
 import pytest
 
-from recollect.core.actions import Close, Erase, Insert
-from recollect.core.models import Mention
+from recollect.core.actions import Close, Erase, Insert, Summarize
+from recollect.core.models import Image, Mention, ToolCall
 from recollect.testing.contracts.samples import (
     ACTIVE,
     ANA,
     DIMENSIONS,
     MODEL,
+    cut,
     embed,
     insert,
     moment,
     open_conversation,
     page,
+    prune,
     record,
     remember,
     say,
@@ -42,7 +44,17 @@ def confess(store, *, times=1):
         store.apply(ANA, [insert(item)])
         embed(store, ANA, [item])
         open_conversation(store, "trip")
-        say(store, "trip", f"{WORD} again", record_id=item.id)
+        say(
+            store,
+            "trip",
+            f"{WORD} again",
+            record_id=item.id,
+            task=f"About {WORD}",
+            images=(Image(f"https://example.org/{WORD}.png"),),
+            tool_calls=(ToolCall("c1", "look", WORD.upper()),),
+        )
+        receipt = prune(store, "trip", cut(number, number, summary=f"they spoke of {WORD}"))
+        store.apply(ANA, [Summarize("trip", receipt.id, {number: f"{WORD.capitalize()} again"})])
         store.apply(ANA, [Close(item.id, moment(1), f"because of {WORD}")])
         ids.append(item.id)
     return ids
@@ -75,6 +87,26 @@ def test_nothing_is_left_in_the_files(store, on_disk, others, times):
     assert len(page(store, ANA)) == 2 * others
     store.close()
     assert held(on_disk()) == []
+
+
+@pytest.mark.parametrize("size", [10, 3_000, 50_000])
+def test_nothing_is_left_of_a_summary(store, on_disk, size):
+    """A summary that covers an erased message is in no file, nor is one that comes afterwards."""
+    item, other = remember(store, "secret", "known")
+    open_conversation(store, "trip")
+    say(store, "trip", "secret", record_id=item.id)
+    say(store, "trip", "known", record_id=other.id)
+    filling = "tea " * size
+    prune(store, "trip", cut(0, 1, summary=f"{filling}{WORD}"), cut(1, 1, summary="known"))
+    late = prune(store, "trip", cut(0, 0))
+    assert WORD.encode() in on_disk()
+    store.apply(ANA, [Erase((item.id,), moment(2), "asked")])
+    store.apply(ANA, [Summarize("trip", late.id, {0: f"{filling}{WORD}"})])
+    prune(store, "trip", cut(0, 1, summary=WORD))
+    assert store.purge()
+    assert held(on_disk()) == []
+    told = [[part.summary for part in item.cuts] for item in store.prunings(ANA, "trip")]
+    assert told == [[None, "known"], [None], [None]]
 
 
 def test_nothing_is_left_of_a_term_that_others_share_letters_with(store, on_disk):

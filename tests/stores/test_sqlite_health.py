@@ -15,10 +15,13 @@ from recollect.testing.contracts.samples import (
     DIMENSIONS,
     EXTRACTOR,
     MODEL,
+    cut,
     embed,
     moment,
     open_conversation,
     page,
+    placed,
+    prune,
     remember,
     say,
 )
@@ -45,6 +48,12 @@ DAMAGE = {
     "entities without a name": "DELETE FROM entity_names",
     "messages whose episode is gone": "UPDATE messages SET record_id = 'ep_gone'",
     "waiting for their vectors under another user": "UPDATE pending_vectors SET user_key = 2",
+    "conversations with a wrong number of messages": "UPDATE conversations SET message_count = 7",
+    "conversations whose next place is taken": "UPDATE conversations SET next_position = 0",
+    "prunings whose conversation is gone": (
+        "INSERT INTO prunings SELECT 99, 'prn_gone', 9999, at, triggered_by, why, strategy, "
+        "tokens_before, tokens_after, cuts FROM prunings LIMIT 1"
+    ),
     "broken foreign keys": "INSERT INTO pending_vectors VALUES (9999, 1)",
     "records indexed under other terms": (
         "DELETE FROM records_fts WHERE rowid = 1; INSERT INTO records_fts (rowid, terms, scope) "
@@ -64,6 +73,7 @@ def filled(store):
     embed(store, ANA, [one])
     open_conversation(store, "trip")
     say(store, "trip", "Zoe drinks tea", record_id=one.id)
+    prune(store, "trip", cut(0, 0))
     assert store.verify() == []
     return store
 
@@ -90,6 +100,16 @@ def test_planted_damage_is_found_and_repaired(filled, problem):
         assert list(filled.match_terms(scope, ["tea"], limit=5).frequencies) == [frequency]
         entity = filled.entity(scope, "Zoe", ACTIVE)
         assert entity.mention_count == 1
+
+
+def test_counts_are_mended(filled):
+    """After a rebuild a conversation has as many messages as it has, and goes on after them."""
+    plant(filled, "UPDATE conversations SET message_count = 0, next_position = 0")
+    filled.rebuild(EXTRACTOR)
+    assert filled.conversation(ANA, "trip").messages == 1
+    said = say(filled, "trip", "more")
+    assert filled.messages(ANA, "trip", last=1) == placed(*said, start=1)
+    assert len(filled.prunings(ANA, "trip")) == 1
 
 
 def test_a_text_changed_by_hand_becomes_the_truth(filled):

@@ -10,7 +10,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 
-from recollect.core.models import ConversationInfo, Mention, Message, Record
+from recollect.core.models import (
+    Calibration,
+    ConversationInfo,
+    Mention,
+    Message,
+    Pruning,
+    Record,
+)
 from recollect.core.vectors import Vector
 
 
@@ -57,7 +64,8 @@ class Erase:
     """Remove records and every trace of their text: index, vectors, links, messages, history.
 
     What they replaced, records of the user with the very same text, and what was derived from
-    any of these go with them. ``purge()`` then cleans the free space.
+    any of these go with them, and the summaries of prunings that covered their messages.
+    ``purge()`` then cleans the free space.
     """
 
     ids: tuple[str, ...]
@@ -110,6 +118,51 @@ class ClearView:
 
 
 @dataclass(frozen=True, slots=True)
+class Prune:
+    """Keep the receipt of a pruning: what its cuts name is out of every later view.
+
+    A cut that holds fewer messages than it says, as some were erased, loses its summary.
+    """
+
+    conversation: str
+    pruning: Pruning
+
+
+@dataclass(frozen=True, slots=True)
+class Summarize:
+    """Give cuts of a pruning their summaries; what is gone by now is passed over.
+
+    So is a cut that lost a message to an erasure: its summary may hold what was erased.
+
+    Attributes:
+        summaries: first position of a cut → its summary.
+    """
+
+    conversation: str
+    pruning: str
+    summaries: Mapping[int, str]
+
+
+@dataclass(frozen=True, slots=True)
+class Calibrate:
+    """Keep what the provider's own counts taught about a conversation's tokens."""
+
+    conversation: str
+    calibration: Calibration
+
+
+@dataclass(frozen=True, slots=True)
+class Recount:
+    """Set the token counts of messages, by their ids: the model, and so the tokenizer, changed.
+
+    Ids that are not there are passed over.
+    """
+
+    conversation: str
+    tokens: Mapping[str, int]
+
+
+@dataclass(frozen=True, slots=True)
 class EndConversation:
     """Mark a conversation as finished."""
 
@@ -128,5 +181,9 @@ Action = (
     | Append
     | Pin
     | ClearView
+    | Prune
+    | Summarize
+    | Calibrate
+    | Recount
     | EndConversation
 )

@@ -104,6 +104,19 @@ class ToolResult:
     is_error: bool = False
 
 
+@dataclass(frozen=True, slots=True)
+class Image:
+    """A picture in a message. It is sent whole or not at all.
+
+    Attributes:
+        url: where it is: ``https://…``, or ``data:image/png;base64,…`` with the picture in it.
+        detail: OpenAI's ``low``, ``high`` or ``auto``; decides what it costs.
+    """
+
+    url: str
+    detail: str = "auto"
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Message:
     """One turn of a conversation (seed 000, R1.2).
@@ -111,13 +124,16 @@ class Message:
     Attributes:
         id: ``msg_…``; sorts by arrival.
         role: ``system``, ``user``, ``assistant`` or ``tool``.
-        content: the text; may be empty where there are tool calls.
+        content: the text; may be empty where there are tool calls or images.
         timestamp: when it was said.
         tokens: its length for a model, counted once when it was added.
-        importance: 0 to 1, once it was scored.
+        importance: 0 to 1: what its content alone says, without age or place.
         pinned: stays in every view.
         tool_calls: the calls it makes (assistant only).
         tool_result: the call it answers (tool only).
+        images: the pictures in it.
+        task: the title of the task that starts with it, where the caller said so.
+        position: its place in the transcript, from 0; ``None`` until it is in one.
         record_id: the episode under which it is found later.
     """
 
@@ -130,7 +146,116 @@ class Message:
     pinned: bool = False
     tool_calls: tuple[ToolCall, ...] = ()
     tool_result: ToolResult | None = None
+    images: tuple[Image, ...] = ()
+    task: str | None = None
+    position: int | None = None
     record_id: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Cut:
+    """A run of messages without gaps that one pruning took out of view.
+
+    Attributes:
+        first: position of its first message.
+        last: position of its last message.
+        messages: how many they are.
+        tokens: how many tokens they took.
+        since: when the first was said.
+        until: when the last was said.
+        score: the highest importance among them, 0 to 1; ``None`` where none was scored.
+        why: why these.
+        summary: what they said, in short, where summaries are on.
+    """
+
+    first: int
+    last: int
+    messages: int
+    tokens: int
+    since: datetime
+    until: datetime
+    why: str
+    score: float | None = None
+    summary: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Pruning:
+    """The receipt of one pruning (seed 000, R7.2). The messages stay in the transcript.
+
+    Attributes:
+        id: ``prn_…``; sorts by time.
+        at: when it was done.
+        trigger: ``automatic``, ``aggressive``, ``manual``, ``task_boundary`` or
+            ``session_start`` (R6.1 to R6.5).
+        why: what set it off, with its figures.
+        strategy: how the messages were chosen.
+        before: tokens of the view before it.
+        after: tokens of the view after it.
+        cuts: what it took out, in order.
+    """
+
+    id: str
+    at: datetime
+    trigger: str
+    why: str
+    strategy: str
+    before: int
+    after: int
+    cuts: tuple[Cut, ...]
+
+    @property
+    def messages(self) -> int:
+        """How many messages it took out of view."""
+        return sum(cut.messages for cut in self.cuts)
+
+    @property
+    def tokens(self) -> int:
+        """How many tokens it freed."""
+        return sum(cut.tokens for cut in self.cuts)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Marker:
+    """What stands in a view for messages that are left out (seed 000, R3.6).
+
+    Attributes:
+        id: ``cut_12-26``, by the positions of the first and the last message;
+            ``Conversation.expand`` takes it.
+        first: position of the first message left out.
+        last: position of the last one.
+        messages: how many they are.
+        tokens: how many tokens they would take.
+        since: when the first was said.
+        until: when the last was said.
+        why: why they are out.
+        text: what the model reads in their place.
+        cost: tokens of ``text`` as a message.
+    """
+
+    id: str
+    first: int
+    last: int
+    messages: int
+    tokens: int
+    since: datetime
+    until: datetime
+    why: str
+    text: str
+    cost: int
+
+
+@dataclass(frozen=True, slots=True)
+class Calibration:
+    """How counts of tokens become what the provider bills.
+
+    Attributes:
+        scale: factor on an estimate; 1 where counts are exact.
+        overhead: tokens that come on top in every call, such as tool definitions.
+    """
+
+    scale: float = 1.0
+    overhead: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -145,7 +270,11 @@ class ConversationInfo:
         created_at: when it was first opened.
         ended_at: when ``end()`` was called.
         cleared_through: messages up to this one are out of every view.
+        start: position of the first message that is not cleared.
         messages: how many messages the transcript holds.
+        revision: a number that grows whenever what was in the transcript changes: a pin, an
+            erasure, a pruning, a summary. Messages added at the end leave it as it is.
+        calibration: what the provider's own counts taught.
     """
 
     id: str
@@ -155,7 +284,10 @@ class ConversationInfo:
     context_limit: int | None = None
     ended_at: datetime | None = None
     cleared_through: str | None = None
+    start: int = 0
     messages: int = 0
+    revision: int = 0
+    calibration: Calibration = Calibration()
 
 
 @dataclass(frozen=True, slots=True)
@@ -300,8 +432,9 @@ class ContextReceipt:
         tokens: the tokens it takes.
         exact: whether these are the model's own counts rather than estimates.
         included: the parts that went in, in order; their tokens add up to ``tokens``.
-        left_out: the messages that stayed out. They remain in the transcript, and
-            their episodes can still be found.
+        left_out: the messages that stayed out, those that an earlier pruning took out by
+            runs. They remain in the transcript, and their episodes can still be found.
+        markers: what stands for them in the context; ``Conversation.expand`` gives them back.
     """
 
     budget: int
@@ -309,6 +442,7 @@ class ContextReceipt:
     exact: bool
     included: tuple[Item, ...]
     left_out: tuple[Item, ...]
+    markers: tuple[Marker, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -316,16 +450,20 @@ class Context:
     """A context ready for a call to a model.
 
     Attributes:
-        messages: dicts with ``role`` and ``content``, in OpenAI's chat form.
+        messages: dicts in the form that was asked for: OpenAI's chat completions, OpenAI's
+            responses, or Anthropic's messages.
         tokens: how many tokens they take; never more than the budget.
         receipt: what went in, what stayed out, and why.
         recall: the memory that went in.
+        system: the system text, for forms where it is an argument of its own
+            (``instructions``, ``system``); ``None`` where it is among the messages.
     """
 
     messages: list[dict[str, Any]]
     tokens: int
     receipt: ContextReceipt
     recall: Recall
+    system: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -24,10 +24,13 @@ if TYPE_CHECKING:
         Change,
         ConversationInfo,
         Entity,
+        Image,
         Kind,
         Mention,
         Message,
+        Pruning,
         Record,
+        ToolCall,
     )
     from recollect.core.query import Filter, IndexChanges, IndexVersion, TermMatches
     from recollect.core.scope import Scope
@@ -100,8 +103,47 @@ class TokenCounter(Protocol):
     def exact(self) -> bool:
         """Whether the counts are the model's own rather than an estimate."""
 
+    @property
+    def name(self) -> str:
+        """What counts: ``o200k_base``, the path of a tokenizer, ``estimate (cl100k_base)``, …."""
+
     def count(self, text: str) -> int:
-        """Return how many tokens ``text`` has."""
+        """Return how many tokens ``text`` has; 0 for an empty one.
+
+        Thread-safe, and never fails: special tokens and lone surrogates in ``text`` are
+        ordinary characters to it.
+        """
+
+
+class MessageMeter(Protocol):
+    """Measures messages as the chat format of a model's provider packs them."""
+
+    @property
+    def counter(self) -> TokenCounter:
+        """What measures their text."""
+
+    @property
+    def reply(self) -> int:
+        """Tokens that open the model's reply, once in a context."""
+
+    def message(
+        self,
+        content: str,
+        calls: Sequence[ToolCall] = (),
+        images: Sequence[Image] = (),
+    ) -> int:
+        """Return the tokens of a message with all that the format adds around it."""
+
+
+class Summarizer(Protocol):
+    """Says in short what messages said that leave the view."""
+
+    def summarize(self, messages: Sequence[Message]) -> str:
+        """Return a summary of ``messages``, a few lines at most; empty if nothing matters.
+
+        It may be slow: it is called in the background. What it raises is logged, and the
+        bare marker stays.
+        """
 
 
 class RecordStore(Protocol):
@@ -225,12 +267,23 @@ class TranscriptStore(Protocol):
         """Return how many messages hold the text of these records."""
 
     def messages(
-        self, scope: Scope, conversation: str, *, last: int | None = None, cleared: bool = False
+        self,
+        scope: Scope,
+        conversation: str,
+        *,
+        last: int | None = None,
+        after: int | None = None,
+        cleared: bool = False,
+        pinned: bool = False,
     ) -> list[Message]:
         """Return messages in order: the ``last`` so many, or all.
 
-        Those left behind by ``ClearView`` only with ``cleared``.
+        Those left behind by ``ClearView`` only with ``cleared``, only those whose position
+        is greater than ``after``, and with ``pinned`` only those that are.
         """
+
+    def prunings(self, scope: Scope, conversation: str) -> list[Pruning]:
+        """Return the receipts of all prunings of a conversation, oldest first."""
 
 
 class Store(RecordStore, SearchStore, VectorQueue, EntityStore, TranscriptStore, Protocol):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import singledispatch
@@ -13,6 +15,7 @@ import numpy as np
 from recollect.core.actions import (
     Action,
     Append,
+    Calibrate,
     ClearView,
     Close,
     EndConversation,
@@ -20,8 +23,11 @@ from recollect.core.actions import (
     Insert,
     OpenConversation,
     Pin,
+    Prune,
     PutVectors,
+    Recount,
     Reweigh,
+    Summarize,
     Touch,
 )
 from recollect.core.errors import InvalidInput, NotFound
@@ -29,7 +35,7 @@ from recollect.core.models import Kind
 from recollect.core.ports import NameMatcher
 from recollect.core.scope import Scope
 from recollect.core.times import to_ms
-from recollect.stores.sqlite import entities, queue
+from recollect.stores.sqlite import entities, prunings, queue
 from recollect.stores.sqlite.derivation import copies, derived, versions
 from recollect.stores.sqlite.filters import owned
 from recollect.stores.sqlite.rows import dump, message_values, record_values
@@ -191,12 +197,8 @@ def _(action: Erase, tx: Transaction) -> None:
     targets += map(everywhere.target, sorted(others))
     touched = entities.of_records(tx.connection, (target.key for target in targets))
     tx.raise_epoch()
+    _erase_messages(tx, [target.id for target in targets])
     for target in targets:
-        tx.connection.execute(
-            "DELETE FROM messages WHERE record_id = ? AND conversation_key IN "
-            "(SELECT key FROM conversations WHERE user_key = ?)",
-            (target.id, tx.user),
-        )
         tx.connection.execute("DELETE FROM records WHERE key = ?", (target.key,))
         tx.connection.execute(
             "DELETE FROM history WHERE record_id = ? AND user_key = ?", (target.id, tx.user)
@@ -204,6 +206,20 @@ def _(action: Erase, tx: Transaction) -> None:
         tx.log(target, action.at, "erase", action.reason)
     entities.forget_unmentioned(tx.connection, touched)
     tx.connection.execute(ASK_FOR_PURGE)
+
+
+def _erase_messages(tx: Transaction, records: Sequence[str]) -> None:
+    gone: defaultdict[int, list[int]] = defaultdict(list)
+    rows: Any = tx.connection.execute(
+        "DELETE FROM messages WHERE record_id IN (SELECT value FROM json_each(?)) "
+        "AND conversation_key IN (SELECT key FROM conversations WHERE user_key = ?) "
+        "RETURNING conversation_key, position",
+        (dump(records), tx.user),
+    )
+    for conversation, position in rows:
+        gone[conversation].append(position)
+    for conversation, positions in gone.items():
+        prunings.tear(tx.connection, conversation, positions)
 
 
 @perform.register
@@ -266,11 +282,9 @@ def _(action: Append, tx: Transaction) -> None:
     columns = ", ".join(values)
     marks = ", ".join(f":{name}" for name in values)
     tx.connection.execute(
+        # Never a place that was cleared or cut, also after the messages there were erased.
         f"INSERT INTO messages ({columns}, position) VALUES ({marks}, "
-        # Never a place that was cleared, also after the messages there were erased.
-        "(SELECT 1 + max(cleared_through, coalesce((SELECT max(position) FROM messages "
-        "WHERE conversation_key = :conversation_key), -1)) "
-        "FROM conversations WHERE key = :conversation_key))",
+        "(SELECT next_position FROM conversations WHERE key = :conversation_key))",
         values,
     )
 
@@ -289,10 +303,41 @@ def _(action: Pin, tx: Transaction) -> None:
 @perform.register
 def _(action: ClearView, tx: Transaction) -> None:
     tx.connection.execute(
-        "UPDATE conversations SET cleared_through = max(cleared_through, coalesce("
-        "(SELECT max(position) FROM messages WHERE conversation_key = conversations.key), -1)) "
-        "WHERE key = ?",
+        "UPDATE conversations SET cleared_through = next_position - 1 WHERE key = ?",
         (tx.conversation(action.conversation),),
+    )
+
+
+@perform.register
+def _(action: Prune, tx: Transaction) -> None:
+    prunings.add(tx.connection, tx.conversation(action.conversation), action.pruning)
+
+
+@perform.register
+def _(action: Summarize, tx: Transaction) -> None:
+    conversation = tx.conversation(action.conversation)
+    prunings.summarize(tx.connection, conversation, action.pruning, action.summaries)
+
+
+@perform.register
+def _(action: Calibrate, tx: Transaction) -> None:
+    tx.connection.execute(
+        "UPDATE conversations SET token_scale = ?, token_overhead = ? WHERE key = ?",
+        (
+            action.calibration.scale,
+            action.calibration.overhead,
+            tx.conversation(action.conversation),
+        ),
+    )
+
+
+@perform.register
+def _(action: Recount, tx: Transaction) -> None:
+    conversation = tx.conversation(action.conversation)
+    # What was erased meanwhile is passed over: it needs no count.
+    tx.connection.executemany(
+        "UPDATE messages SET tokens = ?2 WHERE id = ?1 AND conversation_key = ?3 AND tokens <> ?2",
+        [(message, tokens, conversation) for message, tokens in action.tokens.items()],
     )
 
 

@@ -12,6 +12,7 @@ from recollect.core.scope import Scope
 from recollect.core.times import to_ms
 from recollect.stores.sqlite.rows import dump
 
+NOBODY = 0
 AGENT = "(r.agent IS NULL OR r.agent = ?)"
 VALID = "(r.valid_until IS NULL OR r.valid_until > ?)"
 HAS_TAG = "EXISTS (SELECT 1 FROM json_each(r.tags) WHERE value = ?)"
@@ -30,12 +31,12 @@ class Where:
     values: tuple[Any, ...]
 
 
-def user_key(connection: apsw.Connection, scope: Scope) -> int | None:
-    """Return the number of the scope's user, or ``None`` before anything was stored."""
+def user_key(connection: apsw.Connection, scope: Scope) -> int:
+    """Return the number of the scope's user; ``NOBODY``, who has nothing, where there is none."""
     found: int | None = connection.execute(
         "SELECT key FROM users WHERE name = ?", (scope.user,)
     ).get
-    return found
+    return NOBODY if found is None else found
 
 
 def owned(scope: Scope, user: int) -> Where:

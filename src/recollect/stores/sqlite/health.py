@@ -26,6 +26,11 @@ ANALYZER = "analyzer"
 PURGE = "purge_pending"
 PATIENCE = 5.0
 SAMPLE = 3
+COUNT = "(SELECT count(*) FROM messages WHERE conversation_key = conversations.key)"
+FREE = (
+    "1 + max(cleared_through, coalesce("
+    "(SELECT max(position) FROM messages WHERE conversation_key = conversations.key), -1))"
+)
 CHECKS = {
     "full-text rows without a record": (
         "SELECT rowid FROM records_fts WHERE rowid NOT IN (SELECT key FROM records)"
@@ -70,6 +75,15 @@ CHECKS = {
     "entities without a name": (
         "SELECT id FROM entities WHERE key NOT IN (SELECT entity_key FROM entity_names)"
     ),
+    "conversations with a wrong number of messages": (
+        f"SELECT id FROM conversations WHERE message_count <> {COUNT}"
+    ),
+    "conversations whose next place is taken": (
+        f"SELECT id FROM conversations WHERE next_position < {FREE}"
+    ),
+    "prunings whose conversation is gone": (
+        "SELECT id FROM prunings WHERE conversation_key NOT IN (SELECT key FROM conversations)"
+    ),
     "broken foreign keys": 'SELECT "table" FROM pragma_foreign_key_check',
 }
 REPAIRS = (
@@ -92,6 +106,9 @@ REPAIRS = (
         WHERE l.entity_key = entity_names.entity_key AND l.folded = entity_names.folded)""",
     """UPDATE messages SET record_id = NULL
         WHERE record_id NOT IN (SELECT id FROM records)""",
+    f"UPDATE conversations SET message_count = {COUNT} WHERE message_count <> {COUNT}",
+    f"UPDATE conversations SET next_position = {FREE} WHERE next_position < {FREE}",
+    "DELETE FROM prunings WHERE conversation_key NOT IN (SELECT key FROM conversations)",
 )
 
 

@@ -33,6 +33,8 @@ def changes(connection: apsw.Connection, user: int, since: IndexVersion) -> Inde
     state: Any = connection.execute(
         "SELECT index_epoch, vector_seq FROM users WHERE key = ?", (user,)
     ).fetchone()
+    if state is None:
+        return NOTHING
     epoch, vector = state
     reset = since.epoch != epoch
     start = IndexVersion(epoch) if reset else since

@@ -59,14 +59,6 @@ def page(
     return [record(scope.user, row) for row in rows]
 
 
-def no_page(after: str | None) -> list[Record]:
-    """Return the page of a user who has nothing, where no record can be ``after``."""
-    if after is not None:
-        message = f"after={after!r} is no record of this user; leave it out for the first page"
-        raise NotFound(message)
-    return []
-
-
 def _key(connection: apsw.Connection, scope: Scope, user: int, id: str) -> int:
     where = owned(scope, user)
     key: int | None = connection.execute(

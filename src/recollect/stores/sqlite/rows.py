@@ -10,7 +10,9 @@ from typing import Any
 
 from recollect.core.models import (
     NO_ATTRIBUTES,
+    Calibration,
     ConversationInfo,
+    Image,
     Kind,
     Message,
     Record,
@@ -30,13 +32,13 @@ RECORD = (
 )
 MESSAGE = (
     "m.id, m.role, m.content, m.timestamp, m.tokens, m.importance, m.pinned, m.tool_calls, "
-    "m.tool_result, m.record_id"
+    "m.tool_result, m.record_id, m.images, m.task, m.position"
 )
 CONVERSATION = (
     "c.id, c.created_at, c.system, c.model, c.context_limit, c.ended_at, "
     "(SELECT id FROM messages WHERE conversation_key = c.key AND position <= c.cleared_through "
     "ORDER BY position DESC LIMIT 1), "
-    "(SELECT count(*) FROM messages WHERE conversation_key = c.key)"
+    "c.message_count, c.cleared_through + 1, c.revision, c.token_scale, c.token_overhead"
 )
 EMPTY_LIST = "[]"
 EMPTY_OBJECT = "{}"
@@ -116,6 +118,7 @@ def record_values(item: Record) -> dict[str, Any]:
 def message(row: Row) -> Message:
     """Make a message from a row of ``MESSAGE``'s columns."""
     calls = () if row[7] == EMPTY_LIST else tuple(ToolCall(*call) for call in json.loads(row[7]))
+    images = () if row[10] == EMPTY_LIST else tuple(Image(*image) for image in json.loads(row[10]))
     return Message(
         id=row[0],
         role=row[1],
@@ -126,6 +129,9 @@ def message(row: Row) -> Message:
         pinned=bool(row[6]),
         tool_calls=calls,
         tool_result=None if row[8] is None else ToolResult(*json.loads(row[8])),
+        images=images,
+        task=row[11],
+        position=row[12],
         record_id=row[9],
     )
 
@@ -133,6 +139,7 @@ def message(row: Row) -> Message:
 def message_values(item: Message) -> dict[str, Any]:
     """Return the values of a new row of ``messages``, but for key, conversation and position."""
     calls = [(call.id, call.name, call.arguments) for call in item.tool_calls]
+    images = [(image.url, image.detail) for image in item.images]
     result = item.tool_result
     return {
         "id": item.id,
@@ -144,6 +151,8 @@ def message_values(item: Message) -> dict[str, Any]:
         "pinned": item.pinned,
         "tool_calls": dump(calls) if calls else EMPTY_LIST,
         "tool_result": None if result is None else dump((result.call_id, result.is_error)),
+        "images": dump(images) if images else EMPTY_LIST,
+        "task": item.task,
         "record_id": item.record_id,
     }
 
@@ -159,6 +168,9 @@ def conversation(row: Row) -> ConversationInfo:
         ended_at=optional_time(row[5]),
         cleared_through=row[6],
         messages=row[7],
+        start=row[8],
+        revision=row[9],
+        calibration=Calibration(row[10], row[11]),
     )
 
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
-from contextlib import AbstractContextManager
+from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -12,7 +12,15 @@ from typing import Any
 import apsw
 
 from recollect.core.actions import Action
-from recollect.core.models import Change, ConversationInfo, Entity, Kind, Message, Record
+from recollect.core.models import (
+    Change,
+    ConversationInfo,
+    Entity,
+    Kind,
+    Message,
+    Pruning,
+    Record,
+)
 from recollect.core.ports import Analyzer, EntityExtractor, NameMatcher
 from recollect.core.query import Filter, IndexChanges, IndexVersion, TermMatches
 from recollect.core.scope import Scope
@@ -83,6 +91,11 @@ class SqliteStore:
         self._terms.register(connection)
         lexical.register(connection)
 
+    @contextmanager
+    def _reading(self, scope: Scope) -> Iterator[tuple[apsw.Connection, int]]:
+        with self._connections.read() as connection:
+            yield connection, user_key(connection, scope)
+
     @property
     def location(self) -> str:
         """The path of the file, or ``:memory:``."""
@@ -119,94 +132,76 @@ class SqliteStore:
 
     def get_many(self, scope: Scope, ids: Sequence[str]) -> list[Record]:
         """Return the records that exist, in the order of ``ids``."""
-        with self._connections.read() as connection:
-            user = user_key(connection, scope)
-            return [] if user is None else reading.by_ids(connection, scope, user, ids)
+        with self._reading(scope) as (connection, user):
+            return reading.by_ids(connection, scope, user, ids)
 
     def page(self, scope: Scope, where: Filter, *, limit: int, after: str | None) -> list[Record]:
         """Return a page of matching records in the order they were recorded."""
-        with self._connections.read() as connection:
-            user = user_key(connection, scope)
-            if user is None:
-                return reading.no_page(after)
+        with self._reading(scope) as (connection, user):
             return reading.page(connection, scope, user, where, limit=limit, after=after)
 
     def latest(self, scope: Scope, where: Filter) -> Record | None:
         """Return the matching record that was recorded last."""
-        with self._connections.read() as connection:
-            user = user_key(connection, scope)
-            return None if user is None else reading.latest(connection, scope, user, where)
+        with self._reading(scope) as (connection, user):
+            return reading.latest(connection, scope, user, where)
 
     def versions(self, scope: Scope, ids: Sequence[str]) -> list[str]:
         """Return the records that one of ``ids`` replaced."""
-        with self._connections.read() as connection:
-            user = user_key(connection, scope)
-            return [] if user is None else derivation.versions(connection, scope, user, ids)
+        with self._reading(scope) as (connection, user):
+            return derivation.versions(connection, scope, user, ids)
 
     def copies(self, scope: Scope, ids: Sequence[str]) -> list[str]:
         """Return the other records with the very text of one of ``ids``."""
-        with self._connections.read() as connection:
-            user = user_key(connection, scope)
-            return [] if user is None else derivation.copies(connection, scope, user, ids)
+        with self._reading(scope) as (connection, user):
+            return derivation.copies(connection, scope, user, ids)
 
     def derived(self, scope: Scope, ids: Sequence[str]) -> list[str]:
         """Return what was derived from ``ids``."""
-        with self._connections.read() as connection:
-            user = user_key(connection, scope)
-            return [] if user is None else derivation.derived(connection, scope, user, ids)
+        with self._reading(scope) as (connection, user):
+            return derivation.derived(connection, scope, user, ids)
 
     def history(self, scope: Scope, id: str) -> list[Change]:
         """Return what was done to a record."""
-        with self._connections.read() as connection:
-            user = user_key(connection, scope)
-            return [] if user is None else reading.history(connection, scope, user, id)
+        with self._reading(scope) as (connection, user):
+            return reading.history(connection, scope, user, id)
 
     def count(self, scope: Scope, where: Filter) -> dict[Kind, int]:
         """Return how many records match, by kind."""
-        with self._connections.read() as connection:
-            user = user_key(connection, scope)
-            return {} if user is None else reading.count(connection, scope, user, where)
+        with self._reading(scope) as (connection, user):
+            return reading.count(connection, scope, user, where)
 
     def newest(self, scope: Scope) -> datetime | None:
         """Return when the newest record was recorded."""
-        with self._connections.read() as connection:
-            user = user_key(connection, scope)
-            return None if user is None else reading.newest(connection, scope, user)
+        with self._reading(scope) as (connection, user):
+            return reading.newest(connection, scope, user)
 
     # Search
 
     def index_changes(self, scope: Scope, since: IndexVersion) -> IndexChanges:
         """Return what came after ``since``."""
-        with self._connections.moment() as connection:
-            user = user_key(connection, scope)
-            return index.NOTHING if user is None else index.changes(connection, user, since)
+        with self.snapshot(), self._reading(scope) as (connection, user):
+            return index.changes(connection, user, since)
 
     def match_terms(self, scope: Scope, terms: Sequence[str], *, limit: int) -> TermMatches:
         """Return which records hold which terms."""
-        with self._connections.moment() as connection:
-            user = user_key(connection, scope)
-            if user is None:
-                return lexical.nothing(terms)
+        with self.snapshot(), self._reading(scope) as (connection, user):
             return lexical.match_terms(connection, user, terms, limit=limit)
 
     def passing(self, scope: Scope, where: Filter) -> list[int]:
         """Return the ordinals of the matching records."""
-        with self._connections.read() as connection:
-            user = user_key(connection, scope)
-            return [] if user is None else reading.passing(connection, scope, user, where)
+        with self._reading(scope) as (connection, user):
+            return reading.passing(connection, scope, user, where)
 
     def mentioning(self, scope: Scope, names: Sequence[str]) -> list[tuple[int, int]]:
         """Return ordinals of the records that mention entities with these names."""
         folded = [self._names.fold(name) for name in names]
-        with self._connections.read() as connection:
-            user = user_key(connection, scope)
-            return [] if user is None else reading.mentioning(connection, scope, user, folded)
+        with self._reading(scope) as (connection, user):
+            return reading.mentioning(connection, scope, user, folded)
 
     def by_ordinals(self, scope: Scope, ordinals: Sequence[int]) -> dict[int, Record]:
         """Return the records with these ordinals."""
-        with self._connections.read() as connection:
-            user = user_key(connection, scope)
-            return {} if user is None else reading.by_ordinals(connection, scope, user, ordinals)
+        with self._reading(scope) as (connection, user):
+            return reading.by_ordinals(connection, scope, user, ordinals)
 
     # Vectors still to be made
 
@@ -234,20 +229,14 @@ class SqliteStore:
 
     def entity(self, scope: Scope, name: str, where: Filter) -> Entity | None:
         """Return the entity with this name or alias."""
-        with self._connections.moment() as connection:
-            user = user_key(connection, scope)
-            if user is None:
-                return None
+        with self.snapshot(), self._reading(scope) as (connection, user):
             return reading.profile(connection, scope, user, self._names.fold(name), where)
 
     def entities(
         self, scope: Scope, where: Filter, *, type: str | None, limit: int
     ) -> list[Entity]:
         """Return the entities of matching records, most mentioned first."""
-        with self._connections.moment() as connection:
-            user = user_key(connection, scope)
-            if user is None:
-                return []
+        with self.snapshot(), self._reading(scope) as (connection, user):
             return entities.ranked(connection, matching(scope, user, where), type, limit)
 
     # Conversations
@@ -268,11 +257,31 @@ class SqliteStore:
             return transcripts.quoting(connection, scope, records)
 
     def messages(
-        self, scope: Scope, conversation: str, *, last: int | None = None, cleared: bool = False
+        self,
+        scope: Scope,
+        conversation: str,
+        *,
+        last: int | None = None,
+        after: int | None = None,
+        cleared: bool = False,
+        pinned: bool = False,
     ) -> list[Message]:
         """Return messages of a conversation in order."""
         with self._connections.read() as connection:
-            return transcripts.messages(connection, scope, conversation, last, cleared=cleared)
+            return transcripts.messages(
+                connection,
+                scope,
+                conversation,
+                last=last,
+                after=after,
+                cleared=cleared,
+                pinned=pinned,
+            )
+
+    def prunings(self, scope: Scope, conversation: str) -> list[Pruning]:
+        """Return the receipts of all prunings of a conversation, oldest first."""
+        with self._connections.read() as connection:
+            return transcripts.prunings(connection, scope, conversation)
 
     # Upkeep
 

@@ -6,8 +6,9 @@ from collections.abc import Sequence
 
 import apsw
 
-from recollect.core.models import ConversationInfo, Message
+from recollect.core.models import ConversationInfo, Message, Pruning
 from recollect.core.scope import Scope
+from recollect.stores.sqlite.prunings import PRUNING, pruning
 from recollect.stores.sqlite.rows import CONVERSATION, MESSAGE, conversation, dump, message
 
 OWNED = (
@@ -36,16 +37,42 @@ def every(connection: apsw.Connection, scope: Scope) -> list[ConversationInfo]:
 
 
 def messages(
-    connection: apsw.Connection, scope: Scope, id: str, last: int | None, *, cleared: bool
+    connection: apsw.Connection,
+    scope: Scope,
+    id: str,
+    *,
+    last: int | None,
+    after: int | None,
+    cleared: bool,
+    pinned: bool,
 ) -> list[Message]:
-    """Return the last so many messages in order, or all."""
+    """Return the last so many messages in order, or all; only those after a position."""
     rows = connection.execute(
         f"SELECT {MESSAGE} FROM messages m JOIN conversations c ON c.key = m.conversation_key "
-        f"WHERE {OWNED} AND c.id = :id AND (:cleared OR m.position > c.cleared_through) "
-        "ORDER BY m.position DESC LIMIT coalesce(:last, -1)",
-        {"user": scope.user, "agent": scope.agent, "id": id, "cleared": cleared, "last": last},
+        f"WHERE {OWNED} AND c.id = :id "
+        "AND m.position > max(:after, CASE WHEN :cleared THEN -1 ELSE c.cleared_through END) "
+        "AND m.pinned >= :pinned ORDER BY m.position DESC LIMIT coalesce(:last, -1)",
+        {
+            "user": scope.user,
+            "agent": scope.agent,
+            "id": id,
+            "last": last,
+            "after": -1 if after is None else after,
+            "cleared": cleared,
+            "pinned": pinned,
+        },
     )
     return [message(row) for row in rows][::-1]
+
+
+def prunings(connection: apsw.Connection, scope: Scope, id: str) -> list[Pruning]:
+    """Return the receipts of all prunings of a conversation, oldest first."""
+    rows = connection.execute(
+        f"SELECT {PRUNING} FROM prunings p JOIN conversations c ON c.key = p.conversation_key "
+        f"WHERE {OWNED} AND c.id = :id ORDER BY p.at, p.key",
+        {"user": scope.user, "agent": scope.agent, "id": id},
+    )
+    return [pruning(row) for row in rows]
 
 
 def quoting(connection: apsw.Connection, scope: Scope, records: Sequence[str]) -> int:

@@ -26,6 +26,7 @@ from recollect.testing.contracts.changes import ApplyContract, EraseContract
 from recollect.testing.contracts.entities import EntityContract
 from recollect.testing.contracts.filters import FilterContract
 from recollect.testing.contracts.isolation import IsolationContract
+from recollect.testing.contracts.prunings import PruningContract
 from recollect.testing.contracts.records import RecordContract
 from recollect.testing.contracts.search import IndexContract, MentionContract, TermContract
 from recollect.testing.contracts.transcripts import TranscriptContract
@@ -41,6 +42,7 @@ __all__ = [
     "IndexContract",
     "IsolationContract",
     "MentionContract",
+    "PruningContract",
     "RecordContract",
     "Reopen",
     "StoreContract",
@@ -60,6 +62,7 @@ class StoreContract(
     VectorContract,
     EntityContract,
     TranscriptContract,
+    PruningContract,
     ApplyContract,
     EraseContract,
     IsolationContract,

@@ -10,14 +10,21 @@ import pytest
 from recollect.core.actions import (
     Action,
     Append,
+    Calibrate,
     Close,
+    EndConversation,
     Erase,
+    OpenConversation,
     Pin,
+    Prune,
     PutVectors,
+    Recount,
     Reweigh,
+    Summarize,
     Touch,
 )
 from recollect.core.errors import NotFound, RecollectError, StoreError
+from recollect.core.models import Calibration
 from recollect.core.ports import Store
 from recollect.core.query import IndexVersion
 from recollect.core.scope import Scope
@@ -30,11 +37,14 @@ from recollect.testing.contracts.samples import (
     DIMENSIONS,
     MODEL,
     contents,
+    cut,
     embed,
     insert,
     moment,
     open_conversation,
     page,
+    prune,
+    pruning,
     record,
     remember,
     say,
@@ -67,6 +77,7 @@ def everything(store: Store, scope: Scope) -> list[object]:
         (contents(store.pending(scope, limit=10_000)), store.pending_count(scope)),
         conversations,
         [store.messages(scope, info.id, cleared=True) for info in conversations],
+        [store.prunings(scope, info.id) for info in conversations],
         store.quoting(scope, [item.id for item in records]),
     ]
 
@@ -78,9 +89,11 @@ def prepare(store: Store, scope: Scope = ANA) -> list[Action]:
     one, two, three = remember(store, "Zoe drinks tea", "Dan eats cake", "secret", scope=scope)
     remember(store, "from secret", scope=scope, source_ids=(three.id,))
     embed(store, scope, [one, three])
-    open_conversation(store, "trip", scope=scope)
+    info = open_conversation(store, "trip", scope=scope)
     messages = say(store, "trip", "a", "secret", scope=scope, record_id=three.id)
     (message,) = say(store, "trip", "b", scope=scope)
+    start, end = (store.messages(scope, "trip")[place].position or 0 for place in (-3, -1))
+    held = prune(store, "trip", cut(start, start + 1, summary="secret"), cut(end, end), scope=scope)
     new = record("new Zoe tea", scope=scope, session_id="s")
     return [
         insert(new),
@@ -90,6 +103,12 @@ def prepare(store: Store, scope: Scope = ANA) -> list[Action]:
         PutVectors(MODEL, {new.id: vector(1, 0, 0, 0), one.id: vector(0, 1, 0, 0)}),
         Append("trip", replace(messages[0], id=f"{message.id}x", record_id=new.id)),
         Pin("trip", message.id, pinned=True),
+        OpenConversation(replace(info, system="new")),
+        Recount("trip", {message.id: 77}),
+        Calibrate("trip", Calibration(1.5, 20)),
+        Prune("trip", pruning(cut(end, end + 1))),
+        Summarize("trip", held.id, {end: "b"}),
+        EndConversation("trip", moment(50)),
         Erase((three.id,), moment(50), "asked"),
     ]
 
@@ -104,6 +123,8 @@ class ApplyContract(Contract):
         store = reopen(store)
         assert page(store, ANA) == ["Zoe drinks tea", "Dan eats cake", "new Zoe tea"]
         assert [m.content for m in store.messages(ANA, "trip")] == ["b", "a"]
+        told = [[part.summary for part in item.cuts] for item in store.prunings(ANA, "trip")]
+        assert told == [[None, "b"], [None]]
         assert contents(store.pending(ANA, limit=5)) == ["Dan eats cake"]
 
     def test_an_empty_plan_does_nothing(self, store: Store) -> None:

@@ -6,7 +6,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from recollect.core.actions import Close, Erase, Pin, Reweigh, Touch
+from recollect.core.actions import (
+    Close,
+    Erase,
+    Pin,
+    Prune,
+    Recount,
+    Reweigh,
+    Summarize,
+    Touch,
+)
 from recollect.core.errors import NotFound
 from recollect.core.ports import Store
 from recollect.core.query import Filter
@@ -16,10 +25,13 @@ from recollect.testing.contracts.changes import everything, prepare
 from recollect.testing.contracts.samples import (
     ALL,
     LATER,
+    cut,
     insert,
     moment,
     open_conversation,
     page,
+    prune,
+    pruning,
     record,
     remember,
     say,
@@ -87,6 +99,7 @@ class IsolationContract(Contract):
         (item,) = remember(store, "tea of one", scope=one, session_id="s")
         open_conversation(store, item.id, scope=one)
         (message,) = say(store, item.id, "tea", scope=one, record_id=item.id)
+        receipt = prune(store, item.id, cut(0, 0), scope=one)
         open_conversation(store, "mine", scope=other)
         before = everything(store, one)
         assert store.get(other, item.id) is None
@@ -95,13 +108,22 @@ class IsolationContract(Contract):
         assert store.derived(other, [item.id]) == []
         assert store.quoting(other, [item.id]) == 0
         assert store.messages(other, item.id, cleared=True) == []
+        assert store.prunings(other, item.id) == []
         assert store.by_ordinals(other, store.passing(one, ALL)) == {}
-        store.apply(other, [Touch((item.id,), moment(1))])
+        store.apply(
+            other,
+            [
+                Touch((item.id,), moment(1)),
+                Recount("mine", {message.id: 99}),
+                Summarize("mine", receipt.id, {0: "hidden"}),
+            ],
+        )
         for action in (
             Close(item.id, moment(1), "forgotten"),
             Reweigh(item.id, moment(1), 0.0, 1.0, "hidden"),
             Erase((item.id,), moment(1), "asked"),
             Pin("mine", message.id, pinned=True),
+            Prune(item.id, pruning(cut(0, 0))),
         ):
             with pytest.raises(NotFound):
                 store.apply(other, [action])

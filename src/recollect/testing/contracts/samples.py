@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from recollect.core.actions import Append, Insert, OpenConversation, PutVectors
-from recollect.core.models import ConversationInfo, Kind, Message, Record
+from recollect.core.actions import Append, Insert, OpenConversation, Prune, PutVectors
+from recollect.core.models import ConversationInfo, Cut, Kind, Message, Pruning, Record
 from recollect.core.ports import Store
 from recollect.core.query import Filter
 from recollect.core.scope import Scope
@@ -120,6 +120,39 @@ def say(
     ]
     store.apply(scope, [Append(conversation, message) for message in messages])
     return messages
+
+
+def placed(*messages: Message, start: int = 0) -> list[Message]:
+    """Return ``messages`` as they are in a transcript, the first of them at ``start``."""
+    return [replace(message, position=start + number) for number, message in enumerate(messages)]
+
+
+def cut(first: int, last: int, **fields: Any) -> Cut:
+    """Return the cut of a run of messages."""
+    number = last - first + 1
+    known: dict[str, Any] = {"messages": number, "tokens": 3 * number, "why": "oldest"}
+    return Cut(first=first, last=last, since=moment(first), until=moment(last), **(known | fields))
+
+
+def pruning(*cuts: Cut, **fields: Any) -> Pruning:
+    """Return the receipt of a pruning, a minute after the one before it."""
+    known: dict[str, Any] = {
+        "id": new_id("prn"),
+        "at": moment(next(_numbers)),
+        "trigger": "automatic",
+        "why": "90 of 100 tokens in use",
+        "strategy": "recency",
+        "before": 90,
+        "after": 60,
+    }
+    return Pruning(cuts=cuts, **(known | fields))
+
+
+def prune(store: Store, conversation: str, *cuts: Cut, scope: Scope = ANA) -> Pruning:
+    """Keep the receipt of a pruning with these cuts, and return it."""
+    receipt = pruning(*cuts)
+    store.apply(scope, [Prune(conversation, receipt)])
+    return receipt
 
 
 def stored(item: Record, **fields: Any) -> Record:

@@ -1,0 +1,169 @@
+"""Old files: a database of any schema ever shipped opens with all that was in it."""
+
+import os
+from datetime import UTC, datetime
+
+import apsw
+import pytest
+
+from recollect.core.actions import Erase
+from recollect.core.errors import StoreError
+from recollect.core.models import ConversationInfo, Message, ToolCall, ToolResult
+from recollect.core.text import content_hash
+from recollect.core.times import from_ms
+from recollect.stores.sqlite import schema
+from recollect.stores.sqlite.store import SqliteStore
+from recollect.testing.analyzers import PlainNames, WordAnalyzer
+from recollect.testing.contracts.samples import ANA, BEN, moment, page, placed, prune, say
+
+FIRST_SCHEMA = schema.migrations()[0]
+# What the first version wrote: a conversation with every field and a cleared beginning, one of
+# which the end was erased after it was cleared, one without messages, and one of another user.
+FILLED = """
+INSERT INTO users (name) VALUES ('ana'), ('ben');
+INSERT INTO records (id, user_key, kind, content, content_hash, term_count, session_id, position,
+    event_time, created_at, origin, trust)
+VALUES ('ep_1', 1, 'episode', 'Green tea', :hash, 99, 'trip', 0, 1, 2, 'conversation', 'person');
+INSERT INTO conversations (key, user_key, agent, id, system, model, context_limit, created_at,
+    ended_at, cleared_through)
+VALUES (1, 1, NULL, 'trip', 'Plan.', 'm', 9000, 1000, 5000, 1),
+    (2, 1, 'cook', 'soup', NULL, NULL, NULL, 2000, NULL, 4),
+    (3, 1, NULL, 'empty', NULL, NULL, NULL, 3000, NULL, -1),
+    (4, 2, NULL, 'trip', NULL, NULL, NULL, 4000, NULL, -1);
+INSERT INTO messages (id, conversation_key, position, role, content, timestamp, tokens, importance,
+    pinned, tool_calls, tool_result, record_id)
+VALUES ('msg_1', 1, 0, 'system', 'Be 🐈', 1001, 5, NULL, 0, '[]', NULL, NULL),
+    ('msg_2', 1, 1, 'user', 'Green tea', 1002, 6, 0.5, 1, '[]', NULL, 'ep_1'),
+    ('msg_3', 1, 2, 'assistant', '', 1003, 7, NULL, 0, '[["c1","look","{}"]]', NULL, NULL),
+    ('msg_4', 1, 3, 'tool', '42', 1004, 8, NULL, 0, '[]', '["c1",true]', NULL),
+    ('msg_5', 2, 1, 'user', 'salt', 2001, 9, NULL, 0, '[]', NULL, NULL),
+    ('msg_6', 2, 2, 'user', 'pepper', 2002, 9, NULL, 0, '[]', NULL, NULL),
+    ('msg_7', 4, 0, 'user', 'his', 4001, 9, NULL, 0, '[]', NULL, NULL);
+"""
+TRIP = [
+    Message(id="msg_1", role="system", content="Be \U0001f408", timestamp=from_ms(1_001), tokens=5),
+    Message(
+        id="msg_2",
+        role="user",
+        content="Green tea",
+        timestamp=from_ms(1_002),
+        tokens=6,
+        importance=0.5,
+        pinned=True,
+        record_id="ep_1",
+    ),
+    Message(
+        id="msg_3",
+        role="assistant",
+        content="",
+        timestamp=from_ms(1_003),
+        tokens=7,
+        tool_calls=(ToolCall("c1", "look"),),
+    ),
+    Message(
+        id="msg_4",
+        role="tool",
+        content="42",
+        timestamp=from_ms(1_004),
+        tokens=8,
+        tool_result=ToolResult("c1", is_error=True),
+    ),
+]
+
+
+@pytest.fixture
+def first(path):
+    """A database as the first version of recollect wrote it, with something in it."""
+    connection = apsw.Connection(os.fspath(path))
+    connection.create_scalar_function("recollect_terms", str.lower, 1)
+    connection.execute(FIRST_SCHEMA)
+    connection.execute(FILLED, {"hash": content_hash("Green tea")})
+    connection.execute("PRAGMA user_version = 1")
+    connection.execute(f"PRAGMA application_id = {schema.APPLICATION_ID}")
+    connection.close()
+    return path
+
+
+def test_its_records_are_read(first, open_store):
+    """What was remembered is there, indexed anew under the analyzer of today, and sound."""
+    assert first.exists()
+    store = open_store()
+    assert page(store, ANA) == ["Green tea"]
+    assert list(store.match_terms(ANA, ["green"], limit=5).lengths) == [2]
+    assert store.verify() == []
+
+
+@pytest.mark.usefixtures("first")
+def test_its_messages_are_the_same(open_store):
+    """Every message of the first schema comes back as it was, with its place."""
+    store = open_store()
+    assert store.messages(ANA, "trip", cleared=True) == placed(*TRIP)
+    assert store.messages(ANA, "trip") == placed(*TRIP)[2:]
+    soup = store.messages(ANA, "soup", cleared=True)
+    assert [(message.content, message.position) for message in soup] == [("salt", 1), ("pepper", 2)]
+    assert [message.content for message in store.messages(BEN, "trip")] == ["his"]
+
+
+@pytest.mark.usefixtures("first")
+def test_its_conversations_are_counted(open_store):
+    """Settings stay, and what is new has the values that the messages give it."""
+    store = open_store()
+    assert store.conversation(ANA, "trip") == ConversationInfo(
+        id="trip",
+        created_at=datetime.fromtimestamp(1, UTC),
+        system="Plan.",
+        model="m",
+        context_limit=9_000,
+        ended_at=datetime.fromtimestamp(5, UTC),
+        cleared_through="msg_2",
+        messages=4,
+        start=2,
+    )
+    counts = {info.id: (info.messages, info.start) for info in store.conversations(ANA)}
+    assert counts == {"trip": (4, 2), "soup": (2, 5), "empty": (0, 0)}
+    assert all(store.prunings(ANA, name) == [] for name in counts)
+    assert store.verify() == []
+
+
+@pytest.mark.usefixtures("first")
+def test_it_goes_on_where_it_stopped(open_store):
+    """New messages come after all that was ever said, and what is new can be done to the old."""
+    store = open_store()
+    for name, place in (("trip", 4), ("soup", 5), ("empty", 0)):
+        said = say(store, name, "more", task="new")
+        assert store.messages(ANA, name, last=1) == placed(*said, start=place)
+    assert store.conversation(ANA, "trip").revision == 0
+    receipt = prune(store, "trip")
+    assert store.prunings(ANA, "trip") == [receipt]
+    store.apply(ANA, [Erase(("ep_1",), moment(1), "asked")])
+    assert store.conversation(ANA, "trip").messages == 4
+    store.purge()
+    assert store.verify() == []
+
+
+@pytest.mark.parametrize("point", range(0, 20, 2))
+def test_an_interrupted_migration_leaves_the_old_schema(first, open_store, point):
+    """Whatever statement fails, the file is what it was, and is brought up to date the next time.
+
+    The points are counted from the first statement that writes.
+    """
+
+    class Failing(SqliteStore):
+        def _prepare(self, connection):
+            super()._prepare(connection)
+            left = iter(range(point))
+            connection.exec_trace = lambda _cursor, sql, _values: (
+                sql.startswith(("ROLLBACK", "BEGIN", "SELECT", "\nSELECT"))
+                or next(left, None) is not None
+            )
+
+    with pytest.raises(StoreError):
+        Failing(first, analyzer=WordAnalyzer(), names=PlainNames())
+    connection = apsw.Connection(os.fspath(first))
+    assert connection.pragma("user_version") == 1
+    known = {column[1] for column in connection.execute("PRAGMA table_info (messages)")}
+    connection.close()
+    assert not known & {"images", "task"}
+    store = open_store()
+    assert store.messages(ANA, "trip", cleared=True) == placed(*TRIP)
+    assert store.verify() == []
