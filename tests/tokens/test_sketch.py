@@ -1,0 +1,122 @@
+"""The sketches of the encodings: the very tokens, and cutting text in linear time."""
+
+import hashlib
+import importlib.util
+from pathlib import Path
+
+import pytest
+
+from recollect.tokens.bpe import PUBLISHED
+from recollect.tokens.sketch import LONGEST_WORD, Sketch, load, unpack
+
+
+def test_a_sketch_holds_the_tokens_of_its_encoding(encoding):
+    """All of them and no other, the single bytes among them."""
+    module = pytest.importorskip("rs_bpe.bpe", reason="rs_bpe has no wheels for this Python")
+    merges = getattr(module.openai, encoding)().bpe()
+    size = {"cl100k_base": 100_256, "o200k_base": 199_998}[encoding]
+    levels = load(encoding).levels
+    assert set(levels) == {merges.decode_tokens([rank]) for rank in range(size)}
+    assert all(bytes([value]) in levels for value in range(256))
+
+
+def test_levels_rise_with_the_ranks(encoding):
+    """What the encoding merges first has no higher level than what it merges later."""
+    module = pytest.importorskip("rs_bpe.bpe", reason="rs_bpe has no wheels for this Python")
+    merges = getattr(module.openai, encoding)().bpe()
+    levels = load(encoding).levels
+    ranked = [merges.decode_tokens([rank]) for rank in range(0, 100_000, 7)]
+    merged = [levels[token] for token in ranked if max(token) < 0xE0]
+    assert merged == sorted(merged)
+    assert merged[-1] < 255
+
+
+def test_a_sketch_is_read_once(encoding):
+    """All counters of a process share it."""
+    assert load(encoding) is load(encoding)
+
+
+class Counting(dict):
+    """A dict that counts how often it is asked."""
+
+    asked = 0
+
+    def __contains__(self, token):
+        """Count, and answer."""
+        self.asked += 1
+        return super().__contains__(token)
+
+    def get(self, token, default=None):
+        """Count, and answer."""
+        self.asked += 1
+        return super().get(token, default)
+
+
+@pytest.fixture(scope="module")
+def counting():
+    """A sketch whose look-ups are counted."""
+    return Sketch(Counting(load("cl100k_base").levels))
+
+
+def questions(sketch, piece):
+    """Return how often ``sketch`` asks for a token while it counts ``piece``."""
+    sketch.levels.asked = 0
+    sketch.count(piece)
+    return sketch.levels.asked
+
+
+def test_what_is_a_token_is_looked_up_once(counting):
+    """Most words are, so most are counted by a single question."""
+    for word in (b" remember", "ы".encode(), b"=" * 64):
+        assert counting.count(word) == 1
+        assert questions(counting, word) == 1
+
+
+@pytest.mark.parametrize(
+    "unit",
+    ["a", "ab", "é", "漢", "한", "🙂", "--!", "\u0301", "    \t", "zqx", "ि"],
+)
+def test_twice_the_length_takes_twice_the_questions(counting, unit):
+    """A piece without end is cut in linear time, whatever it is made of."""
+    base = (unit * 4_000).encode()
+    once, twice = questions(counting, base), questions(counting, base * 2)
+    assert twice <= 2.1 * once + 200
+    assert once <= 2 * len(base)
+
+
+def test_random_bytes_are_covered_in_linear_time(counting, dice):
+    """Neither does the worst mixture of them."""
+    noise = dice.randbytes(50_000)
+    assert questions(counting, noise) <= 20 * len(noise)
+
+
+def test_the_longest_word_that_is_merged_bounds_the_work(counting):
+    """Merging is quadratic in a word, and a word has no more than so many bytes."""
+    word = ("zqxjkvw" * LONGEST_WORD).encode()[:LONGEST_WORD]
+    assert questions(counting, word) <= 4 * LONGEST_WORD
+
+
+@pytest.fixture(scope="module")
+def script():
+    """The script that makes the sketches."""
+    pytest.importorskip("rs_bpe.bpe", reason="rs_bpe has no wheels for this Python")
+    path = Path(__file__).parents[2] / "scripts" / "make_token_sketch.py"
+    spec = importlib.util.spec_from_file_location(path.stem, path)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_what_is_packed_is_unpacked(script):
+    """Words in all their forms, words in one form only, bytes that are no text, long tokens."""
+    words = [b"tea", b" tea", b"Tea", b" Tea", b"TEA", b" TEA", b"iPhone", b" iPhone", b"OK", b" "]
+    others = [b"  ", b" \n", b"\xe6\xbc", " 漢".encode(), "é".encode(), b" \xf0\x9f", b"=" * 128]
+    tokens = [bytes([value]) for value in range(256) if value != ord(" ")] + words + others
+    expected = {token: script.level(token, rank) for rank, token in enumerate(tokens)}
+    assert dict(unpack(script.pack(tokens))) == expected
+
+
+def test_the_script_checks_the_published_vocabulary(script, encoding):
+    """What the sketch is made of hashes to what OpenAI published."""
+    data = script.published_file(script.vocabulary(encoding))
+    assert hashlib.sha256(data).hexdigest() == script.PUBLISHED[encoding][1] == PUBLISHED[encoding]
