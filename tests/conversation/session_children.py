@@ -1,0 +1,54 @@
+"""What other processes do to a session file in the tests. Roles: writer, changer, dying.
+
+Each line of output is an acknowledgement, written after the file has returned.
+"""
+
+import os
+import signal
+import sys
+from pathlib import Path
+
+from session_samples import cut, message, pruning
+
+from recollect.conversation.sessions import FileTranscript, SessionFile
+
+
+def acknowledge(text):
+    """Tell the test, which may be waiting for the line."""
+    sys.stdout.write(f"{text}\n")
+    sys.stdout.flush()
+
+
+def write(path, name, number):
+    """Add messages, singly and in pairs."""
+    file = SessionFile(path)
+    for turn in range(int(number)):
+        texts = [f"{name} {turn}"] if turn % 3 else [f"{name} {turn} a", f"{name} {turn} b"]
+        file.append([message(text * 40, id=f"msg_{text}") for text in texts])
+        for text in texts:
+            acknowledge(text)
+
+
+def change(path, name, number):
+    """Write the whole file anew again and again, each time in another way."""
+    transcript = FileTranscript(SessionFile(path))
+    for turn in range(int(number)):
+        transcript.prune(pruning(cut(0, 0), id=f"prn_{name}_{turn}"))
+        first = transcript.messages(cleared=True)[0].id
+        transcript.pin(first, pinned=not turn % 2)
+        transcript.file.update_consolidated(turn)
+        acknowledge(f"{name} {turn}")
+
+
+def die(path, name, number):
+    """Be killed at the moment when the new file would take the place of the old one."""
+    del name, number
+    Path.replace = lambda *_: os.kill(os.getpid(), signal.SIGKILL)
+    SessionFile(path).trim_before(2)
+
+
+if __name__ == "__main__":
+    role, *arguments = sys.argv[1:]
+    acknowledge("ready")
+    sys.stdin.readline()
+    {"writer": write, "changer": change, "dying": die}[role](*arguments)

@@ -1,0 +1,305 @@
+"""Session files under crashes and several writers: torn lines, kills, failed replacements."""
+
+import errno
+import subprocess
+import sys
+from pathlib import Path
+from threading import Thread
+
+import pytest
+from session_samples import CREATED, begun, message, texts
+
+from recollect.conversation.sessions import FileTranscript, SessionFile
+from recollect.core.errors import StoreBusy, StoreError, StoreFull
+from recollect.core.models import ConversationInfo, ToolCall
+
+CHILDREN = Path(__file__).parent / "session_children.py"
+
+
+@pytest.fixture
+def start(tmp_path):
+    """Start another process on the test's file: ``start(role, name, number)``."""
+    running = []
+
+    def run(role, name="x", number=1):
+        process = subprocess.Popen(  # noqa: S603 - our own script
+            [sys.executable, CHILDREN, role, tmp_path / "trip.jsonl", name, str(number)],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+        running.append(process)
+        return process
+
+    yield run
+    for process in running:
+        process.kill()
+        process.communicate()
+
+
+def go(*processes):
+    """Let processes begin together, when all have imported what they need."""
+    for process in processes:
+        assert process.stdout.readline() == "ready\n"
+    for process in processes:
+        process.stdin.write("go\n")
+        process.stdin.flush()
+
+
+def acknowledged(process):
+    """Return what a process acknowledged until its end, which was good."""
+    output, _ = process.communicate(timeout=120)
+    assert process.returncode == 0
+    return output.split("\n")[:-1]
+
+
+# Torn ends
+
+
+def torn_at_every_byte(tmp_path, added):
+    """Cut a file within what was added last, at each byte; give the number of bytes and it."""
+    file = begun(tmp_path, message("a"), message("b"))
+    sound = file.path.read_bytes()
+    file.append(added)
+    whole = file.path.read_bytes()
+    for end in range(len(sound) + 1, len(whole)):
+        file.path.write_bytes(whole[:end])
+        (tmp_path / "trip.jsonl.torn").unlink(missing_ok=True)
+        yield len(whole) - end, whole[len(sound) : end], SessionFile(file.path)
+
+
+def test_a_line_torn_at_any_byte_hides_no_other(tmp_path):
+    """Every earlier message is there, the rest is beside the file, and adding goes on."""
+    last = message("ü☂", role="assistant", tool_calls=(ToolCall("c", "n", '{"q":"x"}'),))
+    for missing, rest, file in torn_at_every_byte(tmp_path, [last]):
+        session = file.load()
+        expected = ["a", "b", "ü☂"] if missing == 1 else ["a", "b"]
+        assert texts(session.messages) == expected
+        assert session.problems == ()
+        assert len(file.repaired) == 1
+        if missing > 1:
+            assert (tmp_path / "trip.jsonl.torn").read_bytes() == rest.removesuffix(b"\n") + b"\n"
+        file.append([message("next")])
+        again = SessionFile(file.path).load()
+        assert texts(again.messages) == [*expected, "next"]
+        assert again.problems == ()
+
+
+def test_several_messages_are_torn_together(tmp_path):
+    """Of messages that were added at once a crash leaves all or none, at any byte."""
+    added = [message("one"), message("two"), message("three")]
+    for missing, rest, file in torn_at_every_byte(tmp_path, added):
+        transcript = FileTranscript(file)
+        if missing == 1:
+            assert texts(transcript.messages()) == ["a", "b", "one", "two", "three"]
+        else:
+            assert texts(transcript.messages()) == ["a", "b"]
+            assert (tmp_path / "trip.jsonl.torn").read_bytes() == rest.removesuffix(b"\n") + b"\n"
+        transcript.append([message("next")])
+        assert texts(transcript.messages())[-1] == "next"
+
+
+@pytest.mark.parametrize("verb", ["append", "trim", "update"])
+def test_a_write_repairs_before_it_adds(tmp_path, verb):
+    """Also a program that held the file when another one crashed does not write into its line."""
+    file = begun(tmp_path, message("a"), message("b"))
+    transcript = FileTranscript(file)
+    with file.path.open("ab") as other:
+        other.write(b'{"role":"user","conte')
+    assert texts(transcript.messages()) == ["a", "b"]
+    match verb:
+        case "append":
+            transcript.append([message("c")])
+        case "trim":
+            file.trim_before(1)
+        case "update":
+            transcript.end(CREATED)
+    assert len(file.repaired) == 1
+    session = SessionFile(file.path).load()
+    assert session.problems == ()
+    assert texts(file.trimmed()) + texts(session.messages) == (
+        ["a", "b", "c"] if verb == "append" else ["a", "b"]
+    )
+
+
+def test_zeros_of_a_power_cut_are_cut_off(tmp_path):
+    """Blocks that a file system never filled are no message, and are kept aside."""
+    file = begun(tmp_path, message("a"))
+    with file.path.open("ab") as other:
+        other.write(bytes(5_000))
+    assert texts(file.load().messages) == ["a"]
+    assert (tmp_path / "trip.jsonl.torn").stat().st_size == 5_001
+
+
+def test_every_torn_end_is_kept(tmp_path):
+    """A second repair does not overwrite what the first one put aside."""
+    file = begun(tmp_path, message("a"))
+    for text in (b"first", b"second"):
+        with file.path.open("ab") as other:
+            other.write(text)
+        file.load()
+    assert (tmp_path / "trip.jsonl.torn").read_bytes() == b"first\nsecond\n"
+    assert len(file.repaired) == 2
+
+
+# Replacement
+
+
+def test_a_replacement_that_fails_leaves_the_old_file(tmp_path, monkeypatch):
+    """Whatever fails on the way, the file is as it was, and can be written afterwards."""
+    file = begun(tmp_path, message("a"), message("b"))
+    before = file.path.read_bytes()
+
+    def full(*_):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    for owner, name in ((Path, "replace"), ("os", "fsync")):
+        with monkeypatch.context() as patch:
+            patch.setattr(*((owner, name) if owner is Path else (f"{owner}.{name}",)), full)
+            for change in (lambda: file.update_consolidated(1), lambda: file.trim_before(1)):
+                with pytest.raises(StoreFull):
+                    change()
+        assert file.path.read_bytes() == before
+        assert not (tmp_path / "trip.jsonl.part").exists()
+    assert texts(file.trimmed()) == []
+    file.trim_before(1)
+    assert (texts(file.trimmed()), texts(file.load().messages)) == (["a"], ["b"])
+
+
+def test_a_kill_before_the_replacement_changes_nothing(tmp_path, start):
+    """What was trimmed by half is not there twice, and what the kill left is in nobody's way."""
+    file = begun(tmp_path, *(message(text) for text in "abcd"))
+    before = file.path.read_bytes()
+    process = start("dying")
+    go(process)
+    assert process.wait(60) < 0
+    assert file.path.read_bytes() == before
+    assert (tmp_path / "trip.jsonl.part").exists()
+    assert file.trimmed() == ()
+    file.trim_before(1)
+    assert (texts(file.trimmed()), texts(file.load().messages)) == (["a"], ["b", "c", "d"])
+    file.trim_before(3)
+    assert (texts(file.trimmed()), texts(file.load().messages)) == (["a", "b", "c"], ["d"])
+    assert not (tmp_path / "trip.jsonl.part").exists()
+
+
+# Several writers
+
+
+def test_processes_add_at_once(tmp_path, start):
+    """No line is torn or lost, messages added together stay together, each in its own order."""
+    file = begun(tmp_path)
+    writers = [start("writer", name, 60) for name in ("left", "right")]
+    go(*writers)
+    told = {name: acknowledged(process) for name, process in zip("lr", writers, strict=True)}
+    session = file.load()
+    assert session.problems == ()
+    assert file.repaired == ()
+    said = [item.id.removeprefix("msg_") for item in session.messages]
+    for name, its in told.items():
+        assert [text for text in said if text.startswith(name)] == its
+    assert len(said) == sum(map(len, told.values()))
+    pairs = [index for index, text in enumerate(said) if text.endswith(" a")]
+    assert [said[index + 1] for index in pairs] == [said[index][:-1] + "b" for index in pairs]
+
+
+def test_nothing_is_lost_while_another_process_writes_the_file_anew(tmp_path, start):
+    """Adding and replacing take turns; a reader without a lock always sees a sound file."""
+    file = begun(tmp_path, message("first"))
+    reader = FileTranscript(SessionFile(file.path))
+    writer, changer = start("writer", "w", 80), start("changer", "c", 40)
+    go(writer, changer)
+    seen = 0
+    while writer.poll() is None or changer.poll() is None:
+        found = reader.messages(cleared=True)
+        assert len(found) >= seen
+        assert reader.problems == ()
+        seen = len(found)
+    told, changes = acknowledged(writer), acknowledged(changer)
+    assert [item.id.removeprefix("msg_") for item in reader.messages()[1:]] == told
+    assert len(reader.prunings()) == len(changes) == 40
+    session = SessionFile(file.path).load()
+    assert texts(session.messages) == texts(reader.messages())
+    assert session.metadata.consolidated == 39
+
+
+def test_what_was_acknowledged_survives_a_kill(tmp_path, start):
+    """A killed writer loses nothing acknowledged, tears nothing, and leaves no lock behind."""
+    file = begun(tmp_path)
+    told = []
+    for turn in range(3):
+        process = start("writer", f"w{turn}", 100_000)
+        go(process)
+        told += [process.stdout.readline().strip() for _ in range(20)]
+        process.kill()
+        told += process.stdout.read().split("\n")[:-1]
+        process.wait()
+        session = SessionFile(file.path, busy_timeout=5).load()
+        said = {item.id.removeprefix("msg_") for item in session.messages}
+        assert set(told) <= said
+        assert session.problems == ()
+    file.append([message("after")])
+
+
+def test_a_writer_waits_no_longer_than_it_was_told(tmp_path):
+    """While another one keeps the lock, reading works and writing raises StoreBusy."""
+    file = begun(tmp_path, message("a"))
+    other = SessionFile(file.path, busy_timeout=0.05)
+    errors = []
+
+    def write():
+        try:
+            other.append([message("b")])
+        except StoreError as error:
+            errors.append(error)
+
+    with file.locked():
+        thread = Thread(target=write)
+        thread.start()
+        thread.join()
+        assert texts(other.load().messages) == ["a"]
+    assert [type(error) for error in errors] == [StoreBusy]
+    other.append([message("b")])
+    assert texts(file.load().messages) == ["a", "b"]
+
+
+def test_threads_share_one_file(tmp_path):
+    """Threads that add, pin and prune through one transcript lose nothing."""
+    file = begun(tmp_path, message("first"))
+    transcript = FileTranscript(file)
+    first = transcript.messages()[0].id
+
+    def work(name):
+        for turn in range(15):
+            transcript.append([message(f"{name} {turn}")])
+            transcript.pin(first, pinned=bool(turn % 2))
+            assert transcript.messages()[0].content == "first"
+
+    threads = [Thread(target=work, args=(name,)) for name in "ab"]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    found = texts(transcript.messages())
+    for name in "ab":
+        assert [text for text in found if text.startswith(name)] == [
+            f"{name} {turn}" for turn in range(15)
+        ]
+    assert transcript.info().messages == 31
+
+
+def test_two_processes_may_begin_a_session_at_once(tmp_path):
+    """Only one of several beginnings counts."""
+    path = tmp_path / "trip.jsonl"
+    begun_by = []
+
+    def begin(name):
+        if SessionFile(path).start(ConversationInfo(id=name, created_at=CREATED)):
+            begun_by.append(name)
+
+    threads = [Thread(target=begin, args=(name,)) for name in "abcd"]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert begun_by == [SessionFile(path).load().metadata.id]

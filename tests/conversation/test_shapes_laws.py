@@ -1,0 +1,304 @@
+"""Laws of the provider forms over any view: valid, complete, in order, stable, read back."""
+
+import json
+import re
+from datetime import UTC, datetime
+
+from hypothesis import example, given
+from hypothesis import strategies as st
+from provider_rules import problems_anthropic, problems_openai, problems_responses
+
+from recollect.conversation.shapes import FORMS, render, turns_of
+from recollect.conversation.shapes.anthropic import FAILED, OPENING
+from recollect.core.models import Image, Marker, Message, ToolCall, ToolResult
+
+MOMENT = datetime(2026, 1, 1, tzinfo=UTC)
+ANY = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\x00"), max_size=8)
+BODIES = st.sampled_from(["", " ", "\n\t", "x", "x \n", "\u2028", "a\nb"]) | ANY
+IDS = st.sampled_from(["", "a", "b", "a_2", "a_3", "functions.w:0", "i" * 41, "i" * 65]) | ANY
+NAMES = st.sampled_from(["f", "look.up", "", "n" * 65]) | ANY
+ARGUMENTS = st.sampled_from(
+    [
+        "",
+        " ",
+        "{}",
+        '{"a": 1}',
+        '{"a": [1.5, null, "é"]}',
+        "[1]",
+        '"x"',
+        "{",
+        '{"a": NaN}',
+        '{"a": 1e999}',
+        r'{"a": "\ud800"}',
+        '{"unparsed_arguments": "x"}',
+        '{"unparsed_arguments": 5}',
+    ]
+)
+IMAGES = st.lists(
+    st.builds(
+        Image,
+        st.sampled_from(["https://x.org/a.png", "https://x.org/b", "data:image/webp;base64,AAAA"]),
+        st.just("auto"),
+    ),
+    max_size=2,
+).map(tuple)
+
+
+def message(role, content, **fields):
+    """Make a message."""
+    return Message(id="msg_1", role=role, content=content, timestamp=MOMENT, tokens=1, **fields)
+
+
+def marker(text):
+    """Make a marker with this text."""
+    times = {"since": MOMENT, "until": MOMENT}
+    place = {"first": 0, "last": 1, "messages": 2, "tokens": 9, "cost": 9}
+    return Marker(id="cut_0-1", why="older", text=text or "...", **place, **times)
+
+
+@st.composite
+def exchanges(draw):
+    """Make calls and, in any order, their results."""
+    ids = draw(st.lists(IDS, min_size=1, max_size=3, unique=True))
+    calls = tuple(ToolCall(known, draw(NAMES), draw(ARGUMENTS)) for known in ids)
+    call = message("assistant", draw(BODIES), tool_calls=calls, images=draw(IMAGES))
+    results = [
+        message(
+            "tool",
+            draw(BODIES),
+            tool_result=ToolResult(known, draw(st.booleans())),
+            images=draw(IMAGES),
+        )
+        for known in draw(st.permutations(ids))
+    ]
+    return [call, *results]
+
+
+UNITS = st.lists(
+    st.builds(
+        lambda role, text, images: [message(role, text, images=images)],
+        st.sampled_from(["user", "assistant", "system"]),
+        BODIES,
+        IMAGES,
+    )
+    | st.builds(lambda text: [marker(text)], BODIES)
+    | exchanges(),
+    max_size=8,
+)
+AROUND = st.fixed_dictionaries(
+    {
+        "system": st.none() | BODIES,
+        "recalled": st.none() | st.just("R"),
+        "prompt": st.none() | st.just("so?"),
+        "recalled_last": st.booleans(),
+    }
+)
+
+
+def flat(units):
+    """Return the entries of units."""
+    return [entry for unit in units for entry in unit]
+
+
+class Record:
+    """What is said, as far as no form may change it: who says what, in which order.
+
+    Texts and pictures that one role gives in a row count as one, since some forms make one
+    message of them.
+    """
+
+    def __init__(self):
+        """Start with nothing said."""
+        self.items = []
+        self._ids = []
+
+    def say(self, role, text, images=()):
+        """Add what somebody says."""
+        if not text and not images:
+            return
+        if not self.items or self.items[-1][0] != role:
+            self.items.append((role, [], []))
+        self.items[-1][1].extend([text] if text else [])
+        self.items[-1][2].extend(image.url for image in images)
+
+    def call(self, calls):
+        """Add calls."""
+        self._ids = [call.id for call in calls]
+        self.items.append(("calls", [(fit(call.name), value(call.arguments)) for call in calls]))
+
+    def answer(self, result, text, images, *, is_error):
+        """Add the result of one of the calls before."""
+        asked = self._ids.index(result.call_id)
+        urls = [image.url for image in images]
+        self.items.append(("result", asked, text, urls, is_error))
+
+    def lines(self):
+        """Return it in a form that can be compared."""
+        return [
+            (item[0], "\n".join(item[1]), item[2]) if len(item) == 3 else item
+            for item in self.items
+        ]
+
+
+def fit(name):
+    """Return a function's name as it is sent."""
+    return re.sub(r"[^a-zA-Z0-9_-]", "_", name)[:64] or "unnamed"
+
+
+def value(arguments):
+    """Return what arguments mean: a JSON object, or else the text."""
+    if not arguments.strip():
+        return {}
+    try:
+        found = json.loads(arguments)
+    except ValueError:
+        return arguments
+    return found if isinstance(found, dict) and "NaN" not in arguments else arguments
+
+
+def read_back(messages):
+    """Return what is said in messages of a provider's form."""
+    record = Record()
+    for turn in turns_of(messages):
+        if turn.tool_result is not None:
+            result = turn.tool_result
+            record.answer(result, turn.content, turn.images, is_error=result.is_error)
+            continue
+        record.say(turn.role, turn.content, turn.images)
+        if turn.tool_calls:
+            record.call(turn.tool_calls)
+    return record.lines()
+
+
+def expected(entries, form, *, system, recalled, prompt, recalled_last):
+    """Return what is to be said of a view in this form, by the documented rules."""
+    record, anthropic = Record(), form == "anthropic"
+    body = list(entries)
+    if recalled and recalled_last:
+        asked = not prompt and body and getattr(body[-1], "role", "") == "user"
+        body.insert(len(body) - bool(asked), marker(recalled))
+    if form == "openai":
+        led = [system, None if recalled_last else recalled]
+        record.say("system", "\n\n".join(text for text in led if text))
+    later = []
+    for entry in body:
+        if later and getattr(entry, "role", "") != "tool":
+            record.say("user", "", later)
+            later = []
+        later += told(record, entry, form)
+    record.say("user", "", later)
+    record.say("user", prompt or "")
+    return ended(record, anthropic=anthropic)
+
+
+def told(record, entry, form):
+    """Add an entry; return the pictures that must come after it."""
+    anthropic = form == "anthropic"
+    text = entry.text if isinstance(entry, Marker) else entry.content
+    text = "" if anthropic and not text.strip() else text
+    match entry:
+        case Marker():
+            record.say("user" if anthropic else "system", text)
+        case Message(role="user"):
+            record.say("user", text, entry.images)
+        case Message(role="tool"):
+            return answered(record, entry, text, form)
+        case Message():
+            if entry.role == "assistant" or not anthropic:
+                record.say(entry.role, text)
+            if entry.tool_calls:
+                record.call(entry.tool_calls)
+            return entry.images
+    return ()
+
+
+def answered(record, entry, text, form):
+    """Add a result; return the pictures that must come after it."""
+    failed = entry.tool_result.is_error and form == "anthropic"
+    inside = form == "responses" or (form == "anthropic" and not failed)
+    record.answer(
+        entry.tool_result,
+        (text or FAILED) if failed else text,
+        entry.images if inside else (),
+        is_error=failed,
+    )
+    return [] if inside else entry.images
+
+
+def ended(record, *, anthropic):
+    """Return the lines, which for Anthropic begin with the user and end without white space."""
+    lines = record.lines()
+    if anthropic and lines and lines[0][0] != "user":
+        lines.insert(0, ("user", OPENING, []))
+    if anthropic and lines and lines[-1][0] == "assistant":
+        lines[-1] = ("assistant", lines[-1][1].rstrip(), [])
+    return lines
+
+
+def problems(rendered, form):
+    """Return what the provider would say against it."""
+    match form:
+        case "openai":
+            return problems_openai(rendered.messages)
+        case "responses":
+            return problems_responses(rendered.messages)
+    if not rendered.messages:
+        return []  # Nothing is said at all: there is no request to judge.
+    return problems_anthropic(rendered.messages, rendered.system)
+
+
+@given(units=UNITS, form=st.sampled_from(FORMS), around=AROUND)
+def test_every_view_is_taken_by_every_provider(units, form, around):
+    """Law 2: whatever is in a view, its form breaks no rule of the provider."""
+    assert problems(render(flat(units), form=form, **around), form) == []
+
+
+@given(units=UNITS, form=st.sampled_from(FORMS), around=AROUND)
+@example(
+    units=[[message("assistant", "x \n")], [message("assistant", " ")]],
+    form="anthropic",
+    around={"system": None, "recalled": None, "prompt": None, "recalled_last": False},
+)
+def test_what_is_written_reads_back_as_it_was_said(units, form, around):
+    """Laws 3 and 14: nothing is lost, changed or out of order but what the form cannot hold."""
+    entries = flat(units)
+    rendered = render(entries, form=form, **around)
+    assert read_back(rendered.messages) == expected(entries, form, **around)
+
+
+@given(units=UNITS, around=AROUND)
+def test_system_texts_are_all_there_and_in_order(units, around):
+    """What is no message in a form is in its system text."""
+    entries = flat(units)
+    led = [around["system"], None if around["recalled_last"] else around["recalled"]]
+    head = "\n\n".join(text for text in led if text)
+    assert render(entries, form="openai", **around).system is None
+    assert render(entries, form="responses", **around).system == (head or None)
+    later = [item.content for item in entries if getattr(item, "role", "") == "system"]
+    texts = [text for text in (head, *later) if text.strip()]
+    assert render(entries, form="anthropic", **around).system == ("\n\n".join(texts) or None)
+
+
+@given(units=UNITS, form=st.sampled_from(FORMS), more=UNITS)
+def test_what_is_added_at_the_end_changes_nothing_before_it(units, form, more):
+    """A provider's prompt cache stays warm: an earlier context is the start of a later one."""
+    around = {"form": form, "system": "S", "recalled": None, "prompt": None}
+    before = render(flat(units), **around).messages
+    after = render(flat([*units, *more]), **around).messages
+    if form == "anthropic":
+        # The last message may still grow by what comes under the same role.
+        before = before[:-1]
+    assert after[: len(before)] == before
+
+
+@given(units=UNITS, form=st.sampled_from(FORMS), around=AROUND)
+def test_writing_is_pure(units, form, around):
+    """Law 3: the same view gives the same request, and shares nothing with it."""
+    entries = flat(units)
+    first = render(entries, form=form, **around)
+    kept = json.dumps(first.messages)
+    second = render(entries, form=form, **around)
+    for item in second.messages:
+        item.clear()
+    assert json.dumps(first.messages) == kept
+    assert render(entries, form=form, **around) == first

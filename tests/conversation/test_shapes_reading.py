@@ -1,0 +1,356 @@
+"""Reading: what the providers and their SDKs give becomes turns, whole or not at all."""
+
+from datetime import UTC, datetime
+
+import pytest
+from openai.types.chat import ChatCompletionMessage
+from openai.types.responses import (
+    ResponseFunctionToolCall,
+    ResponseFunctionToolCallOutputItem,
+    ResponseOutputMessage,
+    ResponseReasoningItem,
+)
+from pydantic import BaseModel
+
+from recollect.conversation.shapes import Turn, turns, turns_of
+from recollect.core.errors import InvalidInput
+from recollect.core.models import Image, Message, ToolCall, ToolResult
+
+PICTURE = "https://x.org/a.png"
+INLINE = "data:image/png;base64,AAAA"
+
+
+class Block(BaseModel, extra="allow"):
+    """An object as Anthropic's SDK gives it."""
+
+    type: str
+
+
+def test_pictures_of_every_form_are_kept_whole():
+    """Each form of a picture becomes its address, an embedded one a data URL."""
+    blocks = [
+        {"type": "text", "text": ""},
+        {"type": "text", "text": "look"},
+        {"type": "image_url", "image_url": {"url": PICTURE, "detail": "low"}},
+        {"type": "image_url", "image_url": {"url": INLINE}},
+        {"type": "input_image", "image_url": PICTURE, "detail": "high"},
+        {"type": "image", "source": {"type": "url", "url": PICTURE}},
+        {
+            "type": "image",
+            "source": {"type": "base64", "media_type": "image/png", "data": "AAAA"},
+        },
+        {"type": "text", "text": "closely"},
+    ]
+    [turn] = turns({"role": "user", "content": blocks})
+    assert turn.content == "look\nclosely"
+    assert turn.images == (
+        Image(PICTURE, "low"),
+        Image(INLINE),
+        Image(PICTURE, "high"),
+        Image(PICTURE),
+        Image(INLINE),
+    )
+
+
+def test_a_picture_alone_is_a_turn():
+    """A message of nothing but a picture is kept."""
+    picture = {"type": "input_image", "image_url": PICTURE, "detail": "auto"}
+    assert turns({"role": "user", "content": [picture]}) == [
+        Turn(role="user", content="", images=(Image(PICTURE),))
+    ]
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        {"role": "assistant", "content": None, "refusal": "No."},
+        {"role": "assistant", "content": [{"type": "refusal", "refusal": "No."}]},
+        {"type": "message", "role": "assistant", "content": "No."},
+        {"role": "model", "content": "No."},
+        ChatCompletionMessage(role="assistant", refusal="No."),
+        Block(type="message", role="assistant", content=[{"type": "text", "text": "No."}]),
+        {"role": "assistant", "content": [Block(type="text", text="No.")]},
+        {"role": "assistant", "content": (Block(type="text", text="No."),)},
+    ],
+)
+def test_what_the_assistant_said_is_kept_in_any_form(message):
+    """A refusal is an answer; objects of an SDK are read whole and in parts."""
+    assert turns(message) == [Turn(role="assistant", content="No.")]
+
+
+def test_calls_of_the_old_chat_form_are_answered_under_their_name():
+    """A ``function_call`` has no id: the ``function`` message names it."""
+    assert turns_of(
+        [
+            {
+                "role": "assistant",
+                "content": None,
+                "function_call": {"name": "w", "arguments": '{"a": 1}'},
+            },
+            {"role": "function", "name": "w", "content": "sun"},
+        ]
+    ) == [
+        Turn(role="assistant", content="", tool_calls=(ToolCall("w", "w", '{"a": 1}'),)),
+        Turn(role="tool", content="sun", tool_result=ToolResult("w")),
+    ]
+
+
+@pytest.mark.parametrize(
+    "thought",
+    [
+        {"type": "reasoning", "id": "rs_1", "summary": [{"type": "summary_text", "text": "hm"}]},
+        ResponseReasoningItem(id="rs_1", type="reasoning", summary=[]),
+        {
+            "role": "assistant",
+            "content": [{"type": "thinking", "thinking": "hm", "signature": "x"}],
+        },
+        {"role": "assistant", "content": [{"type": "redacted_thinking", "data": "x"}]},
+    ],
+)
+def test_reasoning_is_passed_over(thought):
+    """What a model thought is no part of what was said."""
+    assert turns(thought) == []
+    assert turns_of([{"role": "user", "content": "a"}, thought]) == turns(
+        {"role": "user", "content": "a"}
+    )
+
+
+def test_results_of_tools_come_first_and_hold_text_and_pictures():
+    """Anthropic's user message gives a turn for each result, then what the user said."""
+    message = {
+        "role": "user",
+        "timestamp": "2024-01-01T00:00:00Z",
+        "content": [
+            {"type": "text", "text": "go on"},
+            {"type": "tool_result", "tool_use_id": "a"},
+            {
+                "type": "tool_result",
+                "tool_use_id": "b",
+                "is_error": True,
+                "content": [
+                    {"type": "text", "text": "no"},
+                    {"type": "image", "source": {"type": "url", "url": PICTURE}},
+                    {"type": "search_result", "title": "T"},
+                ],
+            },
+        ],
+    }
+    at = datetime(2024, 1, 1, tzinfo=UTC)
+    assert turns(message) == [
+        Turn(role="tool", content="", tool_result=ToolResult("a"), timestamp=at),
+        Turn(
+            role="tool",
+            content='no\n{"type": "search_result", "title": "T"}',
+            tool_result=ToolResult("b", is_error=True),
+            images=(Image(PICTURE),),
+            timestamp=at,
+        ),
+        Turn(role="user", content="go on", timestamp=at),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("content", "text"), [([], ""), (None, ""), ({"a": 1}, '{"a": 1}'), ([5], "5"), ("x", "x")]
+)
+def test_a_result_is_kept_whatever_it_holds(content, text):
+    """A tool message always answers its call; what is no text stays as JSON."""
+    message = {"role": "tool", "tool_call_id": "a", "content": content}
+    assert turns(message) == [Turn(role="tool", content=text, tool_result=ToolResult("a"))]
+
+
+@pytest.mark.parametrize(
+    ("named", "answered"),
+    [
+        ({"tool_call_id": "a", "name": "f"}, "a"),
+        ({"tool_call_id": "", "name": "f"}, ""),
+        ({"tool_call_id": None, "name": "f"}, "f"),
+        ({"name": "f"}, "f"),
+        ({}, ""),
+    ],
+)
+def test_a_result_answers_the_id_or_else_the_name(named, answered):
+    """Only where there is no id at all does the name of the function stand for it."""
+    [turn] = turns({"role": "tool", "content": "x"} | named)
+    assert turn.tool_result == ToolResult(answered)
+
+
+def test_one_answer_in_several_items_is_one_turn():
+    """Text and parallel calls of OpenAI's responses join; reasoning between does not part them."""
+    items = [
+        {"type": "message", "role": "user", "content": [{"type": "input_text", "text": "so?"}]},
+        ResponseReasoningItem(id="rs_1", type="reasoning", summary=[]),
+        ResponseOutputMessage(
+            id="msg_1",
+            type="message",
+            role="assistant",
+            status="completed",
+            content=[{"type": "output_text", "text": "I look.", "annotations": []}],
+        ),
+        ResponseFunctionToolCall(
+            type="function_call", id="fc_1", call_id="a", name="f", arguments="{}"
+        ),
+        ResponseReasoningItem(id="rs_2", type="reasoning", summary=[]),
+        {"type": "function_call", "call_id": "b", "name": "g", "arguments": ""},
+        ResponseFunctionToolCallOutputItem(
+            id="fo_1",
+            type="function_call_output",
+            call_id="b",
+            output=[
+                {"type": "input_text", "text": "1"},
+                {"type": "input_image", "image_url": PICTURE, "detail": "auto"},
+            ],
+            status="completed",
+        ),
+        {"type": "function_call_output", "call_id": "a", "output": "2"},
+        {"type": "function_call", "call_id": "c", "name": "f", "arguments": "[1]"},
+        {"type": "message", "role": "assistant", "content": "Wait."},
+        {"type": "function_call_output", "call_id": "c", "output": "3"},
+        {"type": "message", "role": "assistant", "content": "Done."},
+        {"type": "message", "role": "assistant", "content": "Anything else?"},
+    ]
+    assert turns_of(items) == [
+        Turn(role="user", content="so?"),
+        Turn(
+            role="assistant",
+            content="I look.",
+            tool_calls=(ToolCall("a", "f"), ToolCall("b", "g")),
+        ),
+        Turn(role="tool", content="1", tool_result=ToolResult("b"), images=(Image(PICTURE),)),
+        Turn(role="tool", content="2", tool_result=ToolResult("a")),
+        Turn(role="assistant", content="Wait.", tool_calls=(ToolCall("c", "f", "[1]"),)),
+        Turn(role="tool", content="3", tool_result=ToolResult("c")),
+        Turn(role="assistant", content="Done."),
+        Turn(role="assistant", content="Anything else?"),
+    ]
+
+
+def test_messages_of_our_own_are_read_as_they_are():
+    """A message gives the turn it was made of; a turn is one already."""
+    turn = Turn(
+        role="user",
+        content="a",
+        timestamp=datetime(2024, 1, 1, tzinfo=UTC),
+        images=(Image(PICTURE),),
+        task="t",
+    )
+    message = Message(
+        id="m",
+        tokens=1,
+        role=turn.role,
+        content=turn.content,
+        timestamp=datetime(2024, 1, 1, tzinfo=UTC),
+        images=turn.images,
+        task=turn.task,
+    )
+    assert turns_of([turn, message]) == [turn, turn]
+
+
+@pytest.mark.parametrize(
+    ("given", "kept"),
+    [
+        ({"a": "ü"}, '{"a": "ü"}'),
+        ({"unparsed_arguments": "[1]"}, "[1]"),
+        ({"unparsed_arguments": 5}, '{"unparsed_arguments": 5}'),
+        ({"unparsed_arguments": "x", "b": 1}, '{"unparsed_arguments": "x", "b": 1}'),
+        ('{"a":1}', '{"a":1}'),
+        ("", "{}"),
+        (None, "{}"),
+    ],
+)
+def test_arguments_are_kept_as_json_text(given, kept):
+    """Text as it is, an object as JSON; only what was wrapped for Anthropic is unwrapped."""
+    use = {"type": "tool_use", "id": "a", "name": "f", "input": given}
+    function = {"name": "f", "arguments": given}
+    for message in (
+        {"role": "assistant", "content": [use]},
+        {"role": "assistant", "tool_calls": [{"id": "a", "function": function}]},
+        {"type": "function_call", "call_id": "a"} | function,
+    ):
+        assert turns(message)[0].tool_calls == (ToolCall("a", "f", kept),)
+
+
+def calling(*ids):
+    """Return a chat message that calls, one function for each id."""
+    function = {"name": "f", "arguments": "{}"}
+    calls = [{"id": known, "function": function} for known in ids]
+    return {"role": "assistant", "content": "", "tool_calls": calls}
+
+
+def answering(*ids):
+    """Return chat messages that answer the calls, numbered in order."""
+    return [
+        {"role": "tool", "tool_call_id": known, "content": f"{number}"}
+        for number, known in enumerate(ids, 1)
+    ]
+
+
+@pytest.mark.parametrize(
+    ("ids", "answered", "pairs"),
+    [
+        (["", ""], ["", ""], ["1", "2"]),
+        (["x", "x"], ["x", "x"], ["1", "2"]),
+        (["", "a", ""], ["a", "", ""], ["2", "1", "3"]),
+        ([None, None], ["", ""], ["1", "2"]),
+        (["a", "b"], ["b", "a"], ["2", "1"]),
+        ([""], [""], ["1"]),
+    ],
+)
+def test_parallel_calls_that_ids_do_not_tell_apart_are_told_apart_by_order(ids, answered, pairs):
+    """Law 2: what came without ids of its own is repaired, so that no result is an orphan."""
+    turn, *results = turns_of([calling(*ids), *answering(*answered)])
+    found = {item.tool_result.call_id: item.content for item in results}
+    assert [found[call.id] for call in turn.tool_calls] == pairs
+
+
+def test_calls_that_cannot_be_repaired_stay_as_they_are():
+    """With a result missing nobody can say which call the others answer."""
+    turn, *results = turns_of(
+        [calling("x", "x"), *answering("x"), {"role": "user", "content": "?"}]
+    )
+    assert [call.id for call in turn.tool_calls] == ["x", "x"]
+    assert results[0].tool_result == ToolResult("x")
+
+
+class Unreadable:
+    """An object of an SDK that cannot be read."""
+
+    def model_dump(self):
+        """Fail."""
+        message = "broken"
+        raise ValueError(message)
+
+
+@pytest.mark.parametrize(
+    ("message", "fault"),
+    [
+        ({"type": "web_search_call", "id": "w"}, "item of this form is not supported.*web_search"),
+        ({"type": "function_call", "call_id": "a"}, "item of this form is not supported"),
+        ({"type": "message", "content": "x"}, "role=None is unknown"),
+        ({"role": "user", "content": [{"type": "input_file"}]}, "not supported: .*input_file"),
+        ({"role": "user", "content": [{"type": "document", "x": 1}]}, "not supported: .*document"),
+        (
+            {"role": "user", "content": [{"type": "input_image", "file_id": "f"}]},
+            "not supported: .*file_id",
+        ),
+        (
+            {"role": "user", "content": [{"type": "image_url", "image_url": {"url": ""}}]},
+            "not supported: .*image_url",
+        ),
+        ({"role": "assistant", "content": [{"type": "server_tool_use"}]}, "server_tool_use"),
+        ({"role": "assistant", "function_call": {}}, "a function_call needs a name"),
+        (
+            {"role": "assistant", "tool_calls": [{"type": "custom", "custom": {"name": "f"}}]},
+            "a tool call needs function.name",
+        ),
+        ({"role": "user", "content": {"text": "x"}}, "content must be text or a list of blocks"),
+        (Unreadable(), "an object of a message cannot be read .broken."),
+        (Block, "a message must be a mapping with role and content"),
+        ("hello", "a message must be a mapping with role and content, got 'hello'"),
+    ],
+)
+def test_what_is_not_understood_is_named(message, fault):
+    """No part of a message is dropped in silence."""
+    with pytest.raises(InvalidInput, match=fault):
+        turns(message)
+    with pytest.raises(InvalidInput, match=fault):
+        turns_of([{"role": "user", "content": "a"}, message])
