@@ -1,4 +1,4 @@
-"""Run the measurements: ``python -m benchmarks [retrieval|speed] [--quick]``."""
+"""Run the measurements: ``python -m benchmarks [retrieval|boundaries|speed] [--quick]``."""
 
 from __future__ import annotations
 
@@ -9,13 +9,24 @@ import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
-from benchmarks import adding, conversing, embedding, retrieval, searching, starting, storing
+from benchmarks import (
+    adding,
+    boundaries,
+    conversing,
+    embedding,
+    pruning,
+    retrieval,
+    searching,
+    starting,
+    storing,
+)
 
 SHARED = Path(__file__).resolve().parents[2] / "shared"
 SPEED: dict[str, Callable[..., None]] = {
     "adding": adding.run,
     "searching": searching.run,
     "conversing": conversing.run,
+    "pruning": pruning.run,
     "embedding": embedding.run,
     "storing": storing.run,
     "starting": starting.run,
@@ -25,12 +36,12 @@ SPEED: dict[str, Callable[..., None]] = {
 def main() -> None:
     """Measure what was asked for; everything, if nothing was."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
-    parser.add_argument("what", nargs="?", choices=("retrieval", "speed"), help="default: both")
+    parser.add_argument(
+        "what", nargs="?", choices=("retrieval", "boundaries", "speed"), help="default: all"
+    )
     parser.add_argument("--quick", action="store_true", help="smaller sizes, fewer rounds")
     parser.add_argument("--only", choices=SPEED, help="one part of speed")
-    parser.add_argument(
-        "--shared", type=Path, default=SHARED, help="folder with data/ and eval/ (retrieval)"
-    )
+    parser.add_argument("--shared", type=Path, default=SHARED, help="folder with data/ and eval/")
     asked = parser.parse_args()
     print(
         f"{platform.system()}, {os.cpu_count()} cores, Python {platform.python_version()}, "
@@ -38,6 +49,8 @@ def main() -> None:
     )
     if asked.what in {None, "retrieval"} and asked.only is None:
         retrieval.run(asked.shared, quick=asked.quick)
+    if asked.what in {None, "boundaries"} and asked.only is None:
+        boundaries.run(asked.shared / "data", quick=asked.quick)
     if asked.what in {None, "speed"}:
         for name, run in SPEED.items():
             if asked.only in {None, name}:

@@ -1,95 +1,116 @@
-"""Strategies: pure functions from units and a budget to what stays."""
-
-from datetime import UTC, datetime
+"""Strategies: what each keeps beside what stays in any case."""
 
 import pytest
+from dialogues import METER, dialogues, transcript
 from hypothesis import given
-from hypothesis import strategies as st
 
-from recollect.conversation.strategies import recency, rolling_window
-from recollect.conversation.units import Unit
-from recollect.conversation.view import NAMES, strategy_named
+from recollect.app.limits import USUAL, checked
+from recollect.conversation.choosing import STRATEGIES, Policy
+from recollect.conversation.view import view
 from recollect.core.errors import InvalidInput
-from recollect.core.models import Message
 
-MOMENT = datetime(2026, 1, 1, tzinfo=UTC)
-SPECS = st.lists(
-    st.tuples(st.sampled_from(["user", "assistant", "system"]), st.integers(1, 20), st.booleans()),
-    max_size=30,
-)
+HERE = USUAL.settings
 
 
-def made(specs):
-    """Make one unit for each role, tokens and pin."""
-    return [
-        Unit(
-            (
-                Message(
-                    id=f"{number}",
-                    role=role,
-                    content="",
-                    timestamp=MOMENT,
-                    tokens=tokens,
-                    pinned=pinned and number % 7 == 0,
-                ),
-            )
-        )
-        for number, (role, tokens, pinned) in enumerate(specs)
+def shown(messages, budget, **policy):
+    """Return the contents in view."""
+    return [item.content for item in view(messages, budget, Policy(**policy), METER).messages]
+
+
+def talk(*lines):
+    """Make a transcript of ``user: …`` and ``assistant: …`` lines."""
+    return transcript([(*line.split(": ", 1), {}) for line in lines])
+
+
+@given(messages=dialogues())
+def test_everything_stays_while_it_fits(messages):
+    """R6.1: below every limit nothing is left out but what no provider takes."""
+    for name in STRATEGIES:
+        seen = view(messages, 10**9, Policy(strategy=name, max_messages=10**6), METER)
+        assert seen.pruned == ()
+
+
+def test_recency_keeps_the_end_message_by_message():
+    """Seed 003: system messages, then the newest that fit; an answer without its question too."""
+    messages = talk("system: Rules.", "user: one", "assistant: two", "user: three", "assistant: f")
+    markers = 40
+    tokens = sum(item.tokens for item in (messages[0], *messages[2:]))
+    kept = shown(messages, tokens + markers, strategy="recency", keep_recent=1)
+    assert kept in (["Rules.", "two", "three", "f"], ["Rules.", "one", "two", "three", "f"])
+    tight = shown(messages, messages[0].tokens + messages[-1].tokens, strategy="recency")
+    assert tight == ["Rules.", "f"]
+
+
+def test_recency_stops_at_the_first_that_does_not_fit():
+    """Seed 003: the walk back ends at the first message beyond the budget, none jumps in."""
+    messages = talk("user: a", "assistant: " + "long " * 400, "user: b", "assistant: c")
+    assert shown(messages, 200, strategy="recency", keep_recent=1) == ["b", "c"]
+
+
+def test_a_rolling_window_holds_the_last_so_many():
+    """R3.1, R8.1: of many messages the last so many, whole pairs."""
+    messages = talk(*(f"{role}: {n}" for n in range(40) for role in ("user", "assistant")))
+    kept = shown(messages, 10**6, strategy="rolling_window", max_messages=20)
+    assert kept == [str(n) for n in range(30, 40) for _ in range(2)]
+
+
+def test_a_rolling_window_opens_with_a_question():
+    """R3.5: where the newest messages begin with an answer, its question comes along."""
+    messages = talk(*(f"{role}: {n}" for n in range(40) for role in ("user", "assistant")))
+    kept = shown(messages, 10**6, strategy="rolling_window", max_messages=10, keep_recent=9)
+    assert kept == [str(n) for n in range(35, 40) for _ in range(2)]
+
+
+def test_errors_and_their_corrections_stay_when_old():
+    """R5.3: of an old task, the mistake and what mended it stay when the rest goes."""
+    old = [
+        "user: Compile it.",
+        "assistant: Error: undefined symbol foo in main.c, exit code 1.",
+        "user: No, I meant the release build.",
+        "assistant: Sorry, I used the wrong target; now it builds.",
     ]
+    filler = [f"{role}: We spoke of {n}." for n in range(60) for role in ("user", "assistant")]
+    messages = talk(*old, *filler)
+    for name in ("rolling_window", "importance", "hybrid"):
+        kept = shown(messages, 900, strategy=name, keep_recent=4)
+        assert any("undefined symbol" in text for text in kept), name
+        assert any("release build" in text for text in kept), name
 
 
-@given(specs=SPECS, budget=st.integers(0, 300))
-def test_recency_keeps_the_longest_end_that_fits(specs, budget):
-    """What is fixed stays; of the rest, the longest gapless end within the budget."""
-    units = made(specs)
-    kept = recency.keep(units, budget)
-    free = [i for i, unit in enumerate(units) if not unit.fixed]
-    stays = [i for i in free if kept[i]]
-    assert all(kept[i] for i, unit in enumerate(units) if unit.fixed)
-    assert stays == free[len(free) - len(stays) :]
-    fixed = sum(unit.tokens for unit in units if unit.fixed)
-    used = fixed + sum(units[i].tokens for i in stays)
-    assert used <= max(budget, fixed)
-    if len(stays) < len(free):
-        assert used + units[free[-len(stays) - 1]].tokens > budget
+def test_a_finished_task_goes_before_the_current_one_is_touched():
+    """R5.2: nothing of the current task leaves while a plain message of a finished one stays."""
+    done = [f"{role}: Module {n} is renamed." for n in range(12) for role in ("user", "assistant")]
+    end = ["assistant: Task complete. Renamed 12 modules.", "user: Now let's work on the tests."]
+    now = [f"{role}: Test {n} covers a case." for n in range(14) for role in ("assistant", "user")]
+    messages = talk(*done, *end, *now)
+    for name in ("rolling_window", "importance", "hybrid"):
+        for budget in (250, 350, 450, 550, 650):
+            kept = shown(messages, budget, strategy=name, keep_recent=4)
+            current = [text for text in kept if text.startswith("Test")]
+            if any(text.startswith("Module") for text in kept):
+                assert len(current) == len(now), (name, budget)
 
 
-@given(
-    specs=SPECS,
-    budget=st.integers(0, 300),
-    most=st.integers(1, 12),
-    recent=st.integers(1, 12),
-)
-def test_a_rolling_window_keeps_the_recent_and_opens_with_a_question(specs, budget, most, recent):
-    """Never more than ``max_messages``; the recent ones that fit stay; an end without gaps."""
-    most = max(most, recent)
-    units = made(specs)
-    kept = rolling_window.keep(units, budget, max_messages=most, keep_recent=recent)
-    fits = recency.keep(units, budget)
-    free = [i for i, unit in enumerate(units) if not unit.fixed]
-    stays = [i for i in free if kept[i]]
-    assert stays == free[len(free) - len(stays) :]
-    assert all(fits[i] for i in stays)
-    assert len(stays) <= most
-    newest = free[-recent:]
-    if all(fits[i] for i in newest):
-        assert set(newest) <= set(stays)
-    if stays and len(stays) > recent and not all(kept):
-        roles = [units[i].messages[0].role for i in stays]
-        unasked = roles.index("user") if "user" in roles else 0
-        assert unasked == 0 or len(stays) - unasked < recent
-    if free and fits[free[-1]]:
-        assert stays, "the newest message fits and is not there"
+def test_importance_keeps_a_rule_that_recency_forgets():
+    """R4.4: a standing rule outlives small talk that is newer."""
+    rule = ["user: Never delete anything in /srv without asking me.", "assistant: Understood."]
+    chat = [
+        f"{role}: Nice weather, number {n}!" for n in range(60) for role in ("user", "assistant")
+    ]
+    messages = talk(*rule, *chat)
+    assert not any("/srv" in text for text in shown(messages, 600, strategy="recency"))
+    for name in ("importance", "hybrid"):
+        assert any("/srv" in text for text in shown(messages, 600, strategy=name, keep_recent=4))
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", sorted(STRATEGIES))
 def test_every_name_gives_a_strategy(name):
     """Each listed name can be used."""
-    assert strategy_named(name, max_messages=5, keep_recent=2)([], 10) == []
+    assert checked(HERE, strategy=name).policy.strategy == name
 
 
-@pytest.mark.parametrize("name", ["", "Recency", None, 5])
+@pytest.mark.parametrize("name", ["", "Recency", 5, "task_boundary"])
 def test_an_unknown_name_is_refused(name):
     """The message lists the names there are."""
-    with pytest.raises(InvalidInput, match="is unknown; use one of recency, rolling_window"):
-        strategy_named(name, max_messages=5, keep_recent=2)
+    with pytest.raises(InvalidInput, match="is unknown; use one of rolling_window, recency"):
+        checked(HERE, strategy=name)

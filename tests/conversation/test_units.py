@@ -4,7 +4,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from recollect.conversation.units import units
+from recollect.conversation.units import Grouping, units
 from recollect.core.models import Message, ToolCall, ToolResult
 
 MOMENT = datetime(2026, 1, 1, tzinfo=UTC)
@@ -24,6 +24,7 @@ def transcript(text):
                 content=word,
                 timestamp=MOMENT,
                 tokens=1,
+                position=number,
                 tool_calls=calls,
                 tool_result=ToolResult(ids) if kind == "r" and ids else None,
             )
@@ -38,19 +39,23 @@ def transcript(text):
         ("u a", ["u", "a"], []),
         ("u c:x r:x a", ["u", "c:x r:x", "a"], []),
         ("c:x,y r:y r:x", ["c:x,y r:y r:x"], []),
-        ("c:x,y r:x u r:y", ["u"], ["r:x", "c:x,y", "r:y"]),
-        ("c:x u r:x", ["u"], ["c:x", "r:x"]),
+        ("c:x,y r:x u r:y", ["c:x,y r:x r:y", "u"], []),
+        ("c:x u r:x", ["c:x r:x", "u"], []),
+        ("c:x u a u", ["u", "a", "u"], ["c:x"]),
+        ("c:x,y r:x u", ["u"], ["c:x,y", "r:x"]),
         ("r:x u", ["u"], ["r:x"]),
         ("r u", ["u"], ["r"]),
         ("c:x r:x r:x", ["c:x r:x"], ["r:x"]),
         ("c:x r:z r:x", ["c:x r:x"], ["r:z"]),
         ("c:x,x r:x r:x", [], ["r:x", "c:x,x", "r:x"]),
-        ("c:x c:y r:x r:y", ["c:y r:y"], ["c:x", "r:x"]),
+        ("c:x c:y r:x r:y", ["c:x r:x", "c:y r:y"], []),
+        ("c:x c:y r:y r:x", ["c:x r:x", "c:y r:y"], []),
+        ("c:x c:x r:x r:x", ["c:x r:x"], ["c:x", "r:x"]),
         ("c:x r:x c:x r:x", ["c:x r:x", "c:x r:x"], []),
     ],
 )
 def test_calls_and_results_stay_together_or_stay_out(sketch, whole, orphans):
-    """A call with all its results is one unit; anything less is an orphan."""
+    """A call with all its results is one unit where the call is; anything less is an orphan."""
     found, left = units(transcript(sketch))
     assert [" ".join(m.content for m in unit.messages) for unit in found] == whole
     assert sorted(message.content for message in left) == sorted(orphans)
@@ -61,3 +66,32 @@ def test_a_unit_is_fixed_by_any_of_its_messages():
     [unit] = units(transcript("c:x,y r:x r:y"))[0]
     assert (unit.tokens, unit.fixed) == (3, False)
     assert units(transcript("s"))[0][0].fixed
+
+
+@pytest.mark.parametrize(
+    ("sketch", "waiting", "orphans"),
+    [
+        ("u c:x", ["c:x"], []),
+        ("u c:x,y r:y", ["c:x,y", "r:y"], []),
+        ("u c:x u", [], ["c:x"]),
+        ("u c:x r:z", ["c:x"], ["r:z"]),
+        ("u c:x c:y r:y", [], ["c:x"]),
+        ("u c:x r:x", [], []),
+    ],
+)
+def test_the_newest_call_waits_and_older_ones_do_not(sketch, waiting, orphans):
+    """Only a call after which nothing was said waits for its results."""
+    grouping = Grouping(transcript(sketch))
+    assert [message.content for message in grouping.waiting()] == waiting
+    assert [message.content for message in grouping.orphans()] == orphans
+
+
+def test_a_late_result_mends_what_was_torn():
+    """An orphan is no orphan any more once its counterpart came, however late."""
+    messages = transcript("u c:x u a u r:x")
+    grouping = Grouping(messages[:-1])
+    assert [message.content for message in grouping.orphans()] == ["c:x"]
+    grouping.extend(messages[-1:])
+    assert grouping.orphans() == []
+    assert [unit.head.content for unit in grouping.units] == ["u", "c:x", "u", "a", "u"]
+    assert grouping.tokens == grouping.messages == 6

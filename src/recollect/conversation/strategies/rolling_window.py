@@ -2,36 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
-from recollect.conversation.strategies import recency
-from recollect.conversation.units import Unit
+from recollect.conversation.scene import Choice, Scene, Turn
 
 
-def keep(units: Sequence[Unit], budget: int, *, max_messages: int, keep_recent: int) -> list[bool]:
-    """Return for each unit whether it stays: the newest that fit, at most ``max_messages``.
+def keep(scene: Scene, choice: Choice) -> None:
+    """Keep the newest turns that fit, and old mistakes with their corrections.
 
-    A window opens with a question: an answer whose question was pruned goes with it, unless
-    it is among the ``keep_recent`` newest messages and all of these fit, or no question is left.
+    The window opens with a question: of the first turn that does not fit whole, question
+    and answer stay if these fit, with as much of the newest work between them as there is
+    room for; nothing before it.
     """
-    kept = recency.keep(units, budget)
-    count = 0
-    for index in reversed(range(len(units))):
-        if units[index].fixed or not kept[index]:
+    choice.take_old(scene.kept_when_old)
+    walk(scene.turns, choice)
+
+
+def walk(turns: list[Turn], choice: Choice) -> bool:
+    """Keep turns from the newest back until one does not fit; return whether all did."""
+    for turn in reversed(turns):
+        if choice.take(turn.all):
             continue
-        count += len(units[index].messages)
-        if count > max_messages:
-            kept[index] = False
-    if not all(kept):
-        for index in _unasked(units, kept, keep_recent):
-            kept[index] = False
-    return kept
-
-
-def _unasked(units: Sequence[Unit], kept: Sequence[bool], keep_recent: int) -> list[int]:
-    free = [index for index, unit in enumerate(units) if kept[index] and not unit.fixed]
-    asked = [index for index in free if units[index].messages[0].role == "user"]
-    unasked = [index for index in free if asked and index < asked[0]]
-    whole = sum(len(units[index].messages) for index in free)
-    rest = whole - sum(len(units[index].messages) for index in unasked)
-    return unasked if rest >= keep_recent or whole < keep_recent else []
+        if choice.take(turn.pair):
+            for index in reversed(turn.work):
+                if not choice.take([index]):
+                    break
+        return False
+    return True

@@ -1,0 +1,231 @@
+"""What a conversation costs as it grows: adding, viewing, memory, and peers on the same input."""
+
+from __future__ import annotations
+
+import asyncio
+import tempfile
+import tracemalloc
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from benchmarks.adding import settings
+from benchmarks.measure import Step, Times, interleaved, micro, show
+from benchmarks.workload import talk
+from recollect import Conversation, Memory
+from recollect.conversation.choosing import STRATEGIES
+
+try:
+    from langchain_core.messages import AIMessage, HumanMessage, trim_messages
+except ImportError:
+    trim_messages = None
+try:
+    from agents import SQLiteSession
+except ImportError:
+    SQLiteSession = None
+
+LENGTHS = (100, 10_000, 100_000)
+PEER_MESSAGES = 2_000
+PEER_BUDGET = 8_000
+STABLE_BUDGET = 4_000
+STABLE_TURNS = 400
+SESSION = "OpenAI Agents SDK, SQLiteSession.add_items"
+
+
+def run(*, quick: bool) -> None:
+    """Print the tables."""
+    rounds = 100 if quick else 400
+    lengths = LENGTHS[:2] if quick else LENGTHS
+    _growing(lengths, rounds)
+    _trimming(rounds // 4)
+    _appending(rounds)
+    _bytes(lengths)
+    _prefixes()
+
+
+def dicts(count: int, seed: int = 0) -> list[dict[str, str]]:
+    """Return made-up messages, user and assistant in turn."""
+    roles = ("user", "assistant")
+    said = talk(count, questions=1, seed=seed).texts
+    return [{"role": roles[place % 2], "content": text} for place, text in enumerate(said)]
+
+
+def _growing(lengths: Sequence[int], rounds: int) -> None:
+    # N1.1 to N1.5: the same at any length, with every strategy.
+    said = dicts(lengths[-1])
+    rows = []
+    for strategy in STRATEGIES:
+        chats = {length: Conversation(strategy=strategy) for length in lengths}
+        for length, chat in chats.items():
+            chat.extend(said[:length])
+        adds: dict[str, Step] = {
+            f"{length}": lambda i, chat=chat: chat.add("user", said[i]["content"])  # type: ignore[misc]
+            for length, chat in chats.items()
+        }
+        views: dict[str, Step] = {
+            f"{length}": lambda _, chat=chat: chat.view(PEER_BUDGET)  # type: ignore[misc]
+            for length, chat in chats.items()
+        }
+        for verb, subjects in (("add", adds), (f"view of {PEER_BUDGET:,} tokens", views)):
+            times = interleaved(subjects, rounds, warm=5)
+            first = times[f"{lengths[0]}"].median
+            rows += [
+                (strategy, verb, f"{int(name):,}", micro(each.median), f"{each.median / first:.2f}")
+                for name, each in times.items()
+            ]
+    show(
+        "A conversation in memory, by its length",
+        ("strategy", "verb", "messages", "p50", "times the shortest"),
+        rows,
+        "Counting the tokens of the message and scoring it are part of add.",
+    )
+
+
+def _trimming(rounds: int) -> None:
+    if trim_messages is None:
+        print("\nlangchain_core is not installed: no comparison with trim_messages\n")
+        return
+    said = dicts(PEER_MESSAGES, seed=1)
+    chats = [_chat(name, said) for name in STRATEGIES]
+    meter = chats[0]._parts.catalog.meter(None)  # noqa: SLF001 - the same counts for both
+    theirs = [
+        (HumanMessage if item["role"] == "user" else AIMessage)(item["content"]) for item in said
+    ]
+    counts = {item.content: meter.message(str(item.content)) for item in theirs}
+
+    def counter(messages: Sequence[Any]) -> int:
+        return sum(counts[item.content] for item in messages)
+
+    peer = "langchain_core trim_messages, its approximate counter"
+    asked = {"max_tokens": PEER_BUDGET, "strategy": "last", "start_on": "human"}
+    approximate = {"token_counter": "approximate"}
+    subjects: dict[str, Step] = {
+        peer: lambda _: trim_messages(theirs, **asked, **approximate),
+        "the same, counts looked up": lambda _: trim_messages(
+            theirs, token_counter=counter, **asked
+        ),
+    }
+    for name, chat in zip(STRATEGIES, chats, strict=True):
+        subjects[f"view, {name}"] = lambda _, chat=chat: chat.view(PEER_BUDGET)  # type: ignore[misc]
+    grown = Conversation()
+    grown.extend(said)
+    subjects["view, rolling_window, pruned as it grew"] = lambda _: grown.view(PEER_BUDGET)
+    times = interleaved(subjects, rounds, warm=3)
+    show(
+        f"A view of {PEER_BUDGET:,} tokens of {PEER_MESSAGES:,} messages",
+        ("", "p50", "times faster"),
+        _ratios(times, peer),
+        "Target: 20 times faster.",
+    )
+
+
+def _chat(strategy: str, said: Sequence[dict[str, str]]) -> Conversation:
+    # A window so large that nothing was pruned before: all is chosen anew each time.
+    chat = Conversation(strategy=strategy, context_limit=10**9, max_messages=10**6)
+    chat.extend(said)
+    return chat
+
+
+def _appending(rounds: int) -> None:
+    if SQLiteSession is None:
+        print("\nopenai-agents is not installed: no comparison with its SQLite session\n")
+        return
+    said = dicts(3 * rounds, seed=2)
+    for durability, synchronous in (("process", "NORMAL"), ("power", "FULL")):
+        show(
+            f"Appending one message, ours with synchronous = {synchronous}",
+            ("", "p50", "times faster"),
+            _ratios(_appends(said, rounds, durability), SESSION),
+            "Theirs is FULL. Ours is searchable at once. Target: not slower.",
+        )
+
+
+def _appends(said: Sequence[dict[str, str]], rounds: int, durability: str) -> dict[str, Times]:
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        _loop() as wait,
+        Memory(Path(folder, "memory.db"), settings=settings(durability=durability)) as memory,
+    ):
+        session = SQLiteSession("talk", Path(folder, "session.db"))
+        chat = memory.conversation("talk")
+        times = interleaved(
+            {
+                SESSION: lambda i: wait(session.add_items([said[i]])),
+                "Conversation.add": lambda i: chat.add(**said[i]),
+            },
+            rounds,
+            warm=10,
+        )
+        session.close()
+    return times
+
+
+@contextmanager
+def _loop() -> Iterator[Callable[[Any], Any]]:
+    with asyncio.Runner() as runner:
+        yield runner.run
+
+
+def _ratios(times: dict[str, Times], peer: str) -> list[tuple[str, str, str]]:
+    base = times[peer].median
+    return [(name, micro(each.median), f"{base / each.median:.1f}") for name, each in times.items()]
+
+
+def _bytes(lengths: Sequence[int]) -> None:
+    rows = []
+    for length in lengths:
+        said = dicts(length, seed=3)
+        text = sum(len(item["content"]) for item in said)
+        tracemalloc.start()
+        chat = Conversation()
+        chat.extend(said)
+        chat.view()
+        held, _ = tracemalloc.get_traced_memory()
+        tracemalloc.stop()
+        rows.append((f"{length:,}", f"{held / length:,.0f}", f"{text / length:,.0f}"))
+        del chat
+    show(
+        "Memory of a conversation, its texts held elsewhere (N3.1)",
+        ("messages", "bytes a message", "characters a message"),
+        rows,
+    )
+
+
+def _prefixes() -> None:
+    # How much of each context a provider's prompt cache holds from the call before.
+    rows = []
+    for stable in (False, True):
+        for strategy in STRATEGIES:
+            chosen = {"strategy": strategy, "stable_prefix": stable}
+            usual = settings().model_copy(
+                update={"conversation": settings().conversation.model_copy(update=chosen)}
+            )
+            chat = Conversation(
+                system="You help.", settings=usual, max_messages=10**6, context_limit=10**6
+            )
+            shared, whole = _shared_prefixes(chat)
+            rows.append((strategy, "yes" if stable else "no", f"{100 * shared / whole:.1f} %"))
+    show(
+        f"Characters of a context that were the start of the one before, {STABLE_TURNS} turns",
+        ("strategy", "stable_prefix", "unchanged"),
+        rows,
+        f"Contexts of {STABLE_BUDGET:,} tokens, the answer added after each.",
+    )
+
+
+def _shared_prefixes(chat: Conversation) -> tuple[int, int]:
+    shared = whole = 0
+    before: list[str] = []
+    said = dicts(2 * STABLE_TURNS, seed=4)
+    for asked, answer in zip(said[::2], said[1::2], strict=True):
+        chat.add("user", asked["content"])
+        now = [str(item["content"]) for item in chat.context(budget=STABLE_BUDGET).messages]
+        for old, new in zip(before, now, strict=False):
+            if old != new:
+                break
+            shared += len(new)
+        whole += sum(map(len, now))
+        before = now
+        chat.add("assistant", answer["content"])
+    return shared, whole

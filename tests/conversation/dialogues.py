@@ -1,0 +1,99 @@
+"""Generated dialogues: every shape a transcript can have, the broken ones of importers too."""
+
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+
+from hypothesis import strategies as st
+
+from recollect.core.models import Image, Message, ToolCall, ToolResult
+from recollect.tokens.catalog import Catalog
+
+METER = Catalog(limits={}, tokenizers={"*": "estimate"}, load_timeout=1).meter("any")
+START = datetime(2026, 3, 1, 9, tzinfo=UTC)
+PICTURE = Image("https://example.org/plan.png", "low")
+WORDS = st.sampled_from(
+    [
+        "Book the flight to Lisbon.",
+        "Always answer in French, never in English.",
+        "Error: reservation EHGLP3 was not found (404).",
+        "No, I meant the second file.",
+        "Thanks!",
+        "Done: all 12 tests pass.",
+        "Now let's work on the tests.",
+        "日本語の返事もできます。",
+        "ok",
+        "   ",
+        "{}",
+    ]
+)
+TEXTS = st.builds(
+    lambda text, times: text * times, WORDS, st.sampled_from([0, 1, 1, 1, 3, 40, 400])
+)
+
+
+@st.composite
+def exchanges(draw, number):
+    """Draw a call with its results: whole, out of order, interrupted, torn or made up."""
+    count = draw(st.integers(1, 3))
+    calls = tuple(ToolCall(f"call_{number}_{i}", "find", '{"id": 7}') for i in range(count))
+    asked = ("assistant", draw(st.sampled_from(["", "Let me look."])), {"tool_calls": calls})
+    results = [
+        ("tool", draw(TEXTS), {"tool_result": ToolResult(call.id, draw(st.booleans()))})
+        for call in draw(st.permutations(calls))
+    ]
+    match draw(st.sampled_from(["whole"] * 8 + ["late", "torn", "nested", "twice", "orphan"])):
+        case "late":
+            return [asked, ("user", "Are you there?", {}), *results]
+        case "torn":
+            return [asked, *results[1:]]
+        case "nested":
+            inner = ToolCall(f"inner_{number}", "find", "{}")
+            within = ("assistant", "", {"tool_calls": (inner,)})
+            return [
+                asked,
+                within,
+                ("tool", "found", {"tool_result": ToolResult(inner.id)}),
+                *results,
+            ]
+        case "twice":
+            return [asked, *results, results[0]]
+        case "orphan":
+            return results
+    return [asked, *results]
+
+
+@st.composite
+def dialogues(draw, longest=40):
+    """Draw a transcript with positions, times, token counts and a few pins."""
+    said = []
+    for number in range(draw(st.integers(0, longest))):
+        match draw(st.sampled_from(["user", "user", "assistant", "assistant", "tools", "system"])):
+            case "tools":
+                said += draw(exchanges(number))
+            case "user":
+                pictures = draw(st.sampled_from([(), (), (), (PICTURE,)]))
+                said.append(("user", draw(TEXTS), {"images": pictures}))
+            case role:
+                said.append((role, draw(TEXTS), {}))
+    return transcript(said, pins=draw(st.sets(st.integers(0, 200), max_size=2)))
+
+
+def transcript(said, pins=()):
+    """Make messages of ``(role, content, fields)``."""
+    messages = []
+    moment = START
+    for place, (role, content, fields) in enumerate(said):
+        moment += timedelta(minutes=3)
+        message = Message(
+            id=f"msg_{place:04}",
+            role=role,
+            content=content,
+            timestamp=moment,
+            tokens=0,
+            position=place,
+            pinned=place in pins and role in {"user", "assistant"},
+            **fields,
+        )
+        counted = METER.message(content, message.tool_calls, message.images)
+        messages.append(replace(message, tokens=counted))
+    return messages

@@ -1,0 +1,406 @@
+"""Segments: where tasks and topics begin, and that nothing is cut off which is still needed."""
+
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from recollect.conversation.cohesion_weights import MEANINGS
+from recollect.conversation.segments import START, Segmenter, segments
+from recollect.conversation.signals import NONE, signals
+from recollect.core.errors import InvalidInput
+from recollect.core.models import Message, ToolCall, ToolResult
+
+START_TIME = datetime(2026, 3, 1, 9, tzinfo=UTC)
+ROLES = {"u": "user", "a": "assistant", "s": "system", "t": "tool"}
+SAID = (
+    "Refactor the parser into modules.",
+    "Task complete. Refactored 3 files.",
+    "Now let's work on the tests",
+    "Next, let's plan the release.",
+    "New task: write the changelog",
+    "Yes, and also change the seat on that flight",
+    "Thanks!",
+    "What do you like to eat? My favourite is pizza.",
+    "All done! The report has been sent.",
+    "Write a Python function that parses CSV files.",
+    "The upload fails: TypeError in upload.py",
+    "重构已完成。现在写测试吧。",
+    "",
+    "   ",
+    "x" * 5_000,
+)
+
+
+def message(place, role, content, *, minutes=None, **fields):
+    """Make the message at a place of a transcript."""
+    return Message(
+        id=f"msg_{place:04}",
+        role=role,
+        content=content,
+        timestamp=START_TIME + timedelta(minutes=place if minutes is None else minutes),
+        tokens=1,
+        **fields,
+    )
+
+
+def talk(*lines):
+    """Make a transcript of lines such as ``u: Hello``."""
+    return [
+        message(place, ROLES[line[0]], line.partition(":")[2].strip())
+        for place, line in enumerate(lines)
+    ]
+
+
+def strong_starts(parts):
+    """Return where strong boundaries stand."""
+    return [part.start for part in parts if part.boundary.strong]
+
+
+@st.composite
+def transcripts(draw):
+    """Draw a transcript with calls and their results, pauses, marked tasks and odd texts."""
+    made, minutes = [], 0
+
+    def add(role, content, **fields):
+        made.append(message(len(made), role, content, minutes=minutes, **fields))
+
+    for number in range(draw(st.integers(0, 25))):
+        minutes += draw(st.sampled_from([0, 1, 5, 600]))
+        text = draw(st.sampled_from(SAID))
+        task = draw(st.sampled_from([None] * 12 + ["tests", ""]))
+        kind = draw(st.sampled_from(["user", "user", "assistant", "system", "calls"]))
+        if kind != "calls":
+            add(kind, text, task=task)
+            continue
+        calls = tuple(
+            ToolCall(f"call_{number}_{i}", "find") for i in range(draw(st.integers(1, 3)))
+        )
+        add("assistant", text, tool_calls=calls, task=task)
+        late = draw(st.sampled_from([0, 0, 0, 0, 1]))
+        for call in draw(st.permutations(calls)):
+            if late:
+                add("user", draw(st.sampled_from(SAID)))
+                late = 0
+            if draw(st.integers(0, 9)):
+                add("tool", text, tool_result=ToolResult(call.id), task=task)
+    return made
+
+
+def vectors_of(count, seed=3):
+    """Make unit rows."""
+    rows = np.random.default_rng(seed).normal(size=(count, 8)).astype(np.float32)
+    return rows / np.linalg.norm(rows, axis=1, keepdims=True)
+
+
+@given(transcripts(), st.booleans(), st.booleans())
+def test_segments_are_the_whole_transcript_in_order(said, only_users, lookahead):
+    """Each message is in one segment, no segment is empty, and the last one ends at the end."""
+    parts = segments(said, only_users=only_users, lookahead=lookahead)
+    assert [part.start for part in parts] == [0, *[part.end for part in parts[:-1]]][: len(parts)]
+    assert all(part.start < part.end for part in parts)
+    assert (parts[-1].end if parts else 0) == len(said)
+    assert all(part.title == part.boundary.title for part in parts)
+
+
+@given(transcripts(), st.booleans(), st.booleans())
+def test_fed_one_by_one_or_at_once_it_is_the_same(said, only_users, embedded):
+    """The boundaries of a transcript are those that a segmenter gives, message by message."""
+    vectors = vectors_of(len(said)) if embedded else None
+    segmenter = Segmenter(only_users=only_users)
+    rows = vectors if embedded else [None] * len(said)
+    live = [segmenter.add(item, row) for item, row in zip(said, rows, strict=True)]
+    parts = segments(said, vectors, only_users=only_users)
+    at_once = {part.start: part.boundary for part in parts if part.boundary is not START}
+    assert {place: each for place, each in enumerate(live) if each is not None} == at_once
+    assert not parts or parts[-1].completed == segmenter.completed
+    assert parts == segments(said, vectors, only_users=only_users)
+
+
+@given(transcripts(), st.integers(0, 40))
+def test_what_comes_later_changes_no_boundary(said, length):
+    """The boundaries of a beginning are those of the whole, up to there."""
+    whole = [part for part in segments(said) if part.start < length]
+    begun = segments(said[:length])
+    assert [(part.start, part.boundary) for part in begun] == [
+        (part.start, part.boundary) for part in whole
+    ]
+    assert [part.completed for part in begun[:-1]] == [part.completed for part in whole[:-1]]
+
+
+@given(transcripts())
+def test_strong_boundaries_need_no_look_ahead_and_no_vectors(said):
+    """However topics are found, tasks end at the same places."""
+    plain = strong_starts(segments(said))
+    assert strong_starts(segments(said, lookahead=True)) == plain
+    assert strong_starts(segments(said, vectors_of(len(said)))) == plain
+    assert strong_starts(segments(said, only_users=False)) == plain
+
+
+@given(transcripts())
+def test_only_a_user_or_a_marker_opens_a_segment(said):
+    """Without a marker, a segment begins with a user's message or with the transcript."""
+    for part in segments(said)[1:]:
+        explicit = part.boundary.kind == "explicit"
+        assert explicit or said[part.start].role == "user"
+        assert said[part.start].role != "tool"
+        assert part.boundary.strong == (part.boundary.kind in {"explicit", "completion"})
+        assert part.boundary.reasons or part.boundary.kind == "topic"
+
+
+@given(transcripts())
+def test_a_call_and_its_results_never_part(said):
+    """Between a call and its result no segment begins, unless a marker begins it."""
+    starts = [part.start for part in segments(said) if part.boundary.kind != "explicit"]
+    called = {call.id: place for place, item in enumerate(said) for call in item.tool_calls}
+    for place, item in enumerate(said):
+        if item.tool_result is not None:
+            assert not any(called[item.tool_result.call_id] < start <= place for start in starts)
+
+
+@given(transcripts())
+def test_a_task_that_the_caller_names_begins_a_segment(said):
+    """Where a user's or a system message names a task, a strong boundary bears its title."""
+    parts = {part.start: part for part in segments(said)}
+    for place, item in enumerate(said):
+        if item.task is not None and item.role in {"user", "system"}:
+            assert parts[place].boundary.kind == "explicit"
+            assert parts[place].title == (item.task or None)
+
+
+def test_a_mark_on_a_tool_message_waits_until_nothing_is_parted():
+    """A task named while results are due begins with the first message after them."""
+    calls = (ToolCall("x", "find"), ToolCall("y", "find"))
+    said = [
+        message(0, "user", "Find both."),
+        message(1, "assistant", "", tool_calls=calls),
+        message(2, "tool", "one", tool_result=ToolResult("x"), task="Report"),
+        message(3, "tool", "two", tool_result=ToolResult("y")),
+        message(4, "assistant", "Here is the report."),
+    ]
+    parts = segments(said)
+    assert [(part.start, part.title) for part in parts] == [(0, None), (4, "Report")]
+
+
+def test_the_workflow_of_the_requirements():
+    """A finished refactoring and "now let's work on the tests" is a task boundary (seed 000)."""
+    said = talk(
+        "s: You are a coding agent.",
+        "u: Refactor the parser into modules.",
+        "a: I will split it by statement.",
+        "a: Task complete. Refactored 3 files.",
+        "u: Now let's work on the tests",
+        "a: Sure.",
+    )
+    first, second = segments(said)
+    assert (first.start, first.end, first.completed) == (0, 4, True)
+    assert (second.boundary.kind, second.boundary.strong) == ("completion", True)
+    assert not second.completed
+
+
+COMPLETED = (
+    (
+        "Rename the config loader",
+        "Done. I renamed it in 12 places.",
+        "Next, let's plan the release.",
+    ),
+    (
+        "Fix the login bug",
+        "I've fixed it and all tests pass.",
+        "Great, thanks for fixing that. Now let's add a dark mode.",
+    ),
+    (
+        "Fix the login bug",
+        "The fix has been deployed.",
+        "Perfect. New topic: what should we cook on Friday?",
+    ),
+    (
+        "Translate this letter",
+        "Done! Here it is.",
+        "Write a Python function that parses CSV files.",
+    ),
+    ("Fix the upload", "All done.", "That works, thanks. Let's move on to the release notes."),
+    (
+        "Book a table at Luigi's",
+        "Your table has been booked. Anything else?",
+        "Now I'd like to plan a party",
+    ),
+    ("Migrate the data", "Migration complete.", "ok, now let's work on the login page"),
+    (
+        "Create the endpoints",
+        "Finished. All endpoints have been created.",
+        "Moving on: let's tackle the frontend.",
+    ),
+)
+
+
+@pytest.mark.parametrize(("asked", "answered", "then"), COMPLETED)
+def test_a_new_request_after_a_finished_task_is_a_strong_boundary(asked, answered, then):
+    """It is one right after the completion statement, and after thanks and a reply to them."""
+    for between in ((), ("u: Thanks!", "a: You're welcome!")):
+        parts = segments(talk(f"u: {asked}", f"a: {answered}", *between, f"u: {then}"))
+        assert parts[-1].start == 2 + len(between)
+        assert parts[-1].boundary.kind == "completion"
+        assert parts[-2].completed
+
+
+DEPENDENT = (
+    (
+        "Book the flight",
+        "The booking is done. Anything else?",
+        "Yes, and also change the seat on that flight",
+    ),
+    ("Refactor the parser", "Task complete. Refactored 3 files.", "Now revert it"),
+    (
+        "Refactor the parser",
+        "Task complete. Refactored 3 files.",
+        "Now let's write tests for those files",
+    ),
+    ("Refactor parser.py", "Task complete.", "Next, let's work on the docs of parser.py"),
+    ("Book a flight to Lisbon", "Your flight has been booked.", "Now let's find a hotel in Lisbon"),
+    ("Cancel HAT136", "Done: it has been cancelled.", "Now let's look for seats on HAT136"),
+    ("Add a retry", "Done.", "Now add a timeout too"),
+    ("Write a poem", "Done! Here it is.", "Make it shorter"),
+    ("Write a poem about rain", "Done! Here it is.", "Now let's make the second stanza longer"),
+    ("Deploy", "The deployment is complete.", "Now let's go back to the bug from before"),
+    ("Add login", "Done. Login has been added.", "Next, add logout"),
+    ("Add login", "Done. Login has been added.", "run the tests"),
+    ("Add login", "Done. Login has been added.", "Now let's test"),
+    ("Write chapter one", "I've finished chapter one.", "Next, write chapter two"),
+    ("Plan the trip", "All done, the trip is planned.", "Now let's work on the budget for it"),
+    ("Fix the login", "Done, it is fixed.", "Now let's see: TypeError: 'NoneType' is not callable"),
+    ("Paint the button", "Done. Which colour should the border have?", "Use a light blue"),
+    ("Write the letter", "Done! Here it is.", "Always answer in French"),
+    ("Refactor the parser", "Is the task complete?", "Now let's work on the tests"),
+    (
+        "Refactor the parser",
+        "The first file is refactored. Next I will do the others.",
+        "Now let's work on the tests",
+    ),
+)
+
+
+@pytest.mark.parametrize(("asked", "answered", "then"), DEPENDENT)
+def test_a_request_that_leans_on_the_task_is_not_cut_off(asked, answered, then):
+    """Nothing strong stands before a message that needs what was said, or if nothing is done."""
+    assert strong_starts(segments(talk(f"u: {asked}", f"a: {answered}", f"u: {then}"))) == []
+
+
+def test_work_after_a_completion_statement_takes_it_back():
+    """A call, or a request that was no boundary, means that the task goes on."""
+    done, now = "a: Task complete. Refactored 3 files.", "u: Now let's work on the tests"
+    again = talk("u: Refactor it", done, "u: Undo it, please", "a: Looking into it.", now)
+    assert strong_starts(segments(again)) == []
+    calling = talk("u: Refactor it", done, "a: One more look.", "t: fine", now)
+    calling[2] = replace(calling[2], tool_calls=(ToolCall("x", "look"),))
+    calling[3] = replace(calling[3], tool_result=ToolResult("x"))
+    assert strong_starts(segments(calling)) == []
+
+
+def test_a_new_task_starts_without_ties_to_those_before():
+    """A name of an earlier task ties nothing any more, and its completion says nothing."""
+    said = talk(
+        "u: Refactor parser.py",
+        "a: Task complete.",
+        "u: Now let's work on the release notes",
+        "a: All done! The notes are in the wiki.",
+        "u: Next, let's work on the docs of parser.py",
+    )
+    assert strong_starts(segments(said)) == [2, 4]
+    marked = talk("u: Refactor it", "a: Task complete.", "u: Hello", "u: Now let's plan a party")
+    assert strong_starts(segments(marked)) == [3]
+    marked[2] = replace(marked[2], task="Party")
+    assert strong_starts(segments(marked)) == [2]
+
+
+def test_a_marker_ends_a_task_that_nobody_called_complete():
+    """What a strong boundary ends is completed; what a topic ends is not, by that alone."""
+    said = talk("u: Refactor it", "a: I look at it.", "u: Hello")
+    assert not segments(said)[0].completed
+    said[2] = replace(said[2], task="Party")
+    assert [part.completed for part in segments(said)] == [True, False]
+
+
+def test_a_marker_in_the_text_is_a_strong_boundary_with_a_title():
+    """Not so the one with which the talk begins: there is nothing before it to end."""
+    parts = segments(
+        talk(
+            "s: You help.",
+            "u: Task: refactor the parser",
+            "a: How far?",
+            "u: ## Task 2: write the changelog\nBriefly.",
+        )
+    )
+    assert [part.start for part in parts] == [0, 3]
+    assert (parts[1].boundary.kind, parts[1].title) == ("explicit", "Task 2: write the changelog")
+
+
+def test_a_completion_statement_near_the_end_completes_the_last_segment():
+    """It stays so through thanks, and no longer once something else is asked for."""
+    said = talk("u: Refactor it", "a: Task complete. Refactored 3 files.", "u: Thanks!")
+    assert segments(said)[-1].completed
+    assert not segments([*said, message(3, "user", "Undo it, please")])[-1].completed
+    assert not segments(said[:1])[-1].completed
+
+
+def test_a_night_between_two_messages_speaks_for_a_new_topic():
+    """The same words after a long pause begin a segment, and the pause is a reason."""
+    said = talk(
+        "u: The soup needs more salt.", "a: Then add some.", "u: I read a book about whales."
+    )
+    assert len(segments(said)) == 1
+    later = replace(said[2], timestamp=said[1].timestamp + timedelta(hours=30))
+    last = segments([*said[:2], later])[-1]
+    assert (last.start, last.boundary.kind, last.boundary.strong) == (2, "topic", False)
+    assert MEANINGS["gap"] in last.boundary.reasons
+
+
+def test_vectors_that_turn_away_speak_for_a_new_topic():
+    """The same words are a topic of their own or not, as their vectors say."""
+    said = talk("u: We sing on Monday.", "a: I join in.", "u: Tell me whether the garden is green.")
+    here, there = np.eye(2, dtype=np.float32)
+    assert len(segments(said, np.stack([here, here, here]))) == 1
+    assert [part.start for part in segments(said, np.stack([here, here, there]))] == [0, 2]
+
+
+def test_vectors_must_be_one_for_each_message():
+    """Too few rows are refused with both numbers."""
+    with pytest.raises(InvalidInput, match="1 vectors for 2 messages"):
+        segments(talk("u: One", "a: Two"), vectors_of(1))
+
+
+def test_signals_are_read_through_the_reader():
+    """A reader that sees nothing finds no completion; each message is read at most once."""
+    said = talk("u: Refactor it", "a: Task complete.", "u: Now let's work on the tests")
+    asked = []
+
+    def reader(item):
+        asked.append(item.id)
+        return signals(item)
+
+    assert strong_starts(segments(said, read=reader)) == [2]
+    assert len(asked) == len(set(asked))
+    assert strong_starts(segments(said, read=lambda _: NONE)) == []
+
+
+@settings(max_examples=20)
+@given(st.integers(0, 1_000))
+def test_a_long_task_takes_bounded_memory(seed):
+    """However many names and words are said, only so many are kept."""
+    segmenter = Segmenter()
+    rng = np.random.default_rng(seed)
+    calls = (ToolCall("never answered", "find", '{"id": "HAT136"}'),)
+    for place in range(60):
+        words = " ".join(f"word{number}" for number in rng.integers(0, 10**6, 120))
+        segmenter.add(message(place, "user", words + "?", minutes=0))
+        segmenter.add(
+            message(place, "assistant", "", tool_calls=(replace(calls[0], id=f"{place}"),))
+        )
+    kept = segmenter._links
+    assert max(len(kept._names), len(kept._words)) <= 4_000
+    assert len(kept._unread) <= 500
+    assert len(segmenter._due) <= 256
+    assert len(segmenter._progress._heard) <= 4

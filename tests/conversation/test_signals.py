@@ -1,0 +1,282 @@
+"""Signals: what a message is, as a person would say, and what it never is."""
+
+import json
+from collections import Counter
+from dataclasses import asdict, fields
+from datetime import UTC, datetime
+from itertools import product
+from pathlib import Path
+from time import process_time
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from recollect.conversation.scoring import static
+from recollect.conversation.signals import NONE, Signals, signals
+from recollect.conversation.signals.lexicon import Cue
+from recollect.conversation.signals.phrasebook import lexicons, variants
+from recollect.conversation.signals.wording import HEAD, TAIL
+from recollect.core.models import Image, Message, ToolCall, ToolResult
+
+JUDGED = Path(__file__).with_name("judged.txt")
+SHARED = Path(__file__).parents[3] / "shared" / "data"
+ROLES = {"call": "assistant", "failed": "tool"}
+LANGUAGES = 10
+
+
+def message(role, content="", **fields):
+    """Make a message of a role."""
+    return Message(
+        id="1",
+        role=role,
+        content=content,
+        timestamp=datetime(2026, 1, 1, tzinfo=UTC),
+        tokens=1,
+        **fields,
+    )
+
+
+def said(text, who="user"):
+    """Return the names of the signals of what someone said."""
+    found = asdict(signals(message(who, text)))
+    return {name for name, value in found.items() if value}
+
+
+def judged():
+    """Yield each judged message: whether it is important, the message, its signals by name."""
+    for line in JUDGED.read_text("utf-8").splitlines():
+        if not line.startswith(("+", "-")):
+            continue
+        head, text = line.split(" | ", 1)
+        mark, who, *names = head.split()
+        role = ROLES.get(who, who)
+        pairs = (name.partition("=") for name in names)
+        expected = {name: int(count or 1) for name, _, count in pairs}
+        calls, result = (), None
+        if who == "call":
+            calls, text = (ToolCall("c", *text.split(" ", 1)),), ""
+        if role == "tool":
+            result, expected["tool_result"] = ToolResult("c", who == "failed"), 1
+        content = text.replace("\\n", "\n").replace("\\t", "\t")
+        yield mark == "+", message(role, content, tool_calls=calls, tool_result=result), expected
+
+
+CASES = list(judged())
+NAMES = [field.name for field in fields(Signals)]
+
+
+def tally(name):
+    """Return how often a signal is there and rightly so, wrongly there, and wrongly missing."""
+    pairs = [(bool(getattr(signals(m), name)), name in want) for _, m, want in CASES]
+    counts = Counter(pairs)
+    return counts[True, True], counts[True, False], counts[False, True]
+
+
+def test_there_are_enough_judgements():
+    """The judged messages hold every signal, and both important and unimportant ones."""
+    assert len(CASES) >= 600
+    assert Counter(important for important, _, _ in CASES)[False] >= 250
+    seen = Counter(name for _, _, want in CASES for name in want)
+    assert set(seen) == set(NAMES)
+    assert min(seen.values()) >= 5
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_signal_is_right_where_it_is_there(name):
+    """No signal rather than a wrong one: precision is 0.95 at least, recall 0.9."""
+    right, wrong, missing = tally(name)
+    assert right / (right + wrong) >= 0.95
+    assert right / (right + missing) >= 0.9
+
+
+def test_content_scores_agree_with_a_person():
+    """N2.4: of two messages a person finds one more important, it has the higher score."""
+    scored = [(important, static(m, signals(m))) for important, m, _ in CASES]
+    high = [score for important, score in scored if important]
+    low = [score for important, score in scored if not important]
+    won = sum((a > b) + (a == b) / 2 for a, b in product(high, low))
+    assert won / (len(high) * len(low)) > 0.9
+    lost = sum(a < b for a, b in product(high, low))
+    assert lost / (len(high) * len(low)) < 0.02
+
+
+@pytest.mark.parametrize(
+    ("text", "there", "absent"),
+    [
+        ("thanks, but never do that again", {"constraint", "directive"}, {"casual"}),
+        ("No errors found, thanks.", set(), {"error"}),
+        ("Fix the error handling, please.", {"directive"}, {"error"}),
+        ("0 failed, 12 passed", set(), {"error"}),
+        ("Do you always do that?", set(), {"constraint", "directive"}),
+        ("Could you always do that?", {"constraint", "directive"}, set()),
+        ("> never do that\nWho said so?", set(), {"constraint", "directive"}),
+        ("```\n# always use tabs\n```\nWhat is this?", set(), {"constraint", "directive"}),
+        ("Not only cheap but also good.", set(), {"correction"}),
+        ("Not Rome but Milan.", {"correction"}, set()),
+        ("Hi Ana, thanks!", {"casual"}, {"directive"}),
+        ("Hi, ana@example.com", set(), {"casual"}),
+        ("yes", set(), {"casual", "directive"}),
+        ("👍👍", {"casual"}, {"directive"}),
+        ("42", set(), {"casual"}),
+        ("Perfect, that works. Now let's do the docs.", {"completion", "opening"}, {"casual"}),
+        ("Is that all?", set(), {"completion"}),
+        ("Thank you! ###STOP###", {"casual"}, set()),
+        ("Don’t EVER do that", {"constraint"}, set()),
+        ("/task tidy up", {"explicit", "opening", "directive"}, set()),
+        ("I know a hard task: waiting.", set(), {"explicit"}),
+    ],
+)
+def test_what_looks_alike_is_told_apart(text, there, absent):
+    """A cue counts in its place only: not in a question, a quotation, code or another phrase."""
+    assert there <= said(text)
+    assert not absent & said(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "done"),
+    [
+        ("The file has been updated.", True),
+        ("If the file has been updated, restart.", False),
+        ("Once the file has been updated, restart.", False),
+        ("The file has not been updated.", False),
+        ("Has the file been updated?", False),
+    ],
+)
+def test_only_what_happened_is_done(text, done):
+    """A completion that is denied, asked, conditional or still to come is none."""
+    assert ("completion" in said(text, "assistant")) is done
+
+
+def test_each_role_has_its_own_signals():
+    """Only users direct, only assistants call, only tools answer; a system prompt is none."""
+    assert said("Always use tabs.", "assistant") == set()
+    assert said("Error: no such file", "tool") == {"tool_result", "error"}
+    assert said("Always use tabs.", "tool") == {"tool_result"}
+    assert signals(message("system", "Always use tabs. Error: none.")) == NONE
+    assert signals(message("assistant", tool_calls=(ToolCall("c", "f"),))).tool_call
+    marked = message("tool", "fine", tool_result=ToolResult("c", is_error=True))
+    assert signals(marked).error
+
+
+def test_talk_with_something_in_it_is_no_small_talk():
+    """What calls a tool or shows a picture is not casual, whatever it says."""
+    picture = message("user", "Thanks!", images=(Image("https://example.com/a.png"),))
+    call = message("assistant", "Sure! One moment.", tool_calls=(ToolCall("c", "f"),))
+    assert not signals(picture).casual
+    assert not signals(call).casual
+
+
+@pytest.mark.parametrize("code", [200, 301, 404, 503])
+def test_a_json_result_is_judged_by_its_own_members(code):
+    """A status from 400 is an error; an error named in some text or deeper member is not."""
+    body = {"status": code, "body": 'He said "error": 500', "log": {"error": "old"}}
+    assert signals(message("tool", json.dumps(body))).error == (code >= 400)
+    assert not signals(message("tool", json.dumps({"code": code, "country": "PT"}))).error
+
+
+@given(st.text(), st.sampled_from(["user", "assistant", "tool", "system", "narrator"]))
+def test_any_text_can_be_read(text, role):
+    """No text, in any script and with lone surrogates, raises; the same gives the same."""
+    assert signals(message(role, text)) == signals(message(role, text))
+
+
+@given(st.text(alphabet="aeinot ,.?!'\n", max_size=60), st.sampled_from(["user", "assistant"]))
+def test_case_and_apostrophes_do_not_count(text, role):
+    """Upper case and typographic apostrophes change no signal of an English text."""
+    plain = said("I don't drink coffee. " + text, role)
+    assert said(("I don't drink coffee. " + text).upper().replace("'", "’"), role) == plain
+
+
+@given(st.lists(st.sampled_from([m.content for _, m, _ in CASES]), min_size=1, max_size=5))
+def test_a_rule_or_a_constraint_is_always_a_directive(texts):
+    """In any mixture of messages, what is implied by a signal is there with it."""
+    found = signals(message("user", "\n".join(texts)))
+    assert found.directive or not (found.constraint or found.explicit)
+    assert found.opening or not found.explicit
+    assert not (found.casual and (found.directive or found.error or found.references))
+
+
+@pytest.mark.parametrize("role", ["user", "assistant", "tool"])
+@pytest.mark.parametrize("unit", ["word ", "i want to ", "a\n", '{"a": ', "it's, ", "谢谢"])
+def test_a_very_long_text_costs_no_more_than_its_ends(role, unit):
+    """Of 1 MB only head and tail are read: it takes milliseconds."""
+    long = message(role, unit * (1_000_000 // len(unit)))
+    signals(long)
+    start = process_time()
+    signals(long)
+    assert process_time() - start < 0.1
+
+
+def test_head_and_tail_of_a_long_text_are_read():
+    """A rule at the start and a rule at the end of a long text are seen, one between is not."""
+    padding = "lorem ipsum " * 1_000
+    assert "constraint" in said("Never use tabs.\n" + padding)
+    assert "constraint" in said(padding + "\nNever use tabs.")
+    assert "constraint" not in said(padding[: HEAD + TAIL] + "\nNever use tabs.\n" + padding)
+
+
+@pytest.mark.parametrize("number", [0, 1])
+def test_the_notation_of_phrases_means_what_it_says(number):
+    """Choices, options and marks of a phrase give the word sequences they stand for."""
+    cases = [
+        ("(can|could) you [please] go", "can you go|can you please go|could you go"),
+        ("^ don't ... @verb $", "^ dont ... @verb $"),
+    ]
+    phrase, expected = cases[number]
+    assert set(expected.split("|")) <= {" ".join(words) for words in variants(phrase)}
+
+
+def test_every_language_knows_the_certain_cues():
+    """In ten languages there are phrases for each signal that words give."""
+    folder = Path(__file__).parents[2] / "src/recollect/conversation/signals/phrases"
+    files = sorted(folder.glob("*.txt"))
+    assert len(files) == LANGUAGES
+    for file in files:
+        text = file.read_text("utf-8")
+        for cue in ("rule", "error", "correction", "casual", "completion", "opening", "reference"):
+            assert f": {cue}]" in text, f"{file.name} has no {cue}"
+
+
+def test_the_longest_phrase_can_silence_a_shorter_one():
+    """Words that mean nothing in a longer phrase are not looked at again inside it."""
+    book = lexicons()["user"]
+    end, cues = book.match(["no", "errors", "$"], 0, first=True)
+    assert end == 2
+    assert not cues & Cue.ERROR
+
+
+def tau_runs():
+    """Return the recorded runs of an agent, or skip where they are not there."""
+    path = SHARED / "tau_bench" / "airline_80.json"
+    if not path.exists():
+        pytest.skip("the tau-bench runs are not in ../shared/data")
+    return json.loads(path.read_text("utf-8"))
+
+
+def test_real_tool_errors_are_errors_and_nothing_else_is():
+    """Of 501 results of a real agent's tools, errors are those that begin with Error."""
+    results = [m["content"] for run in tau_runs() for m in run["traj"] if m["role"] == "tool"]
+    for content in results:
+        assert signals(message("tool", content)).error == content.startswith("Error:")
+
+
+def test_what_real_users_ask_for_is_a_directive():
+    """Of 80 real users, the 78 who ask for something to be done say so in a directive."""
+    asking = 0
+    for run in tau_runs():
+        users = [m["content"] for m in run["traj"] if m["role"] == "user"]
+        asking += any(signals(message("user", content)).directive for content in users)
+    assert asking == 78
+
+
+def test_real_changes_are_completed():
+    """What a real agent reports after a successful change says that it is done."""
+    done = total = 0
+    for run in tau_runs():
+        for content in (m["content"] for m in run["traj"] if m["role"] == "assistant"):
+            if content and "has been successfully" in content:
+                total += 1
+                done += signals(message("assistant", content)).completion
+    assert total > 40
+    assert done == total

@@ -1,0 +1,184 @@
+"""The laws of the view, for every strategy, budget and shape of transcript."""
+
+from dialogues import METER, dialogues
+from itertools import pairwise
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from provider_rules import problems_anthropic, problems_openai, problems_responses
+
+from recollect.conversation.choosing import STRATEGIES, Policy
+from recollect.conversation.ledger import Ledger
+from recollect.conversation.pruning import cuts
+from recollect.conversation.shapes import render
+from recollect.conversation.units import Grouping
+from recollect.conversation.view import view, view_of
+from recollect.core.models import Marker, Message, Pruning
+
+BUDGETS = st.integers(20, 6_000)
+POLICIES = st.builds(
+    Policy,
+    strategy=st.sampled_from(sorted(STRATEGIES)),
+    max_messages=st.sampled_from([10, 20, 500]),
+    keep_recent=st.sampled_from([1, 4, 10]),
+    stable=st.booleans(),
+)
+
+
+def fixed_tokens(messages):
+    """Return the tokens of what stays whatever happens, whole exchanges counted."""
+    return sum(unit.tokens for unit in Grouping(messages).units if unit.fixed)
+
+
+@given(messages=dialogues(), budget=BUDGETS, policy=POLICIES)
+def test_a_view_never_exceeds_its_budget(messages, budget, policy):
+    """Law 1: within the budget, or exactly the fixed messages where these exceed it."""
+    seen = view(messages, budget, policy, METER)
+    fixed = fixed_tokens(messages)
+    assert seen.tokens <= max(budget, fixed)
+    if fixed > budget:
+        assert all(message.pinned or message.role != "user" for message in seen.messages)
+    shown = {message.id for message in seen.messages}
+    for unit in Grouping(messages).units:
+        if unit.fixed:
+            assert {message.id for message in unit.messages} <= shown
+
+
+@given(messages=dialogues(), budget=BUDGETS, policy=POLICIES)
+def test_the_newest_stay_while_they_fit(messages, budget, policy):
+    """Law 1: what is fixed and the last so many messages are all there, if they fit."""
+    seen = view(messages, budget, policy, METER)
+    units = Grouping(messages).units
+    recent, left = [], policy.keep_recent
+    for unit in reversed(units):
+        if left <= 0:
+            break
+        recent.append(unit)
+        left -= len(unit.messages)
+    must = [*recent, *(unit for unit in units if unit.fixed and unit not in recent)]
+    requests = [unit for unit in units if unit.head.role == "user"]
+    must += [unit for unit in requests[-1:] if unit not in must]
+    room_for_markers = 45 * (len(must) + 1)
+    if sum(unit.tokens for unit in must) + 400 + room_for_markers <= budget and not policy.stable:
+        whole = {message.id: message for unit in must for message in unit.messages}
+        assert {message.id for message in seen.messages} >= set(whole)
+        assert all(message == whole.get(message.id, message) for message in seen.messages)
+
+
+@given(messages=dialogues(), budget=BUDGETS, policy=POLICIES)
+def test_the_last_request_stays_while_anything_does(messages, budget, policy):
+    """The last thing the user said is in every view that has room for it beside what is fixed."""
+    requests = [unit for unit in Grouping(messages).units if unit.head.role == "user"]
+    if policy.strategy == "recency" or not requests:
+        return
+    last = requests[-1]
+    if fixed_tokens(messages) + last.tokens <= budget:
+        assert last.head in view(messages, budget, policy, METER).messages
+
+
+@given(messages=dialogues(), budget=BUDGETS, policy=POLICIES)
+def test_a_call_and_its_results_never_part(messages, budget, policy):
+    """Law 2: each call in a view is answered at once by all its results, and by nothing else."""
+    seen = view(messages, budget, policy, METER).messages
+    index = 0
+    while index < len(seen):
+        message = seen[index]
+        index += 1
+        assert message.tool_result is None
+        waiting = {call.id for call in message.tool_calls}
+        while waiting:
+            answer = seen[index].tool_result
+            assert answer is not None
+            waiting.remove(answer.call_id)
+            index += 1
+
+
+@given(messages=dialogues(), budget=BUDGETS, policy=POLICIES)
+def test_what_is_not_shown_is_marked_once(messages, budget, policy):
+    """Law 3: every message is in view, waiting, or under exactly one marker, in its place."""
+    seen = view(messages, budget, policy, METER)
+    found = [message.id for message in (*seen.messages, *seen.waiting)]
+    for marker in seen.markers:
+        under = [item.id for item in messages if marker.first <= item.position <= marker.last]
+        assert len(under) == marker.messages
+        found += under
+    assert sorted(found) == [message.id for message in messages]
+    assert {item.id for item in seen.pruned}.isdisjoint(item.id for item in seen.orphans)
+
+
+@given(messages=dialogues(), budget=BUDGETS, policy=POLICIES)
+def test_a_view_is_a_function_of_its_input(messages, budget, policy):
+    """Law 3: the same input gives the same view, and fed in parts it gives it, too."""
+    ledger = Ledger()
+    half = len(messages) // 2
+    ledger.extend(messages[:half])
+    view_of(ledger, budget, policy, METER)
+    ledger.extend(messages[half:])
+    assert view_of(ledger, budget, policy, METER) == view(messages, budget, policy, METER)
+
+
+@given(messages=dialogues(), budget=BUDGETS, policy=POLICIES, then=BUDGETS)
+def test_what_was_pruned_stays_out_and_marked(messages, budget, policy, then):
+    """After a pruning its messages are in no view, and under exactly one marker of each."""
+    ledger = Ledger((), messages)
+    gone = cuts(ledger, budget, policy, METER)
+    receipt = Pruning(
+        id="prn_1",
+        at=messages[-1].timestamp if messages else None,
+        trigger="manual",
+        why="a test",
+        strategy=policy.strategy,
+        before=0,
+        after=0,
+        cuts=gone,
+    )
+    places = {place for cut in gone for place in range(cut.first, cut.last + 1)}
+    ledger.prune(receipt)
+    seen = view_of(ledger, then, policy, METER)
+    assert seen == view(messages, then, policy, METER, [receipt])
+    assert places.isdisjoint(message.position for message in seen.messages)
+    marked = [place for item in seen.markers for place in range(item.first, item.last + 1)]
+    assert len(marked) == len(set(marked))
+    assert places <= set(marked)
+
+
+@given(messages=dialogues(), budget=BUDGETS, policy=POLICIES)
+@settings(max_examples=60)
+def test_every_view_is_valid_for_every_provider(messages, budget, policy):
+    """Law 2: rendered in any form, a view breaks no rule of its provider."""
+    seen = view(messages, budget, policy, METER)
+    for form, problems in (
+        ("openai", lambda made: problems_openai(made.messages)),
+        ("responses", lambda made: problems_responses(made.messages)),
+        ("anthropic", lambda made: problems_anthropic(made.messages, made.system)),
+    ):
+        made = render(seen.entries, form=form, system="Be brief.", recalled=None, prompt="Go on.")
+        assert problems(made) == []
+
+
+@given(messages=dialogues(), budget=BUDGETS, policy=POLICIES)
+def test_markers_stand_where_messages_are_missing(messages, budget, policy):
+    """A shown marker stands before what came after it, and after what came before."""
+    seen = view(messages, budget, policy, METER)
+    place = -1
+    for entry in seen.entries:
+        if isinstance(entry, Marker):
+            assert entry.first > place
+        elif isinstance(entry, Message) and entry.tool_result is None:
+            place = max(place, entry.position)
+
+
+@given(messages=dialogues(), budget=BUDGETS)
+def test_question_and_answer_stay_or_go_together(messages, budget):
+    """R3.5: beyond the newest messages, an answer is in view only with its question."""
+    policy = Policy(strategy="rolling_window", keep_recent=1)
+    seen = {message.id for message in view(messages, budget, policy, METER).messages}
+    plain = [item for item in messages if item.role in {"user", "assistant"}]
+    plain = [item for item in plain if not item.tool_calls and not item.pinned]
+    for asked, answer in pairwise(plain):
+        neighbours = answer.position == (asked.position or 0) + 1
+        after = [item for item in messages if item.position > answer.position]
+        closed = bool(after) and after[0].role == "user"
+        opened = asked.position == 0 or messages[asked.position - 1].role != "user"
+        if (asked.role, answer.role) == ("user", "assistant") and neighbours and closed and opened:
+            assert (asked.id in seen) == (answer.id in seen)
