@@ -8,6 +8,8 @@ import pytest
 
 from recollect.app.memory import Memory
 from recollect.app.settings import Settings
+from recollect.core.actions import Prune
+from recollect.core.models import Cut, Pruning
 from recollect.core.query import Filter
 from recollect.core.times import MILLISECOND
 
@@ -49,6 +51,46 @@ def exported(memory, path):
     lines = path.read_text(encoding="utf-8").split("\n")
     path.unlink()
     return [json.loads(line) for line in lines[:-1]]
+
+
+def talk(memory, name):
+    """All messages of a conversation, also those cleared from view."""
+    return memory._parts.store.messages(memory._scope, name, cleared=True)
+
+
+def receipts(memory, name):
+    """The receipts of a conversation's prunings."""
+    return memory._parts.store.prunings(memory._scope, name)
+
+
+def prune(memory, name, *parts):
+    """Keep the receipt of a pruning of parts of a conversation: from, to, summary."""
+    places = {item.position: item for item in talk(memory, name)}
+    cuts = tuple(
+        Cut(
+            first=first,
+            last=last,
+            messages=last - first + 1,
+            tokens=90 + first,
+            since=places[first].timestamp,
+            until=places[last].timestamp,
+            why="older than what fits",
+            score=None if summary is None else 0.5,
+            summary=summary,
+        )
+        for first, last, summary in parts
+    )
+    receipt = Pruning(
+        id=memory._parts.ids.new("prn"),
+        at=memory._parts.now(),
+        trigger="manual",
+        why="7,700 of 9,000 tokens in use",
+        strategy="hybrid",
+        before=7_700,
+        after=5_000,
+        cuts=cuts,
+    )
+    memory._parts.store.apply(memory._scope, [Prune(name, receipt)])
 
 
 def written(folder, name, *values):

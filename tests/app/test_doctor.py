@@ -5,7 +5,7 @@ import stat
 import pytest
 
 from recollect import Memory, Settings
-from recollect.app.doctor import examine, listed, located
+from recollect.app.doctor import examine, located
 from recollect.testing.embedders import HashEmbedder
 
 ARMS = ("lexical arm", "vector arm", "entity arm", "temporal arm")
@@ -124,15 +124,3 @@ def test_located_is_where_a_memory_would_be(opened, tmp_path, monkeypatch):
     assert located(":memory:", Settings()) is None
     assert located("~/x.db", Settings()).name == "x.db"
     assert located(None, Settings(location="set.db")).name == "set.db"
-
-
-def test_every_setting_is_listed_once(monkeypatch):
-    """Each setting is listed under its name with the source that won."""
-    monkeypatch.setenv("RECOLLECT_STORAGE__DURABILITY", "power")
-    settings = listed(Settings())
-    names = [setting.name for setting in settings]
-    assert len(names) == len(set(names))
-    by_name = {setting.name: setting for setting in settings}
-    assert by_name["storage.durability"].value == "power"
-    assert by_name["storage.durability"].source == "RECOLLECT_STORAGE__DURABILITY"
-    assert by_name["location"].source == "default"

@@ -13,7 +13,7 @@ from file_samples import (
 
 from recollect.core.errors import InvalidInput
 
-HEADER = {"format": "recollect", "version": 1, "user": "noa", "exported_at": "2026-03-02T17:05:00Z"}
+HEADER = {"format": "recollect", "version": 2, "user": "noa", "exported_at": "2026-03-02T17:05:00Z"}
 RECORD = {
     "type": "record",
     "id": "fact_1",
@@ -32,6 +32,24 @@ SAID = {
     "timestamp": "2026-03-02T17:05:00Z",
     "tokens": 1,
 }
+PRUNED = {
+    "type": "pruning",
+    "conversation": "c",
+    "id": "prn_1",
+    "at": "2026-03-02T17:05:00Z",
+    "trigger": "manual",
+    "why": "asked",
+    "strategy": "recency",
+    "cuts": [],
+}
+CUT = {
+    "first": "msg_1",
+    "last": "msg_1",
+    "since": "2026-03-02T17:05:00Z",
+    "until": "2026-03-02T17:05:00Z",
+    "why": "oldest",
+}
+BACK = {**CUT, "first": "msg_2"}
 
 
 @pytest.mark.parametrize(
@@ -53,7 +71,8 @@ SAID = {
         ([{"content": "x"}, {"content": "y", "event_time": "0001-01-01T00:00+09:00"}], "outside"),
         ([{"content": "x"}, '{"content": "y", "confidence": NaN}'], "line 2: not valid JSON"),
         ([{"content": "x"}, "[" * 100_000], "line 2: not valid JSON"),
-        ([{**HEADER, "version": 2}], "version=2 .* upgrade"),
+        ([{**HEADER, "version": 3}], "version=3 .* upgrade"),
+        ([{**HEADER, "version": 0}], "version=0 .* upgrade"),
         ([HEADER, {**RECORD, "type": "recrod"}], "line 2: type='recrod' is unknown"),
         ([HEADER, RECORD, {**RECORD, "id": "ep_1"}], "line 3: id='ep_1' must begin with fact_"),
         ([HEADER, RECORD, {**RECORD, "kind": "fax"}], "line 3: kind='fax' is unknown"),
@@ -67,10 +86,33 @@ SAID = {
         ([HEADER, RECORD, {"type": "record"}], "line 3: kind=None is unknown"),
         ([HEADER, RECORD, SAID], "line 3: a message must follow"),
         ([HEADER, CONVERSATION, RECORD, SAID], "line 4: a message must follow"),
-        ([HEADER, CONVERSATION, SAID, SAID], "line 2: two messages .* have the same id"),
+        ([HEADER, CONVERSATION, SAID, SAID], "line 4: two messages .* have the same id"),
         ([HEADER, {**CONVERSATION, "cleared_through": "msg_9"}, SAID], "line 2: cleared_through"),
         ([HEADER, CONVERSATION, {**SAID, "tool_calls": [3]}], "line 3: expected an object"),
         ([HEADER, CONVERSATION, {**SAID, "pinned": 1}], "line 3: pinned=1 must be true or false"),
+        ([HEADER, CONVERSATION, {**SAID, "position": 0}], "line 3: unknown keys position"),
+        ([HEADER, CONVERSATION, {**SAID, "images": [{"detail": "low"}]}], "line 3: the key url is"),
+        ([HEADER, {**CONVERSATION, "revision": 3}], "line 2: unknown keys revision"),
+        ([HEADER, {**CONVERSATION, "calibration": 2}], "line 2: expected an object"),
+        ([HEADER, {**CONVERSATION, "calibration": {"scale": -1}}], "line 2: scale=-1 must be"),
+        ([HEADER, PRUNED], "line 2: a pruning must follow"),
+        ([HEADER, CONVERSATION, {**PRUNED, "conversation": "d"}], "line 3: a pruning must follow"),
+        ([HEADER, CONVERSATION, PRUNED, PRUNED], "line 4: two prunings .* have the same id"),
+        ([HEADER, CONVERSATION, {**PRUNED, "id": "msg_1"}], "line 3: id='msg_1' must begin with"),
+        ([HEADER, CONVERSATION, {**PRUNED, "kept": 1}], "line 3: unknown keys kept"),
+        ([HEADER, CONVERSATION, {**PRUNED, "cuts": [CUT]}, SAID], "line 3: first='msg_1' is no"),
+        (
+            [HEADER, CONVERSATION, SAID, {**PRUNED, "cuts": [{**CUT, "last": "msg_9"}]}],
+            "line 4: last='msg_9' is no message before it",
+        ),
+        (
+            [HEADER, CONVERSATION, SAID, {**SAID, "id": "msg_2"}, {**PRUNED, "cuts": [BACK]}],
+            "line 5: first='msg_2' comes after last='msg_1'",
+        ),
+        (
+            [HEADER, CONVERSATION, SAID, {**PRUNED, "cuts": [{**CUT, "score": 1.5}]}],
+            "line 4: score=1.5 must be",
+        ),
         ([{"messages": CHAT}, {"messages": []}], "line 2: expected an object with a list"),
         ([{"messages": CHAT}, {"messages": [{"role": "cat"}]}], "line 2, message 1: role='cat'"),
         ([{"messages": CHAT}, {"messages": ["hi"]}], "line 2, message 1: a message must be"),

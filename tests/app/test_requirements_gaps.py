@@ -10,14 +10,16 @@ import numpy as np
 import pytest
 
 from recollect import Conversation, Settings
-from recollect.app.conversation import USUAL
+from recollect.app.limits import USUAL
 from recollect.app.parts import TalkParts
 from recollect.app.settings import EmbeddingSettings
 from recollect.app.wiring import open_embedder
 from recollect.conversation.transcript import MemoryTranscript
 from recollect.core.models import ConversationInfo
 from recollect.testing.embedders import HashEmbedder
-from recollect.tokens import estimate
+from recollect.tokens.cached import CachedCounter
+from recollect.tokens.catalog import Catalog
+from recollect.tokens.chat import ChatMeter
 from recollect.tokens.estimate import EstimatedCounter
 
 MESSAGES = 1_000
@@ -28,6 +30,7 @@ class Tally:
     """A counter that remembers what it was asked to count."""
 
     exact = False
+    name = "tally"
 
     def __init__(self):
         """Start with nothing counted."""
@@ -39,23 +42,37 @@ class Tally:
         return EstimatedCounter().count(text)
 
 
+class TallyCatalog(Catalog):
+    """A catalogue in which everything is counted by one tally."""
+
+    def __init__(self):
+        """Know no models."""
+        super().__init__(limits={}, tokenizers={}, load_timeout=1)
+        self.tally = Tally()
+        self.cached = CachedCounter(self.tally)
+
+    def meter(self, model):
+        """Return a meter whose counter is cached, as those of real models are."""
+        return ChatMeter(self.cached, super().meter(model).format)
+
+
 def test_a_message_is_counted_once():
-    """R1.5, SM7: contexts, views and stats compute no count anew, and ask for none of a message."""
-    parts = replace(TalkParts.usual(), counter=Tally())
+    """R1.5, N3.4: contexts, views and stats compute no count anew."""
+    catalog = TallyCatalog()
+    parts = replace(TalkParts.usual(), catalog=catalog)
     info = ConversationInfo(id="c", created_at=datetime(2026, 1, 1, tzinfo=UTC), system="Plan.")
     chat = Conversation.over(MemoryTranscript(info), USUAL, parts)
     for n in range(30):
         chat.add("user", f"message {n}")
-    assert parts.counter.counted == [f"message {n}" for n in range(30)]
+    assert catalog.tally.counted == ["Plan.", *(f"message {n}" for n in range(30))]
     chat.context()
-    parts.counter.counted.clear()
-    computed = estimate._cached.cache_info().misses
+    catalog.tally.counted.clear()
     for _ in range(20):
         chat.context()
         chat.view()
         chat.stats()
-    assert set(parts.counter.counted) == {"Plan."}
-    assert estimate._cached.cache_info().misses == computed
+    assert catalog.tally.counted == []
+    assert catalog.cached.hits / (catalog.cached.hits + catalog.cached.misses) > 0.5
 
 
 def test_the_defaults_of_a_window():

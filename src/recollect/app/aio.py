@@ -13,10 +13,11 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
-from recollect.app.conversation import Conversation, ConversationStats
+from recollect.app.conversation import Conversation
 from recollect.app.memory import Memory
 from recollect.app.porting import PortingReport
 from recollect.app.settings import Settings
+from recollect.app.talk_stats import ConversationStats
 from recollect.app.upkeep import MemoryStats
 from recollect.conversation.view import View
 from recollect.core.clock import Clock
@@ -28,13 +29,16 @@ from recollect.core.models import (
     Entity,
     ForgetReceipt,
     Hit,
+    Image,
+    Marker,
     Message,
+    Pruning,
     Recall,
     Record,
     ToolCall,
     ToolResult,
 )
-from recollect.core.ports import Embedder, Progress
+from recollect.core.ports import Embedder, Progress, Summarizer
 
 
 class AsyncConversation:
@@ -43,6 +47,37 @@ class AsyncConversation:
     def __init__(self, conversation: Conversation) -> None:
         """Wrap ``conversation``; both may be used."""
         self._conversation = conversation
+
+    @classmethod
+    async def open(
+        cls,
+        path: str | Path,
+        *,
+        system: str | None = None,
+        model: str | None = None,
+        context_limit: int | None = None,
+        max_tokens: int | None = None,
+        max_messages: int | None = None,
+        keep_recent: int | None = None,
+        strategy: str | None = None,
+        settings: Settings | None = None,
+        summarizer: Summarizer | None = None,
+    ) -> Self:
+        """Open the conversation that lives in the session file ``path``, or start it."""
+        opened = await to_thread(
+            Conversation.open,
+            path,
+            system=system,
+            model=model,
+            context_limit=context_limit,
+            max_tokens=max_tokens,
+            max_messages=max_messages,
+            keep_recent=keep_recent,
+            strategy=strategy,
+            settings=settings,
+            summarizer=summarizer,
+        )
+        return cls(opened)
 
     @property
     def id(self) -> str:
@@ -59,6 +94,11 @@ class AsyncConversation:
         """All messages since the last :meth:`clear`, in order."""
         return self._conversation.messages
 
+    @property
+    def prunings(self) -> tuple[Pruning, ...]:
+        """The receipts of all prunings, oldest first: what went, when and why."""
+        return self._conversation.prunings
+
     async def add(
         self,
         role: str,
@@ -66,7 +106,9 @@ class AsyncConversation:
         *,
         tool_calls: Iterable[ToolCall | Mapping[str, Any]] = (),
         tool_result: ToolResult | str | None = None,
+        images: Iterable[Image | str] = (),
         timestamp: datetime | None = None,
+        task: str | None = None,
     ) -> Message:
         """Add one message at the end and return it. Waits for no model."""
         return await to_thread(
@@ -75,7 +117,9 @@ class AsyncConversation:
             content,
             tool_calls=tool_calls,
             tool_result=tool_result,
+            images=images,
             timestamp=timestamp,
+            task=task,
         )
 
     async def extend(self, messages: Iterable[Message | Mapping[str, Any]]) -> tuple[Message, ...]:
@@ -98,9 +142,15 @@ class AsyncConversation:
         """Return the messages that fit ``budget`` tokens; a pure function of the transcript."""
         return await to_thread(self._conversation.view, budget)
 
-    async def context(self, prompt: str | None = None, *, budget: int | None = None) -> Context:
+    async def context(
+        self, prompt: str | None = None, *, budget: int | None = None, form: str = "openai"
+    ) -> Context:
         """Return what to send to the model: system prompt, memory, conversation, prompt."""
-        return await to_thread(self._conversation.context, prompt, budget=budget)
+        return await to_thread(self._conversation.context, prompt, budget=budget, form=form)
+
+    async def calibrate(self, actual: object) -> None:
+        """Learn from how many tokens the provider counted in the last context."""
+        await to_thread(self._conversation.calibrate, actual)
 
     async def stats(self) -> ConversationStats:
         """Return counts and tokens, as a context without a prompt would have them."""
@@ -109,6 +159,22 @@ class AsyncConversation:
     async def pin(self, id: str, *, pinned: bool = True) -> None:
         """Keep a message in every context, or stop keeping it."""
         await to_thread(self._conversation.pin, id, pinned=pinned)
+
+    async def prune(self, max_tokens: int | None = None) -> Pruning | None:
+        """Take messages out of every later view, by the strategy; return the receipt."""
+        return await to_thread(self._conversation.prune, max_tokens)
+
+    async def start_session(self) -> Pruning | None:
+        """Start a new session: all but system messages and pins leave the view (R6.5)."""
+        return await to_thread(self._conversation.start_session)
+
+    async def expand(self, marker: Marker | str) -> tuple[Message, ...]:
+        """Return the messages that a marker stands for, exactly as they were said."""
+        return await to_thread(self._conversation.expand, marker)
+
+    async def recount(self) -> None:
+        """Count all messages anew, as when the conversation goes on with another model."""
+        await to_thread(self._conversation.recount)
 
     async def clear(self) -> None:
         """Start afresh: what was said so far stays out of every later context."""
@@ -119,7 +185,7 @@ class AsyncConversation:
         await to_thread(self._conversation.end)
 
     def on(self, event: str, callback: Callback) -> None:
-        """Call ``callback`` after each ``event``: added, cleared or ended."""
+        """Call ``callback`` after each ``event`` of :meth:`recollect.Conversation.on`."""
         self._conversation.on(event, callback)
 
     async def length(self) -> int:
@@ -320,9 +386,10 @@ class AsyncMemory:
         model: str | None = None,
         context_limit: int | None = None,
         max_tokens: int | None = None,
-        max_messages: int = 50,
-        keep_recent: int = 10,
-        strategy: str = "rolling_window",
+        max_messages: int | None = None,
+        keep_recent: int | None = None,
+        strategy: str | None = None,
+        summarizer: Summarizer | None = None,
     ) -> AsyncConversation:
         """Open the conversation ``id``, or start it. It goes on where it was left."""
         opened = await to_thread(
@@ -335,6 +402,7 @@ class AsyncMemory:
             max_messages=max_messages,
             keep_recent=keep_recent,
             strategy=strategy,
+            summarizer=summarizer,
         )
         return AsyncConversation(opened)
 
@@ -366,14 +434,14 @@ class AsyncMemory:
         """Make every vector of the store anew with the present model; return how many."""
         return await to_thread(self._memory.reembed, progress)
 
-    async def export(self, path: str | Path) -> PortingReport:
+    async def export(self, path: str | Path, *, conversation: str | None = None) -> PortingReport:
         """Write all of the user's records and conversations to a JSON Lines file."""
-        return await to_thread(self._memory.export, path)
+        return await to_thread(self._memory.export, path, conversation=conversation)
 
     async def import_(
         self, path: str | Path, format: str | None = None, *, progress: Progress | None = None
     ) -> PortingReport:
-        """Read a file of recollect, OpenAI messages or LoCoMo conversations into memory."""
+        """Read a file of recollect, a session, OpenAI messages or LoCoMo talks into memory."""
         return await to_thread(self._memory.import_, path, format, progress=progress)
 
     async def backup(self, path: str | Path) -> None:

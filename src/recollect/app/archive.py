@@ -1,15 +1,18 @@
 """recollect's own file format: JSON Lines that hold all of a user's memory.
 
 A header, then a line for each record in the order they were recorded, then each conversation
-followed by its messages. The header names the user, so the lines do not. Vectors, index and
-entity links are derived and made anew when a file is read; the history of changes stays behind.
+followed by its messages and the receipts of its prunings. The header names the user, so the lines
+do not. The order of the messages gives their positions, so receipts name them by their ids, and
+nothing is off where some were erased. Vectors, index and entity links are derived and made anew
+when a file is read; the history of changes stays behind.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, fields, replace
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, fields
 from datetime import UTC, datetime
 from typing import Any, NamedTuple
 
@@ -19,8 +22,12 @@ from recollect.app.formats import RECOLLECT
 from recollect.conversation.shapes import parse_role
 from recollect.core.errors import InvalidInput
 from recollect.core.models import (
+    Calibration,
     ConversationInfo,
+    Cut,
+    Image,
     Message,
+    Pruning,
     Record,
     ToolCall,
     ToolResult,
@@ -31,20 +38,25 @@ from recollect.core.scope import Scope
 from recollect.core.text import clean, content_hash, storable
 from recollect.lifecycle.ingest import parse_kind, parse_metadata, parse_tags
 
-VERSION = 1
+VERSION = 2
+READABLE = (1, VERSION)  # Version 1 knew no prunings, calibration, images and tasks.
 RECORD_KEYS = frozenset({item.name for item in fields(Record)} - {"user"} | {"type"})
 CONVERSATION_KEYS = frozenset(
-    {item.name for item in fields(ConversationInfo)} - {"messages"} | {"type"}
+    {item.name for item in fields(ConversationInfo)} - {"messages", "start", "revision"} | {"type"}
 )
-MESSAGE_KEYS = frozenset({item.name for item in fields(Message)} | {"type", "conversation"})
+PART = frozenset({"type", "conversation"})
+MESSAGE_KEYS = frozenset({item.name for item in fields(Message)} - {"position"} | PART)
+PRUNING_KEYS = frozenset({item.name for item in fields(Pruning)} | PART)
+CUT_KEYS = frozenset(item.name for item in fields(Cut))
 
 
 @dataclass(frozen=True, slots=True)
 class Talk:
-    """A stored conversation with all its messages."""
+    """A stored conversation with all its messages and the receipts of its prunings."""
 
     info: ConversationInfo
     messages: tuple[Message, ...]
+    prunings: tuple[Pruning, ...] = ()
 
 
 class Said(NamedTuple):
@@ -52,6 +64,13 @@ class Said(NamedTuple):
 
     conversation: str
     message: Message
+
+
+class Pruned(NamedTuple):
+    """The receipt of a pruning and the conversation it belongs to."""
+
+    conversation: str
+    pruning: Pruning
 
 
 # Writing
@@ -70,20 +89,19 @@ def everything(store: Store, scope: Scope, now: datetime) -> Iterator[Record | T
         yield from page
     for info in reversed(store.conversations(scope)):
         messages = store.messages(scope, info.id, cleared=True)
-        # Not the stored marker: the message it names may have been erased since.
-        hidden = len(messages) - len(store.messages(scope, info.id))
-        cleared = messages[hidden - 1].id if hidden else None
-        yield Talk(replace(info, cleared_through=cleared), tuple(messages))
+        yield Talk(info, tuple(messages), tuple(store.prunings(scope, info.id)))
 
 
 def lines(item: Record | Talk) -> Iterator[str]:
-    """Return the lines of a record, or of a conversation and its messages."""
+    """Return the lines of a record, or of a conversation with its messages and receipts."""
     if isinstance(item, Record):
         yield _line(_record(item))
         return
     yield _line(_conversation(item.info))
     for message in item.messages:
         yield _line(_message(item.info.id, message))
+    for pruning in item.prunings:
+        yield _line(_pruning(item, pruning))
 
 
 def _record(item: Record) -> dict[str, Any]:
@@ -123,6 +141,7 @@ def _conversation(info: ConversationInfo) -> dict[str, Any]:
         "created_at": _iso(info.created_at),
         "ended_at": _optional_iso(info.ended_at),
         "cleared_through": info.cleared_through,
+        "calibration": {"scale": info.calibration.scale, "overhead": info.calibration.overhead},
     }
 
 
@@ -143,7 +162,42 @@ def _message(conversation: str, item: Message) -> dict[str, Any]:
         "pinned": item.pinned,
         "tool_calls": calls,
         "tool_result": result and {"call_id": result.call_id, "is_error": result.is_error},
+        "images": [{"url": image.url, "detail": image.detail} for image in item.images],
+        "task": item.task,
         "record_id": item.record_id,
+    }
+
+
+def _pruning(talk: Talk, item: Pruning) -> dict[str, Any]:
+    places = [message.position or 0 for message in talk.messages]
+    return {
+        "type": "pruning",
+        "conversation": talk.info.id,
+        "id": item.id,
+        "at": _iso(item.at),
+        "trigger": item.trigger,
+        "why": item.why,
+        "strategy": item.strategy,
+        "before": item.before,
+        "after": item.after,
+        "cuts": [line for cut in item.cuts for line in _cut(talk.messages, places, cut)],
+    }
+
+
+def _cut(messages: Sequence[Message], places: Sequence[int], cut: Cut) -> Iterator[dict[str, Any]]:
+    left = messages[bisect_left(places, cut.first) : bisect_right(places, cut.last)]
+    if not left:
+        return  # All of them were erased since.
+    yield {
+        "first": left[0].id,
+        "last": left[-1].id,
+        "messages": cut.messages,
+        "tokens": cut.tokens,
+        "since": _iso(cut.since),
+        "until": _iso(cut.until),
+        "why": cut.why,
+        "score": cut.score,
+        "summary": cut.summary,
     }
 
 
@@ -174,19 +228,26 @@ def check_version(value: Mapping[str, Any]) -> None:
         InvalidInput: it is of a newer recollect, or of no version.
     """
     version = value.get("version")
-    if version != VERSION:
+    if version not in READABLE:
         message = (
-            f"version={version!r} of the format is unknown, this recollect reads {VERSION}; "
+            f"version={version!r} of the format is unknown, this recollect reads up to {VERSION}; "
             f"upgrade with pip install -U recollect"
         )
         raise InvalidInput(message)
 
 
-def parse(value: object, scope: Scope) -> Record | ConversationInfo | Said:
+def parse(
+    value: object, scope: Scope, places: Mapping[str, int]
+) -> Record | ConversationInfo | Said | Pruned:
     """Return what a line holds, as the scope's own.
 
     Its records belong to the scope's user, and where the scope names an agent, those of
     any agent to that one.
+
+    Args:
+        value: the line.
+        scope: whose it will be.
+        places: positions by id of the messages that came before in its conversation.
 
     Raises:
         InvalidInput: it is not as an export writes it; the message names the key.
@@ -199,7 +260,9 @@ def parse(value: object, scope: Scope) -> Record | ConversationInfo | Said:
             return _read_conversation(line)
         case "message":
             return _read_message(line)
-    message = f"type={line.get('type')!r} is unknown; use record, conversation or message"
+        case "pruning":
+            return _read_pruning(line, places)
+    message = f"type={line.get('type')!r} is unknown; use record, conversation, message or pruning"
     raise InvalidInput(message)
 
 
@@ -243,22 +306,31 @@ def _read_conversation(line: Fields) -> ConversationInfo:
         created_at=line.moment("created_at"),
         ended_at=line.optional_moment("ended_at"),
         cleared_through=line.optional_text("cleared_through"),
+        calibration=_calibration(line),
     )
+
+
+def _calibration(line: Fields) -> Calibration:
+    if line.get("calibration") is None:
+        return Calibration()
+    inner = Fields(line.get("calibration"))
+    return Calibration(inner.number("scale", 1.0), inner.whole("overhead"))
 
 
 def _read_message(line: Fields) -> Said:
     line.require_only(MESSAGE_KEYS)
-    importance = line.get("importance")
     message = Message(
         id=_id(line, "msg"),
         role=parse_role(line.get("role")),
         content=_blank_allowed(line, "content"),
         timestamp=line.moment("timestamp"),
         tokens=line.whole("tokens"),
-        importance=None if importance is None else line.number("importance", 0.0, most=1.0),
+        importance=line.optional_number("importance", most=1.0),
         pinned=line.flag("pinned"),
         tool_calls=tuple(_call(Fields(call)) for call in line.list("tool_calls")),
         tool_result=_result(line),
+        images=tuple(_image(Fields(image)) for image in line.list("images")),
+        task=_optional_blank(line, "task"),
         record_id=line.optional_text("record_id"),
     )
     return Said(line.text("conversation"), message)
@@ -275,11 +347,61 @@ def _result(line: Fields) -> ToolResult | None:
     return ToolResult(_blank_allowed(inner, "call_id"), inner.flag("is_error"))
 
 
+def _image(line: Fields) -> Image:
+    return Image(line.text("url"), line.optional_text("detail") or "auto")
+
+
+def _read_pruning(line: Fields, places: Mapping[str, int]) -> Pruned:
+    line.require_only(PRUNING_KEYS)
+    pruning = Pruning(
+        id=_id(line, "prn"),
+        at=line.moment("at"),
+        trigger=line.text("trigger"),
+        why=line.text("why"),
+        strategy=line.text("strategy"),
+        before=line.whole("before"),
+        after=line.whole("after"),
+        cuts=tuple(_read_cut(Fields(cut), places) for cut in line.list("cuts")),
+    )
+    return Pruned(line.text("conversation"), pruning)
+
+
+def _read_cut(line: Fields, places: Mapping[str, int]) -> Cut:
+    line.require_only(CUT_KEYS)
+    first, last = (_place(line, name, places) for name in ("first", "last"))
+    if first > last:
+        message = f"first={line.get('first')!r} comes after last={line.get('last')!r}"
+        raise InvalidInput(message)
+    return Cut(
+        first=first,
+        last=last,
+        messages=line.whole("messages"),
+        tokens=line.whole("tokens"),
+        since=line.moment("since"),
+        until=line.moment("until"),
+        why=line.text("why"),
+        score=line.optional_number("score", most=1.0),
+        summary=_optional_blank(line, "summary"),
+    )
+
+
+def _place(line: Fields, name: str, places: Mapping[str, int]) -> int:
+    place = places.get(line.text(name))
+    if place is None:
+        message = f"{name}={line.get(name)!r:.80} is no message before it in the conversation"
+        raise InvalidInput(message)
+    return place
+
+
 def _blank_allowed(line: Fields, name: str) -> str:
     value = line.get(name)
     return (
         storable(value, name) if isinstance(value, str) and not value.strip() else line.text(name)
     )
+
+
+def _optional_blank(line: Fields, name: str) -> str | None:
+    return None if line.get(name) is None else _blank_allowed(line, name)
 
 
 def _id(line: Fields, prefix: str) -> str:

@@ -2,103 +2,88 @@
 
 from __future__ import annotations
 
-from bisect import bisect_left
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
+from pathlib import Path
+from threading import RLock
 from typing import Any, Self
 
-from recollect.app.checks import known, limited, named, several
+from recollect.app.billed import billed, taught
+from recollect.app.checks import known, limited, named
+from recollect.app.incoming import checked_turn, many, turn
+from recollect.app.limits import Limits, checked
+from recollect.app.live import Live
 from recollect.app.parts import TalkParts
-from recollect.conversation.context import REPLY_OVERHEAD, ContextBuilder, measure
-from recollect.conversation.shapes import Turn, parse_role, turns
+from recollect.app.pruner import Pruner, State
+from recollect.app.settings import Settings
+from recollect.app.spoken import Spoken
+from recollect.app.talk_stats import ConversationStats, stats
+from recollect.conversation import pruning
+from recollect.conversation.context import ContextBuilder, Order
+from recollect.conversation.ledger import Ledger
+from recollect.conversation.scoring import static
+from recollect.conversation.sessions import FileTranscript
+from recollect.conversation.shapes import Turn
 from recollect.conversation.transcript import MemoryTranscript, Transcript
-from recollect.conversation.view import Strategy, View, strategy_named
-from recollect.core.errors import InvalidInput
-from recollect.core.events import Callback, Events
-from recollect.core.models import Context, ConversationInfo, Message, Recall, ToolCall, ToolResult
-from recollect.core.text import clean, storable
+from recollect.conversation.view import View
+from recollect.core.errors import BudgetTooSmall, InvalidInput
+from recollect.core.events import Events
+from recollect.core.models import (
+    NO_RECALL,
+    Calibration,
+    Context,
+    ConversationInfo,
+    Image,
+    Message,
+    Pruning,
+    Recall,
+    ToolCall,
+    ToolResult,
+)
+from recollect.core.ports import Summarizer, TokenCounter
+from recollect.core.text import clean
 from recollect.core.times import require_aware
 
-PERCENT = 100
-Recalled = Callable[[str, int, frozenset[str]], Recall]
 
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ConversationStats:
-    """The state of a conversation (seed 000, ``MemoryStats``).
+@dataclass(frozen=True, slots=True)
+class Moment:
+    """A conversation as it is while its lock is held, and what is asked of it.
 
     Attributes:
-        total_messages: messages in the transcript, also those cleared from view.
-        messages_in_context: messages that a context would hold now.
-        pruned_messages: messages that would stay out, though not cleared.
-        total_tokens: tokens of the view.
-        token_limit: the model's context window.
-        percent_used: of that limit.
-        tokens_by_role: tokens of the view by role.
-        oldest_message: when the oldest message in view was said.
-        last_prune: when the message was said that last pushed others out of the view;
-            ``None`` while all are in it.
-        exact: whether tokens are the model's own count rather than an estimate.
+        builder: builds its contexts.
+        ledger: its live messages, without the prompt.
+        order: the context that is asked for.
+        question: what memory is asked.
+        said: the episode of the prompt, if that is in the transcript already.
     """
 
-    total_messages: int
-    messages_in_context: int
-    pruned_messages: int
-    total_tokens: int
-    token_limit: int
-    percent_used: float
-    tokens_by_role: Mapping[str, int]
-    oldest_message: datetime | None
-    last_prune: datetime | None
-    exact: bool
+    builder: ContextBuilder
+    ledger: Ledger
+    order: Order
+    question: str | None
+    said: frozenset[str]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Limits:
-    """How much of a transcript a context may hold, checked (see :class:`Conversation`)."""
-
-    context_limit: int | None
-    max_tokens: int | None
-    strategy: Strategy
+Recalled = Callable[[str, int, frozenset[str], TokenCounter], Recall]
+"""Given a question, a budget, the ids of episodes in view anyway, and what counts tokens."""
 
 
-def checked(
-    *,
-    context_limit: int | None = None,
-    max_tokens: int | None = None,
-    max_messages: int = 50,
-    keep_recent: int = 10,
-    strategy: str = "rolling_window",
-) -> Limits:
-    """Return the arguments of a conversation if all of them can be used.
-
-    Raises:
-        InvalidInput: one cannot; the message says which.
-    """
-    recent = limited(keep_recent, "keep_recent")
-    most = max(limited(max_messages, "max_messages"), recent)
-    return Limits(
-        context_limit=None if context_limit is None else limited(context_limit, "context_limit"),
-        max_tokens=None if max_tokens is None else limited(max_tokens, "max_tokens"),
-        strategy=strategy_named(strategy, max_messages=most, keep_recent=recent),
-    )
-
-
-USUAL = checked()
-
-
-class Conversation:
+class Conversation(Spoken):
     """An append-only transcript, and contexts of it that fit a budget. Thread-safe.
 
     Args:
         system: the system prompt; it is in every context.
-        model: the model it is held with.
-        context_limit: the model's context window, in tokens.
+        model: the model it is held with; decides how tokens are counted.
+        context_limit: the model's context window, in tokens; known for many models.
         max_tokens: budget of a context; 80 % of the window, if not given (R8.2).
-        max_messages: most messages in a view (``rolling_window``, R8.1).
-        keep_recent: how many of the newest always stay, while the budget allows (R3.3).
-        strategy: ``rolling_window`` or ``recency``.
+        max_messages: most messages in a view; 50, if the settings say nothing else (R8.1).
+        keep_recent: how many of the newest always stay, while the budget allows; 10, if the
+            settings say nothing else (R3.3, R8.4).
+        strategy: ``rolling_window`` (the default of the settings), ``recency``,
+            ``importance`` or ``hybrid`` (R8.3).
+        settings: everything else; read from file and environment, if not given.
+        summarizer: says in short what is pruned; called in the background.
 
     Raises:
         InvalidInput: an argument cannot be used.
@@ -111,19 +96,22 @@ class Conversation:
         model: str | None = None,
         context_limit: int | None = None,
         max_tokens: int | None = None,
-        max_messages: int = 50,
-        keep_recent: int = 10,
-        strategy: str = "rolling_window",
+        max_messages: int | None = None,
+        keep_recent: int | None = None,
+        strategy: str | None = None,
+        settings: Settings | None = None,
+        summarizer: Summarizer | None = None,
     ) -> None:
         """Start a conversation that lives as long as this object."""
+        parts = TalkParts.usual(settings)
         limits = checked(
+            parts.settings.conversation,
             context_limit=context_limit,
             max_tokens=max_tokens,
             max_messages=max_messages,
             keep_recent=keep_recent,
             strategy=strategy,
         )
-        parts = TalkParts.usual()
         info = ConversationInfo(
             id="conversation",
             created_at=require_aware(parts.clock.now(), "clock"),
@@ -131,7 +119,49 @@ class Conversation:
             model=named(model, "model"),
             context_limit=limits.context_limit,
         )
-        self._begin(MemoryTranscript(info), limits, parts, recall=None)
+        self._begin(MemoryTranscript(info), limits, parts, recall=None, summarizer=summarizer)
+
+    @classmethod
+    def open(
+        cls,
+        path: str | Path,
+        *,
+        system: str | None = None,
+        model: str | None = None,
+        context_limit: int | None = None,
+        max_tokens: int | None = None,
+        max_messages: int | None = None,
+        keep_recent: int | None = None,
+        strategy: str | None = None,
+        settings: Settings | None = None,
+        summarizer: Summarizer | None = None,
+    ) -> Self:
+        """Open the conversation that lives in the session file ``path``, or start it (seed 002).
+
+        Several processes may hold it. Arguments and errors are those of :class:`Conversation`,
+        and ``StoreError`` if the file cannot be used; what is not given is as it says.
+        """
+        parts = TalkParts.usual(settings)
+        limits = checked(
+            parts.settings.conversation,
+            context_limit=context_limit,
+            max_tokens=max_tokens,
+            max_messages=max_messages,
+            keep_recent=keep_recent,
+            strategy=strategy,
+        )
+        storage = parts.settings.storage
+        transcript, other_model = FileTranscript.opened(
+            path,
+            created_at=require_aware(parts.clock.now(), "clock"),
+            meters=parts.catalog.meter,
+            system=named(system, "system"),
+            model=named(model, "model"),
+            context_limit=limits.context_limit,
+            power_safe=storage.durability == "power",
+            busy_timeout=storage.busy_timeout,
+        )
+        return cls.over(transcript, limits, parts, summarizer=summarizer, other_model=other_model)
 
     @classmethod
     def over(
@@ -139,45 +169,49 @@ class Conversation:
         transcript: Transcript,
         limits: Limits,
         parts: TalkParts,
+        *,
         recall: Recalled | None = None,
+        summarizer: Summarizer | None = None,
+        other_model: bool = False,
     ) -> Self:
-        """Return the conversation whose messages ``transcript`` keeps."""
+        """Return the conversation whose messages ``transcript`` keeps.
+
+        They are counted anew if they were counted for an ``other_model``.
+        """
         conversation = object.__new__(cls)
-        conversation._begin(transcript, limits, parts, recall)
+        conversation._begin(transcript, limits, parts, recall, summarizer)
+        if other_model:
+            transcript.calibrate(Calibration())
+            conversation.recount()
+        if limits.settings.at_session_start == "prune":
+            conversation.start_session()
         return conversation
 
     def _begin(
-        self, transcript: Transcript, limits: Limits, parts: TalkParts, recall: Recalled | None
+        self,
+        transcript: Transcript,
+        limits: Limits,
+        parts: TalkParts,
+        recall: Recalled | None,
+        summarizer: Summarizer | None,
     ) -> None:
         self._transcript = transcript
-        self._max_tokens = limits.max_tokens
-        self._builder = ContextBuilder(parts.counter, limits.strategy)
+        self._limits = limits
         self._parts = parts
         self._recall = recall
         self._events = Events()
-
-    @property
-    def id(self) -> str:
-        """The name under which it is stored."""
-        return self._transcript.info().id
-
-    @property
-    def system(self) -> str | None:
-        """The system prompt."""
-        return self._transcript.info().system
-
-    @property
-    def messages(self) -> tuple[Message, ...]:
-        """All messages since the last :meth:`clear`, in order."""
-        return tuple(self._transcript.messages())
-
-    def __len__(self) -> int:
-        """Return how many messages there are since the last :meth:`clear`."""
-        return len(self._transcript.messages())
-
-    def __bool__(self) -> bool:
-        """A conversation is true also while it is empty."""
-        return True
+        self._lock = RLock()
+        self._live = Live(transcript)
+        self._counted = 0
+        self._pruner = Pruner(
+            transcript,
+            self._live,
+            limits,
+            parts,
+            recalls=recall is not None,
+            summarizer=summarizer,
+            events=self._events,
+        )
 
     def add(
         self,
@@ -186,240 +220,280 @@ class Conversation:
         *,
         tool_calls: Iterable[ToolCall | Mapping[str, Any]] = (),
         tool_result: ToolResult | str | None = None,
+        images: Iterable[Image | str] = (),
         timestamp: datetime | None = None,
+        task: str | None = None,
     ) -> Message:
         """Add one message at the end and return it. Waits for no model.
 
+        Where this fills the context window beyond a threshold, older messages leave the
+        view (:meth:`prune`); a subscriber of ``pruned`` is told.
+
         Args:
             role: ``system``, ``user``, ``assistant`` or ``tool``.
-            content: the text; may be empty where there are tool calls.
+            content: the text; may be empty where there are tool calls or images.
             tool_calls: calls the assistant makes: ``ToolCall`` or OpenAI's dicts.
             tool_result: which call a tool message answers: ``ToolResult`` or the call's id.
+            images: pictures, or their addresses (``https://…``, ``data:image/…``).
             timestamp: when it was said, with its time zone; now, if not given.
+            task: the title of the task that starts with this message.
 
         Raises:
             InvalidInput: an argument cannot be used; nothing was added.
         """
-        calls = tuple(
-            call if isinstance(call, ToolCall) else _parsed_call(call)
-            for call in several(tool_calls, "tool_calls")
-        )
-        result = ToolResult(tool_result) if isinstance(tool_result, str) else tool_result
-        turn = Turn(
-            role=parse_role(role),
-            content=content,
-            tool_calls=calls,
-            tool_result=result,
+        said = turn(
+            role,
+            content,
+            tool_calls=tool_calls,
+            tool_result=tool_result,
+            images=images,
             timestamp=timestamp,
+            task=task,
         )
-        return self._append([turn])[0]
+        return self._append([said])[0]
 
     def extend(self, messages: Iterable[Message | Mapping[str, Any]]) -> tuple[Message, ...]:
         """Add many messages in one transaction: all of them, or none.
 
         Args:
             messages: messages of another conversation, or dicts in the form of OpenAI's
-                chat completions or of Anthropic's messages.
+                chat completions, OpenAI's responses or Anthropic's messages.
 
         Raises:
-            InvalidInput: a message has neither form; nothing was added.
+            InvalidInput: a message has none of these forms; nothing was added.
         """
-        found: list[Turn] = []
-        for message in several(messages, "messages"):
-            if isinstance(message, Message):
-                found.append(_turn(message))
-            else:
-                found.extend(turns(message))
-        return tuple(self._append(found))
+        return tuple(self._append(many(messages)))
 
     def _append(self, found: Sequence[Turn]) -> list[Message]:
-        messages = [self._message(turn) for turn in found]
-        kept = self._transcript.append(messages) if messages else []
-        for message in kept:
+        if not found:
+            return []
+        with self._lock:
+            state = self._state()
+            used = state.used
+            messages = [self._message(turn, state) for turn in found]
+            self._transcript.append(messages)
+            state = self._state()
+            fresh = self._kept(state, messages)
+            told = self._pruner.added(state, fresh, used)
+        self._transcript.announce()
+        for message in fresh:
             self._events.emit("added", message)
-        return kept
+        for name, subject in told:
+            self._events.emit(name, subject)
+        return fresh
 
-    def _message(self, turn: Turn) -> Message:
-        content = storable(turn.content, "content")
-        _check_tools(turn)
-        if not content.strip() and not turn.tool_calls and turn.tool_result is None:
-            message = "content is empty; give the message some text or a tool call"
-            raise InvalidInput(message)
-        said = known(turn.timestamp, "timestamp") or self._now()
-        return Message(
+    def _message(self, given: Turn, state: State) -> Message:
+        turn = checked_turn(given)
+        message = Message(
             id=self._parts.ids.new("msg"),
             role=turn.role,
-            content=content,
-            timestamp=said,
-            tokens=measure(self._parts.counter, content, turn.tool_calls),
+            content=turn.content,
+            timestamp=known(turn.timestamp, "timestamp") or self._now(),
+            tokens=state.meter.message(turn.content, turn.tool_calls, turn.images),
             tool_calls=turn.tool_calls,
             tool_result=turn.tool_result,
+            images=turn.images,
+            task=turn.task,
         )
+        return replace(message, importance=static(message, state.ledger.reading.signals(message)))
 
-    def recent(self, n: int) -> tuple[Message, ...]:
-        """Return the last ``n`` messages in order."""
-        return tuple(self._transcript.messages(last=limited(n, "n")))
-
-    def by_role(self, role: str) -> tuple[Message, ...]:
-        """Return the messages of one role in order."""
-        wanted = parse_role(role)
-        return tuple(message for message in self.messages if message.role == wanted)
-
-    def window(self, turns: int = 5) -> tuple[Message, ...]:
-        """Return the last ``turns`` turns: from a user's message to the next (seed 001)."""
-        limited(turns, "turns")
-        found = self.messages
-        starts = [index for index, message in enumerate(found) if message.role == "user"]
-        return found[starts[-turns] :] if len(starts) >= turns else found
+    def _kept(self, state: State, messages: Sequence[Message]) -> list[Message]:
+        # As they stand in the transcript, where another writer's may be among them.
+        wanted = {message.id for message in messages}
+        found: dict[str, Message] = {}
+        for message in reversed(state.ledger.messages):
+            if len(found) == len(wanted):
+                break
+            if message.id in wanted:
+                found[message.id] = message
+        if len(found) < len(wanted):  # Another writer took them out of view this instant.
+            found = {item.id: item for item in self._transcript.messages(cleared=True)}
+        return [found.get(message.id, message) for message in messages]
 
     def view(self, budget: int | None = None) -> View:
         """Return the messages that fit ``budget`` tokens beside the system prompt.
 
-        A pure function of the transcript and the budget.
+        A pure function of the transcript with its receipts, and the budget.
+
+        Raises:
+            BudgetTooSmall: system prompt and pinned messages alone do not fit.
         """
-        return self._view(self._transcript.messages(), self._budget(budget))
+        with self._lock:
+            state = self._state()
+            return self._fitting(state, self._view(state, budget), budget)
 
-    def _view(self, messages: Sequence[Message], budget: int) -> View:
-        return self._builder.view(messages, system=self.system, budget=budget)
+    def _fitting(self, state: State, shown: View, budget: int | None) -> View:
+        most = self._budget(budget, state)
+        needed = state.billed(state.system + shown.tokens) + state.info.calibration.overhead
+        if needed > most:
+            raise BudgetTooSmall(needed=needed, budget=most)
+        return shown
 
-    def context(self, prompt: str | None = None, *, budget: int | None = None) -> Context:
+    def _view(self, state: State, budget: int | None, reserved: int = 0) -> View:
+        builder = ContextBuilder(state.meter, self._limits.policy)
+        scale = state.info.calibration
+        most = int((self._budget(budget, state) - scale.overhead) / scale.scale)
+        return builder.view(state.ledger, system=state.info.system, budget=most - reserved)
+
+    def context(
+        self, prompt: str | None = None, *, budget: int | None = None, form: str = "openai"
+    ) -> Context:
         """Return what to send to the model: system prompt, memory, conversation, prompt.
 
         Args:
             prompt: what the user says now. It is not added to the transcript, and not sent
                 twice if it is there as the last message.
             budget: most tokens it may take; ``max_tokens``, if not given.
+            form: of the messages: ``openai`` (chat completions), ``responses`` (OpenAI) or
+                ``anthropic``; in the last two the system text is ``Context.system``.
 
         Raises:
             BudgetTooSmall: system prompt, pinned messages and prompt alone do not fit.
             InvalidInput: an argument cannot be used.
         """
         asked = None if prompt is None else clean(prompt, "prompt")
-        messages = self._transcript.messages()
-        said: frozenset[str] = frozenset()
-        if messages and (messages[-1].role, messages[-1].content) == ("user", asked):
+        with self._lock:
+            now = self._moment(asked, budget, form)
+            question = now.builder.question(now.ledger, now.order) if self._recall else None
+        # Memory may ask a model: meanwhile others can add and read.
+        memory = NO_RECALL
+        if self._recall and question and now.question:
+            seen = question.seen | now.said
+            memory = self._recall(now.question, question.budget, seen, now.builder.counter)
+        with self._lock:
+            now = self._moment(asked, budget, form)
+            built = now.builder.build(now.ledger, now.order, memory)
+            self._counted = now.order.counted(built.tokens)
+        return built
+
+    def _moment(self, asked: str | None, budget: int | None, form: str) -> Moment:
+        state = self._state()
+        ledger, said = state.ledger, frozenset[str]()
+        last = ledger.messages[-1] if ledger.messages else None
+        if last and (last.role, last.content, last.images) == ("user", asked, ()):
             # It was added before it was asked for: once is enough.
-            said = frozenset({messages.pop().record_id or ""})
-        question = asked or next(
-            (item.content for item in reversed(messages) if item.role == "user"), None
-        )
-        recall = self._recall
-        return self._builder.build(
-            messages,
-            system=self.system,
+            ledger, said = ledger.but_last(), frozenset({last.record_id or ""})
+        order = Order(
+            system=state.info.system,
             prompt=asked,
-            budget=self._budget(budget),
-            recall=None
-            if recall is None or not question
-            else lambda share, seen: recall(question, share, seen | said),
+            budget=self._budget(budget, state),
+            form=form,
+            calibration=state.info.calibration,
+            recalls=self._recall is not None,
         )
+        builder = ContextBuilder(state.meter, self._limits.policy)
+        return Moment(builder, ledger, order, asked or _question(ledger), said)
+
+    def calibrate(self, actual: object) -> None:
+        """Learn from how many tokens the provider counted in the last :meth:`context`.
+
+        Later counts of this conversation are corrected by it: an estimate in proportion, an
+        exact count by what is sent beside the messages, such as definitions of tools.
+
+        Args:
+            actual: the number, or the ``usage`` of the reply.
+
+        Raises:
+            InvalidInput: there is no such number in it, or no context was built yet.
+        """
+        tokens = billed(actual)
+        with self._lock:
+            state = self._state()
+            if not self._counted:
+                message = f"actual={tokens}: no context was built yet that it could be compared to"
+                raise InvalidInput(message)
+            lesson = taught(
+                state.info.calibration,
+                counted=self._counted,
+                actual=tokens,
+                exact=state.meter.counter.exact,
+            )
+            self._transcript.calibrate(lesson)
 
     def stats(self) -> ConversationStats:
         """Return counts and tokens, as a context without a prompt would have them."""
-        info = self._transcript.info()
-        limit = info.context_limit or self._parts.settings.conversation.context_limit
-        messages = self._transcript.messages()
-        budget = self._budget(None) - REPLY_OVERHEAD
-        shown = self._view(messages, budget)
-        by_role: dict[str, int] = {}
-        if info.system:
-            by_role["system"] = measure(self._parts.counter, info.system)
-        for message in shown.messages:
-            by_role[message.role] = by_role.get(message.role, 0) + message.tokens
-        total = sum(by_role.values())
-        return ConversationStats(
-            total_messages=info.messages,
-            messages_in_context=len(shown.messages),
-            pruned_messages=len(shown.pruned) + len(shown.orphans),
-            total_tokens=total,
-            token_limit=limit,
-            percent_used=round(total / limit * PERCENT, 1),
-            tokens_by_role=by_role,
-            oldest_message=shown.messages[0].timestamp if shown.messages else None,
-            last_prune=self._last_prune(messages, len(shown.pruned), budget),
-            exact=self._parts.counter.exact,
+        with self._lock:
+            state = self._state()
+            shown = self._view(state, None, state.meter.reply)
+        return stats(
+            state.info, shown, self._transcript.prunings(), limit=state.window, meter=state.meter
         )
 
-    def _last_prune(self, messages: Sequence[Message], pruned: int, budget: int) -> datetime | None:
-        # As messages come, those left out become more: the first prefix of the transcript
-        # that leaves out as many as the whole ends with the message that pushed them out.
-        if not pruned:
-            return None
-        place = bisect_left(
-            range(1, len(messages) + 1),
-            pruned,
-            key=lambda count: len(self._view(messages[:count], budget).pruned),
-        )
-        return messages[place].timestamp
+    def prune(self, max_tokens: int | None = None) -> Pruning | None:
+        """Take messages out of every later view, by the strategy; return the receipt.
 
-    def pin(self, id: str, *, pinned: bool = True) -> None:
-        """Keep a message in every context, or stop keeping it.
+        They stay in the transcript: a marker stands for them, and :meth:`expand` gives them
+        back.
+
+        Args:
+            max_tokens: what is left fits so many tokens, with the system prompt; as after an
+                automatic pruning, if not given.
+
+        Returns:
+            The receipt; ``None`` if everything fits.
 
         Raises:
-            NotFound: it is not in this conversation.
+            BudgetTooSmall: system prompt and pinned messages alone do not fit.
+            InvalidInput: ``max_tokens`` is no number of at least 1.
         """
-        self._transcript.pin(id, pinned=pinned)
+        with self._lock:
+            state = self._state()
+            limits = self._pruner.thresholds(state)
+            most = limits.tokens(limits.prune_to)
+            if max_tokens is not None:
+                most = limited(max_tokens, "max_tokens")
+                self._fitting(state, self._view(state, most), most)  # Or nothing is done.
+            why = f"asked for, down to {most:,} tokens"
+            done = self._pruner.prune(
+                state, pruning.MANUAL, state.counted(most), self._limits.policy, why
+            )
+        if done is not None:
+            self._events.emit("pruned", done)
+        return done
 
-    def clear(self) -> None:
-        """Start afresh: what was said so far stays out of every later context.
+    def start_session(self) -> Pruning | None:
+        """Start a new session: all but system messages and pins leave the view (R6.5)."""
+        with self._lock:
+            state = self._state()
+            why = "a new session starts"
+            policy = pruning.fresh(self._limits.policy)
+            room = sum(unit.tokens for unit in state.ledger.units if unit.fixed)
+            done = self._pruner.prune(state, pruning.SESSION_START, room, policy, why)
+        if done is not None:
+            self._events.emit("pruned", done)
+        return done
 
-        The system prompt stays. Nothing is lost: the transcript keeps the messages, and
-        with a memory their episodes can still be found.
-        """
-        self._transcript.clear()
-        self._events.emit("cleared", self.id)
+    def recount(self) -> None:
+        """Count all messages anew, as when the conversation goes on with another model."""
+        with self._lock:
+            meter = self._state().meter
+            self._transcript.recount(
+                {
+                    message.id: tokens
+                    for message in self._transcript.messages(cleared=True)
+                    if (
+                        tokens := meter.message(message.content, message.tool_calls, message.images)
+                    )
+                    != message.tokens
+                }
+            )
 
-    def end(self) -> None:
-        """Mark the conversation as finished. It can still be read, and gone on with."""
-        self._transcript.end(self._now())
-        self._events.emit("ended", self.id)
+    def _state(self) -> State:
+        info = self._transcript.info()
+        chosen = self._limits.context_limit or info.context_limit
+        known_limit = self._parts.catalog.context_limit(info.model)
+        usual = self._parts.settings.conversation.context_limit
+        return State(
+            ledger=self._live.synced(info),
+            info=info,
+            meter=self._parts.catalog.meter(info.model),
+            window=chosen or known_limit or usual,
+        )
 
-    def on(self, event: str, callback: Callback) -> None:
-        """Call ``callback`` after each ``event``: added, cleared or ended."""
-        self._events.on(event, callback)
-
-    def _budget(self, budget: int | None) -> int:
-        if budget is not None:
-            return limited(budget, "budget")
-        if self._max_tokens is not None:
-            return self._max_tokens
-        defaults = self._parts.settings.conversation
-        limit = self._transcript.info().context_limit or defaults.context_limit
-        return int(limit * defaults.budget_share)
-
-    def _now(self) -> datetime:
-        return require_aware(self._parts.clock.now(), "clock")
-
-
-def _turn(message: Message) -> Turn:
-    return Turn(
-        role=message.role,
-        content=message.content,
-        tool_calls=message.tool_calls,
-        tool_result=message.tool_result,
-        timestamp=message.timestamp,
-    )
-
-
-def _check_tools(turn: Turn) -> None:
-    if turn.tool_calls and turn.role != "assistant":
-        message = f"role={turn.role!r} cannot make tool calls; only the assistant does"
-        raise InvalidInput(message)
-    for call in turn.tool_calls:
-        for name in ("id", "name", "arguments"):
-            storable(getattr(call, name), f"{name} of a tool call")
-    result: object = turn.tool_result
-    if result is None:
-        return
-    if not isinstance(result, ToolResult):
-        message = f"tool_result must be a ToolResult or the id of the call, got {result!r:.80}"
-        raise InvalidInput(message)
-    if turn.role != "tool":
-        message = f"role={turn.role!r} cannot answer a tool call; use role='tool'"
-        raise InvalidInput(message)
-    storable(result.call_id, "tool_result")
+    def _budget(self, budget: int | None, state: State) -> int:
+        return self._limits.budget(state.window) if budget is None else limited(budget, "budget")
 
 
-def _parsed_call(call: Mapping[str, Any]) -> ToolCall:
-    shape = {"role": "assistant", "content": None, "tool_calls": [call]}
-    return turns(shape)[0].tool_calls[0]
+def _question(ledger: Ledger) -> str | None:
+    said = (item.content for item in reversed(ledger.messages) if item.role == "user")
+    return next(said, None)

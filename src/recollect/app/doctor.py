@@ -10,20 +10,15 @@ from __future__ import annotations
 import os
 import platform
 import stat
-from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import timedelta
 from importlib.metadata import PackageNotFoundError, version
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
-
-from pydantic import BaseModel
-from pydantic_settings import EnvSettingsSource, TomlConfigSettingsSource
 
 from recollect.app.memory import Memory
 from recollect.app.parts import Parts
-from recollect.app.settings import Settings, config_path
+from recollect.app.settings import Settings
 from recollect.app.wiring import MEMORY, place
 from recollect.core.errors import ModelUnavailable, RecollectError
 from recollect.embed import files
@@ -61,21 +56,6 @@ class Check:
     remedy: str | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Setting:
-    """A setting with its value in force and where that comes from.
-
-    Attributes:
-        name: such as ``embedding.model``.
-        value: as JSON would hold it; a secret only as asterisks.
-        source: the name of an environment variable, the path of a file, or ``default``.
-    """
-
-    name: str
-    value: Any
-    source: str
-
-
 def examine(memory: Memory, file: Path | None = None) -> list[Check]:
     """Look at everything that can be wrong with ``memory``.
 
@@ -95,40 +75,6 @@ def located(location: str | Path | None, settings: Settings) -> Path | None:
     """Return the file that :class:`Memory` would open, ``None`` if it would be none."""
     path = place(location, settings)
     return None if path == MEMORY else Path(path)
-
-
-def listed(settings: Settings) -> list[Setting]:
-    """Return every setting, in the order in which they are declared."""
-    sources: list[tuple[str, Mapping[str, Any]]] = [
-        ("environment", EnvSettingsSource(Settings)()),
-        (str(config_path()), TomlConfigSettingsSource(Settings, toml_file=config_path())()),
-    ]
-    return _flat(settings, (), sources)
-
-
-def _flat(
-    group: BaseModel, path: tuple[str, ...], sources: list[tuple[str, Mapping[str, Any]]]
-) -> list[Setting]:
-    found = []
-    for name in type(group).model_fields:
-        value = getattr(group, name)
-        place = (*path, name)
-        if isinstance(value, BaseModel):
-            found += _flat(value, place, sources)
-        else:
-            shown = value if isinstance(value, str | int | float | None) else str(value)
-            found.append(Setting(name=".".join(place), value=shown, source=_source(place, sources)))
-    return found
-
-
-def _source(place: tuple[str, ...], sources: list[tuple[str, Mapping[str, Any]]]) -> str:
-    for source, values in sources:
-        inner: Any = values
-        for name in place:
-            inner = inner.get(name) if isinstance(inner, Mapping) else None
-        if inner is not None:
-            return f"RECOLLECT_{'__'.join(place).upper()}" if source == "environment" else source
-    return "default"
 
 
 def _parts(memory: Memory) -> Parts:

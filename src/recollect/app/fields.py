@@ -88,6 +88,10 @@ class Fields:
             raise InvalidInput(message)
         return float(value)
 
+    def optional_number(self, name: str, *, most: float = math.inf) -> float | None:
+        """Return a finite number between 0 and ``most``, or ``None``."""
+        return None if self.get(name) is None else self.number(name, 0.0, most=most)
+
     def whole(self, name: str, default: int = 0) -> int:
         """Return a whole number of at least 0."""
         value = default if self.get(name) is None else self.get(name)

@@ -10,9 +10,10 @@ from functools import partial
 from typing import Any
 
 from recollect.app.batches import Additions, Moved, Placed, Steps
-from recollect.app.conversation import USUAL, Conversation
+from recollect.app.conversation import Conversation
 from recollect.app.fields import Fields
 from recollect.app.formats import LOCOMO, Item, JsonFile, located
+from recollect.app.limits import USUAL
 from recollect.app.parts import Parts
 from recollect.app.transcripts import StoredTranscript
 from recollect.conversation.transcript import MemoryTranscript
@@ -61,10 +62,11 @@ def import_openai(parts: Parts, scope: Scope, file: JsonFile, progress: Progress
     for place, name, messages in _talks(file):
         new = _missing(parts, scope, place, name, messages)
         if new:
-            transcript = StoredTranscript.opened(
+            transcript, _ = StoredTranscript.opened(
                 parts, scope, name, system=None, model=None, context_limit=None
             )
             transcript.append(new)
+            transcript.announce()
         moved = moved.plus(Moved(messages=len(new), skipped=len(messages) - len(new)))
         steps.advance(1)
     return moved
@@ -101,19 +103,45 @@ def _missing(
             shape = _current_form(item.value)
             if not _is_blank(shape):
                 messages.extend(trial.extend([shape]))
+    return unstored(parts, scope, place, id, messages)
+
+
+def unstored(
+    parts: Parts,
+    scope: Scope,
+    place: str,
+    id: str,
+    messages: Sequence[Message],
+    *,
+    remedy: str = "Rename the file to import it beside that one",
+) -> list[Message]:
+    """Return which of a conversation's messages are not stored: those at its end, or none.
+
+    Args:
+        parts: the store.
+        scope: whose conversation it is.
+        place: where it stands, for the error.
+        id: its name.
+        messages: all of it.
+        remedy: what to do where another one has that name.
+
+    Raises:
+        InvalidInput: a stored conversation of the same name went otherwise.
+    """
     stored = parts.store.messages(Scope(scope.user), id, cleared=True)
     for old, new in zip(stored, messages, strict=False):
         if _said(old) != _said(new):
             message = (
                 f"{place}: another conversation {id!r} is stored already; it differs from "
-                f"{new.content!r:.60} on. Rename the file to import it beside that one"
+                f"{new.content!r:.60} on. {remedy}"
             )
             raise InvalidInput(message)
-    return messages[len(stored) :]
+    return list(messages[len(stored) :])
 
 
 def _said(message: Message) -> tuple[object, ...]:
-    return message.role, message.content, message.tool_calls, message.tool_result
+    said = message.role, message.content, message.images
+    return *said, message.tool_calls, message.tool_result
 
 
 def _current_form(message: Any) -> Any:

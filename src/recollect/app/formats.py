@@ -8,14 +8,16 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple
 
+from recollect.conversation.sessions import is_metadata
 from recollect.conversation.shapes import ROLES, SAME_ROLE
 from recollect.core.errors import InvalidInput
 
-RECOLLECT, OPENAI, LOCOMO = "recollect", "openai", "locomo"
-FORMATS = (RECOLLECT, OPENAI, LOCOMO)
+RECOLLECT, OPENAI, SESSION, LOCOMO = "recollect", "openai", "session", "locomo"
+FORMATS = (RECOLLECT, OPENAI, SESSION, LOCOMO)
 KNOWN = (
     "known are recollect (an export, or JSON Lines of objects with content), "
-    "openai (chat messages in JSON or JSON Lines) and locomo"
+    "openai (chat messages in JSON or JSON Lines), "
+    "session (one conversation in JSON Lines, metadata first) and locomo"
 )
 BOM = b"\xef\xbb\xbf"
 CHAT = frozenset({*ROLES, *SAME_ROLE})
@@ -132,6 +134,8 @@ def detect(file: JsonFile) -> str:
     match item.value:
         case {"format": "recollect"}:
             return RECOLLECT
+        case value if is_metadata(value):
+            return SESSION
         case {"conversation": dict(), "sample_id": _}:
             return LOCOMO
         case {"messages": list()}:

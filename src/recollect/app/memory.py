@@ -11,13 +11,15 @@ from typing import Any, Self
 
 from recollect.app import porting
 from recollect.app.checks import known, limited, named, several
-from recollect.app.conversation import Conversation, checked
+from recollect.app.conversation import Conversation
 from recollect.app.formats import located
+from recollect.app.limits import checked
 from recollect.app.parts import Parts
+from recollect.app.recalling import recalled
 from recollect.app.settings import Settings
 from recollect.app.transcripts import StoredTranscript
 from recollect.app.upkeep import Upkeep
-from recollect.core.actions import Insert, Touch
+from recollect.core.actions import Insert
 from recollect.core.clock import Clock
 from recollect.core.errors import InvalidInput, NotFound
 from recollect.core.events import Callback, Events
@@ -31,16 +33,13 @@ from recollect.core.models import (
     Recall,
     Record,
 )
-from recollect.core.ports import Embedder
-from recollect.core.query import Filter
+from recollect.core.ports import Embedder, Summarizer, TokenCounter
 from recollect.core.scope import Scope
 from recollect.core.text import clean
 from recollect.lifecycle import revise
 from recollect.lifecycle.ingest import Draft, parse_kind, parse_metadata, parse_tags
-from recollect.retrieve.recall import pack
 
 CONTEXT_KEY = "context_key"
-RECALLED = 20  # hits that recall tries to fit into its budget
 
 
 class Memory(Upkeep):
@@ -354,27 +353,9 @@ class Memory(Upkeep):
             InvalidInput: an argument cannot be used.
         """
         other = named(exclude_session, "exclude_session")
-        return self._recall(prompt, budget, self._where(exclude_session=other))
-
-    def _recall(
-        self, prompt: str, budget: int, where: Filter, skip: frozenset[str] = frozenset()
-    ) -> Recall:
-        text = clean(prompt, "prompt")
-        budget = limited(budget, "budget")
-        parts = self._parts
-        hits = parts.found(self._scope, text, where, limit=RECALLED, skip=skip)
-        insight = self._latest_reflection()
-        hits = [hit for hit in hits if insight is None or hit.record.id != insight.id]
-        found = pack(
-            hits, budget=budget, counter=parts.counter, zone=parts.settings.zone, insight=insight
+        return recalled(
+            self._parts, self._scope, prompt, budget, self._where(exclude_session=other)
         )
-        if found.hits:
-            ids = tuple(hit.record.id for hit in found.hits)
-            parts.store.apply(self._scope, [Touch(ids, parts.now())])
-        return found
-
-    def _latest_reflection(self) -> Record | None:
-        return self._parts.store.latest(self._scope, self._where(kinds=(Kind.REFLECTION,)))
 
     def get(self, id: str) -> Record | None:
         """Return a record, active or not; ``None`` if there is none, or it is another user's."""
@@ -431,40 +412,43 @@ class Memory(Upkeep):
         model: str | None = None,
         context_limit: int | None = None,
         max_tokens: int | None = None,
-        max_messages: int = 50,
-        keep_recent: int = 10,
-        strategy: str = "rolling_window",
+        max_messages: int | None = None,
+        keep_recent: int | None = None,
+        strategy: str | None = None,
+        summarizer: Summarizer | None = None,
     ) -> Conversation:
         """Open the conversation ``id``, or start it. It goes on where it was left.
 
-        Args:
-            id: the caller's name for it; also the session of its episodes.
-            system, model, context_limit: as stored, if not given.
-            max_tokens, max_messages, keep_recent, strategy: as for :class:`Conversation`.
-
-        Raises:
-            InvalidInput: an argument cannot be used; nothing was stored.
+        ``id`` is also the session of its episodes. ``system``, ``model`` and ``context_limit``
+        are as stored, if not given; all else, and what is raised, as for :class:`Conversation`.
         """
         limits = checked(
+            self._parts.settings.conversation,
             context_limit=context_limit,
             max_tokens=max_tokens,
             max_messages=max_messages,
             keep_recent=keep_recent,
             strategy=strategy,
         )
-        transcript = StoredTranscript.opened(
-            self._parts,
-            self._scope,
-            clean(id, "id"),
-            system=system,
-            model=model,
-            context_limit=limits.context_limit,
+        place = self._parts, self._scope, clean(id, "id")
+        transcript, other_model = StoredTranscript.opened(
+            *place, system=system, model=model, context_limit=limits.context_limit
         )
-        talk = self._parts.talk()
-        return Conversation.over(transcript, limits, talk, self._recall_for_conversation)
+        return Conversation.over(
+            transcript,
+            limits,
+            self._parts.talk(),
+            recall=self._recall_in_talk,
+            summarizer=summarizer,
+            other_model=other_model,
+        )
 
-    def _recall_for_conversation(self, prompt: str, budget: int, skip: frozenset[str]) -> Recall:
-        return self._recall(prompt, budget, self._where(), skip)
+    def _recall_in_talk(
+        self, prompt: str, budget: int, skip: frozenset[str], counter: TokenCounter
+    ) -> Recall:
+        return recalled(
+            self._parts, self._scope, prompt, budget, self._where(), skip=skip, counter=counter
+        )
 
     def conversations(self) -> list[ConversationInfo]:
         """Return the stored conversations, the newest first."""

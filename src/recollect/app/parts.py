@@ -16,7 +16,7 @@ from recollect.core.errors import EmbeddingError, InvalidInput
 from recollect.core.events import Events
 from recollect.core.ids import IdFactory
 from recollect.core.models import Hit
-from recollect.core.ports import Embedder, EntityExtractor, Store, TokenCounter
+from recollect.core.ports import Embedder, EntityExtractor, Store
 from recollect.core.query import Filter
 from recollect.core.scope import Scope
 from recollect.core.times import require_aware
@@ -25,7 +25,7 @@ from recollect.entities.rules import RuleExtractor
 from recollect.lifecycle.ingest import Ingest
 from recollect.retrieve.analysis import TermAnalyzer
 from recollect.retrieve.search import Ranking, Retriever
-from recollect.tokens.estimate import EstimatedCounter
+from recollect.tokens.catalog import Catalog
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -33,16 +33,20 @@ class TalkParts:
     """What a conversation needs, with a memory or without."""
 
     clock: Clock
-    counter: TokenCounter
+    catalog: Catalog
     ids: IdFactory
     settings: Settings
 
     @classmethod
-    def usual(cls) -> TalkParts:
+    def usual(cls, settings: Settings | None = None) -> TalkParts:
         """Return the parts of a conversation that stands alone."""
-        clock = SystemClock()
+        _check(settings, "settings", "conversation", "tokens")
+        clock, settings = SystemClock(), settings or Settings()
         return cls(
-            clock=clock, counter=EstimatedCounter(), ids=IdFactory(clock), settings=Settings()
+            clock=clock,
+            catalog=wiring.catalog(settings),
+            ids=IdFactory(clock),
+            settings=settings,
         )
 
 
@@ -54,7 +58,7 @@ class Parts:
     store: Store
     clock: Clock
     ids: IdFactory
-    counter: TokenCounter
+    catalog: Catalog
     extractor: EntityExtractor
     ingest: Ingest
     embedder: CachedEmbedder | None
@@ -92,7 +96,7 @@ class Parts:
             store=store,
             clock=clock,
             ids=ids,
-            counter=EstimatedCounter(),
+            catalog=wiring.catalog(settings),
             extractor=extractor,
             ingest=Ingest(
                 extractor=extractor, ids=ids, clock=clock, retention=wiring.retention(settings)
@@ -106,7 +110,7 @@ class Parts:
     def talk(self) -> TalkParts:
         """Return the parts of a conversation."""
         return TalkParts(
-            clock=self.clock, counter=self.counter, ids=self.ids, settings=self.settings
+            clock=self.clock, catalog=self.catalog, ids=self.ids, settings=self.settings
         )
 
     def now(self) -> datetime:

@@ -1,4 +1,4 @@
-"""Moving memory in and out: files of recollect, OpenAI messages, LoCoMo conversations."""
+"""Moving memory in and out: files of recollect, OpenAI messages, sessions, LoCoMo."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from pathlib import Path
 from tempfile import NamedTemporaryFile
 from typing import IO, Any
 
-from recollect.app import archive, foreign
+from recollect.app import archive, foreign, sessions
 from recollect.app.batches import Additions, Moved, Placed, Steps
 from recollect.app.fields import moment
 from recollect.app.formats import (
@@ -20,6 +20,7 @@ from recollect.app.formats import (
     LOCOMO,
     OPENAI,
     RECOLLECT,
+    SESSION,
     JsonFile,
     detect,
     located,
@@ -91,15 +92,28 @@ def _draft(item: object, place: str, origin: str = "api") -> Draft:
     return Draft(**item, origin=origin)
 
 
-def export(store: Store, scope: Scope, now: datetime, path: Path) -> PortingReport:
+def export(
+    store: Store, scope: Scope, now: datetime, path: Path, *, conversation: str | None = None
+) -> PortingReport:
     """Write all that the scope sees to ``path``, as it was at one moment.
 
     The file appears when it is complete, readable by its owner alone. A page of records, or
     one conversation, is in memory at a time.
 
+    Args:
+        store: where it is.
+        scope: whose memory.
+        now: the moment, for the header.
+        path: the file to make.
+        conversation: instead of all, only this conversation, in the format ``session``, with
+            which it can go on without a memory.
+
     Raises:
         InvalidInput: the file exists already, or cannot be written.
+        NotFound: there is no such conversation.
     """
+    if conversation is not None:
+        return _export_session(store, scope, conversation, path)
     records = messages = 0
     with _appearing(path) as file, store.snapshot():
         file.write(archive.header(scope, now))
@@ -110,6 +124,15 @@ def export(store: Store, scope: Scope, now: datetime, path: Path) -> PortingRepo
             else:
                 messages += len(item.messages)
     return PortingReport(format=RECOLLECT, users=(scope.user,), records=records, messages=messages)
+
+
+def _export_session(store: Store, scope: Scope, id: str, path: Path) -> PortingReport:
+    lines = 0
+    with _appearing(path) as file, store.snapshot():
+        for line in sessions.session_lines(store, scope, id):
+            file.write(line)
+            lines += 1
+    return PortingReport(format=SESSION, users=(scope.user,), records=0, messages=lines - 1)
 
 
 def import_file(
@@ -125,7 +148,8 @@ def import_file(
         parts: the store and what else is needed to add to it.
         scope: whose memory; conversations of LoCoMo get users of their own.
         path: the file.
-        format: ``recollect``, ``openai`` or ``locomo``; judged by the content, if not given.
+        format: ``recollect``, ``openai``, ``session`` or ``locomo``; judged by the content, if
+            not given.
         progress: told after each batch how many lines, conversations or turns are done.
 
     Raises:
@@ -140,6 +164,8 @@ def import_file(
     match format or detect(file):
         case "openai":
             found, moved = OPENAI, foreign.import_openai(parts, scope, file, progress)
+        case "session":
+            found, moved = SESSION, sessions.import_session(parts, scope, path, progress)
         case "locomo":
             found = LOCOMO
             users, moved = foreign.import_locomo(parts, scope, file, progress)

@@ -6,24 +6,26 @@ id that is taken leaves the store as it was.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 
 from recollect.app import archive
-from recollect.app.archive import Said, Talk
+from recollect.app.archive import Pruned, Said, Talk
 from recollect.app.batches import BATCH, Moved, Steps
-from recollect.app.formats import Item, JsonFile, located
+from recollect.app.formats import JsonFile, located
 from recollect.app.parts import Parts
 from recollect.core.actions import (
     Action,
     Append,
+    Calibrate,
     ClearView,
     EndConversation,
     Insert,
     OpenConversation,
+    Prune,
 )
 from recollect.core.errors import InvalidInput
-from recollect.core.models import ConversationInfo, Message, Record
+from recollect.core.models import Calibration, ConversationInfo, Message, Pruning, Record
 from recollect.core.ports import Progress, Store
 from recollect.core.scope import Scope
 
@@ -38,14 +40,65 @@ class Entry:
     @property
     def lines(self) -> int:
         """How many lines it takes."""
-        return 1 if isinstance(self.value, Record) else 1 + len(self.value.messages)
+        if isinstance(self.value, Record):
+            return 1
+        return 1 + len(self.value.messages) + len(self.value.prunings)
+
+
+@dataclass(frozen=True, slots=True)
+class Opened:
+    """A conversation of a file while its lines are read."""
+
+    place: str
+    info: ConversationInfo
+    messages: dict[str, Message] = field(default_factory=dict)
+    prunings: dict[str, Pruning] = field(default_factory=dict)
+    positions: dict[str, int] = field(default_factory=dict)
+
+    def add(self, part: Said | Pruned) -> None:
+        """Take a message, or the receipt of a pruning.
+
+        Raises:
+            InvalidInput: there is one with its id already.
+        """
+        match part:
+            case Said(message=message):
+                _refuse_second(self.messages, message.id, "messages", self.info)
+                self.positions[message.id] = len(self.messages)
+                self.messages[message.id] = message
+            case Pruned(pruning=pruning):
+                _refuse_second(self.prunings, pruning.id, "prunings", self.info)
+                self.prunings[pruning.id] = pruning
+
+    def entry(self) -> Entry:
+        """Return the whole conversation.
+
+        Raises:
+            InvalidInput: it is cleared through a message that it has not.
+        """
+        cleared = self.info.cleared_through
+        if cleared is not None and cleared not in self.messages:
+            message = (
+                f"{self.place}: cleared_through={cleared!r} "
+                f"is no message of the conversation {self.info.id!r}"
+            )
+            raise InvalidInput(message)
+        parts = tuple(self.messages.values()), tuple(self.prunings.values())
+        return Entry(self.place, Talk(self.info, *parts))
+
+
+def _refuse_second(known: Mapping[str, object], id: str, what: str, info: ConversationInfo) -> None:
+    if id in known:
+        message = f"two {what} of the conversation {info.id!r} have the same id {id!r}"
+        raise InvalidInput(message)
 
 
 def restore(parts: Parts, scope: Scope, file: JsonFile, progress: Progress | None) -> Moved:
     """Bring the memory in ``file`` into the scope's.
 
     Records and conversations keep their ids, times and order; positions in a session are
-    counted anew. What is there already is left as it is. A batch of records is one
+    counted anew. What is there already is left as it is: a conversation gets the messages
+    it lacks, and keeps its own settings, view and prunings. A batch of records is one
     transaction, a conversation is never parted, so that an import that was cut short goes
     on where it stopped.
 
@@ -83,44 +136,30 @@ def _entries(file: JsonFile, scope: Scope) -> Iterator[Entry]:
     header = next(items)
     with located(header.place):
         archive.check_version(header.value)
-    opened: tuple[Item, ConversationInfo] | None = None
-    messages: list[Message] = []
+    opened: Opened | None = None
     for item in items:
         with located(item.place):
-            value = archive.parse(item.value, scope)
-            if isinstance(value, Said):
-                messages.append(_belonging(value, opened and opened[1]))
+            value = archive.parse(item.value, scope, opened.positions if opened else {})
+            if isinstance(value, Said | Pruned):
+                _owner(value, opened).add(value)
                 continue
         if opened:
-            yield _conversation(*opened, messages)
-        opened, messages = None, []
+            yield opened.entry()
+        opened = None
         if isinstance(value, Record):
             yield Entry(item.place, value)
         else:
-            opened = (item, value)
+            opened = Opened(item.place, value)
     if opened:
-        yield _conversation(*opened, messages)
+        yield opened.entry()
 
 
-def _belonging(said: Said, info: ConversationInfo | None) -> Message:
-    if info is None or info.id != said.conversation:
-        message = f"a message must follow the line of its conversation {said.conversation!r}"
+def _owner(part: Said | Pruned, opened: Opened | None) -> Opened:
+    if opened is None or opened.info.id != part.conversation:
+        what = "message" if isinstance(part, Said) else "pruning"
+        message = f"a {what} must follow the line of its conversation {part.conversation!r}"
         raise InvalidInput(message)
-    return said.message
-
-
-def _conversation(item: Item, info: ConversationInfo, messages: list[Message]) -> Entry:
-    ids = {message.id for message in messages}
-    if len(ids) < len(messages):
-        message = f"{item.place}: two messages of the conversation {info.id!r} have the same id"
-        raise InvalidInput(message)
-    if info.cleared_through is not None and info.cleared_through not in ids:
-        message = (
-            f"{item.place}: cleared_through={info.cleared_through!r} "
-            f"is no message of the conversation {info.id!r}"
-        )
-        raise InvalidInput(message)
-    return Entry(item.place, Talk(info, tuple(messages)))
+    return opened
 
 
 def _refuse_taken(store: Store, others: Sequence[Scope], batch: Sequence[Entry]) -> None:
@@ -181,6 +220,9 @@ def _whole(talk: Talk) -> list[Action]:
         actions.append(Append(info.id, message))
         if message.id == info.cleared_through:
             actions.append(ClearView(info.id))
+    actions += [Prune(info.id, pruning) for pruning in talk.prunings]
+    if info.calibration != Calibration():
+        actions.append(Calibrate(info.id, info.calibration))
     if info.ended_at is not None:
         actions.append(EndConversation(info.id, info.ended_at))
     return actions

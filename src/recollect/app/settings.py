@@ -1,32 +1,59 @@
 """Every setting, read in one place: a file, then the environment, then arguments.
 
-The file is ``config.toml`` in the user's configuration folder, or what ``RECOLLECT_CONFIG``
-names. The environment overrides it (``RECOLLECT_EMBEDDING__MODEL=none``), and arguments to
-:class:`Settings` override both.
+The file is ``config.toml``, ``config.yaml`` or ``config.yml`` in the user's configuration
+folder, or what ``RECOLLECT_CONFIG`` names. The environment overrides it
+(``RECOLLECT_EMBEDDING__MODEL=none``), and arguments to :class:`Settings` override both.
+
+The docstrings below the settings are what ``recollect config explain`` says about them; the
+first sentence of each stands in its list.
 """
 
 from __future__ import annotations
 
 import os
 import re
-import tomllib
+from collections.abc import Mapping
 from datetime import timedelta, tzinfo
 from pathlib import Path
 from typing import Any, Literal
 from zoneinfo import ZoneInfo
 
-from platformdirs import user_config_path
-from pydantic import BaseModel, ConfigDict, Field, SecretStr, ValidationError, field_validator
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    SecretStr,
+    ValidationError,
+    field_validator,
+    model_validator,
+)
 from pydantic_settings import (
     BaseSettings,
+    EnvSettingsSource,
+    InitSettingsSource,
     PydanticBaseSettingsSource,
     SettingsConfigDict,
     SettingsError,
-    TomlConfigSettingsSource,
 )
 from tzlocal import get_localzone
 
+from recollect.app.config.files import SettingsFile, config_path, read
+from recollect.app.config.origins import Origins
+from recollect.app.config.problems import explained, not_json
 from recollect.core.errors import ConfigError
+
+__all__ = [
+    "ConversationSettings",
+    "EmbeddingSettings",
+    "RetentionSettings",
+    "RetrievalSettings",
+    "Settings",
+    "StorageSettings",
+    "TokenSettings",
+    "config_path",
+    "origins",
+    "parse_span",
+]
 
 SPAN = re.compile(r"(\d+)\s*([smhdw])")
 UNITS = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
@@ -35,7 +62,7 @@ UNITS = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days", "w": "weeks"
 class Section(BaseModel):
     """A group of settings: fixed once made, and unknown names are errors."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid", use_attribute_docstrings=True)
 
 
 class StorageSettings(Section):
@@ -43,46 +70,61 @@ class StorageSettings(Section):
 
     busy_timeout: float = Field(default=60.0, gt=0)
     """Seconds to wait while another process writes."""
-    durability: Literal["process", "power"] = "process"
-    """What an acknowledged write survives: a killed process, or also a power cut."""
+    durability: Literal["process", "power"] = Field(default="process", examples=["power"])
+    """What a stored write survives. ``process``: that the process is killed; ``power``: also
+    that the power fails, which makes each write wait for the disk."""
 
 
 class EmbeddingSettings(Section):
     """Which model turns texts into vectors."""
 
-    model: str = "auto"
-    """``auto`` (local, if its files are there), ``local``, ``none``, ``openai:NAME`` or
-    ``sentence-transformers:NAME``."""
-    dimensions: int | None = Field(default=None, gt=0)
-    """For ``openai:`` models that can be cut; 256 for text-embedding-3-large."""
-    base_url: str | None = None
-    """Of a server that speaks OpenAI's format."""
-    api_key: SecretStr | None = None
-    """For that server, where it wants one."""
-    folder: Path | None = None
-    """Where the local model's two files are, if not in the usual places."""
-    threads: int = Field(default=1, ge=1)
+    model: str = Field(default="auto", examples=["local"])
+    """The model, or that there is none. ``auto`` (local, if its files are there), ``local``,
+    ``none``, ``openai:NAME`` or ``sentence-transformers:NAME``."""
+    dimensions: int | None = Field(default=None, gt=0, examples=[256])
+    """Length of the vectors, for models that can cut them. Only ``openai:`` models can; without
+    it, the models text-embedding-3 are cut to 256."""
+    base_url: str | None = Field(default=None, examples=["http://localhost:11434/v1"])
+    """Address of a server that speaks OpenAI's format."""
+    api_key: SecretStr | None = Field(default=None, examples=["-"])
+    """Key for that server, where it wants one."""
+    folder: Path | None = Field(default=None, examples=["~/models/minilm"])
+    """Where the local model's files are, if not as usual."""
+    threads: int = Field(default=1, ge=1, examples=[2])
     """Threads of the local model."""
-    background: bool = True
-    """Whether new records get their vectors in the background, or only before a search."""
+    background: bool = Field(default=True, examples=[False])
+    """Whether vectors are made while nobody waits. Otherwise they are made before the next
+    search."""
+
+    @field_validator("folder")
+    @classmethod
+    def _at_home(cls, value: Path | None) -> Path | None:
+        # A shell expands ~ in an argument, but nobody does in a file or a variable.
+        return None if value is None else Path(os.path.expanduser(value))  # noqa: PTH111 - takes an unknown user as it is
 
 
 class RetrievalSettings(Section):
-    """How arms become one ranking."""
+    """How what was found becomes one ranking."""
 
-    fusion: Literal["blend", "rrf"] = "blend"
-    """Weighted sum of the evidence, or reciprocal rank fusion (seed 004)."""
+    fusion: Literal["blend", "rrf"] = Field(default="blend", examples=["rrf"])
+    """How the ways of searching are joined. ``blend``: weighted sum of the evidence; ``rrf``:
+    reciprocal rank fusion."""
     rrf_k: int = Field(default=60, ge=1)
     """The constant of reciprocal rank fusion."""
 
 
 class RetentionSettings(Section):
-    """How long each kind is kept: ``forever``, ``day`` (until midnight) or such as ``30d``."""
+    """How long each kind of memory is kept."""
 
-    episode: str = "forever"
-    fact: str = "forever"
-    context: str = "day"
-    reflection: str = "forever"
+    episode: str = Field(default="forever", examples=["30d"])
+    """How long what was said is kept. ``forever``, ``day`` (until the user's midnight), or a
+    number with ``s``, ``m``, ``h``, ``d`` or ``w``, such as ``30d``."""
+    fact: str = Field(default="forever", examples=["52w"])
+    """How long facts are kept. Written like ``retention.episode``."""
+    context: str = Field(default="day", examples=["12h"])
+    """How long the context of a day is kept. Written like ``retention.episode``."""
+    reflection: str = Field(default="forever", examples=["90d"])
+    """How long reflections are kept. Written like ``retention.episode``."""
 
     @field_validator("*")
     @classmethod
@@ -92,13 +134,72 @@ class RetentionSettings(Section):
         return value
 
 
+class TokenSettings(Section):
+    """How tokens are counted, and how many a model takes."""
+
+    limits: dict[str, int] = Field(default_factory=dict, examples=[{"my-model": 32_000}])
+    """Context windows, in tokens, by model. Each name is that of a model or a pattern
+    (``my-model*``); these win over the ones that are known."""
+    tokenizers: dict[str, str] = Field(default_factory=dict, examples=[{"my-model": "o200k_base"}])
+    """What counts tokens, by model. Each name is that of a model or a pattern (``my-model*``);
+    each value is ``o200k_base``, ``cl100k_base``, the path of a ``tokenizer.json``, or
+    ``estimate``."""
+    load_timeout: float = Field(default=5.0, gt=0)
+    """Seconds to wait for a tokenizer's download. After that, counts are estimates."""
+
+
 class ConversationSettings(Section):
     """Defaults of conversations that do not say otherwise."""
 
     context_limit: int = Field(default=128_000, gt=0)
-    """Context window of the model, in tokens."""
-    budget_share: float = Field(default=0.8, gt=0, le=1)
-    """Share of the context window that a context may take (R8.2)."""
+    """Context window, in tokens, of a model that is not known."""
+    budget_share: float = Field(default=0.8, gt=0, le=1)  # R8.2
+    """Share of the window that a context may take."""
+    max_messages: int = Field(default=50, ge=1)  # R8.1
+    """Most messages in a view."""
+    keep_recent: int = Field(default=10, ge=1)  # R8.4
+    """How many of the newest messages always stay."""
+    strategy: Literal["rolling_window", "recency", "importance", "hybrid"] = Field(
+        default="rolling_window", examples=["hybrid"]
+    )
+    """How it is chosen what stays. ``rolling_window``: the newest, question and answer together;
+    ``recency``: the newest, message by message; ``importance``: what scores highest; ``hybrid``:
+    both new and important."""  # R8.3
+    warn_at: float = Field(default=0.8, gt=0, le=1)  # R2.4
+    """Share of the window at which approaching_limit is told."""
+    prune_at: float = Field(default=0.8, gt=0, le=1)  # R6.1
+    """Share of the window at which pruning starts."""
+    prune_to: float = Field(default=0.6, gt=0, le=1)
+    """Share that pruning leaves. Less than where it starts, so that the next is not due at
+    once."""
+    aggressive_at: float = Field(default=0.9, gt=0, le=1)  # R6.2
+    """Share of the window from which pruning goes further."""
+    aggressive_to: float = Field(default=0.5, gt=0, le=1)
+    """Share that the further pruning leaves."""
+    at_task_boundary: Literal["prune", "keep"] = Field(default="prune", examples=["keep"])  # R6.4
+    """What a finished task's messages do when the next starts. ``prune``: they leave the view;
+    ``keep``: they stay."""
+    at_session_start: Literal["prune", "keep"] = Field(default="keep", examples=["prune"])  # R6.5
+    """What earlier sessions' messages do when one begins. ``prune``: they leave the view;
+    ``keep``: they stay."""
+    stable_prefix: bool = Field(default=False, examples=[True])
+    """Whether to prune rarely, in large steps. A provider's prompt cache stays warm by it."""
+    summaries: Literal["off", "extractive"] = Field(default="off", examples=["extractive"])
+    """Whether markers sum up what they stand for. ``extractive``: in the most telling words of
+    the messages themselves."""
+
+    @model_validator(mode="after")
+    def _in_order(self) -> ConversationSettings:
+        if not self.prune_to <= self.prune_at <= self.aggressive_at:
+            message = (
+                f"prune_to={self.prune_to}, prune_at={self.prune_at} and "
+                f"aggressive_at={self.aggressive_at} must each be at least the one before"
+            )
+            raise ValueError(message)
+        if self.aggressive_to > self.prune_to:
+            message = f"aggressive_to={self.aggressive_to} must be at most prune_to={self.prune_to}"
+            raise ValueError(message)
+        return self
 
 
 class Settings(BaseSettings):
@@ -113,35 +214,41 @@ class Settings(BaseSettings):
         env_nested_delimiter="__",
         frozen=True,
         extra="forbid",
+        use_attribute_docstrings=True,
     )
 
-    location: str | None = None
-    """Where the memory is, if the caller does not say."""
-    user: str = "default"
+    location: str | None = Field(default=None, examples=["~/agent.db"])
+    """Where the memory is, if the caller does not say. A file; otherwise one in the user's data
+    folder."""
+    user: str = Field(default="default", examples=["ana"])
     """Whose memory, if the caller does not say."""
-    timezone: str | None = None
-    """The user's time zone, such as ``Europe/Lisbon``; otherwise the machine's."""
+    timezone: str | None = Field(default=None, examples=["Europe/Lisbon"])
+    """The user's time zone, such as ``Europe/Lisbon``. Otherwise the machine's."""
     storage: StorageSettings = StorageSettings()
     embedding: EmbeddingSettings = EmbeddingSettings()
     retrieval: RetrievalSettings = RetrievalSettings()
     retention: RetentionSettings = RetentionSettings()
     conversation: ConversationSettings = ConversationSettings()
+    tokens: TokenSettings = TokenSettings()
 
     def __init__(self, **values: Any) -> None:
         """Read file and environment; ``values`` win over both."""
         try:
             super().__init__(**values)
         except ValidationError as error:
-            raise ConfigError(_explain(error)) from error
-        except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-            message = f"{config_path()} is not valid TOML: {error}"
-            raise ConfigError(message) from error
-        except OSError as error:
-            message = f"the settings file {config_path()} cannot be read: {error.strerror}"
+            message = explained(error, Settings, origins(type(self), values))
             raise ConfigError(message) from error
         except SettingsError as error:
-            message = f"settings: {error}; see recollect config for all names and values"
-            raise ConfigError(message) from error
+            raise ConfigError(not_json(Settings)) from error
+
+    @classmethod
+    def settings_file(cls) -> SettingsFile:
+        """Return the file that is read for these settings.
+
+        Raises:
+            ConfigError: it cannot be read, or there are several.
+        """
+        return read()
 
     @field_validator("timezone")
     @classmethod
@@ -164,8 +271,8 @@ class Settings(BaseSettings):
         file_secret_settings: PydanticBaseSettingsSource,
     ) -> tuple[PydanticBaseSettingsSource, ...]:
         """Order the sources: arguments, environment, file."""
-        del dotenv_settings, file_secret_settings  # Two ways in are enough.
-        file = TomlConfigSettingsSource(settings_cls, toml_file=config_path())
+        del settings_cls, dotenv_settings, file_secret_settings  # Two ways in are enough.
+        file = InitSettingsSource(cls, dict(cls.settings_file().values))
         return init_settings, env_settings, file
 
     @property
@@ -180,10 +287,13 @@ class Settings(BaseSettings):
             raise ConfigError(message) from error
 
 
-def config_path() -> Path:
-    """Return the path of the settings file, which need not exist."""
-    named = os.environ.get("RECOLLECT_CONFIG")
-    return Path(named) if named else user_config_path("recollect") / "config.toml"
+def origins(made: type[Settings] = Settings, arguments: Mapping[str, Any] | None = None) -> Origins:
+    """Return where the values of ``made(**arguments)`` come from.
+
+    Raises:
+        ConfigError: the settings file cannot be read.
+    """
+    return Origins(arguments or {}, EnvSettingsSource(made)(), made.settings_file())
 
 
 def parse_span(text: str) -> timedelta:
@@ -197,12 +307,3 @@ def parse_span(text: str) -> timedelta:
     except OverflowError as error:
         message = f"{text!r} is too long a time; write forever"
         raise ValueError(message) from error
-
-
-def _explain(error: ValidationError) -> str:
-    problems = []
-    for problem in error.errors(include_url=False):
-        place = ".".join(str(part) for part in problem["loc"])
-        given = "" if problem["type"] == "extra_forbidden" else f" (got {problem['input']!r})"
-        problems.append(f"{place}: {problem['msg']}{given}")
-    return f"settings: {'; '.join(problems)}; see recollect config for all names and values"

@@ -2,21 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
+from threading import Lock
 
 from recollect.app.parts import Parts
 from recollect.core.actions import (
     Action,
     Append,
+    Calibrate,
     ClearView,
     EndConversation,
     OpenConversation,
     Pin,
+    Prune,
+    Recount,
+    Summarize,
 )
 from recollect.core.errors import InvalidInput, NotFound
-from recollect.core.models import ConversationInfo, Kind, Message, Record
+from recollect.core.models import Calibration, ConversationInfo, Kind, Message, Pruning, Record
 from recollect.core.scope import Scope
 from recollect.core.text import clean
 from recollect.lifecycle.ingest import Draft, without_recalled
@@ -33,6 +38,8 @@ class StoredTranscript:
         self._parts = parts
         self._scope = scope
         self._id = id
+        self._unsaid: list[Record] = []
+        self._lock = Lock()
 
     @classmethod
     def opened(
@@ -44,8 +51,11 @@ class StoredTranscript:
         system: str | None,
         model: str | None,
         context_limit: int | None,
-    ) -> StoredTranscript:
+    ) -> tuple[StoredTranscript, bool]:
         """Open or start a conversation; what is given replaces what is stored.
+
+        Returns:
+            The transcript, and whether its messages were counted for another model.
 
         Raises:
             InvalidInput: an argument cannot be stored, or another agent has that conversation.
@@ -63,7 +73,7 @@ class StoredTranscript:
         )
         if info != known:
             parts.store.apply(scope, [OpenConversation(info)])
-        return cls(parts, scope, id)
+        return cls(parts, scope, id), known is not None and info.model != start.model
 
     def info(self) -> ConversationInfo:
         """Return the settings and state."""
@@ -73,9 +83,8 @@ class StoredTranscript:
             raise NotFound(message)
         return info
 
-    def append(self, messages: Sequence[Message]) -> list[Message]:
-        """Add messages and their episodes, in one transaction; return them with these."""
-        kept: list[Message] = []
+    def append(self, messages: Sequence[Message]) -> None:
+        """Add messages and their episodes, in one transaction."""
         actions: list[Action] = []
         episodes: list[Record] = []
         for message in messages:
@@ -86,13 +95,11 @@ class StoredTranscript:
                 episodes.append(insert.record)
                 actions.append(insert)
                 stored = replace(message, record_id=insert.record.id)
-            kept.append(stored)
             actions.append(Append(self._id, stored))
         self._parts.store.apply(self._scope, actions)
         self._parts.vectors.notify()
-        for record in episodes:
-            self._parts.events.emit("remembered", record)
-        return kept
+        with self._lock:
+            self._unsaid += episodes
 
     def _episode(self, message: Message, text: str) -> Draft:
         return Draft(
@@ -104,18 +111,57 @@ class StoredTranscript:
             origin="conversation",
         )
 
-    def messages(self, *, last: int | None = None) -> list[Message]:
-        """Return the messages since the last ``clear``, or the last so many."""
-        return self._parts.store.messages(self._scope, self._id, last=last)
+    def announce(self) -> None:
+        """Tell the subscribers of the memory which episodes were added."""
+        with self._lock:
+            unsaid, self._unsaid = self._unsaid, []
+        for record in unsaid:
+            self._parts.events.emit("remembered", record)
+
+    def messages(
+        self,
+        *,
+        last: int | None = None,
+        after: int | None = None,
+        cleared: bool = False,
+        pinned: bool = False,
+    ) -> list[Message]:
+        """Return messages in order."""
+        return self._parts.store.messages(
+            self._scope, self._id, last=last, after=after, cleared=cleared, pinned=pinned
+        )
+
+    def prunings(self) -> list[Pruning]:
+        """Return the receipts of all prunings, oldest first."""
+        return self._parts.store.prunings(self._scope, self._id)
+
+    def prune(self, pruning: Pruning) -> None:
+        """Keep the receipt of a pruning."""
+        self._apply(Prune(self._id, pruning))
+
+    def summarize(self, pruning: str, summaries: Mapping[int, str]) -> None:
+        """Give cuts of a pruning their summaries."""
+        self._apply(Summarize(self._id, pruning, summaries))
+
+    def recount(self, tokens: Mapping[str, int]) -> None:
+        """Set the token counts of messages, by their ids."""
+        self._apply(Recount(self._id, tokens))
+
+    def calibrate(self, calibration: Calibration) -> None:
+        """Keep what the provider's own counts taught."""
+        self._apply(Calibrate(self._id, calibration))
+
+    def _apply(self, action: Action) -> None:
+        self._parts.store.apply(self._scope, [action])
 
     def pin(self, message: str, *, pinned: bool) -> None:
         """Keep a message in every view, or stop keeping it."""
-        self._parts.store.apply(self._scope, [Pin(self._id, message, pinned)])
+        self._apply(Pin(self._id, message, pinned))
 
     def clear(self) -> None:
         """Leave what was said so far out of every later view."""
-        self._parts.store.apply(self._scope, [ClearView(self._id)])
+        self._apply(ClearView(self._id))
 
     def end(self, at: datetime) -> None:
         """Mark the conversation as finished."""
-        self._parts.store.apply(self._scope, [EndConversation(self._id, at)])
+        self._apply(EndConversation(self._id, at))

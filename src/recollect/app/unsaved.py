@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from recollect.app.checks import named
-from recollect.app.conversation import USUAL, Conversation
+from recollect.app.conversation import Conversation
+from recollect.app.limits import USUAL
 from recollect.app.memory import Memory
 from recollect.app.parts import TalkParts
 from recollect.conversation.transcript import MemoryTranscript
 from recollect.core.models import NO_RECALL, ConversationInfo, Recall
+from recollect.core.ports import TokenCounter
 
 
 def unsaved(memory: Memory, *, system: str | None = None) -> Conversation:
@@ -23,11 +25,11 @@ def unsaved(memory: Memory, *, system: str | None = None) -> Conversation:
         InvalidInput: the system prompt is no text, or blank.
     """
 
-    def recalled(prompt: str, budget: int, _seen: frozenset[str]) -> Recall:
+    def recalled(prompt: str, budget: int, _seen: frozenset[str], _by: TokenCounter) -> Recall:
         return memory.recall(prompt, budget=budget) if budget > 0 else NO_RECALL
 
     parts = TalkParts.usual()
     info = ConversationInfo(
         id="unsaved", created_at=parts.clock.now(), system=named(system, "system")
     )
-    return Conversation.over(MemoryTranscript(info), USUAL, parts, recalled)
+    return Conversation.over(MemoryTranscript(info), USUAL, parts, recall=recalled)

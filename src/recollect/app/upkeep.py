@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from recollect.app import porting
+from recollect.app.checks import named
 from recollect.app.parts import Parts
 from recollect.core.models import Kind
 from recollect.core.ports import Progress
@@ -86,22 +87,35 @@ class Upkeep:
         self._parts.retriever.forget()
         return self._parts.vectors.finish(None, progress)
 
-    def export(self, path: str | Path) -> porting.PortingReport:
+    def export(self, path: str | Path, *, conversation: str | None = None) -> porting.PortingReport:
         """Write all of the user's records and conversations to a JSON Lines file.
+
+        Args:
+            path: the file to make.
+            conversation: only this conversation, as a session file with which it can go on
+                alone (``Conversation.open``).
 
         Raises:
             InvalidInput: the file exists already.
+            NotFound: there is no such conversation.
         """
-        return porting.export(self._parts.store, self._scope, self._parts.now(), Path(path))
+        return porting.export(
+            self._parts.store,
+            self._scope,
+            self._parts.now(),
+            Path(path),
+            conversation=named(conversation, "conversation"),
+        )
 
     def import_(
         self, path: str | Path, format: str | None = None, *, progress: Progress | None = None
     ) -> porting.PortingReport:
-        """Read a file of recollect, OpenAI messages or LoCoMo conversations into memory.
+        """Read a file of recollect, a session, OpenAI messages or LoCoMo talks into memory.
 
         Args:
             path: the file.
-            format: ``recollect``, ``openai`` or ``locomo``; recognised, if not given.
+            format: ``recollect``, ``session``, ``openai`` or ``locomo``; recognised, if not
+                given.
             progress: told after each batch.
 
         Importing the same file twice adds nothing the second time. LoCoMo conversations

@@ -20,6 +20,7 @@ from recollect.entities.names import Names
 from recollect.lifecycle.ingest import Retention
 from recollect.retrieve.analysis import TermAnalyzer
 from recollect.stores.sqlite.store import SqliteStore
+from recollect.tokens.catalog import Catalog
 
 MEMORY = ":memory:"
 LATER = ("postgresql://", "postgres://", "chroma://", "chroma+http://")
@@ -129,6 +130,14 @@ def _sentence_transformers(name: str) -> Embedder:
     )
 
     return SentenceTransformerEmbedder(name)
+
+
+def catalog(settings: Settings) -> Catalog:
+    """Return what is known of models: their context windows and tokenizers."""
+    chosen = settings.tokens
+    return Catalog(
+        limits=chosen.limits, tokenizers=chosen.tokenizers, load_timeout=chosen.load_timeout
+    )
 
 
 def retention(settings: Settings) -> Retention:

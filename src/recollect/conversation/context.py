@@ -2,60 +2,95 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import Any
+from dataclasses import dataclass
+from math import ceil
 
-from recollect.conversation.shapes import openai
-from recollect.conversation.units import units
-from recollect.conversation.view import Strategy, View, view
+from recollect.conversation.choosing import Policy
+from recollect.conversation.gaps import Gap
+from recollect.conversation.ledger import Ledger
+from recollect.conversation.markers import reference
+from recollect.conversation.shapes import render
+from recollect.conversation.view import NO_ROOM, ORPHAN, View, view_of
 from recollect.core.errors import BudgetTooSmall
 from recollect.core.models import (
     NO_RECALL,
+    Calibration,
     Context,
     ContextReceipt,
     Item,
     Message,
     Recall,
-    ToolCall,
 )
-from recollect.core.ports import TokenCounter
+from recollect.core.ports import MessageMeter, TokenCounter
 
-MESSAGE_OVERHEAD = 4  # role and separators around each message in OpenAI's chat format
-REPLY_OVERHEAD = 3  # what opens the model's reply
 RECALL_SHARE = 0.3  # of what is left beside system prompt, pins and prompt
+GRAIN = 16  # with stable prefixes a prompt is taken to need a whole number of such parts
+UNCALIBRATED = Calibration()
 
 
-Recaller = Callable[[int, frozenset[str]], Recall]
-"""Given a budget in tokens and the ids of episodes that are in the view anyway."""
+@dataclass(frozen=True, slots=True)
+class Question:
+    """What memory may be asked for a context.
+
+    Attributes:
+        budget: most tokens of its answer.
+        seen: the ids of episodes that are in the view anyway.
+    """
+
+    budget: int
+    seen: frozenset[str]
 
 
-def measure(counter: TokenCounter, content: str, calls: Sequence[ToolCall] = ()) -> int:
-    """Return the tokens of a message, with what the chat format adds around it."""
-    called = sum(
-        counter.count(call.name) + counter.count(call.arguments) + MESSAGE_OVERHEAD
-        for call in calls
-    )
-    return counter.count(content) + called + MESSAGE_OVERHEAD
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Order:
+    """What a context is to hold beside the conversation.
+
+    Attributes:
+        system: the system prompt.
+        prompt: what the user says now.
+        budget: most tokens it may take, as the provider counts them.
+        form: ``openai``, ``responses`` or ``anthropic``.
+        calibration: how counts become what the provider bills.
+        recalls: whether memory is asked.
+    """
+
+    system: str | None
+    prompt: str | None
+    budget: int
+    form: str = "openai"
+    calibration: Calibration = UNCALIBRATED
+    recalls: bool = False
+
+    @property
+    def room(self) -> int:
+        """The budget in tokens as they are counted here."""
+        return int((self.budget - self.calibration.overhead) / self.calibration.scale)
+
+    def counted(self, tokens: int) -> int:
+        """Return the tokens as they are counted here, of what is billed as ``tokens``."""
+        return round((tokens - self.calibration.overhead) / self.calibration.scale)
+
+    def billed(self, tokens: int) -> int:
+        """Return what the provider is taken to count for ``tokens``."""
+        exactly = round(tokens * self.calibration.scale, 6)  # 50 is 50, and not 50.000000001
+        return ceil(exactly) + self.calibration.overhead
 
 
 class ContextBuilder:
     """Builds contexts that never exceed their budget (R9.1 to R9.5, N2.5)."""
 
-    def __init__(self, counter: TokenCounter, strategy: Strategy) -> None:
-        """Measure with ``counter``, choose messages with ``strategy``."""
-        self._counter = counter
-        self._strategy = strategy
+    def __init__(self, meter: MessageMeter, policy: Policy) -> None:
+        """Measure with ``meter``, choose messages by ``policy``."""
+        self._meter = meter
+        self._policy = policy
 
-    def build(
-        self,
-        transcript: Sequence[Message],
-        *,
-        system: str | None,
-        prompt: str | None,
-        budget: int,
-        recall: Recaller | None,
-    ) -> Context:
-        """Return the context of ``transcript`` and ``prompt`` within ``budget`` tokens.
+    @property
+    def counter(self) -> TokenCounter:
+        """What measures text."""
+        return self._meter.counter
+
+    def question(self, ledger: Ledger, order: Order) -> Question | None:
+        """Return what memory may be asked; ``None`` if there is no room for an answer.
 
         Of what the fixed parts leave, memory gets ``RECALL_SHARE``, and what the conversation
         does not need; what it does not use goes to the conversation.
@@ -63,66 +98,153 @@ class ContextBuilder:
         Raises:
             BudgetTooSmall: system prompt, pinned messages and prompt do not fit.
         """
-        fixed = self._fixed(transcript, system, prompt)
-        if fixed > budget:
-            raise BudgetTooSmall(needed=fixed, budget=budget)
-        room = budget - fixed + _pinned(transcript)
-        memory = NO_RECALL
+        room = self._room(ledger, order)
+        share = self._share(ledger, order)
         # What the conversation does not need is memory's, too.
-        spare = room - sum(message.tokens for message in transcript)
-        share = max(int((budget - fixed) * RECALL_SHARE), spare)
-        if recall is not None and share > MESSAGE_OVERHEAD:
-            first = view(transcript, room - share, self._strategy)
-            seen = frozenset(item.record_id for item in first.messages if item.record_id)
-            memory = recall(share - MESSAGE_OVERHEAD, seen)
-        block = self._counter.count(memory.text) + MESSAGE_OVERHEAD if memory.text else 0
-        chosen = view(transcript, room - block, self._strategy)
-        return self._assemble(chosen, system=system, prompt=prompt, budget=budget, memory=memory)
+        share = max(share, room - ledger.tokens - ledger.marked(self._meter))
+        around = self._meter.message("")
+        if share <= around:
+            return None
+        first = self._view(ledger, room - share)
+        seen = frozenset(item.record_id for item in first.messages if item.record_id)
+        return Question(share - around, seen)
 
-    def view(self, transcript: Sequence[Message], *, system: str | None, budget: int) -> View:
-        """Return the messages that fit ``budget`` tokens beside the system prompt."""
-        said = measure(self._counter, system) if system else 0
-        return view(transcript, budget - said, self._strategy)
+    def build(self, ledger: Ledger, order: Order, memory: Recall = NO_RECALL) -> Context:
+        """Return the context of a conversation, with what memory said.
 
-    def _fixed(self, transcript: Sequence[Message], system: str | None, prompt: str | None) -> int:
-        texts = [text for text in (system, prompt) if text]
-        spoken = sum(measure(self._counter, text) for text in texts)
-        return spoken + _pinned(transcript) + REPLY_OVERHEAD
+        Raises:
+            BudgetTooSmall: system prompt, pinned messages and prompt do not fit.
+        """
+        room = self._room(ledger, order)
+        block = self._meter.message(memory.text) if memory.text else 0
+        if self._policy.stable:
+            room = min(room - block, self._stable(order))
+        else:
+            room -= block
+        built = self._assemble(ledger, room, order, memory)
+        if built.tokens > order.budget and memory.text:
+            return self.build(ledger, order)  # R9.5: memory gives way.
+        return built
 
-    def _assemble(
-        self, chosen: View, *, system: str | None, prompt: str | None, budget: int, memory: Recall
-    ) -> Context:
-        head = "\n\n".join(text for text in (system, memory.text) if text)
-        messages: list[dict[str, Any]] = []
+    def _room(self, ledger: Ledger, order: Order) -> int:
+        """Return what is there for messages and memory."""
+        spoken = self._head(order) + self._asked(order)
+        fixed = spoken + pinned(ledger)
+        if fixed > order.room:
+            raise BudgetTooSmall(needed=order.billed(fixed), budget=order.budget)
+        return order.room - spoken
+
+    def _share(self, ledger: Ledger, order: Order) -> int:
+        """Return memory's share of it."""
+        if self._policy.stable:
+            return self._room(ledger, order) - self._stable(order)
+        return int((self._room(ledger, order) - pinned(ledger)) * RECALL_SHARE)
+
+    def _stable(self, order: Order) -> int:
+        """Return the room of the conversation where it is not to change with each prompt.
+
+        The prompt is charged to memory's share, or where there is no memory rounded up.
+        """
+        room = order.room - self._head(order)
+        if order.recalls:
+            return room - int(room * RECALL_SHARE)
+        grain = max(1, room // GRAIN)
+        return room - -(-self._asked(order) // grain) * grain
+
+    def _head(self, order: Order) -> int:
+        said = self._meter.message(order.system) if order.system else 0
+        return said + self._meter.reply
+
+    def _asked(self, order: Order) -> int:
+        return self._meter.message(order.prompt) if order.prompt else 0
+
+    def view(self, ledger: Ledger, *, system: str | None, budget: int) -> View:
+        """Return the messages that fit ``budget`` tokens beside the system prompt.
+
+        System messages and pins stay even where they do not fit.
+        """
+        said = self._meter.message(system) if system else 0
+        return view_of(ledger, budget - said, self._policy, self._meter)
+
+    def _view(self, ledger: Ledger, room: int) -> View:
+        return view_of(ledger, max(room, pinned(ledger)), self._policy, self._meter)
+
+    def _assemble(self, ledger: Ledger, room: int, order: Order, memory: Recall) -> Context:
+        chosen = self._view(ledger, room)
+        rendered = render(
+            chosen.entries,
+            form=order.form,
+            system=order.system,
+            recalled=memory.text or None,
+            prompt=order.prompt,
+            recalled_last=self._policy.stable,
+        )
+        included = self._included(chosen, order, memory)
+        counted = sum(item.tokens for item in included)
+        tokens = order.billed(counted)
+        if tokens != counted:
+            taught = "the provider's own counts, see calibrate"
+            included.append(Item("calibration", tokens - counted, taught))
+        out = [_gap(gap) for gap in ledger.gaps]
+        out += [_item(message, NO_ROOM) for message in chosen.pruned]
+        out += [_item(message, ORPHAN) for message in chosen.orphans]
+        out += [_item(message, "its results are still to come") for message in chosen.waiting]
+        receipt = ContextReceipt(
+            budget=order.budget,
+            tokens=tokens,
+            exact=self._meter.counter.exact,
+            included=tuple(included),
+            left_out=tuple(out),
+            markers=chosen.markers,
+        )
+        return Context(rendered.messages, tokens, receipt, memory, rendered.system)
+
+    def _included(self, chosen: View, order: Order, memory: Recall) -> list[Item]:
         included: list[Item] = []
-        if head:
-            messages.append({"role": "system", "content": head})
-        if system:
-            included.append(Item("system prompt", measure(self._counter, system), "always kept"))
-        if memory.text:
-            found = f"{len(memory.hits)} records that answer the prompt"
-            alone = measure(self._counter, system) if system else 0
-            included.append(Item("memory", measure(self._counter, head) - alone, found))
-        for message in chosen.messages:
-            messages.append(openai(message))
-            included.append(_item(message, _reason(message)))
-        if prompt:
-            messages.append({"role": "user", "content": prompt})
-            included.append(Item("prompt", measure(self._counter, prompt), "always kept"))
-        included.append(Item("reply", REPLY_OVERHEAD, "opens the model's answer"))
-        tokens = sum(item.tokens for item in included)
-        out = [_item(message, "older than what fits") for message in chosen.pruned]
-        out += [
-            _item(message, "tool call or result without its counterpart")
-            for message in chosen.orphans
-        ]
-        receipt = ContextReceipt(budget, tokens, self._counter.exact, tuple(included), tuple(out))
-        return Context(messages, tokens, receipt, memory)
+        if order.system:
+            included.append(Item("system prompt", self._meter.message(order.system), "always kept"))
+        found = f"{len(memory.hits)} records that answer the prompt"
+        recalled = Item("memory", self._recalled(order, memory), found)
+        if memory.text and not self._policy.stable:
+            included.append(recalled)
+        whole = dict(chosen.shortened)
+        for entry in chosen.entries:
+            if not isinstance(entry, Message):
+                stands = f"stands for {entry.tokens:,} tokens"
+                included.append(Item("marker", entry.cost, stands))
+            elif entry.id in whole:
+                cut = f"shortened from {whole[entry.id]:,} tokens"
+                included.append(_item(entry, cut))
+            else:
+                included.append(_item(entry, _reason(entry)))
+        if memory.text and self._policy.stable:
+            included.append(recalled)
+        if order.prompt:
+            included.append(Item("prompt", self._meter.message(order.prompt), "always kept"))
+        included.append(Item("reply", self._meter.reply, "opens the model's answer"))
+        return included
+
+    def _recalled(self, order: Order, memory: Recall) -> int:
+        if not memory.text:
+            return 0
+        if self._policy.stable or not order.system:
+            return self._meter.message(memory.text)
+        # Memory shares the message of the system prompt.
+        head = self._meter.message(f"{order.system}\n\n{memory.text}")
+        return head - self._meter.message(order.system)
 
 
-def _pinned(transcript: Sequence[Message]) -> int:
-    # Of whole units: with a pinned result comes its call. An orphan is never sent.
-    return sum(unit.tokens for unit in units(transcript)[0] if unit.fixed)
+def pinned(ledger: Ledger) -> int:
+    """Return the tokens of what stays whatever happens.
+
+    Of whole units: with a pinned result comes its call. An orphan is never sent.
+    """
+    return sum(unit.tokens for unit in ledger.units if unit.fixed)
+
+
+def _gap(gap: Gap) -> Item:
+    many = f"{gap.messages} messages" if gap.messages != 1 else "1 message"
+    return Item(many, gap.tokens, f"pruned: {gap.why}", reference(gap.first, gap.last))
 
 
 def _reason(message: Message) -> str:

@@ -14,7 +14,7 @@ from typing import Annotated
 import typer
 
 from recollect.app.doctor import installed_version
-from recollect.interfaces.cli import demo, finding, moving, upkeep, writing
+from recollect.interfaces.cli import config, conversations, demo, finding, moving, upkeep, writing
 from recollect.interfaces.cli.command import AsJson, Database, Shared, User, show_warnings
 
 __all__ = ["app", "main"]
@@ -27,7 +27,7 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
     epilog="Start with: recollect demo",
 )
-for part in (demo, writing, finding, moving, upkeep):
+for part in (demo, writing, finding, moving, upkeep, config, conversations):
     app.add_typer(part.commands)
 
 

@@ -32,10 +32,11 @@ def import_(
     *,
     path: Annotated[Path, typer.Argument(help="The file to read.", show_default=False)],
     format: Annotated[
-        str | None, typer.Option(help="recollect, openai or locomo; recognised if not given.")
+        str | None,
+        typer.Option(help="recollect, session, openai or locomo; recognised if not given."),
     ] = None,
 ) -> None:
-    """Read a file of recollect, OpenAI messages or LoCoMo.
+    """Read a file of recollect, a session, OpenAI messages or LoCoMo.
 
     To import the same file twice adds nothing the second time.
     """
@@ -70,15 +71,26 @@ def _fields(report: object) -> dict[str, object]:
     return {field.name: getattr(report, field.name) for field in dataclasses.fields(report)}
 
 
-@command(commands, "export", panel=PANEL, examples=("recollect export ana.jsonl --user ana",))
+@command(
+    commands,
+    "export",
+    panel=PANEL,
+    examples=(
+        "recollect export ana.jsonl --user ana",
+        "recollect export trip.jsonl --conversation trip",
+    ),
+)
 def export(
     session: Session,
     *,
     path: Annotated[Path, typer.Argument(help="The file to make.", show_default=False)],
+    conversation: Annotated[
+        str | None, typer.Option(help="Only this one, as a session file.", show_default=False)
+    ] = None,
 ) -> None:
-    """Write the user's whole memory to a JSON Lines file."""
+    """Write the user's whole memory, or one conversation, to a JSON Lines file."""
     with session.memory() as memory:
-        report = memory.export(path)
+        report = memory.export(path, conversation=conversation)
     session.show(
         report,
         styled(

@@ -1,0 +1,81 @@
+"""Where each value comes from: an argument, a variable of the environment, a file, a default."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from recollect.app.config.fields import JOINT, PREFIX, variable
+from recollect.app.config.files import VARIABLE, SettingsFile
+from recollect.app.config.places import MISSING, Place, found
+
+DEFAULT = "default"
+ARGUMENT = "argument"
+
+
+@dataclass(frozen=True, slots=True)
+class Origins:
+    """All that settings are made of, the strongest first.
+
+    Attributes:
+        arguments: what the caller gave.
+        environment: what the environment says, as nested values.
+        file: the settings file.
+    """
+
+    arguments: Mapping[str, Any] = field(default_factory=dict)
+    environment: Mapping[str, Any] = field(default_factory=dict)
+    file: SettingsFile | None = None
+
+    def of(self, place: Place) -> str:
+        """Return the source of ``place``: a variable, a file's path, or a word for the others."""
+        if found(self.arguments, place) is not MISSING:
+            return ARGUMENT
+        if found(self.environment, place) is not MISSING:
+            return set_variable(place) or variable(place)
+        if self.file is not None and found(self.file.values, place) is not MISSING:
+            return str(self.file.path)
+        return DEFAULT
+
+    def value(self, place: Place) -> Any:
+        """Return what the source of ``place`` says there, unread, or ``MISSING``."""
+        levels = [self.arguments, self.environment, {} if self.file is None else self.file.values]
+        return next(
+            (v for v in (found(each, place) for each in levels) if v is not MISSING), MISSING
+        )
+
+    def line(self, place: Place) -> int | None:
+        """Return the line of the file on which ``place`` is set, if it comes from there."""
+        if self.file is None or self.of(place) != str(self.file.path):
+            return None
+        return self.file.line(place)
+
+
+def set_variable(place: Place) -> str | None:
+    """Return the variable that is set for ``place``, or for a group that it is in."""
+    by_name = {name.upper(): name for name in os.environ}
+    for length in range(len(place), 0, -1):
+        name = by_name.get(variable(place[:length]))
+        if name is not None:
+            return name
+    return None
+
+
+def strangers(places: list[Place], open_ended: list[Place]) -> list[str]:
+    """Return the variables that look like settings and are none.
+
+    Args:
+        places: all settings and groups.
+        open_ended: those below which any name may stand.
+    """
+    known = {variable(place) for place in places} | {VARIABLE}
+    below = tuple(variable(place) + JOINT for place in open_ended)
+    return sorted(
+        name
+        for name in os.environ
+        if name.upper().startswith(PREFIX)
+        and name.upper() not in known
+        and not name.upper().startswith(below)
+    )

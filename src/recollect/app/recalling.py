@@ -1,0 +1,54 @@
+"""What memory says to a prompt, within a budget."""
+
+from __future__ import annotations
+
+from recollect.app.checks import limited
+from recollect.app.parts import Parts
+from recollect.core.actions import Touch
+from recollect.core.models import Kind, Recall
+from recollect.core.ports import TokenCounter
+from recollect.core.query import Filter
+from recollect.core.scope import Scope
+from recollect.core.text import clean
+from recollect.retrieve.recall import pack
+
+RECALLED = 20  # hits that recall tries to fit into its budget
+
+
+def recalled(
+    parts: Parts,
+    scope: Scope,
+    prompt: str,
+    budget: int,
+    where: Filter,
+    *,
+    skip: frozenset[str] = frozenset(),
+    counter: TokenCounter | None = None,
+) -> Recall:
+    """Return the records that answer ``prompt`` and the newest insight; they count as accessed.
+
+    Args:
+        parts, scope, prompt, budget: of the memory that is asked.
+        where: which records may answer.
+        skip: ids of records that need not be told.
+        counter: what measures the budget; that of an unknown model, if not given.
+
+    Raises:
+        InvalidInput: an argument cannot be used.
+    """
+    text = clean(prompt, "prompt")
+    budget = limited(budget, "budget")
+    hits = parts.found(scope, text, where, limit=RECALLED, skip=skip)
+    insight = parts.store.latest(scope, Filter(now=where.now, kinds=(Kind.REFLECTION,)))
+    hits = [hit for hit in hits if insight is None or hit.record.id != insight.id]
+    found = pack(
+        hits,
+        budget=budget,
+        counter=counter or parts.catalog.meter(None).counter,
+        zone=parts.settings.zone,
+        insight=insight,
+    )
+    if found.hits:
+        ids = tuple(hit.record.id for hit in found.hits)
+        parts.store.apply(scope, [Touch(ids, parts.now())])
+    return found

@@ -1,0 +1,242 @@
+"""What subscribers are told, when and in which order; and that they can do no harm (R2.4)."""
+
+import logging
+import threading
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from talks import (
+    EVENTS,
+    FINISHED,
+    NEXT,
+    PATIENCE,
+    alone,
+    chatter,
+    chosen,
+    fill,
+    heard,
+    named,
+    remembering,
+    sized,
+    used,
+)
+
+from recollect import errors
+
+WINDOW = 1_000
+
+
+@pytest.fixture(params=["alone", "stored"])
+def chat(request, tmp_path):
+    """A conversation in memory alone, and one in a file, with a window of 1,000 tokens."""
+    if request.param == "alone":
+        yield alone(context_limit=WINDOW, keep_recent=2)
+        return
+    with remembering(tmp_path / "m.db") as memory:
+        yield memory.conversation("c", context_limit=WINDOW, keep_recent=2, max_messages=10_000)
+
+
+def everything(chat):
+    """Make each event happen at least once, but for summaries."""
+    fill(chat, [90] * 10)
+    chat.add("user", "Go on.", task="Tests")
+    chat.prune(300)
+    chat.clear()
+    chat.end()
+
+
+HAPPENING = [name for name in EVENTS if name != "summarized"]
+
+
+@given(sizes=st.lists(st.integers(6, 150), max_size=40), warn=st.sampled_from([0.3, 0.5, 0.8]))
+@settings(max_examples=60, deadline=None)
+def test_the_limit_is_told_once_each_time_it_is_crossed(sizes, warn):
+    """R2.4: with the message that crosses the threshold upwards, and with no other."""
+    chat = alone(context_limit=WINDOW, keep_recent=2, settings=chosen(warn_at=warn))
+    events = heard(chat, "approaching_limit")
+    for size in sizes:
+        before = used(chat)
+        [message] = fill(chat, [size])
+        after = before + message.tokens
+        told = [(usage.tokens, usage.limit, usage.percent) for usage in _taken(events)]
+        crossed = before < warn * WINDOW <= after
+        assert told == ([(after, WINDOW, round(after / 10, 1))] if crossed else [])
+
+
+def _taken(events):
+    subjects = [event.subject for event in events]
+    events.clear()
+    return subjects
+
+
+def test_the_limit_is_told_again_after_a_pruning(chat):
+    """R2.4: what was made free can fill up again, and is told again."""
+    events = heard(chat, "approaching_limit")
+    for _ in range(3):
+        fill(chat, [100] * 8)
+        chat.prune(200)
+    assert len(events) == 3
+
+
+def test_many_messages_at_once_are_one_crossing(chat):
+    """R2.4: a whole list that crosses the threshold is told once, with all of it."""
+    events = heard(chat, "approaching_limit")
+    chat.extend([{"role": "user", "content": sized(90)} for _ in range(10)])
+    assert [event.subject.tokens for event in events] == [903]
+
+
+def test_what_happened_is_told_in_order_with_its_subject(chat):
+    """Each event has its subject; the message comes first, then what came of it."""
+    events = heard(chat)
+    fill(chat, [90] * 8)
+    ninth = chat.add("assistant", sized(90))
+    assert [event.name for event in events] == ["added"] * 9 + ["approaching_limit", "pruned"]
+    assert events[8].subject == ninth
+    assert events[10].subject == chat.prunings[0]
+    events.clear()
+    said = chat.add("user", "Go on.", task="Tests")
+    assert [event.name for event in events] == ["added", "task_boundary", "pruned"]
+    assert events[1].subject.message == said
+    assert events[2].subject == chat.prunings[1]
+    events.clear()
+    receipt = chat.prune(chat.view().messages[-1].tokens + 40)
+    session = chat.start_session()
+    chat.clear()
+    chat.end()
+    assert [(event.name, event.subject) for event in events] == [
+        *(("pruned", done) for done in (receipt, session) if done),
+        ("cleared", chat.id),
+        ("ended", chat.id),
+    ]
+
+
+def test_what_does_nothing_tells_nothing(chat):
+    """No event without its happening: a pruning that takes nothing out, a message refused."""
+    chatter(chat, 4)
+    events = heard(chat)
+    assert chat.prune() is None
+    chat.extend([])
+    with pytest.raises(errors.InvalidInput):
+        chat.add("user", "")
+    with pytest.raises(errors.InvalidInput):
+        chat.extend([{"role": "user", "content": "fine"}, {"role": "user", "content": ""}])
+    assert events == []
+    assert len(chat) == 4
+
+
+def test_a_failing_subscriber_hurts_nobody(chat, caplog):
+    """Each failure is logged; the message is kept, and the other subscribers are told."""
+
+    def fail(event):
+        message = f"no {event.name}"
+        raise RuntimeError(message)
+
+    for name in EVENTS:
+        chat.on(name, fail)
+    events = heard(chat)
+    with caplog.at_level(logging.ERROR, logger="recollect.events"):
+        everything(chat)
+    assert {event.name for event in events} == set(HAPPENING)
+    assert len(caplog.records) == len(events)
+    assert {record.args[0] for record in caplog.records} == set(HAPPENING)
+    assert all(record.exc_info[0] is RuntimeError for record in caplog.records)
+    assert chat.stats().total_messages == 11
+    chat.add("user", "All goes on.")
+    assert [message.content for message in chat.messages] == ["All goes on."]
+
+
+@pytest.mark.parametrize("name", HAPPENING)
+def test_a_subscriber_may_use_the_conversation(chat, name):
+    """From within an event all verbs work, and what they do is done."""
+    depth = []
+
+    def answer(event):
+        if depth:
+            return
+        depth.append(event)
+        chat.add("assistant", "A note of the subscriber.")
+        chat.prune(500)
+        chat.context("And now?")
+        depth.append(chat.stats())
+        depth.append(chat.view())
+
+    chat.on(name, answer)
+    worker = threading.Thread(target=everything, args=(chat,), daemon=True)
+    worker.start()
+    worker.join(PATIENCE)
+    assert not worker.is_alive()
+    assert len(depth) == 3
+    said = chat.expand("cut_0-100")
+    assert [m.content for m in said].count("A note of the subscriber.") == 1
+    assert len(said) == 12
+
+
+@pytest.mark.parametrize("name", HAPPENING)
+def test_a_subscriber_may_wait_for_another_thread(chat, name):
+    """No lock is held while subscribers are told: another thread can use the conversation."""
+    finished = []
+
+    def wait(_event):
+        other = threading.Thread(target=chat.stats, daemon=True)
+        other.start()
+        other.join(2)
+        finished.append(not other.is_alive())
+
+    chat.on(name, wait)
+    everything(chat)
+    assert finished
+    assert all(finished)
+
+
+def test_a_subscriber_of_the_memory_may_wait_for_another_thread(tmp_path):
+    """The same for ``remembered``, which a message of a conversation sets off, too."""
+    with remembering(tmp_path / "m.db") as memory:
+        chat, finished = memory.conversation("c"), []
+
+        def wait(_event):
+            other = threading.Thread(target=chat.stats, daemon=True)
+            other.start()
+            other.join(2)
+            finished.append(not other.is_alive())
+
+        memory.on("remembered", wait)
+        chat.add("user", "hello")
+        assert finished == [True]
+
+
+def test_a_subscriber_sees_what_it_is_told_of(chat):
+    """When an event comes, the conversation is already as it says."""
+    seen = []
+    chat.on("added", lambda event: seen.append(event.subject in chat.messages))
+    chat.on("pruned", lambda event: seen.append(event.subject in chat.prunings))
+    chat.on("cleared", lambda _: seen.append(len(chat) == 0))
+    everything(chat)
+    assert len(seen) >= 13
+    assert all(seen)
+
+
+def test_a_task_that_begins_is_told_with_its_message(chat):
+    """R6.4: the message that begins it, and why it is thought to."""
+    events = heard(chat, "task_boundary")
+    chat.add("user", "Rename the function in module1.py")
+    chat.add("assistant", FINISHED)
+    said = chat.add("user", NEXT)
+    [boundary] = named(events, "task_boundary")
+    assert boundary.message == said
+    assert boundary.why
+    assert boundary.title is None
+
+
+@pytest.mark.parametrize("wrong", ["", "prune", "PRUNED", None, 5, "remembered"])
+def test_an_unknown_event_is_refused(chat, wrong):
+    """The message lists the events there are."""
+    with pytest.raises(errors.InvalidInput, match=r"never happens; use one of added, approaching"):
+        chat.on(wrong, print)
+
+
+@pytest.mark.parametrize("wrong", [None, "print", 5])
+def test_what_cannot_be_called_is_refused(chat, wrong):
+    """A subscriber that could only fail is refused at once, not logged at each event."""
+    with pytest.raises(errors.InvalidInput, match="callback="):
+        chat.on("pruned", wrong)

@@ -1,0 +1,288 @@
+"""When a conversation is pruned, how far, and how often (R6.1 to R6.3, workflows 1, 2 and 4)."""
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from talks import (
+    ALL,
+    REPLY,
+    STRATEGIES,
+    alone,
+    chatter,
+    chosen,
+    cuts,
+    exchange,
+    fill,
+    heard,
+    lawful,
+    live,
+    named,
+    sized,
+    used,
+)
+
+from recollect import errors
+
+WINDOW = 1_000
+SMALL = st.lists(st.integers(6, 45), min_size=1, max_size=60)
+LARGE = st.lists(st.integers(6, 240), min_size=1, max_size=40)
+
+
+def test_twenty_ordinary_messages_are_never_pruned():
+    """Workflow 1: a typical session sees all of its messages, and hears of no pruning."""
+    chat = alone(max_messages=None)
+    events = heard(chat, "pruned", "approaching_limit", "task_boundary")
+    said = chatter(chat, 20)
+    assert list(chat.view().messages) == said
+    assert chat.prunings == ()
+    assert events == []
+    assert chat.stats().pruned_messages == 0
+    assert chat.stats().last_prune is None
+
+
+def test_at_eighty_percent_the_oldest_leave():
+    """Workflow 2: told at the threshold, pruned beyond it, a marker for what left."""
+    chat = alone(context_limit=WINDOW)
+    events = heard(chat, "pruned", "approaching_limit")
+    said = fill(chat, [39] * 20)  # 783 of 1,000 with the opening of the reply
+    assert chat.stats().percent_used == 78.0
+    assert events == []
+    said += fill(chat, [39])
+    assert [event.name for event in events] == ["approaching_limit", "pruned"]
+    [receipt] = chat.prunings
+    assert events[1].subject == receipt
+    assert (receipt.trigger, receipt.before) == ("automatic", 21 * 39 + REPLY)
+    assert receipt.after <= WINDOW * 0.6
+    assert "822 of 1,000 tokens (82 %)" in receipt.why
+    shown = lawful(chat, 800)
+    gone = said[: receipt.messages]
+    assert list(shown.messages) == said[len(gone) :]
+    assert f"... [{len(gone)} messages removed] ..." in shown.entries[0].text
+    assert len(shown.messages) >= 10
+
+
+@given(sizes=SMALL, strategy=st.sampled_from(STRATEGIES))
+@settings(max_examples=60, deadline=None)
+def test_nothing_leaves_below_the_threshold_and_less_than_the_target_stays(sizes, strategy):
+    """R6.1, R6.2: each pruning was due, by its own trigger, and reaches its own target."""
+    chat = alone(context_limit=WINDOW, strategy=strategy, keep_recent=2)
+    before, known = REPLY, 0
+    for message in (item for size in sizes for item in fill(chat, [size])):
+        before += message.tokens
+        fresh = chat.prunings[known:]
+        known += len(fresh)
+        assert len(fresh) == (before > WINDOW * 0.8)
+        for receipt in fresh:
+            assert receipt.trigger == "automatic"
+            assert receipt.before == before
+            assert receipt.after <= WINDOW * 0.6
+            before = receipt.after
+        assert before == used(chat)
+
+
+@given(first=SMALL, jump=st.integers(200, 500))
+@settings(max_examples=30, deadline=None)
+def test_beyond_ninety_percent_more_leaves(first, jump):
+    """R6.2: what jumps beyond the second threshold is pruned further than an automatic pruning."""
+    chat = alone(context_limit=WINDOW, keep_recent=1)
+    fill(chat, first)
+    known, before = len(chat.prunings), used(chat)
+    before += chat.add("user", sized(jump)).tokens
+    fresh = chat.prunings[known:]
+    share = before / WINDOW
+    expected = ["aggressive"] if share > 0.9 else ["automatic"] if share > 0.8 else []
+    assert [receipt.trigger for receipt in fresh] == expected
+    if share > 0.9:
+        assert fresh[0].after <= WINDOW * 0.5
+    elif share > 0.8:
+        assert fresh[0].after <= WINDOW * 0.6
+
+
+def test_thresholds_are_settings():
+    """R8: where pruning starts and how far it goes is what the settings say."""
+    thresholds = {"warn_at": 0.3, "prune_at": 0.4, "prune_to": 0.2}
+    further = {"aggressive_at": 0.7, "aggressive_to": 0.1}
+    chat = alone(context_limit=WINDOW, keep_recent=1, settings=chosen(**thresholds, **further))
+    events = heard(chat, "approaching_limit")
+    fill(chat, [99, 100, 97])
+    assert chat.prunings == ()
+    assert events == []
+    fill(chat, [100])
+    assert chat.prunings == ()
+    assert [event.subject.tokens for event in events] == [399]
+    fill(chat, [100])
+    assert [(r.trigger, r.before, r.after <= 200) for r in chat.prunings] == [
+        ("automatic", 499, True)
+    ]
+    chat.add("user", sized(600))
+    assert chat.prunings[-1].trigger == "aggressive"
+    assert chat.prunings[-1].messages == len(chat) - chat.prunings[0].messages - 1
+
+
+def test_a_budget_instead_of_a_window():
+    """R8.2: of a conversation with ``max_tokens`` that is the 80 % at which pruning starts."""
+    by_window, by_budget = alone(context_limit=WINDOW), alone(max_tokens=int(WINDOW * 0.8))
+    for chat in (by_window, by_budget):
+        fill(chat, [30] * 60)
+    figures = [
+        [(r.trigger, r.before, r.after, r.messages) for r in chat.prunings]
+        for chat in (by_window, by_budget)
+    ]
+    assert figures[0] == figures[1]
+    assert len(figures[0]) >= 3
+
+
+@given(
+    sizes=LARGE,
+    strategy=st.sampled_from(STRATEGIES),
+    keep=st.sampled_from([1, 4, 10]),
+    window=st.sampled_from([500, 1_000, 4_000]),
+)
+@settings(max_examples=80, deadline=None)
+def test_no_trigger_takes_the_newest_or_the_last_request(sizes, strategy, keep, window):
+    """N2.3, R3.3: what nobody asked to go stays live, however large it is."""
+    chat = alone(context_limit=window, strategy=strategy, keep_recent=keep)
+    for size in sizes:
+        fill(chat, [size])
+        newest = {message.id for message in chat.recent(keep)}
+        assert newest <= live(chat)
+        assert strategy == "recency" or chat.by_role("user")[-1].id in live(chat)
+
+
+@pytest.mark.parametrize("wrong", [0, -1, True, False, "100", 2.5, (), float("nan")])
+def test_pruning_to_what_is_no_number_is_refused(wrong):
+    """R6.3: the message names the value, and nothing changed."""
+    chat = alone(system="You plan trips.")
+    chatter(chat, 30)
+    before = (chat.messages, chat.view(), chat.stats())
+    events = heard(chat)
+    with pytest.raises(errors.InvalidInput, match=r"max_tokens=.* must be a whole number"):
+        chat.prune(wrong)
+    assert (chat.messages, chat.view(), chat.stats()) == before
+    assert chat.prunings == ()
+    assert events == []
+
+
+def test_pruning_to_less_than_must_stay_is_refused():
+    """R6.3: the error says what is needed; nothing changed; with that much it works."""
+    chat = alone(system="You plan trips.")
+    said = chatter(chat, 30)
+    chat.pin(said[3].id)
+    before = chat.view()
+    with pytest.raises(errors.BudgetTooSmall) as raised:
+        chat.prune(5)
+    assert chat.view() == before
+    assert chat.prunings == ()
+    receipt = chat.prune(raised.value.needed)
+    assert receipt.messages == 29
+    assert [message.id for message in chat.view().messages] == [said[3].id]
+
+
+@given(
+    sizes=st.lists(st.integers(6, 120), max_size=30),
+    most=st.integers(20, 3_000),
+    strategy=st.sampled_from(STRATEGIES),
+    tools=st.booleans(),
+)
+@settings(max_examples=80, deadline=None)
+def test_what_a_person_prunes_fits_and_no_second_pruning_is_needed(sizes, most, strategy, tools):
+    """R6.3: afterwards all that is live fits the number, and asking again does nothing."""
+    chat = alone(system="You plan trips.", strategy=strategy, keep_recent=3)
+    for index, size in enumerate(sizes):
+        fill(chat, [size])
+        if tools and index % 3 == 0:
+            exchange(chat, f"call_{index}", sized(size))
+    shown = chat.view(most)
+    receipt = chat.prune(most)
+    assert (receipt is None) == (shown.pruned == ())
+    if receipt is not None:
+        assert receipt.trigger == "manual"
+        assert f"{most:,} tokens" in receipt.why
+        assert receipt.messages == len(shown.pruned)
+    after = lawful(chat, most)
+    assert after.pruned == ()
+    assert after.messages == shown.messages or shown.shortened
+    assert chat.prune(most) is None
+
+
+def test_pruning_without_a_number_goes_where_an_automatic_one_does():
+    """R6.3: ``prune()`` leaves 60 % of the window; below that it does nothing."""
+    chat = alone(context_limit=WINDOW)
+    fill(chat, [39] * 15)
+    assert chat.prune() is None
+    fill(chat, [39] * 5)
+    receipt = chat.prune()
+    assert (receipt.trigger, receipt.before) == ("manual", 783)
+    assert 500 < receipt.after <= 600
+    assert alone().prune() is None
+
+
+def test_clearing_leaves_the_system_prompt_alone():
+    """Workflow 4: a clean slate; the new topic starts without markers and without receipts."""
+    chat = alone(system="You plan trips.", context_limit=WINDOW)
+    said = fill(chat, [39] * 30)
+    assert chat.prunings
+    chat.pin(said[-1].id)
+    events = heard(chat)
+    chat.clear()
+    assert [event.name for event in events] == ["cleared"]
+    assert chat.context().messages == [{"role": "system", "content": "You plan trips."}]
+    assert chat.view().entries == ()
+    assert chat.stats().pruned_messages == 0
+    assert chat.stats().oldest_message is None
+    new = fill(chat, [39] * 10)
+    assert list(lawful(chat).messages) == new
+
+
+# Hysteresis
+
+
+@given(sizes=st.lists(st.integers(6, 60), min_size=20, max_size=150))
+@settings(max_examples=30, deadline=None)
+def test_prunings_are_as_rare_as_the_tokens_they_free(sizes):
+    """Each automatic pruning frees a fifth of the window, so that many must be added between."""
+    chat = alone(context_limit=WINDOW, keep_recent=4)
+    fill(chat, sizes)
+    step = WINDOW * (0.8 - 0.6)
+    freed = [receipt.tokens for receipt in chat.prunings]
+    assert all(tokens >= step for tokens in freed)
+    assert len(freed) <= sum(sizes) / step
+    assert sum(freed) + used(chat) == sum(sizes) + REPLY
+
+
+@given(
+    count=st.integers(20, 120),
+    most=st.sampled_from([10, 12, 20, 50]),
+    pins=st.sets(st.integers(0, 40), max_size=12),
+    systems=st.integers(0, 12),
+    strategy=st.sampled_from(["rolling_window", "importance", "hybrid"]),
+)
+@settings(max_examples=40, deadline=None)
+def test_a_full_window_is_not_pruned_with_every_message(count, most, pins, systems, strategy):
+    """By number, too, a pruning makes room for several messages, whatever is pinned."""
+    chat = alone(max_messages=most, keep_recent=10, strategy=strategy)
+    for number in range(systems):
+        chat.add("system", f"Rule {number} of the house.")
+    for number in range(count):
+        [message] = fill(chat, [12])
+        if number in pins:
+            chat.pin(message.id)
+    batch = max(2, most // 5)
+    assert len(chat.prunings) <= 1 + (count + systems) / batch
+    assert sum(cut.messages for cut in cuts(chat)) <= count
+
+
+@pytest.mark.parametrize("strategy", STRATEGIES)
+def test_long_talk_of_every_strategy_is_pruned_rarely(strategy):
+    """Over 400 messages with tools, prunings stay rare and every view is lawful."""
+    chat = alone(context_limit=WINDOW, strategy=strategy, keep_recent=6)
+    events = heard(chat, "pruned")
+    for number in range(100):
+        fill(chat, [14, 22])
+        exchange(chat, f"call_{number}", sized(30))
+        if number % 10 == 9:
+            lawful(chat, 800)
+    assert len(named(events, "pruned")) == len(chat.prunings)
+    tokens = sum(message.tokens for message in chat.messages)
+    assert 1 < len(chat.prunings) <= tokens / (WINDOW * 0.2)
+    assert chat.view(ALL).pruned == ()

@@ -1,0 +1,240 @@
+"""What goes when a task ends and the next begins (R6.4, workflow 3), or a session (R6.5)."""
+
+import pytest
+from talks import (
+    FINISHED,
+    NEXT,
+    STRATEGIES,
+    alone,
+    chatter,
+    chosen,
+    exchange,
+    fill,
+    heard,
+    lawful,
+    live,
+    named,
+    remembering,
+)
+
+RULE = "Always answer in French, never in English."
+MISTAKE = [
+    ("user", "Rename function 9 in module9.py"),
+    ("assistant", "Error: there is no function 9 in module9.py (404)."),
+    ("user", "No, I meant function 8."),
+    ("assistant", "Renamed function 8."),
+]
+
+
+def refactor(chat, count=8):
+    """Add the messages of a task, without its end."""
+    for number in range(count):
+        chat.add("user", f"Rename the function number {number} in module{number}.py")
+        chat.add("assistant", f"Renamed function {number}.")
+
+
+def contents(messages):
+    """Return what messages say."""
+    return [message.content for message in messages]
+
+
+@pytest.mark.parametrize("strategy", STRATEGIES)
+def test_a_finished_task_leaves_when_the_next_begins(strategy):
+    """Workflow 3: the old task is out, but for the newest messages; an event and a receipt tell."""
+    chat = alone(keep_recent=3, strategy=strategy)
+    events = heard(chat, "task_boundary", "pruned")
+    refactor(chat)
+    chat.add("assistant", FINISHED)
+    assert events == []
+    said = chat.add("user", NEXT)
+    [boundary], [receipt] = named(events, "task_boundary"), named(events, "pruned")
+    assert boundary.message == said
+    assert "complete" in boundary.why
+    assert (receipt,) == chat.prunings
+    assert receipt.trigger == "task_boundary"
+    assert boundary.why in receipt.why
+    shown = contents(lawful(chat).messages)
+    assert shown[-2:] == [FINISHED, NEXT]
+    assert len(shown) <= 4  # a pair may come along with the three newest
+    assert receipt.messages == 18 - len(shown)
+
+
+def test_mistakes_and_rules_of_a_finished_task_stay():
+    """R5.3: of the task before, its corrected mistake and its standing rule stay."""
+    chat = alone(keep_recent=2)
+    chat.add("user", RULE)
+    chat.add("assistant", "D'accord.")
+    refactor(chat)
+    for role, content in MISTAKE:
+        chat.add(role, content)
+    refactor(chat)
+    chat.add("assistant", FINISHED)
+    chat.add("user", NEXT)
+    shown = contents(lawful(chat).messages)
+    assert {RULE, *(content for _, content in MISTAKE), FINISHED, NEXT} <= set(shown)
+    assert not any(text.startswith("Rename the function") for text in shown[:-4])
+    assert len(shown) <= 10
+
+
+def test_the_new_task_is_not_touched_by_the_end_of_the_old():
+    """R5.2: what comes after a boundary stays, also where several tasks end."""
+    chat = alone(keep_recent=2)
+    for title in ("tests", "docs", "release"):
+        refactor(chat, 5)
+        chat.add("assistant", FINISHED)
+        chat.add("user", f"Now let's work on the {title}")
+    refactor(chat, 5)
+    shown = contents(lawful(chat).messages)
+    assert [r.trigger for r in chat.prunings] == ["task_boundary"] * 3
+    assert shown[-10:] == contents(chat.messages)[-10:]
+    assert "Now let's work on the release" in shown
+    assert "Now let's work on the docs" not in shown
+
+
+def test_a_boundary_can_be_told_without_pruning():
+    """``at_task_boundary = "keep"``: the event comes, and nothing leaves."""
+    chat = alone(keep_recent=3, settings=chosen(at_task_boundary="keep"))
+    events = heard(chat, "task_boundary", "pruned")
+    refactor(chat)
+    chat.add("assistant", FINISHED)
+    chat.add("user", NEXT)
+    assert [event.name for event in events] == ["task_boundary"]
+    assert chat.prunings == ()
+    assert len(chat.view().messages) == 18
+
+
+def test_the_caller_can_say_where_a_task_begins():
+    """``add(task=…)`` is a boundary whatever the message says; its title is told."""
+    chat = alone(keep_recent=1)
+    events = heard(chat, "task_boundary")
+    refactor(chat)
+    said = chat.add("user", "Please go on with function 9.", task="Tests")
+    [boundary] = named(events, "task_boundary")
+    assert (boundary.message, boundary.title) == (said, "Tests")
+    assert said.task == "Tests"
+    [receipt] = chat.prunings
+    assert receipt.trigger == "task_boundary"
+    assert said.content in contents(lawful(chat).messages)
+    assert receipt.messages >= 14
+
+
+def test_going_on_with_a_task_is_no_boundary():
+    """A missing signal is better than a wrong one: follow-ups and new topics prune nothing."""
+    chat = alone(keep_recent=1)
+    refactor(chat, 3)
+    chat.add("assistant", FINISHED)
+    chat.add("user", "Thanks! Can you also rename it in module2.py?")
+    chat.add("assistant", "Renamed.")
+    chat.add("user", "How is the weather in Lisbon?")
+    chat.add("assistant", "Sunny, 24 degrees.")
+    assert chat.prunings == ()
+    assert len(chat.view().messages) == 11
+
+
+def test_many_messages_at_once_are_cut_at_the_last_boundary():
+    """A boundary in the middle of ``extend`` takes out what came before it, nothing after."""
+    other = alone(settings=chosen(at_task_boundary="keep"))
+    refactor(other)
+    other.add("assistant", FINISHED)
+    boundary = other.add("user", NEXT)
+    refactor(other, 3)
+    chat = alone(keep_recent=2)
+    chat.extend(other.messages)
+    shown = contents(lawful(chat).messages)
+    assert [r.trigger for r in chat.prunings] == ["task_boundary"]
+    assert shown == contents(other.messages)[boundary.position :]
+
+
+@pytest.mark.parametrize("limits", [{"context_limit": 1_000}, {"max_messages": 20}])
+def test_a_current_task_that_is_too_large_keeps_what_fits(limits):
+    """R5.2: the old task goes whole; of the current one no more than has to."""
+    other = alone(settings=chosen(at_task_boundary="keep"))
+    refactor(other, 4)
+    other.add("assistant", FINISHED)
+    boundary = other.add("user", NEXT)
+    fill(other, [45] * 24)
+    chat = alone(keep_recent=2, **limits)
+    chat.extend(other.messages)
+    shown = lawful(chat).messages
+    assert len(shown) >= 10
+    assert shown[0].position >= boundary.position
+    assert contents(shown) == contents(other.messages)[-len(shown) :]
+
+
+def test_a_boundary_parts_no_call_from_its_result():
+    """Law 2: a task that begins while a result is due waits for it."""
+    chat = alone(keep_recent=1)
+    refactor(chat, 3)
+    exchange(chat, "first")
+    chat.add("assistant", FINISHED)
+    call, result = exchange(chat, "second")
+    chat.add("user", NEXT)
+    chat.add("assistant", "Fine.")
+    lawful(chat)
+    alive = live(chat)
+    assert (call.id in alive) == (result.id in alive)
+
+
+def test_a_boundary_is_seen_across_two_holders(tmp_path):
+    """The end of a task that one holder heard and the request that the other hears are one."""
+    with remembering(tmp_path / "m.db") as memory:
+        one, two = (memory.conversation("c", keep_recent=2) for _ in range(2))
+        events = heard(two, "task_boundary")
+        two.add("user", "Rename the function number 7 in module7.py")
+        refactor(one)
+        one.add("assistant", FINISHED)
+        said = two.add("user", NEXT)
+        assert [boundary.message for boundary in named(events, "task_boundary")] == [said]
+        assert [r.trigger for r in one.prunings] == ["task_boundary"]
+        assert one.view() == two.view()
+
+
+# Sessions
+
+
+def test_a_new_session_keeps_system_messages_and_pins(tmp_path):
+    """R6.5: all else leaves the view, and can be expanded."""
+    with remembering(tmp_path / "m.db") as memory:
+        for chat in (alone(system="You plan."), memory.conversation("c", system="You plan.")):
+            events = heard(chat, "pruned")
+            rule = chat.add("system", "The house has rules.")
+            said = chatter(chat, 12)
+            exchange(chat, "call")
+            chat.pin(said[4].id)
+            receipt = chat.start_session()
+            assert (receipt.trigger, receipt.messages) == ("session_start", 13)
+            assert named(events, "pruned") == [receipt]
+            shown = lawful(chat)
+            assert [message.id for message in shown.messages] == [rule.id, said[4].id]
+            assert len(shown.markers) == 2
+            assert chat.start_session() is None
+            new = chatter(chat, 3)
+            assert list(chat.view().messages[2:]) == new
+
+
+def test_a_session_start_can_prune_by_itself(tmp_path):
+    """``at_session_start = "prune"``: opening again starts afresh; otherwise all is there."""
+    path = tmp_path / "m.db"
+    with remembering(path) as memory:
+        chatter(memory.conversation("c"), 6)
+    with remembering(path) as memory:
+        chat = memory.conversation("c")
+        assert len(chat.view().messages) == 6
+        assert chat.prunings == ()
+    with remembering(path, at_session_start="prune") as memory:
+        chat = memory.conversation("c", keep_recent=10)
+        assert chat.view().messages == ()
+        assert [r.trigger for r in chat.prunings] == ["session_start"]
+        assert len(chat.messages) == 6
+        [marker] = chat.view().markers
+        assert chat.expand(marker) == chat.messages
+    with remembering(path, at_session_start="prune") as memory:
+        assert len(memory.conversation("c").prunings) == 1  # nothing was said since
+
+
+def test_the_first_session_has_nothing_to_prune(tmp_path):
+    """``at_session_start = "prune"`` with a new conversation does nothing."""
+    with remembering(tmp_path / "m.db", at_session_start="prune") as memory:
+        chat = memory.conversation("new", system="You plan.")
+        assert chat.prunings == ()
+        assert alone().start_session() is None

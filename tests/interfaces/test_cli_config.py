@@ -1,0 +1,256 @@
+"""The commands of the settings, on real files and a real environment, 80 columns wide."""
+
+import json
+import os
+import subprocess
+import sys
+
+import pytest
+from rich.cells import cell_len
+from typer.testing import CliRunner
+
+from recollect import Settings
+from recollect.interfaces.cli import app
+
+
+@pytest.fixture(autouse=True)
+def file(tmp_path, monkeypatch):
+    """No settings of this machine; a settings file of the test's own, which is not there yet."""
+    for name in os.environ:
+        if name.startswith("RECOLLECT_"):
+            monkeypatch.delenv(name)
+    path = tmp_path / "config.toml"
+    monkeypatch.setenv("RECOLLECT_CONFIG", str(path))
+    monkeypatch.setenv("COLUMNS", "80")
+    return path
+
+
+@pytest.fixture
+def run():
+    """Run a command; it must exit with ``code``, and never with a traceback."""
+    runner = CliRunner()
+
+    def start(*arguments, code=0, stdin=None):
+        result = runner.invoke(app, ("config", *arguments), input=stdin)
+        assert result.exit_code == code, result.output
+        assert "Traceback" not in result.output
+        return result
+
+    return start
+
+
+@pytest.fixture
+def told(run):
+    """Run a command with --json and return its document."""
+
+    def start(*arguments):
+        return json.loads(run(*arguments, "--json").stdout)
+
+    return start
+
+
+def one_line(result):
+    """Return the single line on standard error of a command that printed nothing else."""
+    (line,) = result.stderr.splitlines()
+    assert result.stdout == ""
+    assert line.startswith("error: ")
+    return line.removeprefix("error: ")
+
+
+def test_set_show_and_unset_agree(run, told, file):
+    """What set writes, show reads, with its source; unset brings the default back."""
+    before = told("show")
+    done = told("set", "conversation.strategy", "hybrid")
+    assert done == {
+        "name": "conversation.strategy", "value": "hybrid", "path": str(file),
+        "changed": True, "overridden_by": None, "exposed": False,
+    }  # fmt: skip
+    shown = {each["name"]: each for each in told("show")}["conversation.strategy"]
+    assert (shown["value"], shown["source"]) == ("hybrid", str(file))
+    assert Settings().conversation.strategy == "hybrid"
+    assert str(file) in run("set", "conversation.strategy", "recency").stdout
+    assert "was so in" in run("set", "conversation.strategy", "recency").stdout
+    assert "removed from" in run("unset", "conversation.strategy").stdout
+    assert "is not in" in run("unset", "conversation.strategy").stdout
+    assert told("show") == before
+
+
+def test_config_alone_shows(run, told):
+    """Without a command, all settings are shown."""
+    assert run().stdout == run("show").stdout
+    assert told() == told("show")
+
+
+def test_a_yaml_file_is_changed_as_well(run, told, tmp_path, monkeypatch):
+    """The commands treat either format alike; comments stay."""
+    path = tmp_path / "mine.yaml"
+    path.write_text("# mine\nuser: ana  # me\n")
+    monkeypatch.setenv("RECOLLECT_CONFIG", str(path))
+    run("set", "tokens.limits.my-model", "32000")
+    run("set", "user", "eva")
+    assert path.read_text() == (
+        "# mine\nuser: eva  # me\ntokens:\n  limits:\n    my-model: 32000\n"
+    )
+    sources = {each["name"]: each["source"] for each in told()}
+    assert sources["tokens.limits.my-model"] == sources["user"] == str(path)
+
+
+def test_what_the_environment_overrides_is_told(run, told, monkeypatch):
+    """Set says which variable keeps its value from being in force."""
+    monkeypatch.setenv("RECOLLECT_CONVERSATION__STRATEGY", "recency")
+    result = run("set", "conversation.strategy", "hybrid")
+    assert result.stderr == (
+        "warning: RECOLLECT_CONVERSATION__STRATEGY is set in the environment, "
+        "and wins over the file\n"
+    )
+    shown = {each["name"]: each for each in told()}["conversation.strategy"]
+    assert (shown["value"], shown["source"]) == ("recency", "RECOLLECT_CONVERSATION__STRATEGY")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (("set", "conversation.stratgy", "x"), "did you mean conversation.strategy?"),
+        (("set", "conversation", "x"), "conversation is a group of settings; name one of them"),
+        (("set", "conversation.strategy", "magic"), "strategy='magic' should be 'rolling_window'"),
+        (("set", "embedding.threads", "0"), "see recollect config explain embedding.threads"),
+        (("set", "conversation.prune_at", "0.1"), "see recollect config explain conversation"),
+        (("set", "tokens.limits", "x"), "set one value of it by its name: recollect config set"),
+        (("unset", "embeding.model"), "did you mean embedding.model?"),
+        (("explain", "strateg"), "did you mean conversation.strategy?"),
+    ],
+)
+def test_what_is_wrong_is_one_line_and_changes_nothing(run, file, arguments, says):
+    """Bad input ends with code 1, one line that says what helps, and the file as it was."""
+    content = b"# mine\n\nuser = 'ana'"
+    file.write_bytes(content)
+    assert says in one_line(run(*arguments, code=1))
+    assert file.read_bytes() == content
+
+
+@pytest.mark.parametrize("arguments", [("set",), ("set", "user"), ("unset",), ("sett", "a", "b")])
+def test_wrong_usage_is_exit_2(run, arguments):
+    """Too little, or a command that there is not, is told as wrong usage."""
+    run(*arguments, code=2)
+
+
+def test_a_wrong_file_is_one_line_and_explain_still_helps(run, file):
+    """While settings are wrong, show fails with the place; explain and set still do their work."""
+    file.write_text("\n[embedding]\nthreads = 0\n")
+    line = one_line(run("show", code=1))
+    assert line.startswith(f"settings: {file}, line 3: embedding.threads=0 should be greater")
+    assert line.endswith("see recollect config explain embedding.threads")
+    result = run("explain", "embedding.threads")
+    assert "whole number, at least 1" in result.stdout
+    assert result.stderr.startswith("warning: settings:")
+    run("set", "embedding.threads", "2")
+    run("show")
+
+
+def test_two_files_are_one_line(run, tmp_path, monkeypatch):
+    """Which of two files is meant is asked, not guessed, before anything is written."""
+    monkeypatch.delenv("RECOLLECT_CONFIG")
+    for name in ("XDG_CONFIG_HOME", "HOME"):
+        monkeypatch.setenv(name, str(tmp_path))
+    folder = tmp_path / "recollect"
+    for name in ("config.toml", "config.yaml"):
+        (folder / name).parent.mkdir(exist_ok=True)
+        (folder / name).touch()
+    for arguments in (("show",), ("path",), ("set", "user", "ana"), ("unset", "user")):
+        line = one_line(run(*arguments, code=1))
+        assert str(folder / "config.toml") in line
+        assert str(folder / "config.yaml") in line
+    assert {each.read_bytes() for each in folder.iterdir()} == {b""}
+
+
+def test_a_secret_is_read_from_standard_input_and_never_shown(run, file):
+    """With - the value comes from standard input; no command prints it."""
+    outputs = [run("set", "embedding.api_key", "-", stdin="sk-swordfish\n").output]
+    assert Settings().embedding.api_key.get_secret_value() == "sk-swordfish"
+    explain = ("explain", "embedding.api_key")
+    outputs += [run(*words).output for words in ((), ("--json",), explain, (*explain, "--json"))]
+    file.chmod(0o644)
+    outputs.append(run("set", "embedding.api_key", "sk-swordfish-2").output)
+    assert "others on this machine may read it: chmod 600" in outputs[-1]
+    assert all("swordfish" not in output for output in outputs)
+    assert sum("**********" in output for output in outputs) == len(outputs)
+
+
+def test_explain_says_all_there_is(told, run, file):
+    """Explain gives meaning, type, allowed values, default, value, source, variable, example."""
+    file.write_text('[conversation]\nstrategy = "hybrid"\n')
+    found = told("explain", "conversation.strategy")
+    assert found["allowed"] == ["rolling_window", "recency", "importance", "hybrid"]
+    assert (found["default"], found["value"]) == ("rolling_window", "hybrid")
+    assert (found["source"], found["line"]) == (str(file), 2)
+    assert found["variable"] == "RECOLLECT_CONVERSATION__STRATEGY"
+    out = run("explain", "conversation.strategy").stdout
+    assert found["meaning"].split(". ")[0] in out
+    for text in ("one of rolling_window, recency", "line 2", found["variable"], found["example"]):
+        assert text in " ".join(out.split())
+
+
+def test_explain_alone_lists_all_with_a_line_each(run, told):
+    """Every setting is listed, each on one line; of a group, only those in it."""
+    names = [each["name"] for each in told("explain")]
+    assert names == [each["name"] for each in told("show")]
+    lines = [line.split()[0] for line in run("explain").stdout.splitlines() if line[:2] == "  "]
+    assert lines == [name.rpartition(".")[2] for name in names]
+    inside = [each["name"] for each in told("explain", "retrieval")]
+    assert inside == ["retrieval.fusion", "retrieval.rrf_k"]
+
+
+@pytest.mark.parametrize("width", ["80", "60"])
+def test_it_fits_the_terminal(run, monkeypatch, width):
+    """No line is wider than the terminal, even with the longest names and values."""
+    monkeypatch.setenv("COLUMNS", width)
+    monkeypatch.setenv("RECOLLECT_CONVERSATION__AT_TASK_BOUNDARY", "keep")
+    monkeypatch.setenv("RECOLLECT_LOCATION", "/a/long/path" * 9)
+    run("set", "tokens.limits.an-organisation/a-model-with-a-name", "32000")
+    for arguments in (("show",), ("explain",), ("explain", "tokens.tokenizers")):
+        lines = run(*arguments).stdout.splitlines()
+        tables = [line for line in lines if not line.startswith("settings file")]
+        assert max(map(cell_len, tables)) <= int(width)
+    assert "RECOLLECT_CONVERSATION__AT_TASK_BOUNDARY" in "".join(run().stdout.split())
+
+
+def test_options_of_the_command_are_shown_as_sources(told):
+    """--db and --user are arguments, and win over all else."""
+    found = {each["name"]: each for each in told("show", "--db", "x.db", "--user", "eva")}
+    assert (found["location"]["value"], found["location"]["source"]) == ("x.db", "--db")
+    assert (found["user"]["value"], found["user"]["source"]) == ("eva", "--user")
+
+
+def test_a_variable_that_sets_nothing_is_noted(run, monkeypatch):
+    """A slip in the name of a variable is seen when settings are shown."""
+    monkeypatch.setenv("RECOLLECT_EMBEDING__MODEL", "none")
+    note = run("show").stderr
+    assert note.startswith("note: RECOLLECT_EMBEDING__MODEL sets nothing; did you mean RECOLLECT_")
+
+
+@pytest.mark.parametrize("name", ["show", "explain", "set", "unset", "path"])
+def test_each_command_explains_itself(run, name):
+    """Each has a help with examples, and takes the shared options."""
+    out = run(name, "--help").stdout
+    assert f"recollect config {name}" in out.split("Examples:")[1]
+    assert "--json" in out
+    assert name in run("--help").stdout
+
+
+def test_it_works_as_a_process(file):
+    """From a shell: set, then another command that uses it, with nothing on standard error."""
+
+    def recollect(*arguments):
+        return subprocess.run(  # noqa: S603 - this interpreter, on arguments of the test
+            [sys.executable, "-W", "error", "-m", "recollect", *arguments],
+            env=os.environ | {"RECOLLECT_EMBEDDING__MODEL": "none"},
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=60,
+        )
+
+    done = recollect("config", "set", "location", str(file.with_name("agent.db")))
+    assert (done.returncode, done.stderr) == (0, "")
+    assert recollect("remember", "tea").returncode == 0
+    assert file.with_name("agent.db").exists()
