@@ -24,6 +24,16 @@ def counted(chat):
     return chat.context("And now?").tokens
 
 
+def built(chat, prompt, budget, **arguments):
+    """Build a context; where the budget is too small, one with what the error says is needed."""
+    try:
+        return chat.context(prompt, budget=budget, **arguments)
+    except errors.BudgetTooSmall as error:
+        needed = error.needed
+    assert needed > budget
+    return chat.context(prompt, budget=needed, **arguments)
+
+
 FORMS = [
     lambda tokens: tokens,
     lambda tokens: {"prompt_tokens": tokens, "completion_tokens": 7, "total_tokens": tokens + 7},
@@ -113,11 +123,7 @@ def test_contexts_keep_their_budget_by_the_corrected_count(sizes, factors, budge
         tokens = counted(chat)
         chat.calibrate(max(1, int(tokens * factor)))
         assert 0.5 <= calibration(chat).scale <= 3
-    try:
-        context = chat.context("And now?", budget=budget, form=form)
-    except errors.BudgetTooSmall as error:
-        assert error.needed > error.budget == budget
-        context = chat.context("And now?", budget=error.needed, form=form)
+    context = built(chat, "And now?", budget, form=form)
     assert context.tokens <= context.receipt.budget
     assert context.tokens == context.receipt.tokens
     assert context.tokens == sum(item.tokens for item in context.receipt.included)
@@ -136,12 +142,8 @@ def test_rounding_never_exceeds_the_budget(was, actual, budget):
     chat.clear()
     room = int(budget / calibration(chat).scale)
     chat.add("user", sized(max(6, room - REPLY)))
-    try:
-        tokens = chat.context(budget=budget).tokens
-    except errors.BudgetTooSmall as error:
-        assert error.needed > budget
-    else:
-        assert tokens <= budget
+    context = built(chat, None, budget)
+    assert context.tokens <= context.receipt.budget
 
 
 def test_an_exact_count_misses_only_what_is_sent_beside():

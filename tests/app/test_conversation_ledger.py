@@ -57,7 +57,7 @@ class Lives(RuleBasedStateMachine):
         keep=st.integers(1, 5),
         most=st.integers(6, 20),
     )
-    def begin(self, strategy, stable, summaries, keep, most):  # noqa: PLR0917 - drawn
+    def begin(self, strategy, stable, summaries, keep, most):
         """Start the conversation with these settings."""
         self.arguments = {"strategy": strategy, "keep_recent": keep, "max_messages": most}
         self.options = {"stable_prefix": stable, "summaries": summaries}

@@ -34,9 +34,10 @@ def warm(contexts):
     return kept / every
 
 
-def run(*, stable, sizes=SIZES, **arguments):
+def run(*, stable, sizes=SIZES, summaries="off", **arguments):
     """Add messages; return the conversation, its contexts, and after which a pruning came."""
-    chat = alone(system="Go.", settings=chosen(stable_prefix=stable), **arguments)
+    options = chosen(stable_prefix=stable, summaries=summaries)
+    chat = alone(system="Go.", settings=options, **arguments)
     contexts, pruned = [], []
     for index, size in enumerate(sizes):
         known = len(chat.prunings)
@@ -60,13 +61,15 @@ def test_most_contexts_only_grow(strategy, limits):
     assert shares[True][1] > shares[False][1] + 0.05
 
 
+@pytest.mark.parametrize("summaries", ["off", "extractive"])
 @pytest.mark.parametrize("strategy", STRATEGIES)
-def test_a_context_changes_only_where_a_pruning_is_told(strategy):
+def test_a_context_changes_only_where_a_pruning_is_told(strategy, summaries):
     """The steps are those of the receipts: between two of them nothing in view changes."""
-    chat, contexts, pruned = run(stable=True, strategy=strategy, **LIMITS["tokens"])
+    limits = LIMITS["tokens"]
+    chat, contexts, pruned = run(stable=True, strategy=strategy, summaries=summaries, **limits)
     changes = [not grown(*pair) for pair in pairwise(contexts)]
     assert changes == pruned[1:]
-    assert 4 < sum(changes) < 16
+    assert 4 < sum(changes) < (16 if summaries == "off" else 24)
     assert {receipt.trigger for receipt in chat.prunings} == {"automatic"}
     assert all(receipt.after <= WINDOW * 0.4 for receipt in chat.prunings)
 

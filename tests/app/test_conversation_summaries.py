@@ -81,9 +81,10 @@ def test_an_extractive_summary_stands_in_the_marker_and_is_counted(tmp_path):
             assert marker.cost > without.cost
             [cut] = chat.prunings[0].cuts
             assert cut.summary == summary
-            context = chat.context("And now?", budget=700)
-            assert context.tokens == sum(item.tokens for item in context.receipt.included) <= 700
+            context = chat.context("And now?", budget=760)
+            assert context.tokens == sum(item.tokens for item in context.receipt.included) <= 760
             assert any(summary in message["content"] for message in context.messages)
+            assert len(lawful(chat, 650).messages) == 15 - chat.prunings[0].messages
         kept = stored.view().markers
     with remembering(path) as memory:
         assert memory.conversation("c", keep_recent=2).view().markers == kept

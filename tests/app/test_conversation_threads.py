@@ -4,6 +4,7 @@ import dataclasses
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
+from functools import partial
 
 import pytest
 from provider_rules import problems_openai
@@ -52,6 +53,32 @@ def at_once(*works):
         return [future.result(PATIENCE) for future in futures]
 
 
+def ending(done, *works):
+    """Return the functions; when the last of them ends, or fails, ``done`` is set."""
+    left = list(works)
+
+    def run(work):
+        try:
+            work()
+        finally:
+            left.remove(work)
+            if not left:
+                done.set()
+
+    return [partial(run, work) for work in works]
+
+
+def until(done, act):
+    """Return a function that does ``act`` again and again, at least once, until ``done``."""
+
+    def run():
+        act()
+        while not done.is_set():
+            act()
+
+    return run
+
+
 def turns(name, number):
     """Return what a writer adds together: a pair, an exchange with a tool, or a picture."""
     said = f"{name} {number}"
@@ -71,14 +98,10 @@ def turns(name, number):
     return [{"role": "user", "content": [text, picture]}]
 
 
-def writer(chat, name, count):
-    """Return a function that adds messages, alone and in lists."""
-
-    def work():
-        for number in range(count):
-            chat.extend(turns(name, number))
-
-    return work
+def write(chat, name, count):
+    """Add so many turns, alone and in lists."""
+    for number in range(count):
+        chat.extend(turns(name, number))
 
 
 def consistent(shown, budget):
@@ -91,123 +114,74 @@ def consistent(shown, budget):
     )
 
 
-def reader(chat, done):
-    """Return a function that reads in every way until all is written."""
-
-    def look():
-        shown = chat.view(700)
-        consistent(shown, 700)
-        context = chat.context("And now?", budget=700)
-        assert context.tokens <= 700
-        assert context.tokens == sum(item.tokens for item in context.receipt.included)
-        assert problems_openai(context.messages) == []
-        stats = chat.stats()
-        assert stats.messages_in_context <= 30 + 3
-        assert len(chat.recent(5)) <= 5
-        assert {message.role for message in chat.by_role("user")} <= {"user"}
-        messages = chat.messages
-        assert [m.position for m in messages] == sorted(m.position for m in messages)
-        for marker in shown.markers[:2]:
-            found = chat.expand(marker)
-            assert len(found) == marker.messages
-            assert (found[0].position, found[-1].position) == (marker.first, marker.last)
-        assert len(chat.window(2)) <= len(chat) + 40
-
-    def work():
-        rounds = 0
-        while not done.is_set() or not rounds:
-            look()
-            rounds += 1
-        return rounds
-
-    return work
+def look(chat):
+    """Read in every way, and check what was read."""
+    shown = chat.view(700)
+    consistent(shown, 700)
+    context = chat.context("And now?", budget=700)
+    assert context.tokens <= 700
+    assert context.tokens == sum(item.tokens for item in context.receipt.included)
+    assert problems_openai(context.messages) == []
+    assert chat.stats().messages_in_context <= 30 + 3
+    assert len(chat.recent(5)) <= 5
+    assert {message.role for message in chat.by_role("user")} <= {"user"}
+    messages = chat.messages
+    assert [m.position for m in messages] == list(range(len(messages)))
+    assert len(chat.window(2)) <= len(chat)
+    for marker in shown.markers[:2]:
+        found = chat.expand(marker)
+        assert len(found) == marker.messages
+        assert (found[0].position, found[-1].position) == (marker.first, marker.last)
 
 
 @pytest.mark.timeout(60)
 def test_readers_writers_and_prunings_at_once(chat):
     """No exception, no lost message, each writer's order, and every view lawful meanwhile."""
-    done, counts, heard = threading.Event(), (24, 24, 24), []
-    lock = threading.Lock()
+    done, count, heard = threading.Event(), 24, []
 
-    def hear(event):
-        with lock:
-            heard.append(event.subject.id)
-        chat.stats()
+    def prune():
+        with suppress(errors.BudgetTooSmall):
+            chat.prune(400)
+        chat.start_session()
 
-    chat.on("added", hear)
+    chat.on("added", lambda event: heard.append(event.subject.id) or chat.stats())
     chat.on("pruned", lambda _: chat.view(500))
-    names = "abc"
-    writers = [writer(chat, name, count) for name, count in zip(names, counts, strict=True)]
-    left = [len(writers)]
-
-    def writing(work):
-        def run():
-            try:
-                work()
-            finally:
-                with lock:
-                    left[0] -= 1
-                    if not left[0]:
-                        done.set()
-
-        return run
-
-    def pruner():
-        while not done.is_set():
-            with suppress(errors.BudgetTooSmall):
-                chat.prune(400)
-            chat.start_session()
-
-    at_once(*map(writing, writers), reader(chat, done), reader(chat, done), pruner)
+    reading = until(done, partial(look, chat))
+    writers = ending(done, *(partial(write, chat, name, count) for name in "abc"))
+    at_once(*writers, reading, reading, until(done, prune))
     contents = [message.content for message in chat.messages]
-    for name, count in zip(names, counts, strict=True):
+    for name in "abc":
         own = [text.split()[1:3] for text in contents if text.split()[0] == name]
-        expected = [
+        assert own == [
             [str(number), word]
             for number in range(count)
             for word in [("asks", "answers"), ("calls", "finds"), ("shows",)][number % 3]
         ]
-        assert own == expected
     assert sorted(heard) == sorted(message.id for message in chat.messages)
-    assert len({message.id for message in chat.messages}) == len(contents)
-    assert [message.position for message in chat.messages] == list(range(len(contents)))
+    assert [message.position for message in chat.messages] == list(range(3 * 40))
     lawful(chat, ALL)
 
 
 @pytest.mark.timeout(60)
 def test_clears_pins_and_prunings_at_once(chat):
     """Whatever the order, every message is in the transcript and no view is torn."""
-    counts, done = [30, 30], threading.Event()
+    done = threading.Event()
 
-    def write(name):
-        def work():
-            for number in range(30):
-                message = chat.add("user", f"{name} {number} " + sized(25))
-                if number % 7 == 0:
-                    with suppress(errors.NotFound):
-                        chat.pin(message.id)
-                        chat.pin(message.id, pinned=False)
-            counts.pop()
-            if not counts:
-                done.set()
-
-        return work
-
-    def clear():
-        rounds = 0
-        while not done.is_set():
-            chat.clear()
-            rounds += 1
-        return rounds
+    def write_and_pin(name):
+        for number in range(30):
+            message = chat.add("user", f"{name} {number} " + sized(25))
+            if number % 7 == 0:
+                chat.pin(message.id)
+                chat.pin(message.id, pinned=False)
 
     def read():
-        while not done.is_set():
-            consistent(chat.view(ALL), ALL)
-            chat.stats()
-            with suppress(errors.BudgetTooSmall):
-                chat.prune(300)
+        consistent(chat.view(ALL), ALL)
+        chat.stats()
+        with suppress(errors.BudgetTooSmall):
+            chat.prune(300)
 
-    at_once(write("a"), write("b"), clear, read, read)
+    writers = ending(done, partial(write_and_pin, "a"), partial(write_and_pin, "b"))
+    at_once(*writers, until(done, chat.clear), until(done, read), until(done, read))
     everything = chat.expand("cut_0-1000")
     assert len(everything) == 60 == chat.stats().total_messages
     for name in "ab":

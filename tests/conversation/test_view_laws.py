@@ -1,8 +1,8 @@
 """The laws of the view, for every strategy, budget and shape of transcript."""
 
-from dialogues import METER, dialogues
 from itertools import pairwise
 
+from dialogues import METER, dialogues
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from provider_rules import problems_anthropic, problems_openai, problems_responses

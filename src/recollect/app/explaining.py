@@ -199,7 +199,7 @@ def _explained(seen: _Seen) -> Explained:
         info=state.info,
         now=seen.now,
         budget=seen.budget,
-        tokens=state.billed(figures.total_tokens) + state.info.calibration.overhead,
+        tokens=figures.total_tokens,
         system=state.system,
         window=state.window,
         counter=state.meter.counter.name,

@@ -54,6 +54,7 @@ def marker(gap: Gap, meter: MessageMeter) -> Marker:
         why=gap.why,
         text=text,
         cost=meter.message(text),
+        quotes=gap.summary is not None,
     )
 
 

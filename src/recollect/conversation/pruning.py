@@ -124,7 +124,7 @@ def cuts_of(ledger: Ledger, chosen: View) -> tuple[Cut, ...]:
     values = dict(
         zip(
             (item.id for item in ledger.messages),
-            (score.value for score in scores(ledger.messages)),
+            (score.value for score in scores(ledger.messages, read=ledger.reading.signals)),
             strict=True,
         )
     )

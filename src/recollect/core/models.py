@@ -231,6 +231,8 @@ class Marker:
         why: why they are out.
         text: what the model reads in their place.
         cost: tokens of ``text`` as a message.
+        quotes: whether ``text`` tells what messages said: then it is sent as data, in the
+            user's role, and never as an instruction.
     """
 
     id: str
@@ -243,6 +245,7 @@ class Marker:
     why: str
     text: str
     cost: int
+    quotes: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,6 +18,7 @@ from recollect.conversation.shapes.parts import (
     Note,
     Part,
     Prompt,
+    Quote,
     function_name,
 )
 from recollect.conversation.shapes.values import arguments_object
@@ -39,7 +40,7 @@ def alternating(parts: Sequence[Part]) -> tuple[list[dict[str, Any]], list[str]]
     talk = _Talk()
     for part in parts:
         match part:
-            case Note(text) | Prompt(text):
+            case Note(text) | Quote(text) | Prompt(text):
                 talk.say("user", _texts(text))
             case Exchange():
                 talk.exchange(part)

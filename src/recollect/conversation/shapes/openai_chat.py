@@ -17,6 +17,7 @@ from recollect.conversation.shapes.parts import (
     Note,
     Part,
     Prompt,
+    Quote,
     call_arguments,
     function_name,
 )
@@ -33,7 +34,7 @@ def chat_messages(parts: Sequence[Part], *, head: str | None) -> list[dict[str, 
         match part:
             case Note(text):
                 messages.append({"role": "system", "content": text})
-            case Prompt(text):
+            case Quote(text) | Prompt(text):
                 messages.append({"role": "user", "content": text})
             case Exchange(call, results):
                 known = ids.of(call.tool_calls)

@@ -18,6 +18,7 @@ from recollect.conversation.shapes.parts import (
     Note,
     Part,
     Prompt,
+    Quote,
     call_arguments,
     function_name,
 )
@@ -35,7 +36,7 @@ def input_items(parts: Sequence[Part]) -> list[Item]:
         match part:
             case Note(text):
                 items += _input("developer", text)
-            case Prompt(text):
+            case Quote(text) | Prompt(text):
                 items += _input("user", text)
             case Exchange(call, results):
                 known = ids.of(call.tool_calls)

@@ -25,6 +25,13 @@ class Note:
 
 
 @dataclass(frozen=True, slots=True)
+class Quote:
+    """What messages said that are out of view, in short: data, and so in the user's role."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
 class Prompt:
     """What the user says now."""
 
@@ -44,7 +51,7 @@ class Exchange:
         return [image for item in (self.call, *self.results) for image in item.images]
 
 
-Part = Message | Exchange | Note | Prompt
+Part = Message | Exchange | Note | Quote | Prompt
 
 
 def parts(entries: Iterable[Message | Marker]) -> list[Part]:
@@ -58,7 +65,7 @@ def parts(entries: Iterable[Message | Marker]) -> list[Part]:
     for entry in entries:
         last = found[-1] if found else None
         if isinstance(entry, Marker):
-            found.append(Note(entry.text))
+            found.append(Quote(entry.text) if entry.quotes else Note(entry.text))
         elif entry.tool_calls:
             found.append(Exchange(entry, ()))
         elif entry.role != "tool":

@@ -65,8 +65,7 @@ def heading(found: Explained, look: Look) -> Iterator[Text]:
     split = [
         Text(f"{role} {spent[role]:,}", colour) for role, colour in ROLES.items() if spent.get(role)
     ]
-    more = found.tokens - found.figures.total_tokens
-    yield from flowing(split + [Text(f"calibration {more:+,}", "dim")] * bool(more), look)
+    yield from flowing(split, look)
 
 
 def _budget(found: Explained, look: Look) -> list[Text]:
