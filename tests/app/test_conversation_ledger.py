@@ -131,10 +131,10 @@ class Lives(RuleBasedStateMachine):
 
     @rule(number=st.integers(0, 100), pinned=st.booleans())
     def pin(self, number, pinned):
-        """Pin a message that is in view, or stop keeping it."""
-        shown = self.chat.view(ALL).messages
-        if shown and self.fixed() < WINDOW // 3:
-            self.chat.pin(shown[number % len(shown)].id, pinned=pinned)
+        """Pin a message, in view or not, or stop keeping it."""
+        messages = self.chat.messages
+        if messages and self.fixed() < WINDOW // 3:
+            self.chat.pin(messages[number % len(messages)].id, pinned=pinned)
 
     def fixed(self):
         """Return the tokens of what is pinned."""

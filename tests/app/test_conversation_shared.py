@@ -53,9 +53,9 @@ def act(chat, verb, number):
             pinned = sum(message.tokens for message in chat.messages if message.pinned)
             chat.prune(number + pinned)
         case "pin":
-            alive = chat.view(ALL).messages[:3]
-            if alive:
-                message = alive[number % len(alive)]
+            messages = chat.messages
+            if messages:
+                message = messages[number % len(messages)]
                 chat.pin(message.id, pinned=not message.pinned)
         case "clear":
             chat.clear()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 from threading import RLock
@@ -14,6 +14,7 @@ from recollect.app.checks import known, limited, named
 from recollect.app.incoming import checked_turn, many, turn
 from recollect.app.limits import Limits, checked
 from recollect.app.live import Live
+from recollect.app.moment import Moment, last_question
 from recollect.app.parts import TalkParts
 from recollect.app.pruner import Pruner, State
 from recollect.app.settings import Settings
@@ -21,7 +22,6 @@ from recollect.app.spoken import Spoken
 from recollect.app.talk_stats import ConversationStats, stats
 from recollect.conversation import pruning
 from recollect.conversation.context import ContextBuilder, Order
-from recollect.conversation.ledger import Ledger
 from recollect.conversation.scoring import static
 from recollect.conversation.sessions import FileTranscript
 from recollect.conversation.shapes import Turn
@@ -44,26 +44,6 @@ from recollect.core.models import (
 from recollect.core.ports import Summarizer, TokenCounter
 from recollect.core.text import clean
 from recollect.core.times import require_aware
-
-
-@dataclass(frozen=True, slots=True)
-class Moment:
-    """A conversation as it is while its lock is held, and what is asked of it.
-
-    Attributes:
-        builder: builds its contexts.
-        ledger: its live messages, without the prompt.
-        order: the context that is asked for.
-        question: what memory is asked.
-        said: the episode of the prompt, if that is in the transcript already.
-    """
-
-    builder: ContextBuilder
-    ledger: Ledger
-    order: Order
-    question: str | None
-    said: frozenset[str]
-
 
 Recalled = Callable[[str, int, frozenset[str], TokenCounter], Recall]
 """Given a question, a budget, the ids of episodes in view anyway, and what counts tokens."""
@@ -269,7 +249,7 @@ class Conversation(Spoken):
             return []
         with self._lock:
             state = self._state()
-            used = state.used
+            used = state.full
             messages = [self._message(turn, state) for turn in found]
             self._transcript.append(messages)
             state = self._state()
@@ -382,7 +362,7 @@ class Conversation(Spoken):
             recalls=self._recall is not None,
         )
         builder = ContextBuilder(state.meter, self._limits.policy)
-        return Moment(builder, ledger, order, asked or _question(ledger), said)
+        return Moment(builder, ledger, order, asked or last_question(ledger), said)
 
     def calibrate(self, actual: object) -> None:
         """Learn from how many tokens the provider counted in the last :meth:`context`.
@@ -492,8 +472,3 @@ class Conversation(Spoken):
 
     def _budget(self, budget: int | None, state: State) -> int:
         return self._limits.budget(state.window) if budget is None else limited(budget, "budget")
-
-
-def _question(ledger: Ledger) -> str | None:
-    said = (item.content for item in reversed(ledger.messages) if item.role == "user")
-    return next(said, None)

@@ -91,6 +91,11 @@ class State:
         """Tokens of the markers that stand for what prunings took out."""
         return self.billed(self.ledger.marked(self.meter))
 
+    @property
+    def full(self) -> int:
+        """Tokens in use, with those of the markers."""
+        return self.used + self.marked
+
     def billed(self, tokens: int) -> int:
         """Return what the provider is taken to count for ``tokens`` of messages."""
         return int(tokens * self.info.calibration.scale)
@@ -154,8 +159,8 @@ class Pruner:
         boundaries = self._boundaries(state.ledger, fresh)
         told += [("task_boundary", item) for item in boundaries]
         warn = limits.tokens(limits.warn_at)
-        if before < warn <= state.used:
-            told.append(("approaching_limit", Usage(tokens=state.used, limit=limits.window)))
+        if before < warn <= state.full:
+            told.append(("approaching_limit", Usage(tokens=state.full, limit=limits.window)))
         try:
             done = self._due(state, limits, boundaries)
         except Exception:
@@ -176,7 +181,7 @@ class Pruner:
             finished = pruning.finished(policy)
             done.append(self.prune(state, pruning.TASK_BOUNDARY, room, finished, why))
             self._owed = None
-        due = pruning.due(state.used + state.marked, limits)
+        due = pruning.due(state.full, limits)
         if due is not None:
             room = state.counted(due.target) - state.meter.reply
             done.append(self.prune(state, due.trigger, room, policy, due.why))

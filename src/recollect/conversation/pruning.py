@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 
 from recollect.conversation.choosing import BOUNDARY, Policy, essentials
 from recollect.conversation.ledger import Ledger
-from recollect.conversation.scoring import scores
+from recollect.conversation.scoring import Place, score
 from recollect.conversation.view import View, view_of
 from recollect.core.models import Cut, Message
 from recollect.core.ports import MessageMeter
@@ -121,13 +121,6 @@ def cuts_of(ledger: Ledger, chosen: View) -> tuple[Cut, ...]:
     """
     out = {item.id for item in (*chosen.pruned, *chosen.orphans)}
     gone = {item.id for item in chosen.pruned}
-    values = dict(
-        zip(
-            (item.id for item in ledger.messages),
-            (score.value for score in scores(ledger.messages, read=ledger.reading.signals)),
-            strict=True,
-        )
-    )
     runs: list[list[Message]] = []
     for item in ledger.messages:
         newest = runs[-1][-1] if runs else None
@@ -137,10 +130,22 @@ def cuts_of(ledger: Ledger, chosen: View) -> tuple[Cut, ...]:
             runs[-1].append(item)
         else:
             runs.append([item])
-    return tuple(_cut(run, values) for run in runs if any(item.id in gone for item in run))
+    return tuple(_cut(run, ledger) for run in runs if any(item.id in gone for item in run))
 
 
-def _cut(run: Sequence[Message], values: dict[str, float]) -> Cut:
+def _cut(run: Sequence[Message], ledger: Ledger) -> Cut:
+    newest = ledger.messages[-1]
+    places = [
+        Place(
+            from_end=(newest.position or 0) - (item.position or 0),
+            days=max(0, (newest.timestamp - item.timestamp).days),
+        )
+        for item in run
+    ]
+    values = [
+        score(item, ledger.reading.signals(item), place).value
+        for item, place in zip(run, places, strict=True)
+    ]
     return Cut(
         first=run[0].position or 0,
         last=run[-1].position or 0,
@@ -149,7 +154,7 @@ def _cut(run: Sequence[Message], values: dict[str, float]) -> Cut:
         since=run[0].timestamp,
         until=run[-1].timestamp,
         why="older or less important than what fits",
-        score=max(values[item.id] for item in run),
+        score=max(values),
     )
 
 

@@ -180,24 +180,33 @@ def _out_by_units(ledger: Ledger, places: Sequence[int]) -> tuple[list[Message],
     pruned: list[Message] = []
     gaps: list[Gap] = []
     for before, after in pairwise([-1, *places, len(grouping.units)]):
-        first, last = before + 1, after - 1
-        if first > last:
-            continue
-        start, end = grouping.messages_before[first], grouping.messages_before[after]
-        out = ledger.messages[start:end]
-        pruned += out
-        gaps.append(
-            Gap(
-                first=out[0].position or 0,
-                last=out[-1].position or 0,
-                messages=end - start,
-                tokens=grouping.tokens_before[after] - grouping.tokens_before[first],
-                since=out[0].timestamp,
-                until=out[-1].timestamp,
-                why=NO_ROOM,
+        for first, end in _parted(ledger, before + 1, after):
+            out = ledger.messages[grouping.messages_before[first] : grouping.messages_before[end]]
+            pruned += out
+            gaps.append(
+                Gap(
+                    first=out[0].position or 0,
+                    last=out[-1].position or 0,
+                    messages=len(out),
+                    tokens=grouping.tokens_before[end] - grouping.tokens_before[first],
+                    since=out[0].timestamp,
+                    until=out[-1].timestamp,
+                    why=NO_ROOM,
+                )
             )
-        )
     return pruned, gaps
+
+
+def _parted(ledger: Ledger, first: int, end: int) -> Iterator[tuple[int, int]]:
+    """Yield the runs into which the gaps of prunings part the units from ``first`` to ``end``."""
+    units, edges = ledger.units, {first, end}
+    start = bisect_right(ledger.gaps, units[first].position, key=_start) if first < end else 0
+    for gap in ledger.gaps[start:] if first < end else ():
+        edge = bisect_right(units, gap.first, first, end, key=_place)
+        if edge == end:
+            break
+        edges.add(edge)
+    yield from (pair for pair in pairwise(sorted(edges)) if pair[0] < pair[1])
 
 
 def _out_by_messages(
@@ -231,3 +240,7 @@ def _none_between(shown: Sequence[int], last: int, first: int) -> bool:
 
 def _start(gap: Gap) -> int:
     return gap.first
+
+
+def _place(unit: Unit) -> int:
+    return unit.position

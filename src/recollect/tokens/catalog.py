@@ -123,6 +123,7 @@ class Catalog:
         self._timeout = load_timeout
         self._meters: dict[str | None, ChatMeter] = {}
         self._counters: dict[tuple[str, str, float], TokenCounter] = {}
+        self._known: dict[str | None, Known] = {}
         self._lock = Lock()
 
     def context_limit(self, model: str | None) -> int | None:
@@ -131,6 +132,12 @@ class Catalog:
 
     def known(self, model: str | None) -> Known:
         """Return what is known of ``model``, and where from. Loads nothing."""
+        found = self._known.get(model)
+        if found is None:
+            found = self._known[model] = self._looked_up(model)
+        return found
+
+    def _looked_up(self, model: str | None) -> Known:
         names = _names(model)
         limit, mine = _best(names, self._limits), _best(names, self._tokenizers)
         listed = _best(names, families())

@@ -224,14 +224,6 @@ def entities(
         session.show(found, tables.entities(found))
 
 
-@command(commands, "conversations", panel=LOOK, examples=("recollect conversations --json",))
-def conversations(session: Session) -> None:
-    """List the stored conversations, the newest first."""
-    with session.memory() as memory:
-        found = memory.conversations()
-        session.show(found, tables.conversations(found, session.settings))
-
-
 @command(commands, "stats", panel=LOOK, examples=("recollect stats --json",))
 def stats(session: Session) -> None:
     """Show how much is remembered, and whether vectors are on."""

@@ -12,7 +12,7 @@ from rich.table import Table
 from rich.text import Text
 
 from recollect.app.settings import Settings
-from recollect.core.models import Change, Context, ConversationInfo, Entity, Hit, Record
+from recollect.core.models import Change, Context, Entity, Hit, Record
 from recollect.interfaces.cli.output import counted, day, minute, one_line, plain, styled
 
 LONGEST = 280  # characters of a text in a list; `show` has all of it
@@ -205,22 +205,6 @@ def entity(found: Entity, settings: Settings) -> RenderableType:
     if found.aliases:
         head.append(f"  also {one_line(', '.join(found.aliases), LONGEST)}", "dim")
     return Group(head, records(found.records, settings))
-
-
-def conversations(found: Sequence[ConversationInfo], settings: Settings) -> RenderableType:
-    """Return stored conversations."""
-    if not found:
-        return Text("no conversations", style="dim")
-    made = table("conversation", "started", "ended", "messages", "system", right=("messages",))
-    for info in found:
-        made.add_row(
-            styled(one_line(info.id)),
-            day(info.created_at, settings),
-            "" if info.ended_at is None else day(info.ended_at, settings),
-            str(info.messages),
-            styled(one_line(info.system or "", 60), "dim"),
-        )
-    return made
 
 
 def context(built: Context) -> RenderableType:

@@ -1,0 +1,33 @@
+"""A conversation at the moment in which a context of it is asked for."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from recollect.conversation.context import ContextBuilder, Order
+from recollect.conversation.ledger import Ledger
+
+
+@dataclass(frozen=True, slots=True)
+class Moment:
+    """A conversation as it is while its lock is held, and what is asked of it.
+
+    Attributes:
+        builder: builds its contexts.
+        ledger: its live messages, without the prompt.
+        order: the context that is asked for.
+        question: what memory is asked.
+        said: the episode of the prompt, if that is in the transcript already.
+    """
+
+    builder: ContextBuilder
+    ledger: Ledger
+    order: Order
+    question: str | None
+    said: frozenset[str]
+
+
+def last_question(ledger: Ledger) -> str | None:
+    """Return what the user said last."""
+    said = (item.content for item in reversed(ledger.messages) if item.role == "user")
+    return next(said, None)
