@@ -4,7 +4,13 @@ import gc
 import tracemalloc
 
 import pytest
-from talks import alone, exchange, fill, remembering, sized
+from talks import alone, chosen, exchange, fill, remembering, sized
+
+from recollect import Conversation
+from recollect.app.limits import checked
+from recollect.app.parts import TalkParts
+from recollect.conversation.transcript import MemoryTranscript
+from recollect.core.models import ConversationInfo
 
 WINDOW = 4_000
 FEW, MANY, MEASURED = 500, 2_000, 200
@@ -52,6 +58,34 @@ def test_bytes_are_linear_in_messages():
     assert len(chat) == MANY + MEASURED
     assert many < few * 1.3
     assert many < 4_000
+
+
+class Counting(MemoryTranscript):
+    """A transcript that counts the messages that are read of it."""
+
+    read = 0
+
+    def messages(self, **arguments):
+        """Return messages, and count them."""
+        found = super().messages(**arguments)
+        self.read += len(found)
+        return found
+
+
+def test_adding_reads_what_is_new_and_no_more():
+    """N1.5: each message is read once, whatever is pruned meanwhile."""
+    parts = TalkParts.usual(chosen())
+    limits = checked(parts.settings.conversation, context_limit=WINDOW)
+    transcript = Counting(ConversationInfo(id="c", created_at=parts.clock.now()))
+    chat = Conversation.over(transcript, limits, parts)
+    fill(chat, [60] * 300)
+    assert len(chat.prunings) > 10
+    assert transcript.read == 300
+    for _ in range(10):
+        chat.context("And now?")
+        chat.view(700)
+        chat.stats()
+    assert transcript.read == 300
 
 
 @pytest.mark.timeout(120)

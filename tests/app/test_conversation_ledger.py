@@ -197,6 +197,6 @@ class StoredLives(Lives):
 
 
 TestLives = Lives.TestCase
-TestLives.settings = settings(max_examples=60, stateful_step_count=30, deadline=None)
+TestLives.settings = settings(max_examples=40, stateful_step_count=30, deadline=None)
 TestStoredLives = StoredLives.TestCase
-TestStoredLives.settings = settings(max_examples=25, stateful_step_count=25, deadline=None)
+TestStoredLives.settings = settings(max_examples=15, stateful_step_count=25, deadline=None)

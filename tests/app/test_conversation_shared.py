@@ -64,7 +64,7 @@ def act(chat, verb, number):
 
 
 @given(steps=st.lists(STEP, max_size=25))
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=25, deadline=None)
 def test_two_hands_see_one_conversation(steps):
     """After every step both have the same messages, receipts, pins, figures and lawful views."""
     with TemporaryDirectory() as folder, ExitStack() as stack:
@@ -116,13 +116,22 @@ def test_the_limit_is_crossed_with_the_messages_of_both(tmp_path):
 
 
 class Interrupted(MemoryTranscript):
-    """A transcript on which another hand acts right after a message came."""
+    """A transcript on which another hand acts right after a message, or before a pruning."""
 
     then = None
 
     def append(self, messages):
         """Add messages, and let the other hand act, once."""
         super().append(messages)
+        self.act()
+
+    def prune(self, pruning):
+        """Keep a receipt, after what the other hand does, once."""
+        self.act()
+        super().prune(pruning)
+
+    def act(self):
+        """Let the other hand act."""
         act, self.then = self.then, None
         if act is not None:
             act()
@@ -144,6 +153,42 @@ def test_an_added_message_is_returned_as_it_stands(other):
     assert events[-1].subject == said
     fill(one, [30] * 3)
     assert [m.position for m in lawful(one, 800).messages][-3:] == [5, 6, 7]
+
+
+@pytest.mark.parametrize(("mine", "other"), [(400, 250), (250, 400), (300, 300)])
+def test_two_prunings_at_one_instant_are_one_gap(mine, other):
+    """Two hands that cut the same messages count them once, and expand to them."""
+    parts = TalkParts.usual(chosen())
+    limits = checked(parts.settings.conversation, context_limit=WINDOW, keep_recent=1)
+    transcript = Interrupted(ConversationInfo(id="c", created_at=parts.clock.now()))
+    one, two = (Conversation.over(transcript, limits, parts) for _ in range(2))
+    said = fill(one, [30] * 20)
+    one.pin(said[8].id)
+    transcript.then = lambda: two.prune(other)
+    one.prune(mine)
+    assert len(one.prunings) == 2
+    for chat in (one, two):
+        shown = lawful(chat, 800)
+        assert [len(chat.expand(marker)) for marker in shown.markers] == [
+            marker.messages for marker in shown.markers
+        ]
+        assert [sum(m.tokens for m in chat.expand(marker)) for marker in shown.markers] == [
+            marker.tokens for marker in shown.markers
+        ]
+    assert one.view() == two.view()
+
+
+def test_a_change_right_after_a_pruning_is_seen(tmp_path):
+    """The pruning of one hand hides no later change of the other."""
+    with remembering(tmp_path / "m.db") as memory:
+        one, two = (memory.conversation("c", keep_recent=2) for _ in range(2))
+        fill(one, [30] * 10)
+        one.prune(120)
+        two.pin(two.messages[-1].id)
+        assert one.view().messages[-1].pinned
+        one.start_session()
+        two.clear()
+        assert one.view().entries == ()
 
 
 def test_two_processes_add_and_prune_at_once(tmp_path):

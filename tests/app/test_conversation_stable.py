@@ -119,6 +119,19 @@ def test_a_stable_pruning_goes_further():
     assert usual[0].after > WINDOW * 0.4 >= stable[0].after
 
 
+def test_a_prompt_changes_nothing_before_it():
+    """Where a small budget leaves messages out, a longer prompt does not leave out others."""
+    chat = alone(system="Go.", keep_recent=2, settings=chosen(stable_prefix=True))
+    fill(chat, [31] * 60)
+    before = []
+    for length in range(6, 29):
+        *messages, prompt = chat.context(sized(length), budget=520).messages
+        assert prompt["content"] == sized(length)
+        before.append(messages)
+    assert len(before[0]) > 5
+    assert all(messages == before[0] for messages in before)
+
+
 def test_memory_stands_at_the_end(tmp_path):
     """What is recalled differs with each prompt, and so it comes after what can be cached."""
     with remembering(tmp_path / "m.db", stable_prefix=True) as memory:

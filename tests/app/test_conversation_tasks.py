@@ -1,5 +1,7 @@
 """What goes when a task ends and the next begins (R6.4, workflow 3), or a session (R6.5)."""
 
+from datetime import UTC, datetime, timedelta
+
 import pytest
 from talks import (
     FINISHED,
@@ -15,8 +17,12 @@ from talks import (
     live,
     named,
     remembering,
+    sized,
 )
 
+from recollect.conversation.segments import segments
+
+START = datetime(2026, 1, 1, 9, tzinfo=UTC)
 RULE = "Always answer in French, never in English."
 MISTAKE = [
     ("user", "Rename function 9 in module9.py"),
@@ -131,6 +137,55 @@ def test_going_on_with_a_task_is_no_boundary():
     assert len(chat.view().messages) == 11
 
 
+def test_another_topic_is_no_end_of_a_task():
+    """R5.5: a shift of topic, however clear, groups messages; it tells and prunes nothing."""
+    talk = [
+        "I planted tomatoes and basil in the garden behind the house.",
+        "Tomatoes like sun; water them in the morning.",
+        "The tomatoes get yellow leaves, is that a fungus?",
+        "Yellow leaves on tomatoes often mean too much water.",
+        "Which football clubs play in the Champions League final?",
+        "Madrid and Dortmund play in the final at Wembley.",
+    ]
+    chat = alone(keep_recent=1)
+    events = heard(chat, "task_boundary", "pruned")
+    for index, content in enumerate(talk):
+        said = START + timedelta(days=9 * (index // 4), minutes=index)
+        chat.add(("user", "assistant")[index % 2], content, timestamp=said)
+    assert [part.boundary.kind for part in segments(chat.messages)] == ["start", "topic"]
+    assert events == []
+    assert chat.prunings == ()
+
+
+def test_one_pruning_is_enough_for_a_boundary_beyond_the_threshold():
+    """R6.4: where the finished task frees what is needed, nothing else is pruned."""
+    chat = alone(keep_recent=1, context_limit=1_000)
+    fill(chat, [75] * 10)
+    chat.add("assistant", FINISHED)
+    chat.add("user", f"{NEXT} {sized(60)}")
+    assert [receipt.trigger for receipt in chat.prunings] == ["task_boundary"]
+    assert chat.prunings[0].before > 800
+
+
+def test_of_several_boundaries_the_last_counts():
+    """Each is told; the receipt names the one at which it was cut."""
+    chat = alone(keep_recent=1)
+    events = heard(chat, "task_boundary")
+    refactor(chat, 2)
+    chat.extend(
+        [
+            {"role": "assistant", "content": FINISHED},
+            {"role": "user", "content": NEXT},
+            {"role": "user", "content": "# Task: release"},
+        ]
+    )
+    first, second = named(events, "task_boundary")
+    assert first.why != second.why
+    [receipt] = chat.prunings
+    assert second.why in receipt.why
+    assert contents(lawful(chat).messages) == ["# Task: release"]
+
+
 def test_many_messages_at_once_are_cut_at_the_last_boundary():
     """A boundary in the middle of ``extend`` takes out what came before it, nothing after."""
     other = alone(settings=chosen(at_task_boundary="keep"))
@@ -187,6 +242,9 @@ def test_a_boundary_is_seen_across_two_holders(tmp_path):
         assert [boundary.message for boundary in named(events, "task_boundary")] == [said]
         assert [r.trigger for r in one.prunings] == ["task_boundary"]
         assert one.view() == two.view()
+        told = heard(one, "task_boundary")
+        one.add("assistant", "Which of them?")
+        assert told == []  # whoever added the message heard of it
 
 
 # Sessions

@@ -1,16 +1,22 @@
 """Requirements that no other test states on its own: defaults, limits of time, what is on disk."""
 
+import gc
 import shutil
+import subprocess
+import sys
 from contextlib import closing
 from dataclasses import replace
 from datetime import UTC, datetime
+from itertools import pairwise
+from pathlib import Path
 
 import apsw
 import numpy as np
 import pytest
+from talks import STRATEGIES, alone, chatter, exchange, fill, lawful, meter, remembering, sized
 
 from recollect import Conversation, Settings
-from recollect.app.limits import USUAL
+from recollect.app.limits import USUAL, checked
 from recollect.app.parts import TalkParts
 from recollect.app.settings import EmbeddingSettings
 from recollect.app.wiring import open_embedder
@@ -56,6 +62,15 @@ class TallyCatalog(Catalog):
         return ChatMeter(self.cached, super().meter(model).format)
 
 
+def tallied(**limits):
+    """Return a conversation and what counts its tokens."""
+    catalog = TallyCatalog()
+    parts = replace(TalkParts.usual(Settings(timezone="UTC")), catalog=catalog)
+    info = ConversationInfo(id="c", created_at=datetime(2026, 1, 1, tzinfo=UTC))
+    chosen = checked(parts.settings.conversation, **limits)
+    return Conversation.over(MemoryTranscript(info), chosen, parts), catalog.tally
+
+
 def test_a_message_is_counted_once():
     """R1.5, N3.4: contexts, views and stats compute no count anew."""
     catalog = TallyCatalog()
@@ -75,6 +90,67 @@ def test_a_message_is_counted_once():
     assert catalog.cached.hits / (catalog.cached.hits + catalog.cached.misses) > 0.5
 
 
+def test_nine_of_ten_counts_are_not_made_anew():
+    """SM7: of the counts that the contexts of a session need, over 90 % were there already."""
+    chat, tally = tallied()
+    needed = 0
+    for n in range(100):
+        chat.add("user", f"question {n} of the session")
+        needed += 1 + sum(item.id is not None for item in chat.context().receipt.included)
+        chat.add("assistant", f"answer {n} of the session")
+        needed += 1
+    assert len(tally.counted) < needed / 10
+
+
+def test_a_large_message_is_read_once():
+    """R1.6: a megabyte is counted when it is added; a context counts only what it shows of it."""
+    chat, tally = tallied(max_tokens=2_000)
+    chat.add("user", "Read the log.")
+    text = "The train to Lisbon leaves at nine. " * 30_000
+    _, result = exchange(chat, "log", text)
+    assert [known for known in tally.counted if len(known) > 10_000] == [text]
+    assert result.content is text
+    tally.counted.clear()
+    for prompt in ("And now?", "And then?"):
+        context = chat.context(prompt)
+        assert context.tokens <= 2_000
+        assert max(len(message["content"]) for message in context.messages) > 1_000
+    assert sum(map(len, tally.counted)) < len(text) / 20
+
+
+@pytest.fixture(params=["alone", "stored", "in a file"])
+def any_chat(request, tmp_path, memory):
+    """A conversation in memory alone, one in a store and one in a session file."""
+    match request.param:
+        case "alone":
+            return alone()
+        case "stored":
+            return memory.conversation("c")
+        case _:
+            return Conversation.open(tmp_path / "c.jsonl", settings=Settings(timezone="UTC"))
+
+
+def test_each_message_says_what_it_is(any_chat):
+    """R1.2, DM2: id, role, content, time, tokens, importance, tool call and tool result."""
+    moment = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
+    any_chat.add("user", "Never book a flight before nine.", timestamp=moment)
+    any_chat.add("assistant", "ok")
+    call, result = exchange(any_chat, "c1", "Error: no such flight")
+    said = any_chat.messages
+    assert [message.role for message in said] == ["user", "assistant", "assistant", "tool"]
+    assert len({message.id for message in said}) == 4
+    assert (said[0].content, said[0].timestamp) == ("Never book a flight before nine.", moment)
+    assert all(one.timestamp <= two.timestamp for one, two in pairwise(said))
+    count = EstimatedCounter().count
+    spoken = [4 + count(message.content) for message in said]
+    [asked] = call.tool_calls
+    spoken[2] += 4 + count(asked.name) + count(asked.arguments)
+    assert [message.tokens for message in said] == spoken
+    assert [message.importance for message in said] == [0.7, 0.3, 0.8, 1.0]
+    assert (said[2].tool_calls, said[3].tool_result) == ((asked,), result.tool_result)
+    assert asked.id == result.tool_result.call_id == "c1"
+
+
 def test_the_defaults_of_a_window():
     """R8.1, R8.4: fifty messages at most, and the ten newest whatever the window is."""
     chat, narrow = Conversation(), Conversation(max_messages=2)
@@ -83,6 +159,31 @@ def test_the_defaults_of_a_window():
             talk.add("user", f"message {n}")
     assert [m.content for m in chat.view().messages] == [f"message {n}" for n in range(30, 80)]
     assert [m.content for m in narrow.view().messages] == [f"message {n}" for n in range(70, 80)]
+
+
+@pytest.mark.parametrize("source", ["file", "environment"])
+def test_a_conversation_is_as_the_settings_say(tmp_path, monkeypatch, source):
+    """R8.1 to R8.4: what file or environment say is how a conversation prunes; arguments win."""
+    names = {"max_messages": 12, "keep_recent": 3, "budget_share": 0.5, "strategy": "recency"}
+    if source == "file":
+        lines = [f"{name} = {value!r}" for name, value in names.items()]
+        (tmp_path / "own.toml").write_text("\n".join(["[conversation]", *lines]))
+        monkeypatch.setenv("RECOLLECT_CONFIG", str(tmp_path / "own.toml"))
+    else:
+        for name, value in names.items():
+            monkeypatch.setenv(f"RECOLLECT_CONVERSATION__{name.upper()}", str(value))
+    assert Conversation(context_limit=1_000).context().receipt.budget == 500
+    shown = {}
+    for strategy in (None, *STRATEGIES):
+        chat = Conversation(context_limit=10_000, strategy=strategy)
+        chatter(chat, 30)
+        shown[strategy] = len(chat.view().messages)
+    # Only recency, which is the one that is set, knows no number of messages.
+    most = {"rolling_window": 12, "importance": 12, "hybrid": 12}
+    assert shown == {None: 30, "recency": 30, **most}
+    narrow = Conversation(strategy="importance", max_messages=1)
+    chatter(narrow, 30)
+    assert len(narrow.view().messages) == 3
 
 
 def test_five_turns_are_the_default_of_a_window_of_turns():
@@ -107,6 +208,143 @@ def test_nothing_is_pruned_below_the_limit():
     assert [m["content"] for m in context.messages[1:-1]] == [m.content for m in chat.messages]
     assert context.receipt.left_out == ()
     assert (chat.stats().pruned_messages, chat.stats().last_prune) == (0, None)
+
+
+def test_long_results_give_way_before_any_of_the_newest_does():
+    """R3.3: of the last ten none leaves while a long result can be shorter; then the oldest do."""
+    chat = alone(keep_recent=10)
+    chatter(chat, 20)
+    chat.add("user", "Read both logs.")
+    for name in ("one", "two"):
+        exchange(chat, name, sized(900))
+    chatter(chat, 5)
+    newest = [message.id for message in chat.recent(10)]
+    steps = []
+    for budget in range(2_100, 100, -20):
+        seen = lawful(chat, budget)
+        shown = {message.id for message in seen.messages}
+        kept = [known for known in newest if known in shown]
+        assert kept == newest[10 - len(kept) :]
+        if len(kept) < 10:
+            assert all(item.tokens < 200 for item in seen.messages if item.role == "tool")
+        step = (len(seen.shortened), len(kept))
+        steps += [step] if step not in steps[-1:] else []
+    assert steps[:2] == [(0, 10), (2, 10)]
+    assert steps[-1][1] < 10
+
+
+@pytest.mark.parametrize("strategy", ["importance", "hybrid"])
+def test_the_pruning_flow_of_the_requirements(strategy):
+    """PF1: above 80 % the lowest scores leave, but none of the last ten; a marker tells."""
+    chat = alone(system="You plan trips.", context_limit=1_000, strategy=strategy)
+    said = []
+    while not chat.prunings:
+        text = ("We look at it in turn", "Please book the flight")[len(said) // 3 % 2]
+        said.append(chat.add("user", text + " word" * (20 - meter().counter.count(text))))
+    [receipt], markers = chat.prunings, chat.view().markers
+    assert (receipt.trigger, receipt.before > 800) == ("automatic", True)
+    out = {message.id for marker in markers for message in chat.expand(marker)}
+    assert out.isdisjoint(message.id for message in said[-10:])
+    old = said[:-20]  # where no score is raised for being new
+    left = {message.importance for message in old if message.id in out}
+    kept = {message.importance for message in old if message.id not in out}
+    assert (min(left), max(left), kept) == (0.5, 0.7, {0.7})
+    used = receipt.after + sum(marker.cost for marker in markers)
+    assert used <= 600 < used + said[0].tokens + markers[0].cost
+    contents = [item["content"] for item in chat.context().messages]
+    assert contents[0] == "You plan trips."
+    assert [text for text in contents if "removed] ..." in text] == [item.text for item in markers]
+
+
+def calls(act):
+    """Return how many functions are called while something is done."""
+    made = 0
+
+    def note(_frame, event, _argument):
+        nonlocal made
+        made += event in {"call", "c_call"}
+
+    gc.disable()
+    sys.setprofile(note)
+    try:
+        act()
+    finally:
+        sys.setprofile(None)
+        gc.enable()
+    return made
+
+
+@pytest.mark.parametrize("strategy", STRATEGIES)
+def test_every_step_costs_the_same_at_any_length(strategy):
+    """N1.1 to N1.5, S3.02: adding with its prunings, view, context and figures, by calls made."""
+    chat = alone(context_limit=1_000, strategy=strategy)
+
+    def talk(count):
+        chatter(chat, count - 2)
+        exchange(chat, f"call_{len(chat)}")
+
+    def measured():
+        adding = sum(calls(lambda: talk(20)) for _ in range(10))
+        looking = []
+        for look in (chat.view, lambda: chat.context("And now?"), chat.stats):
+            talk(10)
+            look()
+            looking.append(calls(look))
+        return adding, looking
+
+    talk(200)
+    (adding, looking), pruned = measured(), len(chat.prunings)
+    for _ in range(60):
+        talk(20)
+    later, seen = measured()
+    assert len(chat.prunings) > 4 * pruned > 0
+    assert later < 1.2 * adding
+    assert all(one < 1.5 * before for before, one in zip(looking, seen, strict=True))
+
+
+SESSION = """
+from pathlib import Path
+from recollect import Conversation
+chat = Conversation(system="You help.", strategy="hybrid")
+for n in range(250):
+    chat.add("user", f"Question {n}: " + f"word{n} " * 40)
+    call = {"id": f"c{n}", "function": {"name": "read", "arguments": "{}"}}
+    chat.add("assistant", "", tool_calls=[call])
+    chat.add("tool", f"line {n} of the file; " * 200, tool_result=f"c{n}")
+    chat.add("assistant", f"Answer {n}: " + f"word{n} " * 60)
+    chat.context("And now?")
+[peak] = [line for line in Path("/proc/self/status").read_text().splitlines() if "VmHWM" in line]
+print(len(chat), peak.split()[1])
+"""
+
+
+def test_a_session_of_a_thousand_messages_takes_less_than_100_megabytes():
+    """N3.5: the whole process, with Python itself, in which each message is counted and sent."""
+    if not Path("/proc/self/status").exists():
+        pytest.skip("this machine does not tell what a process took at most")
+    done = subprocess.run(  # noqa: S603 - our own program
+        [sys.executable, "-c", SESSION], capture_output=True, text=True, check=True, timeout=120
+    )
+    messages, kibibytes = map(int, done.stdout.split())
+    assert messages == 1_000
+    assert kibibytes < 100_000
+
+
+def test_a_text_is_stored_once(tmp_path):
+    """N3.3: once in the transcript, and once as the episode that search finds; no other copy."""
+    sentence = "Keep the marlinspike out of the hammock."
+    with remembering(tmp_path / "m.db") as memory:
+        stored = memory.conversation("c", context_limit=1_000, keep_recent=2)
+        filed = Conversation.open(tmp_path / "c.jsonl", context_limit=1_000, keep_recent=2)
+        for chat in (stored, filed):
+            said = chat.add("user", sentence)
+            fill(chat, [60] * 40)
+            assert len(chat.prunings) > 1
+            chat.context("And now?")
+            chat.pin(said.id)
+        memory.embed_pending()
+    held = {path.name: path.read_bytes().count(sentence.encode()) for path in tmp_path.iterdir()}
+    assert {name: count for name, count in held.items() if count} == {"m.db": 2, "c.jsonl": 1}
 
 
 def test_an_empty_conversation_works():

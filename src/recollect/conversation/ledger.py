@@ -46,6 +46,8 @@ class Ledger:
         self.messages: list[Message] = []
         self.grouping = Grouping()
         self.gaps: list[Gap] = []
+        self._cuts: list[Gap] = []  # the gaps as each pruning made them
+        self._back: list[Message] = []  # what was pinned after it left, and so is live again
         self.next = start
         self.reading = Reading()
         self._marked: tuple[list[Gap], int] | None = None  # the gaps that were measured
@@ -98,7 +100,8 @@ class Ledger:
                 live.append(message)
             elif message.pinned:
                 live.append(message)
-                self.gaps[index : index + 1] = self.gaps[index].without(message)
+                self._back.append(message)
+                self.gaps = self._parted()
         self.messages += live
         self.grouping.extend(live)
 
@@ -112,8 +115,8 @@ class Ledger:
     def prune(self, pruning: Pruning) -> None:
         """Take out what the receipt names."""
         self._take_out(pruning.cuts)
-        self.messages = [item for item in self.messages if self._gap_at(item.position or 0) is None]
-        self.grouping = Grouping(self.messages)
+        before, self.messages, self.grouping = self.messages, [], Grouping()
+        self.extend(before)
         self._scene = self._start = None
         self.reading.keep(self.messages)
 
@@ -122,13 +125,34 @@ class Ledger:
         return index if index >= 0 and place <= self.gaps[index].last else None
 
     def _take_out(self, cuts: Iterable[Cut]) -> None:
-        joined: list[Gap] = []
-        for gap in sorted([*self.gaps, *map(Gap.of_cut, cuts)], key=_start):
-            if not joined or gap.first > joined[-1].last + 1:
-                joined.append(gap)
-            elif gap.last > joined[-1].last:
-                joined[-1] = joined[-1].joined(gap)
-        self.gaps = joined
+        new = [Gap.of_cut(cut) for cut in cuts]
+        self._cuts += new
+        self.gaps = self._parted() if self._back else _joined([*self.gaps, *new])
+
+    def _parted(self) -> list[Gap]:
+        """Return the gaps, parted where a message is live again."""
+        parts: list[Gap] = []
+        for cut in self._cuts:
+            rest = [cut]
+            for message in self._back:
+                place = message.position or 0
+                rest = [
+                    part
+                    for gap in rest
+                    for part in (gap.without(message) if gap.first <= place <= gap.last else [gap])
+                ]
+            parts += rest
+        return _joined(parts)
+
+
+def _joined(gaps: Iterable[Gap]) -> list[Gap]:
+    found: list[Gap] = []
+    for gap in sorted(gaps, key=_start):
+        if not found or gap.first > found[-1].last + 1:
+            found.append(gap)
+        elif gap.last > found[-1].last:
+            found[-1] = found[-1].joined(gap)
+    return found
 
 
 def _start(gap: Gap) -> int:

@@ -124,7 +124,7 @@ def cuts_of(ledger: Ledger, chosen: View) -> tuple[Cut, ...]:
     runs: list[list[Message]] = []
     for item in ledger.messages:
         newest = runs[-1][-1] if runs else None
-        if item.id not in out:
+        if item.id not in out or item.pinned:
             continue
         if newest is not None and (newest.position or 0) + 1 == item.position:
             runs[-1].append(item)
