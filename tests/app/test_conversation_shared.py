@@ -155,15 +155,16 @@ def test_an_added_message_is_returned_as_it_stands(other):
     assert [m.position for m in lawful(one, 800).messages][-3:] == [5, 6, 7]
 
 
+@pytest.mark.parametrize("pinned", [0, 8])
 @pytest.mark.parametrize(("mine", "other"), [(400, 250), (250, 400), (300, 300)])
-def test_two_prunings_at_one_instant_are_one_gap(mine, other):
+def test_two_prunings_at_one_instant_are_one_gap(mine, other, pinned):
     """Two hands that cut the same messages count them once, and expand to them."""
     parts = TalkParts.usual(chosen())
     limits = checked(parts.settings.conversation, context_limit=WINDOW, keep_recent=1)
     transcript = Interrupted(ConversationInfo(id="c", created_at=parts.clock.now()))
     one, two = (Conversation.over(transcript, limits, parts) for _ in range(2))
     said = fill(one, [30] * 20)
-    one.pin(said[8].id)
+    one.pin(said[pinned].id)
     transcript.then = lambda: two.prune(other)
     one.prune(mine)
     assert len(one.prunings) == 2

@@ -80,6 +80,8 @@ class Spoken:
     def expand(self, marker: Marker | str) -> tuple[Message, ...]:
         """Return the messages that a marker stands for, exactly as they were said.
 
+        Without those that were erased since.
+
         Args:
             marker: a marker of a view, its id such as ``cut_12-26``, or a text with it.
 
@@ -93,7 +95,8 @@ class Spoken:
             for message in self._transcript.messages(after=first - 1, cleared=True)
             if (message.position or 0) <= last
         ]
-        if not found:
+        newest = self._transcript.messages(last=1, cleared=True)
+        if not found and (not newest or first > (newest[0].position or 0)):
             message = f"there are no messages from {first} to {last} in this conversation"
             raise NotFound(message)
         return tuple(found)
