@@ -15,6 +15,7 @@ from benchmarks import (
     conversing,
     embedding,
     pruning,
+    replay,
     retrieval,
     searching,
     starting,
@@ -37,7 +38,10 @@ def main() -> None:
     """Measure what was asked for; everything, if nothing was."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
     parser.add_argument(
-        "what", nargs="?", choices=("retrieval", "boundaries", "speed"), help="default: all"
+        "what",
+        nargs="?",
+        choices=("retrieval", "boundaries", "replay", "speed"),
+        help="default: all",
     )
     parser.add_argument("--quick", action="store_true", help="smaller sizes, fewer rounds")
     parser.add_argument("--only", choices=SPEED, help="one part of speed")
@@ -51,6 +55,8 @@ def main() -> None:
         retrieval.run(asked.shared, quick=asked.quick)
     if asked.what in {None, "boundaries"} and asked.only is None:
         boundaries.run(asked.shared / "data", quick=asked.quick)
+    if asked.what in {None, "replay"} and asked.only is None:
+        replay.run(asked.shared, quick=asked.quick)
     if asked.what in {None, "speed"}:
         for name, run in SPEED.items():
             if asked.only in {None, name}:

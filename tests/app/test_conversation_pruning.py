@@ -289,3 +289,17 @@ def test_long_talk_of_every_strategy_is_pruned_rarely(strategy):
     tokens = sum(message.tokens for message in chat.messages)
     assert 1 < len(chat.prunings) <= tokens / (WINDOW * 0.2)
     assert chat.view(ALL).pruned == ()
+
+
+@pytest.mark.parametrize("strategy", STRATEGIES)
+def test_one_long_result_does_not_take_the_talk_with_it(strategy):
+    """Law 1: a long result is shortened; what was said before it is no part of the price."""
+    chat = alone(context_limit=8_000, strategy=strategy)
+    for number in range(12):
+        chat.add("user", f"What is module {number} for?")
+        chat.add("assistant", f"Module {number} handles part {number} of the ledger.")
+    chat.add("user", "Show me the log.")
+    exchange(chat, "call_1", "log line with words\n" * 2_500)
+    chat.add("assistant", "The log says nothing.")
+    assert sum(receipt.messages for receipt in chat.prunings) == 0
+    assert chat.context().tokens <= 6_400

@@ -23,6 +23,7 @@ from recollect.conversation.ledger import Ledger
 from recollect.conversation.segments import Boundary, Segmenter
 from recollect.conversation.summary import ExtractiveSummarizer
 from recollect.conversation.transcript import Transcript
+from recollect.core.errors import InvalidInput
 from recollect.core.events import Events
 from recollect.core.models import ConversationInfo, Cut, Message, Pruning
 from recollect.core.ports import MessageMeter, Summarizer
@@ -131,6 +132,9 @@ class Pruner:
 
         Where contexts also hold what memory ``recalls``, a stable prefix leaves room for that.
         """
+        if summarizer is not None and not callable(getattr(summarizer, "summarize", None)):
+            message = f"summarizer={summarizer!r:.80} cannot be used: it has no summarize(messages)"
+            raise InvalidInput(message)
         self._transcript = transcript
         self._live = live
         self._limits = limits
@@ -181,9 +185,11 @@ class Pruner:
             finished = pruning.finished(policy)
             done.append(self.prune(state, pruning.TASK_BOUNDARY, room, finished, why))
             self._owed = None
-        due = pruning.due(state.full, limits)
+        aim = state.counted(limits.tokens(limits.prune_to)) - state.meter.reply
+        saved = pruning.relief(state.ledger, aim, policy)
+        due = pruning.due(state.full - state.billed(saved), limits)
         if due is not None:
-            room = state.counted(due.target) - state.meter.reply
+            room = state.counted(due.target) - state.meter.reply + saved
             done.append(self.prune(state, due.trigger, room, policy, due.why))
         if pruning.overfull(state.ledger, policy):
             room = state.counted(limits.tokens(limits.prune_at))

@@ -129,7 +129,7 @@ class ContextBuilder:
     def _room(self, ledger: Ledger, order: Order) -> int:
         """Return what is there for messages and memory."""
         spoken = self._head(order) + self._asked(order)
-        fixed = spoken + pinned(ledger)
+        fixed = spoken + pinned(ledger) + (0 if order.prompt else unanswered(ledger))
         if fixed > order.room:
             raise BudgetTooSmall(needed=order.billed(fixed), budget=order.budget)
         return order.room - spoken
@@ -240,6 +240,17 @@ def pinned(ledger: Ledger) -> int:
     Of whole units: with a pinned result comes its call. An orphan is never sent.
     """
     return sum(unit.tokens for unit in ledger.units if unit.fixed)
+
+
+def unanswered(ledger: Ledger) -> int:
+    """Return the tokens of what the user said last, if nobody answered it.
+
+    It is the prompt then, though nobody said so.
+    """
+    last = ledger.messages[-1] if ledger.messages else None
+    if last is None or last.role != "user" or last.pinned:
+        return 0
+    return last.tokens
 
 
 def _gap(gap: Gap) -> Item:

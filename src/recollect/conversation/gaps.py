@@ -75,7 +75,7 @@ class Gap:
             since=self.since,
             until=after.until,
             why="; ".join(whys),
-            summary="\n".join(told)[-LONGEST_SUMMARY:] or None,
+            summary=_newest("\n".join(told).splitlines()) or None,
         )
 
     def without(self, message: Message) -> list[Gap]:
@@ -89,3 +89,15 @@ class Gap:
             replace(self, first=place + 1, messages=after, tokens=tokens - share, since=said),
         ]
         return [part for part in parts if part.messages > 0]
+
+
+def _newest(lines: list[str]) -> str:
+    """Return as many of the last lines as there is room for."""
+    kept: list[str] = []
+    left = LONGEST_SUMMARY
+    for line in reversed(lines):
+        left -= len(line) + 1
+        if left < 0 and kept:
+            break
+        kept.append(line[:LONGEST_SUMMARY])
+    return "\n".join(reversed(kept))

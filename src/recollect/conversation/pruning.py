@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from recollect.conversation.choosing import BOUNDARY, Policy, essentials
 from recollect.conversation.ledger import Ledger
 from recollect.conversation.scoring import Place, score
+from recollect.conversation.shorten import shortest
 from recollect.conversation.view import View, view_of
 from recollect.core.models import Cut, Message
 from recollect.core.ports import MessageMeter
@@ -111,6 +112,17 @@ def sparing(ledger: Ledger, budget: int, policy: Policy) -> int:
     """
     must = essentials(ledger.grouping, policy)
     return max(budget, sum(ledger.units[index].tokens for index in must))
+
+
+def relief(ledger: Ledger, room: int, policy: Policy) -> int:
+    """Return how many tokens a view of ``room`` saves on the newest messages.
+
+    It shortens their long tool results: so these are no reason to take out all the rest.
+    """
+    must = [ledger.units[index] for index in essentials(ledger.grouping, policy)]
+    whole = sum(unit.tokens for unit in must)
+    short = sum(map(shortest, must))
+    return max(0, whole - max(short, room // 2))
 
 
 def cuts_of(ledger: Ledger, chosen: View) -> tuple[Cut, ...]:

@@ -134,6 +134,8 @@ class Catalog:
         """Return what is known of ``model``, and where from. Loads nothing."""
         found = self._known.get(model)
         if found is None:
+            if len(self._known) >= KEPT_MODELS:
+                self._known.clear()
             found = self._known[model] = self._looked_up(model)
         return found
 

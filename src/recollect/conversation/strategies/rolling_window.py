@@ -17,13 +17,19 @@ def keep(scene: Scene, choice: Choice) -> None:
 
 
 def walk(turns: list[Turn], choice: Choice) -> bool:
-    """Keep turns from the newest back until one does not fit; return whether all did."""
+    """Keep turns from the newest back until one does not fit; return whether all did.
+
+    Work that alone exceeds half of the room is passed over, so that one long result does
+    not take out all that was said before it.
+    """
+    large, whole = choice.tokens / 2, True
     for turn in reversed(turns):
         if choice.take(turn.all):
             continue
-        if choice.take(turn.pair):
-            for index in reversed(turn.work):
-                if not choice.take([index]):
-                    break
-        return False
-    return True
+        whole = False
+        if not choice.take(turn.pair):
+            return False
+        for index in reversed(turn.work):
+            if not choice.take([index]) and choice.cost([index])[0] <= large:
+                return False
+    return whole
