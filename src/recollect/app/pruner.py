@@ -7,7 +7,7 @@ it off is kept (N4.4).
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import takewhile
 from threading import Thread
@@ -160,22 +160,21 @@ class Pruner:
         """
         limits = self.thresholds(state)
         told: list[tuple[str, object]] = []
-        boundaries = self._boundaries(state.ledger, fresh)
-        told += [("task_boundary", item) for item in boundaries]
-        warn = limits.tokens(limits.warn_at)
-        if before < warn <= state.full:
-            told.append(("approaching_limit", Usage(tokens=state.full, limit=limits.window)))
         try:
-            done = self._due(state, limits, boundaries)
+            boundaries = self._boundaries(state.ledger, fresh)
+            told += [("task_boundary", item) for item in boundaries]
+            if before < limits.tokens(limits.warn_at) <= state.full:
+                told.append(("approaching_limit", Usage(tokens=state.full, limit=limits.window)))
+            for done in self._due(state, limits, boundaries):
+                if done is not None:
+                    told.append(("pruned", done))
         except Exception:
             log.exception("pruning failed; the next message tries again")
-            done = []
-        return told + [("pruned", item) for item in done]
+        return told
 
     def _due(
         self, state: State, limits: pruning.Thresholds, boundaries: Sequence[TaskBoundary]
-    ) -> list[Pruning]:
-        done: list[Pruning | None] = []
+    ) -> Iterator[Pruning | None]:
         policy = self._limits.policy
         if boundaries and self._limits.settings.at_task_boundary == "prune":
             self._owed = boundaries[-1]
@@ -183,20 +182,19 @@ class Pruner:
             room = state.counted(limits.tokens(limits.prune_at))
             why = f"a new task starts: {self._owed.why}"
             finished = pruning.finished(policy)
-            done.append(self.prune(state, pruning.TASK_BOUNDARY, room, finished, why))
+            yield self.prune(state, pruning.TASK_BOUNDARY, room, finished, why)
             self._owed = None
         aim = state.counted(limits.tokens(limits.prune_to)) - state.meter.reply
         saved = pruning.relief(state.ledger, aim, policy)
         due = pruning.due(state.full - state.billed(saved), limits)
         if due is not None:
             room = state.counted(due.target) - state.meter.reply + saved
-            done.append(self.prune(state, due.trigger, room, policy, due.why))
+            yield self.prune(state, due.trigger, room, policy, due.why)
         if pruning.overfull(state.ledger, policy):
             room = state.counted(limits.tokens(limits.prune_at))
             held = state.ledger.grouping.messages
             why = f"{held} messages, and a view holds {policy.max_messages}"
-            done.append(self.prune(state, pruning.AUTOMATIC, room, policy, why))
-        return [item for item in done if item is not None]
+            yield self.prune(state, pruning.AUTOMATIC, room, policy, why)
 
     def prune(
         self, state: State, trigger: str, room: int, policy: Policy, why: str
