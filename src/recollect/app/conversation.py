@@ -311,8 +311,7 @@ class Conversation(Spoken):
 
     def _view(self, state: State, budget: int | None, reserved: int = 0) -> View:
         builder = ContextBuilder(state.meter, self._limits.policy)
-        scale = state.info.calibration
-        most = int((self._budget(budget, state) - scale.overhead) / scale.scale)
+        most = state.info.calibration.room(self._budget(budget, state))
         return builder.view(state.ledger, system=state.info.system, budget=most - reserved)
 
     def context(
@@ -437,7 +436,7 @@ class Conversation(Spoken):
             state = self._state()
             why = "a new session starts"
             policy = pruning.fresh(self._limits.policy)
-            room = sum(unit.tokens for unit in state.ledger.units if unit.fixed)
+            room = state.ledger.grouping.fixed_tokens
             done = self._pruner.prune(state, pruning.SESSION_START, room, policy, why)
         if done is not None:
             self._events.emit("pruned", done)

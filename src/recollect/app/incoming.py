@@ -62,7 +62,7 @@ def many(messages: Iterable[Message | Mapping[str, Any]]) -> list[Turn]:
         if isinstance(message, Message):
             found += turns_of(foreign)
             foreign = []
-            found.append(_said(message))
+            found += turns(message)
         else:
             foreign.append(message)
     return found + turns_of(foreign)
@@ -123,18 +123,6 @@ def _check_image(image: object) -> None:
         names = ", ".join(DETAILS)
         message = f"detail={image.detail!r} of an image is unknown; use one of {names}"
         raise InvalidInput(message)
-
-
-def _said(message: Message) -> Turn:
-    return Turn(
-        role=message.role,
-        content=message.content,
-        tool_calls=message.tool_calls,
-        tool_result=message.tool_result,
-        images=message.images,
-        timestamp=message.timestamp,
-        task=message.task,
-    )
 
 
 def _call(call: Mapping[str, Any]) -> ToolCall:

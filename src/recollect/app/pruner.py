@@ -110,8 +110,7 @@ class State:
 
     def counted(self, tokens: int) -> int:
         """Return the messages' share of what the provider counts as ``tokens``."""
-        scale = self.info.calibration
-        return max(0, int((tokens - scale.overhead) / scale.scale) - self.system)
+        return max(0, self.info.calibration.room(tokens) - self.system)
 
 
 class Pruner:

@@ -37,7 +37,7 @@ STRATEGIES: dict[str, Keep] = {
     "hybrid": hybrid.keep,
 }
 BOUNDARY = "task_boundary"
-STABLE_TO = 0.4  # share of the budget that a step leaves where prefixes are to be stable
+STABLE_TO = 0.4  # share of a budget that a pruning leaves where prefixes are to be stable
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -174,7 +174,7 @@ def least(grouping: Grouping, budget: int, policy: Policy) -> int:
     whole = sum(units[index].tokens for index in essentials(grouping, policy))
     if whole <= budget:
         return whole
-    fixed = sum(units[index].tokens for index in grouping.fixed)
+    fixed = grouping.fixed_tokens
     request = last_request(units)
     asked = 0 if request is None or units[request].fixed else units[request].tokens
     return fixed + asked if fixed + asked <= budget else fixed
@@ -188,7 +188,7 @@ def squeezed(
     kept = {index: units[index] for index in grouping.fixed}
     # The last request goes last, however long ago it was.
     order = sorted(set(must) - kept.keys(), key=lambda index: (index == request, index))
-    left = budget - sum(unit.tokens for unit in kept.values())
+    left = budget - grouping.fixed_tokens
     if request in order and units[request].tokens > left:
         order.remove(request)  # No room for it, whatever else goes.
     needed = sum(shortest(units[index]) for index in order)

@@ -64,7 +64,7 @@ class Order:
     @property
     def room(self) -> int:
         """The budget in tokens as they are counted here."""
-        return int((self.budget - self.calibration.overhead) / self.calibration.scale)
+        return self.calibration.room(self.budget)
 
     def counted(self, tokens: int) -> int:
         """Return the tokens as they are counted here, of what is billed as ``tokens``."""
@@ -239,7 +239,7 @@ def pinned(ledger: Ledger) -> int:
 
     Of whole units: with a pinned result comes its call. An orphan is never sent.
     """
-    return sum(unit.tokens for unit in ledger.units if unit.fixed)
+    return ledger.grouping.fixed_tokens
 
 
 def unanswered(ledger: Ledger) -> int:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from recollect.conversation.choosing import BOUNDARY, Policy, essentials
+from recollect.conversation.choosing import BOUNDARY, STABLE_TO, Policy, essentials
 from recollect.conversation.ledger import Ledger
 from recollect.conversation.scoring import Place, score
 from recollect.conversation.shorten import shortest
@@ -17,7 +17,6 @@ from recollect.core.models import Cut, Message
 from recollect.core.ports import MessageMeter
 
 BATCH = 5  # one in so many of the most messages leave a full window together
-STABLE_TO = 0.4  # share of the window that a pruning leaves where prefixes are to be stable
 PERCENT = 100
 
 MANUAL = "manual"

@@ -119,6 +119,11 @@ class Grouping:
         return self.messages_before[-1]
 
     @property
+    def fixed_tokens(self) -> int:
+        """The tokens of the units that stay whatever happens."""
+        return sum(self.units[index].tokens for index in self.fixed)
+
+    @property
     def regular(self) -> bool:
         """Whether all messages are in units that stand in the order of their messages."""
         return not (self._apart or self._pending or self._strays)
