@@ -43,10 +43,15 @@ from recollect.app.config.problems import explained, not_json
 from recollect.core.errors import ConfigError
 
 __all__ = [
+    "ConsolidationSettings",
     "ConversationSettings",
+    "DecaySettings",
     "EmbeddingSettings",
+    "EntitySettings",
+    "LLMSettings",
     "RetentionSettings",
     "RetrievalSettings",
+    "ScheduleSettings",
     "Settings",
     "StorageSettings",
     "TokenSettings",
@@ -202,6 +207,78 @@ class ConversationSettings(Section):
         return self
 
 
+class LLMSettings(Section):
+    """Which language model helps, if any."""
+
+    model: str | None = Field(default=None, examples=["anthropic:claude-haiku-4-5"])
+    """The model, if there is one. ``anthropic:NAME``, ``openai:NAME``, or ``openai:NAME@URL`` for
+    any server that speaks OpenAI's format, such as ``openai:qwen3@http://localhost:11434/v1``."""
+    api_key: SecretStr | None = Field(default=None, examples=["-"])
+    """Key for the model. Otherwise the provider's own variable, such as ``ANTHROPIC_API_KEY``."""
+    timeout: float = Field(default=30.0, gt=0)  # seed 002: consolidationTimeout
+    """Seconds that one answer may take."""
+    retries: int = Field(default=2, ge=0)
+    """How often a call that failed is made again."""
+
+
+class ConsolidationSettings(Section):
+    """How sessions become facts."""
+
+    automatic: bool = Field(default=True, examples=[False])
+    """Whether sessions become facts by themselves. When one ends, and when the next begins;
+    otherwise only by ``consolidate`` and the nightly job."""
+    extractor: Literal["auto", "rules", "llm"] = Field(default="auto", examples=["rules"])
+    """What draws facts from what was said. ``auto``: the language model, if there is one."""
+    timeout: float = Field(default=30.0, gt=0)  # seed 002
+    """Seconds for which the end of a conversation waits for its facts. Work goes on after it."""
+    duplicate_at: float = Field(default=0.75, gt=0, le=1)  # seed 004
+    """Share of common words (Jaccard) from which two facts are the same."""
+    decay_rate: float = Field(default=0.1, ge=0)  # seed 004
+    """How fast a fact drawn from a session fades, per day. 0 is never."""
+
+
+class DecaySettings(Section):
+    """When facts that nobody asks for fade away."""
+
+    threshold: float = Field(default=0.05, ge=0, lt=1)  # seed 004
+    """Confidence below which a fact is retired."""
+
+
+class EntitySettings(Section):
+    """What finds the names in a text (seed 004)."""
+
+    fast: tuple[str, ...] = Field(default=("regex",), examples=[["regex", "spacy"]])
+    """What reads each text as it comes. Of ``regex``, ``spacy`` and ``llm``."""
+    accurate: tuple[str, ...] = Field(default=("regex", "spacy", "llm"), examples=[["spacy"]])
+    """What reads it again at night. Those that are not set up are passed over."""
+    spacy_model: str | None = Field(default=None, examples=["en_core_web_sm"])
+    """An installed spaCy pipeline, or the folder of one."""
+
+    @field_validator("fast", "accurate")
+    @classmethod
+    def _providers(cls, value: tuple[str, ...]) -> tuple[str, ...]:
+        for name in value:
+            if name not in {"regex", "spacy", "llm"}:
+                message = f"{name!r} finds no names; use regex, spacy or llm"
+                raise ValueError(message)
+        return value
+
+
+class ScheduleSettings(Section):
+    """When upkeep runs, in the user's time zone: five fields of cron, or ``off``."""
+
+    enrich: str = Field(default="0 2 * * *", examples=["off"])  # seed 004
+    """When names are read again by the accurate providers."""
+    consolidate: str = Field(default="0 3 * * *", examples=["30 * * * *"])
+    """When sessions that wait become facts."""
+    decay: str = Field(default="0 4 * * *", examples=["off"])
+    """When facts fade."""
+    reflect: str = Field(default="0 3 * * sun", examples=["off"])
+    """When the week is looked back on."""
+    expire: str = Field(default="0 * * * *", examples=["off"])  # seed 001: cleanup_interval
+    """When what is past its time is retired. Also when the process starts."""
+
+
 class Settings(BaseSettings):
     """All settings of recollect. A value: it never changes after it was made.
 
@@ -230,6 +307,11 @@ class Settings(BaseSettings):
     retention: RetentionSettings = RetentionSettings()
     conversation: ConversationSettings = ConversationSettings()
     tokens: TokenSettings = TokenSettings()
+    llm: LLMSettings = LLMSettings()
+    consolidation: ConsolidationSettings = ConsolidationSettings()
+    decay: DecaySettings = DecaySettings()
+    entities: EntitySettings = EntitySettings()
+    schedule: ScheduleSettings = ScheduleSettings()
 
     def __init__(self, **values: Any) -> None:
         """Read file and environment; ``values`` win over both."""

@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 
+from recollect.core.life import Usage
 from recollect.core.models import (
     Calibration,
     ConversationInfo,
@@ -42,7 +43,7 @@ class Close:
 
 @dataclass(frozen=True, slots=True)
 class Reweigh:
-    """Set confidence and decay rate: a confirmation, a conflict, the curve of forgetting."""
+    """Set confidence and decay rate, from which it fades anew: a confirmation, a conflict."""
 
     id: str
     at: datetime
@@ -53,9 +54,121 @@ class Reweigh:
 
 @dataclass(frozen=True, slots=True)
 class Touch:
-    """Count one recall of each record. Leaves no history; unknown ids are passed over."""
+    """Count one recall of each record, which is then believed as when it began to fade.
+
+    Leaves no history; unknown ids are passed over.
+
+    Attributes:
+        ids: the records.
+        at: when they were recalled.
+        session: the conversation into which they were recalled, if it was one.
+    """
 
     ids: tuple[str, ...]
+    at: datetime
+    session: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Fade:
+    """Set the confidence that is left of a record's strength. Leaves no history."""
+
+    id: str
+    at: datetime
+    confidence: float
+
+
+@dataclass(frozen=True, slots=True)
+class Retire:
+    """End the validity of a record, if it has not ended, and drop its vector and its links.
+
+    It stays for ``as_of``, where words find it, and for history.
+    """
+
+    id: str
+    at: datetime
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Credit:
+    """Add sources to a record that was said again; it fades anew from its strength.
+
+    Sources that it has already are passed over; where none is left, nothing happens.
+    """
+
+    id: str
+    at: datetime
+    sources: tuple[str, ...]
+    reason: str = "said again"
+
+
+@dataclass(frozen=True, slots=True)
+class Supersede:
+    """Say that ``by`` took the place of a record, which is believed less from now on.
+
+    It is not closed: it stays findable, behind what replaced it (seed 004, resolve_conflict).
+    """
+
+    id: str
+    by: str
+    at: datetime
+    confidence: float
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Enrich:
+    """Link a record to more entities, and stamp its attribute ``enriched_at`` (seed 004)."""
+
+    id: str
+    at: datetime
+    mentions: tuple[Mention, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class MergeEntities:
+    """Make two entities one: all names of ``other`` mean ``entity`` from now on.
+
+    A decision of a person: it outlives a rebuild, and rules of names do not undo it.
+    """
+
+    entity: str
+    other: str
+
+
+@dataclass(frozen=True, slots=True)
+class SplitEntity:
+    """Make an alias of an entity an entity of its own, for good, and so its mentions."""
+
+    entity: str
+    alias: str
+
+
+@dataclass(frozen=True, slots=True)
+class Consolidated:
+    """Say how far the episodes of a session have become facts.
+
+    Attributes:
+        session: the session.
+        through: position of the last episode that was read.
+        at: when.
+        finished: whether that was its last episode; not, if more have come by now.
+    """
+
+    session: str
+    through: int
+    at: datetime
+    finished: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Spend:
+    """Add to what a stage has used of a language model."""
+
+    stage: str
+    model: str
+    usage: Usage
     at: datetime
 
 
@@ -175,6 +288,15 @@ Action = (
     | Close
     | Reweigh
     | Touch
+    | Fade
+    | Retire
+    | Credit
+    | Supersede
+    | Enrich
+    | MergeEntities
+    | SplitEntity
+    | Consolidated
+    | Spend
     | Erase
     | PutVectors
     | OpenConversation

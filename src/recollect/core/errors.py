@@ -10,6 +10,7 @@
     ├── MissingExtra          (also ImportError) an optional extra is not installed
     ├── EmbeddingError        an embedding model failed
     │   └── ModelUnavailable  the model's files or server are not there
+    ├── LLMError              a language model failed, or what it answered is of no use
     └── StoreError            the storage failed; nothing was half written
         ├── NotADatabase      the file is something else, or damaged
         ├── SchemaTooNew      written by a newer recollect
@@ -23,6 +24,8 @@ of a driver or a client library leaves the room that uses it.
 """
 
 from __future__ import annotations
+
+from recollect.core.life import Usage
 
 
 class RecollectError(Exception):
@@ -70,6 +73,18 @@ class EmbeddingError(RecollectError):
 
 class ModelUnavailable(EmbeddingError):
     """The files or the server of an embedding model cannot be reached."""
+
+
+class LLMError(RecollectError):
+    """A language model failed, took too long, or answered what cannot be used.
+
+    ``usage`` is what was spent all the same.
+    """
+
+    def __init__(self, message: str, usage: Usage | None = None) -> None:
+        """Say what went wrong, and what was spent."""
+        super().__init__(message)
+        self.usage = usage
 
 
 class StoreError(RecollectError):

@@ -54,6 +54,8 @@ class Record:
         access_count: how often it was recalled.
         last_accessed: when it was last recalled.
         decay_rate: per day, for the forgetting curve; 0 never fades.
+        strength, strength_at: the confidence from which it fades, ``None`` is ``confidence``,
+            and since when: when it was last said or recalled.
         source_ids: the records it was derived from.
         source_role: who said it: ``user``, ``assistant``, an agent or a speaker.
         origin: how it came in: ``api``, ``conversation``, ``import:…``.
@@ -79,6 +81,8 @@ class Record:
     access_count: int = 0
     last_accessed: datetime | None = None
     decay_rate: float = 0.0
+    strength: float | None = None
+    strength_at: datetime | None = None
     source_ids: tuple[str, ...] = ()
     source_role: str | None = None
     origin: str = "api"
@@ -226,8 +230,7 @@ class Marker:
         last: position of the last one.
         messages: how many they are.
         tokens: how many tokens they would take.
-        since: when the first was said.
-        until: when the last was said.
+        since, until: when the first and the last was said.
         why: why they are out.
         text: what the model reads in their place.
         cost: tokens of ``text`` as a message.
@@ -305,8 +308,7 @@ class Mention:
         text: as it is written there.
         type: person, organization, location, project, date, email, url, mention,
             hashtag or other.
-        start: first character of it in the text.
-        end: the character after it.
+        start, end: first character of it in the text, and the character after it.
         confidence: 0 to 1.
     """
 
@@ -327,6 +329,7 @@ class Entity:
         type: as in :class:`Mention`.
         aliases: the other names under which it occurs.
         mention_count: how many records mention it.
+        summary: what facts say of it, in short, where a profile was asked for.
         records: the newest of those records, where a profile was asked for.
     """
 
@@ -335,6 +338,7 @@ class Entity:
     type: str
     aliases: tuple[str, ...] = ()
     mention_count: int = 0
+    summary: str | None = None
     records: tuple[Record, ...] = ()
 
 

@@ -16,10 +16,18 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
 from datetime import datetime
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Protocol, TypeVar
 
 if TYPE_CHECKING:
     from recollect.core.actions import Action
+    from recollect.core.life import (
+        DateMention,
+        JobRun,
+        Lineage,
+        Reply,
+        SessionInfo,
+        StageUsage,
+    )
     from recollect.core.models import (
         Change,
         ConversationInfo,
@@ -35,6 +43,9 @@ if TYPE_CHECKING:
     from recollect.core.query import Filter, IndexChanges, IndexVersion, TermMatches
     from recollect.core.scope import Scope
     from recollect.core.vectors import Vectors
+
+
+T = TypeVar("T")
 
 
 class Analyzer(Protocol):
@@ -81,6 +92,43 @@ class EntityExtractor(Protocol):
 
     def extract(self, text: str) -> list[Mention]:
         """Return mentions in the order of their start, none overlapping."""
+
+
+class DateReader(Protocol):
+    """Finds the times that a text speaks of."""
+
+    def read(self, text: str, said_at: datetime) -> list[DateMention]:
+        """Return the times in ``text``, in order, none overlapping.
+
+        Args:
+            text: what was said.
+            said_at: when, in the time zone of who said it: "yesterday" is the day before.
+        """
+
+
+class LanguageModel(Protocol):
+    """A large language model: text in, a typed answer out.
+
+    Nothing needs one; each stage that can use one says what it does without.
+    """
+
+    @property
+    def name(self) -> str:
+        """The model, such as ``anthropic:claude-…``; no secrets."""
+
+    async def ask(self, instructions: str, prompt: str, answer: type[T]) -> Reply[T]:
+        """Return what the model answers to ``prompt``, as an ``answer``.
+
+        Args:
+            instructions: what its task is; the system prompt.
+            prompt: what it works on; data, never instructions.
+            answer: the type wanted: a dataclass of plain values, lists and dataclasses. The
+                docstring and fields are told to the model as a JSON schema.
+
+        Raises:
+            LLMError: it failed beyond the retries, took too long, or gave no such answer;
+                ``error.usage`` says what was spent all the same.
+        """
 
 
 class NameMatcher(Protocol):
@@ -188,6 +236,68 @@ class RecordStore(Protocol):
     def newest(self, scope: Scope) -> datetime | None:
         """Return when the newest record was recorded."""
 
+    def with_hashes(self, scope: Scope, hashes: Sequence[str], *, now: datetime) -> list[Record]:
+        """Return the believed records whose content has one of these hashes, oldest first."""
+
+
+class LifeStore(Protocol):
+    """What upkeep asks: sessions, what fades, what ended, what was used."""
+
+    def sessions(
+        self, scope: Scope, *, pending: bool = False, exclude: str | None = None
+    ) -> list[SessionInfo]:
+        """Return the sessions with episodes, the first seen first.
+
+        With ``pending`` only those not consolidated, and never the one to ``exclude``.
+        """
+
+    def episodes(self, scope: Scope, session: str, *, after: int, limit: int) -> list[Record]:
+        """Return the first ``limit`` episodes of a session beyond position ``after``, in order.
+
+        Also those that have expired; not those that were forgotten or corrected.
+        """
+
+    def recalled(self, scope: Scope, session: str) -> list[str]:
+        """Return the records that were recalled into a conversation, the last one first."""
+
+    def fading(self, scope: Scope, now: datetime) -> list[Record]:
+        """Return the believed facts that have a decay rate, oldest first."""
+
+    def lapsed(self, scope: Scope, now: datetime) -> list[Record]:
+        """Return the records whose validity ended by itself and that were not retired yet."""
+
+    def older(self, scope: Scope, kind: Kind, before: datetime, now: datetime) -> list[Record]:
+        """Return the believed records of a kind recorded before ``before``, oldest first."""
+
+    def unenriched(
+        self, scope: Scope, *, kinds: Sequence[Kind], most: int, limit: int, now: datetime
+    ) -> list[Record]:
+        """Return believed records that were never enriched, with at most ``most`` entities.
+
+        The oldest ``limit`` of them (seed 004).
+        """
+
+    def usage(self, scope: Scope) -> list[StageUsage]:
+        """Return what stages have used of language models, by stage and model."""
+
+
+class JobStore(Protocol):
+    """Which process runs a scheduled job, and which runs are done."""
+
+    def claim(
+        self, job: str, holder: str, *, due: datetime, now: datetime, until: datetime
+    ) -> bool:
+        """Take the run of a job that was due at ``due``, or renew one's own claim.
+
+        False if it was finished, as was a later one, or while another holder's claim lasts.
+        """
+
+    def complete(self, job: str, holder: str, *, due: datetime, at: datetime) -> None:
+        """Say that the run is done and give up the claim; nothing, if it is another's by now."""
+
+    def job_runs(self) -> list[JobRun]:
+        """Return the last finished run of each job, by name."""
+
 
 class SearchStore(Protocol):
     """What ranking reads. It works with ordinals, and asks for texts only at the end."""
@@ -214,6 +324,12 @@ class SearchStore(Protocol):
         """Return ordinals of the records that mention entities with these names or aliases.
 
         With each the number of distinct entities; most first, then newest.
+        """
+
+    def lineage(self, scope: Scope) -> Lineage:
+        """Return what the user's records rest on, and what took whose place.
+
+        Only sources and replacements that are there; also of records no longer believed.
         """
 
     def by_ordinals(self, scope: Scope, ordinals: Sequence[int]) -> dict[int, Record]:
@@ -286,7 +402,16 @@ class TranscriptStore(Protocol):
         """Return the receipts of all prunings of a conversation, oldest first."""
 
 
-class Store(RecordStore, SearchStore, VectorQueue, EntityStore, TranscriptStore, Protocol):
+class Store(
+    RecordStore,
+    LifeStore,
+    JobStore,
+    SearchStore,
+    VectorQueue,
+    EntityStore,
+    TranscriptStore,
+    Protocol,
+):
     """A whole store: the read ports, one way to write, and its own upkeep."""
 
     @property

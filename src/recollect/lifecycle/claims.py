@@ -1,0 +1,136 @@
+"""What consolidation works with: turns that were said, claims drawn from them, verdicts on pairs.
+
+An extractor turns the turns of a session into claims, by rule or with a model. A judge says how
+a new claim stands to what is believed already. Plans make actions of both.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
+from typing import Protocol
+
+
+class Category(StrEnum):
+    """What a claim is about; decides how long it is of interest, and what contradicts it."""
+
+    IDENTITY = "identity"
+    PREFERENCE = "preference"
+    RELATION = "relation"
+    POSSESSION = "possession"
+    EVENT = "event"
+    PLAN = "plan"
+    DECISION = "decision"
+    CONSTRAINT = "constraint"
+    CORRECTION = "correction"
+    STATE = "state"
+    REMEMBER = "remember"
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """One episode as an extractor reads it.
+
+    Attributes:
+        id: the episode.
+        speaker: ``user``, ``assistant``, ``tool`` or a person's or agent's name.
+        text: what was said, without what memory itself had put there.
+        at: when, in the user's time zone.
+        person: whether a person said it: only that is evidence about them.
+    """
+
+    id: str
+    speaker: str
+    text: str
+    at: datetime
+    person: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Claim:
+    """A durable statement, to be understood without the talk it comes from.
+
+    Attributes:
+        content: one sentence with names and dates in full: ``Caroline moved to Lisbon in
+            May 2023.``
+        subject: whom or what it is about: a name, or ``the user``.
+        category: what kind of statement it is.
+        sources: the episodes that say it; the first one above all.
+        speaker: who said it.
+        said_at: when it was said.
+        event_time: when it happened or will; ``said_at`` where it has no time of its own.
+        confidence: 0 to 1.
+        quote: the words it was drawn from, as they stand in the first source.
+    """
+
+    content: str
+    subject: str
+    category: Category
+    sources: tuple[str, ...]
+    speaker: str
+    said_at: datetime
+    event_time: datetime
+    confidence: float = 0.8
+    quote: str = ""
+
+
+class Extractor(Protocol):
+    """Draws claims from a page of turns."""
+
+    def extract(self, page: Sequence[Turn], *, before: Sequence[Turn] = ()) -> list[Claim]:
+        """Return the claims of ``page`` in the order they were said.
+
+        Args:
+            page: the turns to read, at most 30.
+            before: turns said before them, to understand them by; no claim rests on these alone.
+        """
+
+
+class Relation(StrEnum):
+    """How a newer statement stands to an older one."""
+
+    DUPLICATE = "duplicate"
+    """It says the same, perhaps in other words."""
+    UPDATE = "update"
+    """The same attribute of the same subject has a new value: what was true has changed."""
+    CONTRADICTION = "contradiction"
+    """Both cannot be true; which is, the later word decides."""
+    NONE = "none"
+    """They have nothing to do with each other, or both hold, or each holds in its own time."""
+
+
+@dataclass(frozen=True, slots=True)
+class Statement:
+    """One side of a pair to be judged: a text and its time.
+
+    Attributes:
+        text: what is said.
+        at: when it happened or was said.
+        subject: whom it is about, where that is known.
+        category: as in :class:`Claim`, where that is known.
+        likeness: cosine of the two texts' embeddings, on the newer one; ``None`` without.
+    """
+
+    text: str
+    at: datetime
+    subject: str | None = None
+    category: str | None = None
+    likeness: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """What a judge says of a pair, how sure it is (0 to 1), and why, without quoting the texts."""
+
+    relation: Relation
+    confidence: float
+    why: str
+
+
+class Judge(Protocol):
+    """Says how a newer statement stands to an older one."""
+
+    def judge(self, old: Statement, new: Statement) -> Verdict:
+        """Return the verdict; :attr:`Relation.NONE` where in doubt."""
