@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from recollect.core.errors import InvalidInput
-from recollect.retrieve.timewords import EARLIEST_YEAR, TimeRange, time_range, when_question
+from recollect.dates.questions import EARLIEST_YEAR, TimeRange, time_range, when_question
 
 BERLIN = ZoneInfo("Europe/Berlin")
 NOW = datetime(2023, 7, 12, 15, 30, tzinfo=BERLIN)  # A Wednesday.

@@ -1,4 +1,4 @@
-"""The words and the calendar behind :mod:`recollect.retrieve.timewords`.
+"""The words and the calendar behind times in questions and statements.
 
 Five languages share one grammar, so a table of words per idea is enough: a language is
 added by adding words. Weeks begin on Monday; seasons are those of the northern
@@ -11,6 +11,8 @@ import re
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 
+from recollect.core.times import require_aware
+
 DAY = timedelta(days=1)
 FEW_MEANS = (2, 5)
 """The least and the most that "a few" may be."""
@@ -19,6 +21,11 @@ SUB_DAY = {"hour": timedelta(hours=1), "minute": timedelta(minutes=1)}
 
 Bounds = tuple[datetime, datetime]
 """The first moment of a stretch of time and the first one after it."""
+
+
+def words(lines: str) -> list[str]:
+    """Return the words of a table."""
+    return lines.split()
 
 
 def _table(lines: str) -> dict[str, int]:
@@ -171,7 +178,22 @@ ZH_N = r"[0-9]{1,3}|[一二两兩三四五六七八九十]{1,3}"
 ZH_UNIT = r"(?:个|個)?(?P<u>天|日|周|週|星期|礼拜|禮拜|月|年|小时|小時|分钟|分鐘)"
 
 
-# --- the calendar around the question ----------------------------------------------------
+# --- the calendar around the moment ----------------------------------------------------
+
+
+def within_calendar(moment: datetime, name: str) -> bool:
+    """Return whether ``moment`` has a UTC time; the calendar's first and last day may not.
+
+    Raises:
+        InvalidInput: it has no time zone.
+    """
+    if moment.utcoffset() is None:
+        require_aware(moment, name)
+    try:
+        moment.astimezone(UTC)
+    except OverflowError:
+        return False
+    return True
 
 
 class Calendar:

@@ -21,10 +21,10 @@ import unicodedata
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 
-from recollect.core.times import require_aware
-from recollect.retrieve import timegrammar as g
-from recollect.retrieve.timeatoms import Atom, find_atoms
-from recollect.retrieve.timegrammar import DAY, Bounds, Calendar
+from recollect.dates import grammar as g
+from recollect.dates.atoms import Atom, find_atoms
+from recollect.dates.grammar import DAY, Bounds, Calendar, within_calendar
+from recollect.dates.joining import ARTICLE, REACH, has_offset, offset, stretch, together
 
 QUERY_LIMIT = 2_000
 """Only so many characters of a query are looked at; a longer one is a document."""
@@ -32,35 +32,25 @@ QUERY_LIMIT = 2_000
 ATOM_LIMIT = 8
 """A text with more time expressions than this is a list of dates, not a question."""
 
-REACH = 40
-"""How far before a time expression the words that govern it are looked for."""
-
 EARLIEST_YEAR = 1900
 """Where an open past ("before 2020") begins."""
 
-_FRIDAY = 5
-_ARTICLE = r"(?:(?:the|le|la|el|dem|der|den|l['\u2019])\s*)?"
 _CUES = {
     name: re.compile(pattern, re.IGNORECASE)
     for name, pattern in {
-        "since": rf"\b(?:ever\s+)?(?:since|seit|depuis|desde)\s+{_ARTICLE}$|自从?$",
-        "before": rf"\b(?:before|prior\s+to|vor|avant|antes\s+del?)\s+{_ARTICLE}$",
-        "after": rf"\b(?:after|nach|après|después\s+del?)\s+{_ARTICLE}$",
-        "until": rf"\b(?:until|till|up\s+to|bis|jusqu['\u2019](?:à|en|au)|hasta)\s+{_ARTICLE}$",
+        "since": rf"\b(?:ever\s+)?(?:since|seit|depuis|desde)\s+{ARTICLE}$|自从?$",
+        "before": rf"\b(?:before|prior\s+to|vor|avant|antes\s+del?)\s+{ARTICLE}$",
+        "after": rf"\b(?:after|nach|après|después\s+del?)\s+{ARTICLE}$",
+        "until": rf"\b(?:until|till|up\s+to|bis|jusqu['\u2019](?:à|en|au)|hasta)\s+{ARTICLE}$",
         "from": r"(?:\b(?:between|from|zwischen|von|vom|entre|de|del|du)\s+|从|從|在)(?:the\s+)?$",
         "in": r"\b(?:in|during|throughout|im|en|durante|month\s+of|au\s+mois\s+de)\s+"
-        rf"{_ARTICLE}$",
+        rf"{ARTICLE}$",
         "on": r"\b(?:on|am|el|der|of|de|del|le)\s+(?:the\s+)?$",
     }.items()
 }
 _LINK = re.compile(
     r"\s*(?:\b(?:and|to|until|till|through|und|bis|zum|et|à|au|y|a|al|hasta)\b|[-~\u2013到至和])\s*"
-    + _ARTICLE,
-    re.IGNORECASE,
-)
-_OFFSET = re.compile(
-    rf"\b(?:the\s+)?(?:{g.COUNT}|(?P<one>{g.UNIT}|{g.WEEKDAY}))\s+(?P<way>before|after|from|of)\s+"
-    rf"(?:the\s+)?$",
+    + ARTICLE,
     re.IGNORECASE,
 )
 _UNRESOLVED = re.compile(
@@ -97,9 +87,7 @@ def time_range(query: str, now: datetime) -> TimeRange | None:
     Raises:
         InvalidInput: ``now`` has no time zone.
     """
-    try:
-        require_aware(now, "now")
-    except OverflowError:  # The first or the last day that there is.
+    if not within_calendar(now, "now"):
         return None
     text = unicodedata.normalize("NFC", query[:QUERY_LIMIT])
     masked = _QUOTED.sub(lambda quoted: " " * len(quoted[0]), text)
@@ -117,12 +105,18 @@ def time_range(query: str, now: datetime) -> TimeRange | None:
     return TimeRange(start, end, text[said.begin : said.finish])
 
 
+def question_range(question: str, now: datetime) -> Bounds | None:
+    """Return the bounds of the :func:`time_range` of ``question``."""
+    found = time_range(question, now)
+    return None if found is None else (found.start, found.end)
+
+
 def _resolve(query: str, atoms: list[Atom], calendar: Calendar) -> Atom | None:
     """Join what the query says about time into one range."""
     atoms = _with_cues(query, atoms) if len(atoms) <= ATOM_LIMIT else []
     if not atoms:
         return None
-    atoms[0] = _offset(query, atoms[0])
+    atoms[0] = offset(query, atoms[0])
     if any(
         not any(atom.begin <= vague.start() < atom.finish for atom in atoms)
         for vague in _UNRESOLVED.finditer(query)
@@ -157,7 +151,7 @@ def _with_cues(query: str, atoms: list[Atom]) -> list[Atom]:
         if (
             not atom.found.needs_cue
             or (kept and _LINK.fullmatch(query, kept[-1].finish, atom.begin))
-            or _OFFSET.search(query, max(0, atom.begin - REACH), atom.begin)
+            or has_offset(query, atom)
             or (cue and (cue[0] != "on" or grain == "weekday"))
             or (grain == "month" and "year" in grains)
             or (grain == "weekday" and "week" in grains)
@@ -170,79 +164,17 @@ def _between(query: str, first: Atom, second: Atom) -> Atom | None:
     """Return the range from ``first`` to ``second`` if the query links them."""
     if not _LINK.fullmatch(query, first.finish, second.begin):
         return None
-    start, end = first.found.bounds[0], second.found.bounds[1]
-    if first.found.in_year and second.found.in_year:
-        # No year at all: the latest such stretch that has begun.
-        start = first.found.bounds[0]
-        end = second.found.in_year(start.year)[1]
-        if end <= start:
-            end = second.found.in_year(start.year + 1)[1]
-    elif first.found.in_year:
-        # The year is that of the second, or the one before: "November to March 2023".
-        start = first.found.in_year(second.found.bounds[0].year)[0]
-        if start > second.found.bounds[0]:
-            start = first.found.in_year(second.found.bounds[0].year - 1)[0]
     cue = _cue(query, first)
     begin = cue[1] if cue else first.begin
-    return Atom(begin, second.finish, replace(second.found, bounds=(start, end)))
+    return Atom(begin, second.finish, stretch(first.found, second.found))
 
 
 def _narrow(one: Atom, other: Atom) -> Atom | None:
     """Return what two expressions for the same time mean together, if they agree."""
-    begin, finish = min(one.begin, other.begin), max(one.finish, other.finish)
-    for inner, outer in ((one, other), (other, one)):
-        bounds: Bounds = inner.found.bounds
-        if inner.found.in_year and outer.found.grain == "year":
-            bounds = inner.found.in_year(outer.found.bounds[0].year)
-        if inner.found.grain == "weekday" and outer.found.grain == "week":
-            start = outer.found.bounds[0] + bounds[0].weekday() * DAY
-            bounds = (start, start + DAY)
-        if outer.found.bounds[0] <= bounds[0] and bounds[1] <= outer.found.bounds[1]:
-            return Atom(begin, finish, replace(inner.found, bounds=bounds, in_year=None))
-    return None
-
-
-def _offset(query: str, atom: Atom) -> Atom:
-    """Apply "two days before", "the Sunday after", "the week of" to a date."""
-    match = _OFFSET.search(query, max(0, atom.begin - REACH), atom.begin)
-    if match is None:
-        return atom
-    word = re.sub(r"\s+", " ", (match["one"] or match["u"]).lower())
-    count = g.number(match["n"]) if match["n"] else 1
-    (start, end), way = atom.found.bounds, match["way"].lower()
-    if way == "from" and not match["n"]:
-        return atom
-    if way == "of" and (match["n"] or not start < end <= start + DAY):
-        raise ValueError(match[0])
-    if word in g.WEEKDAYS:
-        number = g.WEEKDAYS[word]
-        if way == "before":
-            start -= ((start.isoweekday() - number - 1) % 7 + 1) * DAY
-        else:
-            start = end + (number - end.isoweekday()) % 7 * DAY
-        bounds = (start, start + DAY)
-    elif way == "of":
-        bounds = Calendar(start).unit(g.UNITS[word], 0)
-    else:
-        unit = g.UNITS[word]
-        bounds = _away(atom.found.bounds, unit, -count if way == "before" else count)
-    return Atom(match.start(), atom.finish, replace(atom.found, bounds=bounds, in_year=None))
-
-
-def _away(bounds: Bounds, unit: str, count: int) -> Bounds:
-    """Return the time ``count`` units before (negative) or after ``bounds``."""
-    start, end = bounds
-    if unit == "weekend":
-        week_has_begun = count > 0 and start.isoweekday() <= _FRIDAY
-        return Calendar(start).unit(unit, count - 1 if week_has_begun else count)
-    if unit in g.SUB_DAY:
-        message = f"no date is known {count} {unit}s away"
-        raise ValueError(message)
-    if unit == "week" and abs(count) == 1:
-        return (start - 7 * DAY, start) if count < 0 else (end, end + 7 * DAY)
-    if unit == "day":
-        return start + count * DAY, start + (count + 1) * DAY
-    return Calendar(start).around(unit, count, count)
+    found = together(one.found, other.found)
+    if found is None:
+        return None
+    return Atom(min(one.begin, other.begin), max(one.finish, other.finish), found)
 
 
 def _open(query: str, atom: Atom, calendar: Calendar) -> Atom | None:

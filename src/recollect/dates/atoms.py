@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from datetime import timedelta
 from functools import cache
 
-from recollect.retrieve import timegrammar as g
-from recollect.retrieve.timegrammar import DAY, Bounds, Calendar
+from recollect.dates import grammar as g
+from recollect.dates.grammar import DAY, Bounds, Calendar
 
 _MONTHS_A_YEAR = 12
 _COUNTED = re.compile(
@@ -36,12 +36,16 @@ class Found:
         grain: what it is: day, weekday, week, month, season, year, …
         needs_cue: whether it means a time only behind a word such as "in" or "since".
         in_year: the same in another year, where no year was said.
+        options: other times that the words may mean, where the tense decides.
+        only: ``future`` where the words mean a time only with a verb that looks ahead.
     """
 
     bounds: Bounds
     grain: str
     needs_cue: bool = False
     in_year: Callable[[int], Bounds] | None = None
+    options: tuple[Bounds, ...] = ()
+    only: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +80,8 @@ def _iso(m: re.Match[str], c: Calendar) -> Found:
     return Found((start, start + DAY), "day")
 
 
-def _month_day(m: re.Match[str], c: Calendar) -> Found:
+def month_day(m: re.Match[str], c: Calendar) -> Found:
+    """Read a day of a month, or some days of it."""
     month = (g.MONTHS | g.SHORT_MONTHS)[m["m"].lower()]
     first, last = int(m["d"]), int(m["e"] or m["d"])
 
@@ -131,9 +136,12 @@ def _weekday(m: re.Match[str], c: Calendar) -> Found:
     offset = {
         -1: (number - today) % 7 - 7,
         0: number - today,
-        1: (number - today - 1) % 7 + 1,
+        1: number - today + 7,
     }[shift]
-    return Found(c.days(offset), "weekday", needs_cue=m["shift"] is None)
+    if m["shift"]:
+        return Found(c.days(offset), "weekday")
+    options = (c.days(offset), c.days((number - today - 1) % 7 + 1))
+    return Found(c.days(offset), "weekday", needs_cue=True, options=options)
 
 
 def _unit(m: re.Match[str], c: Calendar) -> Found:
@@ -146,7 +154,7 @@ def _before_last(m: re.Match[str], c: Calendar) -> Found:
     return Found(c.unit(unit, -2), unit)
 
 
-def _span_of(m: re.Match[str]) -> tuple[str, int, int]:
+def span_of(m: re.Match[str]) -> tuple[str, int, int]:
     """Return the unit and the least and greatest number of a counted stretch."""
     unit = g.UNITS[re.sub(r"\s+", " ", m["u"].lower())]
     groups = m.groupdict()
@@ -157,12 +165,12 @@ def _span_of(m: re.Match[str]) -> tuple[str, int, int]:
 
 
 def _ago(m: re.Match[str], c: Calendar) -> Found:
-    unit, low, high = _span_of(m)
+    unit, low, high = span_of(m)
     return Found(c.around(unit, -high, -low), unit)
 
 
 def _ahead(m: re.Match[str], c: Calendar) -> Found:
-    unit, low, high = _span_of(m)
+    unit, low, high = span_of(m)
     return Found(c.around(unit, low, high), unit)
 
 
@@ -172,7 +180,7 @@ def _vague_ago(m: re.Match[str], c: Calendar) -> Found:
 
 
 def _rolling(m: re.Match[str], c: Calendar) -> Found:
-    unit, _, count = _span_of(m)
+    unit, _, count = span_of(m)
     if unit in g.SUB_DAY:
         return Found((c.around(unit, -count, -count)[0] + g.SUB_DAY[unit] / 2, c.now), unit)
     if unit == "weekend":
@@ -281,6 +289,7 @@ def _zh_day(m: re.Match[str], c: Calendar) -> Found:
 # --- the rules ---------------------------------------------------------------------------
 
 Resolver = Callable[[re.Match[str], Calendar], Found | None]
+Rules = list[tuple[re.Pattern[str], Resolver]]
 
 _TAIL = (
     r"(?:\s+(?:morning|afternoon|evening|night|früh|morgen|nachmittag|abend|nacht|matin|"
@@ -302,14 +311,14 @@ SPACED: list[tuple[str, Resolver]] = [
             rf"(?:(?:the|le|el|am|den|{g.WEEKDAY},?)\s+)?(?P<d>{_D}){_TH}(?:{g.DASH}(?P<e>{_D}){_TH})?"
             rf"(?:\s+(?:of|de|del))?\s+{_M}(?:{g.OF_YEAR}|{g.ENDS}|(?-i:(?<!may)(?<!march)))"
         ),
-        _month_day,
+        month_day,
     ),
     (
         (
             rf"(?:{g.WEEKDAY},?\s+)?{_M}\s+(?:the\s+)?(?P<d>{_D})(?:{g.DASH}(?P<e>{_D}))?"
             rf"(?:(?:st|nd|rd|th)?{g.OF_YEAR}|st|nd|rd|th|{g.ENDS})"
         ),
-        _month_day,
+        month_day,
     ),
     (rf"{g.NOT_VERB}{g.PHASE}{_M},?\s+(?:(?:of|de|del)\s+)?{g.YEAR}", _month),
     (rf"{g.PHASE}(?P<m>{g.MONTH})(?P<y>(?!))?", _month),
@@ -382,14 +391,19 @@ UNSPACED: list[tuple[str, Resolver]] = [
 
 
 @cache
-def _rules() -> list[tuple[re.Pattern[str], Resolver]]:
+def _rules() -> Rules:
     """Compile the rules when the first query needs them: it takes as long as an import."""
-    spaced = (
-        (rf"(?<![\w@#$€£/.-])(?:{pattern})(?!\w)(?!-\w)", resolve) for pattern, resolve in SPACED
-    )
-    digits = ((rf"(?<![0-9.])(?:{pattern})", resolve) for pattern, resolve in UNSPACED)
+    digits = [(rf"(?<![0-9.])(?:{pattern})", resolve) for pattern, resolve in UNSPACED]
+    return compiled(SPACED) + [
+        (re.compile(pattern, re.IGNORECASE), resolve) for pattern, resolve in digits
+    ]
+
+
+def compiled(rules: list[tuple[str, Resolver]]) -> Rules:
+    """Compile rules of languages that put spaces between words: each matches whole words."""
     return [
-        (re.compile(pattern, re.IGNORECASE), resolve) for pattern, resolve in (*spaced, *digits)
+        (re.compile(rf"(?<![\w@#$€£/.-])(?:{pattern})(?!\w)(?!-\w)", re.IGNORECASE), resolve)
+        for pattern, resolve in rules
     ]
 
 
@@ -399,10 +413,8 @@ def find_atoms(query: str, calendar: Calendar) -> list[Atom]:
     Raises:
         ValueError: one of them is a time that cannot be known.
     """
-    matches = [(m, resolve) for pattern, resolve in _rules() for m in pattern.finditer(query)]
-    matches.sort(key=lambda found: (found[0].start() - found[0].end(), found[0].start()))
     taken: list[Atom] = []
-    for match, resolve in matches:
+    for match, resolve in matches(query):
         begin, finish = match.span()
         if any(begin < atom.finish and atom.begin < finish for atom in taken):
             continue
@@ -410,3 +422,10 @@ def find_atoms(query: str, calendar: Calendar) -> list[Atom]:
         if found is not None:
             taken.append(Atom(begin, finish, found))
     return sorted(taken, key=lambda atom: atom.begin)
+
+
+def matches(text: str, more: Rules | None = None) -> list[tuple[re.Match[str], Resolver]]:
+    """Return what ``more`` rules, and those of all texts, match in ``text``, longest first."""
+    rules = [*(more or ()), *_rules()]
+    found = [(match, resolve) for pattern, resolve in rules for match in pattern.finditer(text)]
+    return sorted(found, key=lambda one: (one[0].start() - one[0].end(), one[0].start()))

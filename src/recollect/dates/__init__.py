@@ -1,0 +1,1 @@
+"""Times in text: what a question asks about, and when what a statement tells of happened."""
