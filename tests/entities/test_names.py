@@ -7,9 +7,19 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from recollect.core.ports import NameMatcher
-from recollect.entities.names import Names, fold, is_initialism, link, same_person
+from recollect.entities.names import (
+    Names,
+    fold,
+    is_initialism,
+    keys,
+    link,
+    same_person,
+    same_thing,
+)
+from recollect.entities.nicknames import GIVEN_NAMES_OF, PLACE_OF
 
-MATCHER: NameMatcher = Names()
+MATCHER = Names()
+PORT: NameMatcher = MATCHER
 
 
 @pytest.mark.parametrize(
@@ -77,6 +87,15 @@ def test_folding_forgets_case_and_spaces(name: str):
         ("Dr. Smith", "Prof. Smith"),
         ("José", "Jose Garcia"),
         ("Ana", "ANA"),
+        ("Bob", "Robert"),
+        ("Bob", "Robert Smith"),
+        ("Bob Smith", "Robert Smith"),
+        ("Liz", "Elizabeth"),
+        ("Ted", "Theodore"),
+        ("Ted", "Edward"),
+        ("Bill", "William"),
+        ("Kathy", "Katherine"),
+        ("Ed", "Edward"),
     ],
 )
 def test_a_short_form_of_a_name(short: str, full: str):
@@ -97,6 +116,12 @@ def test_a_short_form_of_a_name(short: str, full: str):
         ("J. Smith", "Maria Smith"),
         ("John Smith", "Smith"),
         ("Will", "Bill"),
+        ("Robert", "Bob"),
+        ("Bob", "Rob"),
+        ("Jack", "John"),
+        ("Sally", "Sarah"),
+        ("Bob Smith", "Robert Miller"),
+        ("Smith", "Bob Robertson"),
         ("", "Melanie"),
         ("Dr.", "Dr. Smith"),
         ("Mel", ""),
@@ -141,12 +166,54 @@ def test_no_initials(short: str, full: str):
     assert not is_initialism(short, full)
 
 
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("UK", "Great Britain"),
+        ("U.S.", "United States"),
+        ("USA", "the United States of America"),
+        ("LA", "Los Angeles"),
+        ("Vegas", "Las Vegas"),
+        ("Acme", "Acme Ltd."),
+        ("Acme Inc", "Acme, Inc."),
+        ("The Guardian", "Guardian"),
+    ],
+)
+def test_names_of_one_thing(one: str, other: str):
+    """Well-known names of a place are one, and a legal form makes no other company."""
+    assert same_thing(one, other)
+    assert same_thing(other, one)
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("UK", "Ukraine"),
+        ("New York", "New York City"),
+        ("Acme Ltd", "Acme Records"),
+        ("Co", "Inc"),
+        ("Georgia", "Georgetown"),
+    ],
+)
+def test_names_of_two_things(one: str, other: str):
+    """Names that only resemble each other are two things."""
+    assert not same_thing(one, other)
+
+
+def test_the_tables_are_of_folded_names():
+    """Every entry of the tables is as it is looked up, and no name stands for itself."""
+    assert all(fold(name) == name for name in [*GIVEN_NAMES_OF, *PLACE_OF])
+    assert not [name for name, given in GIVEN_NAMES_OF.items() if name in given]
+
+
 KNOWN = {
     "melanie": "person",
     "john smith": "person",
     "new york city": "location",
     "maxine": "person",
     "jordan river": "location",
+    "united states": "location",
+    "acme": "organization",
 }
 
 
@@ -165,6 +232,11 @@ KNOWN = {
         ("NYC", "person", None),
         ("Jordan", "person", None),
         ("Caroline", "person", None),
+        ("Johnny Smith", "person", "john smith"),
+        ("US", "location", "united states"),
+        ("US", "person", None),
+        ("Acme Ltd", "organization", "acme"),
+        ("Acme Ltd", "location", None),
         ("", "person", None),
     ],
 )
@@ -196,3 +268,54 @@ def test_a_link_is_a_known_name(name: str, known: dict[str, str]):
     assert MATCHER.fold(name) == fold(name)
     if fold(name) in known:
         assert key == fold(name)
+
+
+RELATED = [
+    "Bob", "Robert", "Robert Smith", "Bob Smith", "R. Smith", "Dr. Smith", "Smith", "Mel",
+    "Melanie", "Melanie Jones", "NYC", "N.Y.C.", "New York City", "UN", "United Nations", "BoA",
+    "Bank of America", "MoMA", "Museum of Modern Art", "US", "U.S.", "United States", "UK",
+    "Acme", "Acme, Inc.", "The Acme Ltd", "Ana", "ANA's", "José", "Jose Garcia", "Ed", "Ted",
+    "Edward", "Theodore", "Ed van der Berg", "O'Brien", "三体", "L.A.", "Los Angeles", "M. A.",
+    "Élise", "ÇA", "Çağ Anadolu", "İ", "ß", "SS Anne",
+]  # fmt: skip
+LOOSE = st.one_of(
+    st.sampled_from(RELATED),
+    st.text(alphabet="aAbBoOsSßİ.' é-", max_size=9),
+    st.lists(
+        st.sampled_from(["Bob", "Robert", "Ann", "of", "B", "Inc", "the", "Dr"]), max_size=4
+    ).map(" ".join),
+)
+TYPES = st.sampled_from(["person", "organization", "location", "other"])
+
+
+@given(LOOSE, LOOSE, TYPES, TYPES)
+def test_names_that_mean_the_same_share_a_key(one: str, other: str, type: str, known_type: str):
+    """A store that offers only names with a common key misses no link."""
+    if fold(one) and link(one, type, {fold(other): known_type}) is not None:
+        assert keys(one) & keys(other)
+
+
+@pytest.mark.parametrize("one", RELATED)
+def test_all_related_names_share_a_key(one: str):
+    """The same for each pair of the names that the rules were made for."""
+    for other in RELATED:
+        for kind in ("person", "organization", "location"):
+            if link(one, kind, {fold(other): kind}) is not None:
+                assert MATCHER.keys(one) & MATCHER.keys(other), (one, other)
+
+
+@given(LOOSE)
+def test_keys_depend_on_the_folded_name(name: str):
+    """A spelling and its folded form have the same few keys."""
+    assert keys(name) == keys(fold(name))
+    assert bool(keys(name)) == bool(fold(name))
+    assert len(keys(name)) <= 16
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [("Melanie", "Robert"), ("New York City", "Austin"), ("Acme", "Apex"), ("Bob", "Bill")],
+)
+def test_keys_tell_names_apart(one: str, other: str):
+    """Names without anything in common share no key: that is what keys are for."""
+    assert not keys(one) & keys(other)

@@ -10,7 +10,8 @@ import re
 import unicodedata
 from collections.abc import Mapping
 
-from recollect.entities.words import NAME_JOINERS, TITLES
+from recollect.entities.nicknames import GIVEN_NAMES_OF, PLACE_OF
+from recollect.entities.words import LEGAL_FORMS, NAME_JOINERS, TITLES
 
 NICKNAME_LENGTHS = range(3, 6)
 """How long a short form that is the beginning of a given name may be: Mel, Mike, Steph."""
@@ -30,6 +31,7 @@ _POSSESSIVE = re.compile(r"(?<=\w)'s?$")
 _SPACE = re.compile(r"\s+")
 _WORD = re.compile(r"[^\W_]+(?:['-][^\W_]+)*")
 _PERSON_LIKE = frozenset({"person", "other"})
+_SMALL = NAME_JOINERS | {"the", "and", "for"}
 
 
 class Names:
@@ -42,6 +44,10 @@ class Names:
     def link(self, name: str, type: str, known: Mapping[str, str]) -> str | None:
         """Return the one known name that is meant; see :func:`link`."""
         return link(name, type, known)
+
+    def keys(self, name: str) -> frozenset[str]:
+        """Return under which keys to look for names that mean the same; see :func:`keys`."""
+        return keys(name)
 
 
 def fold(name: str) -> str:
@@ -64,10 +70,11 @@ def fold(name: str) -> str:
 def same_person(short: str, full: str) -> bool:
     """Return whether ``short`` may be another way to call the person ``full``.
 
-    Titles are left out ("Dr. Smith" is "Smith"). A single name is the given name, the
-    family name or the beginning of the given name of the longer one ("Mel" of "Melanie");
-    with several, the family names agree and the given names do ("M. Smith", "Mel Smith").
-    Never the other way round: ``full`` is the longer name.
+    Titles are left out ("Dr. Smith" is "Smith"). A single name is the given name, the family
+    name or a nickname of the given name: its beginning ("Mel" of "Melanie") or a common one
+    ("Bob" of "Robert"). With several, the family names agree and the given names do
+    ("M. Smith", "Mel Smith", "Bob Smith"). Never the other way round: ``full`` is the longer
+    or the more formal name.
     """
     one, whole = _person(short), _person(full)
     if not one or not whole or len(one) > len(whole):
@@ -92,13 +99,37 @@ def is_initialism(short: str, full: str) -> bool:
     small = sum(1 for letter in letters if not letter.isupper())
     if len(letters) not in INITIALS or not letters.isalpha() or small > (len(letters) - 1) // 2:
         return False
-    words = _WORD.findall(fold(full))
-    if len(words) < INITIALS.start:
-        return False
-    wanted = fold(letters)
-    every = "".join(word[0] for word in words)
-    weighty = "".join(word[0] for word in words if word not in NAME_JOINERS | {"the", "and", "for"})
-    return wanted in {every, weighty}
+    return fold(letters) in _initials(fold(full))
+
+
+def same_thing(one: str, other: str) -> bool:
+    """Return whether two names of a place or an organization are spellings of one.
+
+    "UK" and "Great Britain" by a short list; "Acme" and "Acme Ltd." without legal form.
+    """
+    return _thing(fold(one)) == _thing(fold(other))
+
+
+def keys(name: str) -> frozenset[str]:
+    """Return the blocking keys of ``name``: names that share none never mean the same.
+
+    A store that keeps the keys of every name it knows finds with them all candidates for
+    :func:`link`, in either direction, whatever their first letters: "Bob" meets "Robert
+    Smith", "NYC" meets "New York City". Sharing a key proves nothing by itself. The keys of a
+    name and of its folded form are the same; a name that folds to nothing has none.
+    """
+    folded = fold(name)
+    if not folded:
+        return frozenset()
+    found = {f"t {_thing(folded)}"}
+    person = _person(folded)
+    for word in {*person[:1], *person[-1:]}:
+        found |= {f"p {part[: NICKNAME_LENGTHS.start]}" for part in _given(word)}
+    letters = folded.replace(".", "")
+    if len(letters) in INITIALS and letters.isalpha():
+        found.add(f"i {letters}")
+    found |= {f"i {initials}" for initials in _initials(folded) if len(initials) in INITIALS}
+    return frozenset(found)
 
 
 def link(name: str, type: str, known: Mapping[str, str]) -> str | None:
@@ -132,7 +163,28 @@ def _fits(name: str, key: str, type: str, other: str, other_type: str) -> bool:
         return nickname and same_person(key, other)
     if "person" in {type, other_type}:
         return False
-    return (type == other_type or "other" in {type, other_type}) and is_initialism(name, other)
+    agree = type == other_type or "other" in {type, other_type}
+    return agree and (is_initialism(name, other) or same_thing(name, other))
+
+
+def _initials(folded: str) -> set[str]:
+    """Return the initials of all words of a name, and of the weighty ones."""
+    words = _WORD.findall(folded)
+    if len(words) < INITIALS.start:
+        return set()
+    weighty = (word[0] for word in words if word not in _SMALL)
+    return {"".join(word[0] for word in words), "".join(weighty)}
+
+
+def _thing(folded: str) -> str:
+    """Return the name under which a place or an organization is compared."""
+    words = folded.replace(",", " ").split()
+    if len(words) > 1 and words[0] == "the":
+        words = words[1:]
+    while len(words) > 1 and words[-1].rstrip(".") in LEGAL_FORMS:
+        words.pop()
+    name = " ".join(words) or folded
+    return PLACE_OF.get(name, name)
 
 
 def _person(name: str) -> list[str]:
@@ -141,9 +193,15 @@ def _person(name: str) -> list[str]:
     return [word for word in words if word not in TITLES]
 
 
+def _given(word: str) -> set[str]:
+    """Return a given name, and the names that it is a nickname of."""
+    return {word, *GIVEN_NAMES_OF.get(word, ())}
+
+
 def _is_nickname(short: str, given: str) -> bool:
-    return (
+    beginning = (
         len(short) in NICKNAME_LENGTHS
         and len(given) >= len(short) + LONGER_BY
         and given.startswith(short)
     )
+    return beginning or given in GIVEN_NAMES_OF.get(short, ())

@@ -1,0 +1,152 @@
+"""Names from a language model: only what the text holds, and what it took is told."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from recollect.core.errors import LLMError
+from recollect.core.life import Reply, Usage
+from recollect.core.ports import EntityExtractor, LanguageModel
+from recollect.entities.labels import our_type
+from recollect.entities.model_names import ModelNames, NamedThing, NamedThings
+from recollect.entities.rules import TEXT_LIMIT
+
+USED = Usage(requests=1, input_tokens=7)
+
+
+class Scripted:
+    """Answers with the names it was given; remembers what it was asked."""
+
+    name = "scripted"
+
+    def __init__(self, *names: tuple[str, str], error: LLMError | None = None) -> None:
+        """Answer with ``names``, or raise ``error``."""
+        self.names, self.error = names, error
+        self.prompts: list[str] = []
+
+    async def ask(self, instructions, prompt, answer):
+        """Answer from another turn of the loop, as a server does."""
+        await asyncio.sleep(0)
+        assert "data" in instructions
+        self.prompts.append(prompt)
+        if self.error is not None:
+            raise self.error
+        return Reply(answer([NamedThing(*each) for each in self.names]), USED)
+
+
+def found(text: str, *names: tuple[str, str]) -> list[tuple[str, str, int]]:
+    """Return text, type and place of what comes out for these names."""
+    model: LanguageModel = Scripted(*names)
+    extractor: EntityExtractor = ModelNames(model)
+    return [(each.text, each.type, each.start) for each in extractor.extract(text)]
+
+
+@pytest.mark.parametrize(
+    ("text", "names", "expected"),
+    [
+        ("Al met Bo", [("Bo", "per"), ("Al", "per")], [("Al", "person", 0), ("Bo", "person", 7)]),
+        ("Ana and Ana", [("Ana", "person")], [("Ana", "person", 0), ("Ana", "person", 8)]),
+        ("Ana met Bo", [("Carl", "person")], []),
+        ("Anatoly came", [("Ana", "person")], []),
+        ("i met ana", [("Ana", "person")], [("ana", "person", 6)]),
+        ("Will will come", [("Will", "person")], [("Will", "person", 0)]),
+        ("in New\n York", [("New York", "GPE")], [("New\n York", "location", 3)]),
+        ("New York City", [("York", "city"), ("New York", "city")], [("New York", "location", 0)]),
+        ("我昨天去了北京", [("北京", "city")], [("北京", "location", 5)]),
+        ("we use C++ now", [("C++", "language")], [("C++", "other", 7)]),
+        ("on Monday, 5 of us", [("Monday", "DATE"), ("5", "other")], []),
+        ("Ana met Bo", [("", "other"), (" ", "other"), (" Bo ", "other")], [("Bo", "other", 8)]),
+        ("Ana", [("Ana", "person"), ("Ana", "location")], [("Ana", "person", 0)]),
+    ],
+)  # fmt: skip
+def test_names_are_found_by_search(text, names, expected):
+    """A name counts where the text holds it as a whole word; what is invented falls away."""
+    assert found(text, *names) == expected
+
+
+@given(st.text(max_size=40), st.lists(st.tuples(st.text(max_size=6), st.text(max_size=6))))
+def test_any_answer_is_true_to_the_text(text, names):
+    """Whatever a model says, mentions are ordered, apart, and what the text says there."""
+
+    def run(asking):
+        """Await what never waits for anything but its turn."""
+        while True:
+            try:
+                asking.send(None)
+            except StopIteration as stop:
+                return stop.value
+
+    end = 0
+    for mention in ModelNames(Scripted(*names), run=run).extract(text):
+        assert end <= mention.start < mention.end
+        assert mention.text == text[mention.start : mention.end]
+        end = mention.end
+
+
+def test_it_can_be_called_where_a_loop_runs():
+    """From inside a running event loop the sync call works, and needs no second loop there."""
+
+    async def inside() -> int:
+        return len(ModelNames(Scripted(("Ana", "person"))).extract("Ana"))
+
+    assert asyncio.run(inside()) == 1
+
+
+def test_what_it_took_is_told():
+    """Each question is reported, also one that failed after tokens were spent."""
+    spent: list[Usage] = []
+    ModelNames(Scripted(), spent=spent.append).extract("Ana")
+    assert spent == [USED]
+    failing = Scripted(error=LLMError("no answer", Usage(requests=3, failures=3)))
+    with pytest.raises(LLMError):
+        ModelNames(failing, spent=spent.append).extract("Ana")
+    assert spent[1:] == [Usage(requests=3, failures=3)]
+    with pytest.raises(LLMError):
+        ModelNames(Scripted(error=LLMError("no server")), spent=spent.append).extract("Ana")
+    assert len(spent) == 2
+
+
+def test_nothing_is_asked_about_nothing():
+    """A text without letters costs no question, and a long one is cut."""
+    model = Scripted(("Ana", "person"))
+    assert ModelNames(model).extract("123 !") == []
+    assert model.prompts == []
+    assert ModelNames(model).extract("x" * TEXT_LIMIT + " Ana") == []
+    assert [len(prompt) for prompt in model.prompts] == [TEXT_LIMIT]
+
+
+@pytest.mark.parametrize(
+    ("label", "type"),
+    [
+        ("PERSON", "person"),
+        ("B-PER", "person"),
+        ("persName", "person"),
+        ("ORG", "organization"),
+        ("GPE", "location"),
+        ("GPE_LOC", "location"),
+        ("Fac", "location"),
+        ("PRODUCT", "project"),
+        ("WORK_OF_ART", "other"),
+        ("EVENT", "other"),
+        ("NORP", "other"),
+        ("MISC", "other"),
+        ("something new", "other"),
+        ("", "other"),
+        ("DATE", None),
+        ("Cardinal", None),
+        ("MONEY", None),
+    ],
+)
+def test_labels_of_other_schemes(label: str, type: str | None):
+    """Labels of the common schemes have a type here; numbers and times are no names."""
+    assert our_type(label) == type
+
+
+def test_the_answer_describes_itself():
+    """The types that are asked for can be made without arguments and say what they are."""
+    assert NamedThings() == NamedThings([])
+    assert "exactly as it is written" in (NamedThing.__doc__ or "")

@@ -1,0 +1,229 @@
+"""The pipeline of providers: overlaps, strategies, failures, and what is missing."""
+
+from __future__ import annotations
+
+import logging
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from recollect.core.errors import ConfigError, InvalidInput, LLMError
+from recollect.core.models import Mention
+from recollect.core.ports import EntityExtractor
+from recollect.entities.overlaps import resolve
+from recollect.entities.pipeline import REMEDIES, Pipeline, Reading
+from recollect.entities.rules import RuleExtractor
+
+TEXT = "Ana Bell met Bo in Rio"
+
+
+def at(name: str, type: str = "person", confidence: float = 0.8, text: str = TEXT) -> Mention:
+    """Return the mention of the first place where ``name`` stands."""
+    start = text.index(name)
+    return Mention(name, type, start, start + len(name), confidence)
+
+
+class Fixed:
+    """Finds what it was told, or raises it; counts how often it was asked."""
+
+    def __init__(self, *found: Mention, error: Exception | None = None) -> None:
+        """Find ``found``, or raise ``error``."""
+        self.found, self.error, self.asked = list(found), error, 0
+
+    def extract(self, text: str) -> list[Mention]:
+        """Return what was given, whatever the text."""
+        assert isinstance(text, str)
+        self.asked += 1
+        if self.error is not None:
+            raise self.error
+        return self.found
+
+
+def names(mentions: list[Mention]) -> list[tuple[str, str]]:
+    """Return texts and types."""
+    return [(mention.text, mention.type) for mention in mentions]
+
+
+def test_the_surer_mention_wins():
+    """Of mentions that overlap, the one of highest confidence stays, even a shorter one."""
+    sure, long = at("Ana", confidence=0.9), at("Ana Bell", confidence=0.8)
+    assert resolve(TEXT, [[long], [sure]]) == [sure]
+
+
+def test_then_the_longer_one():
+    """With equal confidence the longer span stays, whichever provider has it."""
+    short, long = at("Bell"), at("Ana Bell")
+    assert resolve(TEXT, [[short], [long]]) == [long]
+    assert resolve(TEXT, [[long], [short]]) == [long]
+
+
+def test_then_the_earlier_provider():
+    """With equal confidence and span the provider that stands first decides the type."""
+    person, place = at("Rio", "person"), at("Rio", "location")
+    assert resolve(TEXT, [[person], [place]]) == [person]
+    assert resolve(TEXT, [[place], [person]]) == [place]
+
+
+def test_what_touches_does_not_overlap():
+    """Two mentions side by side both stay, in the order of the text."""
+    text = "东京大阪"
+    first, second = at("东京", text=text), at("大阪", text=text)
+    assert resolve(text, [[second], [first]]) == [first, second]
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        Mention("Anna", "person", 0, 4),
+        Mention("", "person", 3, 3),
+        Mention("o", "person", -2, -1),
+        Mention("Rio", "person", 19, 23),
+        Mention("Rio", "location", 19, 22, 1.5),
+        Mention("Rio", "location", 19, 22, float("nan")),
+    ],
+)
+def test_a_mention_that_is_none_is_dropped(wrong: Mention):
+    """A span that the text does not hold, or an impossible confidence, gets no further."""
+    assert resolve(TEXT, [[wrong, at("Bo")]]) == [at("Bo")]
+
+
+LETTERS = st.text(alphabet="ab é东", min_size=1, max_size=12)
+
+
+@st.composite
+def readings(draw: st.DrawFn) -> tuple[str, list[list[Mention]]]:
+    """Return a text and what several providers found in it, right and wrong."""
+    text = draw(LETTERS)
+    place = st.integers(-1, len(text) + 1)
+    mention = st.builds(
+        lambda start, end, kind, confidence, honest: Mention(
+            text[start:end] if honest else "ab", kind, start, end, confidence
+        ),
+        place,
+        place,
+        st.sampled_from(["person", "other"]),
+        st.sampled_from([0.0, 0.5, 0.8, 1.0, 2.0]),
+        st.booleans(),
+    )
+    return text, draw(st.lists(st.lists(mention, max_size=8), max_size=3))
+
+
+@given(readings(), st.randoms(use_true_random=False))
+def test_overlaps_are_resolved(reading, random):
+    """Ordered, free of overlaps, true to the text, and the same in any order of each answer."""
+    text, found = reading
+    result = resolve(text, found)
+    end = 0
+    for mention in result:
+        assert end <= mention.start < mention.end
+        assert mention.text == text[mention.start : mention.end]
+        end = mention.end
+    shuffled = [random.sample(mentions, len(mentions)) for mentions in found]
+    assert resolve(text, shuffled) == result
+    assert resolve(text, [result]) == result
+
+
+@given(readings())
+def test_nothing_is_lost_but_to_something_better(reading):
+    """Each sound mention that is left out overlaps one that is as good or better."""
+    text, found = reading
+    result = resolve(text, found)
+    for mention in (each for mentions in found for each in mentions):
+        if resolve(text, [[mention]]) and mention not in result:
+            assert any(
+                kept.start < mention.end
+                and mention.start < kept.end
+                and (kept.confidence, kept.end - kept.start)
+                >= (mention.confidence, mention.end - mention.start)
+                for kept in result
+            )
+
+
+def test_a_strategy_runs_its_providers_and_no_other():
+    """Each strategy asks the providers it names, each once."""
+    one, two = Fixed(at("Bo")), Fixed(at("Ana"))
+    pipeline = Pipeline({"regex": one, "spacy": two}, {"fast": ["regex"], "mine": ["spacy"]})
+    assert names(pipeline.extract_with("mine", TEXT)) == [("Ana", "person")]
+    assert (one.asked, two.asked) == (0, 1)
+    assert names(pipeline.extract_with("fast", TEXT)) == [("Bo", "person")]
+    assert (one.asked, two.asked) == (1, 1)
+
+
+def test_the_order_of_a_strategy_is_the_preference():
+    """Where providers disagree with equal confidence, the first of the strategy is right."""
+    providers = {"regex": Fixed(at("Rio", "person")), "llm": Fixed(at("Rio", "location"))}
+    pipeline = Pipeline(providers, {"a": ("regex", "llm"), "b": ("llm", "regex")})
+    assert names(pipeline.extract_with("a", TEXT)) == [("Rio", "person")]
+    assert names(pipeline.extract_with("b", TEXT)) == [("Rio", "location")]
+
+
+def test_a_strategy_is_an_extractor():
+    """``using`` gives the port that stores and ingestion ask, and it is the same reading."""
+    pipeline = Pipeline({"regex": RuleExtractor()})
+    fast: EntityExtractor = pipeline.using("fast")
+    text = "Ana wrote to ana@example.com in Lisbon"
+    assert fast.extract(text) == RuleExtractor().extract(text)
+    assert pipeline.extract_with("accurate", text) == fast.extract(text)
+
+
+def test_an_unknown_strategy_is_refused():
+    """The error names the strategy and those there are."""
+    pipeline = Pipeline({"regex": RuleExtractor()})
+    for ask in (pipeline.using, lambda name: pipeline.extract_with(name, TEXT)):
+        with pytest.raises(InvalidInput, match=r"'slow' does not exist; use one of: fast, acc"):
+            ask("slow")
+
+
+@pytest.mark.parametrize("error", [ValueError("bad tensor"), LLMError("too slow")])
+def test_a_provider_that_fails_is_passed_over(error: Exception, caplog):
+    """Its failure is logged without the text, the others' names stay, and it is asked again."""
+    failing = Fixed(error=error)
+    pipeline = Pipeline({"regex": Fixed(at("Bo")), "llm": failing})
+    with caplog.at_level(logging.WARNING, "recollect.entities"):
+        assert pipeline.read("accurate", TEXT) == Reading([at("Bo")], ("llm",))
+        pipeline.read("accurate", TEXT)
+    assert failing.asked == 2
+    assert "llm failed on a text of 22 characters" in caplog.text
+    assert "Ana" not in caplog.text
+    assert pipeline.accurate_available
+
+
+def test_a_provider_that_cannot_run_is_not_asked_again(caplog):
+    """One whose set-up turns out to be wrong is missing from then on, with its own remedy."""
+    broken = Fixed(error=ConfigError("the folder is empty; train a pipeline"))
+    pipeline = Pipeline({"regex": Fixed(at("Bo")), "spacy": broken})
+    assert pipeline.accurate_available
+    with caplog.at_level(logging.WARNING, "recollect.entities"):
+        for _ in range(2):
+            assert names(pipeline.extract_with("accurate", TEXT)) == [("Bo", "person")]
+    assert broken.asked == 1
+    assert pipeline.missing["spacy"] == "the folder is empty; train a pipeline"
+    assert len(caplog.records) == 1
+    assert not pipeline.accurate_available
+
+
+def test_what_is_not_set_up_is_named_with_the_remedy():
+    """Providers that strategies name and nobody gave are passed over, and say what to do."""
+    pipeline = Pipeline({"regex": RuleExtractor()}, missing={"llm": "no key"})
+    assert pipeline.missing == {"spacy": REMEDIES["spacy"], "llm": "no key"}
+    assert "entities.spacy_model" in pipeline.missing["spacy"]
+    assert pipeline.strategies == {"fast": ("regex",), "accurate": ("regex",)}
+    assert not Pipeline({}, {"fast": ["regexp"]}).extract_with("fast", "Ana")
+    assert "regexp" in Pipeline({}, {"fast": ["regexp"]}).missing["regexp"]
+
+
+@pytest.mark.parametrize(
+    ("providers", "strategies", "available"),
+    [
+        (["regex"], {"accurate": ["regex", "spacy", "llm"]}, False),
+        (["regex", "spacy"], {"accurate": ["regex", "spacy", "llm"]}, True),
+        (["llm"], {"accurate": ["regex", "spacy", "llm"]}, True),
+        (["regex", "spacy"], {"accurate": ["regex"]}, False),
+        (["regex", "spacy"], {"fast": ["spacy"]}, False),
+    ],
+)
+def test_accurate_means_more_than_rules(providers, strategies, available):
+    """``accurate_available`` is true only where that strategy has spaCy or a model (seed 004)."""
+    pipeline = Pipeline({name: Fixed() for name in providers}, strategies)
+    assert pipeline.accurate_available is available
