@@ -1,4 +1,4 @@
-"""Ingest: from a draft to an action, and what memory said itself taken out."""
+"""Ingest: from a draft to an action."""
 
 from datetime import UTC, datetime, timedelta
 from zoneinfo import ZoneInfo
@@ -18,11 +18,8 @@ from recollect.lifecycle.ingest import (
     parse_kind,
     parse_metadata,
     parse_tags,
-    without_recalled,
 )
 from recollect.testing.clocks import FrozenClock
-
-BLOCK = "<recollect-memory note='x'>\n- [2026] tea\n</recollect-memory>"
 
 
 class Capitals:
@@ -110,35 +107,6 @@ def test_tags_and_metadata_are_copies():
     metadata["x"].append(2)
     assert kept_tags == ("b", "a")
     assert kept == {"x": [1]}
-
-
-@pytest.mark.parametrize(
-    ("text", "left"),
-    [
-        (BLOCK, ""),
-        (f"a {BLOCK}\n\n b", "a b"),
-        (f"{BLOCK}{BLOCK}x{BLOCK}", "x"),
-        ("<recollect-memory> never closed", "<recollect-memory> never closed"),
-        ("</recollect-memory> only closed", "</recollect-memory> only closed"),
-        ("<recollect-memoryish>x</recollect-memory>", "<recollect-memoryish>x</recollect-memory>"),
-        ("no block", "no block"),
-        ("", ""),
-    ],
-)
-def test_blocks_of_recall_are_taken_out(text, left):
-    """Law 9: only whole blocks go; all else stays as it was."""
-    assert without_recalled(text) == left
-
-
-@given(parts=st.lists(st.sampled_from([BLOCK, "tea ", "<", ">", "recollect-memory", "</"])))
-def test_taking_out_twice_is_taking_out_once_where_no_block_is_left(parts):
-    """What is left is never longer, and text without a fence is untouched."""
-    text = "".join(parts)
-    left = without_recalled(text)
-    assert len(left) <= len(text)
-    if "<recollect-memory" not in text:
-        assert left == text
-    assert BLOCK not in left or left != text
 
 
 @given(start=st.datetimes(timezones=st.just(UTC), min_value=datetime(1990, 1, 1)))  # noqa: DTZ001

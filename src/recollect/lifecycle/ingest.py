@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import math
-import re
 import sys
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
@@ -21,9 +20,6 @@ from recollect.core.scope import Scope
 from recollect.core.text import clean, content_hash
 from recollect.core.times import require_aware
 
-FENCE = "recollect-memory"
-OPENING = re.compile(rf"<{FENCE}\b[^<>]*>")
-CLOSING = re.compile(rf"</{FENCE}>\s*")
 ALIASES = {"conversation": Kind.EPISODE}
 TRUST = {"assistant": Trust.AGENT, "agent": Trust.AGENT, "tool": Trust.EXTERNAL}
 
@@ -94,6 +90,7 @@ class Ingest:
         now = require_aware(self._clock.now(), "clock")
         happened = draft.event_time
         role = None if draft.role is None else clean(draft.role, "role")
+        confidence = _number(draft.confidence, "confidence", most=1.0)
         decay = 0.0 if draft.decay_rate is None else _number(draft.decay_rate, "decay_rate")
         record = Record(
             id=self._ids.new(kind.prefix),
@@ -106,8 +103,10 @@ class Ingest:
             event_time=now if happened is None else require_aware(happened, "event_time"),
             created_at=now,
             valid_until=self._retention.end(kind, now),
-            confidence=_number(draft.confidence, "confidence", most=1.0),
+            confidence=confidence,
             decay_rate=decay,
+            strength=confidence,
+            strength_at=now,
             source_ids=draft.source_ids,
             source_role=role,
             origin=draft.origin,
@@ -152,21 +151,6 @@ def parse_metadata(metadata: object) -> Mapping[str, Any]:
         raise InvalidInput(message) from error
     copy: dict[str, Any] = json.loads(text)
     return copy
-
-
-def without_recalled(text: str) -> str:
-    """Return ``text`` without the blocks that recall itself put there.
-
-    What memory injected must not come back as new evidence for itself.
-    """
-    kept, start = [], 0
-    while opening := OPENING.search(text, start):
-        closing = CLOSING.search(text, opening.end())
-        if closing is None:
-            break
-        kept.append(text[start : opening.start()])
-        start = closing.end()
-    return "".join([*kept, text[start:]])
 
 
 def _number(value: object, name: str, most: float = math.inf) -> float:

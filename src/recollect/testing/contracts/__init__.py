@@ -23,33 +23,51 @@ from __future__ import annotations
 
 from recollect.testing.contracts.base import Contract, Reopen
 from recollect.testing.contracts.changes import ApplyContract, EraseContract
+from recollect.testing.contracts.decisions import DecisionContract
 from recollect.testing.contracts.entities import EntityContract
 from recollect.testing.contracts.filters import FilterContract
 from recollect.testing.contracts.isolation import IsolationContract
+from recollect.testing.contracts.jobs import JobContract
+from recollect.testing.contracts.life import SessionContract, UsageContract, WorkContract
 from recollect.testing.contracts.prunings import PruningContract
 from recollect.testing.contracts.records import RecordContract
 from recollect.testing.contracts.search import IndexContract, MentionContract, TermContract
 from recollect.testing.contracts.transcripts import TranscriptContract
 from recollect.testing.contracts.upkeep import UpkeepContract
 from recollect.testing.contracts.vectors import VectorContract
+from recollect.testing.contracts.weighing import (
+    BeliefContract,
+    EnrichContract,
+    EraseSourcesContract,
+    RetireContract,
+)
 
 __all__ = [
     "ApplyContract",
+    "BeliefContract",
     "Contract",
+    "DecisionContract",
+    "EnrichContract",
     "EntityContract",
     "EraseContract",
+    "EraseSourcesContract",
     "FilterContract",
     "IndexContract",
     "IsolationContract",
+    "JobContract",
     "MentionContract",
     "PruningContract",
     "RecordContract",
     "Reopen",
+    "RetireContract",
+    "SessionContract",
     "StoreContract",
     "TermContract",
     "TranscriptContract",
     "UpkeepContract",
+    "UsageContract",
     "VectorContract",
+    "WorkContract",
 ]
 
 
@@ -61,10 +79,19 @@ class StoreContract(
     MentionContract,
     VectorContract,
     EntityContract,
+    DecisionContract,
+    SessionContract,
+    WorkContract,
+    UsageContract,
+    JobContract,
+    BeliefContract,
+    RetireContract,
+    EnrichContract,
     TranscriptContract,
     PruningContract,
     ApplyContract,
     EraseContract,
+    EraseSourcesContract,
     IsolationContract,
     UpkeepContract,
 ):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from datetime import timedelta
 from itertools import count
 
 import pytest
@@ -12,19 +13,30 @@ from recollect.core.actions import (
     Append,
     Calibrate,
     Close,
+    Consolidated,
+    Credit,
+    Decide,
     EndConversation,
+    Enrich,
     Erase,
+    Fade,
+    MergeEntities,
     OpenConversation,
     Pin,
     Prune,
     PutVectors,
     Recount,
+    Retire,
     Reweigh,
+    Spend,
+    SplitEntity,
     Summarize,
+    Supersede,
     Touch,
 )
 from recollect.core.errors import NotFound, RecollectError, StoreError
-from recollect.core.models import Calibration
+from recollect.core.life import Usage
+from recollect.core.models import Calibration, Kind, Mention
 from recollect.core.ports import Store
 from recollect.core.query import IndexVersion
 from recollect.core.scope import Scope
@@ -35,12 +47,15 @@ from recollect.testing.contracts.samples import (
     ANA,
     BEN,
     DIMENSIONS,
+    LATER,
     MODEL,
     contents,
     cut,
     embed,
+    entity_id,
     insert,
     moment,
+    named,
     open_conversation,
     page,
     prune,
@@ -49,9 +64,12 @@ from recollect.testing.contracts.samples import (
     remember,
     say,
     stored,
+    turns,
     vector,
 )
 
+SOON = LATER - timedelta(days=1)
+NUMBERS = count(1)
 TERMS = ("tea", "cake", "secret", "new", "his", "zoe", "dan")
 
 
@@ -62,6 +80,7 @@ def everything(store: Store, scope: Scope) -> list[object]:
     conversations = store.conversations(scope)
     terms = store.match_terms(scope, TERMS, limit=10_000)
     entities = store.entities(scope, ACTIVE, type=None, limit=10_000)
+    lineage = store.lineage(scope)
     return [
         records,
         [store.history(scope, item.id) for item in records],
@@ -79,6 +98,27 @@ def everything(store: Store, scope: Scope) -> list[object]:
         [store.messages(scope, info.id, cleared=True) for info in conversations],
         [store.prunings(scope, info.id) for info in conversations],
         store.quoting(scope, [item.id for item in records]),
+        *life(store, scope),
+        (list(lineage.sources), list(lineage.replaced)),
+        dict(store.decisions(scope)),
+    ]
+
+
+def life(store: Store, scope: Scope) -> list[object]:
+    """Return what upkeep reads of a user."""
+    sessions = store.sessions(scope)
+    hashes = [item.content_hash for item in store.page(scope, ALL, limit=10_000, after=None)]
+    return [
+        sessions,
+        store.sessions(scope, pending=True, exclude="talk"),
+        [store.episodes(scope, info.id, after=-1, limit=10_000) for info in sessions],
+        [store.recalled(scope, name) for name in ("s", "talk", "trip")],
+        store.fading(scope, LATER),
+        store.lapsed(scope, LATER),
+        [store.older(scope, kind, LATER, LATER) for kind in Kind],
+        store.unenriched(scope, kinds=list(Kind), most=9, limit=10_000, now=LATER),
+        store.usage(scope),
+        store.with_hashes(scope, hashes, now=LATER),
     ]
 
 
@@ -86,9 +126,13 @@ def prepare(store: Store, scope: Scope = ANA) -> list[Action]:
     """Fill ``store`` and return a plan with one action of each kind on what is in it."""
     if store.vector_model() is None:
         store.reset_vectors(MODEL, DIMENSIONS)
+    names = [f"{name}{next(NUMBERS)}" for name in ("Bea", "Cid", "Eve")]
+    meeting = "{} met {} and {}".format(*names)
     one, two, three = remember(store, "Zoe drinks tea", "Dan eats cake", "secret", scope=scope)
     remember(store, "from secret", scope=scope, source_ids=(three.id,))
-    embed(store, scope, [one, three])
+    met, faded, old = remember(store, meeting, "fading", "old", scope=scope, decay_rate=0.1)
+    (turn,) = turns(store, "talk", "turn", scope=scope)
+    embed(store, scope, [one, three, met, faded, old, turn])
     info = open_conversation(store, "trip", scope=scope)
     messages = say(store, "trip", "a", "secret", scope=scope, record_id=three.id)
     (message,) = say(store, "trip", "b", scope=scope)
@@ -109,7 +153,36 @@ def prepare(store: Store, scope: Scope = ANA) -> list[Action]:
         Prune("trip", pruning(cut(end, end + 1))),
         Summarize("trip", held.id, {end: "b"}),
         EndConversation("trip", moment(50)),
+        Touch((one.id, faded.id), SOON, "talk"),
+        Fade(faded.id, SOON, 0.4),
+        Credit(two.id, SOON, (one.id, three.id)),
+        Supersede(faded.id, new.id, SOON, 0.3, "moved on"),
+        Retire(old.id, SOON, "faded away"),
+        Enrich(met.id, SOON, named("Zoe", "Zoe")),
+        *(
+            MergeEntities(*(entity_id(store, name, scope) for name in pair))
+            for pair in ((names[0], names[1]), (names[0], names[2]))
+        ),
+        SplitEntity(entity_id(store, names[0], scope), names[1]),
+        Decide("old name", names[2]),
+        Consolidated("talk", turn.position or 0, SOON, finished=True),
+        Spend("reflect", "m", Usage(requests=1, cost=0.5), SOON),
         Erase((three.id,), moment(50), "asked"),
+    ]
+
+
+def on_record(id: str, own: str) -> list[Action]:
+    """Return an action of each kind on the record ``id`` by who has the record ``own``."""
+    return [
+        Close(id, moment(1), "forgotten"),
+        Reweigh(id, moment(1), 0.0, 9.0, "hidden"),
+        Fade(id, moment(1), 0.0),
+        Retire(id, moment(1), "hidden"),
+        Credit(id, moment(1), (own,)),
+        Supersede(id, own, moment(1), 0.0, "hidden"),
+        Supersede(own, id, moment(1), 0.0, "hidden"),
+        Enrich(id, moment(1), (Mention("Zoe", "other", 0, 3),)),
+        Erase((id,), moment(1), "asked"),
     ]
 
 
@@ -121,7 +194,8 @@ class ApplyContract(Contract):
         plan = prepare(store)
         store.apply(ANA, plan)
         store = reopen(store)
-        assert page(store, ANA) == ["Zoe drinks tea", "Dan eats cake", "new Zoe tea"]
+        held = ["Zoe drinks tea", "Dan eats cake", "fading", "old", "turn", "new Zoe tea"]
+        assert [text for text in page(store, ANA) if " met " not in text] == held
         assert [m.content for m in store.messages(ANA, "trip")] == ["b", "a"]
         told = [[part.summary for part in item.cuts] for item in store.prunings(ANA, "trip")]
         assert told == [[None, "b"], [None]]
@@ -186,10 +260,11 @@ class ApplyContract(Contract):
         assert store.users() == []
 
     def test_reweigh_sets_both_numbers(self, store: Store) -> None:
-        """Confidence and decay rate are what the action says."""
+        """Confidence and decay rate are what the action says, and it fades from there."""
         (item,) = remember(store, "tea", confidence=0.4, decay_rate=0.1)
-        store.apply(ANA, [Reweigh(item.id, moment(1), 1.0, 0.0, "confirmed")])
-        assert store.get(ANA, item.id) == stored(item, confidence=1.0, decay_rate=0.0)
+        store.apply(ANA, [Reweigh(item.id, moment(1), 0.9, 0.0, "confirmed")])
+        weighed = {"confidence": 0.9, "strength": 0.9, "strength_at": moment(1)}
+        assert store.get(ANA, item.id) == stored(item, decay_rate=0.0, **weighed)
 
     def test_touch_counts_a_recall(self, store: Store) -> None:
         """Each touched record counts one recall and its moment, without history."""
@@ -197,7 +272,7 @@ class ApplyContract(Contract):
         (his,) = remember(store, "his", scope=BEN)
         store.apply(ANA, [Touch((one.id, one.id, his.id, "fact_nothing"), moment(1))])
         store.apply(ANA, [Touch((one.id,), moment(2))])
-        touched = stored(one, access_count=2, last_accessed=moment(2))
+        touched = stored(one, access_count=2, last_accessed=moment(2), strength_at=moment(2))
         assert store.get_many(ANA, [one.id, two.id]) == [touched, two]
         assert store.get(BEN, his.id) == his
         assert [change.action for change in store.history(ANA, one.id)] == ["insert"]
@@ -207,13 +282,9 @@ class ApplyContract(Contract):
         """Actions on an id of another user or agent raise, as on one that is not there."""
         planner = Scope("ana", "planner")
         (hers,) = remember(store, "tea", scope=planner)
-        remember(store, "mine", scope=who)
+        (mine,) = remember(store, "mine", scope=who)
         for target in (hers.id, "fact_nothing"):
-            for action in (
-                Close(target, moment(1), "forgotten"),
-                Reweigh(target, moment(1), 0.0, 9.0, "hidden"),
-                Erase((target,), moment(1), "asked"),
-            ):
+            for action in on_record(target, mine.id):
                 with pytest.raises(NotFound):
                     store.apply(who, [action])
         assert store.get(ANA, hers.id) == hers

@@ -7,12 +7,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from recollect.core.actions import (
-    Close,
-    Erase,
+    Consolidated,
+    MergeEntities,
     Pin,
     Prune,
     Recount,
-    Reweigh,
+    SplitEntity,
     Summarize,
     Touch,
 )
@@ -21,13 +21,15 @@ from recollect.core.ports import Store
 from recollect.core.query import Filter
 from recollect.core.scope import Scope
 from recollect.testing.contracts.base import ONE_STORE, Contract
-from recollect.testing.contracts.changes import everything, prepare
+from recollect.testing.contracts.changes import everything, on_record, prepare
 from recollect.testing.contracts.samples import (
     ALL,
     LATER,
     cut,
+    entity_id,
     insert,
     moment,
+    new_id,
     open_conversation,
     page,
     prune,
@@ -35,6 +37,7 @@ from recollect.testing.contracts.samples import (
     record,
     remember,
     say,
+    turns,
 )
 
 TRICKY = [
@@ -96,7 +99,10 @@ class IsolationContract(Contract):
     def test_ids_of_others_do_not_exist(self, store: Store, pair: tuple[str, str]) -> None:
         """With the id of another's record nothing can be read, changed or found out."""
         one, other = map(Scope, pair)
-        (item,) = remember(store, "tea of one", scope=one, session_id="s")
+        talk = new_id("talk")
+        (item,) = turns(store, talk, f"Zoe on tea in {talk}", scope=one)
+        (mine,) = remember(store, "Dan", scope=other)
+        hers, own = entity_id(store, "zoe", one), entity_id(store, "dan", other)
         open_conversation(store, item.id, scope=one)
         (message,) = say(store, item.id, "tea", scope=one, record_id=item.id)
         receipt = prune(store, item.id, cut(0, 0), scope=one)
@@ -105,6 +111,9 @@ class IsolationContract(Contract):
         assert store.get(other, item.id) is None
         assert store.get_many(other, [item.id]) == []
         assert store.history(other, item.id) == []
+        assert store.with_hashes(other, [item.content_hash], now=LATER) == []
+        assert store.episodes(other, talk, after=-1, limit=9) == []
+        assert talk not in {info.id for info in store.sessions(other)}
         assert store.derived(other, [item.id]) == []
         assert store.quoting(other, [item.id]) == 0
         assert store.messages(other, item.id, cleared=True) == []
@@ -113,15 +122,17 @@ class IsolationContract(Contract):
         store.apply(
             other,
             [
-                Touch((item.id,), moment(1)),
+                Touch((item.id,), moment(1), talk),
                 Recount("mine", {message.id: 99}),
                 Summarize("mine", receipt.id, {0: "hidden"}),
             ],
         )
         for action in (
-            Close(item.id, moment(1), "forgotten"),
-            Reweigh(item.id, moment(1), 0.0, 1.0, "hidden"),
-            Erase((item.id,), moment(1), "asked"),
+            *on_record(item.id, mine.id),
+            Consolidated(talk, 9, moment(1), finished=True),
+            MergeEntities(own, hers),
+            MergeEntities(hers, own),
+            SplitEntity(hers, "Zoe"),
             Pin("mine", message.id, pinned=True),
             Prune(item.id, pruning(cut(0, 0))),
         ):

@@ -20,6 +20,7 @@ from recollect.testing.contracts.samples import (
     ALL,
     ANA,
     BEN,
+    LATER,
     contents,
     insert,
     moment,
@@ -52,6 +53,8 @@ class RecordContract(Contract):
             access_count=3,
             last_accessed=moment(7),
             decay_rate=0.1,
+            strength=0.75,
+            strength_at=moment(8),
             source_ids=("ep_1", "ep_2"),
             source_role="user",
             origin="import:test",
@@ -64,9 +67,12 @@ class RecordContract(Contract):
 
     def test_the_smallest_record(self, store: Store) -> None:
         """What was left out comes back as the defaults of the model."""
-        item = record("tea")
+        item = record("tea", confidence=0.5)
         store.apply(ANA, [insert(item)])
-        assert store.get(ANA, item.id) == item
+        found = store.get(ANA, item.id)
+        assert found == stored(item)
+        assert found is not None
+        assert (found.strength, found.strength_at) == (0.5, item.created_at)
 
     @given(text=TEXT)
     @ONE_STORE
@@ -189,6 +195,26 @@ class RecordContract(Contract):
         assert store.derived(ANA, [middle.id, end.id]) == [both.id]
         assert store.derived(ANA, [both.id]) == []
         assert store.derived(ANA, []) == []
+
+    def test_a_word_of_its_own_is_derived_from_nothing(self, store: Store) -> None:
+        """What a person asked to remember is not derived from sources that said it, too."""
+        (source,) = remember(store, "source")
+        (own,) = remember(store, "own", source_ids=(source.id,), origin="api")
+        remember(store, "through it", source_ids=(own.id,))
+        assert store.derived(ANA, [source.id]) == []
+
+    def test_with_hashes_finds_the_same_text(self, store: Store) -> None:
+        """Believed records with the very texts come, oldest first, of the scope alone."""
+        one, two, other = remember(store, "tea", "tea", "teas")
+        (gone,) = remember(store, "tea")
+        remember(store, "tea", scope=BEN)
+        (planned,) = remember(store, "tea", scope=Scope("ana", "planner"))
+        store.apply(ANA, [Close(gone.id, moment(1), "forgotten")])
+        assert one.content_hash == two.content_hash != other.content_hash
+        wanted = [one.content_hash, "0" * 32]
+        assert store.with_hashes(ANA, wanted, now=LATER) == [one, two, planned]
+        assert store.with_hashes(Scope("ana", "writer"), wanted, now=LATER) == [one, two]
+        assert store.with_hashes(ANA, [], now=LATER) == []
 
     def test_derived_ends_in_a_circle(self, store: Store) -> None:
         """Records that name each other as sources do not make it go on for ever."""

@@ -11,7 +11,15 @@ from typing import Any
 import numpy as np
 
 from recollect.core.actions import Append, Insert, OpenConversation, Prune, PutVectors
-from recollect.core.models import ConversationInfo, Cut, Kind, Message, Pruning, Record
+from recollect.core.models import (
+    ConversationInfo,
+    Cut,
+    Kind,
+    Mention,
+    Message,
+    Pruning,
+    Record,
+)
 from recollect.core.ports import Store
 from recollect.core.query import Filter
 from recollect.core.scope import Scope
@@ -21,6 +29,8 @@ from recollect.testing.analyzers import CapitalizedNames
 
 ANA = Scope("ana")
 BEN = Scope("ben")
+PLANNER = Scope("ana", "planner")
+WRITER = Scope("ana", "writer")
 START = datetime(2026, 3, 1, 12, tzinfo=UTC)
 LATER = START + timedelta(days=10_000)
 ALL = Filter(now=LATER, retired=True)
@@ -46,6 +56,8 @@ def record(content: str, *, scope: Scope = ANA, **fields: Any) -> Record:
     kind = fields.pop("kind", Kind.FACT)
     created = fields.pop("created_at", moment(next(_numbers)))
     known: dict[str, Any] = {"event_time": created, "agent": scope.agent}
+    if fields.get("source_ids"):
+        known["origin"] = "consolidation"  # What a person says stands on no sources.
     return Record(
         id=fields.pop("id", None) or new_id(kind.prefix),
         kind=kind,
@@ -156,5 +168,40 @@ def prune(store: Store, conversation: str, *cuts: Cut, scope: Scope = ANA) -> Pr
 
 
 def stored(item: Record, **fields: Any) -> Record:
-    """Return ``item`` with what the store adds to it."""
-    return replace(item, **fields)
+    """Return ``item`` with what the store adds to it: it fades from what it was stored with."""
+    known: dict[str, Any] = {
+        "strength": item.confidence if item.strength is None else item.strength,
+        "strength_at": item.strength_at or item.created_at,
+    }
+    return replace(item, **(known | fields))
+
+
+def named(text: str, *names: str) -> tuple[Mention, ...]:
+    """Return mentions of ``names`` as they stand in ``text``."""
+    return tuple(
+        Mention(name, "other", text.index(name), text.index(name) + len(name)) for name in names
+    )
+
+
+def turns(
+    store: Store, session: str, *texts: str, scope: Scope = ANA, **fields: Any
+) -> list[Record]:
+    """Store an episode of a session for each text."""
+    return remember(store, *texts, scope=scope, kind=Kind.EPISODE, session_id=session, **fields)
+
+
+def of_agents(store: Store, *contents: str, **fields: Any) -> list[Record]:
+    """Store a record of nobody, one of an agent and one of another, and return them."""
+    scopes = (ANA, PLANNER, WRITER)
+    return [
+        item
+        for scope, content in zip(scopes, contents, strict=True)
+        for item in remember(store, content, scope=scope, **fields)
+    ]
+
+
+def entity_id(store: Store, name: str, scope: Scope = ANA) -> str:
+    """Return the id of the entity with this name."""
+    found = store.entity(scope, name, ALL)
+    assert found is not None
+    return found.id

@@ -1,0 +1,81 @@
+"""Memory's own words when they come back: recognised, so that they are no new evidence.
+
+What was recalled into a prompt may return inside a message: whole in its fence, line by line
+where a program took the fence away, or quoted by someone. That is use of a memory. Taken for
+something newly said it would confirm itself, again and again.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import NamedTuple
+
+FENCE = "recollect-memory"
+OPENING = re.compile(rf"<{FENCE}\b[^<>]*>")
+CLOSING = re.compile(rf"</{FENCE}>\s*")
+LINE = re.compile(r"^[ \t]*- \[\d{4}-\d\d-\d\d \d\d:\d\d, [^\]\n]{1,200}\] (.+)$\n?", re.MULTILINE)
+LEAST_WORDS = 4
+"""A shorter sentence may well be said again by someone who means it."""
+
+
+class Returned(NamedTuple):
+    """A text in two parts.
+
+    Attributes:
+        text: what is new in it.
+        told: the contents that memory had told, as far as its lines hold them whole.
+    """
+
+    text: str
+    told: tuple[str, ...]
+
+
+def without_recalled(text: str) -> str:
+    """Return ``text`` without the fenced blocks that recall itself put there."""
+    return apart(text).text
+
+
+def apart(text: str) -> Returned:
+    """Return what is new in ``text``, and what stood in fenced blocks of recall."""
+    kept: list[str] = []
+    told: list[str] = []
+    start = 0
+    while opening := OPENING.search(text, start):
+        closing = CLOSING.search(text, opening.end())
+        if closing is None:
+            break
+        kept.append(text[start : opening.start()])
+        told += lines(text[opening.end() : closing.start()])
+        start = closing.end()
+    return Returned("".join([*kept, text[start:]]), tuple(told))
+
+
+def lines(text: str) -> list[str]:
+    """Return the contents of the lines of ``text`` that have the form of recalled records."""
+    return [line[1].strip() for line in LINE.finditer(text)]
+
+
+def without_lines(text: str, known: Mapping[str, object]) -> str:
+    """Return ``text`` without the lines of recall whose contents are ``known`` records'."""
+    return LINE.sub(lambda line: "" if line[1].strip() in known else line[0], text)
+
+
+def without_quotes(text: str, recalled: Mapping[str, str]) -> tuple[str, tuple[str, ...]]:
+    """Return ``text`` without what it quotes of recalled records, and the ids of these.
+
+    Args:
+        text: what was said in a conversation.
+        recalled: id → content of the records that were recalled into it before.
+    """
+    used: list[str] = []
+    for record, content in recalled.items():
+        words = content.split()
+        if len(words) < LEAST_WORDS:
+            continue
+        spaced = r"\s+".join(map(re.escape, words)).removesuffix(r"\.")
+        found = re.compile(rf"(?<!\w){spaced}(?!\w)\.?", re.IGNORECASE).sub("", text)
+        if found != text:
+            used.append(record)
+            text = found
+    return text, tuple(used)

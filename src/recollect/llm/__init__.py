@@ -1,0 +1,1 @@
+"""Language models: one port over all providers, answers read tolerantly, use and cost counted."""
