@@ -1,4 +1,4 @@
-"""Run the measurements: ``python -m benchmarks [retrieval|boundaries|speed] [--quick]``."""
+"""Run the measurements: ``python -m benchmarks [what] [--quick]``; ``--help`` lists them."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from benchmarks import (
     adding,
     boundaries,
     conversing,
+    dates,
     embedding,
     pruning,
     replay,
@@ -40,7 +41,7 @@ def main() -> None:
     parser.add_argument(
         "what",
         nargs="?",
-        choices=("retrieval", "boundaries", "replay", "speed"),
+        choices=("retrieval", "dates", "boundaries", "replay", "speed"),
         help="default: all",
     )
     parser.add_argument("--quick", action="store_true", help="smaller sizes, fewer rounds")
@@ -53,6 +54,8 @@ def main() -> None:
     )
     if asked.what in {None, "retrieval"} and asked.only is None:
         retrieval.run(asked.shared, quick=asked.quick)
+    if asked.what in {None, "dates"} and asked.only is None:
+        dates.run(asked.shared / "data")
     if asked.what in {None, "boundaries"} and asked.only is None:
         boundaries.run(asked.shared / "data", quick=asked.quick)
     if asked.what in {None, "replay"} and asked.only is None:

@@ -20,6 +20,7 @@ from benchmarks.measure import show
 from benchmarks.retrieval_plugin import RecollectArm
 from recollect.core.query import Filter
 from recollect.core.scope import Scope
+from recollect.dates.questions import question_range
 from recollect.retrieve.analysis import TermAnalyzer
 from recollect.retrieve.fuse import Weights
 from recollect.retrieve.search import Ranking, Retriever
@@ -132,6 +133,7 @@ class Corpus(RecollectArm):
             extractor=parts.extractor,
             embed=parts.vectors.query,
             zone=UTC,
+            times=question_range,
             ranking=ranking,
         )
         return Ranked(retriever, Scope(self._memory.user), parts.now(), self._place, self._count)

@@ -35,6 +35,7 @@ def derived_from(memory, source, content):
         content=content,
         content_hash=content_hash(content),
         source_ids=(source.id,),
+        origin="consolidation",
     )
     mentions = tuple(parts.extractor.extract(content))
     parts.store.apply(memory._scope, [Insert(record, mentions)])

@@ -7,6 +7,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 from file_samples import (
+    ALL,
     LOCOMO,
     START,
     TALK,
@@ -23,7 +24,17 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from recollect.app.foreign import session_date
-from recollect.core.actions import Append, Calibrate
+from recollect.core.actions import (
+    Append,
+    Calibrate,
+    Consolidated,
+    Credit,
+    Enrich,
+    Fade,
+    MergeEntities,
+    Retire,
+    Supersede,
+)
 from recollect.core.errors import InvalidInput, NotFound, StoreError
 from recollect.core.models import (
     Calibration,
@@ -79,8 +90,37 @@ def fill(memory):
     prune(memory, "trip")
     memory._parts.store.apply(memory._scope, [Calibrate("trip", Calibration(1.25, 340))])
     chat.end()
+    lived(memory)
     memory.conversation("empty")
     memory.recall("the ferry")
+
+
+def lived(memory):
+    """What upkeep does to a memory: each of its traces."""
+    store, scope = memory._parts.store, memory._scope
+    cat, late, old, new = memory.remember_many(
+        [
+            {"content": "Biscuit Brown likes Waffle Brown", "decay_rate": 0.1},
+            {"content": "past its time"},
+            {"content": "lives here", "decay_rate": 0.1, "confidence": 0.8},
+            {"content": "lives there"},
+        ]
+    )
+    now = memory._parts.now()
+    ids = [store.entity(scope, f"{name} Brown", ALL).id for name in ("Biscuit", "Waffle")]
+    talks = {info.id: info for info in store.sessions(scope)}
+    store.apply(
+        scope,
+        [
+            Fade(cat.id, now, 0.5),
+            Enrich(cat.id, now, ()),
+            Retire(late.id, now, "expired"),
+            Supersede(old.id, new.id, now, 0.3, "moved"),
+            Credit(new.id, now, (cat.id,)),
+            MergeEntities(*ids),
+            Consolidated("s1", talks["s1"].through + 2, now, finished=True),
+        ],
+    )
 
 
 def test_round_trip_gives_the_same_lines(tmp_path):
@@ -115,7 +155,8 @@ def test_an_export_holds_every_field(tmp_path):
         fill(memory)
         header, *lines = exported(memory, tmp_path / "one")
     by_type = {line["type"]: set(line) - {"type", "conversation"} for line in lines}
-    assert by_type["record"] == {field.name for field in fields(Record)} - {"user"}
+    endings = {"closed_at", "retired_at"}
+    assert by_type["record"] == {field.name for field in fields(Record)} - {"user"} | endings
     assert by_type["message"] == {field.name for field in fields(Message)} - {"position"}
     assert by_type["pruning"] == {field.name for field in fields(Pruning)}
     counted = {"messages", "start", "revision"}
@@ -123,7 +164,9 @@ def test_an_export_holds_every_field(tmp_path):
     cut = next(line for line in lines if line["type"] == "pruning")["cuts"][0]
     assert set(cut) == {field.name for field in fields(Cut)}
     assert header["format"] == "recollect"
-    assert (header["version"], header["user"]) == (2, "noa")
+    assert by_type["session"] == {"id", "consolidated_at", "through"}
+    assert by_type["decision"] == {"name", "target"}
+    assert (header["version"], header["user"]) == (3, "noa")
     assert datetime.fromisoformat(header["exported_at"]).tzinfo is not None
     assert all(line["created_at"].endswith("Z") for line in lines if line["type"] == "record")
 
@@ -140,6 +183,12 @@ steps = st.lists(
                 "forget",
                 "confirm",
                 "recall",
+                "fade",
+                "retire",
+                "credit",
+                "supersede",
+                "say",
+                "learn",
                 "add",
                 "pin",
                 "prune",
@@ -171,6 +220,14 @@ def act(memory, verb, text, session, number):
                 return
         case "recall":
             memory.recall(text)
+        case "fade" | "retire" | "credit" | "supersede" if records:
+            upkeep(memory, verb, records, number)
+        case "say":
+            memory.remember(text, kind="episode", session=session or "c")
+        case "learn" if sessions := memory._parts.store.sessions(memory._scope):
+            last = sessions[number % len(sessions)]
+            done = Consolidated(last.id, number, memory._parts.now(), finished=number % 2 == 0)
+            memory._parts.store.apply(memory._scope, [done])
         case "add":
             chat.add("user", text, timestamp=START + timedelta(seconds=number))
         case "pin" if chat.messages:
@@ -183,8 +240,21 @@ def act(memory, verb, text, session, number):
             getattr(chat, verb)()
 
 
+def upkeep(memory, verb, records, number):
+    """Let a job of the night do something to a record."""
+    one, other = records[number % len(records)], records[number // 2 % len(records)]
+    now = memory._parts.now()
+    actions = {
+        "fade": [Fade(one.id, now, one.strength / 2)],
+        "retire": [Retire(one.id, now, "expired")],
+        "credit": [Credit(one.id, now, (other.id,))],
+        "supersede": [Supersede(one.id, other.id, now, 0.3, "x")] if one != other else [],
+    }
+    memory._parts.store.apply(memory._scope, actions[verb])
+
+
 @settings(
-    max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+    max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )
 @given(steps)
 def test_any_memory_survives_the_round_trip(tmp_path, done):

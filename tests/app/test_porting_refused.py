@@ -13,7 +13,7 @@ from file_samples import (
 
 from recollect.core.errors import InvalidInput
 
-HEADER = {"format": "recollect", "version": 2, "user": "noa", "exported_at": "2026-03-02T17:05:00Z"}
+HEADER = {"format": "recollect", "version": 3, "user": "noa", "exported_at": "2026-03-02T17:05:00Z"}
 RECORD = {
     "type": "record",
     "id": "fact_1",
@@ -22,6 +22,8 @@ RECORD = {
     "event_time": "2026-03-02T17:05:00Z",
     "created_at": "2026-03-02T17:05:00Z",
 }
+DECISION = {"type": "decision", "name": "bob", "target": "robert"}
+READ = {"type": "session", "id": "s", "consolidated_at": None, "through": None}
 CONVERSATION = {"type": "conversation", "id": "c", "created_at": "2026-03-02T17:05:00Z"}
 SAID = {
     "type": "message",
@@ -71,7 +73,7 @@ BACK = {**CUT, "first": "msg_2"}
         ([{"content": "x"}, {"content": "y", "event_time": "0001-01-01T00:00+09:00"}], "outside"),
         ([{"content": "x"}, '{"content": "y", "confidence": NaN}'], "line 2: not valid JSON"),
         ([{"content": "x"}, "[" * 100_000], "line 2: not valid JSON"),
-        ([{**HEADER, "version": 3}], "version=3 .* upgrade"),
+        ([{**HEADER, "version": 4}], "version=4 .* upgrade"),
         ([{**HEADER, "version": 0}], "version=0 .* upgrade"),
         ([HEADER, {**RECORD, "type": "recrod"}], "line 2: type='recrod' is unknown"),
         ([HEADER, RECORD, {**RECORD, "id": "ep_1"}], "line 3: id='ep_1' must begin with fact_"),
@@ -83,6 +85,13 @@ BACK = {**CUT, "first": "msg_2"}
         ([HEADER, RECORD, {**RECORD, "trust": []}], r"line 3: trust=\[\] is unknown"),
         ([HEADER, RECORD, {**RECORD, "tags": "home"}], "line 3: tags must be a list"),
         ([HEADER, RECORD, {**RECORD, "color": 1}], "line 3: unknown keys color"),
+        ([HEADER, RECORD, {**RECORD, "strength": 1.5}], "line 3: strength=1.5 must be"),
+        ([HEADER, RECORD, {**RECORD, "closed_at": "x"}], "line 3: closed_at='x' is no time"),
+        ([HEADER, {"type": "decision", "name": "Bob"}], "line 2: the key target is missing"),
+        ([HEADER, {**DECISION, "since": 1}], "line 2: unknown keys since"),
+        ([HEADER, {**READ, "first": 1}], "line 2: unknown keys first"),
+        ([HEADER, {**READ, "consolidated_at": 3}], "line 2: consolidated_at=3 is no time"),
+        ([{**HEADER, "version": 2, "exported_at": "x"}, RECORD], "line 1: exported_at='x' is no"),
         ([HEADER, RECORD, {"type": "record"}], "line 3: kind=None is unknown"),
         ([HEADER, RECORD, SAID], "line 3: a message must follow"),
         ([HEADER, CONVERSATION, RECORD, SAID], "line 4: a message must follow"),

@@ -22,7 +22,7 @@ VERBS = [
 # What the faces do not share: a coroutine cannot be called by len().
 OWN = {(Conversation, "length")}
 # Synchronous on both sides, because they read and write nothing.
-IMMEDIATE = {"as_user", "on"}
+IMMEDIATE = {"as_user", "on", "tools", "consolidator_tools"}
 
 
 def parameters(function: Callable) -> list[tuple[str, object, object]]:

@@ -15,6 +15,7 @@ import pytest
 from recollect import errors
 from recollect.core.query import Filter
 from recollect.core.scope import Scope
+from recollect.dates.questions import question_range
 from recollect.embed.files import find
 from recollect.retrieve.search import Ranking, Retriever
 
@@ -74,6 +75,7 @@ def ask(arm, ranking):
         extractor=parts.extractor,
         embed=parts.vectors.query,
         zone=UTC,
+        times=question_range,
         ranking=ranking,
     )
     scope, where = Scope(arm._memory.user), Filter(now=parts.now())

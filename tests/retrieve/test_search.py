@@ -9,6 +9,7 @@ from recollect import Memory, Settings
 from recollect.core.errors import EmbeddingError
 from recollect.core.query import Filter
 from recollect.core.scope import Scope
+from recollect.dates.questions import question_range
 from recollect.retrieve.fuse import Weights
 from recollect.retrieve.search import Ranking, Retriever
 from recollect.testing.embedders import HashEmbedder
@@ -40,6 +41,7 @@ def retriever(memory):
             extractor=parts.extractor,
             embed=embed,
             zone=UTC,
+            times=question_range,
             ranking=Ranking(**ranking),
         )
 

@@ -5,7 +5,16 @@ from types import MappingProxyType
 
 import pytest
 
-from recollect.core.actions import Close, Erase, Insert, Summarize
+from recollect.core.actions import (
+    Close,
+    Credit,
+    Erase,
+    Insert,
+    MergeEntities,
+    Retire,
+    Summarize,
+    Touch,
+)
 from recollect.core.models import Image, Mention, ToolCall
 from recollect.testing.contracts.samples import (
     ACTIVE,
@@ -14,6 +23,7 @@ from recollect.testing.contracts.samples import (
     MODEL,
     cut,
     embed,
+    entity_id,
     insert,
     moment,
     open_conversation,
@@ -188,3 +198,21 @@ def test_a_name_that_only_the_erased_record_had(store, on_disk):
     store.purge()
     assert held(on_disk()) == []
     assert store.entity(ANA, "zoe", ACTIVE).name == "Zoe"
+
+
+@pytest.mark.parametrize("retired", [False, True])
+def test_a_name_on_which_a_person_decided(store, on_disk, retired):
+    """A name that only the erased record had goes from decisions, too, as alias and as target."""
+    gone, other, _ = remember(store, f"Zoe {WORD.capitalize()}", "Dan Moss", "Eve Moss")
+    whole, part = (entity_id(store, name) for name in (f"zoe {WORD}", "dan moss"))
+    store.apply(ANA, [MergeEntities(whole, part), Touch((gone.id,), moment(1), "trip")])
+    store.apply(ANA, [MergeEntities(whole, entity_id(store, "eve moss"))])
+    store.apply(ANA, [Credit(other.id, moment(1), (gone.id,))])
+    if retired:
+        store.apply(ANA, [Retire(gone.id, moment(1), "faded away")])
+    store.apply(ANA, [Erase((gone.id,), moment(2), "asked")])
+    assert store.purge()
+    assert held(on_disk()) == []
+    assert store.get(ANA, other.id).source_ids == ()
+    assert store.verify() == []
+    assert entity_id(store, "dan moss") == entity_id(store, "eve moss")

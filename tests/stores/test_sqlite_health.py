@@ -2,7 +2,7 @@
 
 import pytest
 
-from recollect.core.actions import Erase
+from recollect.core.actions import Erase, MergeEntities, Retire, SplitEntity, Touch
 from recollect.core.errors import NotADatabase
 from recollect.core.query import IndexVersion
 from recollect.core.text import content_hash
@@ -17,6 +17,7 @@ from recollect.testing.contracts.samples import (
     MODEL,
     cut,
     embed,
+    entity_id,
     moment,
     open_conversation,
     page,
@@ -24,6 +25,7 @@ from recollect.testing.contracts.samples import (
     prune,
     remember,
     say,
+    turns,
 )
 
 DAMAGE = {
@@ -54,6 +56,35 @@ DAMAGE = {
         "INSERT INTO prunings SELECT 99, 'prn_gone', 9999, at, triggered_by, why, strategy, "
         "tokens_before, tokens_after, cuts FROM prunings LIMIT 1"
     ),
+    "retired records with vectors": (
+        "INSERT INTO pending_vectors SELECT key, user_key FROM records WHERE indexed = 0"
+    ),
+    "retired records with links": (
+        "INSERT INTO record_entities SELECT r.key, e.key, 'zoe' FROM records r, entities e "
+        "WHERE r.indexed = 0 AND e.name = 'Zoe' AND e.user_key = r.user_key"
+    ),
+    "retired records without an end": "UPDATE records SET indexed = 0 WHERE key = 1",
+    "records of an impossible strength": "UPDATE records SET strength = 1.5 WHERE key = 2",
+    "recalls of what another user has": "UPDATE recalls SET user_key = 2",
+    "or nobody": "UPDATE recalls SET record_key = 9999",
+    "sessions without episodes": (
+        "INSERT INTO consolidations (user_key, session_id, first_seen_at) VALUES (1, 'ghost', 1)"
+    ),
+    "sessions that nothing will consolidate": "DELETE FROM consolidations",
+    "decisions that lead to other decisions": (
+        "INSERT INTO entity_decisions VALUES (1, 'ghost', 'eve')"
+    ),
+    "names apart that were decided to be one": (
+        "UPDATE entity_names SET entity_key = (SELECT key FROM entities WHERE name = 'Dan') "
+        "WHERE folded = 'eve'; UPDATE record_entities SET entity_key = "
+        "(SELECT key FROM entities WHERE name = 'Dan') WHERE folded = 'eve'"
+    ),
+    "names together that were decided to stand alone": (
+        "UPDATE entity_names SET entity_key = (SELECT key FROM entities WHERE name = 'Dan') "
+        "WHERE folded = 'gil'; UPDATE record_entities SET entity_key = "
+        "(SELECT key FROM entities WHERE name = 'Dan') WHERE folded = 'gil'; "
+        "DELETE FROM entities WHERE name = 'Gil'"
+    ),
     "broken foreign keys": "INSERT INTO pending_vectors VALUES (9999, 1)",
     "records indexed under other terms": (
         "DELETE FROM records_fts WHERE rowid = 1; INSERT INTO records_fts (rowid, terms, scope) "
@@ -74,16 +105,32 @@ def filled(store):
     open_conversation(store, "trip")
     say(store, "trip", "Zoe drinks tea", record_id=one.id)
     prune(store, "trip", cut(0, 0))
+    live(store, one.id)
     assert store.verify() == []
     return store
+
+
+def live(store, recalled):
+    """Leave a trace of each thing that upkeep and persons do to a memory."""
+    (gone,) = remember(store, "Zoe left", valid_until=moment(1))
+    turns(store, "talk", "Eve met Fay", "Gil Moss and Gil")
+    store.apply(
+        ANA,
+        [
+            Retire(gone.id, moment(2), "expired"),
+            Touch((recalled,), moment(2), "trip"),
+            MergeEntities(entity_id(store, "Fay"), entity_id(store, "Eve")),
+            SplitEntity(entity_id(store, "Gil"), "Gil"),
+        ],
+    )
 
 
 def plant(store, sql):
     """Change the database behind the store's back."""
     writer = store._connections._writer
-    writer.execute("PRAGMA foreign_keys = OFF")
+    writer.execute("PRAGMA foreign_keys = OFF; PRAGMA ignore_check_constraints = ON")
     writer.execute(sql)
-    writer.execute("PRAGMA foreign_keys = ON")
+    writer.execute("PRAGMA foreign_keys = ON; PRAGMA ignore_check_constraints = OFF")
 
 
 @pytest.mark.parametrize("problem", DAMAGE)
@@ -100,6 +147,8 @@ def test_planted_damage_is_found_and_repaired(filled, problem):
         assert list(filled.match_terms(scope, ["tea"], limit=5).frequencies) == [frequency]
         entity = filled.entity(scope, "Zoe", ACTIVE)
         assert entity.mention_count == 1
+    fay, gil = filled.entity(ANA, "Fay", ACTIVE), filled.entity(ANA, "gil", ACTIVE)
+    assert (fay.name, fay.aliases, gil.name, gil.aliases) == ("Fay", ("Eve",), "Gil", ())
 
 
 def test_counts_are_mended(filled):
@@ -148,7 +197,7 @@ def test_a_backup_opens_as_a_store(path, filled, open_store):
     assert not path.with_name("copy.db-wal").exists()
     copy = open_store(target)
     assert copy.verify() == []
-    assert page(copy, ANA) == ["Zoe drinks tea", "Dan eats cake"]
+    assert page(copy, ANA) == [text for text in page(filled, ANA) if text != "later"]
     assert everything(copy, BEN) == everything(filled, BEN)
 
 

@@ -6,17 +6,19 @@ from datetime import UTC, datetime
 import apsw
 import pytest
 
-from recollect.core.actions import Erase
+from recollect.core.actions import Consolidated, Erase, Retire
 from recollect.core.errors import StoreError
+from recollect.core.life import SessionInfo
 from recollect.core.models import ConversationInfo, Message, ToolCall, ToolResult
+from recollect.core.scope import Scope
 from recollect.core.text import content_hash
 from recollect.core.times import from_ms
 from recollect.stores.sqlite import schema
 from recollect.stores.sqlite.store import SqliteStore
 from recollect.testing.analyzers import PlainNames, WordAnalyzer
-from recollect.testing.contracts.samples import ANA, BEN, moment, page, placed, prune, say
+from recollect.testing.contracts.samples import ALL, ANA, BEN, moment, page, placed, prune, say
 
-FIRST_SCHEMA = schema.migrations()[0]
+FIRST_SCHEMA, SECOND_SCHEMA = schema.migrations()[:2]
 # What the first version wrote: a conversation with every field and a cleared beginning, one of
 # which the end was erased after it was cleared, one without messages, and one of another user.
 FILLED = """
@@ -39,6 +41,29 @@ VALUES ('msg_1', 1, 0, 'system', 'Be 🐈', 1001, 5, NULL, 0, '[]', NULL, NULL),
     ('msg_5', 2, 1, 'user', 'salt', 2001, 9, NULL, 0, '[]', NULL, NULL),
     ('msg_6', 2, 2, 'user', 'pepper', 2002, 9, NULL, 0, '[]', NULL, NULL),
     ('msg_7', 4, 0, 'user', 'his', 4001, 9, NULL, 0, '[]', NULL, NULL);
+"""
+# What lived before the life of a memory was known: recalled, replaced, expired, forgotten after an
+# import, and sessions of two agents.
+LIVED = """
+INSERT INTO records (id, user_key, agent, kind, content, content_hash, term_count, session_id,
+    position, event_time, created_at, valid_until, superseded_by, confidence, last_accessed,
+    decay_rate, source_ids, origin, trust)
+VALUES ('fact_1', 1, NULL, 'fact', 'a', 'a', 1, NULL, NULL, 1, 10, NULL, NULL, 0.5, 20, 0.1,
+        '["ep_1"]', 'consolidation', 'agent'),
+    ('fact_2', 1, NULL, 'fact', 'b', 'b', 1, NULL, NULL, 1, 10, 30, 'fact_1', 1, NULL, 0,
+        '[]', 'api', 'person'),
+    ('ctx_1', 1, NULL, 'context', 'c', 'c', 1, NULL, NULL, 1, 10, 40, NULL, 1, NULL, 0,
+        '[]', 'api', 'person'),
+    ('ep_2', 1, NULL, 'episode', 'd', 'd', 1, 'trip', 1, 1, 11, 50, NULL, 1, NULL, 0,
+        '[]', 'import:recollect', 'person'),
+    ('ep_3', 1, 'cook', 'episode', 'e', 'e', 1, 'trip', 2, 1, 12, NULL, NULL, 1, NULL, 0,
+        '[]', 'conversation', 'person'),
+    ('ep_4', 1, NULL, 'episode', 'f', 'f', 1, 'done', 0, 1, 13, NULL, NULL, 1, NULL, 0,
+        '[]', 'conversation', 'person');
+INSERT INTO history (at, user_key, agent, record_id, action, reason)
+VALUES (10, 1, NULL, 'fact_2', 'insert', 'remembered'), (30, 1, NULL, 'fact_2', 'close', 'x'),
+    (11, 1, NULL, 'ep_2', 'insert', 'imported');
+INSERT INTO consolidations VALUES (1, 'trip', 5, NULL), (1, 'done', 6, 60), (1, 'gone', 7, NULL);
 """
 TRIP = [
     Message(id="msg_1", role="system", content="Be \U0001f408", timestamp=from_ms(1_001), tokens=5),
@@ -71,16 +96,26 @@ TRIP = [
 ]
 
 
-@pytest.fixture
-def first(path):
-    """A database as the first version of recollect wrote it, with something in it."""
+def write_old(path, version):
+    """Make a database as an older version of recollect wrote it, with something in it."""
     connection = apsw.Connection(os.fspath(path))
     connection.create_scalar_function("recollect_terms", str.lower, 1)
     connection.execute(FIRST_SCHEMA)
     connection.execute(FILLED, {"hash": content_hash("Green tea")})
-    connection.execute("PRAGMA user_version = 1")
+    connection.execute(LIVED)
+    hashes = [(content_hash(name), name) for name in "abcdef"]
+    connection.executemany("UPDATE records SET content_hash = ? WHERE content = ?", hashes)
+    if version > 1:
+        connection.execute(SECOND_SCHEMA)
+    connection.execute(f"PRAGMA user_version = {version}")
     connection.execute(f"PRAGMA application_id = {schema.APPLICATION_ID}")
     connection.close()
+
+
+@pytest.fixture(params=[1, 2])
+def first(path, request):
+    """A database of an older schema."""
+    write_old(path, request.param)
     return path
 
 
@@ -88,7 +123,7 @@ def test_its_records_are_read(first, open_store):
     """What was remembered is there, indexed anew under the analyzer of today, and sound."""
     assert first.exists()
     store = open_store()
-    assert page(store, ANA) == ["Green tea"]
+    assert page(store, ANA) == ["Green tea", *"abcdef"]
     assert list(store.match_terms(ANA, ["green"], limit=5).lengths) == [2]
     assert store.verify() == []
 
@@ -141,12 +176,49 @@ def test_it_goes_on_where_it_stopped(open_store):
     assert store.verify() == []
 
 
-@pytest.mark.parametrize("point", range(0, 20, 2))
-def test_an_interrupted_migration_leaves_the_old_schema(first, open_store, point):
+@pytest.mark.usefixtures("first")
+def test_its_records_fade_from_what_is_believed(open_store):
+    """Strength is the confidence of old, since the last access or the recording."""
+    store = open_store()
+    found = {item.id: item for item in store.page(ANA, ALL, limit=9, after=None)}
+    used, fresh = found["fact_1"], found["fact_2"]
+    assert (used.strength, used.strength_at) == (0.5, from_ms(20))
+    assert (fresh.strength, fresh.strength_at) == (1.0, from_ms(10))
+    assert [item.id for item in store.fading(ANA, moment(1))] == ["fact_1"]
+
+
+@pytest.mark.usefixtures("first")
+def test_its_endings_are_told_apart(open_store):
+    """What expired has lapsed; what history closed, or an import found ended, has not."""
+    store = open_store()
+    assert [item.id for item in store.lapsed(ANA, moment(1))] == ["ctx_1"]
+    found = store.episodes(ANA, "trip", after=-1, limit=9)
+    assert [item.id for item in found] == ["ep_1", "ep_3"]
+
+
+@pytest.mark.usefixtures("first")
+def test_its_sessions_wait_by_agent(open_store):
+    """Sessions with episodes are known as before, those without are gone."""
+    store = open_store()
+    assert store.sessions(ANA) == [
+        SessionInfo(id="trip", first_seen_at=from_ms(5)),
+        SessionInfo(id="done", first_seen_at=from_ms(6), consolidated_at=from_ms(60), through=0),
+    ]
+    store.apply(Scope("ana", "cook"), [Consolidated("trip", 2, moment(1), finished=True)])
+    assert store.sessions(Scope("ana", "cook"), pending=True) == []
+    store.apply(ANA, [Retire("ctx_1", moment(2), "expired")])
+    store.purge()
+    assert store.verify() == []
+
+
+@pytest.mark.parametrize("point", range(0, 44, 3))
+def test_an_interrupted_migration_leaves_the_old_schema(path, open_store, point):
     """Whatever statement fails, the file is what it was, and is brought up to date the next time.
 
     The points are counted from the first statement that writes.
     """
+
+    write_old(path, 1)
 
     class Failing(SqliteStore):
         def _prepare(self, connection):
@@ -158,12 +230,16 @@ def test_an_interrupted_migration_leaves_the_old_schema(first, open_store, point
             )
 
     with pytest.raises(StoreError):
-        Failing(first, analyzer=WordAnalyzer(), names=PlainNames())
-    connection = apsw.Connection(os.fspath(first))
+        Failing(path, analyzer=WordAnalyzer(), names=PlainNames())
+    connection = apsw.Connection(os.fspath(path))
     assert connection.pragma("user_version") == 1
-    known = {column[1] for column in connection.execute("PRAGMA table_info (messages)")}
+    known = {
+        column[1]
+        for table in ("messages", "records")
+        for column in connection.execute(f"PRAGMA table_info ({table})")
+    }
     connection.close()
-    assert not known & {"images", "task"}
+    assert not known & {"images", "task", "strength", "indexed"}
     store = open_store()
     assert store.messages(ANA, "trip", cleared=True) == placed(*TRIP)
     assert store.verify() == []

@@ -1,4 +1,4 @@
-"""The asynchronous faces: the same verbs, each one hop to a worker thread.
+"""The asynchronous face of a memory: the same verbs, each one hop to a worker thread.
 
 No logic is here. What a verb does, takes and raises stands in :class:`recollect.Memory` and
 :class:`recollect.Conversation`; a test holds the signatures together.
@@ -13,184 +13,27 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
-from recollect.app.conversation import Conversation
+from recollect.app.aio_conversation import AsyncConversation
 from recollect.app.memory import Memory
 from recollect.app.porting import PortingReport
+from recollect.app.reports import MaintenanceReport, StageReport
 from recollect.app.settings import Settings
-from recollect.app.talk_stats import ConversationStats
+from recollect.app.tools import AsyncTool
 from recollect.app.upkeep import MemoryStats
-from recollect.conversation.view import View
 from recollect.core.clock import Clock
 from recollect.core.events import Callback
+from recollect.core.life import SessionInfo, StageUsage
 from recollect.core.models import (
     Change,
-    Context,
     ConversationInfo,
     Entity,
     ForgetReceipt,
     Hit,
-    Image,
-    Marker,
-    Message,
-    Pruning,
     Recall,
     Record,
-    ToolCall,
-    ToolResult,
 )
-from recollect.core.ports import Embedder, Progress, Summarizer
-
-
-class AsyncConversation:
-    """A :class:`recollect.Conversation` for code that must not block."""
-
-    def __init__(self, conversation: Conversation) -> None:
-        """Wrap ``conversation``; both may be used."""
-        self._conversation = conversation
-
-    @classmethod
-    async def open(
-        cls,
-        path: str | Path,
-        *,
-        system: str | None = None,
-        model: str | None = None,
-        context_limit: int | None = None,
-        max_tokens: int | None = None,
-        max_messages: int | None = None,
-        keep_recent: int | None = None,
-        strategy: str | None = None,
-        settings: Settings | None = None,
-        summarizer: Summarizer | None = None,
-    ) -> Self:
-        """Open the conversation that lives in the session file ``path``, or start it."""
-        opened = await to_thread(
-            Conversation.open,
-            path,
-            system=system,
-            model=model,
-            context_limit=context_limit,
-            max_tokens=max_tokens,
-            max_messages=max_messages,
-            keep_recent=keep_recent,
-            strategy=strategy,
-            settings=settings,
-            summarizer=summarizer,
-        )
-        return cls(opened)
-
-    @property
-    def id(self) -> str:
-        """The name under which it is stored."""
-        return self._conversation.id
-
-    @property
-    def system(self) -> str | None:
-        """The system prompt."""
-        return self._conversation.system
-
-    @property
-    def messages(self) -> tuple[Message, ...]:
-        """All messages since the last :meth:`clear`, in order."""
-        return self._conversation.messages
-
-    @property
-    def prunings(self) -> tuple[Pruning, ...]:
-        """The receipts of all prunings, oldest first: what went, when and why."""
-        return self._conversation.prunings
-
-    async def add(
-        self,
-        role: str,
-        content: str,
-        *,
-        tool_calls: Iterable[ToolCall | Mapping[str, Any]] = (),
-        tool_result: ToolResult | str | None = None,
-        images: Iterable[Image | str] = (),
-        timestamp: datetime | None = None,
-        task: str | None = None,
-    ) -> Message:
-        """Add one message at the end and return it. Waits for no model."""
-        return await to_thread(
-            self._conversation.add,
-            role,
-            content,
-            tool_calls=tool_calls,
-            tool_result=tool_result,
-            images=images,
-            timestamp=timestamp,
-            task=task,
-        )
-
-    async def extend(self, messages: Iterable[Message | Mapping[str, Any]]) -> tuple[Message, ...]:
-        """Add many messages in one transaction: all of them, or none."""
-        return await to_thread(self._conversation.extend, messages)
-
-    async def recent(self, n: int) -> tuple[Message, ...]:
-        """Return the last ``n`` messages in order."""
-        return await to_thread(self._conversation.recent, n)
-
-    async def by_role(self, role: str) -> tuple[Message, ...]:
-        """Return the messages of one role in order."""
-        return await to_thread(self._conversation.by_role, role)
-
-    async def window(self, turns: int = 5) -> tuple[Message, ...]:
-        """Return the last ``turns`` turns: from a user's message to the next (seed 001)."""
-        return await to_thread(self._conversation.window, turns)
-
-    async def view(self, budget: int | None = None) -> View:
-        """Return the messages that fit ``budget`` tokens; a pure function of the transcript."""
-        return await to_thread(self._conversation.view, budget)
-
-    async def context(
-        self, prompt: str | None = None, *, budget: int | None = None, form: str = "openai"
-    ) -> Context:
-        """Return what to send to the model: system prompt, memory, conversation, prompt."""
-        return await to_thread(self._conversation.context, prompt, budget=budget, form=form)
-
-    async def calibrate(self, actual: object) -> None:
-        """Learn from how many tokens the provider counted in the last context."""
-        await to_thread(self._conversation.calibrate, actual)
-
-    async def stats(self) -> ConversationStats:
-        """Return counts and tokens, as a context without a prompt would have them."""
-        return await to_thread(self._conversation.stats)
-
-    async def pin(self, id: str, *, pinned: bool = True) -> None:
-        """Keep a message in every context, or stop keeping it."""
-        await to_thread(self._conversation.pin, id, pinned=pinned)
-
-    async def prune(self, max_tokens: int | None = None) -> Pruning | None:
-        """Take messages out of every later view, by the strategy; return the receipt."""
-        return await to_thread(self._conversation.prune, max_tokens)
-
-    async def start_session(self) -> Pruning | None:
-        """Start a new session: all but system messages and pins leave the view (R6.5)."""
-        return await to_thread(self._conversation.start_session)
-
-    async def expand(self, marker: Marker | str) -> tuple[Message, ...]:
-        """Return the messages that a marker stands for, exactly as they were said."""
-        return await to_thread(self._conversation.expand, marker)
-
-    async def recount(self) -> None:
-        """Count all messages anew, as when the conversation goes on with another model."""
-        await to_thread(self._conversation.recount)
-
-    async def clear(self) -> None:
-        """Start afresh: what was said so far stays out of every later context."""
-        await to_thread(self._conversation.clear)
-
-    async def end(self) -> None:
-        """Mark the conversation as finished. It can still be read, and gone on with."""
-        await to_thread(self._conversation.end)
-
-    def on(self, event: str, callback: Callback) -> None:
-        """Call ``callback`` after each ``event`` of :meth:`recollect.Conversation.on`."""
-        self._conversation.on(event, callback)
-
-    async def length(self) -> int:
-        """Return how many messages there are since the last clear; ``len()`` cannot wait."""
-        return await to_thread(len, self._conversation)
+from recollect.core.ports import Embedder, LanguageModel, Progress, Summarizer
+from recollect.lifecycle.audit import Audit
 
 
 class AsyncMemory:
@@ -204,7 +47,7 @@ class AsyncMemory:
         agent: str | None = None,
         settings: Settings | None = None,
         embedder: Embedder | None = None,
-        llm: object | None = None,
+        llm: LanguageModel | str | None = None,
         clock: Clock | None = None,
     ) -> None:
         """Open the store, making it if it is not there. Loads no model yet."""
@@ -447,3 +290,59 @@ class AsyncMemory:
     async def backup(self, path: str | Path) -> None:
         """Write a consistent copy of the whole store, while others go on using it."""
         await to_thread(self._memory.backup, path)
+
+    async def consolidate(
+        self, session: str | None = None, *, dry_run: bool = False
+    ) -> StageReport:
+        """Turn what was said in sessions into facts; report what was done."""
+        return await to_thread(self._memory.consolidate, session, dry_run=dry_run)
+
+    async def expire(self, *, dry_run: bool = False) -> StageReport:
+        """Retire what is past its retention; ``count`` says how many records."""
+        return await to_thread(self._memory.expire, dry_run=dry_run)
+
+    async def decay(self, *, dry_run: bool = False) -> StageReport:
+        """Let facts fade that nobody asked for; retire those below ``decay.threshold``."""
+        return await to_thread(self._memory.decay, dry_run=dry_run)
+
+    async def enrich(self, *, dry_run: bool = False) -> StageReport:
+        """Find names anew, accurately, in records with few of them (seed 004)."""
+        return await to_thread(self._memory.enrich, dry_run=dry_run)
+
+    async def reflect(self, *, dry_run: bool = False) -> StageReport:
+        """Write the weekly insight, if one is due and there is something to say."""
+        return await to_thread(self._memory.reflect, dry_run=dry_run)
+
+    async def maintain(
+        self, stages: Iterable[str] | None = None, *, dry_run: bool = False
+    ) -> MaintenanceReport:
+        """Run all stages of upkeep, or some, in the order of a night."""
+        return await to_thread(self._memory.maintain, stages, dry_run=dry_run)
+
+    async def sessions(self, *, pending: bool = False) -> list[SessionInfo]:
+        """Return the sessions and how far they became facts; only those that wait, if asked."""
+        return await to_thread(self._memory.sessions, pending=pending)
+
+    async def usage(self) -> list[StageUsage]:
+        """Return what the stages have used of language models, by stage and model."""
+        return await to_thread(self._memory.usage)
+
+    async def merge_entities(self, name: str, other: str) -> Entity:
+        """Make two entities one, which keeps the name of the first; return it."""
+        return await to_thread(self._memory.merge_entities, name, other)
+
+    async def split_entity(self, name: str, alias: str) -> Entity:
+        """Make an alias of an entity an entity of its own, for good; return the new one."""
+        return await to_thread(self._memory.split_entity, name, alias)
+
+    async def audit(self, path: str | Path | None = None) -> Audit:
+        """Look for junk: duplicates, contradictions, loops, secrets and more; change nothing."""
+        return await to_thread(self._memory.audit, path)
+
+    def tools(self) -> list[AsyncTool]:
+        """Return the six tools by which an agent uses this memory (seed 004), to be awaited."""
+        return [AsyncTool(tool) for tool in self._memory.tools()]
+
+    def consolidator_tools(self) -> list[AsyncTool]:
+        """Return the tools by which an agent of your own consolidates (seed 004)."""
+        return [AsyncTool(tool) for tool in self._memory.consolidator_tools()]

@@ -1,10 +1,12 @@
 """recollect's own file format: JSON Lines that hold all of a user's memory.
 
-A header, then a line for each record in the order they were recorded, then each conversation
-followed by its messages and the receipts of its prunings. The header names the user, so the lines
-do not. The order of the messages gives their positions, so receipts name them by their ids, and
-nothing is off where some were erased. Vectors, index and entity links are derived and made anew
-when a file is read; the history of changes stays behind.
+A header, then what persons decided on names, then a line for each record in the order they were
+recorded, then how far each session was consolidated, then each conversation followed by its
+messages and the receipts of its prunings. The header names the user, so the lines do not. The
+order of the lines gives the positions, so sessions and receipts name episodes and messages by
+their ids, and nothing is off where some were erased. Vectors, index and entity links are derived
+and made anew when a file is read, and so is enrichment; the history of changes stays behind, but
+for when a record was closed or retired.
 """
 
 from __future__ import annotations
@@ -12,42 +14,27 @@ from __future__ import annotations
 import json
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any, NamedTuple
 
 from recollect.app.batches import pages
-from recollect.app.fields import Fields
 from recollect.app.formats import RECOLLECT
-from recollect.conversation.shapes import parse_role
-from recollect.core.errors import InvalidInput
+from recollect.core.actions import Decide
 from recollect.core.models import (
-    Calibration,
     ConversationInfo,
     Cut,
-    Image,
+    Kind,
     Message,
     Pruning,
     Record,
-    ToolCall,
-    ToolResult,
-    Trust,
 )
 from recollect.core.ports import Store
 from recollect.core.scope import Scope
-from recollect.core.text import clean, content_hash, storable
-from recollect.lifecycle.ingest import parse_kind, parse_metadata, parse_tags
 
-VERSION = 2
-READABLE = (1, VERSION)  # Version 1 knew no prunings, calibration, images and tasks.
-RECORD_KEYS = frozenset({item.name for item in fields(Record)} - {"user"} | {"type"})
-CONVERSATION_KEYS = frozenset(
-    {item.name for item in fields(ConversationInfo)} - {"messages", "start", "revision"} | {"type"}
-)
-PART = frozenset({"type", "conversation"})
-MESSAGE_KEYS = frozenset({item.name for item in fields(Message)} - {"position"} | PART)
-PRUNING_KEYS = frozenset({item.name for item in fields(Pruning)} | PART)
-CUT_KEYS = frozenset(item.name for item in fields(Cut))
+VERSION = 3
+ENRICHED = "enriched_at"
+ENDINGS = {"closed_at": "close", "retired_at": "retire"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +44,36 @@ class Talk:
     info: ConversationInfo
     messages: tuple[Message, ...]
     prunings: tuple[Pruning, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """A record, and when an action ended it.
+
+    Attributes:
+        record: the record.
+        closed_at: when it was forgotten or replaced; ``None`` if it was not.
+        retired_at: when it was taken out of vectors and links.
+    """
+
+    record: Record
+    closed_at: datetime | None = None
+    retired_at: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Session:
+    """How far a session was consolidated.
+
+    Attributes:
+        id: the session.
+        consolidated_at: when all its episodes had been read.
+        through: id of the last of its episodes that was read.
+    """
+
+    id: str
+    consolidated_at: datetime | None
+    through: str | None
 
 
 class Said(NamedTuple):
@@ -73,9 +90,6 @@ class Pruned(NamedTuple):
     pruning: Pruning
 
 
-# Writing
-
-
 def header(scope: Scope, now: datetime) -> str:
     """Return the first line of a file."""
     return _line(
@@ -83,28 +97,69 @@ def header(scope: Scope, now: datetime) -> str:
     )
 
 
-def everything(store: Store, scope: Scope, now: datetime) -> Iterator[Record | Talk]:
+Part = Decide | Kept | Session | Talk
+"""What a file is made of, each in one line, a conversation in several."""
+
+
+def everything(store: Store, scope: Scope, now: datetime) -> Iterator[Part]:
     """Return what the scope sees, with a page of records or one conversation in memory."""
+    for name, target in store.decisions(scope).items():
+        yield Decide(name, target)
+    sessions = {info.id: info for info in store.sessions(scope)}
+    read: dict[str, str] = {}
     for page in pages(store, scope, now):
-        yield from page
-    for info in reversed(store.conversations(scope)):
-        messages = store.messages(scope, info.id, cleared=True)
-        yield Talk(info, tuple(messages), tuple(store.prunings(scope, info.id)))
+        for record in page:
+            yield _kept(store, scope, record)
+            info = sessions.get(record.session_id or "")
+            if info and record.kind is Kind.EPISODE and (record.position or 0) <= info.through:
+                read[info.id] = record.id
+    for info in sessions.values():
+        if info.consolidated_at is not None or info.id in read:
+            yield Session(info.id, info.consolidated_at, read.get(info.id))
+    for talk in reversed(store.conversations(scope)):
+        messages = store.messages(scope, talk.id, cleared=True)
+        yield Talk(talk, tuple(messages), tuple(store.prunings(scope, talk.id)))
 
 
-def lines(item: Record | Talk) -> Iterator[str]:
-    """Return the lines of a record, or of a conversation with its messages and receipts."""
-    if isinstance(item, Record):
-        yield _line(_record(item))
-        return
-    yield _line(_conversation(item.info))
-    for message in item.messages:
-        yield _line(_message(item.info.id, message))
-    for pruning in item.prunings:
-        yield _line(_pruning(item, pruning))
+def _kept(store: Store, scope: Scope, record: Record) -> Kept:
+    if record.valid_until is None:
+        return Kept(record)
+    moments: dict[str, datetime] = {}
+    for change in store.history(scope, record.id):
+        moments.setdefault(change.action, change.at)
+    return Kept(record, *(moments.get(action) for action in ENDINGS.values()))
 
 
-def _record(item: Record) -> dict[str, Any]:
+def lines(item: Part) -> Iterator[str]:
+    """Return the lines of a part."""
+    match item:
+        case Decide():
+            yield _line({"type": "decision", "name": item.name, "target": item.target})
+        case Kept():
+            yield _line(_record(item))
+        case Session():
+            yield _line(_session(item))
+        case Talk():
+            yield _line(_conversation(item.info))
+            for message in item.messages:
+                yield _line(_message(item.info.id, message))
+            for pruning in item.prunings:
+                yield _line(_pruning(item, pruning))
+
+
+def _session(item: Session) -> dict[str, Any]:
+    return {
+        "type": "session",
+        "id": item.id,
+        "consolidated_at": _optional_iso(item.consolidated_at),
+        "through": item.through,
+    }
+
+
+def _record(kept: Kept) -> dict[str, Any]:
+    item = kept.record
+    # What enrichment added is a link, and stays behind: it is to be done again.
+    attributes = {name: value for name, value in item.attributes.items() if name != ENRICHED}
     return {
         "type": "record",
         "id": item.id,
@@ -117,17 +172,21 @@ def _record(item: Record) -> dict[str, Any]:
         "event_time": _iso(item.event_time),
         "created_at": _iso(item.created_at),
         "valid_until": _optional_iso(item.valid_until),
+        "closed_at": _optional_iso(kept.closed_at),
+        "retired_at": _optional_iso(kept.retired_at),
         "superseded_by": item.superseded_by,
         "confidence": item.confidence,
         "access_count": item.access_count,
         "last_accessed": _optional_iso(item.last_accessed),
         "decay_rate": item.decay_rate,
+        "strength": item.strength,
+        "strength_at": _optional_iso(item.strength_at),
         "source_ids": item.source_ids,
         "source_role": item.source_role,
         "origin": item.origin,
         "trust": item.trust.value,
         "tags": item.tags,
-        "attributes": dict(item.attributes),
+        "attributes": attributes,
     }
 
 
@@ -211,212 +270,3 @@ def _iso(moment: datetime) -> str:
 
 def _optional_iso(moment: datetime | None) -> str | None:
     return None if moment is None else _iso(moment)
-
-
-# Reading
-
-
-def is_header(value: object) -> bool:
-    """Whether a value is the first line of a file of this format."""
-    return isinstance(value, Mapping) and value.get("format") == RECOLLECT
-
-
-def check_version(value: Mapping[str, Any]) -> None:
-    """Refuse a header whose file this version cannot read.
-
-    Raises:
-        InvalidInput: it is of a newer recollect, or of no version.
-    """
-    version = value.get("version")
-    if version not in READABLE:
-        message = (
-            f"version={version!r} of the format is unknown, this recollect reads up to {VERSION}; "
-            f"upgrade with pip install -U recollect"
-        )
-        raise InvalidInput(message)
-
-
-def parse(
-    value: object, scope: Scope, places: Mapping[str, int]
-) -> Record | ConversationInfo | Said | Pruned:
-    """Return what a line holds, as the scope's own.
-
-    Its records belong to the scope's user, and where the scope names an agent, those of
-    any agent to that one.
-
-    Args:
-        value: the line.
-        scope: whose it will be.
-        places: positions by id of the messages that came before in its conversation.
-
-    Raises:
-        InvalidInput: it is not as an export writes it; the message names the key.
-    """
-    line = Fields(value)
-    match line.text("type"):
-        case "record":
-            return _read_record(line, scope)
-        case "conversation":
-            return _read_conversation(line)
-        case "message":
-            return _read_message(line)
-        case "pruning":
-            return _read_pruning(line, places)
-    message = f"type={line.get('type')!r} is unknown; use record, conversation, message or pruning"
-    raise InvalidInput(message)
-
-
-def _read_record(line: Fields, scope: Scope) -> Record:
-    line.require_only(RECORD_KEYS)
-    kind = parse_kind(line.get("kind"))
-    content, agent = line.text("content"), line.optional_text("agent")
-    return Record(
-        id=_id(line, kind.prefix),
-        kind=kind,
-        content=content,
-        content_hash=content_hash(content),  # A line may have been edited by hand.
-        user=scope.user,
-        agent=(scope.agent or agent) if agent else None,
-        session_id=line.optional_text("session_id"),
-        event_time=line.moment("event_time"),
-        created_at=line.moment("created_at"),
-        valid_until=line.optional_moment("valid_until"),
-        superseded_by=line.optional_text("superseded_by"),
-        confidence=line.number("confidence", 1.0, most=1.0),
-        access_count=line.whole("access_count"),
-        last_accessed=line.optional_moment("last_accessed"),
-        decay_rate=line.number("decay_rate", 0.0),
-        source_ids=tuple(clean(source, "a source id") for source in line.list("source_ids")),
-        source_role=line.optional_text("source_role"),
-        origin=line.optional_text("origin") or f"import:{RECOLLECT}",
-        trust=_trust(line),
-        tags=parse_tags(line.list("tags")),
-        attributes=parse_metadata(line.get("attributes")),
-    )
-
-
-def _read_conversation(line: Fields) -> ConversationInfo:
-    line.require_only(CONVERSATION_KEYS)
-    limit = None if line.get("context_limit") is None else line.whole("context_limit")
-    return ConversationInfo(
-        id=line.text("id"),
-        system=line.optional_text("system"),
-        model=line.optional_text("model"),
-        context_limit=limit,
-        created_at=line.moment("created_at"),
-        ended_at=line.optional_moment("ended_at"),
-        cleared_through=line.optional_text("cleared_through"),
-        calibration=_calibration(line),
-    )
-
-
-def _calibration(line: Fields) -> Calibration:
-    if line.get("calibration") is None:
-        return Calibration()
-    inner = Fields(line.get("calibration"))
-    return Calibration(inner.number("scale", 1.0), inner.whole("overhead"))
-
-
-def _read_message(line: Fields) -> Said:
-    line.require_only(MESSAGE_KEYS)
-    message = Message(
-        id=_id(line, "msg"),
-        role=parse_role(line.get("role")),
-        content=_blank_allowed(line, "content"),
-        timestamp=line.moment("timestamp"),
-        tokens=line.whole("tokens"),
-        importance=line.optional_number("importance", most=1.0),
-        pinned=line.flag("pinned"),
-        tool_calls=tuple(_call(Fields(call)) for call in line.list("tool_calls")),
-        tool_result=_result(line),
-        images=tuple(_image(Fields(image)) for image in line.list("images")),
-        task=_optional_blank(line, "task"),
-        record_id=line.optional_text("record_id"),
-    )
-    return Said(line.text("conversation"), message)
-
-
-def _call(line: Fields) -> ToolCall:
-    return ToolCall(*(_blank_allowed(line, name) for name in ("id", "name", "arguments")))
-
-
-def _result(line: Fields) -> ToolResult | None:
-    if line.get("tool_result") is None:
-        return None
-    inner = Fields(line.get("tool_result"))
-    return ToolResult(_blank_allowed(inner, "call_id"), inner.flag("is_error"))
-
-
-def _image(line: Fields) -> Image:
-    return Image(line.text("url"), line.optional_text("detail") or "auto")
-
-
-def _read_pruning(line: Fields, places: Mapping[str, int]) -> Pruned:
-    line.require_only(PRUNING_KEYS)
-    pruning = Pruning(
-        id=_id(line, "prn"),
-        at=line.moment("at"),
-        trigger=line.text("trigger"),
-        why=line.text("why"),
-        strategy=line.text("strategy"),
-        before=line.whole("before"),
-        after=line.whole("after"),
-        cuts=tuple(_read_cut(Fields(cut), places) for cut in line.list("cuts")),
-    )
-    return Pruned(line.text("conversation"), pruning)
-
-
-def _read_cut(line: Fields, places: Mapping[str, int]) -> Cut:
-    line.require_only(CUT_KEYS)
-    first, last = (_place(line, name, places) for name in ("first", "last"))
-    if first > last:
-        message = f"first={line.get('first')!r} comes after last={line.get('last')!r}"
-        raise InvalidInput(message)
-    return Cut(
-        first=first,
-        last=last,
-        messages=line.whole("messages"),
-        tokens=line.whole("tokens"),
-        since=line.moment("since"),
-        until=line.moment("until"),
-        why=line.text("why"),
-        score=line.optional_number("score", most=1.0),
-        summary=_optional_blank(line, "summary"),
-    )
-
-
-def _place(line: Fields, name: str, places: Mapping[str, int]) -> int:
-    place = places.get(line.text(name))
-    if place is None:
-        message = f"{name}={line.get(name)!r:.80} is no message before it in the conversation"
-        raise InvalidInput(message)
-    return place
-
-
-def _blank_allowed(line: Fields, name: str) -> str:
-    value = line.get(name)
-    return (
-        storable(value, name) if isinstance(value, str) and not value.strip() else line.text(name)
-    )
-
-
-def _optional_blank(line: Fields, name: str) -> str | None:
-    return None if line.get(name) is None else _blank_allowed(line, name)
-
-
-def _id(line: Fields, prefix: str) -> str:
-    name = line.text("id")
-    if not name.startswith(f"{prefix}_"):
-        message = f"id={name!r:.80} must begin with {prefix}_"
-        raise InvalidInput(message)
-    return name
-
-
-def _trust(line: Fields) -> Trust:
-    value = line.get("trust")
-    if value is None:
-        return Trust.PERSON
-    if not isinstance(value, str) or value not in set(Trust):
-        message = f"trust={value!r:.80} is unknown; use one of {', '.join(Trust)}"
-        raise InvalidInput(message)
-    return Trust(value)

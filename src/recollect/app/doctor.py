@@ -17,8 +17,8 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from recollect.app.memory import Memory
-from recollect.app.parts import Parts
 from recollect.app.settings import Settings
+from recollect.app.upkeep import parts_of
 from recollect.app.wiring import MEMORY, place
 from recollect.core.errors import ModelUnavailable, RecollectError
 from recollect.embed import files
@@ -68,17 +68,13 @@ def examine(memory: Memory, file: Path | None = None) -> list[Check]:
     if file is not None:
         checks += [_file(file), _journal(file)]
     checks += [_schema(), _soundness(memory), *_vectors(memory), _model_files(memory.settings)]
-    return [*checks, _extras(), *_arms(memory)]
+    return [*checks, _extras(), _language(memory), _names(memory), *_arms(memory)]
 
 
 def located(location: str | Path | None, settings: Settings) -> Path | None:
     """Return the file that :class:`Memory` would open, ``None`` if it would be none."""
     path = place(location, settings)
     return None if path == MEMORY else Path(path)
-
-
-def _parts(memory: Memory) -> Parts:
-    return memory._parts  # noqa: SLF001 - the doctor sees inside, so that no door has to
 
 
 def _python() -> Check:
@@ -144,7 +140,7 @@ def _soundness(memory: Memory) -> Check:
 
 
 def _vectors(memory: Memory) -> list[Check]:
-    parts = _parts(memory)
+    parts = parts_of(memory)
     problem, waiting = parts.vectors.problem, parts.store.pending_count(None)
     if problem is None:
         detail = f"{waiting:,} records wait; the next search embeds those of its user"
@@ -192,8 +188,31 @@ def _extras() -> Check:
     )
 
 
+def _language(memory: Memory) -> Check:
+    model = parts_of(memory).language.model
+    if model is None:
+        detail = "none: rules do all that a model would do better"
+        return Check(name="language model", ok=None, detail=detail)
+    return Check(name="language model", ok=True, detail=f"{model.name} (it was not asked)")
+
+
+def _names(memory: Memory) -> Check:
+    """Look at what finds names: providers that settings name and nobody set up are no fault."""
+    stats = memory.stats()
+    used = (f"{strategy}: {', '.join(order)}" for strategy, order in stats.names.items())
+    detail = "; ".join(used)
+    if not stats.missing:
+        return Check(name="names", ok=True, detail=detail)
+    return Check(
+        name="names",
+        ok=None,
+        detail=f"{detail}; without {', '.join(stats.missing)}",
+        remedy="; ".join(stats.missing.values()),
+    )
+
+
 def _arms(memory: Memory) -> list[Check]:
-    parts = _parts(memory)
+    parts = parts_of(memory)
     try:
         with Memory(
             MEMORY,
@@ -220,7 +239,7 @@ def _lexical(cage: Memory, canary: str) -> Check:
 
 
 def _vector(cage: Memory, canary: str) -> Check:
-    if _parts(cage).embedder is None:
+    if parts_of(cage).embedder is None:
         return Check(name="vector arm", ok=None, detail=cage.stats().vectors)
     return _arm(cage, canary, "vector", CANARY)
 
@@ -237,7 +256,7 @@ def _arm(cage: Memory, canary: str, arm: str, query: str) -> Check:
     ]
     if first == [canary]:
         return Check(name=f"{arm} arm", ok=True, detail="finds its canary")
-    problem = _parts(cage).vectors.problem if arm == "vector" else None
+    problem = parts_of(cage).vectors.problem if arm == "vector" else None
     return Check(
         name=f"{arm} arm",
         ok=False,

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from datetime import datetime
+from functools import partial
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
@@ -13,13 +14,15 @@ from recollect.app import porting
 from recollect.app.checks import known, limited, named, several
 from recollect.app.conversation import Conversation
 from recollect.app.formats import located
+from recollect.app.learning import Learning
 from recollect.app.limits import checked
 from recollect.app.parts import Parts
 from recollect.app.recalling import recalled
 from recollect.app.settings import Settings
+from recollect.app.stages.consolidating import learn
+from recollect.app.tools import Tool
+from recollect.app.tools.agent import AgentTools
 from recollect.app.transcripts import StoredTranscript
-from recollect.app.upkeep import Upkeep
-from recollect.core.actions import Insert
 from recollect.core.clock import Clock
 from recollect.core.errors import InvalidInput, NotFound
 from recollect.core.events import Callback, Events
@@ -33,7 +36,7 @@ from recollect.core.models import (
     Recall,
     Record,
 )
-from recollect.core.ports import Embedder, Summarizer, TokenCounter
+from recollect.core.ports import Embedder, LanguageModel, Summarizer, TokenCounter
 from recollect.core.scope import Scope
 from recollect.core.text import clean
 from recollect.lifecycle import revise
@@ -42,7 +45,7 @@ from recollect.lifecycle.ingest import Draft, parse_kind, parse_metadata, parse_
 CONTEXT_KEY = "context_key"
 
 
-class Memory(Upkeep):
+class Memory(Learning):
     """The memory of one user: conversations, facts and everything said, in one place.
 
     Args:
@@ -52,7 +55,7 @@ class Memory(Upkeep):
         agent: which of the user's agents; it sees its own records and those of no agent.
         settings: all else that can be set; by default from file and environment.
         embedder: a model of your own in place of the configured one.
-        llm: reserved for the stages that can use a language model.
+        llm: a language model of your own, or the name of one, in place of the configured one.
         clock: where the time comes from.
 
     Raises:
@@ -70,13 +73,13 @@ class Memory(Upkeep):
         agent: str | None = None,
         settings: Settings | None = None,
         embedder: Embedder | None = None,
-        llm: object | None = None,
+        llm: LanguageModel | str | None = None,
         clock: Clock | None = None,
     ) -> None:
         """Open the store, making it if it is not there. Loads no model yet."""
         self._scope = Scope(clean(user, "user"), named(agent, "agent"))
-        self._llm = llm
-        self._parts = Parts.wired(location, settings, embedder=embedder, clock=clock)
+        parts = Parts.wired(location, settings, embedder=embedder, llm=llm, clock=clock)
+        self._parts = replace(parts, learn=learn)
         self._owner = True
 
     def __enter__(self) -> Self:
@@ -108,7 +111,6 @@ class Memory(Upkeep):
         """
         other = object.__new__(Memory)
         other._scope = Scope(clean(user, "user"), named(agent, "agent"))
-        other._llm = self._llm
         other._parts = replace(self._parts, events=Events())
         other._owner = False
         return other
@@ -175,7 +177,7 @@ class Memory(Upkeep):
             confidence=confidence,
             decay_rate=decay_rate,
         )
-        return self._insert([self._parts.ingest.plan(self._scope, draft)])[0]
+        return self._parts.stored(self._scope, [self._parts.ingest.plan(self._scope, draft)])[0]
 
     def remember_many(self, items: Iterable[str | Mapping[str, Any]]) -> list[Record]:
         """Store many records in one transaction: all of them, or none.
@@ -191,23 +193,7 @@ class Memory(Upkeep):
             draft = porting.draft(item, place)
             with located(f"item {place}"):
                 plan.append(self._parts.ingest.plan(self._scope, draft))
-        return self._insert(plan)
-
-    def _insert(self, plan: Sequence[Insert]) -> list[Record]:
-        self._parts.store.apply(self._scope, plan)
-        return self._announce(plan)
-
-    def _announce(self, plan: Sequence[Insert]) -> list[Record]:
-        self._parts.vectors.notify()
-        records = [action.record for action in plan]
-        if any(record.session_id is not None for record in records):
-            # Their positions were given by the store.
-            ids = [record.id for record in records]
-            stored = {record.id: record for record in self._parts.store.get_many(self._scope, ids)}
-            records = [stored.get(record.id, record) for record in records]
-        for record in records:
-            self._parts.events.emit("remembered", record)
-        return records
+        return self._parts.stored(self._scope, plan)
 
     def correct(self, id: str, content: str) -> Record:
         """Replace what a record says; return the record that supersedes it.
@@ -224,7 +210,7 @@ class Memory(Upkeep):
             self._scope, revise.correction(old, content), reason=f"corrects {id}"
         )
         self._parts.store.apply(self._scope, revise.correct(old, new, now))
-        self._announce([new])
+        self._parts.announce(self._scope, [new])
         self._parts.events.emit("corrected", new.record)
         return new.record
 
@@ -289,7 +275,7 @@ class Memory(Upkeep):
             for action in revise.replace(old, new.record, self._parts.now())
         ]
         self._parts.store.apply(self._scope, [new, *closings])
-        return self._announce([new])[0]
+        return self._parts.announce(self._scope, [new])[0]
 
     def get_context(self, key: str) -> str | None:
         """Return the newest value of ``key``, ``None`` if there is none or its day is over."""
@@ -438,21 +424,29 @@ class Memory(Upkeep):
             transcript,
             limits,
             self._parts.talk(),
-            recall=self._recall_in_talk,
+            recall=partial(self._recall_in_talk, place[2]),
             summarizer=summarizer,
             other_model=other_model,
         )
 
     def _recall_in_talk(
-        self, prompt: str, budget: int, skip: frozenset[str], counter: TokenCounter
+        self, id: str, prompt: str, budget: int, skip: frozenset[str], counter: TokenCounter
     ) -> Recall:
-        return recalled(
-            self._parts, self._scope, prompt, budget, self._where(), skip=skip, counter=counter
-        )
+        about = self._parts, self._scope, prompt, budget, self._where()
+        return recalled(*about, session=id, skip=skip, counter=counter)
 
     def conversations(self) -> list[ConversationInfo]:
         """Return the stored conversations, the newest first."""
         return self._parts.store.conversations(self._scope)
+
+    def tools(self) -> list[Tool]:
+        """Return the six tools by which an agent uses this memory (seed 004).
+
+        Each is called with keyword arguments and returns a text for the model; ``name``,
+        ``description`` and ``parameters`` (a JSON schema) describe it, ``openai()`` and
+        ``anthropic()`` in the forms of the providers.
+        """
+        return AgentTools(self, self._parts, self._scope).tools()
 
     # Parts of the verbs
 

@@ -2,26 +2,34 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
+from functools import partial
 from pathlib import Path
+from threading import Event
 
 from recollect.app import wiring
+from recollect.app.background import Consolidation, Request
 from recollect.app.checks import limited, number
-from recollect.app.settings import Settings
+from recollect.app.language import Language, StageModel
+from recollect.app.settings import Settings, names
 from recollect.app.vectors import VectorMaker
+from recollect.core.actions import Action, Insert
 from recollect.core.clock import Clock, SystemClock
 from recollect.core.errors import EmbeddingError, InvalidInput
 from recollect.core.events import Events
 from recollect.core.ids import IdFactory
-from recollect.core.models import Hit
-from recollect.core.ports import Embedder, EntityExtractor, Store
+from recollect.core.models import Hit, Kind, Record
+from recollect.core.ports import Embedder, EntityExtractor, LanguageModel, Store
 from recollect.core.query import Filter
 from recollect.core.scope import Scope
 from recollect.core.times import require_aware
+from recollect.dates.questions import question_range
+from recollect.dates.reader import Dates
 from recollect.embed.cache import CachedEmbedder
-from recollect.entities.rules import RuleExtractor
+from recollect.entities.pipeline import ACCURATE, FAST, Pipeline
 from recollect.lifecycle.ingest import Ingest
 from recollect.retrieve.analysis import TermAnalyzer
 from recollect.retrieve.search import Ranking, Retriever
@@ -50,6 +58,10 @@ class TalkParts:
         )
 
 
+Learn = Callable[["Parts", Request, Event], object]
+"""Consolidates what is requested, for the users and subscribers of these parts."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Parts:
     """What a memory needs. Made by :meth:`wired`, ended by :meth:`close`."""
@@ -60,11 +72,16 @@ class Parts:
     ids: IdFactory
     catalog: Catalog
     extractor: EntityExtractor
+    providers: wiring.NameProviders
+    dates: Dates
+    language: Language
     ingest: Ingest
     embedder: CachedEmbedder | None
     vectors: VectorMaker
     retriever: Retriever
     events: Events
+    consolidation: Consolidation
+    learn: Learn | None = None
 
     @classmethod
     def wired(
@@ -73,21 +90,17 @@ class Parts:
         settings: Settings | None,
         *,
         embedder: Embedder | None,
+        llm: LanguageModel | str | None,
         clock: Clock | None,
     ) -> Parts:
         """Open the store at ``location`` and put everything around it."""
-        _check(settings, "settings", "embedding", "retention")
-        _check(embedder, "embedder", "name", "dimensions", "embed")
-        _check(clock, "clock", "now")
-        settings = settings or Settings()
-        clock = clock or SystemClock()
-        model, off_because = (
-            (CachedEmbedder(embedder), None)
-            if embedder is not None
-            else wiring.open_embedder(settings.embedding)
-        )
+        _check_given(settings, embedder, llm, clock)
+        settings, clock = settings or Settings(), clock or SystemClock()
+        language = Language(wiring.open_model(settings.llm, llm))
+        providers = wiring.name_providers(settings.entities)
+        model, off_because = wiring.open_embedder(settings.embedding, embedder)
         store = wiring.open_store(location, settings)
-        extractor, ids = RuleExtractor(), IdFactory(clock)
+        extractor, ids = providers.fast(settings.entities), IdFactory(clock)
         vectors = VectorMaker(
             store, model, off_because=off_because, background=settings.embedding.background
         )
@@ -98,6 +111,9 @@ class Parts:
             ids=ids,
             catalog=wiring.catalog(settings),
             extractor=extractor,
+            providers=providers,
+            dates=Dates(),
+            language=language,
             ingest=Ingest(
                 extractor=extractor, ids=ids, clock=clock, retention=wiring.retention(settings)
             ),
@@ -105,6 +121,7 @@ class Parts:
             vectors=vectors,
             retriever=_retriever(store, extractor, vectors, settings),
             events=Events(),
+            consolidation=Consolidation(),
         )
 
     def talk(self) -> TalkParts:
@@ -113,9 +130,59 @@ class Parts:
             clock=self.clock, catalog=self.catalog, ids=self.ids, settings=self.settings
         )
 
+    def model_for(self, scope: Scope, stage: str) -> StageModel | None:
+        """Return the language model, whose use then counts for ``stage``; ``None`` without one."""
+        model = self.language.model
+        return None if model is None else StageModel(model, self.store, scope, stage, self.clock)
+
+    def names(self, scope: Scope) -> Pipeline:
+        """Return all that finds names in texts of ``scope``."""
+        chosen = self.settings.entities
+        return self.providers.pipeline(
+            {FAST: names(chosen.fast), ACCURATE: names(chosen.accurate)},
+            self.model_for(scope, "enrich"),
+            self.language.wait,
+        )
+
     def now(self) -> datetime:
         """Return the present moment, to the millisecond."""
         return require_aware(self.clock.now(), "clock")
+
+    def stored(self, scope: Scope, plan: Sequence[Insert]) -> list[Record]:
+        """Store new records in one transaction, tell the subscribers, and return them."""
+        self.store.apply(scope, plan)
+        return self.announce(scope, plan)
+
+    def announce(self, scope: Scope, plan: Iterable[Action]) -> list[Record]:
+        """Tell the subscribers of records that ``plan`` stored, and return these as they are."""
+        self.vectors.notify()
+        records = [action.record for action in plan if isinstance(action, Insert)]
+        if any(record.session_id is not None for record in records):
+            # Their positions were given by the store.
+            ids = [record.id for record in records]
+            stored = {record.id: record for record in self.store.get_many(scope, ids)}
+            records = [stored.get(record.id, record) for record in records]
+        for record in records:
+            self.events.emit("remembered", record)
+            if record.kind is Kind.EPISODE and record.position == 0:
+                self.session_began(scope, record.session_id)
+        return records
+
+    def session_began(self, scope: Scope, session: str | None) -> None:
+        """Have the sessions before this one consolidated (seed 004), while nobody waits."""
+        if self.settings.consolidation.automatic:
+            self._ask(Request(scope, but=session))
+
+    def _ask(self, request: Request) -> None:
+        if self.learn is not None:
+            self.consolidation.ask(request, partial(self.learn, self, request))
+
+    def session_ended(self, scope: Scope, session: str) -> None:
+        """Have a session consolidated, and wait for it as long as the settings say (seed 002)."""
+        chosen = self.settings.consolidation
+        if chosen.automatic:
+            self._ask(Request(scope, session=session))
+            self.consolidation.wait(chosen.timeout)
 
     def found(
         self,
@@ -155,7 +222,9 @@ class Parts:
 
     def close(self) -> None:
         """Stop the background work and release the store."""
+        self.consolidation.close()
         self.vectors.close()
+        self.language.close()
         self.store.close()
 
 
@@ -164,6 +233,13 @@ def _check(part: object | None, name: str, *wanted: str) -> None:
     if part is not None and missing:
         message = f"{name}={part!r:.80} cannot be used: it has no {' and no '.join(missing)}"
         raise InvalidInput(message)
+
+
+def _check_given(settings: object, embedder: object, llm: object, clock: object) -> None:
+    _check(settings, "settings", "embedding", "retention")
+    _check(embedder, "embedder", "name", "dimensions", "embed")
+    _check(None if isinstance(llm, str) else llm, "llm", "name", "ask")
+    _check(clock, "clock", "now")
 
 
 def _retriever(
@@ -176,5 +252,6 @@ def _retriever(
         extractor=extractor,
         embed=vectors.query,
         zone=settings.zone,
+        times=question_range,
         ranking=Ranking(fusion=chosen.fusion, rrf_k=chosen.rrf_k),
     )

@@ -11,7 +11,7 @@ from pathlib import Path
 from tempfile import NamedTemporaryFile
 from typing import IO, Any
 
-from recollect.app import archive, foreign, sessions
+from recollect.app import archive, archive_reading, foreign, sessions
 from recollect.app.batches import Additions, Moved, Placed, Steps
 from recollect.app.fields import moment
 from recollect.app.formats import (
@@ -28,7 +28,6 @@ from recollect.app.formats import (
 from recollect.app.parts import Parts
 from recollect.app.restore import restore
 from recollect.core.errors import InvalidInput, RecollectError
-from recollect.core.models import Record
 from recollect.core.ports import Progress, Store
 from recollect.core.scope import Scope
 from recollect.lifecycle.ingest import Draft
@@ -119,9 +118,9 @@ def export(
         file.write(archive.header(scope, now))
         for item in archive.everything(store, scope, now):
             file.writelines(archive.lines(item))
-            if isinstance(item, Record):
+            if isinstance(item, archive.Kept):
                 records += 1
-            else:
+            elif isinstance(item, archive.Talk):
                 messages += len(item.messages)
     return PortingReport(format=RECOLLECT, users=(scope.user,), records=records, messages=messages)
 
@@ -169,7 +168,7 @@ def import_file(
         case "locomo":
             found = LOCOMO
             users, moved = foreign.import_locomo(parts, scope, file, progress)
-        case _ if archive.is_header(file.first().value):
+        case _ if archive_reading.is_header(file.first().value):
             found, moved = RECOLLECT, restore(parts, scope, file, progress)
         case _:
             found, moved = RECOLLECT, _import_plain(parts, scope, file, progress)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from recollect.app.checks import limited
 from recollect.app.parts import Parts
 from recollect.core.actions import Touch
@@ -13,6 +15,7 @@ from recollect.core.text import clean
 from recollect.retrieve.recall import pack
 
 RECALLED = 20  # hits that recall tries to fit into its budget
+FACTS = 5  # where facts alone are wanted (seed 004)
 
 
 def recalled(
@@ -22,6 +25,7 @@ def recalled(
     budget: int,
     where: Filter,
     *,
+    session: str | None = None,
     skip: frozenset[str] = frozenset(),
     counter: TokenCounter | None = None,
 ) -> Recall:
@@ -30,6 +34,7 @@ def recalled(
     Args:
         parts, scope, prompt, budget: of the memory that is asked.
         where: which records may answer.
+        session: the conversation that is held, if it is one.
         skip: ids of records that need not be told.
         counter: what measures the budget; that of an unknown model, if not given.
 
@@ -38,7 +43,8 @@ def recalled(
     """
     text = clean(prompt, "prompt")
     budget = limited(budget, "budget")
-    hits = parts.found(scope, text, where, limit=RECALLED, skip=skip)
+    where, most = _asked(parts, where, session)
+    hits = parts.found(scope, text, where, limit=most, skip=skip)
     insight = parts.store.latest(scope, Filter(now=where.now, kinds=(Kind.REFLECTION,)))
     hits = [hit for hit in hits if insight is None or hit.record.id != insight.id]
     found = pack(
@@ -50,5 +56,13 @@ def recalled(
     )
     if found.hits:
         ids = tuple(hit.record.id for hit in found.hits)
-        parts.store.apply(scope, [Touch(ids, parts.now())])
+        parts.store.apply(scope, [Touch(ids, parts.now(), session)])
     return found
+
+
+def _asked(parts: Parts, where: Filter, session: str | None) -> tuple[Filter, int]:
+    """Return which records are asked, and how many at most."""
+    if parts.settings.retrieval.recall == "all":
+        return where, RECALLED
+    other = where.exclude_session or session
+    return replace(where, kinds=(Kind.FACT,), exclude_session=other), FACTS

@@ -6,11 +6,13 @@ id that is taken leaves the store as it was.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import datetime
 
-from recollect.app import archive
-from recollect.app.archive import Pruned, Said, Talk
+from recollect.app import archive_reading
+from recollect.app.archive import Kept, Part, Pruned, Said, Session, Talk
 from recollect.app.batches import BATCH, Moved, Steps
 from recollect.app.formats import JsonFile, located
 from recollect.app.parts import Parts
@@ -19,28 +21,35 @@ from recollect.core.actions import (
     Append,
     Calibrate,
     ClearView,
+    Close,
+    Consolidated,
+    Decide,
     EndConversation,
     Insert,
     OpenConversation,
     Prune,
+    Retire,
 )
 from recollect.core.errors import InvalidInput
-from recollect.core.models import Calibration, ConversationInfo, Message, Pruning, Record
+from recollect.core.models import Calibration, ConversationInfo, Kind, Message, Pruning
 from recollect.core.ports import Progress, Store
+from recollect.core.query import Filter
 from recollect.core.scope import Scope
+
+IMPORTED = "imported"
 
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """A record or a conversation of a file, and the place where it begins."""
+    """A part of a file, and the place where it begins."""
 
     place: str
-    value: Record | Talk
+    value: Part
 
     @property
     def lines(self) -> int:
         """How many lines it takes."""
-        if isinstance(self.value, Record):
+        if not isinstance(self.value, Talk):
             return 1
         return 1 + len(self.value.messages) + len(self.value.prunings)
 
@@ -100,7 +109,7 @@ def restore(parts: Parts, scope: Scope, file: JsonFile, progress: Progress | Non
     counted anew. What is there already is left as it is: a conversation gets the messages
     it lacks, and keeps its own settings, view and prunings. A batch of records is one
     transaction, a conversation is never parted, so that an import that was cut short goes
-    on where it stopped.
+    on where it stopped. Decisions on names that were made here stay.
 
     Raises:
         InvalidInput: a line is broken, or an id belongs to another user of the store;
@@ -112,8 +121,9 @@ def restore(parts: Parts, scope: Scope, file: JsonFile, progress: Progress | Non
         total += sum(entry.lines for entry in batch)
         _refuse_taken(parts.store, others, batch)
     steps, moved = Steps(total, progress), Moved()
+    read: Counter[str] = Counter()
     for batch in _batches(file, scope):
-        moved = moved.plus(_write(parts, scope, batch))
+        moved = moved.plus(_write(parts, scope, batch, read))
         steps.advance(sum(entry.lines for entry in batch))
     return moved
 
@@ -135,21 +145,23 @@ def _entries(file: JsonFile, scope: Scope) -> Iterator[Entry]:
     items = file.items()
     header = next(items)
     with located(header.place):
-        archive.check_version(header.value)
+        exported_at = archive_reading.check_header(header.value)
     opened: Opened | None = None
     for item in items:
         with located(item.place):
-            value = archive.parse(item.value, scope, opened.positions if opened else {})
+            value = archive_reading.parse(item.value, scope, opened.positions if opened else {})
             if isinstance(value, Said | Pruned):
                 _owner(value, opened).add(value)
                 continue
         if opened:
             yield opened.entry()
         opened = None
-        if isinstance(value, Record):
-            yield Entry(item.place, value)
-        else:
+        if isinstance(value, ConversationInfo):
             opened = Opened(item.place, value)
+        elif isinstance(value, Kept) and exported_at:
+            yield Entry(item.place, archive_reading.ended(value, exported_at))
+        else:
+            yield Entry(item.place, value)
     if opened:
         yield opened.entry()
 
@@ -164,7 +176,7 @@ def _owner(part: Said | Pruned, opened: Opened | None) -> Opened:
 
 def _refuse_taken(store: Store, others: Sequence[Scope], batch: Sequence[Entry]) -> None:
     """Refuse ids of other users: the same record cannot be in one store for two."""
-    places = {entry.value.id: entry.place for entry in batch if isinstance(entry.value, Record)}
+    places = {item.record.id: entry.place for entry in batch if (item := _record_of(entry))}
     talks = [entry for entry in batch if isinstance(entry.value, Talk)]
     for other in others:
         taken = {record.id: places[record.id] for record in store.get_many(other, list(places))}
@@ -182,26 +194,75 @@ def _refuse_taken(store: Store, others: Sequence[Scope], batch: Sequence[Entry])
             raise InvalidInput(message)
 
 
-def _write(parts: Parts, scope: Scope, batch: Sequence[Entry]) -> Moved:
+def _record_of(entry: Entry) -> Kept | None:
+    return entry.value if isinstance(entry.value, Kept) else None
+
+
+def _sessions_of(batch: Sequence[Entry]) -> Iterator[str]:
+    """Return the session of each episode."""
+    for entry in batch:
+        item = _record_of(entry)
+        if item and item.record.kind is Kind.EPISODE and item.record.session_id is not None:
+            yield item.record.session_id
+
+
+def _write(parts: Parts, scope: Scope, batch: Sequence[Entry], read: Counter[str]) -> Moved:
     everyone = Scope(scope.user)  # What another agent of the user has is there already, too.
-    ids = [entry.value.id for entry in batch if isinstance(entry.value, Record)]
+    ids = [item.record.id for entry in batch if (item := _record_of(entry))]
     known = {record.id for record in parts.store.get_many(everyone, ids)}
+    read.update(_sessions_of(batch))
     actions: list[Action] = []
     moved = Moved()
     for entry in batch:
-        if isinstance(entry.value, Talk):
-            found, count = _talk_actions(parts.store, everyone, entry.value)
-            actions.extend(found)
-            moved = moved.plus(count)
-        elif entry.value.id in known:
-            moved = moved.plus(Moved(skipped=1))
-        else:
-            known.add(entry.value.id)
-            mentions = tuple(parts.extractor.extract(entry.value.content))
-            actions.append(Insert(entry.value, mentions, "imported"))
-            moved = moved.plus(Moved(records=1))
+        match entry.value:
+            case Decide():
+                actions.append(entry.value)
+            case Talk():
+                found, count = _talk_actions(parts.store, everyone, entry.value)
+                actions.extend(found)
+                moved = moved.plus(count)
+            case Kept(record=record) if record.id in known:
+                moved = moved.plus(Moved(skipped=1))
+            case Kept(record=record):
+                known.add(record.id)
+                actions += _record_actions(parts, entry.value)
+                moved = moved.plus(Moved(records=1))
     parts.store.apply(scope, actions)
+    sessions = [entry.value for entry in batch if isinstance(entry.value, Session)]
+    plan = _session_actions(parts.store, scope, sessions, read, parts.now())
+    parts.store.apply(scope, list(plan))
     return moved
+
+
+def _record_actions(parts: Parts, kept: Kept) -> Iterator[Action]:
+    record = kept.record
+    yield Insert(record, tuple(parts.extractor.extract(record.content)), IMPORTED)
+    if kept.closed_at is not None:
+        yield Close(record.id, kept.closed_at, IMPORTED, superseded_by=record.superseded_by)
+    if kept.retired_at is not None:
+        yield Retire(record.id, kept.retired_at, IMPORTED)
+
+
+def _session_actions(
+    store: Store, scope: Scope, sessions: Sequence[Session], read: Counter[str], now: datetime
+) -> Iterator[Action]:
+    """Say how far sessions were consolidated of which the store has what the file has, no more.
+
+    Of any other, the store has episodes that were never read.
+    """
+    pending = {info.id for info in store.sessions(scope, pending=True)} if sessions else set()
+    for session in sessions:
+        where = Filter(now=now, retired=True, session=session.id, kinds=(Kind.EPISODE,))
+        held = store.count(Scope(scope.user), where).get(Kind.EPISODE, 0)
+        if session.id not in pending or held != read[session.id]:
+            continue
+        last = store.get(scope, session.through) if session.through else None
+        yield Consolidated(
+            session.id,
+            through=-1 if last is None or last.position is None else last.position,
+            at=session.consolidated_at or now,
+            finished=session.consolidated_at is not None,
+        )
 
 
 def _talk_actions(store: Store, everyone: Scope, talk: Talk) -> tuple[list[Action], Moved]:

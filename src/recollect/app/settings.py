@@ -24,6 +24,7 @@ from pydantic import (
     Field,
     SecretStr,
     ValidationError,
+    ValidationInfo,
     field_validator,
     model_validator,
 )
@@ -56,6 +57,7 @@ __all__ = [
     "StorageSettings",
     "TokenSettings",
     "config_path",
+    "names",
     "origins",
     "parse_span",
 ]
@@ -116,6 +118,9 @@ class RetrievalSettings(Section):
     reciprocal rank fusion."""
     rrf_k: int = Field(default=60, ge=1)
     """The constant of reciprocal rank fusion."""
+    recall: Literal["all", "facts"] = Field(default="all", examples=["facts"])
+    """What recall puts before a model. ``all``: whatever answers the prompt, as far as it fits;
+    ``facts``: the five best facts of other sessions."""  # seed 004, get_context
 
 
 class RetentionSettings(Section):
@@ -218,7 +223,7 @@ class LLMSettings(Section):
     timeout: float = Field(default=30.0, gt=0)  # seed 002: consolidationTimeout
     """Seconds that one answer may take."""
     retries: int = Field(default=2, ge=0)
-    """How often a call that failed is made again."""
+    """How often a failed call is made again."""
 
 
 class ConsolidationSettings(Section):
@@ -228,11 +233,11 @@ class ConsolidationSettings(Section):
     """Whether sessions become facts by themselves. When one ends, and when the next begins;
     otherwise only by ``consolidate`` and the nightly job."""
     extractor: Literal["auto", "rules", "llm"] = Field(default="auto", examples=["rules"])
-    """What draws facts from what was said. ``auto``: the language model, if there is one."""
+    """What draws facts from a talk. ``auto``: the language model, if there is one."""
     timeout: float = Field(default=30.0, gt=0)  # seed 002
-    """Seconds for which the end of a conversation waits for its facts. Work goes on after it."""
+    """Seconds that the end of a talk waits for facts. They are made all the same."""
     duplicate_at: float = Field(default=0.75, gt=0, le=1)  # seed 004
-    """Share of common words (Jaccard) from which two facts are the same."""
+    """Share of common words from which two facts are one. The Jaccard index of their words."""
     decay_rate: float = Field(default=0.1, ge=0)  # seed 004
     """How fast a fact drawn from a session fades, per day. 0 is never."""
 
@@ -247,19 +252,22 @@ class DecaySettings(Section):
 class EntitySettings(Section):
     """What finds the names in a text (seed 004)."""
 
-    fast: tuple[str, ...] = Field(default=("regex",), examples=[["regex", "spacy"]])
-    """What reads each text as it comes. Of ``regex``, ``spacy`` and ``llm``."""
-    accurate: tuple[str, ...] = Field(default=("regex", "spacy", "llm"), examples=[["spacy"]])
-    """What reads it again at night. Those that are not set up are passed over."""
+    fast: str = Field(default="regex", examples=["regex, spacy"])
+    """What reads each text as it comes. ``regex`` or ``regex, spacy``, in the order that counts."""
+    accurate: str = Field(default="regex, spacy, llm", examples=["regex, spacy"])
+    """What reads it again at night. Of ``regex``, ``spacy`` and ``llm``; those that are not set up
+    are passed over."""
     spacy_model: str | None = Field(default=None, examples=["en_core_web_sm"])
     """An installed spaCy pipeline, or the folder of one."""
 
     @field_validator("fast", "accurate")
     @classmethod
-    def _providers(cls, value: tuple[str, ...]) -> tuple[str, ...]:
-        for name in value:
-            if name not in {"regex", "spacy", "llm"}:
-                message = f"{name!r} finds no names; use regex, spacy or llm"
+    def _providers(cls, value: str, info: ValidationInfo) -> str:
+        quick = info.field_name == "fast"
+        allowed = ("regex", "spacy") if quick else ("regex", "spacy", "llm")
+        for name in names(value) or ("",):
+            if name not in allowed:
+                message = f"{name!r} is none of {', '.join(allowed)}"
                 raise ValueError(message)
         return value
 
@@ -376,6 +384,11 @@ def origins(made: type[Settings] = Settings, arguments: Mapping[str, Any] | None
         ConfigError: the settings file cannot be read.
     """
     return Origins(arguments or {}, EnvSettingsSource(made)(), made.settings_file())
+
+
+def names(text: str) -> tuple[str, ...]:
+    """Return the names in a text such as ``regex, spacy``."""
+    return tuple(name for name in map(str.strip, text.split(",")) if name)
 
 
 def parse_span(text: str) -> timedelta:

@@ -8,6 +8,7 @@ from datetime import datetime
 from threading import Lock
 
 from recollect.app.parts import Parts
+from recollect.app.returning import heard
 from recollect.core.actions import (
     Action,
     Append,
@@ -24,7 +25,7 @@ from recollect.core.errors import InvalidInput, NotFound
 from recollect.core.models import Calibration, ConversationInfo, Kind, Message, Pruning, Record
 from recollect.core.scope import Scope
 from recollect.core.text import clean
-from recollect.lifecycle.ingest import Draft, without_recalled
+from recollect.lifecycle.ingest import Draft
 
 
 class StoredTranscript:
@@ -39,6 +40,7 @@ class StoredTranscript:
         self._scope = scope
         self._id = id
         self._unsaid: list[Record] = []
+        self._begun = False
         self._lock = Lock()
 
     @classmethod
@@ -88,7 +90,8 @@ class StoredTranscript:
         actions: list[Action] = []
         episodes: list[Record] = []
         for message in messages:
-            text = without_recalled(message.content)
+            text, used = heard(self._parts, self._scope, message.content)
+            actions += used
             stored = message
             if text.strip() and message.role != "system":
                 insert = self._parts.ingest.plan(self._scope, self._episode(message, text))
@@ -100,6 +103,9 @@ class StoredTranscript:
         self._parts.vectors.notify()
         with self._lock:
             self._unsaid += episodes
+            began, self._begun = bool(episodes) and not self._begun, self._begun or bool(episodes)
+        if began:
+            self._parts.session_began(self._scope, self._id)
 
     def _episode(self, message: Message, text: str) -> Draft:
         return Draft(
@@ -165,3 +171,4 @@ class StoredTranscript:
     def end(self, at: datetime) -> None:
         """Mark the conversation as finished."""
         self._apply(EndConversation(self._id, at))
+        self._parts.session_ended(self._scope, self._id)

@@ -11,6 +11,7 @@ from typing import Any
 from recollect.app import porting
 from recollect.app.checks import named
 from recollect.app.parts import Parts
+from recollect.core.life import StageUsage
 from recollect.core.models import Kind
 from recollect.core.ports import Progress
 from recollect.core.query import Filter
@@ -30,6 +31,11 @@ class MemoryStats:
         pending_vectors: records that still wait for their vectors.
         vectors: the embedding model in use, or why there is none.
         size: bytes of the whole store, of all users.
+        pending_sessions: sessions that wait to become facts.
+        llm: the language model in use, or that there is none.
+        usage: what the stages have used of language models.
+        names: what finds names, by strategy.
+        missing: what could find names but is not set up, and the remedy.
     """
 
     user: str
@@ -40,6 +46,11 @@ class MemoryStats:
     pending_vectors: int
     vectors: str
     size: int
+    pending_sessions: int
+    llm: str
+    usage: tuple[StageUsage, ...]
+    names: Mapping[str, tuple[str, ...]]
+    missing: Mapping[str, str]
 
 
 class Upkeep:
@@ -51,6 +62,7 @@ class Upkeep:
     def stats(self) -> MemoryStats:
         """Return what the memory holds, and whether all its parts work."""
         parts = self._parts
+        names = parts.names(self._scope)
         counts = parts.store.count(self._scope, self._where())
         return MemoryStats(
             user=self._scope.user,
@@ -61,6 +73,11 @@ class Upkeep:
             pending_vectors=parts.store.pending_count(self._scope),
             vectors=parts.vector_status(),
             size=parts.store.size(),
+            pending_sessions=len(parts.store.sessions(self._scope, pending=True)),
+            llm="none" if parts.language.model is None else parts.language.model.name,
+            usage=tuple(parts.store.usage(self._scope)),
+            names=names.strategies,
+            missing=names.missing,
         )
 
     def verify(self) -> list[str]:
@@ -138,3 +155,8 @@ class Upkeep:
 
     def _where(self, **conditions: Any) -> Filter:
         return Filter(now=self._parts.now(), **conditions)
+
+
+def parts_of(memory: Upkeep) -> Parts:
+    """Return what a memory works with, for what looks after it."""
+    return memory._parts  # noqa: SLF001 - this module sees inside, so that no door has to

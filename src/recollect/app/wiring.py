@@ -6,17 +6,30 @@ asked for, is not loaded.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
 
 from platformdirs import user_data_path
 
-from recollect.app.settings import EmbeddingSettings, Settings, parse_span
+from recollect.app.settings import (
+    EmbeddingSettings,
+    EntitySettings,
+    LLMSettings,
+    Settings,
+    names,
+    parse_span,
+)
 from recollect.core.errors import ConfigError, MissingExtra, ModelUnavailable
 from recollect.core.models import Kind
-from recollect.core.ports import Embedder, Store
+from recollect.core.ports import Embedder, EntityExtractor, LanguageModel, Store
 from recollect.embed.cache import CachedEmbedder
+from recollect.entities.model_names import ModelNames, Run
 from recollect.entities.names import Names
+from recollect.entities.pipeline import FAST, Pipeline
+from recollect.entities.rules import RuleExtractor
+from recollect.entities.spacy_names import SpacyNames
 from recollect.lifecycle.ingest import Retention
 from recollect.retrieve.analysis import TermAnalyzer
 from recollect.stores.sqlite.store import SqliteStore
@@ -68,8 +81,10 @@ def open_store(location: str | Path | None, settings: Settings) -> Store:
     )
 
 
-def open_embedder(settings: EmbeddingSettings) -> tuple[CachedEmbedder | None, str | None]:
-    """Return the model of the settings; or none, and why.
+def open_embedder(
+    settings: EmbeddingSettings, given: Embedder | None = None
+) -> tuple[CachedEmbedder | None, str | None]:
+    """Return the model that is given, or that of the settings; or none, and why.
 
     Raises:
         ConfigError: the model's name is of no known form.
@@ -78,13 +93,12 @@ def open_embedder(settings: EmbeddingSettings) -> tuple[CachedEmbedder | None, s
     """
     kind, _, name = settings.model.partition(":")
     match kind:
+        case _ if given is not None:
+            return CachedEmbedder(given), None
         case "none":
             return None, "switched off (embedding.model = none)"
         case "auto":
-            try:
-                return CachedEmbedder(_local(settings)), None
-            except (MissingExtra, ModelUnavailable) as error:
-                return None, str(error)
+            return _local_if_there(settings)
         case "local":
             return CachedEmbedder(_local(settings)), None
         case "openai" if name:
@@ -96,6 +110,13 @@ def open_embedder(settings: EmbeddingSettings) -> tuple[CachedEmbedder | None, s
         f"openai:NAME or sentence-transformers:NAME"
     )
     raise ConfigError(message)
+
+
+def _local_if_there(settings: EmbeddingSettings) -> tuple[CachedEmbedder | None, str | None]:
+    try:
+        return CachedEmbedder(_local(settings)), None
+    except (MissingExtra, ModelUnavailable) as error:
+        return None, str(error)
 
 
 def _local(settings: EmbeddingSettings) -> Embedder:
@@ -130,6 +151,78 @@ def _sentence_transformers(name: str) -> Embedder:
     )
 
     return SentenceTransformerEmbedder(name)
+
+
+def open_model(settings: LLMSettings, given: LanguageModel | str | None) -> LanguageModel | None:
+    """Return the language model: the one given, else that of the settings, else none.
+
+    Args:
+        settings: which model, and how it is asked.
+        given: a model of the caller's own, or a name as in ``llm.model``.
+
+    Raises:
+        ConfigError: the name is of no known form, or its key is missing.
+        MissingExtra: the extra ``llm`` is not installed.
+    """
+    if given is not None and not isinstance(given, str):
+        return given
+    name = given or settings.model
+    if name is None:
+        return None
+    if not find_spec("pydantic_ai"):
+        raise MissingExtra(f"the language model {name}", "llm")
+    from recollect.llm.client import open_model as opened  # noqa: PLC0415 - extra `llm`
+
+    key = settings.api_key
+    return opened(
+        name,
+        api_key=None if key is None else key.get_secret_value(),
+        timeout=settings.timeout,
+        retries=settings.retries,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class NameProviders:
+    """What can find names in a text, the language model apart.
+
+    Attributes:
+        ready: providers by name.
+        missing: why others are not among them.
+    """
+
+    ready: Mapping[str, EntityExtractor]
+    missing: Mapping[str, str]
+
+    def pipeline(
+        self,
+        strategies: Mapping[str, tuple[str, ...]],
+        model: LanguageModel | None,
+        run: Run,
+    ) -> Pipeline:
+        """Return the pipeline of these strategies, with ``model`` as the provider ``llm``."""
+        asked = {} if model is None else {"llm": ModelNames(model, run=run)}
+        return Pipeline({**self.ready, **asked}, strategies, missing=self.missing)
+
+    def fast(self, settings: EntitySettings) -> EntityExtractor:
+        """Return what reads each text as it comes. Asks no language model."""
+        order = tuple(name for name in names(settings.fast) if name in self.ready)
+        if order == ("regex",):
+            return self.ready["regex"]
+        return Pipeline(self.ready, {FAST: order}, missing=self.missing).using(FAST)
+
+
+def name_providers(settings: EntitySettings) -> NameProviders:
+    """Return the providers of names that the settings name.
+
+    Raises:
+        ConfigError: there is no such spaCy pipeline.
+        MissingExtra: a spaCy pipeline is named, and spaCy is not installed.
+    """
+    ready: dict[str, EntityExtractor] = {"regex": RuleExtractor()}
+    if settings.spacy_model is not None:
+        ready["spacy"] = SpacyNames(settings.spacy_model)
+    return NameProviders(ready, {})
 
 
 def catalog(settings: Settings) -> Catalog:

@@ -71,7 +71,10 @@ class Touch:
 
 @dataclass(frozen=True, slots=True)
 class Fade:
-    """Set the confidence that is left of a record's strength. Leaves no history."""
+    """Set the confidence that is left of a record's strength. Leaves no history.
+
+    Passed over where the record was recalled or said again after ``at``.
+    """
 
     id: str
     at: datetime
@@ -146,6 +149,19 @@ class SplitEntity:
 
 
 @dataclass(frozen=True, slots=True)
+class Decide:
+    """Keep a decision on a name that was made elsewhere, unless there is one on it: an import.
+
+    Attributes:
+        name: the name that was decided upon.
+        target: it belongs to the entity that this names; the same name: it stands alone.
+    """
+
+    name: str
+    target: str
+
+
+@dataclass(frozen=True, slots=True)
 class Consolidated:
     """Say how far the episodes of a session have become facts.
 
@@ -154,12 +170,15 @@ class Consolidated:
         through: position of the last episode that was read.
         at: when.
         finished: whether that was its last episode; not, if more have come by now.
+        after: position up to which they had been read before. Where another process has read
+            on since, this raises ``InvalidInput``, so that nothing is learned twice.
     """
 
     session: str
     through: int
     at: datetime
     finished: bool
+    after: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -295,6 +314,7 @@ Action = (
     | Enrich
     | MergeEntities
     | SplitEntity
+    | Decide
     | Consolidated
     | Spend
     | Erase

@@ -369,21 +369,21 @@ class ArmEvidence:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Why:
-    """Why a record was found: its score is the arms' shares, times recency, times confidence.
+    """Why a record was found: its score is the arms' shares, times the three factors.
 
     Attributes:
         arms: evidence by the arm's name: lexical, vector, entity, temporal, …
         recency: factor for age; 1 where age does not count.
         confidence: factor for how far the record is believed.
-        when: when it happened.
-        speaker: who said it.
-        before: the turn before it in its session, shortened.
-        after: the turn after it, shortened.
+        precedence: above 1, it brings another hit up to date; below 1, one does so with it.
+        when, speaker: when it happened, and who said it.
+        before, after: the turns around it in its session, shortened.
     """
 
     arms: Mapping[str, ArmEvidence]
     recency: float = 1.0
     confidence: float = 1.0
+    precedence: float = 1.0
     when: datetime
     speaker: str | None = None
     before: str | None = None

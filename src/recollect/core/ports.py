@@ -225,7 +225,10 @@ class RecordStore(Protocol):
         """Return the other records whose text is exactly that of one of ``ids``, oldest first."""
 
     def derived(self, scope: Scope, ids: Sequence[str]) -> list[str]:
-        """Return the records whose sources are among ``ids``, directly or through others."""
+        """Return the records whose sources are among ``ids``, directly or through others.
+
+        Not what a person asked to remember (origin ``api``): that stands on its own word.
+        """
 
     def history(self, scope: Scope, id: str) -> list[Change]:
         """Return what was done to a record, oldest first; an erased one leaves only that."""
@@ -368,6 +371,12 @@ class EntityStore(Protocol):
         self, scope: Scope, where: Filter, *, type: str | None, limit: int
     ) -> list[Entity]:
         """Return the entities of matching records, most mentioned first, then by name."""
+
+    def decisions(self, scope: Scope) -> Mapping[str, str]:
+        """Return what persons decided on names: folded name → the name to whose entity it belongs.
+
+        One that stands alone has itself. For an agent, only of names in what it sees.
+        """
 
 
 class TranscriptStore(Protocol):

@@ -46,12 +46,13 @@ def lexical(rows: Rows, matches: TermMatches, visible: Mask, *, around: bool = T
     places, known = rows.found(matches.ordinals)
     counts = np.frombuffer(b"".join(matches.counts), np.uint8).reshape(-1, terms)[known]
     lengths = np.asarray(matches.lengths, np.float32)[known]
-    mean = rows.table["terms"][visible].mean() if visible.any() else 1.0
+    said = visible & ~rows.derived
+    mean = rows.table["terms"][said].mean() if said.any() else 1.0
     saturation = K1 * (1 - B + B * lengths / max(float(mean), 1.0))
     held = np.zeros((terms, len(rows)), np.float32)
     held[:, places] = ((K1 + 1) * counts / (counts + saturation[:, None])).T
     held[:, ~visible] = 0
-    weights = _rarity(int(visible.sum()), np.asarray(matches.frequencies, np.float64))
+    weights = rarity(rows, matches, visible)
     shared = np.minimum(1, held)
     if around:
         shared = np.minimum(1, rows.surroundings.gathered(shared))
@@ -64,9 +65,19 @@ def _summed(weights: Floats, of_terms: Floats) -> Floats:
     return summed
 
 
-def _rarity(population: int, frequencies: npt.NDArray[np.float64]) -> Floats:
+def rarity(rows: Rows, matches: TermMatches, visible: Mask) -> Floats:
+    """Return how much each term of the query tells: the rarer, the more.
+
+    A fact that was drawn from a turn says its words again, which makes them no more common.
+    """
+    frequencies = np.asarray(matches.frequencies, np.float64)
+    if rows.derived.any() and matches.ordinals:
+        places, known = rows.found(matches.ordinals)
+        counts = np.frombuffer(b"".join(matches.counts), np.uint8).reshape(-1, len(frequencies))
+        frequencies -= np.count_nonzero(counts[known][rows.derived[places]], axis=0)
     # Lucene's form, which is never negative. A word that nobody used says nothing.
-    held = np.minimum(frequencies, population)
+    population = int((visible & ~rows.derived).sum())
+    held = np.clip(frequencies, 0, population)
     weights = np.log1p((population - held + 0.5) / (held + 0.5))
     return np.where(held > 0, weights, 0).astype(np.float32)
 

@@ -10,11 +10,12 @@ from __future__ import annotations
 import threading
 from collections import OrderedDict
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
 
+from recollect.core.life import Lineage
 from recollect.core.models import Kind
 from recollect.core.ports import SearchStore
 from recollect.core.query import IndexChanges, IndexRow, IndexVersion
@@ -44,6 +45,9 @@ ROW = np.dtype(
 )
 
 Floats = npt.NDArray[np.float32]
+Places = npt.NDArray[np.intp]
+
+NO_PAIRS: Places = np.empty((0, 2), np.intp)
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +61,9 @@ class Rows:
         sessions: number of each session in ``table["session"]``.
         agents: number of each agent in ``table["agent"]``.
         speakers: number of each speaker in ``table["speaker"]``.
+        derived: which records were drawn from others.
+        sources: shape (pairs, 2): a fact, and a record that it was drawn from.
+        replaced: shape (pairs, 2): a record, and the one that took its place.
     """
 
     table: npt.NDArray[np.void]
@@ -65,6 +72,9 @@ class Rows:
     sessions: dict[str, int]
     agents: dict[str, int]
     speakers: dict[str, int]
+    derived: npt.NDArray[np.bool_]
+    sources: Places
+    replaced: Places
 
     def __len__(self) -> int:
         """Return how many records there are."""
@@ -91,6 +101,23 @@ class Rows:
         inside[inside] = self.table["ordinal"][places[inside]] == wanted[inside]
         return places[inside], inside
 
+    def with_lineage(self, lineage: Lineage) -> Rows:
+        """Return the same rows with what rests on what, as far as both are here."""
+        sources = self._pairs(lineage.sources)
+        derived = np.zeros(len(self), bool)
+        derived[sources[:, 0]] = True
+        replaced = self._pairs(lineage.replaced)
+        return replace(self, derived=derived, sources=sources, replaced=replaced)
+
+    def _pairs(self, ordinals: Sequence[tuple[int, int]]) -> Places:
+        if not ordinals:
+            return NO_PAIRS
+        firsts, seconds = zip(*ordinals, strict=True)
+        places, there = self.found(firsts)
+        others, known = self.found(seconds)
+        both: Places = np.stack([places[known[there]], others[there[known]]], axis=1)
+        return both
+
 
 class UserIndex:
     """The arrays of one user, brought up to date by :meth:`rows`. Thread-safe."""
@@ -114,7 +141,11 @@ class UserIndex:
             if changes.reset:
                 self._forget()
             if changes.rows or changes.ordinals or self._rows is None:
+                # What is only said rests on nothing, so adding it changes no lineage.
+                new = self._rows is None or any(r.kind != Kind.EPISODE for r in changes.rows)
                 self._rows = self._extended(changes)
+                if new:
+                    self._rows = self._rows.with_lineage(store.lineage(Scope(scope.user)))
             self._version = changes.version
             return self._rows
 
@@ -124,7 +155,8 @@ class UserIndex:
         return int(self._vectors.nbytes + self._table.nbytes)
 
     def _extended(self, changes: IndexChanges) -> Rows:
-        start = 0 if self._rows is None else len(self._rows)
+        before = self._rows
+        start = 0 if before is None else len(before)
         count = start + len(changes.rows)
         dimensions = changes.vectors.shape[1] or self._vectors.shape[1]
         self._reserve(count, dimensions)
@@ -139,6 +171,11 @@ class UserIndex:
             self._vectors[:count],
             Surroundings.of(table["thread"], table["position"], table["length"]),
             **{f"{name}s": dict(numbers) for name, numbers in self._numbers.items()},
+            derived=np.zeros(count, bool)
+            if before is None
+            else np.pad(before.derived, (0, count - start)),
+            sources=NO_PAIRS if before is None else before.sources,
+            replaced=NO_PAIRS if before is None else before.replaced,
         )
 
     def _reserve(self, count: int, dimensions: int) -> None:

@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import tzinfo
 
-from recollect.core.models import NO_RECALL, Hit, Kind, Recall, Record, Trust
+from recollect.core.models import NO_RECALL, Hit, Recall, Record, Trust
 from recollect.core.ports import TokenCounter
 
 FENCE = "recollect-memory"
@@ -49,7 +49,7 @@ def pack(
     lines: list[str] = []
     kept: list[Hit] = []
     for hit in _distinct(filter(says_something, hits)):
-        line = _line(hit.record, zone)
+        line = FENCE_TAG.sub(r"‹\1", remembered(hit.record, zone))
         cost = counter.count(line) + SEPARATOR_TOKENS
         if cost > left:
             line = _shortened(line, left - SEPARATOR_TOKENS, counter)
@@ -61,12 +61,12 @@ def pack(
         if left <= 0:
             break
     if insight is not None:
-        text = f"{INSIGHT}\n{_line(insight, zone)}"
+        text = f"{INSIGHT}\n{_when(insight, zone)}\n{insight.content}"
         if counter.count(text) + SEPARATOR_TOKENS <= left:
             lines.append(text)
     if not lines:
         return NO_RECALL
-    block = "\n".join([OPENING, *lines, CLOSING])
+    block = fenced(lines)
     return Recall(block, tuple(kept), counter.count(block))
 
 
@@ -100,17 +100,28 @@ def _shortened(line: str, budget: int, counter: TokenCounter) -> str:
     return ""
 
 
-def _line(record: Record, zone: tzinfo) -> str:
+def fenced(lines: Sequence[str]) -> str:
+    """Return what memory tells a model, marked as data; ``lines`` cannot close the fence."""
+    told = [FENCE_TAG.sub(r"‹\1", line) for line in lines]
+    return "\n".join([OPENING, *told, CLOSING])
+
+
+def remembered(record: Record, zone: tzinfo, *, id: bool = False) -> str:
+    """Return a record as one line: when and by whom it was said, how far it is believed.
+
+    Args:
+        record: the record.
+        zone: whose days and hours.
+        id: whether to name its id, for a model that may correct or confirm it.
+    """
     said = " ".join((record.source_role or record.kind.value).split())
     doubt = ", unverified" if record.trust is Trust.EXTERNAL else ""
     stale = f", confidence {record.confidence:.1f}" if record.confidence < 1 else ""
-    text = (
-        " ".join(record.content.split()) if record.kind is not Kind.REFLECTION else record.content
-    )
+    text = " ".join(record.content.split())
     if len(text) > LONGEST:
         text = f"{text[: LONGEST - 1]}…"
-    # A record cannot close the fence it stands in.
-    return FENCE_TAG.sub(r"‹\1", f"- [{_when(record, zone)}, {said}{doubt}{stale}] {text}")
+    known = f", {record.id}" if id else ""
+    return f"- [{_when(record, zone)}, {said}{doubt}{stale}{known}] {text}"
 
 
 def _when(record: Record, zone: tzinfo) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import tzinfo
+from datetime import datetime, tzinfo
 
 import numpy as np
 
@@ -16,10 +16,11 @@ from recollect.core.query import Filter
 from recollect.core.scope import Scope
 from recollect.core.times import to_ms
 from recollect.core.vectors import Vector
-from recollect.retrieve import evidence, fuse
+from recollect.retrieve import evidence, fuse, lineage, precedence
 from recollect.retrieve.evidence import Mask
 from recollect.retrieve.index import KINDS, NEVER, NO_NUMBER, Floats, IndexCache, Rows
-from recollect.retrieve.timewords import time_range
+from recollect.retrieve.questions import Asks, read, state_of
+from recollect.retrieve.scored import Asked, Scored
 
 log = logging.getLogger("recollect.retrieve")
 
@@ -44,6 +45,11 @@ class Ranking:
         recency_days: after so many days it has lost half of that.
         only: the arms to ask; empty is all of them.
         neighbours: whether what stands around a record counts for it.
+        entity: whether the names in a query are looked for, where the entity arm has a weight.
+        precedence: whether what is true now goes before what it brought up to date.
+        facts: how a fact and the turns it was drawn from are shown when both are found:
+            ``source``, the turns alone, with the evidence of the fact; ``better``, whichever
+            scores higher; ``apart``, both; ``off``, the turns alone, as if there were no facts.
     """
 
     fusion: str = "blend"
@@ -53,17 +59,9 @@ class Ranking:
     recency_days: float = 30.0
     only: frozenset[str] = frozenset()
     neighbours: bool = True
-
-
-@dataclass(frozen=True, slots=True)
-class Scored:
-    """Every record of a user against one query: evidence by arm, factors and score."""
-
-    evidence: Mapping[str, Floats]
-    fused: fuse.Fused
-    recency: Floats
-    confidence: Floats
-    score: Floats
+    entity: bool = True
+    precedence: bool = True
+    facts: str = "source"
 
 
 class Retriever:
@@ -75,6 +73,8 @@ class Retriever:
         extractor: finds the names in a query.
         embed: gives the vector of a query; ``None`` where vectors are switched off.
         zone: the user's time zone, for "yesterday".
+        times: from a question, and now in that zone, to the half-open stretch of time that
+            the question speaks of.
         ranking: how evidence becomes a score.
     """
 
@@ -86,6 +86,7 @@ class Retriever:
         extractor: EntityExtractor,
         embed: Callable[[str], Vector | None],
         zone: tzinfo,
+        times: Callable[[str, datetime], tuple[datetime, datetime] | None],
         ranking: Ranking,
     ) -> None:
         """Start with no index in memory."""
@@ -94,6 +95,7 @@ class Retriever:
         self._extractor = extractor
         self._embed = embed
         self._zone = zone
+        self._times = times
         self._ranking = ranking
         self._cache = IndexCache()
 
@@ -121,11 +123,16 @@ class Retriever:
         wanted = visible & self._passing(rows, scope, where)
         if not wanted.any():
             return []
-        scored = self._scored(rows, scope, query, where, visible=visible, wanted=wanted)
-        order = _best(scored.score, wanted & _told(scored.evidence), limit + len(skip))
+        asked = self._asked(scope, query, where)
+        scored = self._scored(rows, scope, asked, visible=visible, wanted=wanted)
+        found = wanted & _told(scored.evidence)
+        scored, found, records = self._settled(
+            rows, scope, asked, scored, found=found, visible=visible
+        )
+        order = _best(scored.score, found, limit + len(skip))
         beside = _beside(rows, order, visible)
         # One read for both: each costs more than what it reads.
-        records = self._records(scope, rows, sorted({*order, *beside.values()}))
+        records |= self._records(scope, rows, sorted({*order, *beside.values()} - records.keys()))
         picked = {
             row: records[row]
             for row in order
@@ -137,33 +144,29 @@ class Retriever:
         around = {key: records[other] for key, other in beside.items() if other in records}
         return self._hits(scored, best, around)
 
+    def _asked(self, scope: Scope, query: str, where: Filter) -> Asked:
+        terms = self._analyzer.query_terms(query)[:MOST_TERMS]
+        matches = self._store.match_terms(scope, terms, limit=MOST_MATCHES)
+        named = self._times(query, where.now.astimezone(self._zone))
+        times = None if named is None else (to_ms(named[0]), to_ms(named[1]))
+        return Asked(query, terms, matches, times, to_ms(where.now))
+
     def _scored(
-        self,
-        rows: Rows,
-        scope: Scope,
-        query: str,
-        where: Filter,
-        *,
-        visible: Mask,
-        wanted: Mask,
+        self, rows: Rows, scope: Scope, asked: Asked, *, visible: Mask, wanted: Mask
     ) -> Scored:
-        found = self._evidence(rows, scope, query, where, visible)
+        found = self._evidence(rows, scope, asked, visible)
         fused = (
             fuse.rrf(found, wanted, self._ranking.rrf_k)
             if self._ranking.fusion == "rrf"
             else fuse.blend(found, self._ranking.weights)
         )
-        recency, confidence = self._factors(rows, where)
+        recency, confidence = self._factors(rows, asked.now)
         score: Floats = fused.score * recency * confidence
-        return Scored(found, fused, recency, confidence, score)
+        return Scored(found, fused, recency, confidence, np.ones(len(rows), np.float32), score)
 
-    def _evidence(
-        self, rows: Rows, scope: Scope, query: str, where: Filter, visible: Mask
-    ) -> dict[str, Floats]:
-        terms = self._analyzer.query_terms(query)[:MOST_TERMS]
-        matches = self._store.match_terms(scope, terms, limit=MOST_MATCHES)
-        words = evidence.lexical(rows, matches, visible, around=self._ranking.neighbours)
-        meaning = evidence.semantic(rows, self._vector(query), visible)
+    def _evidence(self, rows: Rows, scope: Scope, asked: Asked, visible: Mask) -> dict[str, Floats]:
+        words = evidence.lexical(rows, asked.matches, visible, around=self._ranking.neighbours)
+        meaning = evidence.semantic(rows, self._vector(asked.text), visible)
         ranked = self._ranking.fusion == "rrf"
         found = {"lexical": words.bm25 if ranked else words.coverage, "vector": meaning.likeness}
         if not ranked:
@@ -171,17 +174,54 @@ class Retriever:
             if self._ranking.neighbours:
                 found["context"] = meaning.around
         names: list[str] = []
-        if ranked or self._ranking.weights.entity:
-            names = [mention.text for mention in self._extractor.extract(query)]
-        if names or ranked:
+        asks_names = self._ranking.entity and (ranked or self._ranking.weights.entity > 0)
+        if asks_names:
+            names = [mention.text for mention in self._extractor.extract(asked.text)]
+        if names or (ranked and asks_names):
             mentions = self._store.mentioning(scope, names) if names else ()
             found["entity"] = evidence.entities(rows, mentions, len(names))
-        named = time_range(query, where.now.astimezone(self._zone))
-        if named is not None:
-            found["temporal"] = evidence.temporal(rows, to_ms(named.start), to_ms(named.end))
+        if asked.named is not None:
+            found["temporal"] = evidence.temporal(rows, *asked.named)
         only = self._ranking.only
-        asked = {name: values for name, values in found.items() if not only or name in only}
-        return asked or {"lexical": np.zeros(len(rows), np.float32)}
+        heard = {name: values for name, values in found.items() if not only or name in only}
+        return heard or {"lexical": np.zeros(len(rows), np.float32)}
+
+    def _settled(
+        self,
+        rows: Rows,
+        scope: Scope,
+        asked: Asked,
+        scored: Scored,
+        *,
+        found: Mask,
+        visible: Mask,
+    ) -> tuple[Scored, Mask, dict[int, Record]]:
+        """Return scores and which records to show, with what is true now above what was.
+
+        Only so many candidates are looked at, the same whatever the limit. The third value
+        are the records that were read for it.
+        """
+        ranking = self._ranking
+        asks = Asks.THEN
+        if ranking.precedence and not ranking.only and not asked.long_ago:
+            asks = state_of(asked.text)
+        told: list[int] = []
+        if asks is not Asks.THEN and len(old := lineage.superseded(rows, found)):
+            told = _best(scored.score, found, precedence.DEPTH)
+            scored = scored.lowered(old, lineage.SUPERSEDED)
+        scored, shown = lineage.folded(rows, scored, found, ranking.facts)
+        records: dict[int, Record] = {}
+        if asks is Asks.NOW:
+            best = _said(rows, _best(scored.score, shown, precedence.DEPTH))
+            records = self._records(scope, rows, best)
+            question = read(
+                asked.text, asked.terms, evidence.rarity(rows, asked.matches, visible).tolist()
+            )
+            candidates = _candidates(rows, scored, records)
+            scored = scored.moved(precedence.raised(question, candidates, self._analyzer))
+        if told:
+            scored = scored.moved(lineage.raised(rows, scored, shown, told))
+        return scored, shown, records
 
     def _vector(self, query: str) -> Vector | None:
         try:
@@ -197,9 +237,9 @@ class Retriever:
             return passing
         return _filtered(rows, where)
 
-    def _factors(self, rows: Rows, where: Filter) -> tuple[Floats, Floats]:
+    def _factors(self, rows: Rows, now: int) -> tuple[Floats, Floats]:
         fades = np.flatnonzero(_of_kinds(rows, FADING))
-        age = np.maximum(0, to_ms(where.now) - rows.table["event"][fades]) / DAY_MS
+        age = np.maximum(0, now - rows.table["event"][fades]) / DAY_MS
         recency = np.ones(len(rows), np.float32)
         recency[fades] = 1 - self._ranking.recency * (1 - 0.5 ** (age / self._ranking.recency_days))
         confidence = (0.5 + 0.5 * rows.table["confidence"]).astype(np.float32)
@@ -228,6 +268,7 @@ class Retriever:
                 arms=arms,
                 recency=float(scored.recency[row]),
                 confidence=float(scored.confidence[row]),
+                precedence=float(scored.precedence[row]),
                 when=record.event_time,
                 speaker=record.source_role,
                 before=_excerpt(around.get((row, -1))),
@@ -235,6 +276,28 @@ class Retriever:
             )
             hits.append(Hit(record, float(scored.score[row]), why))
         return hits
+
+
+def _said(rows: Rows, places: Sequence[int]) -> list[int]:
+    """Return those of the records that nobody said who only repeats what others said."""
+    repeat = {rows.speakers.get(role) for role in precedence.REPEATERS}
+    told_by = rows.table["speaker"][list(places)].tolist()
+    return [row for row, by in zip(places, told_by, strict=True) if by not in repeat]
+
+
+def _candidates(
+    rows: Rows, scored: Scored, records: Mapping[int, Record]
+) -> list[precedence.Candidate]:
+    table = rows.table
+    return [
+        precedence.Candidate(
+            row,
+            (int(table["event"][row]), int(table["ordinal"][row])),
+            float(scored.score[row]),
+            record,
+        )
+        for row, record in records.items()
+    ]
 
 
 def _beside(rows: Rows, order: Sequence[int], visible: Mask) -> dict[tuple[int, int], int]:

@@ -14,7 +14,20 @@ from typing import Annotated
 import typer
 
 from recollect.app.doctor import installed_version
-from recollect.interfaces.cli import config, conversations, demo, finding, moving, upkeep, writing
+from recollect.interfaces.cli import (
+    audit,
+    config,
+    conversations,
+    demo,
+    entities,
+    facts,
+    finding,
+    maintain,
+    moving,
+    stats,
+    upkeep,
+    writing,
+)
 from recollect.interfaces.cli.command import AsJson, Database, Shared, User, show_warnings
 
 __all__ = ["app", "main"]
@@ -27,7 +40,21 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
     epilog="Start with: recollect demo",
 )
-for part in (demo, writing, finding, moving, upkeep, config, conversations):
+PARTS = (
+    demo,
+    writing,
+    finding,
+    stats,
+    maintain,
+    audit,
+    upkeep,
+    moving,
+    config,
+    facts,
+    entities,
+    conversations,
+)
+for part in PARTS:
     app.add_typer(part.commands)
 
 

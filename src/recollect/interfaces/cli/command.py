@@ -16,6 +16,7 @@ from typing import Annotated, Any
 import typer
 from rich.console import Console, RenderableType
 from rich.text import Text
+from typer.core import TyperGroup
 
 from recollect.app.doctor import located
 from recollect.app.memory import Memory
@@ -25,6 +26,9 @@ from recollect.interfaces.cli import output
 
 FAILED = 1
 SHARED = "Options of every command"
+LIST = "list"
+WITH_VALUE = frozenset({"--db", "--user"})
+HELP = frozenset({"-h", "--help"})
 Database = Annotated[
     str | None,
     typer.Option(
@@ -195,6 +199,28 @@ def group(app: typer.Typer, *, bare: Callable[[Session], None] | None = None) ->
     app.callback(invoke_without_command=bare is not None, help=app.info.help)(keep)
 
 
+class Listing(TyperGroup):
+    """A group whose command ``list`` is meant where none is named: ``facts``, ``facts tea``."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Put ``list`` before arguments that name no command."""
+        completing = ctx.resilient_parsing and not args
+        if not completing and not self._named(args):
+            args = [LIST, *args]
+        return super().parse_args(ctx, args)
+
+    def _named(self, args: Sequence[str]) -> bool:
+        rest = iter(args)
+        for each in rest:
+            if each in WITH_VALUE:
+                next(rest, None)
+            elif each in HELP:
+                return True
+            elif not each.startswith("-"):
+                return each in self.commands
+        return False
+
+
 def _parameter(name: str, annotation: Any, default: Any) -> inspect.Parameter:
     return inspect.Parameter(
         name, inspect.Parameter.KEYWORD_ONLY, annotation=annotation, default=default
@@ -227,6 +253,8 @@ class Warnings(logging.Handler):
     def emit(self, record: logging.LogRecord) -> None:
         """Print the message of ``record``, without its traceback."""
         line = output.one_line(record.getMessage())
+        if record.exc_info and record.exc_info[1] is not None:
+            line += f": {output.one_line(str(record.exc_info[1]))}"
         sys.stderr.write(f"{record.levelname.lower()}: {line}\n")
 
 

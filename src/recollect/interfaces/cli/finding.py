@@ -1,11 +1,10 @@
-"""Commands that find and show: search, recall, context, show, list, history, entities."""
+"""Commands that find and show: search, recall, context, show, list, history, entity."""
 
 from __future__ import annotations
 
 from typing import Annotated
 
 import typer
-from rich.text import Text
 
 from recollect.app.conversation import Conversation
 from recollect.app.memory import Memory
@@ -204,44 +203,3 @@ def entity(
             message = f"no record speaks of {name!r}; recollect entities lists what they speak of"
             raise NotFound(message)
         session.show(found, tables.entity(found, session.settings))
-
-
-@command(
-    commands,
-    "entities",
-    panel=LOOK,
-    examples=("recollect entities --type person --limit 20",),
-)
-def entities(
-    session: Session,
-    *,
-    type: Annotated[str | None, typer.Option(help="Only person, organization, location, …")] = None,
-    limit: Annotated[int, typer.Option("--limit", "-n", help="How many at most.")] = 50,
-) -> None:
-    """List the people, places and things that records speak of."""
-    with session.memory() as memory:
-        found = memory.entities(type=type, limit=limit)
-        session.show(found, tables.entities(found))
-
-
-@command(commands, "stats", panel=LOOK, examples=("recollect stats --json",))
-def stats(session: Session) -> None:
-    """Show how much is remembered, and whether vectors are on."""
-    with session.memory() as memory:
-        found = memory.stats()
-    newest = "never" if found.newest is None else output.minute(found.newest, session.settings)
-    session.show(
-        found,
-        tables.grid(
-            (
-                ("user", Text(output.one_line(found.user))),
-                ("records", ", ".join(f"{n:,} {kind}" for kind, n in found.records.items())),
-                ("conversations", f"{found.conversations:,}"),
-                ("newest", newest),
-                ("vectors", found.vectors),
-                ("waiting", f"{found.pending_vectors:,} without a vector"),
-                ("size", output.size(found.size)),
-                ("file", str(session.location or ":memory:")),
-            )
-        ),
-    )

@@ -109,8 +109,17 @@ def encoded(value: Any) -> Any:
 
 def write_json(value: Any) -> None:
     """Write ``value`` as one JSON document to standard output."""
+    _write_json(value, indent=2)
+
+
+def write_json_line(value: Any) -> None:
+    """Write ``value`` to standard output as one line of JSON Lines, at once."""
+    _write_json(value, indent=None)
+
+
+def _write_json(value: Any, *, indent: int | None) -> None:
     unicode = (sys.stdout.encoding or "").lower().replace("-", "") == "utf8"
-    text = json.dumps(encoded(value), indent=2, ensure_ascii=not unicode)
+    text = json.dumps(encoded(value), indent=indent, ensure_ascii=not unicode)
     # json.dumps leaves these raw, and an old terminal takes some of them for commands.
     text = LATIN_CONTROL.sub(lambda match: f"\\u{ord(match[0]):04x}", text)
     sys.stdout.write(f"{text}\n")

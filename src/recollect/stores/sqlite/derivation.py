@@ -13,21 +13,25 @@ import apsw
 from recollect.core.scope import Scope
 from recollect.stores.sqlite.rows import dump
 
+# What a person said stands on that word: it does not go with sources that only said it, too.
 DERIVED = """
-WITH RECURSIVE found (id) AS (
+WITH RECURSIVE edges (id, source) AS MATERIALIZED (
+    SELECT r.id, value FROM records r, json_each(r.source_ids)
+    WHERE r.user_key = :user AND r.source_ids <> '[]' AND r.origin <> 'api'
+), found (id) AS (
     SELECT value FROM json_each(:ids)
     UNION
-    SELECT r.id FROM found, records r
-    WHERE r.user_key = :user AND r.source_ids <> '[]'
-      AND EXISTS (SELECT 1 FROM json_each(r.source_ids) WHERE value = found.id)
+    SELECT edges.id FROM found JOIN edges ON edges.source = found.id
 )
 SELECT id FROM found
 """
+# What is only believed less, for what came later, is a word of its own and no former version.
 VERSIONS = """
 WITH RECURSIVE found (id) AS (
     SELECT value FROM json_each(:ids)
     UNION
     SELECT r.id FROM found JOIN records r ON r.superseded_by = found.id AND r.user_key = :user
+        AND r.superseded_by IS NOT NULL AND r.closed_at IS NOT NULL
 )
 SELECT id FROM found
 """

@@ -10,17 +10,30 @@ import apsw
 
 from recollect.core.models import Entity, Mention
 from recollect.core.ports import NameMatcher
+from recollect.stores.sqlite import decisions
 from recollect.stores.sqlite.filters import Where
 from recollect.stores.sqlite.rows import dump
 
 KNOWN_LIMIT = 500
 LONGEST_NAME = 60
 LAST_CHARACTER = chr(0x10FFFF)
+# The name under which persons put others together; else the longest that is no sentence.
 RENAME = """
 UPDATE entities SET name = (
     SELECT n.name FROM entity_names n WHERE n.entity_key = entities.key
-    ORDER BY length(n.name) <= ? DESC, length(n.name) DESC, n.name LIMIT 1
+    ORDER BY EXISTS (SELECT 1 FROM entity_decisions d
+                     WHERE d.user_key = n.user_key AND d.target = n.folded) DESC,
+        length(n.name) <= ? DESC, length(n.name) DESC, n.name LIMIT 1
 ) WHERE key = ? AND EXISTS (SELECT 1 FROM entity_names n WHERE n.entity_key = entities.key)
+"""
+# To names that stand alone, or are one with such a name, no rule links another.
+CANDIDATES = """
+SELECT n.folded, e.type, e.key, n.name FROM entity_names n JOIN entities e ON e.key = n.entity_key
+WHERE n.user_key = ?1 AND n.folded >= ?2 AND n.folded < ?3
+    AND NOT EXISTS (SELECT 1 FROM entity_decisions d JOIN entity_decisions t
+        ON t.user_key = ?1 AND t.folded = d.target AND t.target = d.target
+        WHERE d.user_key = ?1 AND d.folded = n.folded)
+LIMIT ?4
 """
 COUNTED = """
 SELECT e.key, e.id, e.name, e.type, count(DISTINCT l.record_key) AS times
@@ -35,24 +48,31 @@ def link(
     names: NameMatcher,
     record: int,
     mentions: Sequence[Mention],
-) -> None:
-    """Link a record to the entities it mentions, making those that are new (seed 004)."""
+) -> int:
+    """Link a record to the entities it mentions, making those that are new (seed 004).
+
+    Returns:
+        How many links are new.
+    """
+    added = 0
     for mention in mentions:
         folded = names.fold(mention.text)
         if not folded:
             continue
         entity = _find(connection, user, names, folded, mention) or _create(
-            connection, user, mention
+            connection, user, mention.text, mention.type
         )
         connection.execute(
             "INSERT OR IGNORE INTO entity_names VALUES (?, ?, ?, ?)",
             (user, folded, entity, mention.text),
         )
         if connection.changes():
-            connection.execute(RENAME, (LONGEST_NAME, entity))
+            rename(connection, [entity])
         connection.execute(
             "INSERT OR IGNORE INTO record_entities VALUES (?, ?, ?)", (record, entity, folded)
         )
+        added += connection.changes()
+    return added
 
 
 def _find(
@@ -64,12 +84,10 @@ def _find(
     ).get
     if exact is not None:
         return exact
-    rows: list[Any] = connection.execute(
-        "SELECT n.folded, e.type, e.key, n.name "
-        "FROM entity_names n JOIN entities e ON e.key = n.entity_key "
-        "WHERE n.user_key = ? AND n.folded >= ? AND n.folded < ? LIMIT ?",
-        (user, folded[0], folded[0] + LAST_CHARACTER, KNOWN_LIMIT),
-    ).fetchall()
+    known = decisions.holder(connection, user, folded)
+    if known is not None or decisions.target(connection, user, folded) is not None:
+        return known  # A person's word goes before any rule.
+    rows: list[Any] = connection.execute(CANDIDATES, (user, *_beginning(folded))).fetchall()
     match = names.link(mention.text, mention.type, {row[0]: row[1] for row in rows})
     if match is None:
         # Or it is the full name of one that is known by a short one.
@@ -79,12 +97,70 @@ def _find(
     return next((row[2] for row in rows if row[0] == match), None)
 
 
-def _create(connection: apsw.Connection, user: int, mention: Mention) -> int:
+def _beginning(folded: str) -> tuple[str, str, int]:
+    return folded[0], folded[0] + LAST_CHARACTER, KNOWN_LIMIT
+
+
+def _create(connection: apsw.Connection, user: int, name: str, type: str) -> int:
     connection.execute(
         "INSERT INTO entities (id, user_key, name, type) VALUES (?, ?, ?, ?)",
-        (f"ent_{secrets.token_hex(10)}", user, mention.text, mention.type),
+        (f"ent_{secrets.token_hex(10)}", user, name, type),
     )
     return connection.last_insert_rowid()
+
+
+def split(connection: apsw.Connection, user: int, entity: int, folded: str) -> int:
+    """Make one of the names of an entity an entity of its own, and return that."""
+    row: Any = connection.execute(
+        "SELECT n.name, e.type FROM entity_names n JOIN entities e ON e.key = n.entity_key "
+        "WHERE n.entity_key = ? AND n.folded = ?",
+        (entity, folded),
+    ).fetchone()
+    new = _create(connection, user, *row)
+    give(connection, entity, folded, new)
+    return new
+
+
+def give(connection: apsw.Connection, entity: int, folded: str, to: int) -> None:
+    """Move a name of an entity, and the links that were made under it, to another."""
+    for table in ("entity_names", "record_entities"):
+        connection.execute(
+            f"UPDATE OR IGNORE {table} SET entity_key = ? WHERE entity_key = ? AND folded = ?",
+            (to, entity, folded),
+        )
+        connection.execute(
+            f"DELETE FROM {table} WHERE entity_key = ? AND folded = ?", (entity, folded)
+        )
+    forget_unmentioned(connection, [entity])
+    rename(connection, [to])
+
+
+def spelled(connection: apsw.Connection, entity: int) -> dict[str, str]:
+    """Return the names of an entity: folded form → as it is written."""
+    rows: list[Any] = connection.execute(
+        "SELECT folded, name FROM entity_names WHERE entity_key = ?", (entity,)
+    ).fetchall()
+    return dict(rows)
+
+
+def obey(connection: apsw.Connection) -> None:
+    """Put every name where persons decided that it belongs."""
+    apart: list[Any] = connection.execute(decisions.APART).fetchall()
+    for user, folded, entity in apart:
+        holder = decisions.holder(connection, user, folded)
+        if holder is not None and holder != entity:
+            give(connection, entity, folded, holder)
+    crowded: list[Any] = connection.execute(decisions.NOT_ALONE).fetchall()
+    for user, folded, entity in crowded:
+        new = split(connection, user, entity, folded)
+        for other in decisions.group(connection, user, folded) & spelled(connection, entity).keys():
+            give(connection, entity, other, new)
+
+
+def rename(connection: apsw.Connection, entities: Iterable[int]) -> None:
+    """Choose again under which of its names an entity is shown."""
+    for entity in entities:
+        connection.execute(RENAME, (LONGEST_NAME, entity))
 
 
 def of_records(connection: apsw.Connection, records: Iterable[int]) -> list[int]:
@@ -110,7 +186,7 @@ def forget_unmentioned(connection: apsw.Connection, entities: Iterable[int]) -> 
             "(SELECT 1 FROM record_entities WHERE entity_key = ?1)",
             (entity,),
         )
-        connection.execute(RENAME, (LONGEST_NAME, entity))
+        rename(connection, [entity])
 
 
 def find(

@@ -18,7 +18,7 @@ import apsw
 from recollect.core.errors import InvalidInput, StoreReadOnly
 from recollect.core.ports import Analyzer, EntityExtractor, NameMatcher
 from recollect.core.text import content_hash
-from recollect.stores.sqlite import entities
+from recollect.stores.sqlite import decisions, entities
 from recollect.stores.sqlite.connections import Connections
 from recollect.stores.sqlite.failures import translated
 
@@ -31,6 +31,15 @@ FREE = (
     "1 + max(cleared_through, coalesce("
     "(SELECT max(position) FROM messages WHERE conversation_key = conversations.key), -1))"
 )
+EPISODES = (
+    "EXISTS (SELECT 1 FROM records r WHERE r.user_key = c.user_key AND r.kind = 'episode' "
+    "AND r.session_id = c.session_id AND coalesce(r.agent, '') = c.agent)"
+)
+UNREGISTERED = (
+    "SELECT {columns} FROM records r WHERE r.kind = 'episode' AND r.session_id IS NOT NULL "
+    "AND NOT EXISTS (SELECT 1 FROM consolidations c WHERE c.user_key = r.user_key "
+    "AND c.session_id = r.session_id AND c.agent = coalesce(r.agent, ''))"
+)
 CHECKS = {
     "full-text rows without a record": (
         "SELECT rowid FROM records_fts WHERE rowid NOT IN (SELECT key FROM records)"
@@ -42,8 +51,8 @@ CHECKS = {
         "SELECT record_key FROM vectors WHERE record_key NOT IN (SELECT key FROM records)"
     ),
     "records neither embedded nor waiting for it": (
-        "SELECT id FROM records WHERE key NOT IN (SELECT record_key FROM vectors) "
-        "AND key NOT IN (SELECT record_key FROM pending_vectors)"
+        "SELECT id FROM records WHERE indexed = 1 AND key NOT IN "
+        "(SELECT record_key FROM vectors UNION ALL SELECT record_key FROM pending_vectors)"
     ),
     "vectors of the wrong length": (
         "SELECT record_key FROM vectors WHERE length(embedding) <> 2 * "
@@ -84,10 +93,58 @@ CHECKS = {
     "prunings whose conversation is gone": (
         "SELECT id FROM prunings WHERE conversation_key NOT IN (SELECT key FROM conversations)"
     ),
+    "retired records with vectors": (
+        "SELECT id FROM records WHERE indexed = 0 AND key IN "
+        "(SELECT record_key FROM vectors UNION ALL SELECT record_key FROM pending_vectors)"
+    ),
+    "retired records with links": (
+        "SELECT id FROM records WHERE indexed = 0 "
+        "AND key IN (SELECT record_key FROM record_entities)"
+    ),
+    "retired records without an end": (
+        "SELECT id FROM records WHERE indexed = 0 AND valid_until IS NULL"
+    ),
+    "records of an impossible strength": (
+        "SELECT id FROM records WHERE strength NOT BETWEEN 0 AND 1 "
+        "OR confidence NOT BETWEEN 0 AND 1"
+    ),
+    "recalls of what another user has, or nobody": (
+        "SELECT record_key FROM recalls c WHERE NOT EXISTS "
+        "(SELECT 1 FROM records r WHERE r.key = c.record_key AND r.user_key = c.user_key)"
+    ),
+    "sessions without episodes": f"SELECT session_id FROM consolidations c WHERE NOT {EPISODES}",
+    "sessions that nothing will consolidate": UNREGISTERED.format(columns="DISTINCT r.session_id"),
+    "decisions that lead to other decisions": (
+        "SELECT d.folded FROM entity_decisions d JOIN entity_decisions t "
+        "ON t.user_key = d.user_key AND t.folded = d.target AND t.target <> t.folded"
+    ),
+    "names apart that were decided to be one": f"SELECT folded FROM ({decisions.APART})",
+    "names together that were decided to stand alone": (
+        f"SELECT folded FROM ({decisions.NOT_ALONE})"
+    ),
     "broken foreign keys": 'SELECT "table" FROM pragma_foreign_key_check',
 }
+RELINKED = """
+SELECT key, id, user_key, content, json_extract(attributes, '$.enriched_at') IS NOT NULL
+FROM records WHERE indexed = 1
+"""
 REPAIRS = (
     "DELETE FROM vectors WHERE record_key NOT IN (SELECT key FROM records)",
+    """UPDATE records SET confidence = min(max(confidence, 0), 1),
+        strength = min(max(strength, 0), 1)
+        WHERE confidence NOT BETWEEN 0 AND 1 OR strength NOT BETWEEN 0 AND 1""",
+    # What has no end is believed: it is indexed like the rest.
+    "UPDATE records SET indexed = 1 WHERE valid_until IS NULL AND indexed = 0",
+    """DELETE FROM recalls WHERE NOT EXISTS
+        (SELECT 1 FROM records r WHERE r.key = record_key AND r.user_key = recalls.user_key)""",
+    f"DELETE FROM consolidations AS c WHERE NOT {EPISODES}",
+    "INSERT INTO consolidations (user_key, session_id, agent, first_seen_at) "
+    + UNREGISTERED.format(
+        columns="r.user_key, r.session_id, coalesce(r.agent, ''), min(r.created_at)"
+    )
+    + " GROUP BY 1, 2, 3",
+    """UPDATE entity_decisions AS d SET target = t.target FROM entity_decisions t
+        WHERE t.user_key = d.user_key AND t.folded = d.target AND t.target <> t.folded""",
     """DELETE FROM vectors WHERE user_key <>
         (SELECT user_key FROM records WHERE key = record_key)""",
     """DELETE FROM vectors WHERE length(embedding) <> 2 *
@@ -95,7 +152,10 @@ REPAIRS = (
     """DELETE FROM pending_vectors WHERE NOT EXISTS (SELECT 1 FROM records r
         WHERE r.key = record_key AND r.user_key = pending_vectors.user_key)""",
     """INSERT OR IGNORE INTO pending_vectors SELECT key, user_key FROM records
-        WHERE key NOT IN (SELECT record_key FROM vectors)""",
+        WHERE indexed = 1 AND key NOT IN (SELECT record_key FROM vectors)""",
+    "DELETE FROM vectors WHERE record_key IN (SELECT key FROM records WHERE indexed = 0)",
+    "DELETE FROM pending_vectors WHERE record_key IN (SELECT key FROM records WHERE indexed = 0)",
+    "DELETE FROM record_entities WHERE record_key IN (SELECT key FROM records WHERE indexed = 0)",
     """DELETE FROM record_entities WHERE NOT EXISTS (SELECT 1 FROM records r
         JOIN entities e ON e.user_key = r.user_key
         JOIN entity_names n ON n.user_key = e.user_key AND n.folded = record_entities.folded
@@ -241,6 +301,7 @@ def rebuild(
         for sql in REPAIRS:
             connection.execute(sql)
         relinked = _link_again(connection, names, extractor)
+        entities.obey(connection)
     return problems + _report("records linked to other entities", relinked)
 
 
@@ -259,21 +320,23 @@ def _link_again(
     connection: apsw.Connection, names: NameMatcher, extractor: EntityExtractor
 ) -> list[str]:
     wrong: list[str] = []
-    rows: list[Any] = connection.execute(
-        "SELECT key, id, user_key, content FROM records"
-    ).fetchall()
-    for key, record, user, content in rows:
+    rows: list[Any] = connection.execute(RELINKED).fetchall()
+    for key, record, user, content, enriched in rows:
         mentions = extractor.extract(content)
         wanted = {names.fold(mention.text) for mention in mentions} - {""}
         held: list[Any] = connection.execute(
             "SELECT folded FROM record_entities WHERE record_key = ?", (key,)
         ).fetchall()
-        if wanted != {row[0] for row in held}:
-            wrong.append(record)
-            before = entities.of_records(connection, [key])
+        known = {row[0] for row in held}
+        # What was read by a slower extractor has links that this one cannot find again.
+        if wanted == known or (enriched and wanted < known):
+            continue
+        wrong.append(record)
+        before = entities.of_records(connection, [key])
+        if not enriched:
             connection.execute("DELETE FROM record_entities WHERE record_key = ?", (key,))
-            entities.link(connection, user, names, key, mentions)
-            entities.forget_unmentioned(connection, before)
+        entities.link(connection, user, names, key, mentions)
+        entities.forget_unmentioned(connection, before)
     return wrong
 
 

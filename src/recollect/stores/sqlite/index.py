@@ -13,7 +13,7 @@ import apsw
 import numpy as np
 
 from recollect.core.query import IndexChanges, IndexRow, IndexVersion
-from recollect.stores.sqlite.apply import STORED_FLOAT
+from recollect.stores.sqlite.rows import STORED_FLOAT
 
 NOTHING = IndexChanges(
     IndexVersion(), reset=True, rows=(), ordinals=(), vectors=np.empty((0, 0), np.float32)

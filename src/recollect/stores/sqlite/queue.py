@@ -62,5 +62,7 @@ def reset(connection: apsw.Connection, name: str, dimensions: int) -> int:
     connection.execute("UPDATE users SET index_epoch = index_epoch + 1, vector_seq = 0")
     connection.execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", (MODEL, name))
     connection.execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", (DIMENSIONS, str(dimensions)))
-    connection.execute("INSERT OR IGNORE INTO pending_vectors SELECT key, user_key FROM records")
+    connection.execute(
+        "INSERT OR IGNORE INTO pending_vectors SELECT key, user_key FROM records WHERE indexed = 1"
+    )
     return count(connection, None)

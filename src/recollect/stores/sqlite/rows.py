@@ -8,6 +8,8 @@ from datetime import datetime
 from types import MappingProxyType
 from typing import Any
 
+import numpy as np
+
 from recollect.core.models import (
     NO_ATTRIBUTES,
     Calibration,
@@ -24,11 +26,14 @@ from recollect.core.times import from_ms, to_ms
 
 Row = Sequence[Any]
 
+STORED_FLOAT = np.dtype("<f2")
+"""How the numbers of a vector are kept."""
+
 RECORD = (
     "r.id, r.kind, r.content, r.event_time, r.created_at, r.content_hash, r.agent, "
     "r.session_id, r.position, r.valid_until, r.superseded_by, r.confidence, r.access_count, "
     "r.last_accessed, r.decay_rate, r.source_ids, r.source_role, r.origin, r.trust, r.tags, "
-    "r.attributes"
+    "r.attributes, r.strength, r.strength_at"
 )
 MESSAGE = (
     "m.id, m.role, m.content, m.timestamp, m.tokens, m.importance, m.pinned, m.tool_calls, "
@@ -86,11 +91,16 @@ def record(user: str, row: Row) -> Record:
         attributes=NO_ATTRIBUTES
         if row[20] == EMPTY_OBJECT
         else MappingProxyType(json.loads(row[20])),
+        strength=row[21],
+        strength_at=from_ms(row[22]),
     )
 
 
 def record_values(item: Record) -> dict[str, Any]:
-    """Return the values of a new row of ``records``, but for key, user and position."""
+    """Return the values of a new row of ``records``, but for key, user and position.
+
+    What says nothing of its strength fades from its confidence, since it was recorded.
+    """
     return {
         "id": item.id,
         "agent": item.agent,
@@ -106,6 +116,8 @@ def record_values(item: Record) -> dict[str, Any]:
         "access_count": item.access_count,
         "last_accessed": optional_ms(item.last_accessed),
         "decay_rate": item.decay_rate,
+        "strength": item.confidence if item.strength is None else item.strength,
+        "strength_at": to_ms(item.strength_at or item.created_at),
         "source_ids": dump(item.source_ids) if item.source_ids else EMPTY_LIST,
         "source_role": item.source_role,
         "origin": item.origin,

@@ -12,6 +12,7 @@ from typing import Any
 import apsw
 
 from recollect.core.actions import Action
+from recollect.core.life import JobRun, Lineage, SessionInfo, StageUsage
 from recollect.core.models import (
     Change,
     ConversationInfo,
@@ -26,12 +27,15 @@ from recollect.core.query import Filter, IndexChanges, IndexVersion, TermMatches
 from recollect.core.scope import Scope
 from recollect.core.times import to_ms
 from recollect.stores.sqlite import (
-    apply,
+    actions,
+    decisions,
     derivation,
     entities,
     health,
     index,
+    jobs,
     lexical,
+    life,
     queue,
     reading,
     schema,
@@ -103,15 +107,12 @@ class SqliteStore:
 
     # Writing
 
-    def apply(self, scope: Scope, actions: Sequence[Action]) -> None:
-        """Carry out ``actions`` in one transaction."""
-        if not actions:
+    def apply(self, scope: Scope, plan: Sequence[Action]) -> None:
+        """Carry out the actions of ``plan`` in one transaction."""
+        if not plan:
             return
         with self._connections.write() as connection:
-            user = apply.register_user(connection, scope)
-            transaction = apply.Transaction(connection, scope, user, self._names)
-            for action in actions:
-                apply.perform(action, transaction)
+            actions.apply(connection, scope, self._names, plan)
 
     def lease(self, name: str, holder: str, *, now: datetime, until: datetime) -> bool:
         """Take or renew a lease."""
@@ -175,6 +176,78 @@ class SqliteStore:
         with self._reading(scope) as (connection, user):
             return reading.newest(connection, scope, user)
 
+    def with_hashes(self, scope: Scope, hashes: Sequence[str], *, now: datetime) -> list[Record]:
+        """Return the believed records with one of these hashes, oldest first."""
+        with self._reading(scope) as (connection, user):
+            return life.with_hashes(connection, scope, user, hashes, now)
+
+    # The life of a memory
+
+    def sessions(
+        self, scope: Scope, *, pending: bool = False, exclude: str | None = None
+    ) -> list[SessionInfo]:
+        """Return the sessions with episodes, the first seen first."""
+        with self._reading(scope) as (connection, user):
+            return life.sessions(connection, scope, user, pending=pending, exclude=exclude)
+
+    def episodes(self, scope: Scope, session: str, *, after: int, limit: int) -> list[Record]:
+        """Return the first episodes of a session beyond position ``after``."""
+        with self._reading(scope) as (connection, user):
+            return life.episodes(connection, scope, user, session, after=after, limit=limit)
+
+    def recalled(self, scope: Scope, session: str) -> list[str]:
+        """Return the records that were recalled into a conversation."""
+        with self._reading(scope) as (connection, user):
+            return life.recalled(connection, scope, user, session)
+
+    def fading(self, scope: Scope, now: datetime) -> list[Record]:
+        """Return the believed facts that have a decay rate."""
+        with self._reading(scope) as (connection, user):
+            return life.fading(connection, scope, user, now)
+
+    def lapsed(self, scope: Scope, now: datetime) -> list[Record]:
+        """Return the records whose validity ended by itself and that were not retired."""
+        with self._reading(scope) as (connection, user):
+            return life.lapsed(connection, scope, user, now)
+
+    def older(self, scope: Scope, kind: Kind, before: datetime, now: datetime) -> list[Record]:
+        """Return the believed records of a kind recorded before a moment."""
+        with self._reading(scope) as (connection, user):
+            return life.older(connection, scope, user, kind, before=before, now=now)
+
+    def unenriched(
+        self, scope: Scope, *, kinds: Sequence[Kind], most: int, limit: int, now: datetime
+    ) -> list[Record]:
+        """Return the oldest believed records never enriched, with at most ``most`` entities."""
+        with self._reading(scope) as (connection, user):
+            return life.unenriched(
+                connection, scope, user, kinds=kinds, most=most, limit=limit, now=now
+            )
+
+    def usage(self, scope: Scope) -> list[StageUsage]:
+        """Return what stages have used of language models."""
+        with self._reading(scope) as (connection, user):
+            return life.usage(connection, scope, user)
+
+    # Jobs
+
+    def claim(
+        self, job: str, holder: str, *, due: datetime, now: datetime, until: datetime
+    ) -> bool:
+        """Take or renew the run of a job."""
+        with self._connections.write() as connection:
+            return jobs.claim(connection, job, holder, due=due, now=now, until=until)
+
+    def complete(self, job: str, holder: str, *, due: datetime, at: datetime) -> None:
+        """Say that a run is done."""
+        with self._connections.write() as connection:
+            jobs.complete(connection, job, holder, due=due, at=at)
+
+    def job_runs(self) -> list[JobRun]:
+        """Return the last finished run of each job."""
+        with self._connections.read() as connection:
+            return jobs.runs(connection)
+
     # Search
 
     def index_changes(self, scope: Scope, since: IndexVersion) -> IndexChanges:
@@ -202,6 +275,11 @@ class SqliteStore:
         """Return the records with these ordinals."""
         with self._reading(scope) as (connection, user):
             return reading.by_ordinals(connection, scope, user, ordinals)
+
+    def lineage(self, scope: Scope) -> Lineage:
+        """Return what rests on what, and what took whose place."""
+        with self.snapshot(), self._reading(scope) as (connection, user):
+            return life.lineage(connection, scope, user)
 
     # Vectors still to be made
 
@@ -238,6 +316,11 @@ class SqliteStore:
         """Return the entities of matching records, most mentioned first."""
         with self.snapshot(), self._reading(scope) as (connection, user):
             return entities.ranked(connection, matching(scope, user, where), type, limit)
+
+    def decisions(self, scope: Scope) -> dict[str, str]:
+        """Return to which names' entities persons gave names."""
+        with self._reading(scope) as (connection, user):
+            return decisions.read(connection, scope, user)
 
     # Conversations
 

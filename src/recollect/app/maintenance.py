@@ -1,0 +1,94 @@
+"""Upkeep at its times: the stages of every user of a store, as jobs of a schedule (seed 004)."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+from datetime import datetime
+from functools import partial
+from threading import Event
+
+from recollect.app.memory import Memory
+from recollect.app.reports import StageReport
+from recollect.app.stages import STAGES
+from recollect.app.upkeep import parts_of
+from recollect.core.errors import RecollectError
+from recollect.schedule.background import Background
+from recollect.schedule.cron import parse
+from recollect.schedule.jobs import Job, NextRun, Ran
+from recollect.schedule.schedule import Schedule
+
+log = logging.getLogger("recollect.maintenance")
+
+AT_START = "expire"
+"""The stage that also runs when a process begins to serve (seed 001)."""
+
+Told = Callable[[str, StageReport], object]
+"""Told of what a stage did for a user."""
+
+
+class Maintenance:
+    """The scheduled upkeep of a whole store.
+
+    Any number of processes may keep up one store: each run is made by one of them, and what a
+    killed process left is done by another.
+    """
+
+    def __init__(self, memory: Memory, told: Told | None = None) -> None:
+        """Plan the jobs that the settings name; run nothing yet.
+
+        Args:
+            memory: a memory of the store; all users are served.
+            told: called after each stage that did something for a user.
+
+        Raises:
+            ConfigError: a time of the settings cannot be read.
+        """
+        self._memory = memory
+        self._told = told
+        parts = parts_of(memory)
+        times = parts.settings.schedule
+        jobs = [
+            Job(
+                name,
+                parse(getattr(times, name), parts.settings.zone),
+                partial(self._run, name),
+                at_start=name == AT_START,
+            )
+            for name in STAGES
+        ]
+        self._clock = parts.clock
+        self._schedule = Schedule(jobs, parts.store, clock=parts.clock)
+
+    def step(self) -> list[Ran]:
+        """Run what is due now; return the runs."""
+        return self._schedule.step(self._clock.now())
+
+    def run(self, stop: Event) -> None:
+        """Run what comes due until ``stop`` is set or the memory is closed."""
+        self._schedule.run(stop)
+
+    def background(self) -> Background:
+        """Return the same as a thread, to be started and closed."""
+        return Background(self._schedule)
+
+    def next_runs(self) -> list[NextRun]:
+        """Return when each stage runs next."""
+        return self._schedule.next_runs(self._clock.now())
+
+    def _run(self, stage: str, _due: datetime) -> tuple[StageReport, ...]:
+        reports: list[StageReport] = []
+        failed: dict[str, str] = {}
+        for user in self._memory.users():
+            (report,) = self._memory.as_user(user).maintain([stage]).stages
+            if report.count:
+                log.info("%s for %s: %s", stage, user, report)
+            if self._told is not None:
+                self._told(user, report)
+            reports.append(report)
+            failed |= {f"{user}/{what}": why for what, why in report.failed.items()}
+        if failed:
+            what, why = next(iter(failed.items()))
+            message = f"{stage} failed for {len(failed)} ({what}: {why})"
+            raise RecollectError(message)
+        return tuple(reports)

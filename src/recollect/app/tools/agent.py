@@ -1,0 +1,151 @@
+"""The six tools of the agent itself: search, remember, correct, confirm, figures, entities."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Protocol
+
+from recollect.app.checks import limited
+from recollect.app.parts import Parts
+from recollect.app.tools.tool import Spec, Tool, described, parameters
+from recollect.app.upkeep import MemoryStats
+from recollect.core.actions import Touch
+from recollect.core.models import Entity, Kind, Record
+from recollect.core.query import Filter
+from recollect.core.scope import Scope
+from recollect.core.text import clean
+from recollect.lifecycle.ingest import Draft, parse_kind
+from recollect.retrieve.recall import fenced, remembered
+
+MOST_FOUND = 20
+LINKED = 10  # records of an entity that are shown
+
+INTEGER = {"type": "integer", "minimum": 1, "maximum": MOST_FOUND}
+TAGS = {"type": "array", "items": {"type": "string"}}
+
+
+SEARCH = Spec(
+    "search_memory",
+    "Search long-term memory: facts, earlier conversations and insights. Use it before you say "
+    "that you do not know something about the user or the past.",
+    parameters(
+        {"query": described("What to look for, as a question or words.")},
+        kind=described(
+            "Only this kind of memory.",
+            {"type": "string", "enum": [kind.value for kind in Kind]},
+        ),
+        limit=described("How many results at most; 5 if not given.", INTEGER),
+    ),
+)
+REMEMBER = Spec(
+    "remember_fact",
+    "Save a fact for good: something durable that the user said or asked you to keep. One "
+    "self-contained sentence with names and dates.",
+    parameters(
+        {"content": described("The fact, one sentence.")},
+        tags=described("Labels to find it by.", TAGS),
+    ),
+)
+CORRECT = Spec(
+    "correct_fact",
+    "Replace a remembered fact that is wrong or no longer true.",
+    parameters(
+        {
+            "id": described("Id of the old fact, as search_memory shows it."),
+            "content": described("What is true instead, one sentence."),
+        }
+    ),
+)
+CONFIRM = Spec(
+    "confirm_fact",
+    "Protect a fact that the user has confirmed: it never fades.",
+    parameters({"id": described("Id of the fact, as search_memory shows it.")}),
+)
+STATS = Spec(
+    "memory_stats",
+    "How much memory holds, by kind, and when something was last recorded.",
+    parameters({}),
+)
+ENTITY = Spec(
+    "get_entity_info",
+    "All that is known about a person, place, organization or project.",
+    parameters({"name": described("Its name, or another name it goes by.")}),
+)
+
+
+class Remembering(Protocol):
+    """What the tools need of a memory."""
+
+    def correct(self, id: str, content: str) -> Record:
+        """Replace a record."""
+
+    def confirm(self, id: str) -> Record:
+        """Protect a record."""
+
+    def stats(self) -> MemoryStats:
+        """Return figures."""
+
+    def entity(self, name: str) -> Entity | None:
+        """Return a profile."""
+
+
+class AgentTools:
+    """Makes the tools of one memory (seed 004, Orchestrator tools)."""
+
+    def __init__(self, memory: Remembering, parts: Parts, scope: Scope) -> None:
+        """Work on ``memory``, which is that of ``scope`` and made of ``parts``."""
+        self._memory = memory
+        self._parts = parts
+        self._scope = scope
+        self._zone = parts.settings.zone
+
+    def tools(self) -> list[Tool]:
+        """Return the tools."""
+        return [
+            SEARCH.tool(self._search),
+            REMEMBER.tool(self._remember),
+            CORRECT.tool(self._correct),
+            CONFIRM.tool(self._confirm),
+            STATS.tool(self._stats),
+            ENTITY.tool(self._entity),
+        ]
+
+    def _search(self, query: str, kind: str | None = None, limit: int = 5) -> str:
+        kinds = () if kind is None else (parse_kind(kind),)
+        where = Filter(now=self._parts.now(), kinds=kinds)
+        most = min(limited(limit, "limit"), MOST_FOUND)
+        hits = self._parts.found(self._scope, clean(query, "query"), where, limit=most)
+        if not hits:
+            return "Nothing in memory answers this."
+        ids = tuple(hit.record.id for hit in hits)
+        self._parts.store.apply(self._scope, [Touch(ids, where.now)])
+        return fenced([remembered(hit.record, self._zone, id=True) for hit in hits])
+
+    def _remember(self, content: str, tags: Sequence[str] = ()) -> str:
+        draft = Draft(content=content, tags=tags, role="agent", origin="tool")
+        plan = self._parts.ingest.plan(self._scope, draft)
+        return f"Remembered as {self._parts.stored(self._scope, [plan])[0].id}."
+
+    def _correct(self, id: str, content: str) -> str:
+        return f"Corrected: {self._memory.correct(id, content).id} takes the place of {id}."
+
+    def _confirm(self, id: str) -> str:
+        return f"Confirmed: {self._memory.confirm(id).id} never fades."
+
+    def _stats(self) -> str:
+        stats = self._memory.stats()
+        counts = ", ".join(f"{number} {kind}" for kind, number in stats.records.items())
+        newest = stats.newest
+        when = "never" if newest is None else f"{newest.astimezone(self._zone):%Y-%m-%d %H:%M}"
+        return f"{counts}; {stats.conversations} conversations; last recorded {when}"
+
+    def _entity(self, name: str) -> str:
+        entity = self._memory.entity(name)
+        if entity is None:
+            return f"Nothing is known of {name!r}."
+        also = f", also {', '.join(entity.aliases)}" if entity.aliases else ""
+        head = f"{entity.name} ({entity.type}{also}); in {entity.mention_count} records"
+        told = [item for item in entity.records if item.kind is not Kind.REFLECTION]
+        told.sort(key=lambda item: item.kind is not Kind.FACT)
+        shown = [remembered(item, self._zone, id=True) for item in told[:LINKED]]
+        return fenced([head, *shown])
