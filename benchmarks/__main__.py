@@ -21,6 +21,7 @@ from benchmarks import (
     searching,
     starting,
     storing,
+    updates,
 )
 
 SHARED = Path(__file__).resolve().parents[2] / "shared"
@@ -41,10 +42,11 @@ def main() -> None:
     parser.add_argument(
         "what",
         nargs="?",
-        choices=("retrieval", "dates", "boundaries", "replay", "speed"),
+        choices=("retrieval", "updates", "dates", "boundaries", "replay", "speed"),
         help="default: all",
     )
     parser.add_argument("--quick", action="store_true", help="smaller sizes, fewer rounds")
+    parser.add_argument("--ablate", action="store_true", help="retrieval: part by part")
     parser.add_argument("--only", choices=SPEED, help="one part of speed")
     parser.add_argument("--shared", type=Path, default=SHARED, help="folder with data/ and eval/")
     asked = parser.parse_args()
@@ -53,7 +55,9 @@ def main() -> None:
         f"files in {tempfile.gettempdir()}"
     )
     if asked.what in {None, "retrieval"} and asked.only is None:
-        retrieval.run(asked.shared, quick=asked.quick)
+        retrieval.run(asked.shared, quick=asked.quick, ablate=asked.ablate)
+    if asked.what in {None, "updates"} and asked.only is None:
+        updates.run(asked.shared / "data", quick=asked.quick)
     if asked.what in {None, "dates"} and asked.only is None:
         dates.run(asked.shared / "data")
     if asked.what in {None, "boundaries"} and asked.only is None:

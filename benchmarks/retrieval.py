@@ -18,6 +18,8 @@ import numpy as np
 
 from benchmarks.measure import show
 from benchmarks.retrieval_plugin import RecollectArm
+from recollect import Memory
+from recollect.core.models import Hit
 from recollect.core.query import Filter
 from recollect.core.scope import Scope
 from recollect.dates.questions import question_range
@@ -51,12 +53,26 @@ RANKINGS: Mapping[str, Ranking] = {
     "blend without temporal": Ranking(weights=Weights(temporal=0.0)),
     "default": Ranking(),
 }
+ABLATIONS: Mapping[str, Ranking] = {
+    "default": Ranking(),
+    "without precedence": Ranking(precedence=False),
+    "without neighbours": Ranking(neighbours=False),
+    "with entities, weight 0.1": Ranking(weights=Weights(entity=0.1)),
+    "rrf": Ranking(fusion="rrf"),
+    "rrf without entities": Ranking(fusion="rrf", entity=False),
+}
+WITH_FACTS: Mapping[str, Ranking] = {
+    "facts lend their evidence (default)": Ranking(),
+    "facts or turns, the better": Ranking(facts="better"),
+    "facts and turns apart": Ranking(facts="apart"),
+    "facts switched off": Ranking(facts="off"),
+}
 ENTITY_WEIGHTS = (0.05, 0.1, 0.15, 0.2, 0.3)
 Row = tuple[str, str, dict[str, float]]
 
 
-def run(shared: Path, *, quick: bool) -> None:
-    """Print a table for each data set that is there."""
+def run(shared: Path, *, quick: bool, ablate: bool = False) -> None:
+    """Print a table for each data set that is there; with ``ablate`` those of the parts."""
     script = shared / "eval" / "retrieval_eval.py"
     if not script.is_file():
         print(f"\nRetrieval: left out, {script} is not there (see docs/benchmarks.md).\n")
@@ -78,8 +94,22 @@ def run(shared: Path, *, quick: bool) -> None:
         except FileNotFoundError as error:
             print(f"\n{title}: left out, {error.filename} is not there.\n")
             continue
-        if loaded:
-            _table(evaluator, title, loaded, rankings, categories)
+        if loaded and ablate:
+            _ablated(evaluator, title, loaded, categories)
+        elif loaded:
+            arms = {name: Corpus(docs) for name, docs, _, _ in loaded}
+            _table(evaluator, title, loaded, categories, (arms, rankings))
+
+
+def _ablated(
+    evaluator: ModuleType, title: str, corpora: Sequence[Any], categories: frozenset[str] | None
+) -> None:
+    arms = {name: Corpus(docs) for name, docs, _, _ in corpora}
+    _table(evaluator, f"{title}, part by part", corpora, categories, (arms, ABLATIONS))
+    if all(arm.consolidate() for arm in arms.values()):
+        _table(evaluator, f"{title}, with facts", corpora, categories, (arms, WITH_FACTS))
+    else:
+        print(f"\n{title}, with facts: left out, there is no consolidation yet.\n")
 
 
 def _loaded(script: Path) -> ModuleType:
@@ -97,10 +127,10 @@ def _table(
     evaluator: ModuleType,
     title: str,
     corpora: Sequence[Any],
-    rankings: Mapping[str, Ranking],
     categories: frozenset[str] | None,
+    asked: tuple[Mapping[str, Corpus], Mapping[str, Ranking]],
 ) -> None:
-    arms = {name: Corpus(docs) for name, docs, _, _ in corpora}
+    arms, rankings = asked
     rows = []
     for name, ranking in rankings.items():
         order = iter([arms[corpus].under(ranking) for corpus, _, queries, _ in corpora if queries])
@@ -126,17 +156,31 @@ class Corpus(RecollectArm):
 
     def under(self, ranking: Ranking) -> Ranked:
         """Return the arm that ranks it so."""
-        parts = self._memory._parts  # noqa: SLF001 - rankings are no part of the public face
-        retriever = Retriever(
-            parts.store,
-            analyzer=TermAnalyzer(),
-            extractor=parts.extractor,
-            embed=parts.vectors.query,
-            zone=UTC,
-            times=question_range,
-            ranking=ranking,
-        )
-        return Ranked(retriever, Scope(self._memory.user), parts.now(), self._place, self._count)
+        now = self._memory._parts.now()  # noqa: SLF001 - as in retriever
+        scope = Scope(self._memory.user)
+        return Ranked(retriever(self._memory, ranking), scope, now, self._place, self._count)
+
+    def consolidate(self) -> bool:
+        """Draw facts from the documents; whether that can be done."""
+        if not hasattr(self._memory, "consolidate"):
+            return False
+        self._memory.consolidate()
+        self._memory.embed_pending()
+        return True
+
+
+def retriever(memory: Memory, ranking: Ranking) -> Retriever:
+    """Return what searches ``memory`` under a ranking of one's own."""
+    parts = memory._parts  # noqa: SLF001 - rankings are no part of the public face
+    return Retriever(
+        parts.store,
+        analyzer=TermAnalyzer(),
+        extractor=parts.extractor,
+        embed=parts.vectors.query,
+        zone=UTC,
+        times=question_range,
+        ranking=ranking,
+    )
 
 
 class Ranked:
@@ -155,6 +199,11 @@ class Ranked:
     def rank(self, query: str) -> list[int]:
         """Return the places of the best documents, then those of all others in order."""
         hits = self._retriever.search(self._scope, query, self._where, limit=DEEPEST)
-        best = [self._places[hit.record.id] for hit in hits]
+        best = list(dict.fromkeys(place for hit in hits for place in self._of(hit)))
         found = set(best)
         return best + [place for place in range(self._count) if place not in found]
+
+    def _of(self, hit: Hit) -> list[int]:
+        """Return the documents that a hit is, or was drawn from."""
+        ids = (hit.record.id, *hit.record.source_ids)
+        return [self._places[each] for each in ids if each in self._places]

@@ -15,7 +15,7 @@ from recollect.core.times import MILLISECOND
 
 START = datetime(2026, 3, 2, 17, 5, tzinfo=UTC)
 LOCOMO = Path(__file__).parents[3] / "shared" / "data" / "locomo" / "locomo10.json"
-PLAIN = Settings(embedding={"model": "none"}, timezone="UTC")
+PLAIN = Settings(embedding={"model": "none"}, consolidation={"automatic": False}, timezone="UTC")
 ALL = Filter(now=START, retired=True)
 needs_locomo = pytest.mark.skipif(
     not LOCOMO.exists(), reason="the LoCoMo data are not in ../shared/data"

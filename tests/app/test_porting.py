@@ -41,6 +41,7 @@ from recollect.core.models import (
     ConversationInfo,
     Cut,
     Image,
+    Mention,
     Message,
     Pruning,
     Record,
@@ -107,13 +108,14 @@ def lived(memory):
         ]
     )
     now = memory._parts.now()
-    ids = [store.entity(scope, f"{name} Brown", ALL).id for name in ("Biscuit", "Waffle")]
+    names = [Mention("Biscuit Brown", "other", 0, 13), Mention("Waffle Brown", "other", 20, 32)]
+    store.apply(scope, [Enrich(cat.id, now, tuple(names))])
+    ids = [store.entity(scope, name.text, ALL).id for name in names]
     talks = {info.id: info for info in store.sessions(scope)}
     store.apply(
         scope,
         [
             Fade(cat.id, now, 0.5),
-            Enrich(cat.id, now, ()),
             Retire(late.id, now, "expired"),
             Supersede(old.id, new.id, now, 0.3, "moved"),
             Credit(new.id, now, (cat.id,)),
@@ -174,6 +176,7 @@ def test_an_export_holds_every_field(tmp_path):
 texts = st.text(
     st.characters(codec="utf-8", exclude_characters="\x00"), min_size=1, max_size=30
 ).filter(str.strip)
+NIGHTLY = ["fade", "retire", "credit", "supersede"]
 steps = st.lists(
     st.tuples(
         st.sampled_from(
@@ -183,10 +186,7 @@ steps = st.lists(
                 "forget",
                 "confirm",
                 "recall",
-                "fade",
-                "retire",
-                "credit",
-                "supersede",
+                *NIGHTLY,
                 "say",
                 "learn",
                 "add",
@@ -208,6 +208,8 @@ def act(memory, verb, text, session, number):
     """Do something to a memory; what it refuses is not done."""
     records = every(memory)
     chosen = records[number % len(records)].id if records else "none"
+    upkeep(memory, verb, records, number)
+    study(memory, verb, text, session or "c", number)
     chat = memory.conversation(session or "c")
     match verb:
         case "remember":
@@ -220,14 +222,6 @@ def act(memory, verb, text, session, number):
                 return
         case "recall":
             memory.recall(text)
-        case "fade" | "retire" | "credit" | "supersede" if records:
-            upkeep(memory, verb, records, number)
-        case "say":
-            memory.remember(text, kind="episode", session=session or "c")
-        case "learn" if sessions := memory._parts.store.sessions(memory._scope):
-            last = sessions[number % len(sessions)]
-            done = Consolidated(last.id, number, memory._parts.now(), finished=number % 2 == 0)
-            memory._parts.store.apply(memory._scope, [done])
         case "add":
             chat.add("user", text, timestamp=START + timedelta(seconds=number))
         case "pin" if chat.messages:
@@ -240,8 +234,20 @@ def act(memory, verb, text, session, number):
             getattr(chat, verb)()
 
 
+def study(memory, verb, text, session, number):
+    """Say something in a session, or read it so far."""
+    if verb == "say":
+        memory.remember(text, kind="episode", session=session)
+    store, scope = memory._parts.store, memory._scope
+    for info in store.sessions(scope)[: verb == "learn"]:
+        finished = number % 2 == 0
+        store.apply(scope, [Consolidated(info.id, number, memory._parts.now(), finished)])
+
+
 def upkeep(memory, verb, records, number):
     """Let a job of the night do something to a record."""
+    if not records or verb not in NIGHTLY:
+        return
     one, other = records[number % len(records)], records[number // 2 % len(records)]
     now = memory._parts.now()
     actions = {

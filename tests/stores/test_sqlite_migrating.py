@@ -217,7 +217,6 @@ def test_an_interrupted_migration_leaves_the_old_schema(path, open_store, point)
 
     The points are counted from the first statement that writes.
     """
-
     write_old(path, 1)
 
     class Failing(SqliteStore):

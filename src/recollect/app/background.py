@@ -27,6 +27,10 @@ class Request:
     session: str | None = None
     but: str | None = None
 
+    def replaces(self, other: Request) -> bool:
+        """Return whether it does what an older request wanted."""
+        return self.scope == other.scope and self.session is None and other.session is None
+
 
 Work = Callable[[Event], object]
 """Does what was asked for; stops early when the event is set."""
@@ -35,8 +39,9 @@ Work = Callable[[Event], object]
 class Consolidation:
     """Runs consolidation when it is asked to (seed 002, sequential queue). Thread-safe.
 
-    The same request twice is done once; what was not done when it is closed stays pending in
-    the store and is done next time.
+    The same request twice is done once. Of requests for all sessions but one only the newest
+    is done: the session that an older one spared is over, and one that it would read goes on.
+    What was not done when it is closed stays pending in the store and is done next time.
     """
 
     def __init__(self) -> None:
@@ -52,6 +57,9 @@ class Consolidation:
         with self._wake:
             if self._stop.is_set():
                 return
+            if request.session is None:
+                for waiting in [each for each in self._wanted if request.replaces(each)]:
+                    del self._wanted[waiting]
             self._wanted[request] = work
             if self._thread is None:
                 self._thread = Thread(target=self._run, name="recollect-consolidation", daemon=True)

@@ -21,6 +21,7 @@ from recollect.app.settings import Settings
 from recollect.app.upkeep import parts_of
 from recollect.app.wiring import MEMORY, place
 from recollect.core.errors import ModelUnavailable, RecollectError
+from recollect.core.scope import Scope
 from recollect.embed import files
 from recollect.stores.sqlite.schema import migrations
 
@@ -198,16 +199,16 @@ def _language(memory: Memory) -> Check:
 
 def _names(memory: Memory) -> Check:
     """Look at what finds names: providers that settings name and nobody set up are no fault."""
-    stats = memory.stats()
-    used = (f"{strategy}: {', '.join(order)}" for strategy, order in stats.names.items())
+    found = parts_of(memory).names(Scope(memory.user))
+    used = (f"{strategy}: {', '.join(order)}" for strategy, order in found.strategies.items())
     detail = "; ".join(used)
-    if not stats.missing:
+    if not found.missing:
         return Check(name="names", ok=True, detail=detail)
     return Check(
         name="names",
         ok=None,
-        detail=f"{detail}; without {', '.join(stats.missing)}",
-        remedy="; ".join(stats.missing.values()),
+        detail=f"{detail}; without {', '.join(found.missing)}",
+        remedy="; ".join(found.missing.values()),
     )
 
 

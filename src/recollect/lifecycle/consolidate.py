@@ -67,6 +67,8 @@ class Page:
         candidates: for each claim the facts that may have to do with it, best first, those
             that were superseded among them.
         between: (index, index) of two claims, the smaller first → cosine of their vectors.
+        agent: the agent that alone heard it, if one did: what it heard retires nothing that
+            other agents go by, who would not see what took its place.
     """
 
     session: str
@@ -75,6 +77,7 @@ class Page:
     claims: Sequence[Claim]
     candidates: Sequence[Sequence[Candidate]]
     between: Mapping[tuple[int, int], float] = field(default_factory=lambda: NO_LIKENESS)
+    agent: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -305,7 +308,7 @@ class _Work:
             if belief.over:
                 continue
             if _since(claim) >= belief.last:
-                if _may_retire(claim, belief.record, clash.verdict):
+                if self._own(belief.record) and _may_retire(claim, belief.record, clash.verdict):
                     ends.append(belief)
                 else:
                     self._counts["withheld"] += 1
@@ -320,6 +323,10 @@ class _Work:
             self._supersede(belief, insert.record)
         if heir is not None:
             self._supersede(made, heir.record)
+
+    def _own(self, record: Record) -> bool:
+        """Return whether nobody sees a fact who does not see what this page brings."""
+        return self._page.agent in {None, record.agent}
 
     def _supersede(self, belief: _Belief, by: Record) -> None:
         belief.over = True

@@ -68,16 +68,18 @@ def _summed(weights: Floats, of_terms: Floats) -> Floats:
 def rarity(rows: Rows, matches: TermMatches, visible: Mask) -> Floats:
     """Return how much each term of the query tells: the rarer, the more.
 
-    A fact that was drawn from a turn says its words again, which makes them no more common.
+    A fact that was drawn from a turn says its words again, which makes them no more common;
+    a word that facts alone use counts as used once.
     """
-    frequencies = np.asarray(matches.frequencies, np.float64)
+    frequencies = np.array(matches.frequencies, np.float64)
+    least = np.minimum(frequencies, 1)
     if rows.derived.any() and matches.ordinals:
         places, known = rows.found(matches.ordinals)
         counts = np.frombuffer(b"".join(matches.counts), np.uint8).reshape(-1, len(frequencies))
         frequencies -= np.count_nonzero(counts[known][rows.derived[places]], axis=0)
     # Lucene's form, which is never negative. A word that nobody used says nothing.
     population = int((visible & ~rows.derived).sum())
-    held = np.clip(frequencies, 0, population)
+    held = np.minimum(np.maximum(frequencies, least), population)
     weights = np.log1p((population - held + 0.5) / (held + 0.5))
     return np.where(held > 0, weights, 0).astype(np.float32)
 

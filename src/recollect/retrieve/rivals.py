@@ -19,6 +19,7 @@ LINKS = frozenset(
     re.findall(r"\w+", "of to the my our your his her their its in for on a an at from with by s")
 )
 VERB_ENDINGS = ("ed", "ing")
+SHORT = 4  # letters up to which an ending like a verb's is by chance: "red"
 ORDINALS = ("first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth")
 _NUMBERED = re.compile(
     rf"\b(?:(?P<nth>{'|'.join(ORDINALS)})\s+(?P<of>[^\W\d_]+)|(?P<name>[^\W\d_]+)\s+#?(?P<n>\d+)\b)",
@@ -123,5 +124,5 @@ def _is_rival(word: Word, missing: Word, question: Question, *, named: bool) -> 
         or lower == "new"
         or speaks_of_change(text)
         or values(text)
-        or lower.endswith(VERB_ENDINGS)
+        or (len(text) > SHORT and lower.endswith(VERB_ENDINGS))
     )

@@ -12,7 +12,7 @@ import re
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta, tzinfo
 
-from apscheduler.triggers.cron import CronTrigger  # type: ignore[import-untyped]  # ships no types
+from apscheduler.triggers.cron import CronTrigger
 
 from recollect.core.errors import ConfigError
 from recollect.core.times import EPOCH

@@ -137,8 +137,7 @@ class Consolidating:
             if self._stop.is_set():
                 break
             try:
-                self._session(info, tally, dry_run=dry_run)
-                tally.sessions += 1
+                tally.sessions += self._session(info, tally, dry_run=dry_run)
             except StoreClosed:
                 raise
             except RecollectError as error:
@@ -154,7 +153,8 @@ class Consolidating:
             raise NotFound(message)
         return [item for item in found if item.consolidated_at is None]
 
-    def _session(self, info: SessionInfo, tally: Tally, *, dry_run: bool) -> None:
+    def _session(self, info: SessionInfo, tally: Tally, *, dry_run: bool) -> bool:
+        """Consolidate one session; whether it was read to its end here."""
         store, after = self._parts.store, info.through
         told = recalled(self._parts, self._scope, info.id)
         context = self._before(info, told)
@@ -166,14 +166,15 @@ class Consolidating:
             if read.used:
                 actions.append(Touch(read.used, self._parts.now()))
             finished = len(episodes) < PAGE
-            tally.add(actions)
             if not dry_run and not self._applied(
                 info.id, [*actions, self._done(info.id, through, after, finished=finished)]
             ):
-                return
+                return False
+            tally.add(actions)
             if finished:
-                return
+                return True
             after, context = through, read.turns[-BEFORE:]
+        return False
 
     def _before(self, info: SessionInfo, told: Mapping[str, str]) -> Sequence[Turn]:
         start = max(-1, info.through - BEFORE)
@@ -244,6 +245,7 @@ class Consolidating:
             session=session,
             through=0,
             finished=False,
+            agent=scope.agent,
             claims=claims,
             candidates=[self._candidates(scope, claim) for claim in claims],
             between=self._between(claims),

@@ -150,11 +150,12 @@ class ConsolidatorTools:
         sources = self._sources(session, fact.get("source_ids"), place)
         first = sources[0]
         category = fact.get("category", Category.STATE)
-        if category not in set(Category):
+        if not isinstance(category, str) or category not in set(Category):
             message = f"facts[{place}].category={category!r} is none of {', '.join(Category)}"
             raise InvalidInput(message)
         confidence = fact.get("confidence", 0.8)
-        if not isinstance(confidence, int | float) or not 0 <= confidence <= 1:
+        numeric = isinstance(confidence, int | float) and not isinstance(confidence, bool)
+        if not numeric or not 0 <= confidence <= 1:
             message = f"facts[{place}].confidence={confidence!r} must be a number from 0 to 1"
             raise InvalidInput(message)
         return Claim(
@@ -215,7 +216,7 @@ class ConsolidatorTools:
         info = self._info(session_id)
         after = info.through
         while page := self._parts.store.episodes(self._scope, session_id, after=after, limit=PAGE):
-            after = page[-1].position or after
+            after = max(after, *(record.position or 0 for record in page))
         done = Consolidated(session_id, after, self._parts.now(), finished=True)
         self._parts.store.apply(self._scope, [done])
         return f"{session_id} is consolidated."

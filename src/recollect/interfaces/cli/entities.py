@@ -38,7 +38,7 @@ def list_(
     type: Annotated[str | None, typer.Option(help="Only person, organization, location, …")] = None,
     limit: Annotated[int, typer.Option("--limit", "-n", help="How many at most.")] = LISTED,
 ) -> None:
-    """List them, most mentioned first. Also without the word list."""
+    """List them, most mentioned first; the word list may be left out."""
     with session.memory() as memory:
         found = memory.entities(type=type, limit=limit)
         session.show(found, tables.entities(found))

@@ -61,7 +61,7 @@ def list_(
 ) -> None:
     """List facts: how far each is believed, since when, and on whose word.
 
-    Also without the word list: recollect facts "what does she eat?"
+    The word list may be left out: recollect facts "what does she eat?"
     """
     with session.memory() as memory:
         found = known.facts(memory, query, category=category, everything=everything, limit=limit)

@@ -13,7 +13,7 @@ from recollect.app.settings import Settings
 from recollect.core.models import Record
 from recollect.interfaces.cli import tables
 from recollect.interfaces.cli.conversations_drawing import Look, flowing, wrapped
-from recollect.interfaces.cli.output import counted, day, minute, one_line, plain, styled
+from recollect.interfaces.cli.output import counted, day, minute, one_line, styled
 
 BLOCKS = " ▏▎▍▌▋▊▉█"
 EIGHTHS = 8
@@ -54,12 +54,16 @@ def facts(found: Sequence[Fact], settings: Settings) -> RenderableType:
 def _told(fact: Fact, settings: Settings) -> Iterator[Text]:
     gone = fact.state != BELIEVED
     yield styled(one_line(fact.record.content, LONGEST), "dim strike" if gone else "")
-    who = styled(tables.speaker(fact.record), "cyan")
+    who = styled(_speaker(fact.record), "cyan")
     yield who.append(DOT.join(["", *_marks(fact, settings), fact.record.id]), "dim")
     for old in fact.supersedes:
         yield _link("replaces", old, settings)
     if fact.superseded_by is not None:
         yield _link("replaced by", fact.superseded_by, settings)
+
+
+def _speaker(record: Record) -> str:
+    return one_line(record.source_role or record.trust.value, tables.NAMES)
 
 
 def _marks(fact: Fact, settings: Settings) -> Iterator[str]:
@@ -113,7 +117,7 @@ def _about(fact: Fact, settings: Settings) -> Iterator[tuple[str, RenderableType
         yield "fades", f"{record.decay_rate:g} a day; {_fading(fact, settings)} if nobody asks"
     elif fact.state != ENDED:
         yield "fades", "never"
-    yield "said", f"{minute(fact.said_at, settings)}, by {plain(record.source_role or 'a person')}"
+    yield "said", f"{minute(fact.said_at, settings)}, by {_speaker(record)}"
     yield "happened", minute(record.event_time, settings)
     subject = record.attributes.get("subject")
     for name, value in (("about", subject), ("category", fact.category)):
@@ -188,7 +192,7 @@ def _row(
     return (
         Text(sign, SIGNS[sign]),
         day(said, settings),
-        styled(tables.speaker(fact), "cyan"),
+        styled(_speaker(fact), "cyan"),
         Group(
             styled(one_line(fact.content, LONGEST), style),
             styled(DOT.join(filter(None, told)), "dim"),

@@ -100,7 +100,10 @@ def reasons(hit: Hit) -> RenderableType:
             bar(arm.share / hit.score if hit.score else 0.0),
         )
     lines: list[RenderableType] = [made]
-    lines.append(Text(f"recency x{why.recency:.2f}  confidence x{why.confidence:.2f}", "dim"))
+    factors = f"recency x{why.recency:.2f}  confidence x{why.confidence:.2f}"
+    if why.precedence != 1:
+        factors += f"  precedence x{why.precedence:.2f}"
+    lines.append(Text(factors, "dim"))
     for name, text in (("before", why.before), ("after", why.after)):
         if text:
             lines.append(Text(f"{name:<7}", "dim").append(one_line(text, LONGEST), "dim italic"))

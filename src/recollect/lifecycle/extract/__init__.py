@@ -1,4 +1,4 @@
-"""Facts from talk without a model (issue 4, part 2): rules find what lasts, and say it in full.
+"""Facts from talk without a model: rules find what lasts, and say it in full.
 
 ``prose`` finds the sentences, ``clauses`` their parts; ``statements`` and ``predicates`` say what
 a part states and how surely it lasts, ``content`` how much of it can stand alone, ``rewriting``

@@ -87,7 +87,7 @@ class _Draft:
 
 
 class RuleExtractor:
-    """The :class:`~recollect.lifecycle.claims.Extractor` that needs no model (issue 4, part 2).
+    """The :class:`~recollect.lifecycle.claims.Extractor` that needs no model.
 
     Finds what persons state of themselves, of those near them and of their projects, and says
     each as one sentence with names and dates in full. English; in German, Spanish and French

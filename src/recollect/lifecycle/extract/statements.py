@@ -268,7 +268,8 @@ def _is_present(word: str) -> bool:
 
 def _group_end(low: Sequence[str], start: int) -> int | None:
     """Return the place of the verb after the noun group that begins at ``start``."""
-    for place in range(start + 1, min(len(low), start + _LONGEST_GROUP)):
+    least = 2 if low[start] in {"my", "our", "the"} else 1
+    for place in range(start + least, min(len(low), start + _LONGEST_GROUP)):
         each = low[place]
         if each in w.AUXILIARIES or each in w.MODALS or each in _VALUE_VERBS:
             return place

@@ -1,4 +1,4 @@
-"""Claims drawn by a language model, each held to the turns it cites (issue 4, part 2)."""
+"""Claims drawn by a language model, each held to the turns it cites."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The weekly insight, as a language model sees it (issue 4, part 7; seed 004)."""
+"""The weekly insight, as a language model sees it (seed 004)."""
 
 from __future__ import annotations
 

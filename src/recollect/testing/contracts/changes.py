@@ -126,13 +126,9 @@ def prepare(store: Store, scope: Scope = ANA) -> list[Action]:
     """Fill ``store`` and return a plan with one action of each kind on what is in it."""
     if store.vector_model() is None:
         store.reset_vectors(MODEL, DIMENSIONS)
-    names = [f"{name}{next(NUMBERS)}" for name in ("Bea", "Cid", "Eve")]
-    meeting = "{} met {} and {}".format(*names)
     one, two, three = remember(store, "Zoe drinks tea", "Dan eats cake", "secret", scope=scope)
     remember(store, "from secret", scope=scope, source_ids=(three.id,))
-    met, faded, old = remember(store, meeting, "fading", "old", scope=scope, decay_rate=0.1)
-    (turn,) = turns(store, "talk", "turn", scope=scope)
-    embed(store, scope, [one, three, met, faded, old, turn])
+    embed(store, scope, [one, three])
     info = open_conversation(store, "trip", scope=scope)
     messages = say(store, "trip", "a", "secret", scope=scope, record_id=three.id)
     (message,) = say(store, "trip", "b", scope=scope)
@@ -153,21 +149,32 @@ def prepare(store: Store, scope: Scope = ANA) -> list[Action]:
         Prune("trip", pruning(cut(end, end + 1))),
         Summarize("trip", held.id, {end: "b"}),
         EndConversation("trip", moment(50)),
-        Touch((one.id, faded.id), SOON, "talk"),
-        Fade(faded.id, SOON, 0.4),
         Credit(two.id, SOON, (one.id, three.id)),
-        Supersede(faded.id, new.id, SOON, 0.3, "moved on"),
+        *nightly(store, scope, new.id),
+        Erase((three.id,), moment(50), "asked"),
+    ]
+
+
+def nightly(store: Store, scope: Scope, by: str) -> list[Action]:
+    """Store what upkeep and persons work on, and return what they do, where ``by`` is new."""
+    names = [f"{name}{next(NUMBERS)}" for name in ("Bea", "Cid", "Eve")]
+    meeting = "{} met {} and {}".format(*names)
+    met, faded, old = remember(store, meeting, "fading", "old", scope=scope, decay_rate=0.1)
+    (turn,) = turns(store, "talk", "turn", scope=scope)
+    embed(store, scope, [met, faded, old, turn])
+    bea, cid, eve = (entity_id(store, name, scope) for name in names)
+    return [
+        Touch((met.id, faded.id), SOON, "talk"),
+        Fade(faded.id, SOON, 0.4),
+        Supersede(faded.id, by, SOON, 0.3, "moved on"),
         Retire(old.id, SOON, "faded away"),
         Enrich(met.id, SOON, named("Zoe", "Zoe")),
-        *(
-            MergeEntities(*(entity_id(store, name, scope) for name in pair))
-            for pair in ((names[0], names[1]), (names[0], names[2]))
-        ),
-        SplitEntity(entity_id(store, names[0], scope), names[1]),
+        MergeEntities(bea, cid),
+        MergeEntities(bea, eve),
+        SplitEntity(bea, names[1]),
         Decide("old name", names[2]),
         Consolidated("talk", turn.position or 0, SOON, finished=True),
         Spend("reflect", "m", Usage(requests=1, cost=0.5), SOON),
-        Erase((three.id,), moment(50), "asked"),
     ]
 
 

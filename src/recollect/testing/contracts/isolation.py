@@ -17,6 +17,7 @@ from recollect.core.actions import (
     Touch,
 )
 from recollect.core.errors import NotFound
+from recollect.core.models import Record
 from recollect.core.ports import Store
 from recollect.core.query import Filter
 from recollect.core.scope import Scope
@@ -74,6 +75,22 @@ NAMES = st.sampled_from(TRICKY) | st.text(
 PAIRS = st.tuples(NAMES, NAMES).filter(lambda pair: pair[0] != pair[1])
 
 
+def told(store: Store, scope: Scope, item: Record) -> list[object]:
+    """Return all that the reads of records tell of an episode, if anything."""
+    session = item.session_id or ""
+    found: list[object] = [
+        store.get(scope, item.id),
+        *store.get_many(scope, [item.id]),
+        *store.history(scope, item.id),
+        *store.with_hashes(scope, [item.content_hash], now=LATER),
+        *store.episodes(scope, session, after=-1, limit=9),
+        *(info for info in store.sessions(scope) if info.id == session),
+        *store.derived(scope, [item.id]),
+        store.quoting(scope, [item.id]) or None,
+    ]
+    return [value for value in found if value is not None]
+
+
 class IsolationContract(Contract):
     """Two users with any names do not know of each other."""
 
@@ -108,14 +125,7 @@ class IsolationContract(Contract):
         receipt = prune(store, item.id, cut(0, 0), scope=one)
         open_conversation(store, "mine", scope=other)
         before = everything(store, one)
-        assert store.get(other, item.id) is None
-        assert store.get_many(other, [item.id]) == []
-        assert store.history(other, item.id) == []
-        assert store.with_hashes(other, [item.content_hash], now=LATER) == []
-        assert store.episodes(other, talk, after=-1, limit=9) == []
-        assert talk not in {info.id for info in store.sessions(other)}
-        assert store.derived(other, [item.id]) == []
-        assert store.quoting(other, [item.id]) == 0
+        assert told(store, other, item) == []
         assert store.messages(other, item.id, cleared=True) == []
         assert store.prunings(other, item.id) == []
         assert store.by_ordinals(other, store.passing(one, ALL)) == {}

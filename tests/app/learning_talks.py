@@ -1,0 +1,119 @@
+"""What the tests of learning share: talks at a frozen hour, facts, tables of a file."""
+
+from __future__ import annotations
+
+from contextlib import closing
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+
+import apsw
+
+from recollect import Memory, Settings
+from recollect.testing.clocks import FrozenClock
+from recollect.testing.embedders import HashEmbedder
+
+PATIENCE = 30.0
+MINUTE = timedelta(minutes=1)
+DAY = timedelta(days=1)
+START = datetime(2026, 3, 2, 9, tzinfo=UTC)  # a Monday
+VECTORS = ("vectors", "pending_vectors")  # are made by whoever searches next
+
+
+def by_hand(**sections):
+    """Return settings of no machine under which nothing is learned by itself."""
+    return Settings(consolidation={"automatic": False} | sections.pop("consolidation", {}), **(
+        {"timezone": "UTC"} | sections
+    ))
+
+
+def remembering(location=":memory:", **arguments):
+    """Return Ana's memory on a clock that stands still; the caller closes it."""
+    arguments.setdefault("settings", by_hand())
+    arguments.setdefault("embedder", HashEmbedder())
+    arguments.setdefault("clock", FrozenClock(START))
+    return Memory(location, **{"user": "ana"} | arguments)
+
+
+def clock_of(memory):
+    """Return the clock of a memory that :func:`remembering` made."""
+    return memory._parts.clock
+
+
+def talk(memory, session, *lines):
+    """Say lines in a conversation, a minute apart: texts of the user, or (role, text)."""
+    chat = memory.conversation(session)
+    for line in lines:
+        role, text = ("user", line) if isinstance(line, str) else line
+        chat.add(role, text)
+        clock_of(memory).advance(MINUTE)
+    return chat
+
+
+def facts(memory):
+    """Return the facts that are believed, oldest first."""
+    return memory.records(kind="fact", limit=10_000)
+
+
+def contents(memory):
+    """Return what the facts say that are believed, and that nothing took the place of."""
+    return sorted(fact.content for fact in facts(memory) if fact.superseded_by is None)
+
+
+def fact(memory, words):
+    """Return the only fact that says these words."""
+    (found,) = [item for item in facts(memory) if words in item.content]
+    return found
+
+
+def settled(memory):
+    """Wait until nothing is learned in the background."""
+    assert memory._parts.consolidation.wait(PATIENCE)
+
+
+def tables(path, *, but=()):
+    """Return the rows of every table of a file, by table, but for those in ``but``."""
+    with closing(apsw.Connection(str(path), flags=apsw.SQLITE_OPEN_READONLY)) as connection:
+        names = [
+            row[0]
+            for row in connection.execute(
+                "SELECT name FROM sqlite_schema WHERE type = 'table' ORDER BY name"
+            )
+            if row[0] not in but
+        ]
+        return {
+            name: sorted(map(repr, connection.execute(f'SELECT * FROM "{name}"')))  # noqa: S608 - names of the schema
+            for name in names
+            if not name.startswith("records_fts_")
+        }
+
+
+class Applied:
+    """A store that keeps what is applied to it, and can be told to fail at a transaction."""
+
+    def __init__(self, store, failing=()):
+        """Pass all on to ``store``; raise ``failing[n]``, if there is one, at transaction n."""
+        self._store = store
+        self._failing = dict(failing)
+        self.plans = []
+
+    def __getattr__(self, name):
+        """Return what the store has."""
+        return getattr(self._store, name)
+
+    def apply(self, scope, actions):
+        """Keep the plan and apply it."""
+        self.plans.append(tuple(actions))
+        if error := self._failing.get(len(self.plans) - 1):
+            raise error
+        self._store.apply(scope, actions)
+
+    def of(self, kind):
+        """Return the actions of one type, in order."""
+        return [action for plan in self.plans for action in plan if isinstance(action, kind)]
+
+
+def watched(memory, failing=()):
+    """Put a :class:`Applied` between a memory and its store; return it."""
+    store = Applied(memory._parts.store, failing)
+    memory._parts = replace(memory._parts, store=store)
+    return store
