@@ -120,7 +120,7 @@ def test_json_has_the_fields_of_the_dataclasses(told):
     (hit,) = told("search", "tea", "--tag", "hot")
     assert list(hit) == ["record", "score", "why"]
     assert list(hit["why"]) == [
-        "arms", "recency", "confidence", "when", "speaker", "before", "after",
+        "arms", "recency", "confidence", "precedence", "when", "speaker", "before", "after",
     ]  # fmt: skip
     assert hit["record"]["tags"] == ["drink", "hot"]
     assert hit["record"]["attributes"] == {"n": 1}

@@ -193,6 +193,12 @@ def test_maintain_of_all_users(run, told):
     assert re.search("^eva$", run("maintain", "expire", "--all-users").stdout, re.MULTILINE)
 
 
+def test_a_store_without_users_has_nothing_to_maintain(run, told):
+    """In a new store --all-users does nothing, and says that there is nobody."""
+    assert told("maintain", "--all-users") == []
+    assert "no users yet" in run("maintain", "--all-users").stderr
+
+
 @pytest.mark.usefixtures("talked")
 def test_maintain_shows_so_many_deeds(run):
     """--limit says how many deeds of a stage are shown; the rest is counted."""
@@ -309,9 +315,8 @@ def test_a_fact_shows_its_versions(run, told):
     ]  # fmt: skip
 
 
-@pytest.mark.usefixtures("talked")
-def test_a_source_that_was_erased_is_said_to_be_gone(run, told):
-    """A fact that was told, not drawn, has no turn; one whose turn is gone says so."""
+def test_a_fact_that_was_told_rests_on_no_turn(run, told):
+    """What someone asked to remember has no turn, and never fades."""
     plain = told("remember", "Ana likes tea")["id"]
     assert "it was told as it is" in run("facts", "show", plain).stdout
     assert fact(told, "tea")["fades_on"] is None

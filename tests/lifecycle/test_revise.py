@@ -1,5 +1,6 @@
 """Revision: plans that close, replace and reweigh, and never change a text."""
 
+from dataclasses import replace
 from datetime import UTC, datetime
 
 import pytest
@@ -29,6 +30,7 @@ def old():
         source_role="user",
         tags=("home",),
         attributes={"a": 1},
+        origin="consolidation",
     )
 
 
@@ -44,6 +46,12 @@ def test_a_correction_is_the_same_but_for_its_text(old):
     )
     assert (draft.tags, draft.metadata) == (("home",), {"a": 1, "supersedes": "fact_1"})
     assert (draft.confidence, draft.decay_rate, draft.source_ids) == (1.0, 0.1, ("ep_1",))
+
+
+def test_what_was_told_needs_no_sources(old):
+    """A corrected fact of the user's own word does not go when what only repeated it is erased."""
+    draft = revise.correction(replace(old, origin="api"), "Ana lives in Lisbon")
+    assert (draft.source_ids, draft.origin) == ((), "api")
 
 
 def test_plans_say_what_they_do_and_why(old):

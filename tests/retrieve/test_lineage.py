@@ -5,7 +5,7 @@ from datetime import UTC
 import pytest
 
 from recollect import Memory, Settings
-from recollect.core.actions import Insert, Supersede
+from recollect.core.actions import Close, Insert, Supersede
 from recollect.core.models import Kind
 from recollect.core.query import Filter
 from recollect.core.scope import Scope
@@ -147,12 +147,44 @@ def test_the_turn_of_what_replaced_goes_before_the_turn_of_the_replaced(memory, 
     assert order.index(now.id) < order.index(before.id)
 
 
-def test_who_asks_for_the_past_is_not_told_the_present_first(memory, told):
+def test_who_asks_for_the_past_gets_no_precedence(memory, told):
     """A question about how it was leaves the order as it is."""
-    (before, now, _), facts = told
-    supersede(memory, facts)
-    order = ids(found(memory, question="Where did Ana live before?"))
-    assert order.index(before.id) < order.index(now.id)
+    supersede(memory, told[1])
+    question = "Where did Ana live before?"
+    assert found(memory, question=question) == found(memory, question=question, precedence=False)
+
+
+def test_facts_are_found_by_their_words_when_their_turns_are_gone(memory, told):
+    """The statistics are those of what is visible: facts alone count as what was said."""
+    turns, facts = told
+    memory._parts.store.apply(ANA, [Close(said.id, LATER, "expired") for said in turns])
+    hits = found(memory)
+    assert set(ids(hits)) == {fact.id for fact in facts}
+    assert all(hit.why.arms["lexical"].score > 0 for hit in hits)
+
+
+def test_a_correction_goes_before_the_turn_it_corrects(memory, told):
+    """It keeps the sources of what it corrects, yet never stands behind what they say."""
+    turns, facts = told
+    right = memory.correct(facts[0].id, "Ana lives in Faro.")
+    assert right.source_ids == (turns[0].id,)
+    order = ids(found(memory))
+    assert order.index(right.id) < order.index(turns[0].id)
+    before = found(memory, question="Ana, home, a flat in Porto, quite near the river")
+    assert ids(before).index(right.id) < ids(before).index(turns[0].id)
+
+
+def test_what_rests_on_facts_is_not_folded(memory, told):
+    """A reflection is more than its facts: it stays a hit, and lends them nothing."""
+    _, facts = told
+    weekly = record(
+        "Ana lives by a river.", kind=Kind.REFLECTION, source_ids=tuple(f.id for f in facts)
+    )
+    memory._parts.store.apply(ANA, [Insert(weekly)])
+    assert weekly.id in ids(found(memory))
+    assert all(
+        "fact" not in hit.why.arms for hit in found(memory, kinds=(Kind.FACT, Kind.REFLECTION))
+    )
 
 
 def test_the_index_knows_of_facts_that_came_after_it(memory):
@@ -166,9 +198,8 @@ def test_the_index_knows_of_facts_that_came_after_it(memory):
     store.apply(ANA, [Insert(fact), Insert(turn("Something else was said."))])
     rows = index.rows(store, ANA)
     assert rows.sources.tolist() == [[1, 0]]
-    assert rows.derived.tolist() == [False, True, False]
     store.apply(ANA, [Insert(turn("And more."))])
-    assert index.rows(store, ANA).derived.tolist() == [False, True, False, False]
+    assert index.rows(store, ANA).sources.tolist() == [[1, 0]]
 
 
 def test_lineage_of_one_user_says_nothing_of_another(memory, told):

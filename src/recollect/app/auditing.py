@@ -18,7 +18,7 @@ from recollect.lifecycle.audit import Audit, Entry, audit
 from recollect.lifecycle.conflict import RuleJudge
 
 TOLD = (Kind.FACT, Kind.REFLECTION)
-"""What a memory tells as known. What was said is only looked at for secrets and loops."""
+"""What is known. What was said is looked at for secrets, loops and injections alone."""
 BULLET = re.compile(r"^\s*(?:[-*+]|\d{1,3}[.)])\s+(?:\[[ xX]\]\s+)?(?P<text>\S.*)$")
 TEXTS = ("memory", "text", "content", "data", "fact")
 TIMES = ("updated_at", "created_at", "timestamp", "date")
@@ -35,7 +35,8 @@ def of_memory(parts: Parts, scope: Scope) -> Audit:
         if record.valid_until is None or record.valid_until > now
     ]
     entries = [_entry(parts, scope, record) for record in believed if record.kind in TOLD]
-    return audit(entries, judge=RuleJudge(), now=now)
+    said = [_entry(parts, scope, record) for record in believed if record.kind not in TOLD]
+    return audit(entries, said=said, judge=RuleJudge(), now=now)
 
 
 def of_file(path: Path, now: datetime) -> Audit:

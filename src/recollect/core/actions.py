@@ -85,7 +85,8 @@ class Fade:
 class Retire:
     """End the validity of a record, if it has not ended, and drop its vector and its links.
 
-    It stays for ``as_of``, where words find it, and for history.
+    It stays for ``as_of``, where words find it, and for history. Passed over if it was recalled
+    after ``at``.
     """
 
     id: str
@@ -110,7 +111,8 @@ class Credit:
 class Supersede:
     """Say that ``by`` took the place of a record, which is believed less from now on.
 
-    It is not closed: it stays findable, behind what replaced it (seed 004, resolve_conflict).
+    It is not closed: it stays findable, behind what replaced it, whose attribute ``supersedes``
+    names it if it names no other (seed 004, resolve_conflict).
     """
 
     id: str

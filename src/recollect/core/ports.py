@@ -143,6 +143,12 @@ class NameMatcher(Protocol):
         ``None`` where there is no candidate, or more than one.
         """
 
+    def keys(self, name: str) -> frozenset[str]:
+        """Return under which keys to look for names that may mean the same.
+
+        Names that :meth:`link` makes one share a key, whichever of them is known first.
+        """
+
 
 class TokenCounter(Protocol):
     """Measures text in the tokens of a model."""
@@ -269,8 +275,16 @@ class LifeStore(Protocol):
     def lapsed(self, scope: Scope, now: datetime) -> list[Record]:
         """Return the records whose validity ended by itself and that were not retired yet."""
 
-    def older(self, scope: Scope, kind: Kind, before: datetime, now: datetime) -> list[Record]:
-        """Return the believed records of a kind recorded before ``before``, oldest first."""
+    def recorded(
+        self,
+        scope: Scope,
+        kind: Kind,
+        *,
+        now: datetime,
+        since: datetime | None = None,
+        before: datetime | None = None,
+    ) -> list[Record]:
+        """Return the believed records of a kind recorded in a span of time, oldest first."""
 
     def unenriched(
         self, scope: Scope, *, kinds: Sequence[Kind], most: int, limit: int, now: datetime

@@ -114,12 +114,18 @@ INJECTED = re.compile(
 
 
 def audit(
-    entries: Sequence[Entry], *, judge: Judge, now: datetime, stale_after: timedelta = STALE
+    entries: Sequence[Entry],
+    *,
+    said: Sequence[Entry] = (),
+    judge: Judge,
+    now: datetime,
+    stale_after: timedelta = STALE,
 ) -> Audit:
     """Return what is wrong with ``entries``.
 
     Args:
-        entries: what to look at, oldest first.
+        entries: what is known, oldest first.
+        said: what was said: looked at for loops, secrets and injections alone.
         judge: says how two statements stand to each other.
         now: the present.
         stale_after: how long nobody has asked for what is called stale.
@@ -132,13 +138,16 @@ def audit(
         "exact duplicates": exact,
         "near duplicates": near,
         "contradictions": contradictions,
-        "loops": _each(entries, _loop),
+        "loops": _each([*entries, *said], _loop),
         "stale": _each(entries, lambda entry: _stale(entry, now, stale_after)),
         "orphans": _each(entries, _orphan),
-        "secrets": _each(entries, _secret),
-        "injections": _each(entries, _injected),
+        "secrets": _each([*entries, *said], _secret),
+        "injections": _each([*entries, *said], _injected),
     }
-    return Audit(entries=len(entries), findings={kind: tuple(each) for kind, each in found.items()})
+    return Audit(
+        entries=len(entries) + len(said),
+        findings={kind: tuple(each) for kind, each in found.items()},
+    )
 
 
 def secret(text: str) -> str | None:

@@ -289,7 +289,11 @@ class _Work:
 
     def _same(self, claim: Claim, clashes: Sequence[_Clash]) -> _Belief | None:
         """Return the fact that says what a claim says, if there is one that still may."""
-        same = [each for each in clashes if each.verdict.relation is Relation.DUPLICATE]
+        same = [
+            each
+            for each in clashes
+            if each.verdict.relation is Relation.DUPLICATE and self._shared(each.belief.record)
+        ]
         for each in same:
             if set(claim.sources) <= each.belief.sources:
                 return each.belief
@@ -312,7 +316,7 @@ class _Work:
                     ends.append(belief)
                 else:
                     self._counts["withheld"] += 1
-            elif _outranks(belief.record.trust, _trust(claim)):
+            elif self._shared(belief.record) and _outranks(belief.record.trust, _trust(claim)):
                 heir = belief if heir is None or heir.last < belief.last else heir
         insert = self._means.write(_draft(claim, self._page.session, self._means.decay_rate, ends))
         made = _Belief(insert.record, _since(claim), set(claim.sources), index, heir is not None)
@@ -323,6 +327,10 @@ class _Work:
             self._supersede(belief, insert.record)
         if heir is not None:
             self._supersede(made, heir.record)
+
+    def _shared(self, record: Record) -> bool:
+        """Return whether all see a fact who see what this page brings."""
+        return record.agent in {None, self._page.agent}
 
     def _own(self, record: Record) -> bool:
         """Return whether nobody sees a fact who does not see what this page brings."""

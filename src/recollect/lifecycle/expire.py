@@ -37,7 +37,7 @@ def cutoffs(retention: Retention, now: datetime) -> dict[Kind, datetime]:
     """Return since when records of each kind are all still to be kept.
 
     Whatever was recorded before may be over, and is to be given to :func:`plan`
-    (``LifeStore.older``). Kinds that are kept for ever are left out.
+    (``LifeStore.recorded``). Kinds that are kept for ever are left out.
     """
     found: dict[Kind, datetime] = {}
     for kind in Kind:
@@ -64,7 +64,7 @@ def plan(
     Args:
         lapsed: records whose validity ended by itself (``LifeStore.lapsed``).
         older: believed records by kind, of which some may be past the present policy, which
-            was another when they were stored (``LifeStore.older`` before :func:`cutoffs`).
+            was another when they were stored (``LifeStore.recorded`` before :func:`cutoffs`).
             Facts among them, also confirmed ones, end only if the policy sets facts an end.
         retention: the present policy.
         now: the present.

@@ -56,6 +56,12 @@ def lines(text: str) -> list[str]:
     return [line[1].strip() for line in LINE.finditer(text)]
 
 
+def is_line_of(line: str, content: str) -> bool:
+    """Return whether a recalled line tells ``content``, on one line and perhaps cut at its end."""
+    flat = " ".join(content.split())
+    return flat == line or (line.endswith("…") and flat.startswith(line[:-1]))
+
+
 def without_lines(text: str, known: Mapping[str, object]) -> str:
     """Return ``text`` without the lines of recall whose contents are ``known`` records'."""
     return LINE.sub(lambda line: "" if line[1].strip() in known else line[0], text)

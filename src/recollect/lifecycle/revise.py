@@ -8,13 +8,17 @@ from recollect.core.actions import Action, Close, Erase, Insert, Reweigh
 from recollect.core.models import Record
 from recollect.lifecycle.ingest import Draft
 
+STATED = frozenset({"api", "tool"})
+"""Origins of what stands on its own word: sources it has only say it, too."""
+
 
 def correction(old: Record, content: str) -> Draft:
     """Return the draft that takes the place of ``old``: the same but for its text.
 
-    It is believed fully, happened when the old one did, and goes with the same sources when
-    these are erased.
+    It is believed fully, happened when the old one did, and goes with the sources of what was
+    drawn from them when these are erased.
     """
+    told = old.origin in STATED
     return Draft(
         content=content,
         kind=old.kind,
@@ -24,8 +28,8 @@ def correction(old: Record, content: str) -> Draft:
         session=old.session_id,
         role=old.source_role,
         decay_rate=old.decay_rate,
-        source_ids=old.source_ids,
-        origin="correction",
+        source_ids=() if told else old.source_ids,
+        origin=old.origin if told else "correction",
     )
 
 

@@ -46,8 +46,7 @@ def lexical(rows: Rows, matches: TermMatches, visible: Mask, *, around: bool = T
     places, known = rows.found(matches.ordinals)
     counts = np.frombuffer(b"".join(matches.counts), np.uint8).reshape(-1, terms)[known]
     lengths = np.asarray(matches.lengths, np.float32)[known]
-    said = visible & ~rows.derived
-    mean = rows.table["terms"][said].mean() if said.any() else 1.0
+    mean = rows.table["terms"][visible & ~_said_again(rows, visible)].mean() if visible.any() else 1
     saturation = K1 * (1 - B + B * lengths / max(float(mean), 1.0))
     held = np.zeros((terms, len(rows)), np.float32)
     held[:, places] = ((K1 + 1) * counts / (counts + saturation[:, None])).T
@@ -73,15 +72,34 @@ def rarity(rows: Rows, matches: TermMatches, visible: Mask) -> Floats:
     """
     frequencies = np.array(matches.frequencies, np.float64)
     least = np.minimum(frequencies, 1)
-    if rows.derived.any() and matches.ordinals:
+    again = _said_again(rows, visible)
+    if again.any() and matches.ordinals:
         places, known = rows.found(matches.ordinals)
         counts = np.frombuffer(b"".join(matches.counts), np.uint8).reshape(-1, len(frequencies))
-        frequencies -= np.count_nonzero(counts[known][rows.derived[places]], axis=0)
+        frequencies -= np.count_nonzero(counts[known][again[places]], axis=0)
     # Lucene's form, which is never negative. A word that nobody used says nothing.
-    population = int((visible & ~rows.derived).sum())
+    population = int((visible & ~again).sum())
     held = np.minimum(np.maximum(frequencies, least), population)
     weights = np.log1p((population - held + 0.5) / (held + 0.5))
     return np.where(held > 0, weights, 0).astype(np.float32)
+
+
+def held(rows: Rows, matches: TermMatches, weights: Floats) -> Floats:
+    """Return the share (0 to 1) of the query, by the ``weights`` of its terms, in each record."""
+    share = np.zeros(len(rows), np.float32)
+    if matches.ordinals:
+        places, known = rows.found(matches.ordinals)
+        counts = np.frombuffer(b"".join(matches.counts), np.uint8).reshape(-1, len(weights))
+        share[places] = (counts[known] > 0) @ weights / max(float(weights.sum()), 1e-9)
+    return share
+
+
+def _said_again(rows: Rows, visible: Mask) -> Mask:
+    """Return which records are facts beside what they were drawn from."""
+    again: Mask = np.zeros(len(rows), bool)
+    facts, sources = rows.sources.T
+    again[facts[visible[facts] & visible[sources]]] = True
+    return again
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import threading
 from collections import OrderedDict
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -61,9 +61,8 @@ class Rows:
         sessions: number of each session in ``table["session"]``.
         agents: number of each agent in ``table["agent"]``.
         speakers: number of each speaker in ``table["speaker"]``.
-        derived: which records were drawn from others.
-        sources: shape (pairs, 2): a fact, and a record that it was drawn from.
-        replaced: shape (pairs, 2): a record, and the one that took its place.
+        sources: shape (pairs, 2): a fact, and an episode that it was drawn from and agrees with.
+        replaced: shape (pairs, 2): a record, and one that took its place.
     """
 
     table: npt.NDArray[np.void]
@@ -72,7 +71,6 @@ class Rows:
     sessions: dict[str, int]
     agents: dict[str, int]
     speakers: dict[str, int]
-    derived: npt.NDArray[np.bool_]
     sources: Places
     replaced: Places
 
@@ -102,12 +100,22 @@ class Rows:
         return places[inside], inside
 
     def with_lineage(self, lineage: Lineage) -> Rows:
-        """Return the same rows with what rests on what, as far as both are here."""
-        sources = self._pairs(lineage.sources)
-        derived = np.zeros(len(self), bool)
-        derived[sources[:, 0]] = True
-        replaced = self._pairs(lineage.replaced)
-        return replace(self, derived=derived, sources=sources, replaced=replaced)
+        """Return the same rows with what rests on what, as far as both are here.
+
+        A correction keeps the sources of what it corrects, but says something else than they
+        do: it takes their place, too.
+        """
+        sources, replaced = self._pairs(lineage.sources), self._pairs(lineage.replaced)
+        kinds = self.table["kind"][sources]
+        drawn = (kinds[:, 0] == KINDS[Kind.FACT]) & (kinds[:, 1] == KINDS[Kind.EPISODE])
+        said = set(map(tuple, sources[drawn].tolist()))
+        before = dict(replaced[:, ::-1].tolist())
+        corrected = {(new, said_in) for new, said_in in said if (before.get(new), said_in) in said}
+        return replace(
+            self,
+            sources=_places(said - corrected),
+            replaced=_places({*map(tuple, replaced.tolist()), *(c[::-1] for c in corrected)}),
+        )
 
     def _pairs(self, ordinals: Sequence[tuple[int, int]]) -> Places:
         if not ordinals:
@@ -117,6 +125,10 @@ class Rows:
         others, known = self.found(seconds)
         both: Places = np.stack([places[known[there]], others[there[known]]], axis=1)
         return both
+
+
+def _places(pairs: Iterable[tuple[int, ...]]) -> Places:
+    return np.array(sorted(pairs), np.intp).reshape(-1, 2)
 
 
 class UserIndex:
@@ -171,9 +183,6 @@ class UserIndex:
             self._vectors[:count],
             Surroundings.of(table["thread"], table["position"], table["length"]),
             **{f"{name}s": dict(numbers) for name, numbers in self._numbers.items()},
-            derived=np.zeros(count, bool)
-            if before is None
-            else np.pad(before.derived, (0, count - start)),
             sources=NO_PAIRS if before is None else before.sources,
             replaced=NO_PAIRS if before is None else before.replaced,
         )

@@ -10,8 +10,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from recollect.core.models import Kind
 from recollect.retrieve.evidence import Mask
-from recollect.retrieve.index import Floats, Places, Rows
+from recollect.retrieve.index import KINDS, Floats, Places, Rows
 from recollect.retrieve.scored import Scored
 
 SUPERSEDED = 0.9  # what is left of the score of a record whose replacement can be found, too
@@ -46,8 +47,9 @@ def folded(rows: Rows, scored: Scored, found: Mask, how: str) -> tuple[Scored, M
 
 
 def superseded(rows: Rows, found: Mask) -> Places:
-    """Return the records that were found and whose replacements were found, too."""
-    places: Places = np.unique(_among(rows.replaced, found)[:, 0])
+    """Return the facts that were found and whose replacements were found, too."""
+    old = _among(rows.replaced, found)[:, 0]
+    places: Places = np.unique(old[rows.table["kind"][old] != KINDS[Kind.EPISODE]])
     return places
 
 

@@ -25,6 +25,7 @@ DEPTH = 32  # candidates that are read; what is true now hardly ever stands furt
 BEST = 3  # sentences of a record whose values are looked at
 ELSEWHERE = 0.5  # what a word of the question counts in the text around a statement
 AFTER, BEFORE = 12, 4  # words from what is asked for to its value, and from a value to it
+LEAST = 0.25  # share of the question below which a text is no answer
 LEAST_OLD = 0.3  # coverage from which an earlier text is an answer at all
 WHOLE = 0.95  # coverage from which a statement holds all of a question
 REPEATERS = frozenset({"assistant", "tool", "system"})  # what they say again is no evidence
@@ -51,7 +52,7 @@ class Demands:
 
 DEMANDS: Mapping[tuple[bool, bool], Demands] = {
     # (another value of the same sort, words of change)
-    (True, True): Demands(own=0.2, least=0.25, coverage=0.35, score=0.4),
+    (True, True): Demands(own=0.2, least=LEAST, coverage=0.35, score=0.4),
     (True, False): Demands(own=0.4, least=0.45, coverage=0.85, score=0.6),
     (False, True): Demands(own=0.5, least=0.5, coverage=0.5, score=0.6),
     (False, False): Demands(own=0.7, least=0.7, coverage=0.95, score=0.75),
@@ -161,21 +162,24 @@ def answer(question: Question, candidate: Candidate, analyzer: Analyzer) -> Answ
         for sentence in sentences(candidate.record.content)
         if question.touches(sentence)
     ]
+    if not said:
+        return None
     everywhere = frozenset[str]().union(*(terms for _, terms in said))
     ranked = sorted(
         ((question.share(terms), -n) for n, (_, terms) in enumerate(said)), reverse=True
     )
     best: tuple[float, Answer] | None = None
     for own, place in ranked[:BEST]:
-        if not own:
-            break
         sentence, terms = said[-place]
+        coverage = own + ELSEWHERE * question.share(everywhere - terms)
+        if coverage < LEAST:
+            continue
         found = Answer(
             candidate,
             sentence,
             terms,
             own,
-            own + ELSEWHERE * question.share(everywhere - terms),
+            coverage,
             everywhere,
             _tied(question, sentence),
             speaks_of_change(sentence, question.beginnings),

@@ -206,17 +206,19 @@ class Retriever:
         if ranking.precedence and not ranking.only and not asked.long_ago:
             asks = state_of(asked.text)
         told: list[int] = []
-        if asks is not Asks.THEN and len(old := lineage.superseded(rows, found)):
+        if asks is not Asks.THEN and len(rows.replaced):
             told = _best(scored.score, found, precedence.DEPTH)
-            scored = scored.lowered(old, lineage.SUPERSEDED)
+            scored = scored.lowered(lineage.superseded(rows, found), lineage.SUPERSEDED)
         scored, shown = lineage.folded(rows, scored, found, ranking.facts)
         records: dict[int, Record] = {}
         if asks is Asks.NOW:
-            best = _said(rows, _best(scored.score, shown, precedence.DEPTH))
+            weights = evidence.rarity(rows, asked.matches, visible)
+            best = _best(scored.score, shown, precedence.DEPTH)
+            # Who holds too little of the question is no answer, whatever the text is.
+            share = evidence.held(rows, asked.matches, weights)
+            best = [row for row in _said(rows, best) if share[row] >= precedence.LEAST]
             records = self._records(scope, rows, best)
-            question = read(
-                asked.text, asked.terms, evidence.rarity(rows, asked.matches, visible).tolist()
-            )
+            question = read(asked.text, asked.terms, weights.tolist())
             candidates = _candidates(rows, scored, records)
             scored = scored.moved(precedence.raised(question, candidates, self._analyzer))
         if told:

@@ -52,6 +52,10 @@ class PlainNames:
         found = [full for full in known if full.startswith(start) and known[full] == type]
         return found[0] if len(found) == 1 else None
 
+    def keys(self, name: str) -> frozenset[str]:
+        """Return the first name."""
+        return frozenset(self.fold(name).split()[:1])
+
 
 class CapitalizedNames:
     """Implements :class:`recollect.core.ports.EntityExtractor`: words with a capital letter."""

@@ -33,6 +33,7 @@ from recollect.core.models import Kind, Record
 from recollect.core.query import Filter
 from recollect.core.scope import Scope
 from recollect.lifecycle import consolidate
+from recollect.lifecycle.audit import secret
 from recollect.lifecycle.claims import (
     Claim,
     Extractor,
@@ -161,7 +162,7 @@ class Consolidating:
         while not self._stop.is_set():
             episodes = store.episodes(self._scope, info.id, after=after, limit=PAGE)
             through = max([after, *(item.position or 0 for item in episodes)])
-            read = page(self._parts, episodes, told)
+            read = page(self._parts, self._scope, episodes, told)
             actions = list(self._learned(info.id, episodes, read.turns, context))
             if read.used:
                 actions.append(Touch(read.used, self._parts.now()))
@@ -180,7 +181,7 @@ class Consolidating:
         start = max(-1, info.through - BEFORE)
         last = self._parts.store.episodes(self._scope, info.id, after=start, limit=BEFORE)
         read = [item for item in last if (item.position or 0) <= info.through]
-        return page(self._parts, read, told).turns
+        return page(self._parts, self._scope, read, told).turns
 
     def _done(self, session: str, through: int, after: int, *, finished: bool) -> Consolidated:
         return Consolidated(session, through, self._parts.now(), finished=finished, after=after)
@@ -214,6 +215,11 @@ class Consolidating:
             yield from self.plan(own, session, claims).actions[:-1]
 
     def _claims(self, turns: Sequence[Turn], context: Sequence[Turn]) -> list[Claim]:
+        # Whoever drew it: what opens a door never becomes knowledge.
+        drawn = self._drawn(turns, context)
+        return [claim for claim in drawn if secret(claim.content) is None]
+
+    def _drawn(self, turns: Sequence[Turn], context: Sequence[Turn]) -> list[Claim]:
         chosen = self._parts.settings.consolidation.extractor
         if chosen != "rules":
             claims = asking.claims(self._parts, self._scope, turns, context)

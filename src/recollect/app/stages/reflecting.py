@@ -41,13 +41,14 @@ def reflect(parts: Parts, scope: Scope, *, dry_run: bool = False) -> StageReport
 
 def _reflected(parts: Parts, scope: Scope, now: datetime, *, dry_run: bool) -> StageReport:
     last = parts.store.latest(scope, Filter(now=now, kinds=(Kind.REFLECTION,)))
-    facts = _recorded(parts, scope, Kind.FACT, now)
+    since = now - reflection.SPAN
+    facts = parts.store.recorded(scope, Kind.FACT, now=now, since=since)
     due = reflection.due(None if last is None else last.created_at, facts, now)
     if not due.due:
         return StageReport(stage=REFLECT, skipped=due.why, dry_run=dry_run)
     week = reflection.week(
         facts,
-        _recorded(parts, scope, Kind.EPISODE, now),
+        parts.store.recorded(scope, Kind.EPISODE, now=now, since=since),
         ahead=_ahead(parts, scope, now),
         now=now,
         zone=parts.settings.zone,
@@ -71,25 +72,6 @@ def _reflected(parts: Parts, scope: Scope, now: datetime, *, dry_run: bool) -> S
     )
 
 
-def _recorded(parts: Parts, scope: Scope, kind: Kind, now: datetime) -> list[Record]:
-    """Return the believed records of a kind that were recorded in the last seven days."""
-    return [record for record in _all(parts, scope, kind, now) if _is_new(record, now)]
-
-
-def _is_new(record: Record, now: datetime) -> bool:
-    return record.created_at > now - reflection.SPAN
-
-
 def _ahead(parts: Parts, scope: Scope, now: datetime) -> list[Record]:
     where = Filter(now=now, kinds=(Kind.FACT,), since=now)
     return parts.store.page(scope, where, limit=PAGE, after=None)
-
-
-def _all(parts: Parts, scope: Scope, kind: Kind, now: datetime) -> list[Record]:
-    found: list[Record] = []
-    after: str | None = None
-    where = Filter(now=now, kinds=(kind,))
-    while page := parts.store.page(scope, where, limit=PAGE, after=after):
-        found += page
-        after = page[-1].id
-    return found

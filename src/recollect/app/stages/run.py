@@ -53,7 +53,7 @@ class Stages:
         parts, now = self._parts, self._parts.now()
         policy = retention(parts.settings)
         older = {
-            kind: parts.store.older(self._scope, kind, before, now)
+            kind: parts.store.recorded(self._scope, kind, now=now, before=before)
             for kind, before in expire.cutoffs(policy, now).items()
         }
         plan = expire.plan(parts.store.lapsed(self._scope, now), older, policy, now)

@@ -7,12 +7,15 @@ from typing import NamedTuple
 
 from recollect.app.parts import Parts
 from recollect.core.models import Record, Trust
+from recollect.core.query import Filter
 from recollect.core.scope import Scope
 from recollect.lifecycle import returned
 from recollect.lifecycle.claims import Turn
 
 SPEAKER = "user"
 """Who said what nobody is named for."""
+ALIKE = 5
+"""Records among which that is looked for which a line may tell."""
 
 
 class Page(NamedTuple):
@@ -27,13 +30,24 @@ class Page(NamedTuple):
     used: tuple[str, ...]
 
 
-def page(parts: Parts, episodes: Sequence[Record], recalled: Mapping[str, str]) -> Page:
-    """Return ``episodes`` without what they quote of ``recalled`` records (id → content)."""
+def page(
+    parts: Parts, scope: Scope, episodes: Sequence[Record], recalled: Mapping[str, str]
+) -> Page:
+    """Return ``episodes`` without what memory had told, by lines or by its words.
+
+    Args:
+        parts: of the memory.
+        scope: whose episodes they are.
+        episodes: what was said.
+        recalled: id → content of the records that were recalled into the session.
+    """
     turns: list[Turn] = []
     used: list[str] = []
     for episode in episodes:
-        text, quoted = returned.without_quotes(returned.without_recalled(episode.content), recalled)
-        used += quoted
+        text = returned.without_recalled(episode.content)
+        retold = _retold(parts, scope, text)
+        text, quoted = returned.without_quotes(returned.without_lines(text, retold), recalled)
+        used += [*retold.values(), *quoted]
         turns.append(
             Turn(
                 id=episode.id,
@@ -44,6 +58,21 @@ def page(parts: Parts, episodes: Sequence[Record], recalled: Mapping[str, str]) 
             )
         )
     return Page(tuple(turns), tuple(dict.fromkeys(used)))
+
+
+def _retold(parts: Parts, scope: Scope, text: str) -> dict[str, str]:
+    """Return the lines of recall in a text, and which records they tell.
+
+    Those of records that recall had to put on one line, or to cut, are only known by looking
+    for them: that is for now, when nobody waits.
+    """
+    found: dict[str, str] = {}
+    for line in returned.lines(text):
+        hits = parts.found(scope, line, Filter(now=parts.now()), limit=ALIKE)
+        for hit in hits:
+            if returned.is_line_of(line, hit.record.content):
+                found.setdefault(line, hit.record.id)
+    return found
 
 
 def recalled(parts: Parts, scope: Scope, session: str) -> dict[str, str]:

@@ -22,9 +22,11 @@ from recollect.core.query import Filter
 from recollect.core.scope import Scope
 from recollect.core.text import clean
 from recollect.core.times import require_aware
+from recollect.lifecycle.audit import secret
 from recollect.lifecycle.claims import Category, Claim, Relation, Statement
 from recollect.lifecycle.conflict import RuleJudge
 from recollect.lifecycle.consolidate import SUPERSEDED
+from recollect.lifecycle.extract.refusal import is_refused
 from recollect.retrieve.recall import fenced, remembered
 
 SESSION = described("Id of the session.")
@@ -158,8 +160,12 @@ class ConsolidatorTools:
         if not numeric or not 0 <= confidence <= 1:
             message = f"facts[{place}].confidence={confidence!r} must be a number from 0 to 1"
             raise InvalidInput(message)
+        content = clean(fact.get("content"), f"facts[{place}].content")
+        if secret(content) is not None or is_refused(content):
+            message = f"facts[{place}] holds a secret, or an order to the assistant; leave it out"
+            raise InvalidInput(message)
         return Claim(
-            content=clean(fact.get("content"), f"facts[{place}].content"),
+            content=content,
             subject=str(fact.get("subject") or first.source_role or SPEAKER),
             category=Category(category),
             sources=tuple(record.id for record in sources),

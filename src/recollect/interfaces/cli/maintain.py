@@ -101,6 +101,17 @@ def _stages(incomplete: str) -> list[str]:
     return [name for name in STAGES if name.startswith(incomplete)]
 
 
+Stages = Annotated[
+    list[str] | None,
+    typer.Argument(
+        metavar="[STAGE]...",
+        help=f"Only these, of {', '.join(STAGES)}.",
+        autocompletion=_stages,
+        show_default=False,
+    ),
+]
+
+
 @command(
     commands,
     "maintain",
@@ -114,15 +125,7 @@ def _stages(incomplete: str) -> list[str]:
 def maintain(
     session: Session,
     *,
-    stage: Annotated[
-        list[str] | None,
-        typer.Argument(
-            metavar="[STAGE]...",
-            help=f"Only these, of {', '.join(STAGES)}.",
-            autocompletion=_stages,
-            show_default=False,
-        ),
-    ] = None,
+    stage: Stages = None,
     dry_run: DryRun = False,
     watch: Annotated[
         bool, typer.Option("--watch", help="Run the stages at their times, until Ctrl+C.")
@@ -145,8 +148,7 @@ def maintain(
             _require_plain(stage)
             watching.watch(session, memory, dry_run=dry_run)
             return
-        everyone = memory.users() if all_users else [memory.user]
-        users = [memory.as_user(user) for user in everyone]
+        users = _users(session, memory) if all_users else [memory]
         if dry_run or (_asks(session) and not yes):
             rounds = _rounds(users, wanted, dry_run=True)
             _show(session, users, rounds, limit)
@@ -158,6 +160,13 @@ def maintain(
         rounds = _rounds(users, wanted, dry_run=False)
         _show(session, users, rounds, limit)
     _end(rounds)
+
+
+def _users(session: Session, memory: Memory) -> list[Memory]:
+    found = memory.users()
+    if not found:
+        session.note("the store has no users yet")
+    return [memory.as_user(user) for user in found]
 
 
 def _wanted(given: Sequence[str] | None) -> tuple[str, ...]:

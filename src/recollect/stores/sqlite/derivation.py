@@ -17,7 +17,7 @@ from recollect.stores.sqlite.rows import dump
 DERIVED = """
 WITH RECURSIVE edges (id, source) AS MATERIALIZED (
     SELECT r.id, value FROM records r, json_each(r.source_ids)
-    WHERE r.user_key = :user AND r.source_ids <> '[]' AND r.origin <> 'api'
+    WHERE r.user_key = :user AND r.source_ids <> '[]' AND r.origin NOT IN ('api', 'tool')
 ), found (id) AS (
     SELECT value FROM json_each(:ids)
     UNION

@@ -14,9 +14,7 @@ from recollect.stores.sqlite import decisions
 from recollect.stores.sqlite.filters import Where
 from recollect.stores.sqlite.rows import dump
 
-KNOWN_LIMIT = 500
 LONGEST_NAME = 60
-LAST_CHARACTER = chr(0x10FFFF)
 # The name under which persons put others together; else the longest that is no sentence.
 RENAME = """
 UPDATE entities SET name = (
@@ -29,17 +27,30 @@ UPDATE entities SET name = (
 # To names that stand alone, or are one with such a name, no rule links another.
 CANDIDATES = """
 SELECT n.folded, e.type, e.key, n.name FROM entity_names n JOIN entities e ON e.key = n.entity_key
-WHERE n.user_key = ?1 AND n.folded >= ?2 AND n.folded < ?3
+WHERE n.user_key = ?1 AND (n.entity_key, n.folded) IN (
+        SELECT entity_key, folded FROM entity_name_keys
+        WHERE user_key = ?1 AND name_key IN (SELECT value FROM json_each(?2)))
     AND NOT EXISTS (SELECT 1 FROM entity_decisions d JOIN entity_decisions t
         ON t.user_key = ?1 AND t.folded = d.target AND t.target = d.target
         WHERE d.user_key = ?1 AND d.folded = n.folded)
-LIMIT ?4
 """
 COUNTED = """
 SELECT e.key, e.id, e.name, e.type, count(DISTINCT l.record_key) AS times
 FROM entities e JOIN record_entities l ON l.entity_key = e.key
 JOIN records r ON r.key = l.record_key
 """
+
+
+def register(connection: apsw.Connection, names: NameMatcher) -> None:
+    """Make known to ``connection`` under which keys a name is looked for."""
+
+    def keys(name: str) -> str:
+        return dump(sorted(names.keys(name)))
+
+    scalar: Any = keys  # apsw's type takes functions of any number of values
+    connection.create_scalar_function(
+        "recollect_name_keys", scalar, 1, deterministic=True, flags=apsw.SQLITE_INNOCUOUS
+    )
 
 
 def link(
@@ -87,18 +98,16 @@ def _find(
     known = decisions.holder(connection, user, folded)
     if known is not None or decisions.target(connection, user, folded) is not None:
         return known  # A person's word goes before any rule.
-    rows: list[Any] = connection.execute(CANDIDATES, (user, *_beginning(folded))).fetchall()
-    match = names.link(mention.text, mention.type, {row[0]: row[1] for row in rows})
-    if match is None:
+    keys = dump(sorted(names.keys(mention.text)))
+    rows: list[Any] = connection.execute(CANDIDATES, (user, keys)).fetchall()
+    # One name at a time: an entity that fits by two of its names is still one.
+    asked = mention.text, mention.type
+    meant = {key for known, type_, key, _ in rows if names.link(*asked, {known: type_})}
+    if not meant:
         # Or it is the full name of one that is known by a short one.
         this = {folded: mention.type}
-        short = [row[0] for row in rows if names.link(row[3], row[1], this) == folded]
-        match = short[0] if len(short) == 1 else None
-    return next((row[2] for row in rows if row[0] == match), None)
-
-
-def _beginning(folded: str) -> tuple[str, str, int]:
-    return folded[0], folded[0] + LAST_CHARACTER, KNOWN_LIMIT
+        meant = {key for _, type_, key, name in rows if names.link(name, type_, this)}
+    return meant.pop() if len(meant) == 1 else None
 
 
 def _create(connection: apsw.Connection, user: int, name: str, type: str) -> int:

@@ -6,7 +6,7 @@ Each has a partial index, so that a look for work costs what there is to do, not
 from __future__ import annotations
 
 from collections.abc import Sequence
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Any
 
 import apsw
@@ -131,19 +131,24 @@ def lapsed(connection: apsw.Connection, scope: Scope, user: int, now: datetime) 
     return _records(connection, scope, user, Where(condition, (to_ms(now),)))
 
 
-def older(
+def recorded(
     connection: apsw.Connection,
     scope: Scope,
     user: int,
     kind: Kind,
     *,
-    before: datetime,
     now: datetime,
+    since: datetime | None,
+    before: datetime | None,
 ) -> list[Record]:
-    """Return the believed records of a kind recorded before a moment, oldest first."""
+    """Return the believed records of a kind recorded in a span of time, oldest first."""
+    span = (
+        0 if since is None else to_ms(since),
+        to_ms(datetime.max.replace(tzinfo=UTC)) if before is None else to_ms(before),
+    )
     where = Where(
-        f"r.kind = ? AND r.created_at < ? AND r.indexed = 1 AND {VALID}",
-        (kind.value, to_ms(before), to_ms(now)),
+        f"r.kind = ? AND r.created_at >= ? AND r.created_at < ? AND r.indexed = 1 AND {VALID}",
+        (kind.value, *span, to_ms(now)),
     )
     return _records(connection, scope, user, where, "ORDER BY r.created_at, r.key")
 

@@ -93,6 +93,7 @@ class SqliteStore:
 
     def _prepare(self, connection: apsw.Connection) -> None:
         self._terms.register(connection)
+        entities.register(connection, self._names)
         lexical.register(connection)
 
     @contextmanager
@@ -210,10 +211,18 @@ class SqliteStore:
         with self._reading(scope) as (connection, user):
             return life.lapsed(connection, scope, user, now)
 
-    def older(self, scope: Scope, kind: Kind, before: datetime, now: datetime) -> list[Record]:
-        """Return the believed records of a kind recorded before a moment."""
+    def recorded(
+        self,
+        scope: Scope,
+        kind: Kind,
+        *,
+        now: datetime,
+        since: datetime | None = None,
+        before: datetime | None = None,
+    ) -> list[Record]:
+        """Return the believed records of a kind recorded in a span of time."""
         with self._reading(scope) as (connection, user):
-            return life.older(connection, scope, user, kind, before=before, now=now)
+            return life.recorded(connection, scope, user, kind, now=now, since=since, before=before)
 
     def unenriched(
         self, scope: Scope, *, kinds: Sequence[Kind], most: int, limit: int, now: datetime

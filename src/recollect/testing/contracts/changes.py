@@ -115,7 +115,7 @@ def life(store: Store, scope: Scope) -> list[object]:
         [store.recalled(scope, name) for name in ("s", "talk", "trip")],
         store.fading(scope, LATER),
         store.lapsed(scope, LATER),
-        [store.older(scope, kind, LATER, LATER) for kind in Kind],
+        [store.recorded(scope, kind, now=LATER) for kind in Kind],
         store.unenriched(scope, kinds=list(Kind), most=9, limit=10_000, now=LATER),
         store.usage(scope),
         store.with_hashes(scope, hashes, now=LATER),

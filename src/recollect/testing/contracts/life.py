@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import pytest
 
 from recollect.core.actions import (
@@ -221,8 +223,8 @@ class WorkContract(Contract):
         assert contents(store.lapsed(ANA, LATER)) == ["past", "later"]
         assert store.lapsed(BEN, LATER) == []
 
-    def test_older_than_a_moment(self, store: Store) -> None:
-        """Believed records of the kind from before the moment come, the oldest first."""
+    def test_recorded_in_a_span_of_time(self, store: Store) -> None:
+        """Believed records of the kind come, the oldest first; the span ends before its end."""
         one, two, three = remember(store, "one", "two", "three", kind=Kind.EPISODE)
         remember(store, "fact", created_at=moment(-1))
         remember(store, "his", scope=BEN, kind=Kind.EPISODE, created_at=moment(-1))
@@ -231,8 +233,12 @@ class WorkContract(Contract):
             ANA, [Close(gone.id, moment(1), "forgotten"), Retire(expired.id, moment(1), "expired")]
         )
         (early,) = remember(store, "early", kind=Kind.EPISODE, created_at=moment(-2))
-        assert store.older(ANA, Kind.EPISODE, three.created_at, LATER) == [early, one, two]
-        assert store.older(ANA, Kind.EPISODE, moment(-2), LATER) == []
+        episodes = partial(store.recorded, ANA, Kind.EPISODE, now=LATER)
+        assert episodes() == [early, one, two, three]
+        assert episodes(before=three.created_at) == [early, one, two]
+        assert episodes(before=moment(-2)) == []
+        assert episodes(since=one.created_at) == [one, two, three]
+        assert episodes(since=one.created_at, before=two.created_at) == [one]
 
     def test_unenriched_have_few_entities_and_no_stamp(self, store: Store) -> None:
         """The oldest records of the kinds come that were never enriched and have few entities."""
@@ -263,7 +269,7 @@ class WorkContract(Contract):
         before, mine = moment(999_999), ["shared", "written"]
         assert contents(store.fading(WRITER, before)) == mine
         assert contents(store.lapsed(WRITER, LATER)) == mine
-        assert contents(store.older(WRITER, Kind.FACT, LATER, before)) == mine
+        assert contents(store.recorded(WRITER, Kind.FACT, now=before, before=LATER)) == mine
         found = store.unenriched(WRITER, kinds=[Kind.FACT], most=2, limit=FEW, now=before)
         assert contents(found) == mine
 

@@ -53,11 +53,12 @@ def _(action: Retire, tx: Transaction) -> None:
     target = tx.target(action.id)
     tx.connection.execute(
         "UPDATE records SET valid_until = min(coalesce(valid_until, ?1), ?1), indexed = 0 "
-        "WHERE key = ?2 AND (indexed = 1 OR valid_until IS NULL OR valid_until > ?1)",
+        "WHERE key = ?2 AND (indexed = 1 OR valid_until IS NULL OR valid_until > ?1) "
+        "AND (last_accessed IS NULL OR last_accessed <= ?1)",
         (to_ms(action.at), target.key),
     )
     if not tx.connection.changes():
-        return  # Another process has just done it.
+        return  # Another process has just done it, or it was recalled since.
     _drop(tx, target)
     tx.raise_epoch()
     tx.log(target, action.at, "retire", action.reason)
@@ -99,6 +100,10 @@ def _(action: Supersede, tx: Transaction) -> None:
         "UPDATE records SET confidence = ?1, strength = ?1, strength_at = ?2, "
         "superseded_by = CASE WHEN closed_at IS NULL THEN ?3 ELSE superseded_by END WHERE key = ?4",
         (action.confidence, to_ms(action.at), by.id, target.key),
+    )
+    tx.connection.execute(
+        "UPDATE records SET attributes = json_insert(attributes, '$.supersedes', ?) WHERE key = ?",
+        (target.id, by.key),
     )
     tx.raise_epoch()
     detail = {"by": by.id, "confidence": action.confidence}

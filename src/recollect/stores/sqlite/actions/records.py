@@ -30,8 +30,8 @@ def _(action: Insert, tx: Transaction) -> None:
     position = (
         "(SELECT coalesce(max(position) + 1, 0) FROM records "
         "WHERE user_key = :user_key AND session_id = :session_id)"
-        if item.session_id is not None
-        else "NULL"
+        if item.session_id is not None and (item.kind is Kind.EPISODE or not item.source_ids)
+        else "NULL"  # What was drawn from a session was not said in it.
     )
     tx.connection.execute(
         f"INSERT INTO records ({columns}, term_count, position) "

@@ -59,6 +59,32 @@ CREATE TABLE entity_decisions (
 ) WITHOUT ROWID;
 CREATE INDEX entity_decisions_target ON entity_decisions (user_key, target);
 
+-- Under which keys a name is looked for when another is to be linked. Derived, by triggers.
+CREATE TABLE entity_name_keys (
+    user_key    INTEGER NOT NULL,
+    name_key    TEXT NOT NULL,
+    entity_key  INTEGER NOT NULL,
+    folded      TEXT NOT NULL,
+    PRIMARY KEY (user_key, name_key, entity_key, folded)
+) WITHOUT ROWID;
+CREATE INDEX entity_name_keys_entity ON entity_name_keys (entity_key, folded);
+INSERT INTO entity_name_keys SELECT n.user_key, k.value, n.entity_key, n.folded
+    FROM entity_names n, json_each(recollect_name_keys(n.name)) k;
+CREATE TRIGGER entity_names_insert AFTER INSERT ON entity_names BEGIN
+    INSERT OR IGNORE INTO entity_name_keys
+    SELECT new.user_key, value, new.entity_key, new.folded
+    FROM json_each(recollect_name_keys(new.name));
+END;
+CREATE TRIGGER entity_names_update AFTER UPDATE ON entity_names BEGIN
+    DELETE FROM entity_name_keys WHERE entity_key = old.entity_key AND folded = old.folded;
+    INSERT OR IGNORE INTO entity_name_keys
+    SELECT new.user_key, value, new.entity_key, new.folded
+    FROM json_each(recollect_name_keys(new.name));
+END;
+CREATE TRIGGER entity_names_delete AFTER DELETE ON entity_names BEGIN
+    DELETE FROM entity_name_keys WHERE entity_key = old.entity_key AND folded = old.folded;
+END;
+
 CREATE TABLE recalls (
     user_key    INTEGER NOT NULL REFERENCES users(key),
     session_id  TEXT NOT NULL,

@@ -1,0 +1,260 @@
+"""What is said again, what has changed, and what rests on what: facts over time."""
+
+from __future__ import annotations
+
+from contextlib import closing
+
+import pytest
+from learning_talks import DAY, START, clock_of, contents, fact, facts, remembering, talk
+
+PORTO, LISBON = "The user lives in Porto.", "The user lives in Lisbon."
+
+
+@pytest.fixture
+def memory():
+    """Ana's memory, which learns only when it is told to."""
+    with closing(remembering()) as made:
+        yield made
+
+
+@pytest.fixture
+def moved(memory):
+    """Ana's memory, who lived in Porto and ten days later in Lisbon."""
+    talk(memory, "before", "I live in Porto.", "I have a dog named Rex.")
+    memory.consolidate()
+    clock_of(memory).advance(10 * DAY)
+    talk(memory, "after", "I live in Lisbon.")
+    memory.consolidate()
+    return memory
+
+
+@pytest.mark.parametrize(
+    "again", ["I live in Porto.", "I live in Porto!", "I'm living in Porto.", "i live in porto"]
+)
+def test_what_is_said_again_credits_the_fact(memory, again):
+    """A duplicate adds a source and a line of history, and no row."""
+    talk(memory, "one", "I live in Porto.")
+    memory.consolidate()
+    clock_of(memory).advance(DAY)
+    talk(memory, "two", again)
+    report = memory.consolidate()
+    (found,) = facts(memory)
+    sources = [memory.get(source).session_id for source in found.source_ids]
+    assert (sources, report.counts["credited"], report.count) == (["one", "two"], 1, 0)
+    assert [change.action for change in memory.history(found.id)] == ["insert", "credit"]
+
+
+def test_what_is_said_twice_at_once_is_one_fact(memory):
+    """Seed 004, the first level: exact repetitions within a batch are one."""
+    talk(memory, "one", "I live in Porto.", "Hm.", "I live in Porto.")
+    memory.consolidate()
+    (found,) = facts(memory)
+    assert len(found.source_ids) == 2
+
+
+def test_being_said_again_keeps_a_fact_fresh(memory):
+    """A credit lets the fact fade anew, from the strength it had."""
+    talk(memory, "one", "I live in Porto.")
+    memory.consolidate()
+    strength = fact(memory, "Porto").confidence
+    clock_of(memory).advance(10 * DAY)
+    memory.decay()
+    assert fact(memory, "Porto").confidence < strength
+    talk(memory, "two", "I live in Porto.")
+    memory.consolidate()
+    assert fact(memory, "Porto").confidence == pytest.approx(strength)
+
+
+def test_names_numbers_and_negations_that_differ_are_no_duplicates(memory):
+    """What only looks alike stays apart."""
+    talk(
+        memory,
+        "one",
+        "My sister Marta lives in Berlin.",
+        "My sister Clara lives in Berlin.",
+        "I work at Acme.",
+    )
+    memory.consolidate()
+    assert len(contents(memory)) == 3
+
+
+def test_a_new_value_takes_the_place_of_the_old_one(moved):
+    """Seed 004, resolve_conflict: 0.3 for the old one; each names the other; both are there."""
+    old, new = fact(moved, "Porto"), fact(moved, "Lisbon")
+    assert (old.confidence, old.superseded_by, old.valid_until) == (0.3, new.id, None)
+    assert new.attributes["supersedes"] == old.id
+    assert new.superseded_by is None
+    assert [change.action for change in moved.history(old.id)] == ["insert", "supersede"]
+    assert fact(moved, "Rex").superseded_by is None
+
+
+def test_the_old_value_is_found_behind_the_new_one(moved):
+    """What is no longer true can still be found, and is told after what is."""
+    found = [hit.record.content for hit in moved.search("Where does the user live?", kind="fact")]
+    assert found.index(LISBON) < found.index(PORTO)
+
+
+def test_what_was_believed_then_can_be_asked(moved):
+    """``as_of`` before the change tells the old value alone, and as the best answer."""
+    then = START + DAY
+    found = moved.search("Where does the user live?", kind="fact", as_of=then)
+    assert [hit.record.content for hit in found][0] == PORTO
+    assert LISBON not in [hit.record.content for hit in found]
+
+
+def test_a_change_that_was_read_late_takes_its_place_in_the_past(memory):
+    """A session from before, consolidated after the newer one, retires nothing."""
+    talk(memory, "old", "I live in Porto.")
+    clock_of(memory).advance(10 * DAY)
+    talk(memory, "new", "I live in Lisbon.")
+    memory.consolidate("new")
+    memory.consolidate("old")
+    assert contents(memory) == [LISBON]
+    assert fact(memory, "Porto").superseded_by == fact(memory, "Lisbon").id
+
+
+def test_there_and_back_again(memory):
+    """Who moves back lives there anew: the first value is believed again, the second not."""
+    for number, line in enumerate(["I live in Porto.", "I live in Lisbon.", "I live in Porto."]):
+        talk(memory, f"s{number}", line)
+        memory.consolidate()
+        clock_of(memory).advance(30 * DAY)
+    assert contents(memory) == [PORTO]
+    best = memory.search("Where does the user live?", kind="fact")[0].record
+    assert (best.content, best.superseded_by) == (PORTO, None)
+
+
+def test_unrelated_facts_never_retire_each_other(memory):
+    """Other subjects, other attributes and lists of things all stay."""
+    lines = [
+        "I live in Porto.",
+        "I have a dog named Rex.",
+        "I have a cat named Tom.",
+        "My sister Marta lives in Berlin.",
+        "My brother Paul lives in Madrid.",
+        "I work at Acme.",
+        "I'm allergic to peanuts.",
+        "I'm vegetarian.",
+        "My favorite color is green.",
+    ]
+    for number, line in enumerate(lines):
+        talk(memory, f"s{number}", line)
+        clock_of(memory).advance(DAY)
+    memory.consolidate()
+    assert [item.content for item in facts(memory) if item.superseded_by] == []
+    assert len(contents(memory)) == len(lines)
+
+
+def test_a_correction_in_the_same_breath(memory):
+    """Who corrects themselves is believed on what they said last."""
+    talk(memory, "s", "I live in Porto.", "Sorry, I meant I live in Braga.")
+    memory.consolidate()
+    assert contents(memory) == ["The user lives in Braga."]
+
+
+def test_a_person_corrects_a_fact_by_hand(moved):
+    """``correct`` closes the old fact; the new one rests on what was told by hand."""
+    old = fact(moved, "Lisbon")
+    new = moved.correct(old.id, "The user lives in Sintra.")
+    assert contents(moved) == ["The user has a dog named Rex.", "The user lives in Sintra."]
+    assert moved.get(old.id).superseded_by == new.id
+    assert moved.get(old.id).valid_until is not None
+    talk(moved, "again", "I live in Sintra.")
+    moved.consolidate()
+    assert len([text for text in contents(moved) if "Sintra" in text]) == 1
+
+
+@pytest.mark.parametrize("how", ["remember", "confirm"])
+def test_protected_facts_give_way_only_to_a_clear_word(memory, how):
+    """What someone asked to remember or confirmed is not retired by a vague later sentence."""
+    if how == "remember":
+        kept = memory.remember("The user lives in Porto.")
+    else:
+        talk(memory, "s", "I live in Porto.")
+        memory.consolidate()
+        kept = memory.confirm(fact(memory, "Porto").id)
+    clock_of(memory).advance(DAY)
+    talk(memory, "vague", "Maybe I live in Lisbon, who knows.", "I feel at home in Lisbon.")
+    talk(memory, "other", ("assistant", "The user lives in Rome."))
+    memory.consolidate()
+    now = memory.get(kept.id)
+    assert (now.superseded_by, now.confidence, now.valid_until) == (None, 1.0, None)
+    clock_of(memory).advance(DAY)
+    talk(memory, "clear", "Actually, I live in Lisbon.")
+    memory.consolidate()
+    assert memory.get(kept.id).superseded_by == fact(memory, "Lisbon").id
+
+
+def test_erasing_what_was_said_erases_what_was_drawn_from_it(memory):
+    """Law 7: the fact goes with its episode, and no trace of its text is left."""
+    talk(memory, "s", "I live in Porto.", "I have a dog named Rex.")
+    memory.consolidate()
+    found = fact(memory, "Porto")
+    receipt = memory.forget(found.source_ids[0], erase=True)
+    assert receipt.derived == (found.id,)
+    assert memory.get(found.id) is None
+    assert contents(memory) == ["The user has a dog named Rex."]
+    assert memory.search("Porto") == [] or all(
+        "Porto" not in hit.record.content for hit in memory.search("Porto")
+    )
+    assert memory.consolidate().count == 0
+    assert memory.verify() == []
+
+
+@pytest.mark.parametrize("how", ["verb", "tool"])
+def test_what_someone_asked_to_remember_survives_its_later_sources(memory, how):
+    """Erasing a turn that only said it again takes its credit, and not the fact."""
+    if how == "verb":
+        kept = memory.remember("The user lives in Porto.").id
+    else:
+        (tool,) = [each for each in memory.tools() if each.name == "remember_fact"]
+        kept = tool(content="The user lives in Porto.").removeprefix("Remembered as ").strip(".")
+    clock_of(memory).advance(DAY)
+    talk(memory, "s", "I live in Porto.")
+    memory.consolidate()
+    (source,) = memory.get(kept).source_ids
+    memory.forget(source, erase=True)
+    assert memory.get(kept) is not None
+    assert memory.get(kept).source_ids == ()
+
+
+def test_erasing_the_new_value_lets_the_old_one_stand_alone(moved):
+    """What a fact was superseded by is gone: nothing stands in front of it any more."""
+    old, new = fact(moved, "Porto"), fact(moved, "Lisbon")
+    moved.forget(new.source_ids[0], erase=True)
+    assert moved.get(new.id) is None
+    assert moved.get(old.id).superseded_by is None
+    assert moved.verify() == []
+
+
+def test_forgetting_a_fact_does_not_bring_it_back_by_itself(memory):
+    """A fact that was taken back is learned again only when it is said again."""
+    talk(memory, "s", "I live in Porto.")
+    memory.consolidate()
+    memory.forget(fact(memory, "Porto").id)
+    memory.consolidate()
+    memory.consolidate("s")
+    assert facts(memory) == []
+    clock_of(memory).advance(DAY)
+    talk(memory, "again", "I live in Porto.")
+    memory.consolidate()
+    assert contents(memory) == [PORTO]
+
+
+def test_the_report_says_what_was_done_line_by_line(memory):
+    """A person reads what was new, what was said again and what was replaced."""
+    talk(memory, "one", "I live in Porto.", "I have a dog named Rex.")
+    memory.consolidate()
+    clock_of(memory).advance(DAY)
+    talk(memory, "two", "I live in Lisbon.", "I have a dog named Rex.")
+    old, same = fact(memory, "Porto"), fact(memory, "Rex")
+    report = memory.consolidate()
+    assert dict(report.counts) == {"sessions": 1, "facts": 1, "credited": 1, "superseded": 1}
+    assert str(report) == "consolidate: 1 sessions, 1 facts, 1 credited, 1 superseded"
+    new = fact(memory, "Lisbon")
+    assert report.lines[:3] == (
+        f"+ {LISBON}",
+        f"- {old.id} is superseded by {new.id}: a later statement took its place",
+        f"= {same.id} was said again",
+    )
+    assert (int(report), report.failed, report.dry_run) == (1, {}, False)
