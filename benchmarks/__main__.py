@@ -12,9 +12,12 @@ from pathlib import Path
 from benchmarks import (
     adding,
     boundaries,
+    conflicts,
     conversing,
     dates,
     embedding,
+    facts,
+    ner,
     pruning,
     replay,
     retrieval,
@@ -25,6 +28,7 @@ from benchmarks import (
 )
 
 SHARED = Path(__file__).resolve().parents[2] / "shared"
+QUALITY = ("retrieval", "updates", "conflicts", "facts", "dates", "names", "boundaries", "replay")
 SPEED: dict[str, Callable[..., None]] = {
     "adding": adding.run,
     "searching": searching.run,
@@ -42,7 +46,7 @@ def main() -> None:
     parser.add_argument(
         "what",
         nargs="?",
-        choices=("retrieval", "updates", "dates", "boundaries", "replay", "speed"),
+        choices=(*QUALITY, "speed"),
         help="default: all",
     )
     parser.add_argument("--quick", action="store_true", help="smaller sizes, fewer rounds")
@@ -54,20 +58,29 @@ def main() -> None:
         f"{platform.system()}, {os.cpu_count()} cores, Python {platform.python_version()}, "
         f"files in {tempfile.gettempdir()}"
     )
-    if asked.what in {None, "retrieval"} and asked.only is None:
-        retrieval.run(asked.shared, quick=asked.quick, ablate=asked.ablate)
-    if asked.what in {None, "updates"} and asked.only is None:
-        updates.run(asked.shared / "data", quick=asked.quick)
-    if asked.what in {None, "dates"} and asked.only is None:
-        dates.run(asked.shared / "data")
-    if asked.what in {None, "boundaries"} and asked.only is None:
-        boundaries.run(asked.shared / "data", quick=asked.quick)
-    if asked.what in {None, "replay"} and asked.only is None:
-        replay.run(asked.shared, quick=asked.quick)
+    for name in QUALITY if asked.only is None else ():
+        if asked.what in {None, name}:
+            measure(name, asked)
     if asked.what in {None, "speed"}:
         for name, run in SPEED.items():
             if asked.only in {None, name}:
                 run(quick=asked.quick)
+
+
+def measure(name: str, asked: argparse.Namespace) -> None:
+    """Print one measurement of quality."""
+    data, quick = asked.shared / "data", asked.quick
+    runs: dict[str, Callable[[], None]] = {
+        "retrieval": lambda: retrieval.run(asked.shared, quick=quick, ablate=asked.ablate),
+        "updates": lambda: updates.run(data, quick=quick),
+        "conflicts": lambda: conflicts.run(data, quick=quick),
+        "facts": lambda: facts.run(data, quick=quick),
+        "dates": lambda: dates.run(data),
+        "names": lambda: ner.run(data),
+        "boundaries": lambda: boundaries.run(data, quick=quick),
+        "replay": lambda: replay.run(asked.shared, quick=quick),
+    }
+    runs[name]()
 
 
 if __name__ == "__main__":

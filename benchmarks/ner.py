@@ -1,6 +1,6 @@
 """Precision and recall of the rule-based name finder on WNUT-17 (emerging entities).
 
-Run: ``python benchmarks/ner.py [--split dev|train] [--data FOLDER]``. The data is looked for
+Run: ``python -m benchmarks names``, or this file with ``[--split dev|train] [--show]``. The data is looked for
 in ``../shared/data`` beside the repository; without it there is nothing to measure.
 
 A span counts if its first and last character are those of the annotation. WNUT's types are
@@ -12,7 +12,6 @@ annotate (dates, URLs, @mentions, hashtags, e-mails) are left out.
 from __future__ import annotations
 
 import argparse
-import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -55,15 +54,26 @@ def score(name: str, found: int, wanted: int, right: int) -> None:
 
 
 def main() -> None:
-    """Measure one split."""
+    """Measure what is asked for."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--split", choices=FILES, default="dev")
     parser.add_argument("--data", type=Path, default=DATA)
     parser.add_argument("--show", action="store_true", help="print what was wrong")
     options = parser.parse_args()
-    path = options.data / FILES[options.split]
+    measure(options.data / FILES[options.split], options.split, show=options.show)
+
+
+def run(data: Path) -> None:
+    """Measure both splits of the data in the folder ``data``."""
+    for split, file in FILES.items():
+        measure(data / "ner" / "wnut17" / file, split)
+
+
+def measure(path: Path, split: str, *, show: bool = False) -> None:
+    """Measure one split."""
     if not path.exists():
-        sys.exit(f"skipped: {path} is not there")
+        print(f"skipped: {path} is not there")
+        return
     extractor = RuleExtractor()
     gold: set[tuple[int, int, int, str]] = set()
     ours: set[tuple[int, int, int, str]] = set()
@@ -77,14 +87,12 @@ def main() -> None:
         here = {(m.start, m.end, t) for m, t in types.items() if t not in MARKS}
         gold |= {(number, *span) for span in spans}
         ours |= {(number, *span) for span in here}
-        if options.show and here != spans:
+        if show and here != spans:
             missed = [text[s:e] for s, e, _ in spans - here]
             extra = [(text[s:e], t) for s, e, t in here - spans]
             print(f"missed {missed} extra {extra} | {text}")
     untyped = len({span[:3] for span in gold} & {span[:3] for span in ours})
-    print(
-        f"WNUT-17 {options.split}: {number + 1} texts, {spent / characters * 150e3:.3f} ms per 150"
-    )
+    print(f"WNUT-17 {split}: {number + 1} texts, {spent / characters * 150e3:.3f} ms per 150")
     score("untyped", len(ours), len(gold), untyped)
     score("typed", len(ours), len(gold), len(gold & ours))
     for kind in ("person", "location", "organization", "other"):

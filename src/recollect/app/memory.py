@@ -41,6 +41,7 @@ from recollect.core.scope import Scope
 from recollect.core.text import clean
 from recollect.lifecycle import revise
 from recollect.lifecycle.ingest import Draft, parse_kind, parse_metadata, parse_tags
+from recollect.lifecycle.profiles import profile
 
 CONTEXT_KEY = "context_key"
 
@@ -380,7 +381,8 @@ class Memory(Learning):
 
     def entity(self, name: str) -> Entity | None:
         """Return the person, place or thing of that name or alias, with records about it."""
-        return self._parts.store.entity(self._scope, clean(name, "name"), self._where())
+        found = self._parts.store.entity(self._scope, clean(name, "name"), self._where())
+        return None if found is None else profile(found)
 
     def entities(self, *, type: str | None = None, limit: int = 100) -> list[Entity]:
         """Return what records speak of, most mentioned first."""

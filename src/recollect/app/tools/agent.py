@@ -145,6 +145,8 @@ class AgentTools:
             return f"Nothing is known of {name!r}."
         also = f", also {', '.join(entity.aliases)}" if entity.aliases else ""
         head = f"{entity.name} ({entity.type}{also}); in {entity.mention_count} records"
+        if entity.summary:
+            head = f"{head}: {entity.summary}"
         told = [item for item in entity.records if item.kind is not Kind.REFLECTION]
         told.sort(key=lambda item: item.kind is not Kind.FACT)
         shown = [remembered(item, self._zone, id=True) for item in told[:LINKED]]

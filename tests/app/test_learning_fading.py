@@ -1,0 +1,300 @@
+"""Decay and expiry of a whole memory, night after night, on a clock that is moved by hand."""
+
+from __future__ import annotations
+
+import math
+from contextlib import closing
+from datetime import UTC, datetime, timedelta
+from zoneinfo import ZoneInfo
+
+import pytest
+from learning_talks import DAY, START, by_hand, clock_of, fact, facts, remembering, tables, talk
+
+from recollect.testing.clocks import FrozenClock
+
+RATE, THRESHOLD = 0.1, 0.05
+HOUR = timedelta(hours=1)
+LISBON = ZoneInfo("Europe/Lisbon")
+
+
+@pytest.fixture
+def memory():
+    """Ana's memory, which learns only when it is told to."""
+    with closing(remembering()) as made:
+        yield made
+
+
+def learned(memory, *lines):
+    """Say lines and learn from them; return the facts."""
+    talk(memory, "s", *(lines or ("I live in Porto.", "I have a dog named Rex.")))
+    memory.consolidate()
+    return facts(memory)
+
+
+def test_sixty_nights_follow_the_curve(memory):
+    """Seed 004: confidence × exp(-rate × days) each night, until the threshold retires it."""
+    porto = fact_of(learned(memory), "Porto")
+    begun, strength = porto.strength_at, porto.confidence
+    last = math.log(strength / THRESHOLD) / RATE
+    for night in range(1, 61):
+        clock_of(memory).set(begun + night * DAY)
+        report = memory.decay()
+        now = memory.get(porto.id)
+        if night <= last:
+            assert now.confidence == pytest.approx(strength * math.exp(-RATE * night), abs=1e-4)
+            assert (report.counts["faded"], now.valid_until) == (2, None)
+        else:
+            assert now.valid_until is not None
+    assert facts(memory) == []
+    assert now.valid_until == begun + math.ceil(last) * DAY
+
+
+def fact_of(found, words):
+    """Return the only one of these facts that says these words."""
+    (one,) = [item for item in found if words in item.content]
+    return one
+
+
+def test_recall_refreshes(memory):
+    """What is recalled is believed as at first, and fades anew from then."""
+    porto = fact_of(learned(memory), "Porto")
+    clock_of(memory).advance(20 * DAY)
+    memory.decay()
+    assert memory.get(porto.id).confidence < porto.confidence / 2
+    search = next(tool for tool in memory.tools() if tool.name == "search_memory")
+    assert porto.id in search(query="Where does the user live?", kind="fact")
+    assert memory.get(porto.id).confidence == pytest.approx(porto.confidence)
+    clock_of(memory).advance(20 * DAY)
+    memory.decay()
+    left = porto.confidence * math.exp(-RATE * 20)
+    assert memory.get(porto.id).confidence == pytest.approx(left, abs=1e-4)
+
+
+def test_search_alone_keeps_nothing_fresh(memory):
+    """Looking through memory, as a person does, is no use by an agent."""
+    porto = fact_of(learned(memory), "Porto")
+    clock_of(memory).advance(20 * DAY)
+    memory.decay()
+    memory.search("Where does the user live?", kind="fact")
+    assert memory.get(porto.id).confidence < porto.confidence / 2
+
+
+def test_what_is_protected_never_fades(memory):
+    """Confirmed facts, facts to remember, reflections, episodes and contexts stay as they are."""
+    porto = fact_of(learned(memory), "Porto")
+    kept = [
+        memory.confirm(porto.id),
+        memory.remember("Ana was born in Faro."),
+        memory.remember("A quiet week.", kind="reflection", decay_rate=5.0),
+        memory.remember("Good morning.", kind="episode", decay_rate=5.0),
+    ]
+    clock_of(memory).advance(1_000 * DAY)
+    memory.decay()
+    assert [memory.get(item.id) for item in kept] == kept
+    assert memory.get(porto.id).confidence == 1.0
+
+
+@pytest.mark.parametrize(("threshold", "left"), [(0.0, 2), (0.05, 2), (0.5, 0)])
+def test_the_threshold_is_a_setting(threshold, left):
+    """``decay.threshold`` says from where a fact is retired; 0 is never."""
+    with closing(remembering(settings=by_hand(decay={"threshold": threshold}))) as memory:
+        learned(memory)
+        clock_of(memory).advance(10 * DAY)
+        memory.decay()
+        assert len(facts(memory)) == left
+        if threshold == 0:
+            clock_of(memory).advance(1_000 * DAY)
+            memory.decay()
+            assert len(facts(memory)) == 2
+
+
+def test_the_decay_rate_is_a_setting():
+    """``consolidation.decay_rate = 0``: what is learned stays."""
+    with closing(remembering(settings=by_hand(consolidation={"decay_rate": 0}))) as memory:
+        before = learned(memory)
+        clock_of(memory).advance(1_000 * DAY)
+        assert memory.decay().count == 0
+        assert facts(memory) == before
+
+
+def test_what_has_faded_is_gone_from_search_and_stays_in_history(tmp_path):
+    """Seed 004: soft deletion takes vectors and links; words, history and ``as_of`` remain."""
+    path = tmp_path / "memory.db"
+    with closing(remembering(path)) as memory:
+        talk(memory, "s", "My sister Marta lives in Berlin.")
+        memory.consolidate()
+        memory.embed_pending()
+        gone = fact(memory, "Marta")
+        (episode,) = gone.source_ids
+        then = clock_of(memory).now()
+        assert memory.entity("Marta").mention_count == 2
+        clock_of(memory).advance(60 * DAY)
+        report = memory.decay()
+        assert dict(report.counts) == {"faded": 0, "retired": 1}
+        assert gone.id in report.lines[0]
+        assert "below 0.05" in report.lines[0]
+        assert memory.search("Who is Marta?", kind="fact") == []
+        assert [item.id for item in memory.entity("Marta").records] == [episode]
+        (was,) = memory.search("Who is Marta?", kind="fact", as_of=then)
+        assert was.record.id == gone.id
+        assert [change.action for change in memory.history(gone.id)] == ["insert", "retire"]
+        assert memory.get(gone.id).valid_until == clock_of(memory).now()
+        rows = tables(path)
+        assert (len(rows["records"]), len(rows["vectors"]), rows["pending_vectors"]) == (2, 1, [])
+        assert memory.verify() == []
+        assert memory.rebuild() == []
+        assert memory.search("Who is Marta?", kind="fact") == []
+
+
+def test_fading_twice_or_in_two_processes_changes_nothing(tmp_path):
+    """A night that is run again, or by two at once, leaves every table as the first did."""
+    path = tmp_path / "memory.db"
+    with closing(remembering(path)) as one, closing(remembering(path)) as other:
+        learned(one)
+        one.embed_pending()
+        clock_of(one).advance(20 * DAY)
+        clock_of(other).set(clock_of(one).now())
+        assert one.decay().count == 2
+        before = tables(path)
+        assert (one.decay().count, other.decay().count) == (0, 0)
+        assert tables(path) == before
+        clock_of(one).advance(20 * DAY)
+        clock_of(other).set(clock_of(one).now())
+        other.decay()
+        after = tables(path)
+        assert after != before
+        assert one.decay().count == 0
+        assert tables(path) == after
+
+
+def test_nights_that_were_missed_make_no_difference(memory):
+    """A machine that slept for a month comes to the same as one that ran every night."""
+    porto = fact_of(learned(memory), "Porto")
+    with closing(remembering()) as other:
+        same = fact_of(learned(other), "Porto")
+        for _ in range(15):
+            clock_of(memory).advance(DAY)
+            memory.decay()
+        clock_of(other).advance(15 * DAY)
+        other.decay()
+        assert memory.get(porto.id).confidence == pytest.approx(other.get(same.id).confidence)
+
+
+def test_users_fade_apart(memory):
+    """Law 6: a night of one user takes nothing from another."""
+    learned(memory)
+    bo = memory.as_user("bo")
+    before = learned(bo)
+    clock_of(memory).advance(60 * DAY)
+    memory.decay()
+    assert facts(memory) == []
+    assert facts(bo) == before
+
+
+def keeping(path, clock, **retention):
+    """Return Ana's memory of a file with these retentions."""
+    chosen = by_hand(retention=retention, timezone="Europe/Lisbon")
+    return remembering(path, settings=chosen, clock=clock)
+
+
+def test_a_new_retention_ends_what_an_old_database_holds(tmp_path):
+    """Seed 001: ``retention.episode = "30d"`` on an existing file retires what is older."""
+    path, clock = tmp_path / "memory.db", FrozenClock(START)
+    with closing(keeping(path, clock)) as memory:
+        talk(memory, "old", "I live in Porto.", ("assistant", "Good."))
+        memory.consolidate()
+        memory.remember("Ana was born in Faro.")
+        clock.advance(29 * DAY)
+        talk(memory, "new", "Hello again.")
+        clock.advance(DAY)
+    with closing(keeping(path, clock, episode="30d")) as memory:
+        memory.embed_pending()
+        before = tables(path)
+        plan = memory.expire(dry_run=True)
+        assert (plan.count, plan.dry_run, tables(path)) == (2, True, before)
+        report = memory.expire()
+        assert (int(report), dict(report.counts)) == (2, {"episode": 2})
+        assert report.lines[0].endswith("expired: episode is kept for 30 days")
+        assert [item.session_id for item in memory.records(kind="episode")] == ["new"]
+        assert len(facts(memory)) == 2
+        assert memory.expire().count == 0
+        assert memory.verify() == []
+        memory.rebuild()
+        assert [item.session_id for item in memory.records(kind="episode")] == ["new"]
+        assert memory.search("Porto", kind="episode") == []
+        memory.embed_pending()
+        assert memory.search("Porto", kind="episode") == []
+        assert memory.verify() == []
+
+
+def test_what_expired_before_it_was_read_is_learned_from(tmp_path):
+    """Retention ends what was said; it does not take back what it says."""
+    clock = FrozenClock(START)
+    with closing(keeping(tmp_path / "memory.db", clock, episode="1d")) as memory:
+        talk(memory, "s", "I live in Porto.")
+        clock.advance(2 * DAY)
+        assert memory.expire().count == 1
+        assert memory.consolidate().count == 1
+        assert memory.verify() == []
+
+
+@pytest.mark.parametrize(
+    ("kind", "span", "before", "after"),
+    [
+        ("episode", "12h", timedelta(hours=12, milliseconds=-1), timedelta(hours=12)),
+        ("fact", "2w", timedelta(days=14, milliseconds=-1), timedelta(days=14)),
+        ("reflection", "90s", timedelta(seconds=89), timedelta(seconds=90)),
+        ("context", "36h", timedelta(hours=35), timedelta(hours=36)),
+    ],
+)
+def test_each_kind_has_its_own_time(tmp_path, kind, span, before, after):
+    """A record is there until its span is over, to the millisecond, and then is not."""
+    clock = FrozenClock(START)
+    with closing(keeping(tmp_path / "memory.db", clock, **{kind: span})) as memory:
+        record = memory.remember("Something to keep.", kind=kind)
+        other = memory.remember("Something else.", kind="episode" if kind == "fact" else "fact")
+        clock.set(START + before)
+        assert memory.expire().count == 0
+        assert memory.records(kind=kind)[0].id == record.id
+        clock.set(START + after)
+        assert dict(memory.expire().counts) == {kind: 1}
+        assert [item.id for item in memory.records()] == [other.id]
+        assert [change.action for change in memory.history(record.id)] == ["insert", "retire"]
+
+
+@pytest.mark.parametrize(
+    ("said", "ends"),
+    [
+        # Clocks go forward on 29 March and back on 25 October 2026.
+        (datetime(2026, 3, 28, 15, tzinfo=UTC), datetime(2026, 3, 29, 0, tzinfo=UTC)),
+        (datetime(2026, 3, 29, 0, 30, tzinfo=UTC), datetime(2026, 3, 29, 23, tzinfo=UTC)),
+        (datetime(2026, 7, 1, 22, 59, tzinfo=UTC), datetime(2026, 7, 1, 23, tzinfo=UTC)),
+        (datetime(2026, 10, 24, 23, tzinfo=UTC), datetime(2026, 10, 26, 0, tzinfo=UTC)),
+    ],
+)
+def test_a_context_ends_with_the_users_day(tmp_path, said, ends):
+    """Seed 001: at midnight in Lisbon, on days of 23, 24 and 25 hours."""
+    clock = FrozenClock(said)
+    with closing(keeping(tmp_path / "memory.db", clock)) as memory:
+        memory.set_context("mood", "busy")
+        clock.set(ends - timedelta(seconds=1))
+        assert memory.expire().count == 0
+        assert memory.get_context("mood") == "busy"
+        clock.set(ends)
+        assert memory.get_context("mood") is None
+        assert dict(memory.expire().counts) == {"context": 1}
+        assert memory.get_context("mood") is None
+        assert memory.verify() == []
+
+
+def test_users_expire_apart(tmp_path):
+    """Law 6: the upkeep of one user ends nothing of another."""
+    clock = FrozenClock(START)
+    with closing(keeping(tmp_path / "memory.db", clock, episode="1d")) as memory:
+        bo = memory.as_user("bo")
+        for each in (memory, bo):
+            each.remember("Hello.", kind="episode")
+        clock.advance(2 * DAY)
+        assert memory.expire().count == 1
+        assert bo.expire().count == 1
+        assert bo.expire().count == memory.expire().count == 0
