@@ -1,7 +1,7 @@
 """Precision and recall of the rule-based name finder on WNUT-17 (emerging entities).
 
-Run: ``python -m benchmarks names``, or this file with ``[--split dev|train] [--show]``. The data is looked for
-in ``../shared/data`` beside the repository; without it there is nothing to measure.
+Run: ``python -m benchmarks names``, or this file with ``[--split dev|train] [--show]``. The data
+is looked for in ``../shared/data`` beside the repository; without it nothing is measured.
 
 A span counts if its first and last character are those of the annotation. WNUT's types are
 mapped to ours; ``product``, ``creative-work`` and ``group`` have no type of their own here

@@ -19,7 +19,6 @@ import numpy as np
 from benchmarks.measure import show
 from benchmarks.retrieval_plugin import RecollectArm
 from recollect import Memory
-from recollect.core.models import Hit
 from recollect.core.query import Filter
 from recollect.core.scope import Scope
 from recollect.dates.questions import question_range
@@ -106,10 +105,9 @@ def _ablated(
 ) -> None:
     arms = {name: Corpus(docs) for name, docs, _, _ in corpora}
     _table(evaluator, f"{title}, part by part", corpora, categories, (arms, ABLATIONS))
-    if all(arm.consolidate() for arm in arms.values()):
-        _table(evaluator, f"{title}, with facts", corpora, categories, (arms, WITH_FACTS))
-    else:
-        print(f"\n{title}, with facts: left out, there is no consolidation yet.\n")
+    for arm in arms.values():
+        arm.consolidate()
+    _table(evaluator, f"{title}, with facts", corpora, categories, (arms, WITH_FACTS))
 
 
 def _loaded(script: Path) -> ModuleType:
@@ -158,15 +156,7 @@ class Corpus(RecollectArm):
         """Return the arm that ranks it so."""
         now = self._memory._parts.now()  # noqa: SLF001 - as in retriever
         scope = Scope(self._memory.user)
-        return Ranked(retriever(self._memory, ranking), scope, now, self._place, self._count)
-
-    def consolidate(self) -> bool:
-        """Draw facts from the documents; whether that can be done."""
-        if not hasattr(self._memory, "consolidate"):
-            return False
-        self._memory.consolidate()
-        self._memory.embed_pending()
-        return True
+        return Ranked(retriever(self._memory, ranking), Filter(now=now), scope, self)
 
 
 def retriever(memory: Memory, ranking: Ranking) -> Retriever:
@@ -186,24 +176,16 @@ def retriever(memory: Memory, ranking: Ranking) -> Retriever:
 class Ranked:
     """What the evaluator asks."""
 
-    def __init__(
-        self, retriever: Retriever, scope: Scope, now: Any, places: Mapping[str, int], count: int
-    ) -> None:
-        """Search with ``retriever``; ``places`` are the documents of the records."""
-        self._retriever = retriever
+    def __init__(self, found: Retriever, where: Filter, scope: Scope, corpus: RecollectArm) -> None:
+        """Search ``corpus`` with the retriever ``found``."""
+        self._retriever = found
+        self._where = where
         self._scope = scope
-        self._where = Filter(now=now)
-        self._places = places
-        self._count = count
+        self._corpus = corpus
 
     def rank(self, query: str) -> list[int]:
         """Return the places of the best documents, then those of all others in order."""
         hits = self._retriever.search(self._scope, query, self._where, limit=DEEPEST)
-        best = list(dict.fromkeys(place for hit in hits for place in self._of(hit)))
+        best = list(dict.fromkeys(place for hit in hits for place in self._corpus.places(hit)))
         found = set(best)
-        return best + [place for place in range(self._count) if place not in found]
-
-    def _of(self, hit: Hit) -> list[int]:
-        """Return the documents that a hit is, or was drawn from."""
-        ids = (hit.record.id, *hit.record.source_ids)
-        return [self._places[each] for each in ids if each in self._places]
+        return best + [place for place in range(self._corpus.count) if place not in found]

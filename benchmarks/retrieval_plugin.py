@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import Any, Protocol
 
-from recollect import Memory, Settings
+from recollect import Hit, Memory, Settings
 
 DATES = (
     "%I:%M %p on %d %B, %Y",  # LoCoMo
@@ -37,9 +37,10 @@ class RecollectArm:
     def __init__(self, docs: Sequence[Document], **retrieval: Any) -> None:
         """Remember every document, in order, and make its vector."""
         chosen = {"retrieval": retrieval} if retrieval else {}
-        settings = Settings(timezone="UTC", **chosen)
+        # No facts but those that are asked for: else they would come at any time.
+        settings = Settings(timezone="UTC", consolidation={"automatic": False}, **chosen)
         self._memory = Memory(":memory:", settings=settings)
-        self._count = len(docs)
+        self.count = len(docs)
         self._place: dict[str, int] = {}
         dates: dict[object, datetime] = {}
         for start in range(0, len(docs), BATCH):
@@ -50,10 +51,20 @@ class RecollectArm:
 
     def rank(self, query: str) -> list[int]:
         """Return the places of all documents, the best first."""
-        hits = self._memory.search(query, limit=self._count)
-        order = [self._place[hit.record.id] for hit in hits]
+        hits = self._memory.search(query, limit=self.count)
+        order = list(dict.fromkeys(place for hit in hits for place in self.places(hit)))
         found = set(order)
-        return order + [place for place in range(self._count) if place not in found]
+        return order + [place for place in range(self.count) if place not in found]
+
+    def places(self, hit: Hit) -> list[int]:
+        """Return the documents that a hit is, or was drawn from."""
+        ids = (hit.record.id, *hit.record.source_ids)
+        return [self._place[each] for each in ids if each in self._place]
+
+    def consolidate(self) -> None:
+        """Draw facts from the documents."""
+        self._memory.consolidate()
+        self._memory.embed_pending()
 
 
 def make(docs: Sequence[Document]) -> RecollectArm:
@@ -63,6 +74,13 @@ def make(docs: Sequence[Document]) -> RecollectArm:
     environment, as always: ``RECOLLECT_RETRIEVAL__FUSION=rrf``.
     """
     return RecollectArm(docs)
+
+
+def make_with_facts(docs: Sequence[Document]) -> RecollectArm:
+    """Return the same with facts: ``--plugin benchmarks.retrieval_plugin:make_with_facts``."""
+    arm = RecollectArm(docs)
+    arm.consolidate()
+    return arm
 
 
 def _item(doc: Document, dates: dict[object, datetime]) -> dict[str, Any]:

@@ -29,6 +29,10 @@ from recollect.retrieve.search import Ranking
 
 ALL = 1_000
 START = datetime(2024, 1, 1, 9, tzinfo=UTC)  # of the own talk
+# Nothing happens by itself, so that each figure is of what it says it is.
+QUIET = Settings(
+    timezone="UTC", embedding={"background": False}, consolidation={"automatic": False}
+)
 LONG_AGO = datetime(2000, 1, 1, tzinfo=UTC)
 PLAN_MARK = re.compile(r"\s*->->[^\n]*\s*$")
 RANKINGS: Mapping[str, Ranking] = {
@@ -112,9 +116,6 @@ def _beam(held: Mapping[str, Chat], given: Sequence[Update], note: str) -> None:
 
 
 def _consolidated(held: Mapping[str, Chat], given: Sequence[Update]) -> None:
-    if not all(hasattr(chat.memory, "consolidate") for chat in held.values()):
-        print("\nWith facts: left out, there is no consolidation yet.\n")
-        return
     for chat in held.values():
         chat.memory.consolidate()
         chat.memory.embed_pending()
@@ -173,7 +174,7 @@ def _chat(data: Path, chat: str, path: Path) -> Chat:
                 }
             )
             ids.append(message["id"])
-    memory = Memory(path, settings=Settings(timezone="UTC"))
+    memory = Memory(path, settings=QUIET)
     records = memory.remember_many(items)
     memory.embed_pending()
     return Chat(memory, {record.id: told for record, told in zip(records, ids, strict=True)})
@@ -216,7 +217,7 @@ def talk() -> Memory:
         texts.append(text)
         if place % 4 == 0:
             texts += [other for other in (next(between, None),) if other is not None]
-    memory = Memory(":memory:", settings=Settings(timezone="UTC"))
+    memory = Memory(":memory:", settings=QUIET)
     memory.remember_many(
         [
             {

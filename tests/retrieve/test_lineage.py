@@ -163,6 +163,19 @@ def test_facts_are_found_by_their_words_when_their_turns_are_gone(memory, told):
     assert all(hit.why.arms["lexical"].score > 0 for hit in hits)
 
 
+def test_a_replacement_that_is_about_something_else_is_not_raised(memory):
+    """A wrong verdict on two facts does not put the answer to another question first."""
+    turns = [turn("My essay on Kafka is 2400 words long."), turn("My essay on Woolf is long.")]
+    facts = [
+        record(f"Ana's essay on {name} is long.", source_ids=(said.id,), source_role="user")
+        for name, said in zip(("Kafka", "Woolf"), turns, strict=True)
+    ]
+    memory._parts.store.apply(ANA, [Insert(each) for each in (*turns, *facts)])
+    supersede(memory, facts)
+    order = ids(found(memory, question="How many words is the essay on Kafka?"))
+    assert order.index(turns[0].id) < order.index(turns[1].id)
+
+
 def test_a_correction_goes_before_the_turn_it_corrects(memory, told):
     """It keeps the sources of what it corrects, yet never stands behind what they say."""
     turns, facts = told

@@ -203,6 +203,12 @@ def test_who_says_the_old_again_brings_nothing_new():
         assert not any("I wonder" in text for text in moved)
 
 
+def test_who_says_the_same_again_is_not_moved():
+    """The very same words, said later, bring nothing up to date."""
+    with filled([("user", "I live in Porto now."), ("user", "I live in Porto now.")]) as memory:
+        assert [hit.why.precedence for hit in found(memory, "Where do I live?")] == [1, 1]
+
+
 def test_as_of_a_past_day_sees_only_what_was_known_then():
     """Law 11: what was said later neither answers nor moves anything."""
     with filled(TALK[:4]) as memory:

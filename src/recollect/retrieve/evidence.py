@@ -90,7 +90,8 @@ def held(rows: Rows, matches: TermMatches, weights: Floats) -> Floats:
     if matches.ordinals:
         places, known = rows.found(matches.ordinals)
         counts = np.frombuffer(b"".join(matches.counts), np.uint8).reshape(-1, len(weights))
-        share[places] = (counts[known] > 0) @ weights / max(float(weights.sum()), 1e-9)
+        whole = np.where(counts[known] > 0, weights, np.float32(0)).sum(axis=1)
+        share[places] = whole / max(float(weights.sum()), 1e-9)
     return share
 
 

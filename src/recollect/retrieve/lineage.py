@@ -6,7 +6,7 @@ evidence, so one stands for both.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
@@ -53,7 +53,13 @@ def superseded(rows: Rows, found: Mask) -> Places:
     return places
 
 
-def raised(rows: Rows, scored: Scored, shown: Mask, facts: Sequence[int]) -> dict[int, float]:
+def raised(
+    rows: Rows,
+    scored: Scored,
+    shown: Mask,
+    facts: Sequence[int],
+    fits: Callable[[int], bool],
+) -> dict[int, float]:
     """Return new scores, by row, of what took the place of something that is shown above it.
 
     Args:
@@ -62,6 +68,7 @@ def raised(rows: Rows, scored: Scored, shown: Mask, facts: Sequence[int]) -> dic
         shown: which of them are shown.
         facts: the records that answer the query best, whether they are shown or stand behind
             the turns they were drawn from.
+        fits: whether a record speaks of what is asked; only asked of what would be moved.
     """
     best = np.zeros(len(rows), bool)
     best[list(facts)] = True
@@ -74,7 +81,7 @@ def raised(rows: Rows, scored: Scored, shown: Mask, facts: Sequence[int]) -> dic
             continue
         top = max(said, key=lambda row: (said[row], -row))
         over = max(score.get(row, float(scored.score[row])) for row in before)
-        if said[top] <= over:
+        if said[top] <= over and fits(new):
             score[top] = float(np.nextafter(np.float32(over), np.float32(2)))
     return score
 

@@ -240,6 +240,8 @@ def _updates(
         return False
     sorts = {sort for sort, _ in old.values}
     fresh = any(sort in sorts for sort, _ in new.values - known)
+    if new.terms <= old.terms:
+        return False  # Who says the same again has nothing new.
     if not fresh and (question.sorts or old.values or not _both_say(question, old, new)):
         return False
     if question.done and not new.changes:

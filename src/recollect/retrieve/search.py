@@ -19,7 +19,8 @@ from recollect.core.vectors import Vector
 from recollect.retrieve import evidence, fuse, lineage, precedence
 from recollect.retrieve.evidence import Mask
 from recollect.retrieve.index import KINDS, NEVER, NO_NUMBER, Floats, IndexCache, Rows
-from recollect.retrieve.questions import Asks, read, state_of
+from recollect.retrieve.questions import Asks, Question, read, state_of
+from recollect.retrieve.rivals import competes
 from recollect.retrieve.scored import Asked, Scored
 
 log = logging.getLogger("recollect.retrieve")
@@ -210,20 +211,35 @@ class Retriever:
             told = _best(scored.score, found, precedence.DEPTH)
             scored = scored.lowered(lineage.superseded(rows, found), lineage.SUPERSEDED)
         scored, shown = lineage.folded(rows, scored, found, ranking.facts)
+        if asks is Asks.THEN or not (told or asks is Asks.NOW):
+            return scored, shown, {}
+        weights = evidence.rarity(rows, asked.matches, visible)
+        question = read(asked.text, asked.terms, weights.tolist())
         records: dict[int, Record] = {}
         if asks is Asks.NOW:
-            weights = evidence.rarity(rows, asked.matches, visible)
             best = _best(scored.score, shown, precedence.DEPTH)
             # Who holds too little of the question is no answer, whatever the text is.
             share = evidence.held(rows, asked.matches, weights)
             best = [row for row in _said(rows, best) if share[row] >= precedence.LEAST]
             records = self._records(scope, rows, best)
-            question = read(asked.text, asked.terms, weights.tolist())
             candidates = _candidates(rows, scored, records)
             scored = scored.moved(precedence.raised(question, candidates, self._analyzer))
         if told:
-            scored = scored.moved(lineage.raised(rows, scored, shown, told))
+            fits = self._fitting(scope, rows, question)
+            scored = scored.moved(lineage.raised(rows, scored, shown, told, fits))
         return scored, shown, records
+
+    def _fitting(self, scope: Scope, rows: Rows, question: Question) -> Callable[[int], bool]:
+        """Return whether a record speaks of what is asked, and not of a rival of it."""
+
+        def fits(row: int) -> bool:
+            record = self._records(scope, rows, [row]).get(row)
+            if record is None:
+                return False
+            terms = frozenset(self._analyzer.terms(record.content))
+            return not competes(question, record.content, terms, self._analyzer)
+
+        return fits
 
     def _vector(self, query: str) -> Vector | None:
         try:
