@@ -21,9 +21,10 @@ VECTORS = ("vectors", "pending_vectors")  # are made by whoever searches next
 
 def by_hand(**sections):
     """Return settings of no machine under which nothing is learned by itself."""
-    return Settings(consolidation={"automatic": False} | sections.pop("consolidation", {}), **(
-        {"timezone": "UTC"} | sections
-    ))
+    return Settings(
+        consolidation={"automatic": False} | sections.pop("consolidation", {}),
+        **({"timezone": "UTC"} | sections),
+    )
 
 
 def remembering(location=":memory:", **arguments):

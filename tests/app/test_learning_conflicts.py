@@ -98,7 +98,7 @@ def test_what_was_believed_then_can_be_asked(moved):
     """``as_of`` before the change tells the old value alone, and as the best answer."""
     then = START + DAY
     found = moved.search("Where does the user live?", kind="fact", as_of=then)
-    assert [hit.record.content for hit in found][0] == PORTO
+    assert found[0].record.content == PORTO
     assert LISBON not in [hit.record.content for hit in found]
 
 

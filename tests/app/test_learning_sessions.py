@@ -27,6 +27,8 @@ from recollect.app.background import Consolidation, Request
 from recollect.core.actions import Consolidated, Insert
 from recollect.core.errors import NotFound, StoreError
 from recollect.core.scope import Scope
+from recollect.lifecycle.modelled.extract import Drawn
+from recollect.testing.models import ScriptedLLM
 
 AUTOMATIC = Settings(timezone="UTC")
 PORTO = "I live in Porto."
@@ -218,6 +220,28 @@ def test_of_two_processes_at_one_session_one_learns_it(tmp_path):
         assert all(len(item.source_ids) == 1 for item in facts(one))
 
 
+def test_what_is_erased_while_it_is_read_becomes_no_fact(tmp_path):
+    """Law 7: a plan that rests on what is gone by now is not stored; the rest is learned later."""
+    path = tmp_path / "memory.db"
+    with closing(remembering(path)) as one, closing(remembering(path)) as other:
+        talk(one, "s", PORTO, DOG)
+        store = watched(one)
+        plain = store.apply
+
+        def late(scope, actions):
+            store.apply = plain
+            other.forget(other.records(kind="episode")[0].id, erase=True)
+            plain(scope, actions)
+
+        store.apply = late
+        report = one.consolidate()
+        assert "was erased" in report.failed["s"]
+        assert (report.count, facts(one)) == (0, [])
+        assert one.consolidate().count == 1
+        assert contents(one) == ["The user has a dog named Rex."]
+        assert one.verify() == []
+
+
 def test_an_unknown_session_is_an_error(memory):
     """A name that is wrong is told, and not taken for a session without news."""
     with pytest.raises(NotFound, match="no session 'nope'"):
@@ -293,6 +317,34 @@ def test_what_one_agent_knows_is_learned_for_all_when_it_is_said_to_all(memory):
     assert contents(memory.as_user("ana", agent="coach")) == ["The user has a dog named Rex."]
 
 
+def test_what_one_agent_heard_is_not_told_to_understand_another_by():
+    """Agents in one session: of each other's turns neither facts nor context are drawn."""
+    model = ScriptedLLM({Drawn: Drawn([])})
+    with closing(remembering(llm=model)) as memory:
+        for _ in range(2):
+            for agent, text in (("tutor", "Tom is ill."), ("coach", "Hm."), (None, "It rains.")):
+                own = memory.as_user("ana", agent=agent)
+                own.remember(text, kind="episode", session="s", role="user")
+            memory.consolidate()
+        prompts = [asked.prompt for asked in model.asked]
+        assert [("Tom" in prompt, "Hm." in prompt) for prompt in prompts] == [
+            (True, False),
+            (False, True),
+            (False, False),
+        ] * 2
+        assert all("It rains." in prompt for prompt in prompts[3:])
+
+
+def test_what_is_said_between_the_words_of_agents_is_one_fact(memory):
+    """Said twice in one page, with another agent's turn between: one fact with two sources."""
+    for agent, text in ((None, PORTO), ("tutor", DOG), (None, PORTO)):
+        own = memory.as_user("ana", agent=agent)
+        own.remember(text, kind="episode", session="s", role="user")
+    memory.consolidate()
+    assert len(fact(memory, "Porto").source_ids) == 2
+    assert fact(memory, "Rex").agent == "tutor"
+
+
 def test_one_agent_learns_nothing_of_anothers_talk(memory):
     """An agent consolidates what it sees; what another one heard waits for that one."""
     talk(memory.as_user("ana", agent="tutor"), "lesson", DOG)
@@ -319,7 +371,7 @@ def test_users_learn_apart(memory):
 
 
 def test_subscribers_hear_of_new_facts_of_their_user_alone(learning):
-    """``remembered`` is told for each new fact, with its place; not for what is said again."""
+    """``remembered`` is told for each new fact, and not for what is said again."""
     heard, others = [], []
     learning.on("remembered", lambda event: heard.append(event.subject))
     bo = learning.as_user("bo")
@@ -332,7 +384,7 @@ def test_subscribers_hear_of_new_facts_of_their_user_alone(learning):
         "The user lives in Porto.",
         "The user has a dog named Rex.",
     ]
-    assert all(item.position is not None and item.user == "ana" for item in told)
+    assert {item.user for item in heard} == {"ana"}
     assert [item.content for item in others if item.kind == "fact"] == ["The user lives in Rome."]
 
 

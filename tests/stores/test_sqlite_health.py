@@ -85,6 +85,8 @@ DAMAGE = {
         "(SELECT key FROM entities WHERE name = 'Dan') WHERE folded = 'gil'; "
         "DELETE FROM entities WHERE name = 'Gil'"
     ),
+    "sources filed under another record": "DELETE FROM record_sources",
+    "names that are not found under their keys": "DELETE FROM entity_name_keys",
     "broken foreign keys": "INSERT INTO pending_vectors VALUES (9999, 1)",
     "records indexed under other terms": (
         "DELETE FROM records_fts WHERE rowid = 1; INSERT INTO records_fts (rowid, terms, scope) "
@@ -112,7 +114,7 @@ def filled(store):
 
 def live(store, recalled):
     """Leave a trace of each thing that upkeep and persons do to a memory."""
-    (gone,) = remember(store, "Zoe left", valid_until=moment(1))
+    (gone,) = remember(store, "Zoe left", valid_until=moment(1), source_ids=(recalled,))
     turns(store, "talk", "Eve met Fay", "Gil Moss and Gil")
     store.apply(
         ANA,

@@ -23,6 +23,7 @@ BULLET = re.compile(r"^\s*(?:[-*+]|\d{1,3}[.)])\s+(?:\[[ xX]\]\s+)?(?P<text>\S.*
 TEXTS = ("memory", "text", "content", "data", "fact")
 TIMES = ("updated_at", "created_at", "timestamp", "date")
 WHO = ("subject", "user_id")
+OWNERS = ("user_id", "user")
 
 
 def of_memory(parts: Parts, scope: Scope) -> Audit:
@@ -120,6 +121,7 @@ def _foreign(item: object, place: int) -> Entry | None:
         at=times[0] if times else None,
         subject=next((item[name] for name in WHO if isinstance(item.get(name), str)), None),
         used_at=max(times, default=None),
+        owner=next((item[name] for name in OWNERS if isinstance(item.get(name), str)), None),
     )
 
 

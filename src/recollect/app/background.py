@@ -71,15 +71,18 @@ class Consolidation:
         with self._wake:
             return self._wake.wait_for(lambda: not self._wanted and not self._busy, timeout)
 
-    def close(self) -> None:
-        """Stop after the page at hand."""
+    def stop(self) -> None:
+        """Begin nothing more; what is being done ends after the page at hand."""
         with self._wake:
             self._stop.set()
             self._wanted.clear()
             self._wake.notify_all()
-            thread = self._thread
-        if thread is not None:
-            thread.join()
+
+    def close(self) -> None:
+        """Stop, and wait for the end of the page at hand."""
+        self.stop()
+        if self._thread is not None:
+            self._thread.join()
 
     def _run(self) -> None:
         while True:

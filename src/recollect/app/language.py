@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Coroutine
-from concurrent.futures import Future
+from concurrent.futures import CancelledError, Future
 from concurrent.futures import TimeoutError as FutureTimeout
 from dataclasses import dataclass
 from threading import Lock, Thread
@@ -20,6 +20,8 @@ from recollect.core.times import require_aware
 
 T = TypeVar("T")
 
+CLOSED = "the memory was closed before the model had answered; it is asked again next time"
+
 
 class Language:
     """The language model of a memory, if it has one, and the event loop on which it is asked.
@@ -33,37 +35,43 @@ class Language:
         self.model = model
         self._loop: asyncio.AbstractEventLoop | None = None
         self._thread: Thread | None = None
+        self._closed = False
         self._lock = Lock()
 
     def wait(self, answer: Coroutine[Any, Any, T], *, timeout: float | None = None) -> T:
         """Return what ``answer`` gives.
 
         Raises:
-            LLMError: the model failed, or ``timeout`` seconds were not enough.
+            LLMError: the model failed, ``timeout`` seconds were not enough, or this was closed.
         """
-        future: Future[T] = asyncio.run_coroutine_threadsafe(answer, self._running())
+        with self._lock:
+            if self._closed:
+                answer.close()
+                raise LLMError(CLOSED)
+            # Under the lock: what is asked before the end is cancelled by it.
+            future: Future[T] = asyncio.run_coroutine_threadsafe(answer, self._running())
         try:
             return future.result(timeout)
+        except CancelledError as error:
+            raise LLMError(CLOSED) from error
         except FutureTimeout as error:
             future.cancel()
             message = f"no answer within {timeout:g} s; raise the time-out or try again later"
             raise LLMError(message) from error
 
     def _running(self) -> asyncio.AbstractEventLoop:
-        with self._lock:
-            if self._loop is None:
-                self._loop = asyncio.new_event_loop()
-                self._thread = Thread(
-                    target=self._loop.run_forever, name="recollect-llm", daemon=True
-                )
-                self._thread.start()
-            return self._loop
+        if self._loop is None:
+            self._loop = asyncio.new_event_loop()
+            self._thread = Thread(target=self._loop.run_forever, name="recollect-llm", daemon=True)
+            self._thread.start()
+        return self._loop
 
     def close(self) -> None:
         """Stop the loop; what was asked and not answered fails."""
         with self._lock:
             loop, thread = self._loop, self._thread
             self._loop = self._thread = None
+            self._closed = True
         if loop is None or thread is None:
             return
         asyncio.run_coroutine_threadsafe(_cancelled(), loop).result()

@@ -12,7 +12,7 @@ from recollect.app.memory import Memory
 from recollect.app.reports import StageReport
 from recollect.app.stages import STAGES
 from recollect.app.upkeep import parts_of
-from recollect.core.errors import RecollectError
+from recollect.core.errors import RecollectError, StoreClosed
 from recollect.schedule.background import Background
 from recollect.schedule.cron import parse
 from recollect.schedule.jobs import Job, NextRun, Ran
@@ -80,7 +80,15 @@ class Maintenance:
         reports: list[StageReport] = []
         failed: dict[str, str] = {}
         for user in self._memory.users():
-            (report,) = self._memory.as_user(user).maintain([stage]).stages
+            try:
+                (report,) = self._memory.as_user(user).maintain([stage]).stages
+            except StoreClosed:
+                raise
+            except Exception as error:
+                # What is wrong with the memory of one user is no reason to leave the others'.
+                log.exception("%s failed for %s", stage, user)
+                failed[user] = f"{type(error).__name__}: {error}"
+                continue
             if report.count:
                 log.info("%s for %s: %s", stage, user, report)
             if self._told is not None:

@@ -222,9 +222,10 @@ class Parts:
 
     def close(self) -> None:
         """Stop the background work and release the store."""
+        self.consolidation.stop()
+        self.language.close()  # Nobody waits for a model any more; what it was asked is not lost.
         self.consolidation.close()
         self.vectors.close()
-        self.language.close()
         self.store.close()
 
 

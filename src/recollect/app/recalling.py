@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 from recollect.app.checks import limited
+from recollect.app.drawn import used
 from recollect.app.parts import Parts
-from recollect.core.actions import Touch
 from recollect.core.models import Kind, Recall
 from recollect.core.ports import TokenCounter
 from recollect.core.query import Filter
@@ -31,6 +31,8 @@ def recalled(
 ) -> Recall:
     """Return the records that answer ``prompt`` and the newest insight; they count as accessed.
 
+    So do the facts that were drawn from a turn that is told.
+
     Args:
         parts, scope, prompt, budget: of the memory that is asked.
         where: which records may answer.
@@ -54,9 +56,7 @@ def recalled(
         zone=parts.settings.zone,
         insight=insight,
     )
-    if found.hits:
-        ids = tuple(hit.record.id for hit in found.hits)
-        parts.store.apply(scope, [Touch(ids, parts.now(), session)])
+    used(parts, scope, found.hits, where, session)
     return found
 
 

@@ -236,6 +236,12 @@ class RecordStore(Protocol):
         Not what a person asked to remember (origin ``api``): that stands on its own word.
         """
 
+    def resting(self, scope: Scope, ids: Sequence[str]) -> list[Record]:
+        """Return the records that name one of ``ids`` as a source, believed or not, oldest first.
+
+        Also what stands on its own word and was only credited with it.
+        """
+
     def history(self, scope: Scope, id: str) -> list[Change]:
         """Return what was done to a record, oldest first; an erased one leaves only that."""
 

@@ -14,13 +14,17 @@ from datetime import datetime, timedelta
 from itertools import combinations
 
 from recollect.lifecycle.claims import Judge, Relation, Statement
-from recollect.lifecycle.deduplicate import read
+from recollect.lifecycle.reading import read
 from recollect.lifecycle.returned import lines, without_recalled
 
 STALE = timedelta(days=180)
 """How long nobody has asked for what is called stale."""
 MOST_ALIKE = 40
 """A word in more entries than this says too little to compare all of them in pairs."""
+OPENING = 3
+"""Words at the beginning that make two entries worth comparing: ``The user lives``."""
+BRIEF = 2
+"""Words up to which one that is shared is a half of what an entry says."""
 EXCERPT = 100
 
 
@@ -39,6 +43,7 @@ class Entry:
         derived: whether it was drawn from other texts, rather than told.
         by_person: whether a person stands behind it.
         settled: ids of what it has replaced already.
+        owner: whose memory it is, in a file of several; entries of two are never compared.
     """
 
     id: str
@@ -51,6 +56,7 @@ class Entry:
     derived: bool = False
     by_person: bool = True
     settled: frozenset[str] = frozenset()
+    owner: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,15 +98,21 @@ class Audit:
 
 
 SECRETS = {
-    "a private key": re.compile(r"-----BEGIN [A-Z ]*PRIVATE KEY-----"),
+    "a private key": re.compile(
+        r"-----BEGIN [A-Z ]*PRIVATE KEY-----(?:.*?-----END [A-Z ]*PRIVATE KEY-----|.*)", re.DOTALL
+    ),
     "an API key": re.compile(
-        r"\b(?:sk|pk|rk)[-_](?:[a-z]+[-_])*[A-Za-z0-9_-]{16,}\b|\bAKIA[0-9A-Z]{16}\b"
-        r"|\bgh[pousr]_[A-Za-z0-9]{30,}\b|\bxox[abpr]-[A-Za-z0-9-]{10,}\b|\bAIza[\w-]{30,}"
+        r"\b(?:sk|pk|rk)[-_](?:[a-z]+[-_])*[A-Za-z0-9_-]{16,}\b|\bA[KS]IA[0-9A-Z]{16}\b"
+        r"|\b(?:gh[pousr]|github_pat|hf|npm)_[A-Za-z0-9_]{30,}\b|\bglpat-[\w-]{20,}\b"
+        r"|\bxox[abpr]-[A-Za-z0-9-]{10,}\b|\bAIza[\w-]{30,}"
     ),
     "a token": re.compile(r"\beyJ[\w-]{8,}\.[\w-]{8,}\.[\w-]{8,}|\bBearer\s+[\w.~+/-]{20,}=*"),
     "a password": re.compile(
-        r"\b(?:password|passwd|passphrase|pwd|secret|api[ _-]?key|access[ _-]?token|pin)\b"
-        r"(?:\s+(?:is|was)|\s*[:=])\s*[\"']?(?=\S*[\d\W])[^\s\"',;]{4,}",
+        r"(?:\b|_)(?:(?:password|passwd|passphrase|pwd|api[ _-]?key|access[ _-]?token"
+        r"|access[ _-]?key|pin)\b"
+        r"(?:\s+(?:is|was)|\s*[:=])|secret\s*[:=])"
+        # Not a word of a sentence: a digit, or a sign within it.
+        r"\s*[\"']?(?=[^\s\"',;]*(?:\d|[^\w\s\"',;][^\s\"',;.!?]))[^\s\"',;]{4,}",
         re.IGNORECASE,
     ),
     "a secret in an address": re.compile(r"\b[a-z][a-z0-9+.-]*://[^\s:/@]+:[^\s/@]{3,}@"),
@@ -187,9 +199,9 @@ def _each(entries: Sequence[Entry], fault: Callable[[Entry], str | None]) -> Ite
 
 
 def _exact(entries: Sequence[Entry]) -> Iterator[Finding]:
-    same: defaultdict[str, list[Entry]] = defaultdict(list)
+    same: defaultdict[tuple[str | None, str], list[Entry]] = defaultdict(list)
     for entry in entries:
-        same[read(entry.text).normal or entry.text].append(entry)
+        same[entry.owner, read(entry.text).normal or entry.text].append(entry)
     for group in same.values():
         if len(group) > 1:
             yield _finding(group, f"{len(group)} times the same words")
@@ -213,19 +225,29 @@ def _pairs(
 
 
 def _alike(entries: Sequence[Entry]) -> Iterator[tuple[Entry, Entry]]:
-    """Yield the pairs that share two words of which few entries have the same."""
-    holders: defaultdict[str, list[int]] = defaultdict(list)
+    """Yield the pairs that share two words, or a beginning, which few other entries have."""
+    holders: defaultdict[tuple[str | None, str, int], list[int]] = defaultdict(list)
     for place, entry in enumerate(entries):
-        for word in read(entry.text).content:
-            holders[word].append(place)
+        for key in _keys(entry.text):
+            holders[entry.owner, *key].append(place)
     shared: defaultdict[tuple[int, int], int] = defaultdict(int)
-    for places in holders.values():
+    for (*_, words), places in holders.items():
         if len(places) <= MOST_ALIKE:
             for pair in combinations(places, 2):
-                shared[pair] += 1
+                shared[pair] += words
     for (one, other), words in sorted(shared.items()):
         if words > 1:
             yield entries[one], entries[other]
+
+
+def _keys(text: str) -> set[tuple[str, int]]:
+    """Return what an entry may have in common with others, and how many words each counts for."""
+    reading = read(text)
+    opening = " ".join(reading.normal.split()[:OPENING])
+    words = {(word, 1) for word in reading.content}
+    if len(words) <= BRIEF:
+        words |= {(word, 2) for word in reading.content}
+    return words | {(opening, 2)}
 
 
 def _statement(entry: Entry, now: datetime) -> Statement:

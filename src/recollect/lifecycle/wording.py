@@ -23,12 +23,52 @@ NEGATORS = word_set(
 """Words that deny."""
 ENDED = word_set("formerly former previously anymore stopped stop quit ex")
 """Words that say that something is over."""
+IDIOMS = (
+    (r"not (?:so |too |that |very |all that )?long ago", "recently"),
+    (r"not (?:only|just|merely|simply)", "both"),
+    (r"(?:can't|cannot|can not|couldn't) (?:stand|bear)", "hates"),
+    (r"(?:can't|cannot|can not) wait", "longs"),
+    (r"(?:can't|cannot|can not|couldn't) get enough of", "loves"),
+    (r"(?:can't|cannot|can not|couldn't) help(?: but)?(?= \w+)", "just"),
+    (r"(?:can't|cannot|can not|couldn't) (?:agree|be) more", "fully"),
+    (r"(?:can't|cannot|can not|couldn't) be (?:happier|prouder|better)", "is glad"),
+    (r"(?:no doubt|without (?:a )?doubt|no question)", "surely"),
+    (r"no matter (?:what|how|where|when|who)(?: happens)?", "anyhow"),
+    (r"no (?:wonder|problem|worries|way|idea|big deal)", "well"),
+    (r"never (?:fails?|ceases?) to", "always"),
+    (r"(?:never|not|don't|doesn't|didn't|won't) (?:quit|stop|give up|gives up)", "keep"),
+    (r"(?:whether or|if|why|not to mention|last but) not", "maybe"),
+    (r"not-?so-?(?=\w)", "hardly"),
+    (r"nothing but", "only"),
+    (r"never mind", "anyhow"),
+)
+"""Phrases that hold a negation and deny nothing → what they mean."""
 MODAL = word_set(
     """will would shall should could might may must want wants wanted wish wishes hope hopes
     hoping plan plans planning planned intend intends consider considers considering try tries
     trying maybe perhaps probably possibly almost nearly think thinks going if unless"""
 )
 """Words that say that something may be, or is wanted, rather than that it is."""
+ADVERBS = word_set(
+    """now just also already still always ever recently currently finally actually really even
+    only usually often sometimes never not then since lately soon again once both too definitely
+    probably certainly eventually newly officially"""
+)
+"""Words between a subject and its verb, or between the parts of a verb."""
+PRESENT = word_set(
+    """is are am s m re be do does can cannot will would shall should could might may must
+    wants want needs need"""
+)
+"""Verbs that say how things are, may be or are wanted."""
+SUBJECTS = word_set("he she it user who that which somebody someone everyone")
+"""Words behind which a word that ends in ``s`` is a verb."""
+ADDED = word_set("also too another additionally besides second both well side extra")
+"""Words of what comes on top of what is so already."""
+PARTLY = word_set(
+    """part-time temporarily freelance freelances volunteer volunteers side sometimes
+    occasionally weekends weekend evenings nights summers seasonal"""
+)
+"""Words of what fills a part of the time, so that more of its sort may be had."""
 DIRECTED = word_set("over than before after against instead rather")
 """Words around which it matters what stands where."""
 LIMITS = word_set("only except")

@@ -11,8 +11,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from functools import partial
-from itertools import combinations, groupby
+from itertools import combinations
 from threading import Event
+from typing import NamedTuple
 
 from recollect.app.background import Request
 from recollect.app.parts import Parts
@@ -106,6 +107,17 @@ class Tally:
         )
 
 
+class Heard(NamedTuple):
+    """A turn, and the agent that alone heard it, if one did."""
+
+    agent: str | None
+    turn: Turn
+
+
+def _heard(episodes: Sequence[Record], turns: Sequence[Turn]) -> list[Heard]:
+    return [Heard(item.agent, turn) for item, turn in zip(episodes, turns, strict=True)]
+
+
 @dataclass(frozen=True, slots=True)
 class _Only:
     """A judge of whose verdicts one relation counts."""
@@ -163,7 +175,8 @@ class Consolidating:
             episodes = store.episodes(self._scope, info.id, after=after, limit=PAGE)
             through = max([after, *(item.position or 0 for item in episodes)])
             read = page(self._parts, self._scope, episodes, told)
-            actions = list(self._learned(info.id, episodes, read.turns, context))
+            heard = _heard(episodes, read.turns)
+            actions = list(self._learned(info.id, heard, context))
             if read.used:
                 actions.append(Touch(read.used, self._parts.now()))
             finished = len(episodes) < PAGE
@@ -174,14 +187,14 @@ class Consolidating:
             tally.add(actions)
             if finished:
                 return True
-            after, context = through, read.turns[-BEFORE:]
+            after, context = through, heard[-BEFORE:]
         return False
 
-    def _before(self, info: SessionInfo, told: Mapping[str, str]) -> Sequence[Turn]:
+    def _before(self, info: SessionInfo, told: Mapping[str, str]) -> Sequence[Heard]:
         start = max(-1, info.through - BEFORE)
         last = self._parts.store.episodes(self._scope, info.id, after=start, limit=BEFORE)
         read = [item for item in last if (item.position or 0) <= info.through]
-        return page(self._parts, self._scope, read, told).turns
+        return _heard(read, page(self._parts, self._scope, read, told).turns)
 
     def _done(self, session: str, through: int, after: int, *, finished: bool) -> Consolidated:
         return Consolidated(session, through, self._parts.now(), finished=finished, after=after)
@@ -200,17 +213,14 @@ class Consolidating:
         return True
 
     def _learned(
-        self,
-        session: str,
-        episodes: Sequence[Record],
-        turns: Sequence[Turn],
-        context: Sequence[Turn],
+        self, session: str, heard: Sequence[Heard], context: Sequence[Heard]
     ) -> Iterator[Action]:
-        # What an agent kept to itself stays its own: facts are the agent's whose talk it was.
-        pairs = list(zip(episodes, turns, strict=True))
-        for agent, group in groupby(pairs, key=lambda pair: pair[0].agent):
+        # What an agent kept to itself stays its own: facts are the agent's whose talk it was,
+        # and what others heard is not even told to understand it by.
+        for agent in dict.fromkeys(each.agent for each in heard):
             own = Scope(self._scope.user, agent)
-            claims = self._claims([turn for _, turn in group], context)
+            before = [each.turn for each in context if each.agent in {None, agent}]
+            claims = self._claims([each.turn for each in heard if each.agent == agent], before)
             # How far the session was read is said once, for the whole page.
             yield from self.plan(own, session, claims).actions[:-1]
 

@@ -67,9 +67,7 @@ def _reflected(parts: Parts, scope: Scope, now: datetime, *, dry_run: bool) -> S
     if not dry_run:
         parts.stored(scope, [parts.ingest.plan(scope, plan.draft, reason=plan.why)])
     lines = tuple(plan.draft.content.splitlines())
-    return StageReport(
-        stage=REFLECT, count=1, counts={"reflections": 1}, lines=lines, dry_run=dry_run
-    )
+    return StageReport(stage=REFLECT, count=1, counts={"written": 1}, lines=lines, dry_run=dry_run)
 
 
 def _ahead(parts: Parts, scope: Scope, now: datetime) -> list[Record]:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Protocol
 
 from recollect.app.checks import limited
+from recollect.app.drawn import used
 from recollect.app.parts import Parts
 from recollect.app.tools.tool import Spec, Tool, described, parameters
 from recollect.app.upkeep import MemoryStats
-from recollect.core.actions import Touch
 from recollect.core.models import Entity, Kind, Record
 from recollect.core.query import Filter
 from recollect.core.scope import Scope
@@ -117,9 +117,10 @@ class AgentTools:
         hits = self._parts.found(self._scope, clean(query, "query"), where, limit=most)
         if not hits:
             return "Nothing in memory answers this."
-        ids = tuple(hit.record.id for hit in hits)
-        self._parts.store.apply(self._scope, [Touch(ids, where.now)])
-        return fenced([remembered(hit.record, self._zone, id=True) for hit in hits])
+        facts = used(self._parts, self._scope, hits, where)
+        # A turn has no id to correct or confirm by; the facts that were drawn from it have.
+        told = [record for hit in hits for record in (hit.record, *facts.get(hit.record.id, ()))]
+        return fenced([remembered(record, self._zone, id=True) for record in _once(told)])
 
     def _remember(self, content: str, tags: Sequence[str] = ()) -> str:
         draft = Draft(content=content, tags=tags, role="agent", origin="tool")
@@ -142,7 +143,7 @@ class AgentTools:
     def _entity(self, name: str) -> str:
         entity = self._memory.entity(name)
         if entity is None:
-            return f"Nothing is known of {name!r}."
+            return f"Nothing is known of {name!r:.80}."
         also = f", also {', '.join(entity.aliases)}" if entity.aliases else ""
         head = f"{entity.name} ({entity.type}{also}); in {entity.mention_count} records"
         if entity.summary:
@@ -151,3 +152,7 @@ class AgentTools:
         told.sort(key=lambda item: item.kind is not Kind.FACT)
         shown = [remembered(item, self._zone, id=True) for item in told[:LINKED]]
         return fenced([head, *shown])
+
+
+def _once(records: Iterable[Record]) -> list[Record]:
+    return list({record.id: record for record in records}.values())

@@ -29,6 +29,7 @@ from recollect.lifecycle.consolidate import SUPERSEDED
 from recollect.lifecycle.extract.refusal import is_refused
 from recollect.retrieve.recall import fenced, remembered
 
+MOST_TURNS = 2**31
 SESSION = described("Id of the session.")
 FACT = {
     "type": "object",
@@ -121,7 +122,7 @@ class ConsolidatorTools:
         return "no" if self._info(session_id).consolidated_at is None else "yes"
 
     def _episodes(self, session_id: str, after: int | None = None) -> str:
-        start = self._info(session_id).through if after is None else after
+        start = self._info(session_id).through if after is None else _position(after)
         found = self._parts.store.episodes(self._scope, session_id, after=start, limit=PAGE)
         if not found:
             return "There are no more turns."
@@ -213,6 +214,12 @@ class ConsolidatorTools:
 
     def _resolve(self, old_id: str, new_id: str) -> str:
         old, new = self._fact(old_id), self._fact(new_id)
+        if new.superseded_by is not None:
+            message = f"{new.superseded_by} took the place of {new.id}; name what is true now"
+            raise InvalidInput(message)
+        if old.trust is Trust.PERSON and new.trust is not Trust.PERSON:
+            message = f"{old.id} is a person's word, and {new.id} is not: only a person retires it"
+            raise InvalidInput(message)
         now, confidence = self._parts.now(), min(SUPERSEDED, old.confidence)
         action = Supersede(old.id, new.id, now, confidence, "resolved by the consolidating agent")
         self._parts.store.apply(self._scope, [action])
@@ -231,6 +238,13 @@ class ConsolidatorTools:
 def _statement(record: Record) -> Statement:
     subject = record.attributes.get("subject")
     return Statement(record.content, record.event_time, subject or None)
+
+
+def _position(given: object) -> int:
+    if not isinstance(given, int) or isinstance(given, bool):
+        message = f"after={given!r:.80} must be a whole number: the last position of a page"
+        raise InvalidInput(message)
+    return max(-1, min(given, MOST_TURNS))
 
 
 def _moment(given: object, default: datetime, place: int) -> datetime:

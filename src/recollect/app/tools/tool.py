@@ -13,6 +13,27 @@ from recollect.core.errors import InvalidInput, NotFound
 
 Schema = Mapping[str, Any]
 TEXT: Schema = {"type": "string"}
+LONGEST_ERROR = 600
+"""Characters of what a model is told of its mistake, which may quote what it gave."""
+
+
+class Signature:
+    """The signature of a tool, where frameworks look for that of a function."""
+
+    def __get__(
+        self, tool: Tool | AsyncTool | None, owner: type | None = None
+    ) -> inspect.Signature:
+        """Return the arguments that a model may give, all of them by name."""
+        if tool is None:  # The class has the signature of its own constructor.
+            raise AttributeError
+        function = tool.tool.function if isinstance(tool, AsyncTool) else tool.function
+        signature = inspect.signature(function, eval_str=True)
+        return signature.replace(
+            parameters=[
+                each.replace(kind=inspect.Parameter.KEYWORD_ONLY)
+                for each in signature.parameters.values()
+            ]
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +55,8 @@ class Tool:
     parameters: Schema
     function: Callable[..., str]
 
+    __signature__ = Signature()
+
     @property
     def __name__(self) -> str:
         """The name, as of any function: frameworks look here."""
@@ -45,16 +68,22 @@ class Tool:
         return self.description
 
     def __call__(self, **arguments: Any) -> str:
-        """Call the function with what a model gave as arguments."""
+        """Call the function with what a model gave as arguments; null is as not given."""
+        arguments = {name: value for name, value in arguments.items() if self._counts(name, value)}
         try:
             inspect.signature(self.function).bind(**arguments)
         except TypeError as error:
             takes = ", ".join(self.parameters["properties"]) or "none"
-            return f"Error: {self.name}: {error}; its arguments are: {takes}"
+            return _told(f"Error: {self.name}: {error}; its arguments are: {takes}")
         try:
             return self.function(**arguments)
         except (InvalidInput, NotFound) as error:
-            return f"Error: {error}"
+            return _told(f"Error: {error}")
+
+    def _counts(self, name: str, value: object) -> bool:
+        """Return whether an argument is more than a null for what may be left out."""
+        optional = name in self.parameters["properties"] and name not in self.parameters["required"]
+        return value is not None or not optional
 
     def call(self, arguments: str | Mapping[str, Any] | None = None) -> str:
         """Call the function with arguments as providers give them: JSON text, or a mapping."""
@@ -64,7 +93,7 @@ class Tool:
             try:
                 arguments = json.loads(arguments)
             except ValueError as error:
-                return f"Error: {self.name}: the arguments are no JSON: {error}"
+                return _told(f"Error: {self.name}: the arguments are no JSON: {error}")
         if not isinstance(arguments, Mapping):
             return f"Error: {self.name}: the arguments must be an object, got {arguments!r:.80}"
         return self(**{str(name): value for name, value in arguments.items()})
@@ -89,11 +118,17 @@ class Tool:
         }
 
 
+def _told(error: str) -> str:
+    return error if len(error) <= LONGEST_ERROR else f"{error[: LONGEST_ERROR - 1]}…"
+
+
 @dataclass(frozen=True, slots=True)
 class AsyncTool:
     """A tool for code that must not block: awaited, it does its work in a thread."""
 
     tool: Tool
+
+    __signature__ = Signature()
 
     @property
     def name(self) -> str:

@@ -10,7 +10,7 @@ import re
 from dataclasses import dataclass, replace
 
 from recollect.lifecycle.conflict.clauses import Clause
-from recollect.lifecycle.deduplicate import Word, read, stems
+from recollect.lifecycle.reading import Word, read, stems
 from recollect.lifecycle.wording import FILLERS, FUNCTIONAL, MEASURES, NATIONS, SINGULAR, STOP_WORDS
 
 _IS = r"(?:is|are|was|has been|has become|became|becomes|remains|equals|will be)"

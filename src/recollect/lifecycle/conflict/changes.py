@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from recollect.lifecycle.claims import Relation, Verdict
 from recollect.lifecycle.conflict.attributes import attribute, opposed
 from recollect.lifecycle.conflict.clauses import Clause, Quantity, years
-from recollect.lifecycle.deduplicate import read, stems
+from recollect.lifecycle.reading import read, stems
 from recollect.lifecycle.wording import (
     CORRECTIONS,
     ENDINGS,

@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass
 from functools import lru_cache
 
-from recollect.lifecycle.deduplicate import Word, mark_dates, read, stems
+from recollect.lifecycle.reading import Word, mark_dates, read, stems
 from recollect.lifecycle.wording import (
     CORRECTIONS,
     ENDINGS,

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from recollect.lifecycle.claims import Relation, Verdict
 from recollect.lifecycle.conflict.clauses import Clause
-from recollect.lifecycle.deduplicate import Word, read, stems
+from recollect.lifecycle.reading import Word, read, stems
 from recollect.lifecycle.wording import DOINGS, STOP_WORDS, VAGUE
 
 _DENIED = re.compile(

@@ -15,15 +15,19 @@ from recollect.stores.sqlite.rows import dump
 
 # What a person said stands on that word: it does not go with sources that only said it, too.
 DERIVED = """
-WITH RECURSIVE edges (id, source) AS MATERIALIZED (
-    SELECT r.id, value FROM records r, json_each(r.source_ids)
-    WHERE r.user_key = :user AND r.source_ids <> '[]' AND r.origin NOT IN ('api', 'tool')
-), found (id) AS (
+WITH RECURSIVE found (id) AS (
     SELECT value FROM json_each(:ids)
     UNION
-    SELECT edges.id FROM found JOIN edges ON edges.source = found.id
+    SELECT r.id FROM found  -- In this order: the planner knows nothing of how few they are.
+    CROSS JOIN record_sources s ON s.user_key = :user AND s.source_id = found.id
+    CROSS JOIN records r ON r.key = s.record_key AND r.origin NOT IN ('api', 'tool')
 )
 SELECT id FROM found
+"""
+RESTING = """
+SELECT DISTINCT r.id FROM json_each(:ids) i
+CROSS JOIN record_sources s ON s.user_key = :user AND s.source_id = i.value
+CROSS JOIN records r ON r.key = s.record_key
 """
 # What is only believed less, for what came later, is a word of its own and no former version.
 VERSIONS = """
@@ -64,6 +68,11 @@ def derived(connection: apsw.Connection, scope: Scope, user: int, ids: Sequence[
     In the order of recording, without ``ids`` themselves.
     """
     return _others(connection, DERIVED, scope, user, ids)
+
+
+def resting(connection: apsw.Connection, scope: Scope, user: int, ids: Sequence[str]) -> list[str]:
+    """Return what the scope sees of what names one of ``ids`` as a source."""
+    return _others(connection, RESTING, scope, user, ids)
 
 
 def _others(

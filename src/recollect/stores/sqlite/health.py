@@ -122,6 +122,16 @@ CHECKS = {
     "names together that were decided to stand alone": (
         f"SELECT folded FROM ({decisions.NOT_ALONE})"
     ),
+    "names that are not found under their keys": (
+        "SELECT n.name FROM entity_names n JOIN json_each(recollect_name_keys(n.name)) k "
+        "WHERE NOT EXISTS (SELECT 1 FROM entity_name_keys e WHERE e.user_key = n.user_key "
+        "AND e.name_key = k.value AND e.entity_key = n.entity_key AND e.folded = n.folded)"
+    ),
+    "sources filed under another record": (
+        "SELECT r.id FROM records r WHERE (SELECT count(*) FROM record_sources s "
+        "WHERE s.record_key = r.key AND s.user_key = r.user_key) <> "
+        "(SELECT count(DISTINCT value) FROM json_each(r.source_ids))"
+    ),
     "broken foreign keys": 'SELECT "table" FROM pragma_foreign_key_check',
 }
 RELINKED = """
@@ -129,6 +139,10 @@ SELECT key, id, user_key, content, json_extract(attributes, '$.enriched_at') IS 
 FROM records WHERE indexed = 1
 """
 REPAIRS = (
+    "UPDATE entity_names SET name = name",  # Their keys are made anew by a trigger.
+    "DELETE FROM record_sources",
+    """INSERT OR IGNORE INTO record_sources SELECT r.user_key, j.value, r.key
+        FROM records r, json_each(r.source_ids) j WHERE r.source_ids <> '[]'""",
     "DELETE FROM vectors WHERE record_key NOT IN (SELECT key FROM records)",
     """UPDATE records SET confidence = min(max(confidence, 0), 1),
         strength = min(max(strength, 0), 1)

@@ -41,7 +41,8 @@ FROM model_usage WHERE user_key = ?1 AND (?2 IS NULL OR agent IN ('', ?2))
 GROUP BY stage, model ORDER BY stage, model
 """
 SOURCES = """
-SELECT r.key, s.key FROM records r, json_each(r.source_ids) j JOIN records s ON s.id = j.value
+SELECT r.key, s.key FROM records r JOIN record_sources j ON j.record_key = r.key
+JOIN records s ON s.id = j.source_id
 WHERE {facts} AND {sources} AND r.source_ids <> '[]' ORDER BY r.key, s.key
 """
 REPLACED = """

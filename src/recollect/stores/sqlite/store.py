@@ -162,6 +162,12 @@ class SqliteStore:
         with self._reading(scope) as (connection, user):
             return derivation.derived(connection, scope, user, ids)
 
+    def resting(self, scope: Scope, ids: Sequence[str]) -> list[Record]:
+        """Return the records that name one of ``ids`` as a source."""
+        with self.snapshot(), self._reading(scope) as (connection, user):
+            found = derivation.resting(connection, scope, user, ids)
+            return reading.by_ids(connection, scope, user, found)
+
     def history(self, scope: Scope, id: str) -> list[Change]:
         """Return what was done to a record."""
         with self._reading(scope) as (connection, user):

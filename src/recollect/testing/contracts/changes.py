@@ -85,6 +85,7 @@ def everything(store: Store, scope: Scope) -> list[object]:
         records,
         [store.history(scope, item.id) for item in records],
         store.derived(scope, [item.id for item in records[:1]]),
+        store.resting(scope, [item.id for item in records]),
         store.count(scope, ALL),
         store.newest(scope),
         sorted(store.passing(scope, ALL)),

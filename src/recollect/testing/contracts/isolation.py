@@ -86,6 +86,7 @@ def told(store: Store, scope: Scope, item: Record) -> list[object]:
         *store.episodes(scope, session, after=-1, limit=9),
         *(info for info in store.sessions(scope) if info.id == session),
         *store.derived(scope, [item.id]),
+        *store.resting(scope, [item.id]),
         store.quoting(scope, [item.id]) or None,
     ]
     return [value for value in found if value is not None]

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from recollect.core.actions import Close, Erase, Reweigh
+from recollect.core.actions import Close, Credit, Erase, Reweigh
 from recollect.core.errors import NotFound
 from recollect.core.models import Kind, Trust
 from recollect.core.ports import Store
@@ -195,6 +195,20 @@ class RecordContract(Contract):
         assert store.derived(ANA, [middle.id, end.id]) == [both.id]
         assert store.derived(ANA, [both.id]) == []
         assert store.derived(ANA, []) == []
+
+    def test_resting_is_direct_and_follows_credits(self, store: Store) -> None:
+        """What names a record as a source rests on it, until the sources are other ones."""
+        source, other = remember(store, "source", "other", kind=Kind.EPISODE)
+        (fact,) = remember(store, "fact", source_ids=(source.id,), origin="consolidation")
+        (told,) = remember(store, "told", origin="api")
+        (end,) = remember(store, "end", source_ids=(fact.id,), origin="reflection")
+        store.apply(ANA, [Credit(told.id, moment(1), (source.id,))])
+        store.apply(ANA, [Credit(fact.id, moment(1), (other.id,))])
+        assert contents(store.resting(ANA, [source.id])) == ["fact", "told"]
+        assert contents(store.resting(ANA, [other.id])) == ["fact"]
+        assert store.resting(ANA, [end.id]) == []
+        store.apply(ANA, [Erase((other.id,), moment(2), "asked")])
+        assert store.resting(ANA, [other.id]) == []
 
     def test_a_word_of_its_own_is_derived_from_nothing(self, store: Store) -> None:
         """What a person asked to remember is not derived from sources that said it, too."""

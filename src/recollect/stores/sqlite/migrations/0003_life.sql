@@ -27,6 +27,26 @@ CREATE INDEX records_lapsed ON records (user_key, valid_until)
 CREATE INDEX records_unenriched ON records (user_key)
     WHERE indexed = 1 AND json_extract(attributes, '$.enriched_at') IS NULL;
 
+-- What rests on a record, to be found from that record. Derived, by triggers.
+CREATE TABLE record_sources (
+    user_key    INTEGER NOT NULL,
+    source_id   TEXT NOT NULL,
+    record_key  INTEGER NOT NULL REFERENCES records(key) ON DELETE CASCADE,
+    PRIMARY KEY (user_key, source_id, record_key)
+) WITHOUT ROWID;
+CREATE INDEX record_sources_record ON record_sources (record_key);
+INSERT OR IGNORE INTO record_sources SELECT r.user_key, j.value, r.key
+    FROM records r, json_each(r.source_ids) j WHERE r.source_ids <> '[]';
+CREATE TRIGGER record_sources_insert AFTER INSERT ON records WHEN new.source_ids <> '[]' BEGIN
+    INSERT OR IGNORE INTO record_sources
+    SELECT new.user_key, value, new.key FROM json_each(new.source_ids);
+END;
+CREATE TRIGGER record_sources_update AFTER UPDATE OF source_ids ON records BEGIN
+    DELETE FROM record_sources WHERE record_key = new.key;
+    INSERT OR IGNORE INTO record_sources
+    SELECT new.user_key, value, new.key FROM json_each(new.source_ids);
+END;
+
 -- By agent, as an agent reads only its own episodes of a session, and those of nobody ('').
 CREATE TABLE session_progress (
     user_key         INTEGER NOT NULL REFERENCES users(key),

@@ -1,0 +1,225 @@
+"""``kill -9`` in the middle of each job of upkeep: nothing is lost, and nothing done twice."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import os
+import random
+import signal
+import subprocess
+import sys
+from collections import Counter, defaultdict
+from contextlib import closing
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+
+CHILDREN = Path(__file__).parent / "job_children.py"
+NOW = datetime(2026, 3, 2, 9, tzinfo=UTC)
+DAY = timedelta(days=1)
+KILLS = 3
+JOBS = ("consolidate", "decay", "expire", "enrich", "reflect")
+TOWNS = ("Porto", "Lisbon", "Rome", "Oslo", "Paris", "Vienna", "Madrid", "Berlin", "Bern", "Riga")
+BESIDE = {"supersedes", "enriched_at", "since", "until"}  # attributes that hold ids and times
+LEASE = timedelta(minutes=11)
+
+
+@pytest.fixture(scope="module")
+def children():
+    """Return the module of the children, for what the test does itself."""
+    spec = importlib.util.spec_from_file_location("job_children", CHILDREN)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+@pytest.fixture(autouse=True)
+def _no_settings_of_this_machine(monkeypatch, tmp_path):
+    for name in os.environ:
+        if name.startswith("RECOLLECT_"):
+            monkeypatch.delenv(name)
+    monkeypatch.setenv("RECOLLECT_CONFIG", str(tmp_path / "no-config.toml"))
+
+
+@pytest.fixture(scope="module")
+def parent():
+    """Return the process that forks children which do jobs."""
+    process = subprocess.Popen(  # noqa: S603 - the command is this test's own
+        [sys.executable, CHILDREN], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    )
+    yield process
+    process.stdin.close()
+    process.kill()
+    process.wait()
+    process.stdout.close()
+
+
+def told(parent, path, job, moment, *, kill_after=None):
+    """Have a job done, killing it after so many lines; return the lines."""
+    parent.stdin.write(json.dumps([str(path), job, moment.isoformat()]) + "\n")
+    parent.stdin.flush()
+    pid = int(parent.stdout.readline().removeprefix("pid "))
+    lines = []
+    while (line := parent.stdout.readline().strip()) != "over":
+        assert line, "the children are gone"
+        lines.append(line)
+        if len(lines) == kill_after:
+            os.kill(pid, signal.SIGKILL)
+    return lines
+
+
+def said(number, session):
+    """Return what is said in one turn."""
+    town = TOWNS[number % 10]
+    if number % 15 == 4:
+        return "user", f"My friend {town}a{number} lives in {town}."
+    if number == 30:
+        return "user", f"I live in {TOWNS[session]}."
+    if number == 50:
+        return "user", "I have a dog named Rex."
+    return "assistant", f"Turn {number} of {session} is noted."
+
+
+def filled(memory, job, clock):
+    """Put into a memory what the job has to do with."""
+    if job == "consolidate":
+        for session in range(3):
+            chat = memory.conversation(f"s{session}")
+            chat.extend(
+                [
+                    {"role": role, "content": text}
+                    for role, text in (said(number, session) for number in range(65))
+                ]
+            )
+            clock.advance(DAY)
+    elif job in {"decay", "expire"}:
+        rates = {"decay_rate": 0.1} if job == "decay" else {"kind": "episode", "session": "s"}
+        for part in range(4):
+            memory.remember_many(
+                {"content": f"note {part} {number} on tea", **rates} for number in range(260)
+            )
+            clock.advance(10 * DAY)
+    elif job == "enrich":
+        memory.remember_many(f"note {number} is about ALPHA and beta" for number in range(170))
+    else:
+        memory.remember_many(f"Marta has read chapter {number} of it." for number in range(5))
+
+
+@pytest.fixture(scope="module")
+def files(children, tmp_path_factory):
+    """Return for each job a file with work for it, and the moment at which that is due."""
+    folder, found = tmp_path_factory.mktemp("jobs"), {}
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("RECOLLECT_CONFIG", str(folder / "no-config.toml"))
+        for job in JOBS:
+            with closing(children.opened(folder / f"{job}.db", NOW.isoformat())) as memory:
+                clock = memory._parts.clock
+                filled(memory, job, clock)
+                memory.backup(folder / f"{job}-full.db")
+                found[job] = folder / f"{job}-full.db", clock.now()
+    return found
+
+
+def copied(files, job, path):
+    """Copy the file with work for a job; return the moment."""
+    full, moment = files[job]
+    path.write_bytes(full.read_bytes())
+    return moment
+
+
+def state(memory):
+    """Return all that a memory holds, ids and moments apart."""
+    records, history = everything(memory)
+    text = {id_: f"{item.kind}:{item.content}" for id_, item in records.items()}
+    rows = Counter(
+        (
+            text[item.id],
+            item.session_id,
+            item.position,
+            round(item.confidence, 9),
+            item.decay_rate,
+            item.access_count,
+            item.valid_until is None,
+            item.superseded_by and text[item.superseded_by],
+            tuple(sorted(text[source] for source in item.source_ids)),
+            item.tags,
+            tuple(sorted((k, str(v)) for k, v in item.attributes.items() if k not in BESIDE)),
+            tuple(sorted(BESIDE & item.attributes.keys())),
+            tuple(history[item.id]),
+        )
+        for item in records.values()
+    )
+    entities = {item.name: (item.type, item.mention_count) for item in memory.entities(limit=9_999)}
+    sessions = [(s.id, s.through, s.consolidated_at is None) for s in memory.sessions()]
+    return rows, entities, sessions
+
+
+def everything(memory):
+    """Return all records by id, also those that are no longer believed, and what was done."""
+    store, scope = memory._parts.store, memory._scope
+    history = defaultdict(list)
+    with store._connections.read() as connection:
+        ids = [row[0] for row in connection.execute("SELECT id FROM records ORDER BY key")]
+        changes = "SELECT record_id, action, reason FROM history ORDER BY key"
+        for record, action, reason in connection.execute(changes):
+            history[record].append((action, reason))
+    return {item.id: item for item in store.get_many(scope, ids)}, history
+
+
+@pytest.mark.parametrize("job", JOBS)
+def test_a_killed_job_is_finished_by_the_next_run(children, parent, files, tmp_path, job):
+    """Killed after any of its transactions, or within one: the end is that of a quiet run."""
+    quiet = tmp_path / "quiet.db"
+    moment = copied(files, job, quiet)
+    lines = told(parent, quiet, job, moment)
+    with closing(children.opened(quiet, moment.isoformat())) as memory:
+        whole = state(memory)
+        assert memory.verify() == []
+        assert children.work(memory, job).count == 0
+        assert state(memory) == whole
+    assert lines.count("begin") == lines.count("end") >= 3
+    dice = random.Random(f"{job} 7")  # noqa: S311 - no secret
+    moments = sorted(dice.sample(range(1, len(lines) + 1), min(KILLS, len(lines))))
+    for place in moments:
+        path = tmp_path / f"killed{place}.db"
+        copied(files, job, path)
+        done = told(parent, path, job, moment, kill_after=place)
+        assert place <= len(done) <= len(lines)
+        later = moment + (LEASE if job == "reflect" else timedelta())
+        with closing(children.opened(path, later.isoformat())) as memory:
+            assert memory.verify() == []
+            children.work(memory, job)
+            assert state(memory) == whole
+            assert children.work(memory, job).count == 0
+            assert state(memory) == whole
+            assert memory.verify() == []
+            if place == moments[-1]:
+                assert memory.rebuild() == []
+
+
+def test_a_job_killed_again_and_again_comes_to_its_end(children, parent, files, tmp_path):
+    """One file, killed after each few transactions of every attempt: each gets further."""
+    path, quiet = tmp_path / "killed.db", tmp_path / "quiet.db"
+    moment = copied(files, "consolidate", path)
+    copied(files, "consolidate", quiet)
+    told(parent, quiet, "consolidate", moment)
+    attempts, seen = 0, []
+    while True:
+        lines = told(parent, path, "consolidate", moment, kill_after=5)
+        attempts += 1
+        with closing(children.opened(path, moment.isoformat())) as memory:
+            assert memory.verify() == []
+            seen.append(sum(info.through + 1 for info in memory.sessions()))
+        if len(lines) < 5:
+            break
+        assert attempts < 20, "no attempt gets to the end"
+    assert attempts > 2
+    assert seen == sorted(seen)
+    with (
+        closing(children.opened(path, moment.isoformat())) as killed,
+        closing(children.opened(quiet, moment.isoformat())) as whole,
+    ):
+        assert state(killed) == state(whole)
+        assert killed.sessions(pending=True) == []
