@@ -205,7 +205,7 @@ def test_a_store_forgets_nothing_twice(tmp_path):
 
     def hour():
         older = {
-            kind: store.older(ANA, kind, before, now)
+            kind: store.recorded(ANA, kind, before=before, now=now)
             for kind, before in expire.cutoffs(MONTH, now).items()
         }
         found = expire.plan(store.lapsed(ANA, now), older, MONTH, now)

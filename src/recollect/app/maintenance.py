@@ -81,7 +81,7 @@ class Maintenance:
         failed: dict[str, str] = {}
         for user in self._memory.users():
             try:
-                (report,) = self._memory.as_user(user).maintain([stage]).stages
+                report = self._kept_up(user, stage)
             except StoreClosed:
                 raise
             except Exception as error:
@@ -100,3 +100,12 @@ class Maintenance:
             message = f"{stage} failed for {len(failed)} ({what}: {why})"
             raise RecollectError(message)
         return tuple(reports)
+
+    def _kept_up(self, user: str, stage: str) -> StageReport:
+        memory = self._memory.as_user(user)
+        if stage == "reflect" and memory.sessions(pending=True):
+            # Both are due on Sunday at three, and the week is to be seen with all its facts.
+            memory.consolidate()
+            if memory.sessions(pending=True):
+                raise RecollectError("sessions are still being consolidated; it is tried again")
+        return memory.maintain([stage]).stages[0]

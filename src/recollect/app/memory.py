@@ -223,6 +223,9 @@ class Memory(Learning):
             InvalidInput: it was superseded or forgotten.
         """
         record = self._active(id)
+        if record.superseded_by is not None:
+            message = f"{id} is superseded: {record.superseded_by} took its place; forget that one"
+            raise InvalidInput(message)
         self._parts.store.apply(self._scope, revise.confirm(record, self._parts.now()))
         return self._existing(id)
 

@@ -11,7 +11,7 @@ from recollect.core.models import Kind, Recall
 from recollect.core.ports import TokenCounter
 from recollect.core.query import Filter
 from recollect.core.scope import Scope
-from recollect.core.text import clean
+from recollect.core.text import clean, content_hash
 from recollect.retrieve.recall import pack
 
 RECALLED = 20  # hits that recall tries to fit into its budget
@@ -46,6 +46,7 @@ def recalled(
     text = clean(prompt, "prompt")
     budget = limited(budget, "budget")
     where, most = _asked(parts, where, session)
+    skip |= _same(parts, scope, text, where)
     hits = parts.found(scope, text, where, limit=most, skip=skip)
     insight = parts.store.latest(scope, Filter(now=where.now, kinds=(Kind.REFLECTION,)))
     hits = [hit for hit in hits if insight is None or hit.record.id != insight.id]
@@ -66,3 +67,9 @@ def _asked(parts: Parts, where: Filter, session: str | None) -> tuple[Filter, in
         return where, RECALLED
     other = where.exclude_session or session
     return replace(where, kinds=(Kind.FACT,), exclude_session=other), FACTS
+
+
+def _same(parts: Parts, scope: Scope, text: str, where: Filter) -> frozenset[str]:
+    """Return the copies of a question: who asks it again is not to be told it."""
+    asked = parts.store.with_hashes(scope, [content_hash(text)], now=where.now)
+    return frozenset(record.id for record in asked)

@@ -25,7 +25,7 @@ of a driver or a client library leaves the room that uses it.
 
 from __future__ import annotations
 
-from recollect.core.life import Usage
+from recollect.core import life
 
 
 class RecollectError(Exception):
@@ -81,7 +81,7 @@ class LLMError(RecollectError):
     ``usage`` is what was spent all the same.
     """
 
-    def __init__(self, message: str, usage: Usage | None = None) -> None:
+    def __init__(self, message: str, usage: life.Usage | None = None) -> None:
         """Say what went wrong, and what was spent."""
         super().__init__(message)
         self.usage = usage

@@ -217,11 +217,10 @@ class Retriever:
         question = read(asked.text, asked.terms, weights.tolist())
         records: dict[int, Record] = {}
         if asks is Asks.NOW:
-            best = _best(scored.score, shown, precedence.DEPTH)
             # Who holds too little of the question is no answer, whatever the text is.
-            share = evidence.held(rows, asked.matches, weights)
-            best = [row for row in _said(rows, best) if share[row] >= precedence.LEAST]
-            records = self._records(scope, rows, best)
+            enough = evidence.held(rows, asked.matches, weights) >= precedence.LEAST
+            best = _said(rows, _best(scored.score, shown, precedence.DEPTH))
+            records = self._records(scope, rows, [row for row in best if enough[row]])
             candidates = _candidates(rows, scored, records)
             scored = scored.moved(precedence.raised(question, candidates, self._analyzer))
         if told:
