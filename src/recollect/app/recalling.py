@@ -43,11 +43,10 @@ def recalled(
     Raises:
         InvalidInput: an argument cannot be used.
     """
-    text = clean(prompt, "prompt")
-    budget = limited(budget, "budget")
+    text, budget = clean(prompt, "prompt"), limited(budget, "budget")
     where, most = _asked(parts, where, session)
-    skip |= _same(parts, scope, text, where)
-    hits = parts.found(scope, text, where, limit=most, skip=skip)
+    hidden = skip | _same(parts, scope, text, where)
+    hits = parts.found(scope, text, where, limit=most, skip=hidden)
     insight = parts.store.latest(scope, Filter(now=where.now, kinds=(Kind.REFLECTION,)))
     hits = [hit for hit in hits if insight is None or hit.record.id != insight.id]
     found = pack(
@@ -72,4 +71,4 @@ def _asked(parts: Parts, where: Filter, session: str | None) -> tuple[Filter, in
 def _same(parts: Parts, scope: Scope, text: str, where: Filter) -> frozenset[str]:
     """Return the copies of a question: who asks it again is not to be told it."""
     asked = parts.store.with_hashes(scope, [content_hash(text)], now=where.now)
-    return frozenset(record.id for record in asked)
+    return frozenset(record.id for record in asked if record.kind is Kind.EPISODE)
