@@ -7,10 +7,8 @@ from datetime import datetime
 
 import pytest
 from rich.cells import cell_len
-from typer.testing import CliRunner
 
 from recollect import Memory
-from recollect.interfaces.cli import app
 
 HOSTILE = "[red]x[/] :smile: \x1b[31mred\x1b[0m \x9b1m \x07bell [link=http://x]y[/link]"
 COMMANDS = [
@@ -50,30 +48,6 @@ def _settings(tmp_path, monkeypatch):
     monkeypatch.setenv("RECOLLECT_LOCATION", str(tmp_path / "agent.db"))
     monkeypatch.setenv("COLUMNS", "80")
     monkeypatch.chdir(tmp_path)
-
-
-@pytest.fixture
-def run():
-    """Run a command; it must exit with ``code``, and never with a traceback."""
-    runner = CliRunner()
-
-    def start(*arguments, code=0, stdin=None):
-        result = runner.invoke(app, arguments, input=stdin)
-        assert result.exit_code == code, result.output
-        assert "Traceback" not in result.output
-        return result
-
-    return start
-
-
-@pytest.fixture
-def told(run):
-    """Run a command with --json and return its document."""
-
-    def start(*arguments, code=0):
-        return json.loads(run(*arguments, "--json", code=code).stdout)
-
-    return start
 
 
 def test_what_is_remembered_is_found(run):

@@ -1,16 +1,13 @@
 """The commands of the settings, on real files and a real environment, 80 columns wide."""
 
-import json
 import os
 import subprocess
 import sys
 
 import pytest
 from rich.cells import cell_len
-from typer.testing import CliRunner
 
 from recollect import Settings
-from recollect.interfaces.cli import app
 
 
 @pytest.fixture(autouse=True)
@@ -26,27 +23,9 @@ def file(tmp_path, monkeypatch):
 
 
 @pytest.fixture
-def run():
-    """Run a command; it must exit with ``code``, and never with a traceback."""
-    runner = CliRunner()
-
-    def start(*arguments, code=0, stdin=None):
-        result = runner.invoke(app, ("config", *arguments), input=stdin)
-        assert result.exit_code == code, result.output
-        assert "Traceback" not in result.output
-        return result
-
-    return start
-
-
-@pytest.fixture
-def told(run):
-    """Run a command with --json and return its document."""
-
-    def start(*arguments):
-        return json.loads(run(*arguments, "--json").stdout)
-
-    return start
+def prefix():
+    """All commands here are those of ``recollect config``."""
+    return ("config",)
 
 
 def one_line(result):

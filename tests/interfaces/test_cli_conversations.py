@@ -40,27 +40,9 @@ def _settings(tmp_path, monkeypatch):
 
 
 @pytest.fixture
-def run():
-    """Run ``recollect conversations``; it must exit with ``code``, and without a traceback."""
-    runner = CliRunner()
-
-    def start(*arguments, code=0, stdin=None):
-        result = runner.invoke(app, ["conversations", *arguments], input=stdin)
-        assert result.exit_code == code, result.output
-        assert "Traceback" not in result.output
-        return result
-
-    return start
-
-
-@pytest.fixture
-def told(run):
-    """Run a command with --json and return its document."""
-
-    def start(*arguments, code=0):
-        return json.loads(run(*arguments, "--json", code=code).stdout)
-
-    return start
+def prefix():
+    """All commands here are those of ``recollect conversations``."""
+    return ("conversations",)
 
 
 @pytest.fixture

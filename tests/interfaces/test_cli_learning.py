@@ -7,14 +7,12 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 from rich.cells import cell_len
-from typer.testing import CliRunner
 
 from recollect import Memory
 from recollect.app.upkeep import parts_of
 from recollect.core.actions import Spend
 from recollect.core.life import Usage
 from recollect.core.scope import Scope
-from recollect.interfaces.cli import app
 from recollect.testing.clocks import FrozenClock
 
 CODES = re.compile(r"\x1b\[[0-9;]*m")
@@ -48,30 +46,6 @@ def _settings(tmp_path, monkeypatch):
     monkeypatch.setenv("COLUMNS", "80")
     monkeypatch.setenv("TERM", "xterm")
     monkeypatch.chdir(tmp_path)
-
-
-@pytest.fixture
-def run():
-    """Run a command; it must exit with ``code``, and never with a traceback."""
-    runner = CliRunner()
-
-    def start(*arguments, code=0, stdin=None):
-        result = runner.invoke(app, arguments, input=stdin)
-        assert result.exit_code == code, result.output
-        assert "Traceback" not in result.output
-        return result
-
-    return start
-
-
-@pytest.fixture
-def told(run):
-    """Run a command with --json and return its document."""
-
-    def start(*arguments, code=0):
-        return json.loads(run(*arguments, "--json", code=code).stdout)
-
-    return start
 
 
 @pytest.fixture
