@@ -310,7 +310,7 @@ def test_audit_counts_shows_and_names_the_remedy(run, told):
     counts = {fault["kind"]: fault["count"] for fault in found["faults"] if fault["count"]}
     assert counts == {"exact duplicates": 1, "secrets": 1}
     out = run("audit").stdout
-    assert "3 entries were looked at, 2 faults found" in out
+    assert "3 entries, 2 faults found" in out
     assert "recollect forget ID --erase" in out
     assert "hunter2" not in out
 

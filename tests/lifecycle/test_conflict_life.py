@@ -59,6 +59,7 @@ BOTH_STAY = [
     ("Leo has tagged a release, pushed with 150 commits.", "The branch has now 165 commits."),
     ("Leo has a sister who is 10 years older.", "Leo is 40 years old."),
     ("Leo's family is from Peru.", "Leo's family moved to Chile."),
+    ("Leo is 60 years old.", "Leo's son is 11 years old."),
     ("Leo has a brother in Oslo.", "Leo moved from Oslo to Rome."),
     ("Leo likes hiking with Carla.", "Leo broke up with Carla."),
     ("Leo drew a triangle with sides of 3, 4 and 5 cm.", "The new sides are 6 cm, 8 cm and 10 cm."),

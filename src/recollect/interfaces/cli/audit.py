@@ -73,8 +73,8 @@ def audit(
 
 def _drawn(found: Audited, limit: int) -> Iterator[RenderableType]:
     faults = sum(fault.count for fault in found.faults)
-    looked = counted(found.entries, "entry was", "entries were")
-    yield styled(f"{looked} looked at, {counted(faults, 'fault')} found", "bold")
+    looked = counted(found.entries, "entry", "entries")
+    yield styled(f"{looked}, {counted(faults, 'fault')} found", "bold")
     made = tables.table("kind", "found", "what mends it", right=("found",))
     for fault in found.faults:
         colour = "yellow" if fault.count else "green"
