@@ -4,6 +4,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
+from recollect.lifecycle.aspect import Aspect, aspect
 from recollect.lifecycle.claims import Category, Relation, Statement
 from recollect.lifecycle.conflict import RuleJudge
 from recollect.lifecycle.deduplicate import says_more
@@ -13,8 +14,14 @@ NEW = OLD + timedelta(days=60)
 
 BOTH_STAY = [
     # Events on other days, of the same and of other sorts.
-    ("Tara went to a chess meetup on 3 March 2024.", "Tara joined a new chess league on 9 May 2024."),
-    ("Tara went to a chess congress on 4 May 2024.", "Tara joined a new chess league on 9 May 2024."),
+    (
+        "Tara went to a chess meetup on 3 March 2024.",
+        "Tara joined a new chess league on 9 May 2024.",
+    ),
+    (
+        "Tara went to a chess congress on 4 May 2024.",
+        "Tara joined a new chess league on 9 May 2024.",
+    ),
     ("Noah went camping in June 2024.", "Noah went camping in July 2024."),
     ("Noah adopted a kitten on 2 March 2024.", "Noah adopted a second kitten on 4 May 2024."),
     ("In 2021 Lena took a cooking class.", "Lena is now close to one of the cooks."),
@@ -63,7 +70,10 @@ BOTH_STAY = [
     ("Leo has a brother in Oslo.", "Leo moved from Oslo to Rome."),
     ("Leo likes hiking with Carla.", "Leo broke up with Carla."),
     ("Leo drew a triangle with sides of 3, 4 and 5 cm.", "The new sides are 6 cm, 8 cm and 10 cm."),
-    ("Leo has decided on three main rooms.", "The paint in the main room has now reached 12 liters."),
+    (
+        "Leo has decided on three main rooms.",
+        "The paint in the main room has now reached 12 liters.",
+    ),
     ("Leo hates his old car.", "Leo's old car is red."),
 ]
 HALF = [
@@ -91,7 +101,10 @@ CHANGED = [
     ("Kim has a gym membership.", "Kim cancelled her gym membership."),
     ("Kim is planning a trip to Crete.", "Kim called off the trip to Crete."),
     ("The report deadline is May 3.", "The report deadline was moved to May 17."),
-    ("Kim's dentist appointment is on May 3.", "Kim's dentist appointment was rescheduled to May 9."),
+    (
+        "Kim's dentist appointment is on May 3.",
+        "Kim's dentist appointment was rescheduled to May 9.",
+    ),
     ("The user's deadline is May 3.", "The user's deadline was extended to May 17."),
     ("The project is called Falcon.", "The project was renamed to Osprey."),
     ("The app uses Django 4.2.", "The app was upgraded to Django 5.0."),
@@ -110,7 +123,10 @@ DENIED = [
     ("Kim's wedding is in Ghent.", "Actually, Kim's wedding is in Porto."),
 ]
 GOES_ON = [
-    ("As for Ada, Ada has been helping at an animal shelter.", "Ada is still helping at the animal shelter."),
+    (
+        "As for Ada, Ada has been helping at an animal shelter.",
+        "Ada is still helping at the animal shelter.",
+    ),
     ("The user has been using Redis 7 for caching.", "The user is using Redis 7 for caching."),
 ]
 
@@ -175,3 +191,28 @@ def test_a_correction_filed_as_one_needs_no_cue():
     old, new = "Kim's sister is a pilot.", "Kim's sister is a nurse."
     assert judge(old, new).relation is Relation.NONE
     assert judge(old, new, category=Category.CORRECTION).relation is Relation.CONTRADICTION
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("Ada moved to Ghent.", Aspect.PAST),
+        ("On 4 May 2024 Ada finally took the kids to a lake.", Aspect.PAST),
+        ("Ada's mom and Ada made some soup.", Aspect.PAST),
+        ("Ada was promoted in May.", Aspect.PAST),
+        ("Ada has moved to Ghent.", Aspect.PERFECT),
+        ("Ada has been to Ghent.", Aspect.PERFECT),
+        ("Ada was glad.", Aspect.WAS),
+        ("Ada has a dog named Rex.", Aspect.STATE),
+        ("Ada loves a shop called Foo.", Aspect.STATE),
+        ("Ada has been working on a novel.", Aspect.STATE),
+        ("Ada has always loved the sea.", Aspect.STATE),
+        ("Ada has never moved house.", Aspect.STATE),
+        ("Ada used to sing.", Aspect.STATE),
+        ("Ada is trying to tune the piano she bought.", Aspect.STATE),
+        ("", Aspect.STATE),
+    ],
+)
+def test_the_first_verb_tells_what_happened_from_what_is(text, expected):
+    """A state where no verb is recognised."""
+    assert aspect(text) is expected

@@ -280,6 +280,18 @@ def test_what_is_said_again_credits_the_fact():
     assert made.report.credited == 1
 
 
+def test_what_says_more_is_kept_beside_what_it_repeats():
+    """Credited to the shorter fact, the rest of it would be lost; the shorter one adds nothing."""
+    short, long = "Ana plays chess at the old club.", "Ana plays blitz chess at the old club."
+    memory = Memory()
+    memory.learn([claim(short)])
+    assert len(of(memory.learn([claim(long, day=1)]).actions, Insert)) == 1
+    assert memory.top() == sorted([short, long])
+    made = memory.learn([claim(short, day=2), claim(f"{long[:-1]} regularly.", day=3)])
+    assert len(of(made.actions, Credit)) == 2
+    assert not of(made.actions, Insert)
+
+
 def test_what_was_confirmed_since_is_not_ended_by_what_lies_between():
     """Oslo, and Oslo again: that it was Lisbon in between is history when it is read late."""
     memory = Memory()

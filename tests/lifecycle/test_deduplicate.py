@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from recollect.lifecycle.claims import Category, Statement
-from recollect.lifecycle.deduplicate import difference, duplicate, jaccard, read
+from recollect.lifecycle.deduplicate import difference, duplicate, jaccard, read, says_more
 
 DAY = datetime(2024, 5, 1, 12, tzinfo=UTC)
 WORDS = ["ana", "tea", "green", "likes", "garden", "violin", "plays", "often", "school", "river"]
@@ -167,6 +167,48 @@ def test_what_happened_on_two_days_happened_twice():
         assert duplicate(old, said("Ana ran home", category=category))
     old = said("Ana likes tea", category=Category.PREFERENCE)
     assert duplicate(old, said("Ana likes tea", at=later, category=Category.PREFERENCE))
+
+
+def test_what_goes_on_is_the_same_on_any_day():
+    """Filed under event or not; only what came to pass is of a day."""
+    later, event = DAY + timedelta(days=7), Category.EVENT
+    going = said("Ana is still helping at the zoo", category=event)
+    again = said("Ana has been helping at the zoo", at=later, category=event)
+    done = said("Ana helped at the zoo", at=later, category=event)
+    assert duplicate(going, again)
+    assert not duplicate(going, done)
+    assert not duplicate(done, said("Ana also helped at the zoo"))
+    assert duplicate(done, said("Ana also helped at the zoo", at=later))
+
+
+def test_to_like_something_is_not_to_do_it():
+    """However alike the vectors."""
+    assert not same("Ana is keen on sailing", "Ana is out sailing", 0.97)
+    assert same("Ana enjoys sailing trips", "Ana loves sailing tours", 0.97)
+
+
+@given(one=sentences, other=sentences)
+def test_to_say_more_is_to_have_a_word_of_its_own(one, other):
+    """A text never says more than itself, and of two with other words each may."""
+    assert not says_more(one, one)
+    assert not says_more(one, f"{one} {other}")
+    assert says_more(f"{one} lighthouse", one)
+    assert not says_more(f"{one} really, certainly", one)
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["not so long ago", "not only in May", "no matter what", "no doubt", "we can't wait"],
+)
+def test_an_idiom_with_a_not_denies_nothing(text):
+    """Words that look like a negation are read by what they mean."""
+    assert "not" not in read(f"Ana opened a shop, {text}").markers
+
+
+def test_one_is_a_number_only_where_it_counts():
+    """``One cat`` is a number of cats, ``one of the cats`` is not."""
+    assert read("Ana has one cat").values == ("1",)
+    assert read("Ana likes one of the cats, this one").values == ()
 
 
 def test_one_moment_in_two_zones_is_one_day():

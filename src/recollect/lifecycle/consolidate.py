@@ -17,7 +17,7 @@ from typing import Any
 from recollect.core.actions import Action, Consolidated, Credit, Insert, Supersede
 from recollect.core.models import Kind, Record, Trust
 from recollect.lifecycle.claims import Category, Claim, Judge, Relation, Statement, Verdict
-from recollect.lifecycle.deduplicate import duplicate, subject
+from recollect.lifecycle.deduplicate import duplicate, says_more, subject
 from recollect.lifecycle.ingest import TRUST, Draft
 
 ORIGIN = "consolidation"
@@ -297,6 +297,8 @@ class _Work:
         for each in same:
             if set(claim.sources) <= each.belief.sources:
                 return each.belief
+        # What says more than the fact would be lost with a mere credit: both stay.
+        same = [each for each in same if not says_more(claim.content, each.belief.record.content)]
         for each in sorted(same, key=lambda clash: -clash.verdict.confidence):
             # Said again after something else had taken its place, it is so anew.
             if not each.belief.over or _since(claim) <= each.belief.last:

@@ -7,11 +7,22 @@ negation or in whom a statement is about keeps two apart, however alike they rea
 
 from __future__ import annotations
 
+from recollect.lifecycle.aspect import happened
 from recollect.lifecycle.claims import Category, Statement
 from recollect.lifecycle.reading import Reading, Word, read, stems
-from recollect.lifecycle.wording import DIRECTED, LIKING, OPPOSITES
+from recollect.lifecycle.wording import ADVERBS, DIRECTED, FILLERS, LIKING, OPPOSITES, VAGUE
 
-__all__ = ["Reading", "Word", "difference", "duplicate", "jaccard", "read", "stems", "subject"]
+__all__ = [
+    "Reading",
+    "Word",
+    "difference",
+    "duplicate",
+    "jaccard",
+    "read",
+    "says_more",
+    "stems",
+    "subject",
+]
 
 JACCARD = 0.75
 """Share of content words that two statements have in common (seed 004)."""
@@ -69,18 +80,42 @@ def duplicate(
         threshold: least share of common content words (seed 004: 0.75).
         cosine: least likeness of the vectors.
     """
-    if not _same_subject(old, new) or not _same_day(old, new):
-        return 0.0
     one, other = read(old.text), read(new.text)
-    if one.normal == other.normal:
+    repeated = one.normal == other.normal
+    timeless = repeated and old.category is None and new.category is None
+    if not _same_subject(old, new) or not (timeless or _same_time(old, new)):
+        return 0.0
+    if repeated:
         return 1.0
     if difference(old.text, new.text) is not None:
         return 0.0
     share = jaccard(old.text, new.text)
     if share >= threshold and not _replaced(one, other):
         return share
-    likeness = max(old.likeness or 0.0, new.likeness or 0.0)
-    return min(likeness, 1.0) if likeness >= cosine else 0.0
+    likeness = min(max(old.likeness or 0.0, new.likeness or 0.0), 1.0)
+    # Who likes something need not do it, or the other way round.
+    return likeness if likeness >= cosine and _liked(one) == _liked(other) else 0.0
+
+
+def says_more(text: str, than: str) -> bool:
+    """Return whether ``text`` holds a word that tells something and that ``than`` lacks.
+
+    Credited to a fact that says less, it would be lost.
+    """
+    known = read(than).content | _EMPTY
+    return any(
+        word.stem in read(text).content - known
+        and len(word.text) > 1
+        and not word.text.endswith("ly")
+        for word in read(text).words
+    )
+
+
+_EMPTY = frozenset(stems(sorted(VAGUE | FILLERS | ADVERBS | frozenset(LIKING)))) | {"all", "every"}
+
+
+def _liked(reading: Reading) -> bool:
+    return any(word.text in LIKING for word in reading.words)
 
 
 def subject(statement: Statement) -> str | None:
@@ -96,10 +131,27 @@ def _same_subject(old: Statement, new: Statement) -> bool:
     return one is None or other is None or one == other
 
 
-def _same_day(old: Statement, new: Statement) -> bool:
-    """Return whether two events may be one: what happened on two days happened twice."""
-    if not {old.category, new.category} & _EVENTS:
+def _same_time(old: Statement, new: Statement) -> bool:
+    """Return whether two statements may be of one time.
+
+    What happened on two days happened twice, and what goes on is no single happening. What is
+    so (``is still working on it``) is the same on any day, whatever it was filed under.
+    """
+    happenings = happened(old.text), happened(new.text)
+    filed = {old.category, new.category}
+    if not any(happenings) and Category.PLAN not in filed:
         return True
+    if happenings[0] != happenings[1]:
+        return False
+    return _same_day(old, new) or not filed & {*_EVENTS, None} or _dated(old.text)
+
+
+def _dated(text: str) -> bool:
+    """Return whether a text says itself on which day it is, so that no other day counts."""
+    return any(word.kind == "date" for word in read(text).words)
+
+
+def _same_day(old: Statement, new: Statement) -> bool:
     return old.at == new.at or old.at.date() == new.at.astimezone(old.at.tzinfo).date() == (
         old.at.astimezone(new.at.tzinfo).date()
     )

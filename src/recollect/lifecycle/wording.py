@@ -41,6 +41,7 @@ IDIOMS = (
     (r"not-?so-?(?=\w)", "hardly"),
     (r"nothing but", "only"),
     (r"never mind", "anyhow"),
+    (r"(?:you|one|we) never knows?", "maybe"),
 )
 """Phrases that hold a negation and deny nothing → what they mean."""
 MODAL = word_set(
@@ -62,13 +63,25 @@ PRESENT = word_set(
 """Verbs that say how things are, may be or are wanted."""
 SUBJECTS = word_set("he she it user who that which somebody someone everyone")
 """Words behind which a word that ends in ``s`` is a verb."""
-ADDED = word_set("also too another additionally besides second both well side extra")
-"""Words of what comes on top of what is so already."""
-PARTLY = word_set(
-    """part-time temporarily freelance freelances volunteer volunteers side sometimes
-    occasionally weekends weekend evenings nights summers seasonal"""
+PASSING = word_set("any a an the this that to been be have has had do does did my your his her")
+"""Words between a negation and what it denies."""
+HOLDING = word_set(
+    """use uses using live lives living work works working have has having drink drinks take
+    takes taking drive drives play plays studies studying study run runs running eat eats own
+    owns attend attends practice practices learn learning date dating dates married marry
+    engaged relationship girlfriend boyfriend partner member part stay stays wear wears speak
+    speaks teach teaches train trains rent rents called based located going doing seeing
+    employed enrolled subscribed involved"""
 )
-"""Words of what fills a part of the time, so that more of its sort may be had."""
+"""Verbs and nouns that say no more than that something is so."""
+PREPOSITIONS = word_set("to for as in on at with by from during before after")
+"""Words that begin what says where, when or what for."""
+CALENDAR = word_set(
+    """monday tuesday wednesday thursday friday saturday sunday january february march april
+    may june july august september october november december today yesterday tomorrow
+    tonight"""
+)
+"""Names of days and months."""
 DIRECTED = word_set("over than before after against instead rather")
 """Words around which it matters what stands where."""
 LIMITS = word_set("only except")
@@ -96,6 +109,8 @@ STRONG_CUES = word_set(
     rose fell doubled swapped transitioned migrated reset bumped cut"""
 )
 """The speaker says that something is otherwise than before."""
+SHIFTS = STRONG_CUES - word_set("now nowadays instead anymore")
+"""Verbs that say that something got another value."""
 WEAK_CUES = word_set("recently already currently latest total so-far newly lately yet")
 """The speaker says how far things have come."""
 ENDINGS = word_set(
@@ -120,6 +135,13 @@ SINGULAR = word_set(
     """favorite favourite current preferred main default primary usual total new only"""
 )
 """Adjectives that make any noun one at a time."""
+FAVOURED = word_set("favorite favourite current preferred main default primary usual")
+"""Adjectives that leave one of several."""
+TITLES = word_set(
+    """title role position name surname nickname theme color colour editor browser database
+    language framework major status diet venue headquarters capital hometown nationality"""
+)
+"""Nouns whose value stands without an article."""
 MEASURES = word_set(
     """% € $ £ ¥ ° ms s sec second minute hour day week month year m mm cm km mile inch kg g lb"""
 )
@@ -199,7 +221,8 @@ DOINGS = {
 VAGUE = word_set(
     """thing things something anything lot bit kind way really project app application site
     website work make sure example code help case feature issue question idea time new basic
-    before far ever actual actually any some such other more most much many"""
+    before far ever actual actually any some such other more most much many main total whole
+    single different several own same"""
 )
 """Content words that two texts may share by chance."""
 FILLERS = word_set(

@@ -6,9 +6,9 @@ import re
 from dataclasses import dataclass
 from functools import lru_cache
 
+from recollect.lifecycle.aspect import Aspect, aspect
 from recollect.lifecycle.reading import Word, mark_dates, read, stems
 from recollect.lifecycle.wording import (
-    CORRECTIONS,
     ENDINGS,
     FILLERS,
     SPANS,
@@ -24,7 +24,7 @@ _SENTENCE = re.compile(r"(?<=[.!?])\s+|\n+")
 _CLAUSE = re.compile(
     r"\s*;\s+|,\s+(?!which\b|not\b|\d)|\s+[-–—]\s+"
     r"|\s+(?:but|so|because|although|while|though|whereas)\s+(?!that\b)"
-    r"|\s+and\s+(?=(?:I|we|he|she|they)\b)",
+    r"|\s+and\s+(?=(?:I|we|he|she|they|the user)\b)",
     re.IGNORECASE,
 )
 _ASKED = re.compile(
@@ -39,7 +39,36 @@ _WISHED = re.compile(
     r"|\b(?:will|if|might|may|would|should)\b",
     re.IGNORECASE,
 )
-_GOAL = re.compile(r"\b(?:goal|target|achieve|reach|aim|at least|by|under|below)\b", re.IGNORECASE)
+_TRIED = re.compile(
+    r"\b(?:try|tries|trying|aim|aims|aiming|attempting|goal is(?: now)?|preparing|learning|ready)"
+    r"\s+to\b",
+    re.IGNORECASE,
+)
+_GOAL = re.compile(
+    r"\b(?:goal|target|achieve|reach|aim|aims|aiming|at least|by|under|below)\b", re.IGNORECASE
+)
+_CORRECTING = re.compile(
+    r"^(?:(?:oh|oops|wait|well|hmm|ah|hey|and|but|no|sorry)\b[\s,!.-]*)*"
+    r"(?:actually\b|correction\b|(?:i )?meant\b|i was (?:wrong|mistaken)|i misspoke|sorry\b)"
+    r"|^(?:no|sorry|wait|well),? (?=(?:the|it|its|it's|my|our|his|her|their|that|this|he|she)\b)",
+    re.IGNORECASE,
+)
+_ADDED = re.compile(
+    r"\b(?:also|as well|another|in addition|additionally|besides|on top of|both|"
+    r"second (?:job|home|house|car|degree)|side (?:job|gig|business|project|hustle))\b"
+    r"|\btoo\s*[.,!;]*$",
+    re.IGNORECASE,
+)
+_PARTLY = re.compile(
+    r"\b(?:part[- ]time|temporarily|freelanc\w+|volunteer\w*|sometimes|occasionally|"
+    r"from time to time|once in a while|weekends?|weekdays?|evenings|at night|nights|summers|"
+    r"in the (?:morning|afternoon|evening)s?|on (?:mon|tues|wednes|thurs|fri|satur|sun)days)\b",
+    re.IGNORECASE,
+)
+_INTERJECTION = re.compile(
+    r"^(?:(?:no|yes|yeah|yep|nope|well|oh|and|but|so|ok|okay|aww?|wow|cool|nice)\b[\s,!.]*)+",
+    re.IGNORECASE,
+)
 _PAST = re.compile(
     r"\b(?:lived|worked|was|were|had|used to|formerly|previously|until|studied|resided|owned|"
     r"back then|as a child|as a kid|growing up)\b",
@@ -86,9 +115,14 @@ class Clause:
         quantities: its numbers and dates.
         asked: whether it asks or requests.
         wished: whether it speaks of what may be or is wanted.
+        tried: whether it speaks of what is tried or aimed at.
+        added: whether it speaks of what comes on top of something else: ``also``, ``another``.
+        partly: whether it speaks of what fills a part of the time: ``on weekends``.
+        aspect: how its first verb stands to time.
         negated: whether it says what is not.
         past: whether it speaks of a time that is over.
-        strong, weak, ending, correcting: which cues of change it has.
+        strong, weak, ending: which cues of change it has.
+        correcting: whether it takes back what was said: ``Actually, …``.
     """
 
     text: str
@@ -98,12 +132,16 @@ class Clause:
     quantities: tuple[Quantity, ...]
     asked: bool
     wished: bool
+    tried: bool
+    added: bool
+    partly: bool
+    aspect: Aspect
     negated: bool
     past: bool
     strong: frozenset[str]
     weak: frozenset[str]
     ending: frozenset[str]
-    correcting: frozenset[str]
+    correcting: bool
 
 
 @lru_cache(maxsize=1024)
@@ -137,9 +175,14 @@ BRIEF_WORDS = 30
 BRIEF_CLAUSES = 3
 
 
+def spoken(clause: Clause) -> str:
+    """Return the text of a clause without the interjections that it begins with."""
+    return _INTERJECTION.sub("", clause.text)
+
+
 def _clause(text: str, sentence: frozenset[str], *, asked: bool) -> Clause:
     reading = read(text)
-    spoken = frozenset(word.text for word in reading.words)
+    said = frozenset(word.text for word in reading.words)
     return Clause(
         text=text,
         words=reading.words,
@@ -148,12 +191,16 @@ def _clause(text: str, sentence: frozenset[str], *, asked: bool) -> Clause:
         quantities=_quantities(text, reading.words),
         asked=asked or bool(_ASKED.match(text)),
         wished=bool(_WISHED.search(text)),
+        tried=bool(_TRIED.search(text)),
+        added=bool(_ADDED.search(text)),
+        partly=bool(_PARTLY.search(text)),
+        aspect=aspect(text),
         negated=bool(_NEVER.search(text)),
         past=bool(_PAST.search(text)),
-        strong=spoken & STRONG_CUES,
-        weak=spoken & WEAK_CUES,
-        ending=spoken & ENDINGS,
-        correcting=spoken & CORRECTIONS,
+        strong=said & STRONG_CUES,
+        weak=said & WEAK_CUES,
+        ending=said & ENDINGS,
+        correcting=bool(_CORRECTING.match(text)),
     )
 
 
@@ -170,7 +217,7 @@ def _quantities(text: str, words: tuple[Word, ...]) -> tuple[Quantity, ...]:
                 value=word.text,
                 unit=_unit(words, place) if word.kind == "number" else (),
                 before=_before(words, place),
-                kind=word.kind,
+                kind="date" if _is_year(words, place) else word.kind,
                 near=frozenset(around & (STRONG_CUES | {"new", "down"})),
                 verb=frozenset(each.stem for each in words[max(place - 3, 0) : place]),
                 origin=previous == "from" and "to" in _texts(words, place),
@@ -178,6 +225,17 @@ def _quantities(text: str, words: tuple[Word, ...]) -> tuple[Quantity, ...]:
             )
         )
     return tuple(found)
+
+
+def _is_year(words: tuple[Word, ...], place: int) -> bool:
+    """Return whether a number is a year: ``in 2022``, but not ``in 2000 homes``."""
+    before = words[place - 1].text if place else ""
+    after = words[place + 1] if place + 1 < len(words) else None
+    counts = after is not None and not after.name and after.text not in STOP_WORDS
+    return bool(_YEAR.fullmatch(words[place].text)) and before in _YEAR_BEFORE and not counts
+
+
+_YEAR_BEFORE = word_set("in since until by from during of around year early late mid summer")
 
 
 def _part_of_name(words: tuple[Word, ...], place: int) -> bool:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from itertools import takewhile
 
 from recollect.lifecycle.claims import Relation, Verdict
 from recollect.lifecycle.conflict.clauses import Clause
 from recollect.lifecycle.reading import Word, read, stems
-from recollect.lifecycle.wording import DOINGS, STOP_WORDS, VAGUE
+from recollect.lifecycle.wording import DOINGS, PREPOSITIONS, STOP_WORDS, VAGUE, word_set
 
 _DENIED = re.compile(
     r"\b(?:(?:have|has|had|'ve|'s)?\s*never|(?:have|has|had)(?:n't| not)(?: yet| ever)?)\s+"
@@ -18,6 +19,13 @@ _DENIED = re.compile(
 _END = re.compile(
     r"\s+(?:before|in this|in my|so far|yet|until|since|to any|with this|for this|for the|"
     r"in the)\b.*$|[,.;!?].*$",
+    re.IGNORECASE,
+)
+_LIMITED = re.compile(
+    r"\b(?:since|lately|recently|today|this (?:week|month|year|morning)"
+    r"|in (?:years|ages|months|weeks)"
+    r"|(?:for|in) (?:a|an|the|some|\w+|\d+) (?:last |few |couple of )?"
+    r"(?:days?|weeks?|months?|years?|while))\b",
     re.IGNORECASE,
 )
 _OR = re.compile(r"\s+(?:or|nor)\s+", re.IGNORECASE)
@@ -37,6 +45,10 @@ _DONE = re.compile(
 _ENOUGH = 0.5
 _MOST = 0.75
 _MANY = 2
+_REACH = 7
+"""Words behind a verb among which its object stands."""
+_PARTING = PREPOSITIONS | word_set("of about into and but which that")
+"""Words that end what a verb has as its object."""
 
 
 def denied(old: Clause, new: Clause, *, short: bool) -> Iterator[Verdict]:
@@ -44,6 +56,8 @@ def denied(old: Clause, new: Clause, *, short: bool) -> Iterator[Verdict]:
     for denial, other in ((new, old), (old, new)):
         found = _DENIED.search(denial.text)
         if found is None or other.negated or (other.wished and not other.asked):
+            continue
+        if short and (denial.wished or other.tried or _LIMITED.search(found[0])):
             continue
         # What was never done before may well have been done since, if it was done.
         later = denial is old
@@ -72,21 +86,52 @@ def _sure(denied: tuple[Word, ...], other: Clause, *, short: bool) -> float:
     if not denied:
         return 0.0
     verb, things = denied[0], denied[1:]
-    kind = _KINDS.get(verb.stem, _KINDS.get(verb.text, verb.stem))
+    kind = _kind(verb)
     wanted = {word.stem: 2.0 if word.name else 1.0 for word in things if _telling(word)}
     if not wanted:
+        return 0.0
+    if short and not _object(kind, things, other):
         return 0.0
     shared = wanted.keys() & other.content
     share = sum(wanted[stem] for stem in shared) / sum(wanted.values())
     if other.asked and (len(shared) < max(_MANY, len(wanted)) or not _presumed(denied, other)):
         return 0.0
-    done = any(
-        _KINDS.get(word.stem, _KINDS.get(word.text, word.stem)) == kind for word in other.words
-    )
+    done = any(_kind(word) == kind for word in other.words)
     many = len(shared) >= _MANY
     if share < (_ENOUGH if done else _MOST) or not (done or (many and not short)):
         return 0.0
     return min(0.95, 0.25 + 0.3 * share + 0.1 * len(shared) + 0.1 * done)
+
+
+def _kind(word: Word) -> str:
+    return _KINDS.get(word.stem, _KINDS.get(word.text, word.stem))
+
+
+def _object(kind: str, things: Sequence[Word], other: Clause) -> bool:
+    """Return whether a fact has the thing that is denied as the object of such a verb.
+
+    The thing is the last word of the object: ``routes`` in ``any Flask routes for the blog``.
+    Who sets up Flask has written none.
+    """
+    direct = list(takewhile(lambda word: word.text not in _PARTING, things))
+    named = [word.stem for word in direct if _telling(word)]
+    thing = named[-1] if named else [word.stem for word in things if _telling(word)][-1]
+    for place, word in enumerate(other.words):
+        if _kind(word) != kind or _goes_on(other.words, place):
+            continue
+        behind = other.words[place + 1 : place + 1 + _REACH]
+        if named:
+            behind = tuple(takewhile(lambda each: each.text not in _PARTING, behind))
+        if any(each.stem == thing for each in behind):
+            return True
+    return False
+
+
+def _goes_on(words: tuple[Word, ...], place: int) -> bool:
+    """Return whether a verb tells what is under way, or names a doing: it is not done yet."""
+    before = {word.text for word in words[max(place - 2, 0) : place]}
+    going = words[place].text.endswith("ing") and "been" not in before
+    return going and (not place or bool(before & {"is", "are", "am", "m", "s"}))
 
 
 def _telling(word: Word) -> bool:
