@@ -65,20 +65,23 @@ def of_file(path: Path, now: datetime) -> Audit:
 
 def _entry(parts: Parts, scope: Scope, record: Record) -> Entry:
     there = parts.store.get_many(scope, record.source_ids) if record.source_ids else []
-    subject, settled = (record.attributes.get(name) for name in ("subject", "supersedes"))
+    subject, category, settled = (
+        value if isinstance(value := record.attributes.get(name), str) else None
+        for name in ("subject", "category", "supersedes")
+    )
     return Entry(
         id=record.id,
         text=record.content,
         at=record.event_time,
-        subject=subject if isinstance(subject, str) else None,
+        subject=subject,
+        category=category,
         sources=record.source_ids,
         known=frozenset(source.id for source in there),
         used_at=record.last_accessed or record.created_at,
         derived=bool(record.source_ids) and record.kind is Kind.FACT,
         by_person=record.trust is Trust.PERSON,
-        settled=frozenset(
-            each for each in (settled, record.superseded_by) if isinstance(each, str)
-        ),
+        settled=frozenset() if settled is None else frozenset({settled}),
+        over=record.superseded_by is not None,
     )
 
 

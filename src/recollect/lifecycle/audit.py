@@ -37,12 +37,14 @@ class Entry:
         text: what it says.
         at: when it happened or was written down, if that is known.
         subject: whom it is about, if that is known.
+        category: what kind of statement it is, if that is known.
         sources: ids of what it was drawn from.
         known: whether each of these is still there; ``None`` if it cannot be told.
         used_at: when it was last asked for, or written down; ``None`` if that is not known.
         derived: whether it was drawn from other texts, rather than told.
         by_person: whether a person stands behind it.
         settled: ids of what it has replaced already.
+        over: whether something took its place already.
         owner: whose memory it is, in a file of several; entries of two are never compared.
     """
 
@@ -50,12 +52,14 @@ class Entry:
     text: str
     at: datetime | None = None
     subject: str | None = None
+    category: str | None = None
     sources: tuple[str, ...] = ()
     known: frozenset[str] | None = None
     used_at: datetime | None = None
     derived: bool = False
     by_person: bool = True
     settled: frozenset[str] = frozenset()
+    over: bool = False
     owner: str | None = None
 
 
@@ -213,7 +217,7 @@ def _pairs(
     near: list[Finding] = []
     contradictions: list[Finding] = []
     for one, other in _alike(entries):
-        if one.id in other.settled or other.id in one.settled:
+        if one.over or other.over or one.id in other.settled or other.id in one.settled:
             continue
         old, new = sorted((one, other), key=lambda entry: entry.at or now)
         verdict = judge.judge(_statement(old, now), _statement(new, now))
@@ -251,7 +255,7 @@ def _keys(text: str) -> set[tuple[str, int]]:
 
 
 def _statement(entry: Entry, now: datetime) -> Statement:
-    return Statement(entry.text, entry.at or now, entry.subject)
+    return Statement(entry.text, entry.at or now, entry.subject, entry.category)
 
 
 def _loop(entry: Entry) -> str | None:
