@@ -15,7 +15,7 @@ from recollect.core.models import Kind, Trust
 from recollect.core.scope import Scope
 from recollect.lifecycle.claims import Category, Claim, Relation, Verdict
 from recollect.lifecycle.conflict import RuleJudge
-from recollect.lifecycle.consolidate import Candidate, Page, plan, unclear
+from recollect.lifecycle.consolidate import Candidate, Moment, Page, plan, unclear
 from recollect.lifecycle.ingest import Draft, Ingest, Retention
 from recollect.testing.clocks import FrozenClock
 
@@ -298,6 +298,35 @@ def test_what_was_confirmed_since_is_not_ended_by_what_lies_between():
     memory.learn([claim("Ana lives in Oslo."), claim("Ana lives in Oslo.", day=9)])
     memory.learn([claim("Ana lives in Lisbon.", day=5)])
     assert memory.top() == ["Ana lives in Oslo."]
+
+
+def test_what_is_said_later_of_a_time_nearby_is_the_later_word():
+    """A move of "last week", told after the home was named, is news, however it is dated."""
+    memory = Memory()
+    memory.learn([claim("Ana lives in Oslo.", day=3)])
+    moved = claim("Ana moved to Lisbon.", day=5, event_time=SAID - timedelta(days=2))
+    memory.learn([moved])
+    assert memory.top() == ["Ana moved to Lisbon."]
+
+
+def test_what_is_told_of_long_ago_retires_nothing():
+    """A move of years before, told later, is the past of the home that was named."""
+    memory = Memory()
+    memory.learn([claim("Ana lives in Oslo.", day=3)])
+    memory.learn([claim("Ana moved to Lisbon.", day=5, event_time=SAID - timedelta(days=900))])
+    assert memory.top() == ["Ana lives in Oslo."]
+
+
+@given(moments=st.lists(st.tuples(*[st.integers(0, 90)] * 2), min_size=2, max_size=2))
+def test_of_two_words_one_is_the_later(moments):
+    """Never both, and never neither but for equal ones."""
+    one, other = (
+        Moment(SAID + timedelta(days=said), SAID + timedelta(days=min(said, holds)))
+        for said, holds in moments
+    )
+    if one.said == other.said:
+        return
+    assert one.counts_after(other) is not other.counts_after(one)
 
 
 def test_what_was_left_and_taken_up_again_is_new():

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
-from datetime import datetime
+from dataclasses import dataclass, field, replace
+from datetime import datetime, timedelta
 from types import MappingProxyType
 from typing import Any
 
@@ -30,6 +30,8 @@ LEAST = 0.6
 """Confidence of a verdict from which it counts."""
 CLEAR = 0.8
 """Confidence of a verdict from which it also counts against a protected fact."""
+ROUGHLY = timedelta(days=31)
+"""How far what is said of the past may be off: "last week", "in May"."""
 LIKELY = 0.5
 """Likeness of vectors from which a pair that no rule decides is worth a model's look."""
 Overrides = Mapping[tuple[int, str], Verdict]
@@ -127,17 +129,35 @@ class Question:
     new: Statement
 
 
+@dataclass(frozen=True, slots=True)
+class Moment:
+    """When something was said, the last time, and from when it holds: no later than that."""
+
+    said: datetime
+    holds: datetime
+
+    def counts_after(self, other: Moment) -> bool:
+        """Return whether this is the later word on what both speak of.
+
+        That is what was said later, unless it tells of times long before the other's: "we
+        lived in Oslo then". Times near each other are not told apart, as most are told roughly.
+        """
+        if self.said >= other.said:
+            return self.holds + ROUGHLY >= other.holds
+        return other.holds + ROUGHLY < self.holds
+
+
 @dataclass(slots=True)
 class _Belief:
     """A fact while a plan is made: stored already, or inserted by the plan.
 
     Attributes:
-        last: when it was said last, or happened, if that was before.
+        moment: when it was said and from when it holds.
         over: whether another one took its place.
     """
 
     record: Record
-    last: datetime
+    moment: Moment
     sources: set[str]
     claim: int | None = None
     over: bool = False
@@ -260,7 +280,7 @@ class _Work:
             self._insert(index, [each for each in clashes if _excludes(each.verdict)])
         elif fresh := tuple(each for each in claim.sources if each not in same.sources):
             same.sources |= set(fresh)
-            same.last = max(same.last, _since(claim))
+            same.moment = replace(same.moment, said=max(same.moment.said, claim.said_at))
             self.actions.append(Credit(same.record.id, self._means.now, fresh, CREDITED))
             self._counts["credited"] += 1
         else:
@@ -301,7 +321,7 @@ class _Work:
         same = [each for each in same if not says_more(claim.content, each.belief.record.content)]
         for each in sorted(same, key=lambda clash: -clash.verdict.confidence):
             # Said again after something else had taken its place, it is so anew.
-            if not each.belief.over or _since(claim) <= each.belief.last:
+            if not each.belief.over or not _moment(claim).counts_after(each.belief.moment):
                 return each.belief
         return None
 
@@ -313,15 +333,15 @@ class _Work:
             belief = clash.belief
             if belief.over:
                 continue
-            if _since(claim) >= belief.last:
+            if _moment(claim).counts_after(belief.moment):
                 if self._own(belief.record) and _may_retire(claim, belief.record, clash.verdict):
                     ends.append(belief)
                 else:
                     self._counts["withheld"] += 1
             elif self._shared(belief.record) and _outranks(belief.record.trust, _trust(claim)):
-                heir = belief if heir is None or heir.last < belief.last else heir
+                heir = belief if heir is None or heir.moment.said < belief.moment.said else heir
         insert = self._means.write(_draft(claim, self._page.session, self._means.decay_rate, ends))
-        made = _Belief(insert.record, _since(claim), set(claim.sources), index, heir is not None)
+        made = _Belief(insert.record, _moment(claim), set(claim.sources), index, heir is not None)
         self._fresh.append(made)
         self.actions.append(insert)
         self._counts["added"] += 1
@@ -348,9 +368,8 @@ class _Work:
 
 def _belief(candidate: Candidate) -> _Belief:
     record = candidate.record
-    since = _held_since(record)
-    last = since if candidate.said_last is None else max(since, candidate.said_last)
-    return _Belief(record, last, set(record.source_ids), over=record.superseded_by is not None)
+    over = record.superseded_by is not None
+    return _Belief(record, _held(candidate), set(record.source_ids), over=over)
 
 
 def _counts(record: Record, now: datetime) -> bool:
@@ -397,18 +416,22 @@ def _excludes(verdict: Verdict) -> bool:
     return verdict.relation in {Relation.UPDATE, Relation.CONTRADICTION}
 
 
-def _since(claim: Claim) -> datetime:
-    """Return from when a claim holds: when it was said, or happened, if that was before."""
-    return min(claim.said_at, claim.event_time)
+def _moment(claim: Claim) -> Moment:
+    return Moment(claim.said_at, min(claim.said_at, claim.event_time))
 
 
-def _held_since(record: Record) -> datetime:
-    said = record.attributes.get("said_at")
+def _held(candidate: Candidate) -> Moment:
+    record = candidate.record
+    told = record.attributes.get("said_at")
     try:
-        at = datetime.fromisoformat(said) if isinstance(said, str) else record.created_at
+        said = datetime.fromisoformat(told) if isinstance(told, str) else None
     except ValueError:
-        at = record.created_at
-    return min(record.event_time, at if at.tzinfo is not None else record.created_at)
+        said = None
+    if said is None or said.tzinfo is None:
+        # Nobody says when it was said: then it counts from when it happened, or was stored.
+        said = min(record.event_time, record.created_at)
+    last = said if candidate.said_last is None else max(said, candidate.said_last)
+    return Moment(last, min(record.event_time, said))
 
 
 def _said(claim: Claim, likeness: float | None) -> Statement:
@@ -428,7 +451,7 @@ def _known(record: Record, likeness: float | None) -> Statement:
 
 def _ordered(claim: Claim, belief: _Belief, likeness: float | None) -> tuple[Statement, Statement]:
     """Return claim and fact, the one that was so first in front; of equals, the fact."""
-    if _since(claim) >= belief.last:
+    if _moment(claim).counts_after(belief.moment):
         return _known(belief.record, None), _said(claim, likeness)
     return _said(claim, None), _known(belief.record, likeness)
 
