@@ -58,6 +58,8 @@ class TalkParts:
         )
 
 
+LAST_MOMENTS = 2.0
+"""Seconds that closing waits for sessions that are being read."""
 Learn = Callable[["Parts", Request, Event], object]
 """Consolidates what is requested, for the users and subscribers of these parts."""
 
@@ -222,6 +224,9 @@ class Parts:
 
     def close(self) -> None:
         """Stop the background work and release the store."""
+        if self.language.model is None:
+            # Rules are quick: a program that runs for a moment learns something, too.
+            self.consolidation.wait(LAST_MOMENTS)
         self.consolidation.stop()
         self.language.close()  # Nobody waits for a model any more; what it was asked is not lost.
         self.consolidation.close()

@@ -112,11 +112,19 @@ SECRETS = {
     ),
     "a token": re.compile(r"\beyJ[\w-]{8,}\.[\w-]{8,}\.[\w-]{8,}|\bBearer\s+[\w.~+/-]{20,}=*"),
     "a password": re.compile(
-        r"(?:\b|_)(?:(?:password|passwd|passphrase|pwd|api[ _-]?key|access[ _-]?token"
-        r"|access[ _-]?key|pin)\b"
-        r"(?:\s+(?:is|was)|\s*[:=])|secret\s*[:=])"
+        r"(?:\b|_)(?:(?:password|passwd|passphrase|passcode|pwd|api[ _-]?key|access[ _-]?token"
+        r"|(?:access|wi-?fi|network|encryption|recovery|door)[ _-]?(?:key|code)|pin)\b"
+        r"(?: (?:of|for|to) [\w ]{1,40}?)?(?:\s+(?:is|was)|\s*[:=])|secret\s*[:=])"
         # Not a word of a sentence: a digit, or a sign within it.
         r"\s*[\"']?(?=[^\s\"',;]*(?:\d|[^\w\s\"',;][^\s\"',;.!?]))[^\s\"',;]{4,}",
+        re.IGNORECASE,
+    ),
+    "a pass": re.compile(
+        r"\bpass\s*(?:is|was|[:=])\s*(?=[^\s.,]*[A-Za-z])(?=[^\s.,]*\d)[^\s.,]{5,}", re.IGNORECASE
+    ),
+    "the number of a document": re.compile(
+        r"\b(?:passport|identity card|id card|social security|ssn|tax id|driver'?s licen[cs]e)"
+        r"(?: (?:number|no\.?))?(?:\s+(?:is|was)|\s*[:=])\s*(?=[\w-]*\d)[\w-]{5,}",
         re.IGNORECASE,
     ),
     "a secret in an address": re.compile(r"\b[a-z][a-z0-9+.-]*://[^\s:/@]+:[^\s/@]{3,}@"),

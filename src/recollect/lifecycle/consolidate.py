@@ -485,7 +485,8 @@ def _draft(claim: Claim, session: str, decay_rate: float, ends: Sequence[_Belief
         session=session,
         role=claim.speaker,
         confidence=claim.confidence,
-        decay_rate=decay_rate,
+        # What somebody asked to remember does not fade, whether a program or a person asked.
+        decay_rate=0.0 if claim.category is Category.REMEMBER else decay_rate,
         source_ids=tuple(dict.fromkeys(claim.sources)),
         origin=ORIGIN,
     )

@@ -18,7 +18,7 @@ from recollect.core.times import from_ms, to_ms
 
 THRESHOLD = 0.05
 """Confidence below which a fact is retired (seed 004)."""
-ROUNDING = 1e-6
+ROUNDING = 1e-3
 """A smaller change of confidence is none."""
 DAY = timedelta(days=1)
 DAY_MS = DAY // timedelta(milliseconds=1)

@@ -25,6 +25,7 @@ from recollect.core.errors import (
     ConfigError,
     EmbeddingError,
     InvalidInput,
+    LLMError,
     NotFound,
     RecollectError,
     StoreClosed,
@@ -153,6 +154,10 @@ class Consolidating:
                 tally.sessions += self._session(info, tally, dry_run=dry_run)
             except StoreClosed:
                 raise
+            except LLMError as error:
+                # The others would wait for the same model: they wait for its return instead.
+                tally.failed[info.id] = str(error)
+                break
             except RecollectError as error:
                 tally.failed[info.id] = str(error)
         return tally.report(dry_run=dry_run)

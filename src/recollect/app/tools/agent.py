@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from typing import Protocol
 
 from recollect.app.checks import limited
@@ -10,14 +11,20 @@ from recollect.app.drawn import used
 from recollect.app.parts import Parts
 from recollect.app.tools.tool import Spec, Tool, described, parameters
 from recollect.app.upkeep import MemoryStats
+from recollect.core.errors import InvalidInput, NotFound
 from recollect.core.models import Entity, Kind, Record
 from recollect.core.query import Filter
 from recollect.core.scope import Scope
 from recollect.core.text import clean
+from recollect.lifecycle import revise
+from recollect.lifecycle.audit import secret
+from recollect.lifecycle.extract.refusal import is_order
 from recollect.lifecycle.ingest import Draft, parse_kind
 from recollect.retrieve.recall import fenced, remembered
 
 MOST_FOUND = 20
+ROLE = "agent"
+ORIGIN = "tool"
 LINKED = 10  # records of an entity that are shown
 
 INTEGER = {"type": "integer", "minimum": 1, "maximum": MOST_FOUND}
@@ -76,9 +83,6 @@ ENTITY = Spec(
 class Remembering(Protocol):
     """What the tools need of a memory."""
 
-    def correct(self, id: str, content: str) -> Record:
-        """Replace a record."""
-
     def confirm(self, id: str) -> Record:
         """Protect a record."""
 
@@ -123,15 +127,40 @@ class AgentTools:
         return fenced([remembered(record, self._zone, id=True) for record in _once(told)])
 
     def _remember(self, content: str, tags: Sequence[str] = ()) -> str:
-        draft = Draft(content=content, tags=tags, role="agent", origin="tool")
+        draft = Draft(content=_kept(content), tags=tags, role=ROLE, origin=ORIGIN)
         plan = self._parts.ingest.plan(self._scope, draft)
+        hashes, now = [plan.record.content_hash], self._parts.now()
+        for known in self._parts.store.with_hashes(self._scope, hashes, now=now):
+            if known.kind is Kind.FACT:
+                return f"Known already as {known.id}."
         return f"Remembered as {self._parts.stored(self._scope, [plan])[0].id}."
 
     def _correct(self, id: str, content: str) -> str:
-        return f"Corrected: {self._memory.correct(id, content).id} takes the place of {id}."
+        old = self._fact(id)
+        # The agent's own word, whoever's the old one was: it is no evidence of what a person said.
+        draft = replace(
+            revise.correction(old, _kept(content)), role=ROLE, origin=ORIGIN, source_ids=()
+        )
+        new = self._parts.ingest.plan(self._scope, draft, reason=f"corrects {id}")
+        self._parts.store.apply(self._scope, revise.correct(old, new, self._parts.now()))
+        self._parts.announce(self._scope, [new])
+        self._parts.events.emit("corrected", new.record)
+        return f"Corrected: {new.record.id} takes the place of {id}."
 
     def _confirm(self, id: str) -> str:
-        return f"Confirmed: {self._memory.confirm(id).id} never fades."
+        return f"Confirmed: {self._memory.confirm(self._fact(id).id).id} never fades."
+
+    def _fact(self, id: str) -> Record:
+        """Return a fact that is believed: turns and insights are not the agent's to change."""
+        found = self._parts.store.get(self._scope, clean(id, "id"))
+        if found is None or found.kind is not Kind.FACT:
+            message = f"there is no fact {id!r:.80}; take an id that begins with fact_"
+            raise NotFound(message)
+        if found.valid_until is not None and found.valid_until <= self._parts.now():
+            after = f"; {found.superseded_by} took its place" if found.superseded_by else ""
+            message = f"{id} is no longer believed{after}"
+            raise InvalidInput(message)
+        return found
 
     def _stats(self) -> str:
         stats = self._memory.stats()
@@ -152,6 +181,19 @@ class AgentTools:
         told.sort(key=lambda item: item.kind is not Kind.FACT)
         shown = [remembered(item, self._zone, id=True) for item in told[:LINKED]]
         return fenced([head, *shown])
+
+
+def _kept(content: object) -> str:
+    """Return ``content`` if it may be kept as a fact."""
+    text = clean(content, "content")
+    found = secret(text)
+    if found is not None:
+        message = f"content seems to hold {found}; secrets are not kept in memory"
+        raise InvalidInput(message)
+    if is_order(text):
+        message = "content is an order to the assistant and no fact; it is not kept"
+        raise InvalidInput(message)
+    return text
 
 
 def _once(records: Iterable[Record]) -> list[Record]:

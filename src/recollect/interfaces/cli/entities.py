@@ -19,6 +19,9 @@ EXAMPLES = (
 )
 
 commands = typer.Typer()
+DATES = 1_000
+"""More than that many dates are not looked past for other things."""
+
 entities = typer.Typer(
     cls=Listing,
     help="List the people, places and things that records speak of; make two one, or one two.",
@@ -38,9 +41,10 @@ def list_(
     type: Annotated[str | None, typer.Option(help="Only person, organization, location, …")] = None,
     limit: Annotated[int, typer.Option("--limit", "-n", help="How many at most.")] = LISTED,
 ) -> None:
-    """List them, most mentioned first; the word list may be left out."""
+    """List them, most mentioned first; dates only with ``--type date``."""
     with session.memory() as memory:
-        found = memory.entities(type=type, limit=limit)
+        found = memory.entities(type=type, limit=limit if type else limit + DATES)
+        found = [each for each in found if type or each.type != "date"][:limit]
         session.show(found, tables.entities(found))
 
 

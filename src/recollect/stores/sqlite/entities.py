@@ -15,6 +15,8 @@ from recollect.stores.sqlite.filters import Where
 from recollect.stores.sqlite.rows import dump
 
 LONGEST_NAME = 60
+MOST_ALIKE = 100
+"""Names that are compared with a new one: where more may be meant, none is."""
 # The name under which persons put others together; else the longest that is no sentence.
 RENAME = """
 UPDATE entities SET name = (
@@ -33,6 +35,7 @@ WHERE n.user_key = ?1 AND (n.entity_key, n.folded) IN (
     AND NOT EXISTS (SELECT 1 FROM entity_decisions d JOIN entity_decisions t
         ON t.user_key = ?1 AND t.folded = d.target AND t.target = d.target
         WHERE d.user_key = ?1 AND d.folded = n.folded)
+LIMIT ?3
 """
 COUNTED = """
 SELECT e.key, e.id, e.name, e.type, count(DISTINCT l.record_key) AS times
@@ -99,7 +102,7 @@ def _find(
     if known is not None or decisions.target(connection, user, folded) is not None:
         return known  # A person's word goes before any rule.
     keys = dump(sorted(names.keys(mention.text)))
-    rows: list[Any] = connection.execute(CANDIDATES, (user, keys)).fetchall()
+    rows: list[Any] = connection.execute(CANDIDATES, (user, keys, MOST_ALIKE)).fetchall()
     # One name at a time: an entity that fits by two of its names is still one.
     asked = mention.text, mention.type
     meant = {key for known, type_, key, _ in rows if names.link(*asked, {known: type_})}
