@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 
 from recollect.lifecycle.aspect import Aspect
@@ -30,6 +31,18 @@ _JOBS = frozenset({"employer", "occupation", "study", "rise"})
 _HAVING = word_set("has have had ve got own owns")
 _BECAME = frozenset({"became", "become"})
 _LIKING = frozenset(stems(sorted(LIKING)))
+_QUALIFYING = frozenset(
+    stems(
+        sorted(
+            word_set(
+                """work office home private personal business school summer winter second other
+                emergency delivery billing shipping mobile backup staging production"""
+            )
+        )
+    )
+)
+"""Words that tell one address, number or server of somebody from another."""
+_LISTED = re.compile(r",|\b(?:and|or)\b", re.IGNORECASE)
 
 
 def revalued(old: Clause, new: Clause, *, about: bool) -> Iterator[Verdict]:
@@ -50,7 +63,7 @@ def revalued(old: Clause, new: Clause, *, about: bool) -> Iterator[Verdict]:
     ):
         return
     sure = opposed(one, other, same_subject=about)
-    if not sure:
+    if not sure or (one.key & _QUALIFYING) != (other.key & _QUALIFYING):
         return
     fixed = bool(new.correcting or (one.key & _FIXED) or one.name == "birth")
     relation = Relation.CONTRADICTION if fixed else Relation.UPDATE
@@ -75,7 +88,9 @@ def reversed_(old: Clause, new: Clause, *, about: bool) -> Iterator[Verdict]:
     if not (_denies(old, new) and _denies(new, old)):
         return
     smaller = min(len(left), len(right))
-    if len(left & right) / smaller < MOST or len(left & right) / len(left | right) < MANY:
+    few = len(left & right) / smaller < MOST or len(left & right) / len(left | right) < MANY
+    # Of several things, one is denied: the others go on.
+    if few or (left > right and _LISTED.search(old.text)):
         return
     over = any(word.text == "longer" for word in new.words)
     over = over or bool(new.ending and not turned)
