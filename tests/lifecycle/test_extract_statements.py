@@ -124,7 +124,7 @@ FACTS = [
     ("J'habite à Lyon.", "The user lives in Lyon.", "identity"),
     (
         "Merk dir bitte, dass ich montags nie kann.",
-        "The user asked to remember: ich montags nie kann.",
+        'The user said: "Merk dir bitte, dass ich montags nie kann."',
         "remember",
     ),
 ]

@@ -130,6 +130,8 @@ def _is_asking(part: str) -> bool:
     first = words[0].strip(_EDGE).lower()
     if first in {"when", "while", "where"}:
         return "?" in part
+    if first == "may" and words[1:] and words[1][0].isdigit():
+        return False
     return first in INTERROGATIVES
 
 

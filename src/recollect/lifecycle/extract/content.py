@@ -47,7 +47,8 @@ def weigh(words: Sequence[Token], *, lasting: bool) -> tuple[int, float]:
     """
     count, named, judging = 0, 0, 0
     for place, word in enumerate(words):
-        if word.low in w.EVALUATIVE:
+        following = words[place + 1].low if place + 1 < len(words) else ""
+        if word.low in w.EVALUATIVE and (word.low, following) != ("back", "to"):
             judging += 1
         if carries(word):
             count += 1

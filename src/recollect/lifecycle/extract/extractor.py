@@ -23,10 +23,14 @@ from recollect.lifecycle.extract.scene import Scene, agrees, scene_of
 from recollect.lifecycle.extract.statements import Setting, Stated, read_statement
 from recollect.lifecycle.extract.values import complete_percent, topic_of, values_in
 from recollect.lifecycle.extract.words import (
+    AUXILIARIES,
     COMPLETE,
     ENGLISH,
+    HABITS,
     HYPOTHETICAL,
     INTERROGATIVES,
+    LIKES,
+    MODALS,
     SECOND,
 )
 
@@ -62,6 +66,13 @@ _CORRECTION = re.compile(
 )
 _SURELY = re.compile(r"correct|sorry|mistake|meant|mean|misspoke|scratch", re.IGNORECASE)
 _HE = re.compile(r"(?:he|she)(?:'s)?\b", re.IGNORECASE)
+
+
+_QUOTES = re.compile(r'"[^"]*"|“[^”]*”|«[^»]*»|`[^`]*`|https?://\S+')
+_OWN_WORDS = re.compile(r"\b(?:I|[Mm]y|me)\b(?!['-])|\bI'")
+_POINTS = re.compile(r"(?:it|that)(?:'s|\s+is|\s+was)\s", re.IGNORECASE)
+_VERBS = (AUXILIARIES | MODALS | {each + "s" for each in LIKES | HABITS}) - {"may"}
+_OWNS = frozenset({"my", "our", "i", "we", "i'm", "we're"})
 
 
 class DateResolver(Protocol):
@@ -149,6 +160,8 @@ class RuleExtractor:
         if round(score, 3) < self._threshold:
             return None
         content = self._dates.resolve(draft.content, turn.at) if times else draft.content
+        if _speaks_for_itself(content, turn.speaker):
+            return None
         time = min(times, key=lambda each: _PRECISION.get(each.precision, 9), default=None)
         return Claim(
             content=content,
@@ -194,13 +207,15 @@ def _read(sentence: Sentence, turn: Turn, scene: Scene) -> Iterator[_Draft]:
 
 def _is_english(shown: str) -> bool:
     words = shown.lower().split()
+    if {"my", "our"}.intersection(words):
+        return True
     known = sum(word.strip(".,!?;:'\"").partition("'")[0] in ENGLISH for word in words)
     return known > len(words) * _LEAST_ENGLISH
 
 
 def _foreign(sentence: Sentence, turn: Turn, scene: Scene) -> Iterator[_Draft]:
     said = turn.text[sentence.start : sentence.start + len(sentence.shown)]
-    found = read_foreign(sentence.shown, scene.person)
+    found = read_foreign(sentence.shown, said, scene.person)
     if found is None or sentence.question or is_refused(said):
         return
     text, category, score, start, end = found
@@ -361,6 +376,8 @@ class _Clauses:
         """Read ``Actually, it's April 5`` where it is clear what has that value."""
         if not (self.corrected and self.scene.topic):
             return None
+        if _has_subject(clause.shown):
+            return None
         found = re.match(
             r"(?:(?:it|that)(?:'s|\s+is|\s+was)\s+)(?=\S)", clause.shown, re.IGNORECASE
         )
@@ -382,6 +399,20 @@ class _Clauses:
                 clause.start + value.start,
                 clause.start + value.end,
             )
+
+
+def _speaks_for_itself(content: str, speaker: str) -> bool:
+    """Return whether ``content`` still holds a ``my`` or ``I`` of the speaker: it was misread."""
+    return _OWN_WORDS.search(_QUOTES.sub("", content).replace(speaker, "")) is not None
+
+
+def _has_subject(shown: str) -> bool:
+    """Return whether a corrected clause says itself what it is of: ``my start date was …``."""
+    if _POINTS.match(shown):
+        return False
+    words = tokens(shown)
+    verbs = [at for at, word in enumerate(words) if word.low in _VERBS or is_past(word.low)]
+    return bool(verbs) or bool(words and words[0].low in _OWNS)
 
 
 def _is_bare(words: Sequence[Token]) -> bool:

@@ -52,21 +52,39 @@ _REMEMBER = re.compile(
 )
 
 
-def read_foreign(shown: str, person: Person) -> Foreign | None:
-    """Return what a sentence in another language states; ``None`` for nothing known."""
+_NEGATOR = re.compile(
+    r"\b(?:no|nunca|jamás|tampoco|nada|ni|sin|nicht|nie|niemals|nichts|weder|kein\w*|ne|pas|plus|"
+    r"jamais|rien|não|nem)\b|\bn'",
+    re.IGNORECASE,
+)
+"""In a sentence that denies anything, what seems stated may be its opposite."""
+
+
+def read_foreign(shown: str, said: str, person: Person) -> Foreign | None:
+    """Return what a sentence in another language states; ``None`` for nothing known.
+
+    Args:
+        shown: the sentence, masked.
+        said: the sentence as it is written, as long.
+        person: who says it.
+    """
     whose, who = person.possessive, person.name
+    denied = _NEGATOR.search(shown) is not None
     for pattern, form, category in (
         (_CALLED, "{whose} name is {value}.", Category.IDENTITY),
         (_LIVES, "{who} lives in {value}.", Category.IDENTITY),
         (_LIKES, "{who} likes {value}.", Category.PREFERENCE),
         (_AGED, "{who} is {value} years old.", Category.IDENTITY),
-        (_REMEMBER, "{who} asked to remember: {value}.", Category.REMEMBER),
+        (_REMEMBER, '{who} said: "{value}."', Category.REMEMBER),
     ):
         found = pattern.search(shown)
-        if found is None:
+        asked = category is Category.REMEMBER
+        if found is None or (denied and not asked):
             continue
-        groups = found.groupdict()
-        value = groups.get("value") or groups.get("a") or groups.get("b") or groups.get("c") or ""
-        text = form.format(whose=whose, who=who, value=value.strip())
+        start, end = found.span(0 if asked else found.lastgroup or 0)
+        value = said[start:end].strip()
+        if asked:
+            value = value.rstrip(".! ").replace('"', "'")
+        text = form.format(whose=whose, who=who, value=value)
         return Foreign(text[0].upper() + text[1:], category, 0.8, found.start(), found.end())
     return None

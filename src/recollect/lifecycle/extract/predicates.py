@@ -103,6 +103,8 @@ def _skip(low: Low, place: int) -> tuple[int, list[str]]:
     while place < len(low) and (low[place] in w.ADVERBS or low[place] in w.FREQUENCY):
         adverbs.append(low[place])
         place += 1
+    if _word(low, place) == "no" and _word(low, place + 1) == "longer":
+        return place + 2, [*adverbs, "no", "longer"]
     return place, adverbs
 
 
@@ -155,9 +157,17 @@ def _trait(low: Low, place: int, *, past: bool) -> Reading | None:
     if word.isdigit():
         aged = not past and after not in {"%", "-", "/", "."}
         return Reading(Category.IDENTITY, 0.75, place) if aged else _NOTHING
+    if word == "on" and _is_version(low, place + 2):
+        return _NOTHING if past else Reading(Category.STATE, 0.6, place + 1)
     if word in _PLACES and after not in _NOT_PLACES:
         return Reading(Category.IDENTITY, 0.6, place + 1)
     return None
+
+
+def _is_version(low: Low, place: int) -> bool:
+    """Return whether ``3.12`` stands there."""
+    whole, point, part = (_word(low, place + step) for step in range(3))
+    return whole.isdigit() and point == "." and part.isdigit()
 
 
 def _member(low: Low, place: int) -> Reading | None:
@@ -313,6 +323,8 @@ def _negated(low: Low, place: int) -> Reading | None:
 def _refused(low: Low, place: int, word: str) -> Reading | None:
     if word in w.LIKES:
         return Reading(Category.PREFERENCE, 0.7, place + 1)
+    if word in {"live", "work", "study", "teach"} and "anymore" in low:
+        return Reading(Category.IDENTITY, 0.7, place)
     if word in _BODILY and word != "own":
         return Reading(Category.PREFERENCE, 0.7, place)
     if word in {"have", "own"} and _word(low, place + 1) in {"a", "an", "any", "my"}:

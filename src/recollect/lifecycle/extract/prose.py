@@ -10,6 +10,8 @@ import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from recollect.lifecycle.extract.borrowed import without_memory, without_reports, without_texts
+
 TEXT_LIMIT = 20_000
 """Only so many characters of a turn are read."""
 
@@ -41,6 +43,13 @@ _ABBREVIATION = re.compile(
     r"(?<![\w'])(?:(?P<title>[A-Za-z]|Mr|Mrs|Ms|Dr|Prof|St|vs|e\.g|i\.e)|"
     r"etc|approx|a\.m|p\.m|No|Inc|Ltd|Jr|Sr|Jan|Feb|Mar|Apr|Jun|Jul|Aug|Sept?|Oct|Nov|Dec|Tues?|Wed|Thurs?|Fri)\.$"
 )
+_ORDINAL = re.compile(
+    r"(?:\b(?:der|dem|den|des|vom|zum|bis|ab|seit|(?<!\bi )am)\s+\d{1,2}\.$)", re.IGNORECASE
+)
+_MONTH = re.compile(
+    r"\s(?:Januar|Februar|März|April|Mai|Juni|Juli|August|September|Oktober|November|Dezember)\b"
+)
+_LONGEST_ORDINAL = 12
 _CODE_SHARE = 0.06
 
 
@@ -70,11 +79,11 @@ def sentences(text: str) -> Iterator[Sentence]:
 
 def _masked(text: str) -> str:
     shown = text.replace("’", "'").replace("\u2018", "'").replace("\r", _BREAK).replace(MASK, " ")
-    shown = _FENCE.sub(_broken, shown)
+    shown = without_reports(_FENCE.sub(_broken, without_memory(shown)))
     shown = _GAP.sub(_broken, _ARROWS.sub(_broken, shown))
     for pattern in (_INLINE, _URL, _QUOTED):
         shown = pattern.sub(_hidden, shown)
-    return shown
+    return without_texts(shown)
 
 
 def _broken(found: re.Match[str]) -> str:
@@ -94,10 +103,20 @@ def _split(line: str, offset: int, begin: int) -> Iterator[Sentence]:
         short = _ABBREVIATION.search(line, max(begin, stop.start() - 6), stop.end())
         if short and _goes_on(line, stop.end(), title=short["title"] is not None):
             continue
+        if _is_ordinal(line, begin, stop.end()):
+            continue
         yield Sentence(line[begin : stop.end()][:SENTENCE_LIMIT], offset + begin, "?" in stop[0])
         begin = stop.end()
     if line[begin:].strip():
         yield Sentence(line[begin : begin + SENTENCE_LIMIT], offset + begin, question=False)
+
+
+def _is_ordinal(line: str, begin: int, end: int) -> bool:
+    """Return whether the full stop before ``end`` is that of a German ordinal: ``am 3. Mai``."""
+    if not line[max(begin, end - 2) : end - 1].isdigit() or not line[end:].strip():
+        return False
+    lead = line[max(begin, end - _LONGEST_ORDINAL) : end]
+    return _MONTH.match(line, end) is not None or _ORDINAL.search(lead) is not None
 
 
 def _goes_on(line: str, end: int, *, title: bool) -> bool:

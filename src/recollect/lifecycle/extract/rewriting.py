@@ -196,7 +196,7 @@ class _Walk:
         if low in FILLERS:
             return ""
         expanded = expand_negation(low, third=not self.plural)
-        if low in ADVERBS and expanded is None:
+        if (low in ADVERBS and expanded is None) or low in {"no", "longer"}:
             return written
         self.pending = False
         if expanded is None and low not in _SLANG:

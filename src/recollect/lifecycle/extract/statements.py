@@ -308,7 +308,23 @@ def _possessed(words: Sequence[Token], setting: Setting) -> Stated | None:
         return None
     group = [each.removesuffix("'s") for each in low[start + 1 : verb]]
     spelled = ["am", *low[verb:]] if short else _predicate(low, verb)
+    if spelled[0] == "am" and _is_called(words[verb + (not short) :], group):
+        return Stated(Reading(Category.RELATION, 0.66, verb), subject=verb, third=True)
     return _of_group(group, spelled, verb, setting, start)
+
+
+def _is_called(words: Sequence[Token], group: Sequence[str]) -> bool:
+    """Return whether ``words`` are the name of a relative: ``my girlfriend is Anna``."""
+    if len(group) > _LONGEST_NAME or group[-1] not in w.RELATIVES:
+        return False
+    name = [word for word in words[:_LONGEST_NAME] if word.text[0].isupper()]
+    rest = words[len(name) : len(name) + 1]
+    plain = not rest or rest[0].low in {",", "and", "from"}
+    return bool(name) and plain and words[0] is name[0] and _is_proper(name[0].low)
+
+
+def _is_proper(word: str) -> bool:
+    return word not in w.TRAITS | w.STOP | w.EVALUATIVE and word not in _DAYS
 
 
 def _possessive_start(low: Sequence[str]) -> int | None:

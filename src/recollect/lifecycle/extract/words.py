@@ -271,7 +271,7 @@ BUILDING = word_set(
 
 COMPLETE = word_set(
     "graduated moved retired married engaged divorced promoted relapsed recovered enlisted "
-    "resigned "
+    "resigned died "
     "proposed eloped emigrated immigrated quit enrolled pregnant volunteer volunteering"
 )
 """Verbs that tell an event without an object."""
