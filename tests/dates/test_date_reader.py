@@ -132,6 +132,45 @@ def there(moment: str) -> datetime:
     return datetime.fromisoformat(moment).replace(tzinfo=BERLIN)
 
 
+AHEAD = """
+2026-05-28 | My start date was pushed to June 8. | 2026-06-08
+2026-05-28 | The launch was postponed to June 22. | 2026-06-22
+2026-05-28 | The launch has been pushed back until June 22. | 2026-06-22
+2026-05-28 | The exam was brought forward to June 2. | 2026-06-02
+2026-05-28 | It was put off till June 9. | 2026-06-09
+2026-05-28 | They moved the launch to June 8. | 2026-06-08
+2026-05-28 | The deadline is moved to June 8. | 2026-06-08
+2026-05-28 | The call got rescheduled for June 8. | 2026-06-08
+2026-05-28 | The call got moved to Friday. | 2026-05-29
+2026-05-28 | The deadline was extended to March. | 2027-03-01
+2026-05-28 | The visa expires in March. | 2027-03-01
+2026-05-28 | The report is due June 8. | 2026-06-08
+2026-05-28 | The launch had been pushed to June 8. | 2025-06-08
+2026-05-28 | We moved to Lisbon on June 8. | 2025-06-08
+2026-01-12 | Recuerda que mi boda es el 12 de septiembre. | 2026-09-12
+2026-01-12 | Rappelle-toi que mon mariage est le 12 septembre. | 2026-09-12
+2026-01-12 | Meine Hochzeit ist am 12. September. | 2026-09-12
+2026-01-12 | Merke dir, dass meine Hochzeit am 12. September ist. | 2026-09-12
+2026-01-12 | Das Fest ist am 12. September geplant. | 2026-09-12
+2026-01-12 | Er ist am 12. September gestorben. | 2025-09-12
+2026-01-12 | Il est parti le 12 septembre. | 2025-09-12
+"""
+
+
+@pytest.mark.parametrize(("said", "text", "since"), rows(AHEAD))
+def test_what_was_put_to_a_day_or_is_on_it_lies_ahead(said, text, since):
+    """A new date, an end and a present verb right before a date look ahead; the past does not."""
+    (mention,) = Dates().read(text, there(said))
+    assert mention.since == there(since)
+    assert mention.precision in {"day", "month"}
+
+
+def test_a_move_from_one_day_to_another_is_no_stretch():
+    """Both days are told, each for itself."""
+    found = Dates().read("It was moved from June 3 to June 8.", there("2026-05-28"))
+    assert [mention.since for mention in found] == [there("2026-06-03"), there("2026-06-08")]
+
+
 @pytest.mark.parametrize(("text", "words", "since", "until", "precision"), rows(MEANT))
 def test_a_statement_means_its_days(text, words, since, until, precision):
     """What the words of a statement mean, as exact as they are, and where they stand."""

@@ -87,6 +87,10 @@ def test_a_claim_that_holds_comes_with_all_it_needs():
         ("I like tea.", "# Tea\nThe user likes tea."),
         ("I like tea.", ""),
         ("I like tea.", "The user likes tea. " * 40),
+        ("Ana said hi.", "Ana owns a yacht."),
+        ("Ana said hi.", "Ana sails."),
+        ("Meine Schwester kam.", "Die Schwester Petra kam zum Nutzer."),
+        ("Ich wohne in Lübeck.", "Der Nutzer wohnt in Hamburg."),
         ("My password is hunter22.", "The user's password is hunter22."),
     ],
 )
@@ -109,6 +113,11 @@ def test_what_was_not_said_is_dropped(text, content):
         ("Моя сестра живёт в Риге.", "Сестра пользователя живёт в Риге."),
         ("私はベジタリアンです。", "ユーザーはベジタリアンです。"),
         ("Mi hermana vive en Málaga.", "La hermana del usuario vive en Malaga."),
+        ("We picked Postgres.", "The user uses Postgres."),
+        ("Ana moved to Porto.", "Ana lives in Porto."),
+        ("Ich arbeite als Schulleiter.", "Der Nutzer arbeitet als Schulleiter."),
+        ("Meine Tochter ist Ärztin.", "Die Tochter der Nutzerin ist Ärztin."),
+        ("Ich wohne in Lübeck.", "Der Nutzer wohnt in Lübeck."),
         ("Please never book flights before nine.", "The user wants no flights before nine."),
     ],
 )
@@ -118,6 +127,36 @@ def test_what_was_said_is_kept(text, content):
     claim = kept(text, content, event_time=event_time)
     assert claim is not None
     assert claim.content == content
+
+
+@pytest.mark.parametrize(
+    ("text", "content", "holds"),
+    [
+        ("I don't live in Porto anymore.", "The user lives in Porto.", False),
+        ("I don't live in Porto anymore.", "The user no longer lives in Porto.", True),
+        ("I don't live in Porto anymore.", "The user used to live in Porto.", True),
+        ("I don't live in Porto, I moved to Lisbon.", "The user lives in Lisbon.", True),
+        ("No, I live in Porto.", "The user lives in Porto.", True),
+        ("Moro no Porto.", "The user lives in Porto.", True),
+        ("I can't wait to move to Porto.", "The user will move to Porto.", True),
+        ("I don't drink rum but I love tea.", "The user loves tea.", True),
+        ("Ich wohne nicht mehr in Lübeck.", "Der Nutzer wohnt in Lübeck.", False),
+        ("Ya no vivo en Porto.", "El usuario vive en Porto.", False),
+        ("I like coffee.", "The user does not like coffee.", False),
+        ("I stopped drinking coffee.", "The user no longer drinks coffee.", True),
+        ("I can't stand coffee.", "The user does not like coffee.", True),
+    ],
+)
+def test_a_claim_does_not_turn_a_negation_round(text, content, holds):
+    """What was denied is not claimed, and what was said is not denied; an end is no denial."""
+    assert bool(kept(text, content)) is holds
+
+
+def test_a_no_denies_what_was_asked():
+    """A bare answer makes the denial of the question hold, and not the question itself."""
+    page = [assistant(1, "Do you smoke?"), turn(2, "No.")]
+    assert draw(page, DrawnClaim("The user does not smoke.", ["t2"]))
+    assert not draw(page, DrawnClaim("The user smokes.", ["t2"]))
 
 
 def test_only_a_persons_word_counts():

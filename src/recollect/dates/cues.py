@@ -76,6 +76,9 @@ class Cue:
 
 def before(text: str, begin: int) -> Cue | None:
     """Return the word before ``begin`` that makes what follows a time, or opens it."""
+    if tense.moved(text, begin):
+        # "Postponed until June 22" is that day, and no stretch until then.
+        return Cue("moved", begin, begin)
     window = text[max(0, begin - REACH) : begin]
     for name, pattern in _CUES.items():
         if match := pattern.search(window):
@@ -108,7 +111,8 @@ def usable(text: str, atom: Atom, cue: Cue | None) -> bool:
     if found.grain == "weekday" and found.needs_cue:
         return _is_day(text, atom, cue)
     if found.grain == "year" and words.isdecimal():
-        return cue is not None and cue.name != "on"
+        moved = cue is not None and cue.name == "moved" and window.rstrip().endswith("to")
+        return cue is not None and cue.name != "on" and not moved
     return not found.needs_cue or (cue is not None and _made_a_time(words, found, cue, window))
 
 

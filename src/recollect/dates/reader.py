@@ -224,6 +224,8 @@ class _Sentence:
 
     def _enumerates(self, begin: int, finish: int) -> bool:
         """Return whether "5 and 8 May" are two days and no stretch."""
+        if tense.moved_from(self._text, begin) and _LINK.search(self._text, begin, finish):
+            return True
         return _JOINED.search(self._text, begin, finish) is not None and not _BETWEEN.search(
             self._text, max(0, begin - 20), begin
         )
@@ -261,6 +263,8 @@ class _Sentence:
         text = self._text
         between = _BETWEEN.search(text, max(0, one.begin - 20), one.begin)
         clocks = {one.found.grain, other.found.grain} & {"clock", "hour"}
+        if tense.moved_from(text, one.begin):
+            return None
         if _LINK.fullmatch(text, one.finish, other.begin) or (
             between and _AND.fullmatch(text, one.finish, other.begin)
         ):

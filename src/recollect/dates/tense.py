@@ -25,6 +25,29 @@ BIRTHDAY = re.compile(
 
 BORN = re.compile(r"\b(?:born|geboren|née?|nacid[oa]|nací)\b|出生", re.IGNORECASE)
 
+_NEAR = 80
+# "It was pushed to June 8" tells of what was decided, about a day to come. What "had been moved"
+# may be over as well.
+MOVED = re.compile(
+    r"(?<!had been )(?<!had )\b(?:pushed|postponed|moved|delayed|rescheduled|extended|shifted|"
+    r"changed|deferred|bumped|slipped|brought|put|pulled)\b(?:\s+[\w'-]+){0,6}?"
+    r"\s+(?<!prior )(?<!up )(?<!close )(?<!due )(?<!next )(?P<to>to|until|till|from)\s+(?:the\s+)?$"
+    r"|\brescheduled\s+for\s+(?:the\s+)?$",
+    re.IGNORECASE,
+)
+_ONWARD = re.compile(r"\b(?:to|until|till)\b", re.IGNORECASE)
+_BROUGHT = re.compile(r"^(?:brought|put|pulled)\b(?!.*\b(?:forward|off|back|in)\b)", re.IGNORECASE)
+# "Mi boda es el 12 de septiembre": the verb and the day with nothing between them.
+_COPULA = re.compile(
+    r"\b(?:es|son|est|sont|ist|sind|is|are)\s+(?:(?:on|the|el|le|am|der|vom|prévue?|für|den)\s+)*$"
+)
+_VERB_LAST = re.compile(r"\s+(?:ist|sind|stattfindet|beginnt)\s*(?:$|[.,;:!?])")
+_EXPIRES = re.compile(r"\b(?:expires|is\s+due)\s+(?:(?:on|in|at|the|end|of|by|early|late)\s+)*$")
+_PERFECT_GERMAN = re.compile(
+    r"^[^.,;:!?]*\b(?!geplant|gebucht|eingeplant|vorgesehen|angesetzt|vorgemerkt|terminiert|verabredet|"
+    r"vereinbart)(?:\w{0,5}ge\w{2,}(?:t|en)|(?:ver|be|er|ent|zer)\w{2,}(?:t|en)|\w{2,}iert)\s*(?:$|[.,;:!?])"
+)
+
 _PAST_FORMS = g.words("""
     was were wasn't weren't had did didn't went got made took saw met came said told gave
     found thought knew felt left kept began brought bought caught taught fought sought
@@ -141,6 +164,39 @@ _NOT_VERB = g.words("""
 """)
 
 
+def moved(text: str, begin: int) -> bool:
+    """Return whether the words before ``begin`` say that something was put to another time."""
+    match = MOVED.search(text, max(0, begin - _NEAR), begin)
+    if match is None or _BROUGHT.search(match[0]):
+        return False
+    return not _is_from(match) or _ONWARD.search(text, begin, begin + _NEAR) is not None
+
+
+def moved_from(text: str, begin: int) -> bool:
+    """Return whether ``begin`` opens "3 May to 8 May" after "moved from": two days, no stretch."""
+    match = MOVED.search(text, max(0, begin - _NEAR), begin)
+    return match is not None and _is_from(match) and moved(text, begin)
+
+
+def _is_from(match: re.Match[str]) -> bool:
+    return (match["to"] or "").lower() == "from"
+
+
+def _nearest_word(text: str, begin: int, end: int) -> str:
+    """Return what the words right before a time say, whatever stands around them."""
+    if moved(text, begin):
+        return FUTURE
+    if _EXPIRES.search(text, max(0, begin - _NEAR), begin):
+        return FUTURE
+    if _VERB_LAST.match(text, end):
+        return PRESENT
+    verb = _COPULA.search(text, max(0, begin - _NEAR), begin)
+    if verb is None:
+        return UNKNOWN
+    german = verb[0].startswith(("ist", "sind"))
+    return PAST if german and _PERFECT_GERMAN.search(text[end:]) else PRESENT
+
+
 def direction(text: str, begin: int, end: int) -> str:
     """Return which way the words around ``text[begin:end]`` look, ``""`` where they do not say.
 
@@ -149,6 +205,8 @@ def direction(text: str, begin: int, end: int) -> str:
     """
     lowered = text.replace("\u2019", "'")
     lowered = lowered.lower() if len(lowered.lower()) == len(lowered) else lowered
+    if near_word := _nearest_word(lowered, begin, end):
+        return near_word
     hard = [match.end() for match in _HARD.finditer(lowered, 0, begin)]
     first = hard[-1] if hard else 0
     soft = [match.end() for match in _CLAUSE.finditer(lowered, first, begin)]

@@ -14,10 +14,29 @@ from datetime import date, datetime, timedelta
 
 from recollect.core.ports import DateReader
 from recollect.lifecycle.claims import Turn
-from recollect.lifecycle.wording import STOP_WORDS
+from recollect.lifecycle.wording import STOP_WORDS, word_set
 
 WORD = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)?")
 NUMBER = re.compile(r"\d+(?:[.,:]\d+)*")
+GERMAN = word_set(
+    "der die das dem den des ein eine einen einem einer eines und oder ist sind hat haben habe "
+    "wird wurde nicht kein keine mit für von vom zu zum zur im am auf bei als aus nach seit "
+    "sein seine seinen seinem seiner ihr ihre ihren ihrem ihrer er sie es ich mein meine wir "
+    "dass weil wie auch sich heißt heisst mag möchte kann jede jeden jedes heute morgen gestern"
+)
+ENGLISH = word_set(
+    "the a an of and is are was has have had with for to on at by user user's their they "
+    "his her its it that will would who not does do"
+)
+# What stands right before the name of a person or place.
+BEFORE_NAMES = word_set("herr herrn frau dr prof familie namens heißt heisst in nach aus")
+KIN = word_set(
+    "nutzer nutzerin nutzers benutzer benutzerin user mutter vater eltern tochter sohn töchter "
+    "söhne schwester bruder geschwister frau mann ehefrau ehemann kind kinder freund freundin "
+    "freunde partner partnerin oma opa großmutter großvater tante onkel cousin cousine nichte "
+    "neffe enkel enkelin verlobte verlobter chef chefin kollege kollegin nachbar nachbarin "
+    "hund katze"
+)
 # Scripts that set no blanks between words: two signs stand for a word.
 UNSPACED = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff]{2,}")
 STEM = 4
@@ -96,6 +115,54 @@ def names(text: str) -> set[str]:
     return found
 
 
+def is_german(text: str) -> bool:
+    """Return whether the function words of ``text`` are German: its nouns are capitalized."""
+    words = {match.group().lower() for match in WORD.finditer(text)}
+    return len(words & GERMAN) > len(words & ENGLISH)
+
+
+def german_names(text: str) -> set[str]:
+    """Return the names of a German ``text``, cut to their beginnings.
+
+    Every noun is capitalized: a name is one that stands right after another, after a title or
+    after a word for where, and is no word for the user or kin.
+    """
+    found = set()
+    last = None
+    for match in WORD.finditer(text):
+        word = match.group()
+        between = text[last.end() : match.start()] if last else "."
+        joined = last is not None and not between.strip(OPENING + ".")
+        before = last.group() if last else ""
+        opens = before.lower() in BEFORE_NAMES or (
+            before[:1].isupper() and before.lower() not in GERMAN and "." not in between
+        )
+        if joined and opens and word[0].isupper() and not _is_plain(word):
+            found.add(fold(word)[:STEM])
+        last = match
+    return found
+
+
+def _is_plain(word: str) -> bool:
+    lowered = word.lower()
+    return len(word) == 1 or lowered in KIN | GERMAN or fold(word) in STOP_WORDS
+
+
+def own_names(text: str, said: str) -> set[str]:
+    """Return the words capitalized in ``text`` and wherever they are ``said``, as stems."""
+    small = {word[:STEM] for word in map(fold, _small_words(said))}
+    large = {
+        fold(word).split("'")[0].split("\u2019")[0]
+        for word in WORD.findall(text)
+        if word[0].isupper()
+    }
+    return {word[:STEM] for word in large} - small
+
+
+def _small_words(text: str) -> list[str]:
+    return [word for word in WORD.findall(text) if not word[0].isupper()]
+
+
 def digits(text: str) -> set[str]:
     """Return the numbers of ``text`` that stand in digits, whole and in parts."""
     found = NUMBER.findall(text)
@@ -137,11 +204,11 @@ class Evidence:
 
     def __init__(self, turns: Sequence[Turn], reader: DateReader | None = None) -> None:
         """Read the turns."""
-        self._text = "\n".join(turn.text for turn in turns)
-        self.stems = stems(self._text)
-        self.numbers = numbers(self._text)
+        self.text = "\n".join(turn.text for turn in turns)
+        self.stems = stems(self.text)
+        self.numbers = numbers(self.text)
         self._days = {turn.at.date() for turn in turns}
-        self._relative = bool(RELATIVE.search(self._text))
+        self._relative = bool(RELATIVE.search(self.text))
         self._known = reader is not None
         self._spans = [Span(day, day + timedelta(days=1)) for day in sorted(self._days)]
         if reader is not None:
@@ -156,7 +223,7 @@ class Evidence:
         if any(span.since <= day < span.until for span in self._spans):
             return True
         said = {str(day.year), str(day.day)} & self.numbers
-        named = MONTHS[day.month - 1] in fold(self._text)
+        named = MONTHS[day.month - 1] in fold(self.text)
         if named and (said or self._near(day)):
             return True
         return not self._known and self._relative and self._near(day)
@@ -180,7 +247,7 @@ class Evidence:
                 self.numbers | dated | {"0"}
             ):
                 return str(match)
-        told = fold(self._text)
+        told = fold(self.text)
         for word in _named(MONTH, content):
             if word[:3] not in told and word not in {MONTHS[one.month - 1] for one in days}:
                 return word

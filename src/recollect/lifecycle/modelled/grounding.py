@@ -17,10 +17,14 @@ from recollect.lifecycle.modelled.evidence import (
     WEEKDAYS,
     Evidence,
     fold,
+    german_names,
+    is_german,
     names,
     numbers,
+    own_names,
     stems,
 )
+from recollect.lifecycle.modelled.negation import denies, turned
 from recollect.lifecycle.returned import FENCE
 
 LONGEST = 400
@@ -30,6 +34,11 @@ JUST_BEFORE = 2
 MANY = 4
 """Words of a claim from which one alone in its sources is chance."""
 THE_USER = "the user"
+# What claims call the user in other languages.
+USER_WORDS = re.compile(
+    r"\b(?:be)?nutzer(?:in|s)?\b|\busuári[oa]\b|\busuari[oa]\b|\butilisat(?:eur|rice)\b",
+    re.IGNORECASE,
+)
 CALENDAR = stems(" ".join([*MONTHS, *WEEKDAYS]))
 # Fences of memory, of this prompt and of code; lines of recall.
 MARKUP = re.compile(
@@ -45,6 +54,11 @@ AFFIRMATION = re.compile(
     r"\W*(?:yes|yeah|yep|yup|right|correct|exactly|indeed|absolutely|definitely|sure|true|"
     r"that's right|of course|i (?:do|am|did|was|have|will)|ja|genau|stimmt|oui|exact|sí|si|claro|"
     r"exacto|sim|isso|да|はい|是的|对|네)\b",
+    re.IGNORECASE,
+)
+# "No": what was asked is denied by who says so. A yes may confirm that something is not so.
+DENIAL = re.compile(
+    rf"\W*(?:no|nope|nah|never|not|nein|nie|non|nunca|não|нет|いいえ|不)\b|{AFFIRMATION.pattern}",
     re.IGNORECASE,
 )
 
@@ -98,10 +112,8 @@ class Talk:
         context = self._just_before(spoken[0])
         around = Evidence(list(dict.fromkeys([*context, *cited])), self.reader)
         event_time = _event_time(drawn.event_time, spoken[0], around)
-        if not self._is_said(content, spoken, around):
-            return Dropped(content, "no word of it was said")
-        if self._strange_names(content):
-            return Dropped(content, "a name in it was never said")
+        if why := self._unsaid(content, spoken, around):
+            return Dropped(content, why)
         if around.unfounded(content, event_time.date() if event_time else None):
             return Dropped(content, "a number or day in it was not said")
         return _claim(drawn, content, cited, event_time or spoken[0].at)
@@ -119,24 +131,55 @@ class Talk:
         place = around.index(turn)
         return around[max(0, place - JUST_BEFORE) : place]
 
+    def _unsaid(self, content: str, spoken: Sequence[Turn], around: Evidence) -> str | None:
+        """Return why the words of a claim are not those of the persons, if so."""
+        if not self._is_said(content, spoken, around):
+            return "no word of it was said"
+        if self._is_turned(content, spoken):
+            return "the contrary of it was said"
+        return "a name in it was never said" if self._strange_names(content) else None
+
     def _is_said(self, content: str, spoken: Sequence[Turn], around: Evidence) -> bool:
         """Return whether persons say words of it, or say yes to it.
 
         Who speaks is in every claim, and days are written out: such words show nothing.
         """
         own = Evidence(spoken)
-        about = (stems(content) - self._speakers() - CALENDAR) or stems(content)
-        found = about & around.stems
-        if len(found) < (2 if len(about) >= MANY else 1):
-            return not about and bool(numbers(content) & own.numbers)
+        about = self._about(content)
         answered = bool(numbers(content) & own.numbers)
-        confirmed = any(AFFIRMATION.match(turn.text) for turn in spoken)
+        if not self._overlaps(content, about, around):
+            return not about and answered
+        answer = DENIAL if denies(content) else AFFIRMATION
+        confirmed = any(answer.match(turn.text) for turn in spoken)
         # "33" and "yes" say as much as what they are an answer to.
         return bool(about & own.stems) or answered or confirmed
 
+    def _about(self, content: str) -> set[str]:
+        plain = USER_WORDS.sub(" ", content)
+        return (stems(plain) - self._speakers() - CALENDAR) or stems(plain)
+
+    def _overlaps(self, content: str, about: set[str], around: Evidence) -> bool:
+        """Return whether enough of what is claimed was said: of whom alone is not enough."""
+        found = about & around.stems
+        if len(about) >= MANY:
+            return len(found) > 1
+        named = own_names(content, around.text)
+        if found - named:
+            return True
+        subject = stems(content.split(maxsplit=1)[0]) & named
+        rest = (about - subject) or about
+        return bool(found & rest) and 2 * len(found & rest) >= len(rest)
+
+    def _is_turned(self, content: str, spoken: Sequence[Turn]) -> bool:
+        """Return whether the claim is the contrary of what persons say, or say yes to."""
+        agreed = any(AFFIRMATION.match(turn.text) for turn in spoken)
+        asked = self._just_before(spoken[0]) if agreed else []
+        return turned(content, self._about(content), [turn.text for turn in [*asked, *spoken]])
+
     def _strange_names(self, content: str) -> set[str]:
         text = "\n".join(turn.text for turn in [*self.before, *self.page])
-        return names(content) - stems(text) - self._speakers()
+        found = german_names(content) if is_german(content) else names(content)
+        return found - stems(text) - self._speakers()
 
     def _speakers(self) -> set[str]:
         speakers = {turn.speaker for turn in [*self.before, *self.page]}
