@@ -43,6 +43,13 @@ _COPULA = re.compile(
 )
 _VERB_LAST = re.compile(r"\s+(?:ist|sind|stattfindet|beginnt)\s*(?:$|[.,;:!?])")
 _EXPIRES = re.compile(r"\b(?:expires|is\s+due)\s+(?:(?:on|in|at|the|end|of|by|early|late)\s+)*$")
+# "I signed up for the marathon on 18 October": done by now, for a day to come.
+_ARRANGED = re.compile(
+    r"\b(?:signed\s+up|registered|enrolled|entered|invited|swapped|got\s+(?:a\s+)?tickets?)"
+    r"(?:\s+[\w'-]+){0,3}?\s+(?:for|to|into)(?:\s+[\w'-]+){1,6}?\s+(?:on|in)\s+(?:the\s+)?$"
+    r"|\b(?:booked|reserved|arranged|bought\s+tickets?|made\s+an?\s+\w+)(?:\s+[\w'-]+){0,6}?"
+    r"\s+for\s+(?:the\s+)?$"
+)
 _PERFECT_GERMAN = re.compile(
     r"^[^.,;:!?]*\b(?!geplant|gebucht|eingeplant|vorgesehen|angesetzt|vorgemerkt|terminiert|verabredet|"
     r"vereinbart)(?:\w{0,5}ge\w{2,}(?:t|en)|(?:ver|be|er|ent|zer)\w{2,}(?:t|en)|\w{2,}iert)\s*(?:$|[.,;:!?])"
@@ -186,7 +193,8 @@ def _nearest_word(text: str, begin: int, end: int) -> str:
     """Return what the words right before a time say, whatever stands around them."""
     if moved(text, begin):
         return FUTURE
-    if _EXPIRES.search(text, max(0, begin - _NEAR), begin):
+    words = text[max(0, begin - _NEAR) : begin]
+    if _EXPIRES.search(words) or _ARRANGED.search(words):
         return FUTURE
     if _VERB_LAST.match(text, end):
         return PRESENT
