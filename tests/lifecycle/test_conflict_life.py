@@ -100,6 +100,7 @@ CHANGED = [
     ("Kim's favorite band is Muse.", "Kim's favorite band is now Blur."),
     ("Kim has a gym membership.", "Kim cancelled her gym membership."),
     ("Kim is planning a trip to Crete.", "Kim called off the trip to Crete."),
+    ("Kim lives in Bonn with Kim's partner Jo and their cat Tom.", "Kim lives in Kiel now."),
     ("The report deadline is May 3.", "The report deadline was moved to May 17."),
     (
         "Kim's dentist appointment is on May 3.",

@@ -327,10 +327,14 @@ def _made(clause: Clause, name: str, owner: str, value: str) -> Attribute | None
 
 def _beside(tail: str) -> int:
     """Return how many words of what follows a value say something of their own."""
+    if _COMPANY.match(tail) and not _FINITE & set(tail.split()):
+        return 0
     said = tail.partition(" and ")[2] or _ASIDE.sub("", tail)
     return len([word for word in _read(said) if word.text not in STOP_WORDS | FILLERS])
 
 
+_COMPANY = re.compile(r"\s*,?\s*(?:together )?with\b")
+"""With whom: ``… with the user's partner and their cat`` goes where the value goes."""
 _ASIDE = re.compile(r"\b(?:since|as of|for|in|on|until|from|because|with)\b.*$")
 """What says when, why or whereby of the value before it."""
 
