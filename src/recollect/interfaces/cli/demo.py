@@ -60,16 +60,18 @@ def _page(told: Demo, settings: Settings) -> Iterator[RenderableType]:
     """Yield what a person sees of the demo, part by part."""
     yield _head("1", "Four months of talk go into one file")
     yield _inset(_sessions(told))
-    yield _head("2", f"Questions on {day(told.asked, settings)}")
+    yield _head("2", "What was said becomes facts, without a model")
+    yield _inset(_learned(told, settings))
+    yield _head("3", f"Questions on {day(told.asked, settings)}")
     for answer in _best(told.answers):
         yield _inset(_answer(answer, settings))
     yield _inset(_score(told))
     if told.correction is not None:
-        yield _head("3", "A fact changes; nothing is overwritten")
+        yield _head("4", "A fact changes; nothing is overwritten")
         yield _inset(_correction(told.correction, settings))
-    yield _head("4", f"What a model is sent, in at most {told.context.receipt.budget} tokens")
+    yield _head("5", f"What a model is sent, in at most {told.context.receipt.budget} tokens")
     yield _inset(_context(told))
-    yield _head("5", "Your turn")
+    yield _head("6", "Your turn")
     yield from _next(told)
 
 
@@ -116,6 +118,16 @@ def _sessions(told: Demo) -> RenderableType:
         Text(f"They speak of {names}."),
         styled(f"Vectors {'' if told.vectors.startswith('off') else 'by '}{told.vectors}.", "dim"),
     )
+
+
+def _learned(told: Demo, settings: Settings) -> RenderableType:
+    made = _grid("green", "dim", "")
+    for fact in told.learned[:SHOWN]:
+        said = day(fact.event_time, settings)
+        made.add_row(Text(f"{fact.confidence:.2f}"), Text(said), _cropped(fact.content, ""))
+    number = counted(len(told.learned), "fact")
+    last = Text(f"{number} drawn in {told.learning:.2f} s, by rules alone.")
+    return Group(made, Text(), last)
 
 
 def _best(answers: Sequence[Answer]) -> list[Answer]:
@@ -205,5 +217,5 @@ def _next(told: Demo) -> Iterator[RenderableType]:
     where = f"--db {shlex.quote(told.file)} --user {shlex.quote(told.user)}"
     yield _inset(Text(f"The file is {told.file}. All this took {told.seconds:.1f} s. Try on it:"))
     question = _best(told.answers)[0].ask
-    for line in (f'search {where} "{question}" --why', f"entities {where}", f"doctor {where}"):
+    for line in (f'search {where} "{question}" --why', f"facts {where}", f"doctor {where}"):
         yield styled(f"{margin}recollect {line}", "bold")

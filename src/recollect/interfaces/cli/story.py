@@ -94,6 +94,8 @@ class Demo:
         vectors: the embedding model, or why there is none.
         storing: seconds that storing took.
         embedding: seconds that embedding took.
+        learned: facts that were drawn from what was said, the surest first.
+        learning: seconds that drawing them took.
         answers: questions and what was found.
         correction: a fact that was corrected.
         asked: when the questions are asked.
@@ -110,12 +112,17 @@ class Demo:
     vectors: str
     storing: float
     embedding: float
+    learned: Sequence[Record]
+    learning: float
     answers: Sequence[Answer]
     asked: datetime
     correction: Correction | None
     prompt: str
     context: Context
     seconds: float
+
+
+MOST = 1_000
 
 
 def play(story: Mapping[str, Any], place: str, user: str, settings: Settings) -> Demo:
@@ -126,13 +133,14 @@ def play(story: Mapping[str, Any], place: str, user: str, settings: Settings) ->
     """
     start = perf_counter()
     clock = StoryClock(_moment(story["sessions"][0]["date"], settings))
-    with Memory(place, user=user, settings=foreground(settings), clock=clock) as memory:
+    with Memory(place, user=user, settings=_by_hand(settings), clock=clock) as memory:
         _require_fresh(memory, story, place)
         sessions = [_tell(memory, clock, told, settings) for told in story["sessions"]]
         facts = memory.remember_many(story["facts"])
         storing = perf_counter() - start
         clock.moment = asked = _moment(story["questions"][0]["date"], settings)
         embedding = _embed(memory)
+        learned, learning = _learn(memory)
         answers = [_ask(memory, question) for question in story["questions"]]
         correction = _correct(memory, clock, facts)
         clock.moment += LATER
@@ -147,6 +155,8 @@ def play(story: Mapping[str, Any], place: str, user: str, settings: Settings) ->
             vectors=memory.stats().vectors,
             storing=storing,
             embedding=embedding,
+            learned=learned,
+            learning=learning,
             answers=answers,
             asked=asked,
             correction=correction,
@@ -154,6 +164,21 @@ def play(story: Mapping[str, Any], place: str, user: str, settings: Settings) ->
             context=built,
             seconds=perf_counter() - start,
         )
+
+
+def _by_hand(settings: Settings) -> Settings:
+    """Return settings with which nothing happens by itself, so that each run is the same."""
+    chosen = settings.consolidation.model_copy(update={"automatic": False, "extractor": "rules"})
+    return foreground(settings).model_copy(update={"consolidation": chosen})
+
+
+def _learn(memory: Memory) -> tuple[list[Record], float]:
+    """Return the facts that consolidation draws, the surest first, and how long it took."""
+    start = perf_counter()
+    memory.consolidate()
+    found = [fact for fact in memory.records(kind="fact", limit=MOST) if fact.source_ids]
+    found.sort(key=lambda fact: -fact.confidence)
+    return found, perf_counter() - start
 
 
 def _require_fresh(memory: Memory, story: Mapping[str, Any], place: str) -> None:
