@@ -329,6 +329,20 @@ def test_of_two_words_one_is_the_later(moments):
     assert one.counts_after(other) is not other.counts_after(one)
 
 
+def test_what_was_confirmed_long_after_is_the_later_word():
+    """However long ago it was said first: said again, it holds now."""
+    for order in ((0, 1, 2), (0, 2, 1), (2, 0, 1), (1, 0, 2), (1, 2, 0), (2, 1, 0)):
+        memory = Memory()
+        said = [
+            claim("Ana lives in Oslo."),
+            claim("Ana lives in Lisbon.", day=300),
+            claim("Ana lives in Oslo.", day=301),
+        ]
+        for place in order:
+            memory.learn([said[place]])
+        assert set(memory.top()) == {"Ana lives in Oslo."}
+
+
 def test_what_was_left_and_taken_up_again_is_new():
     """Oslo, Lisbon, Oslo: the third is no duplicate of the first."""
     memory = Memory()

@@ -9,12 +9,13 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from types import MappingProxyType
 from typing import Any
 
 from recollect.core.actions import Action, Consolidated, Credit, Insert, Supersede
+from recollect.core.life import believed
 from recollect.core.models import Kind, Record, Trust
 from recollect.lifecycle.claims import Category, Claim, Judge, Relation, Statement, Verdict
 from recollect.lifecycle.deduplicate import duplicate, says_more, subject
@@ -145,6 +146,10 @@ class Moment:
         if self.said >= other.said:
             return self.holds + ROUGHLY >= other.holds
         return other.holds + ROUGHLY < self.holds
+
+    def confirmed(self, again: Moment) -> Moment:
+        """Return when it was said, and held, as it was said again."""
+        return Moment(max(self.said, again.said), max(self.holds, again.holds))
 
 
 @dataclass(slots=True)
@@ -280,7 +285,7 @@ class _Work:
             self._insert(index, [each for each in clashes if _excludes(each.verdict)])
         elif fresh := tuple(each for each in claim.sources if each not in same.sources):
             same.sources |= set(fresh)
-            same.moment = replace(same.moment, said=max(same.moment.said, claim.said_at))
+            same.moment = same.moment.confirmed(_moment(claim))
             self.actions.append(Credit(same.record.id, self._means.now, fresh, CREDITED))
             self._counts["credited"] += 1
         else:
@@ -374,8 +379,7 @@ def _belief(candidate: Candidate) -> _Belief:
 
 def _counts(record: Record, now: datetime) -> bool:
     """Return whether a record is a fact that has not ended."""
-    open_ = record.valid_until is None or record.valid_until > now
-    return record.kind is Kind.FACT and open_
+    return record.kind is Kind.FACT and believed(record, now)
 
 
 def _unfit(claim: Claim) -> str | None:
@@ -430,8 +434,8 @@ def _held(candidate: Candidate) -> Moment:
     if said is None or said.tzinfo is None:
         # Nobody says when it was said: then it counts from when it happened, or was stored.
         said = min(record.event_time, record.created_at)
-    last = said if candidate.said_last is None else max(said, candidate.said_last)
-    return Moment(last, min(record.event_time, said))
+    first, last = Moment(said, min(record.event_time, said)), candidate.said_last
+    return first if last is None or last <= said else first.confirmed(Moment(last, last))
 
 
 def _said(claim: Claim, likeness: float | None) -> Statement:
