@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import random
 from contextlib import closing
 from datetime import timedelta
 
@@ -14,42 +13,34 @@ from recollect.entities.model_names import NamedThing, NamedThings
 from recollect.lifecycle.enrich import UNAVAILABLE
 from recollect.testing.models import ScriptedLLM
 
-spacy = pytest.importorskip("spacy", reason="the extra spacy is not installed")
+pytest.importorskip("spacy", reason="the extra spacy is not installed")
+
+from small_pipeline import trained
 
 PEOPLE = ["zora", "quill", "brandt", "imani", "teodor", "pilar"]
 PLACES = ["marlow", "vantaa", "quito", "bergen", "pune", "osh"]
 SHAPES = ["{} lives in {} since then", "yesterday {} flew to {}", "{} works near {} now"]
 
 
-def examples(pipeline):
+def examples():
     """Yield sentences about people and places in lower case, which no rule reads as names."""
     for shape in SHAPES:
         for person in PEOPLE:
             for place in PLACES:
                 text = shape.format(person, place)
-                spans = [
-                    (text.index(name), text.index(name) + len(name), label)
-                    for name, label in ((person, "PERSON"), (place, "GPE"))
-                ]
-                document = pipeline.make_doc(text)
-                yield spacy.training.Example.from_dict(document, {"entities": spans})
+                yield (
+                    text,
+                    [
+                        (text.index(name), text.index(name) + len(name), label)
+                        for name, label in ((person, "PERSON"), (place, "GPE"))
+                    ],
+                )
 
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
     """Return the folder of a small pipeline that was trained here."""
-    random.seed(7)
-    spacy.util.fix_random_seed(7)
-    pipeline = spacy.blank("en")
-    pipeline.add_pipe("ner", config={"model": {"tok2vec": {"width": 32, "embed_size": 200}}})
-    known = random.sample(list(examples(pipeline)), 60)
-    optimizer = pipeline.initialize(lambda: known)
-    for _ in range(6):
-        for batch in spacy.util.minibatch(known, size=8):
-            pipeline.update(batch, sgd=optimizer)
-    path = tmp_path_factory.mktemp("spacy") / "tiny"
-    pipeline.to_disk(path)
-    return str(path)
+    return str(trained(examples(), tmp_path_factory.mktemp("spacy") / "tiny"))
 
 
 @pytest.fixture

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import importlib
 import json
-import random
 import shutil
 from concurrent.futures import ThreadPoolExecutor
 
@@ -13,7 +12,7 @@ import pytest
 pytest.importorskip("spacy", reason="the extra spacy is not installed")
 
 import spacy
-from spacy.training import Example
+from small_pipeline import trained
 
 from recollect.core.errors import ConfigError, MissingExtra, RecollectError
 from recollect.core.models import Mention
@@ -28,7 +27,7 @@ PLACES = ["marlow", "vantaa", "quito", "the hague", "bergen", "pune"]
 SHAPES = ["{} lives in {} since 1999", "yesterday {} flew to {}", "{} works near {} now"]
 
 
-def examples(pipeline):
+def examples():
     """Yield sentences about people and places, with the places of their names."""
     for shape in SHAPES:
         for person in PEOPLE:
@@ -38,25 +37,13 @@ def examples(pipeline):
                 labels = [(*spans[0], "PERSON"), (*spans[1], "GPE")]
                 if "1999" in text:
                     labels.append((text.index("1999"), len(text), "DATE"))
-                document = pipeline.make_doc(text)
-                yield Example.from_dict(document, {"entities": labels})
+                yield text, labels
 
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
     """Return the folder of a small pipeline that was trained here."""
-    random.seed(7)
-    spacy.util.fix_random_seed(7)
-    pipeline = spacy.blank("en")
-    pipeline.add_pipe("ner", config={"model": {"tok2vec": {"width": 32, "embed_size": 200}}})
-    known = random.sample(list(examples(pipeline)), 60)
-    optimizer = pipeline.initialize(lambda: known)
-    for _ in range(6):
-        for batch in spacy.util.minibatch(known, size=8):
-            pipeline.update(batch, sgd=optimizer)
-    path = tmp_path_factory.mktemp("spacy") / "tiny"
-    pipeline.to_disk(path)
-    return path
+    return trained(examples(), tmp_path_factory.mktemp("spacy") / "tiny")
 
 
 TEXT = "imani lives in the hague since 1999"

@@ -12,6 +12,7 @@ from typing import Any
 from recollect.app.batches import pages
 from recollect.app.parts import Parts
 from recollect.core.errors import InvalidInput
+from recollect.core.life import believed
 from recollect.core.models import Kind, Record, Trust
 from recollect.core.scope import Scope
 from recollect.lifecycle.audit import Audit, Entry, audit
@@ -29,14 +30,14 @@ OWNERS = ("user_id", "user")
 def of_memory(parts: Parts, scope: Scope) -> Audit:
     """Audit all that a scope believes."""
     now = parts.now()
-    believed = [
+    held = [
         record
         for page in pages(parts.store, scope, now)
         for record in page
-        if record.valid_until is None or record.valid_until > now
+        if believed(record, now)
     ]
-    entries = [_entry(parts, scope, record) for record in believed if record.kind in TOLD]
-    said = [_entry(parts, scope, record) for record in believed if record.kind not in TOLD]
+    entries = [_entry(parts, scope, record) for record in held if record.kind in TOLD]
+    said = [_entry(parts, scope, record) for record in held if record.kind not in TOLD]
     return audit(entries, said=said, judge=RuleJudge(), now=now)
 
 

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from recollect.app.parts import Parts
 from recollect.core.actions import Touch
+from recollect.core.life import believed
 from recollect.core.models import Hit, Kind, Record
 from recollect.core.query import Filter
 from recollect.core.scope import Scope
@@ -21,8 +22,8 @@ def drawn(parts: Parts, scope: Scope, hits: Sequence[Hit], where: Filter) -> Dra
     if not turns:
         return found
     for record in parts.store.resting(scope, turns):
-        ended = record.valid_until is not None and record.valid_until <= where.now
-        if record.kind is Kind.FACT and not ended and record.superseded_by is None:
+        holds = believed(record, where.now) and record.superseded_by is None
+        if record.kind is Kind.FACT and holds:
             for source in set(record.source_ids) & set(turns):
                 found.setdefault(source, []).append(record)
     return found

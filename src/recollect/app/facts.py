@@ -12,6 +12,7 @@ from recollect.app.checks import limited
 from recollect.app.memory import Memory
 from recollect.app.upkeep import parts_of
 from recollect.core.errors import InvalidInput, NotFound
+from recollect.core.life import believed
 from recollect.core.models import Change, Kind, Record
 from recollect.core.query import Filter
 from recollect.core.scope import Scope
@@ -261,7 +262,7 @@ class _Shelf:
         return list(found.values())
 
     def _state(self, record: Record) -> str:
-        if record.valid_until is not None and record.valid_until <= self.now:
+        if not believed(record, self.now):
             return ENDED
         return BELIEVED if record.superseded_by is None else SUPERSEDED
 

@@ -26,6 +26,7 @@ from recollect.app.transcripts import StoredTranscript
 from recollect.core.clock import Clock
 from recollect.core.errors import InvalidInput, NotFound
 from recollect.core.events import Callback, Events
+from recollect.core.life import believed
 from recollect.core.models import (
     Change,
     ConversationInfo,
@@ -206,14 +207,7 @@ class Memory(Learning):
             InvalidInput: it is no longer believed, or the new text cannot be stored.
         """
         old = self._active(id)
-        now = self._parts.now()
-        new = self._parts.ingest.plan(
-            self._scope, revise.correction(old, content), reason=f"corrects {id}"
-        )
-        self._parts.store.apply(self._scope, revise.correct(old, new, now))
-        self._parts.announce(self._scope, [new])
-        self._parts.events.emit("corrected", new.record)
-        return new.record
+        return self._parts.corrected(self._scope, old, revise.correction(old, content))
 
     def confirm(self, id: str) -> Record:
         """Believe a record fully and for ever; return it.
@@ -243,7 +237,7 @@ class Memory(Learning):
         """
         record = self._existing(id)
         if not erase:
-            if self._believed(record):
+            if believed(record, self._parts.now()):
                 self._parts.store.apply(self._scope, revise.forget(record, self._parts.now()))
             receipt = ForgetReceipt(id=id, erased=False)
         else:
@@ -463,12 +457,4 @@ class Memory(Learning):
         return record
 
     def _active(self, id: str) -> Record:
-        record = self._existing(id)
-        if not self._believed(record):
-            after = f"; {record.superseded_by} took its place" if record.superseded_by else ""
-            message = f"{id} is no longer believed{after}"
-            raise InvalidInput(message)
-        return record
-
-    def _believed(self, record: Record) -> bool:
-        return record.valid_until is None or record.valid_until > self._parts.now()
+        return self._parts.require_believed(self._existing(id))

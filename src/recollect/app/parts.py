@@ -21,6 +21,7 @@ from recollect.core.clock import Clock, SystemClock
 from recollect.core.errors import EmbeddingError, InvalidInput
 from recollect.core.events import Events
 from recollect.core.ids import IdFactory
+from recollect.core.life import believed
 from recollect.core.models import Hit, Kind, Record
 from recollect.core.ports import Embedder, EntityExtractor, LanguageModel, Store
 from recollect.core.query import Filter
@@ -30,7 +31,8 @@ from recollect.dates.questions import question_range
 from recollect.dates.reader import Dates
 from recollect.embed.cache import CachedEmbedder
 from recollect.entities.pipeline import ACCURATE, FAST, Pipeline
-from recollect.lifecycle.ingest import Ingest
+from recollect.lifecycle import revise
+from recollect.lifecycle.ingest import Draft, Ingest
 from recollect.retrieve.analysis import TermAnalyzer
 from recollect.retrieve.search import Ranking, Retriever
 from recollect.tokens.catalog import Catalog
@@ -149,6 +151,27 @@ class Parts:
     def now(self) -> datetime:
         """Return the present moment, to the millisecond."""
         return require_aware(self.clock.now(), "clock")
+
+    def require_believed(self, record: Record) -> Record:
+        """Return ``record`` if its validity has not ended.
+
+        Raises:
+            InvalidInput: it has; the message names what took its place.
+        """
+        if believed(record, self.now()):
+            return record
+        after = f"; {record.superseded_by} took its place" if record.superseded_by else ""
+        message = f"{record.id} is no longer believed{after}"
+        raise InvalidInput(message)
+
+    def corrected(self, scope: Scope, old: Record, draft: Draft) -> Record:
+        """Store ``draft`` in the place of ``old``, tell the subscribers, and return the record."""
+        now = self.now()
+        new = self.ingest.plan(scope, draft, reason=f"corrects {old.id}")
+        self.store.apply(scope, revise.correct(old, new, now))
+        self.announce(scope, [new])
+        self.events.emit("corrected", new.record)
+        return new.record
 
     def stored(self, scope: Scope, plan: Sequence[Insert]) -> list[Record]:
         """Store new records in one transaction, tell the subscribers, and return them."""

@@ -7,7 +7,14 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Generic, TypeVar
 
+from recollect.core.models import Record
+
 T = TypeVar("T")
+
+
+def believed(record: Record, at: datetime) -> bool:
+    """Return whether the validity of ``record`` has not ended at ``at``."""
+    return record.valid_until is None or record.valid_until > at
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

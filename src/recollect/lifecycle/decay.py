@@ -13,6 +13,7 @@ from collections.abc import Iterable, Iterator
 from datetime import datetime, timedelta
 
 from recollect.core.actions import Action, Fade, Retire
+from recollect.core.life import believed
 from recollect.core.models import Kind, Record
 from recollect.core.times import from_ms, to_ms
 
@@ -64,8 +65,7 @@ def fades_on(record: Record, threshold: float = THRESHOLD) -> datetime | None:
         at = from_ms(to_ms(_since(record)) + math.ceil(days * DAY_MS))
     except OverflowError:  # Beyond the calendar, so never.
         return None
-    ended = record.valid_until is not None and record.valid_until <= at
-    return None if ended else at
+    return at if believed(record, at) else None
 
 
 def plan(records: Iterable[Record], now: datetime, threshold: float = THRESHOLD) -> list[Action]:
@@ -83,7 +83,7 @@ def plan(records: Iterable[Record], now: datetime, threshold: float = THRESHOLD)
 
 def _planned(records: Iterable[Record], now: datetime, threshold: float) -> Iterator[Action]:
     for record in records:
-        if not fades(record) or (record.valid_until is not None and record.valid_until <= now):
+        if not fades(record) or not believed(record, now):
             continue
         left = confidence(record, now)
         if left < threshold:

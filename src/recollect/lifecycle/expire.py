@@ -13,6 +13,7 @@ from datetime import datetime, time, timedelta
 from types import MappingProxyType
 
 from recollect.core.actions import Retire
+from recollect.core.life import believed
 from recollect.core.models import Kind, Record
 from recollect.core.times import require_aware
 from recollect.lifecycle.ingest import Retention
@@ -90,8 +91,7 @@ def _ended(
             yield record, _policy(record.kind, retention) if own else stored
     for record in (record for records in older.values() for record in records):
         end = retention.end(record.kind, record.created_at)
-        open_ = record.valid_until is None or record.valid_until > now
-        if open_ and end is not None and end <= now:
+        if believed(record, now) and end is not None and end <= now:
             yield record, _policy(record.kind, retention)
 
 

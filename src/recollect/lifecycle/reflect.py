@@ -10,6 +10,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta, tzinfo
 
+from recollect.core.life import believed
 from recollect.core.models import Kind, Record, Trust
 from recollect.lifecycle.ingest import Draft
 from recollect.lifecycle.returned import without_recalled
@@ -192,5 +193,8 @@ def _counts(record: Record, now: datetime) -> bool:
 
 def _sound(record: Record, now: datetime) -> bool:
     """Return whether a record is believed, and more than a stranger's word."""
-    ended = record.valid_until is not None and record.valid_until <= now
-    return not ended and record.superseded_by is None and record.trust is not Trust.EXTERNAL
+    return (
+        believed(record, now)
+        and record.superseded_by is None
+        and record.trust is not Trust.EXTERNAL
+    )

@@ -165,11 +165,8 @@ class Consolidating:
     def _chosen(self, session: str | None, but: str | None) -> list[SessionInfo]:
         if session is None:
             return self._parts.store.sessions(self._scope, pending=True, exclude=but)
-        found = [item for item in self._parts.store.sessions(self._scope) if item.id == session]
-        if not found:
-            message = f"there is no session {session!r} for user {self._scope.user!r}"
-            raise NotFound(message)
-        return [item for item in found if item.consolidated_at is None]
+        found = known_session(self._parts, self._scope, session)
+        return [found] if found.consolidated_at is None else []
 
     def _session(self, info: SessionInfo, tally: Tally, *, dry_run: bool) -> bool:
         """Consolidate one session; whether it was read to its end here."""
@@ -315,6 +312,19 @@ class Consolidating:
             return consolidate.NO_OVERRIDES
         questions = consolidate.unclear(work, judge=self._judge, now=now)
         return asking.verdicts(self._parts, self._scope, questions)
+
+
+def known_session(parts: Parts, scope: Scope, id: str) -> SessionInfo:
+    """Return a session of ``scope``.
+
+    Raises:
+        NotFound: there is none of that id.
+    """
+    for item in parts.store.sessions(scope):
+        if item.id == id:
+            return item
+    message = f"there is no session {id!r} for user {scope.user!r}"
+    raise NotFound(message)
 
 
 def learn(parts: Parts, request: Request, stop: Event) -> StageReport:

@@ -141,11 +141,8 @@ class AgentTools:
         draft = replace(
             revise.correction(old, _kept(content)), role=ROLE, origin=ORIGIN, source_ids=()
         )
-        new = self._parts.ingest.plan(self._scope, draft, reason=f"corrects {id}")
-        self._parts.store.apply(self._scope, revise.correct(old, new, self._parts.now()))
-        self._parts.announce(self._scope, [new])
-        self._parts.events.emit("corrected", new.record)
-        return f"Corrected: {new.record.id} takes the place of {id}."
+        new = self._parts.corrected(self._scope, old, draft)
+        return f"Corrected: {new.id} takes the place of {id}."
 
     def _confirm(self, id: str) -> str:
         return f"Confirmed: {self._memory.confirm(self._fact(id).id).id} never fades."
@@ -156,11 +153,7 @@ class AgentTools:
         if found is None or found.kind is not Kind.FACT:
             message = f"there is no fact {id!r:.80}; take an id that begins with fact_"
             raise NotFound(message)
-        if found.valid_until is not None and found.valid_until <= self._parts.now():
-            after = f"; {found.superseded_by} took its place" if found.superseded_by else ""
-            message = f"{id} is no longer believed{after}"
-            raise InvalidInput(message)
-        return found
+        return self._parts.require_believed(found)
 
     def _stats(self) -> str:
         stats = self._memory.stats()

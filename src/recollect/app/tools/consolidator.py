@@ -11,7 +11,7 @@ from datetime import datetime
 from typing import Any
 
 from recollect.app.parts import Parts
-from recollect.app.stages.consolidating import CANDIDATES, PAGE, Consolidating
+from recollect.app.stages.consolidating import CANDIDATES, PAGE, Consolidating, known_session
 from recollect.app.stages.turns import SPEAKER
 from recollect.app.tools.tool import TEXT, Spec, Tool, described, parameters
 from recollect.core.actions import Consolidated, Insert, Supersede
@@ -112,11 +112,7 @@ class ConsolidatorTools:
         ]
 
     def _info(self, session: str) -> SessionInfo:
-        for item in self._parts.store.sessions(self._scope):
-            if item.id == session:
-                return item
-        message = f"there is no session {session!r} for user {self._scope.user!r}"
-        raise NotFound(message)
+        return known_session(self._parts, self._scope, session)
 
     def _is_done(self, session_id: str) -> str:
         return "no" if self._info(session_id).consolidated_at is None else "yes"
