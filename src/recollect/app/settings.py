@@ -44,12 +44,14 @@ from recollect.app.config.problems import explained, not_json
 from recollect.core.errors import ConfigError
 
 __all__ = [
+    "AgentSettings",
     "ConsolidationSettings",
     "ConversationSettings",
     "DecaySettings",
     "EmbeddingSettings",
     "EntitySettings",
     "LLMSettings",
+    "NotesSettings",
     "RetentionSettings",
     "RetrievalSettings",
     "ScheduleSettings",
@@ -242,6 +244,38 @@ class ConsolidationSettings(Section):
     """How fast a fact drawn from a session fades, per day. 0 is never."""
 
 
+class NotesSettings(Section):
+    """The Markdown notes that a person can read and edit (seed 002)."""
+
+    automatic: bool = Field(default=True, examples=[False])
+    """Whether the notes are kept by themselves. With every session that became facts; otherwise
+    only where ``Memory.notes`` is used."""
+    folder: str | None = Field(default=None, examples=["~/workspace/memory"])
+    """Where they are. Otherwise in a folder beside the database, ``agent.notes`` for
+    ``agent.db``. ``{user}`` in it stands for the user; without it, other users than the
+    configured one have folders of their own inside."""
+    max_memory_size: int = Field(default=8_192, ge=256)  # seed 002: maxMemorySize
+    """Bytes from which MEMORY.md is made smaller."""
+    in_context: bool = Field(default=True, examples=[False])
+    """Whether MEMORY.md is part of every context. As far as a quarter of its budget allows."""
+    commit: bool = Field(default=False, examples=[True])
+    """Whether changes of the notes are committed to git. Where the folder is in a repository."""
+
+
+class AgentSettings(Section):
+    """The reference agent: ``Agent`` and ``recollect chat``."""
+
+    system: str = Field(
+        default="You are a helpful assistant with a long-term memory.",
+        examples=["You plan trips."],
+    )
+    """Its system prompt."""
+    memory_window: int = Field(default=50, ge=2)  # seed 002: memoryWindow
+    """Messages after which the oldest are consolidated."""
+    max_steps: int = Field(default=8, ge=1)
+    """How often it may call tools before it has to answer."""
+
+
 class DecaySettings(Section):
     """When facts that nobody asks for fade away."""
 
@@ -317,6 +351,8 @@ class Settings(BaseSettings):
     tokens: TokenSettings = TokenSettings()
     llm: LLMSettings = LLMSettings()
     consolidation: ConsolidationSettings = ConsolidationSettings()
+    notes: NotesSettings = NotesSettings()
+    agent: AgentSettings = AgentSettings()
     decay: DecaySettings = DecaySettings()
     entities: EntitySettings = EntitySettings()
     schedule: ScheduleSettings = ScheduleSettings()

@@ -19,6 +19,7 @@ from recollect.core.models import (
     Pruning,
     Record,
 )
+from recollect.core.notes import NotesBase
 from recollect.core.vectors import Vector
 
 
@@ -184,6 +185,24 @@ class Consolidated:
 
 
 @dataclass(frozen=True, slots=True)
+class Noted:
+    """Say how far a session is told in the history of the notes (seed 002); never back.
+
+    A session that is not there is passed over.
+    """
+
+    session: str
+    through: int
+
+
+@dataclass(frozen=True, slots=True)
+class KeepNotes:
+    """Keep what MEMORY.md says, in place of what was kept for the same scope and folder."""
+
+    base: NotesBase
+
+
+@dataclass(frozen=True, slots=True)
 class Spend:
     """Add to what a stage has used of a language model."""
 
@@ -318,6 +337,8 @@ Action = (
     | SplitEntity
     | Decide
     | Consolidated
+    | Noted
+    | KeepNotes
     | Spend
     | Erase
     | PutVectors

@@ -27,12 +27,14 @@ class SessionInfo:
         consolidated_at: when all its episodes had been read; ``None`` while some wait. A
             session that goes on waits again.
         through: position of the last episode that was read; -1 before any.
+        noted: position of the last episode that is told in the history; -1 before any.
     """
 
     id: str
     first_seen_at: datetime
     consolidated_at: datetime | None = None
     through: int = -1
+    noted: int = -1
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,16 +18,11 @@ from contextlib import AbstractContextManager
 from datetime import datetime
 from typing import TYPE_CHECKING, Protocol, TypeVar
 
+from recollect.core.notes import NotesStore
+
 if TYPE_CHECKING:
     from recollect.core.actions import Action
-    from recollect.core.life import (
-        DateMention,
-        JobRun,
-        Lineage,
-        Reply,
-        SessionInfo,
-        StageUsage,
-    )
+    from recollect.core.life import DateMention, JobRun, Lineage, Reply, SessionInfo, StageUsage
     from recollect.core.models import (
         Change,
         ConversationInfo,
@@ -266,6 +261,9 @@ class LifeStore(Protocol):
         With ``pending`` only those not consolidated, and never the one to ``exclude``.
         """
 
+    def session(self, scope: Scope, id: str) -> SessionInfo | None:
+        """Return one session with episodes, or ``None``."""
+
     def episodes(self, scope: Scope, session: str, *, after: int, limit: int) -> list[Record]:
         """Return the first ``limit`` episodes of a session beyond position ``after``, in order.
 
@@ -439,6 +437,7 @@ class Store(
     VectorQueue,
     EntityStore,
     TranscriptStore,
+    NotesStore,
     Protocol,
 ):
     """A whole store: the read ports, one way to write, and its own upkeep."""
