@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, Self
 
 from recollect.app.conversation import Conversation
+from recollect.app.extras import Session
 from recollect.app.settings import Settings
 from recollect.app.talk_stats import ConversationStats
 from recollect.conversation.view import View
@@ -77,6 +78,11 @@ class AsyncConversation:
     def messages(self) -> tuple[Message, ...]:
         """All messages since the last :meth:`clear`, in order."""
         return self._conversation.messages
+
+    @property
+    def session(self) -> Session:
+        """The present session: what was said since it began, and what its recap tells."""
+        return self._conversation.session
 
     @property
     def prunings(self) -> tuple[Pruning, ...]:
@@ -148,9 +154,9 @@ class AsyncConversation:
         """Take messages out of every later view, by the strategy; return the receipt."""
         return await to_thread(self._conversation.prune, max_tokens)
 
-    async def start_session(self) -> Pruning | None:
+    async def start_session(self, *, recap: int = 0) -> Pruning | None:
         """Start a new session: all but system messages and pins leave the view (R6.5)."""
-        return await to_thread(self._conversation.start_session)
+        return await to_thread(self._conversation.start_session, recap=recap)
 
     async def expand(self, marker: Marker | str) -> tuple[Message, ...]:
         """Return the messages that a marker stands for, exactly as they were said."""

@@ -10,24 +10,30 @@ from threading import RLock
 from typing import Any, Self
 
 from recollect.app.billed import billed, taught
-from recollect.app.checks import known, limited, named
+from recollect.app.checks import known, named
+from recollect.app.extras import (
+    Noted,
+    noted_lines,
+    notes_extra,
+    recap_extra,
+)
 from recollect.app.incoming import checked_turn, many, turn
 from recollect.app.limits import Limits, checked
 from recollect.app.live import Live
 from recollect.app.moment import Moment, last_question
 from recollect.app.parts import TalkParts
+from recollect.app.pruned import Pruned
 from recollect.app.pruner import Pruner, State
 from recollect.app.settings import Settings
-from recollect.app.spoken import Spoken
 from recollect.app.talk_stats import ConversationStats, stats
-from recollect.conversation import pruning
+from recollect.conversation import recap as overflow
 from recollect.conversation.context import ContextBuilder, Order
 from recollect.conversation.scoring import static
 from recollect.conversation.sessions import FileTranscript
 from recollect.conversation.shapes import Turn
 from recollect.conversation.transcript import MemoryTranscript, Transcript
 from recollect.conversation.view import View
-from recollect.core.errors import BudgetTooSmall, InvalidInput
+from recollect.core.errors import InvalidInput
 from recollect.core.events import Events
 from recollect.core.models import (
     NO_RECALL,
@@ -36,7 +42,6 @@ from recollect.core.models import (
     ConversationInfo,
     Image,
     Message,
-    Pruning,
     Recall,
     ToolCall,
     ToolResult,
@@ -45,11 +50,12 @@ from recollect.core.ports import Summarizer, TokenCounter
 from recollect.core.text import clean
 from recollect.core.times import require_aware
 
-Recalled = Callable[[str, int, frozenset[str], TokenCounter], Recall]
-"""Given a question, a budget, the ids of episodes in view anyway, and what counts tokens."""
+Recalled = Callable[[str, int, frozenset[str], TokenCounter, frozenset[str]], Recall]
+"""Given a question, a budget, the ids of episodes in view anyway, what counts tokens, and the
+lines of the notes beside it."""
 
 
-class Conversation(Spoken):
+class Conversation(Pruned):
     """An append-only transcript, and contexts of it that fit a budget. Thread-safe.
 
     Args:
@@ -151,6 +157,7 @@ class Conversation(Spoken):
         parts: TalkParts,
         *,
         recall: Recalled | None = None,
+        notes: Noted | None = None,
         summarizer: Summarizer | None = None,
         other_model: bool = False,
     ) -> Self:
@@ -160,6 +167,7 @@ class Conversation(Spoken):
         """
         conversation = object.__new__(cls)
         conversation._begin(transcript, limits, parts, recall, summarizer)
+        conversation._notes = notes
         if other_model:
             transcript.calibrate(Calibration())
             conversation.recount()
@@ -179,6 +187,7 @@ class Conversation(Spoken):
         self._limits = limits
         self._parts = parts
         self._recall = recall
+        self._notes: Noted | None = None
         self._events = Events()
         self._lock = RLock()
         self._live = Live(transcript)
@@ -302,18 +311,6 @@ class Conversation(Spoken):
             state = self._state()
             return self._fitting(state, self._view(state, budget), budget)
 
-    def _fitting(self, state: State, shown: View, budget: int | None) -> View:
-        most = self._budget(budget, state)
-        needed = state.billed(state.system + shown.tokens) + state.info.calibration.overhead
-        if needed > most:
-            raise BudgetTooSmall(needed=needed, budget=most)
-        return shown
-
-    def _view(self, state: State, budget: int | None, reserved: int = 0) -> View:
-        builder = ContextBuilder(state.meter, self._limits.policy)
-        most = state.info.calibration.room(self._budget(budget, state))
-        return builder.view(state.ledger, system=state.info.system, budget=most - reserved)
-
     def context(
         self, prompt: str | None = None, *, budget: int | None = None, form: str = "openai"
     ) -> Context:
@@ -331,21 +328,23 @@ class Conversation(Spoken):
             InvalidInput: an argument cannot be used.
         """
         asked = None if prompt is None else clean(prompt, "prompt")
+        notes = self._notes() if self._notes else ""
         with self._lock:
-            now = self._moment(asked, budget, form)
+            now = self._moment(asked, budget, form, notes)
             question = now.builder.question(now.ledger, now.order) if self._recall else None
         # Memory may ask a model: meanwhile others can add and read.
         memory = NO_RECALL
         if self._recall and question and now.question:
             seen = question.seen | now.said
-            memory = self._recall(now.question, question.budget, seen, now.builder.counter)
+            beside = now.question, question.budget, seen, now.builder.counter
+            memory = self._recall(*beside, noted_lines([each.text for each in now.order.extras]))
         with self._lock:
-            now = self._moment(asked, budget, form)
+            now = self._moment(asked, budget, form, notes)
             built = now.builder.build(now.ledger, now.order, memory)
             self._counted = now.order.counted(built.tokens)
         return built
 
-    def _moment(self, asked: str | None, budget: int | None, form: str) -> Moment:
+    def _moment(self, asked: str | None, budget: int | None, form: str, notes: str) -> Moment:
         state = self._state()
         ledger, said = state.ledger, frozenset[str]()
         last = ledger.messages[-1] if ledger.messages else None
@@ -361,6 +360,10 @@ class Conversation(Spoken):
             recalls=self._recall is not None,
         )
         builder = ContextBuilder(state.meter, self._limits.policy)
+        extras = [notes_extra(notes)] if notes.strip() else []
+        if any(overflow.RECAPPED in gap.why for gap in ledger.gaps):
+            extras.append(recap_extra(self._session(state).recapped))
+        order = builder.joined(ledger, order, extras)
         return Moment(builder, ledger, order, asked or last_question(ledger), said)
 
     def calibrate(self, actual: object) -> None:
@@ -397,77 +400,3 @@ class Conversation(Spoken):
         return stats(
             state.info, shown, self._transcript.prunings(), limit=state.window, meter=state.meter
         )
-
-    def prune(self, max_tokens: int | None = None) -> Pruning | None:
-        """Take messages out of every later view, by the strategy; return the receipt.
-
-        They stay in the transcript: a marker stands for them, and :meth:`expand` gives them
-        back.
-
-        Args:
-            max_tokens: what is left fits so many tokens, with the system prompt; as after an
-                automatic pruning, if not given.
-
-        Returns:
-            The receipt; ``None`` if everything fits.
-
-        Raises:
-            BudgetTooSmall: system prompt and pinned messages alone do not fit.
-            InvalidInput: ``max_tokens`` is no number of at least 1.
-        """
-        with self._lock:
-            state = self._state()
-            limits = self._pruner.thresholds(state)
-            most = limits.tokens(limits.prune_to)
-            if max_tokens is not None:
-                most = limited(max_tokens, "max_tokens")
-                self._fitting(state, self._view(state, most), most)  # Or nothing is done.
-            why = f"asked for, down to {most:,} tokens"
-            done = self._pruner.prune(
-                state, pruning.MANUAL, state.counted(most), self._limits.policy, why
-            )
-        if done is not None:
-            self._events.emit("pruned", done)
-        return done
-
-    def start_session(self) -> Pruning | None:
-        """Start a new session: all but system messages and pins leave the view (R6.5)."""
-        with self._lock:
-            state = self._state()
-            why = "a new session starts"
-            policy = pruning.fresh(self._limits.policy)
-            room = state.ledger.grouping.fixed_tokens
-            done = self._pruner.prune(state, pruning.SESSION_START, room, policy, why)
-        if done is not None:
-            self._events.emit("pruned", done)
-        return done
-
-    def recount(self) -> None:
-        """Count all messages anew, as when the conversation goes on with another model."""
-        with self._lock:
-            meter = self._state().meter
-            self._transcript.recount(
-                {
-                    message.id: tokens
-                    for message in self._transcript.messages(cleared=True)
-                    if (
-                        tokens := meter.message(message.content, message.tool_calls, message.images)
-                    )
-                    != message.tokens
-                }
-            )
-
-    def _state(self) -> State:
-        info = self._transcript.info()
-        chosen = self._limits.context_limit or info.context_limit
-        known_limit = self._parts.catalog.context_limit(info.model)
-        usual = self._parts.settings.conversation.context_limit
-        return State(
-            ledger=self._live.synced(info),
-            info=info,
-            meter=self._parts.catalog.meter(info.model),
-            window=chosen or known_limit or usual,
-        )
-
-    def _budget(self, budget: int | None, state: State) -> int:
-        return self._limits.budget(state.window) if budget is None else limited(budget, "budget")

@@ -429,10 +429,16 @@ class Memory(Learning):
         )
 
     def _recall_in_talk(
-        self, id: str, prompt: str, budget: int, skip: frozenset[str], counter: TokenCounter
+        self,
+        id: str,
+        prompt: str,
+        budget: int,
+        skip: frozenset[str],
+        counter: TokenCounter,
+        told: frozenset[str],
     ) -> Recall:
         about = self._parts, self._scope, prompt, budget, self._where()
-        return recalled(*about, session=id, skip=skip, counter=counter)
+        return recalled(*about, session=id, skip=skip, counter=counter, told=told)
 
     def conversations(self) -> list[ConversationInfo]:
         """Return the stored conversations, the newest first."""

@@ -202,6 +202,10 @@ class Pruner:
         if trigger != pruning.MANUAL:
             room = pruning.sparing(state.ledger, room, policy)
         cuts = pruning.cuts(state.ledger, room, policy, state.meter)
+        return self.cut(state, trigger, cuts, why)
+
+    def cut(self, state: State, trigger: str, cuts: tuple[Cut, ...], why: str) -> Pruning | None:
+        """Take ``cuts`` out of view; return the receipt, if there are any."""
         if not cuts:
             return None
         before = state.used

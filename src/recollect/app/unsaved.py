@@ -25,7 +25,13 @@ def unsaved(memory: Memory, *, system: str | None = None) -> Conversation:
         InvalidInput: the system prompt is no text, or blank.
     """
 
-    def recalled(prompt: str, budget: int, _seen: frozenset[str], _by: TokenCounter) -> Recall:
+    def recalled(
+        prompt: str,
+        budget: int,
+        _seen: frozenset[str],
+        _by: TokenCounter,
+        _told: frozenset[str],
+    ) -> Recall:
         return memory.recall(prompt, budget=budget) if budget > 0 else NO_RECALL
 
     parts = TalkParts.usual()

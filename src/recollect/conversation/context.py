@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from math import ceil
 
-from recollect.conversation.choosing import Policy
+from recollect.conversation.choosing import Policy, essentials
+from recollect.conversation.extras import Extra, Joined, joined
 from recollect.conversation.gaps import Gap
 from recollect.conversation.ledger import Ledger
 from recollect.conversation.markers import reference
@@ -52,6 +54,7 @@ class Order:
         form: ``openai``, ``responses`` or ``anthropic``.
         calibration: how counts become what the provider bills.
         recalls: whether memory is asked.
+        extras: what joins the system prompt; see :meth:`ContextBuilder.joined`.
     """
 
     system: str | None
@@ -60,6 +63,12 @@ class Order:
     form: str = "openai"
     calibration: Calibration = UNCALIBRATED
     recalls: bool = False
+    extras: tuple[Joined, ...] = ()
+
+    @property
+    def head(self) -> str | None:
+        """The system prompt with what joins it."""
+        return joined(self.system, self.extras)
 
     @property
     def room(self) -> int:
@@ -88,6 +97,27 @@ class ContextBuilder:
     def counter(self) -> TokenCounter:
         """What measures text."""
         return self._meter.counter
+
+    def joined(self, ledger: Ledger, order: Order, extras: Sequence[Extra]) -> Order:
+        """Return the order with as much of ``extras`` in the system prompt as there is room for.
+
+        Each gets its share of what the fixed parts and the newest messages leave; one of which
+        nothing fits stays out.
+
+        Raises:
+            BudgetTooSmall: system prompt, pinned messages and prompt do not fit.
+        """
+        newest = essentials(ledger.grouping, self._policy)
+        stays = max(pinned(ledger), sum(ledger.units[index].tokens for index in newest))
+        room = self._room(ledger, order) - stays
+        for extra in extras:
+            text = extra.fitting(int(room * extra.share), self.counter)
+            if text is None:
+                continue
+            more = replace(order, extras=(*order.extras, Joined(extra.name, text, extra.why)))
+            if self._head(more) - self._head(order) <= room:
+                order = more
+        return order
 
     def question(self, ledger: Ledger, order: Order) -> Question | None:
         """Return what memory may be asked; ``None`` if there is no room for an answer.
@@ -152,7 +182,7 @@ class ContextBuilder:
         return room - -(-self._asked(order) // grain) * grain
 
     def _head(self, order: Order) -> int:
-        said = self._meter.message(order.system) if order.system else 0
+        said = self._meter.message(order.head) if order.head else 0
         return said + self._meter.reply
 
     def _asked(self, order: Order) -> int:
@@ -174,7 +204,7 @@ class ContextBuilder:
         rendered = render(
             chosen.entries,
             form=order.form,
-            system=order.system,
+            system=order.head,
             recalled=memory.text or None,
             prompt=order.prompt,
             recalled_last=self._policy.stable,
@@ -201,8 +231,7 @@ class ContextBuilder:
 
     def _included(self, chosen: View, order: Order, memory: Recall) -> list[Item]:
         included: list[Item] = []
-        if order.system:
-            included.append(Item("system prompt", self._meter.message(order.system), "always kept"))
+        included += self._spoken(order)
         found = f"{len(memory.hits)} records that answer the prompt"
         recalled = Item("memory", self._recalled(order, memory), found)
         if memory.text and not self._policy.stable:
@@ -227,11 +256,25 @@ class ContextBuilder:
     def _recalled(self, order: Order, memory: Recall) -> int:
         if not memory.text:
             return 0
-        if self._policy.stable or not order.system:
+        head = order.head
+        if self._policy.stable or not head:
             return self._meter.message(memory.text)
         # Memory shares the message of the system prompt.
-        head = self._meter.message(f"{order.system}\n\n{memory.text}")
-        return head - self._meter.message(order.system)
+        return self._meter.message(f"{head}\n\n{memory.text}") - self._meter.message(head)
+
+    def _spoken(self, order: Order) -> list[Item]:
+        """Return what the system prompt is made of; their tokens are those of one message."""
+        items: list[Item] = []
+        before, taken = order.system, 0
+        if before:
+            taken = self._meter.message(before)
+            items.append(Item("system prompt", taken, "always kept"))
+        for extra in order.extras:
+            before = joined(before, [extra])
+            whole = self._meter.message(before or "")
+            items.append(Item(extra.name, whole - taken, extra.why))
+            taken = whole
+        return items
 
 
 def pinned(ledger: Ledger) -> int:

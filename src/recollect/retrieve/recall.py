@@ -49,7 +49,7 @@ def pack(
     lines: list[str] = []
     kept: list[Hit] = []
     for hit in _distinct(filter(says_something, hits)):
-        line = FENCE_TAG.sub(r"‹\1", remembered(hit.record, zone))
+        line = unfenced(remembered(hit.record, zone))
         cost = counter.count(line) + SEPARATOR_TOKENS
         if cost > left:
             line = _shortened(line, left - SEPARATOR_TOKENS, counter)
@@ -102,8 +102,12 @@ def _shortened(line: str, budget: int, counter: TokenCounter) -> str:
 
 def fenced(lines: Sequence[str]) -> str:
     """Return what memory tells a model, marked as data; ``lines`` cannot close the fence."""
-    told = [FENCE_TAG.sub(r"‹\1", line) for line in lines]
-    return "\n".join([OPENING, *told, CLOSING])
+    return "\n".join([OPENING, *map(unfenced, lines), CLOSING])
+
+
+def unfenced(text: str) -> str:
+    """Return ``text`` such that it cannot open or close a fence."""
+    return FENCE_TAG.sub(r"‹\1", text)
 
 
 def remembered(record: Record, zone: tzinfo, *, id: bool = False) -> str:

@@ -207,8 +207,8 @@ class Consolidating:
             self._parts.store.apply(self._scope, actions)
         except InvalidInput:
             done = actions[-1]
-            now = {item.id: item.through for item in self._parts.store.sessions(self._scope)}
-            if isinstance(done, Consolidated) and now.get(session, done.after) != done.after:
+            now = self._parts.store.session(self._scope, session)
+            if isinstance(done, Consolidated) and now and now.through != done.after:
                 return False
             raise
         self._parts.announce(self._scope, actions)
@@ -320,11 +320,11 @@ def known_session(parts: Parts, scope: Scope, id: str) -> SessionInfo:
     Raises:
         NotFound: there is none of that id.
     """
-    for item in parts.store.sessions(scope):
-        if item.id == id:
-            return item
-    message = f"there is no session {id!r} for user {scope.user!r}"
-    raise NotFound(message)
+    found = parts.store.session(scope, id)
+    if found is None:
+        message = f"there is no session {id!r} for user {scope.user!r}"
+        raise NotFound(message)
+    return found
 
 
 def learn(parts: Parts, request: Request, stop: Event) -> StageReport:
