@@ -164,7 +164,7 @@ def test_files_that_cannot_be_read_are_refused(tmp_path):
     (tmp_path / "latin.jsonl").write_bytes(b'{"content": "x"}\n{"content": "caf\xe9"}\n')
     cases = {
         "nothing.jsonl": "there is no file .* check the path",
-        ".": "is a folder; name a file in it",
+        ".": "holds no memory to import; looked for MEMORY.md",
         "latin.jsonl": r"line 2: not UTF-8 text \(byte 0xe9 at position 16\).*iconv",
         "a\0b": "cannot be read",
     }
@@ -172,6 +172,8 @@ def test_files_that_cannot_be_read_are_refused(tmp_path):
         for name, complaint in cases.items():
             with pytest.raises(InvalidInput, match=complaint):
                 memory.import_(tmp_path / name)
+        with pytest.raises(InvalidInput, match="is a folder; name a file in it"):
+            memory.import_(tmp_path, "openai")
         with pytest.raises(InvalidInput, match="format='csv' is unknown; known are recollect"):
             memory.import_(tmp_path / "latin.jsonl", "csv")
         with pytest.raises(InvalidInput, match="cannot be written"):

@@ -20,3 +20,15 @@ def server():
     stop = running(state)
     yield state
     stop()
+
+
+@pytest.fixture(params=["openai", "anthropic"])
+def spec(request, server):
+    """The name of a model of the server, in either format."""
+    return getattr(server, request.param)
+
+
+@pytest.fixture(params=[False, True], ids=["plain", "streamed"])
+def stream(request):
+    """Whether words are told as they come."""
+    return request.param

@@ -8,11 +8,18 @@ import socket
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from threading import Event, Lock, Thread
+from threading import Event, Lock, Semaphore, Thread
 from typing import Any
 
 Act = Callable[["Handler", dict[str, Any]], None]
+Called = tuple[str, str, str]  # the id, the name and the arguments of a call
 PIECE = 7  # characters of one event of a stream
+STOPS = {
+    "stop": "end_turn",
+    "length": "max_tokens",
+    "tool_calls": "tool_use",
+    "content_filter": "refusal",
+}
 
 
 @dataclass(frozen=True)
@@ -27,7 +34,8 @@ class Received:
     def system(self) -> str:
         """The system prompt, in either format."""
         if "system" in self.body:
-            return "".join(block["text"] for block in self.body["system"])
+            system = self.body["system"]
+            return system if isinstance(system, str) else "".join(b["text"] for b in system)
         return "".join(m["content"] for m in self.body["messages"] if m["role"] == "system")
 
     @property
@@ -45,12 +53,14 @@ class ModelServer:
         acts: one for each request.
         received: the requests so far.
         arrived: set when a request has come.
+        left: set when a client has gone while an act waited for it.
         closing: set when the server stops, so that no act waits for ever.
     """
 
     acts: list[Act] = field(default_factory=list)
     received: list[Received] = field(default_factory=list)
     arrived: Event = field(default_factory=Event)
+    left: Event = field(default_factory=Event)
     closing: Event = field(default_factory=Event)
     lock: Lock = field(default_factory=Lock)
     url: str = ""
@@ -150,16 +160,103 @@ def speaks_openai(handler: Handler) -> bool:
 
 
 def said(text: str, *, tokens: tuple[int, int] = (100, 20), finish: str = "stop") -> Act:
-    """Answer with ``text``, whole or as a stream, as the request wants it."""
+    """Answer with ``text``, whole or as a stream, as the request wants it.
+
+    To Anthropic's format with a tool, it is the arguments of that tool.
+    """
 
     def act(handler: Handler, body: dict[str, Any]):
+        if body.get("stream") or speaks_openai(handler) or not body.get("tools"):
+            talked(text, tokens=tokens, finish=finish)(handler, body)
+            return
+        call = ("t1", body["tools"][0]["name"], json.dumps(_object(text)))
+        handler.send(200, json.dumps(_message("", [call], tokens, "tool_calls")).encode())
+
+    return act
+
+
+def talked(
+    text: str, *calls: Called, tokens: tuple[int, int] = (100, 20), finish: str | None = None
+) -> Act:
+    """Answer with words and calls, whole or as a stream. Reasons to finish are OpenAI's words."""
+    reason = finish or ("tool_calls" if calls else "stop")
+
+    def act(handler: Handler, body: dict[str, Any]):
+        openai = speaks_openai(handler)
         if body.get("stream"):
-            events = (_chat_events if speaks_openai(handler) else _message_events)(text, tokens)
+            events = (_chat_events if openai else _message_events)(text, calls, tokens, reason)
             handler.send(200, "".join(events).encode(), "text/event-stream")
-        elif speaks_openai(handler):
-            handler.send(200, json.dumps(_completion(text, tokens, finish)).encode())
         else:
-            handler.send(200, json.dumps(_message(text, tokens, body)).encode())
+            whole = (_completion if openai else _message)(text, calls, tokens, reason)
+            handler.send(200, json.dumps(whole).encode())
+
+    return act
+
+
+def refused(words: str) -> Act:
+    """Decline in the way of the format: with words beside the text, or with a reason."""
+
+    def act(handler: Handler, body: dict[str, Any]):
+        if not speaks_openai(handler):
+            talked("", finish="content_filter")(handler, body)
+        elif body.get("stream"):
+            chunk = _chunk({"refusal": words}) | {"usage": None}
+            end = _chunk({}, "stop")
+            handler.send(200, "".join(map(_data, (chunk, end))).encode(), "text/event-stream")
+        else:
+            whole = _completion("", (), (100, 20), "stop")
+            whole["choices"][0]["message"] |= {"content": None, "refusal": words}
+            handler.send(200, json.dumps(whole).encode())
+
+    return act
+
+
+def stepping(text: str, steps: Semaphore) -> Act:
+    """Stream ``text``, one event for each of ``steps``."""
+
+    def act(handler: Handler, _: dict[str, Any]):
+        write = _chat_events if speaks_openai(handler) else _message_events
+        events = [event.encode() for event in write(text, (), (100, 20), "stop")]
+        handler.send_response(200)
+        handler.send_header("Content-Type", "text/event-stream")
+        handler.send_header("Content-Length", str(sum(map(len, events))))
+        handler.end_headers()
+        for event in events:
+            steps.acquire(timeout=20)
+            handler.wfile.write(event)
+            handler.wfile.flush()
+
+    return act
+
+
+def stopping(text: str, how: str) -> Act:
+    """Stream ``text``, and stop in the middle.
+
+    ``how``: ``cut``, the connection breaks; ``ended``, it closes as if all were said;
+    ``silent``, nothing more comes; ``error``, an error comes in the stream.
+    """
+
+    def act(handler: Handler, _: dict[str, Any]):
+        handler.send_response(200)
+        handler.send_header("Content-Type", "text/event-stream")
+        if how != "ended":
+            handler.send_header("Content-Length", "1000000")
+        handler.send_header("Connection", "close")
+        handler.end_headers()
+        openai = speaks_openai(handler)
+        parts = _chat_words(text) if openai else _message_words(text, (100, 1))
+        handler.wfile.write("".join(parts).encode())
+        handler.wfile.flush()
+        if how == "silent":
+            handler.connection.settimeout(60)
+            if not handler.connection.recv(1):
+                handler.server.state.left.set()
+        if how == "error":
+            error = {"type": "overloaded_error", "message": "too much to do"}
+            start = "" if openai else "event: error\n"
+            whole = {"error": error} if openai else {"type": "error", "error": error}
+            handler.wfile.write(f"{start}{_data(whole)}".encode())
+        handler.hang_up()
 
     return act
 
@@ -200,7 +297,7 @@ def cut_off(handler: Handler, body: dict[str, Any]):
     handler.send_header("Content-Type", "text/event-stream" if stream else "application/json")
     handler.send_header("Content-Length", "5000")
     handler.end_headers()
-    first = next(_message_events("{}", (1, 1))) if stream else '{"id": "1", "obj'
+    first = next(_message_words("{}", (1, 1))) if stream else '{"id": "1", "obj'
     handler.wfile.write(first.encode())
     handler.hang_up()
 
@@ -230,35 +327,48 @@ def trickling(act: Act) -> Act:
     return slow
 
 
-def _completion(text: str, tokens: tuple[int, int], finish: str) -> dict[str, Any]:
-    message = {"role": "assistant", "content": text}
+def _usage(tokens: tuple[int, int]) -> dict[str, int]:
+    return {
+        "prompt_tokens": tokens[0],
+        "completion_tokens": tokens[1],
+        "total_tokens": sum(tokens),
+    }
+
+
+def _completion(
+    text: str, calls: Sequence[Called], tokens: tuple[int, int], finish: str
+) -> dict[str, Any]:
+    message: dict[str, Any] = {"role": "assistant", "content": text or (None if calls else text)}
+    if calls:
+        message["tool_calls"] = [
+            {"id": key, "type": "function", "function": {"name": name, "arguments": arguments}}
+            for key, name, arguments in calls
+        ]
     return {
         "id": "c1",
         "object": "chat.completion",
         "created": 1,
         "model": "small",
         "choices": [{"index": 0, "message": message, "finish_reason": finish}],
-        "usage": {
-            "prompt_tokens": tokens[0],
-            "completion_tokens": tokens[1],
-            "total_tokens": sum(tokens),
-        },
+        "usage": _usage(tokens),
     }
 
 
-def _message(text: str, tokens: tuple[int, int], body: dict[str, Any]) -> dict[str, Any]:
-    block: dict[str, Any] = {"type": "text", "text": text}
-    stop = "end_turn"
-    if tools := body.get("tools"):
-        block = {"type": "tool_use", "id": "t1", "name": tools[0]["name"], "input": _object(text)}
-        stop = "tool_use"
+def _message(
+    text: str, calls: Sequence[Called], tokens: tuple[int, int], finish: str
+) -> dict[str, Any]:
+    blocks: list[dict[str, Any]] = [{"type": "text", "text": text}] if text or not calls else []
+    blocks += [
+        {"type": "tool_use", "id": key, "name": name, "input": _object(arguments)}
+        for key, name, arguments in calls
+    ]
     return {
         "id": "m1",
         "type": "message",
         "role": "assistant",
-        "model": body["model"],
-        "content": [block],
-        "stop_reason": stop,
+        "model": "claude-haiku-4-5",
+        "content": blocks,
+        "stop_reason": STOPS[finish],
         "stop_sequence": None,
         "usage": {"input_tokens": tokens[0], "output_tokens": tokens[1]},
     }
@@ -275,33 +385,64 @@ def _pieces(text: str) -> Sequence[str]:
     return [text[place : place + PIECE] for place in range(0, len(text), PIECE)]
 
 
-def _chat_events(text: str, tokens: tuple[int, int]):
+def _data(value: dict[str, Any]) -> str:
+    return f"data: {json.dumps(value)}\n\n"
+
+
+def _chunk(delta: dict[str, Any], finish: str | None = None) -> dict[str, Any]:
+    return {
+        "id": "c1",
+        "object": "chat.completion.chunk",
+        "created": 1,
+        "model": "small",
+        "choices": [{"index": 0, "delta": delta, "finish_reason": finish}],
+    }
+
+
+def _chat_words(text: str):
     for piece in _pieces(text):
-        chunk = {
-            "id": "c1",
-            "object": "chat.completion.chunk",
-            "created": 1,
-            "model": "small",
-            "choices": [{"index": 0, "delta": {"content": piece}, "finish_reason": None}],
-        }
-        yield f"data: {json.dumps(chunk)}\n\n"
-    usage = _completion("", tokens, "stop")["usage"]
-    yield f"data: {json.dumps(chunk | {'choices': [], 'usage': usage})}\n\n"
+        yield _data(_chunk({"content": piece}))
+
+
+def _chat_events(text: str, calls: Sequence[Called], tokens: tuple[int, int], finish: str):
+    yield from _chat_words(text)
+    for index, (key, name, arguments) in enumerate(calls):
+        start = {"index": index, "id": key, "type": "function"}
+        opening = start | {"function": {"name": name, "arguments": ""}}
+        yield _data(_chunk({"tool_calls": [opening]}))
+        for piece in _pieces(arguments):
+            part = {"index": index, "function": {"arguments": piece}}
+            yield _data(_chunk({"tool_calls": [part]}))
+    yield _data(_chunk({}, finish))
+    yield _data(_chunk({}) | {"choices": [], "usage": _usage(tokens)})
     yield "data: [DONE]\n\n"
 
 
-def _message_events(text: str, tokens: tuple[int, int]):
-    start = _message("", (tokens[0], 1), {"model": "claude-haiku-4-5"}) | {"content": []}
-    events: list[dict[str, Any]] = [{"type": "message_start", "message": start}]
+def _event(event: dict[str, Any]) -> str:
+    return f"event: {event['type']}\n{_data(event)}"
+
+
+def _message_words(text: str, tokens: tuple[int, int]):
+    start = _message("", (), (tokens[0], 1), "stop") | {"content": [], "stop_reason": None}
+    yield _event({"type": "message_start", "message": start})
     block = {"type": "text", "text": ""}
-    events.append({"type": "content_block_start", "index": 0, "content_block": block})
-    events += [
-        {"type": "content_block_delta", "index": 0, "delta": {"type": "text_delta", "text": piece}}
-        for piece in _pieces(text)
-    ]
-    events.append({"type": "content_block_stop", "index": 0})
-    ending = {"stop_reason": "end_turn", "stop_sequence": None}
-    events.append({"type": "message_delta", "delta": ending, "usage": {"output_tokens": tokens[1]}})
-    events.append({"type": "message_stop"})
-    for event in events:
-        yield f"event: {event['type']}\ndata: {json.dumps(event)}\n\n"
+    yield _event({"type": "content_block_start", "index": 0, "content_block": block})
+    for piece in _pieces(text):
+        delta = {"type": "text_delta", "text": piece}
+        yield _event({"type": "content_block_delta", "index": 0, "delta": delta})
+
+
+def _message_events(text: str, calls: Sequence[Called], tokens: tuple[int, int], finish: str):
+    yield from _message_words(text, tokens)
+    yield _event({"type": "content_block_stop", "index": 0})
+    for index, (key, name, arguments) in enumerate(calls, 1):
+        block = {"type": "tool_use", "id": key, "name": name, "input": {}}
+        yield _event({"type": "content_block_start", "index": index, "content_block": block})
+        for piece in _pieces(arguments):
+            delta = {"type": "input_json_delta", "partial_json": piece}
+            yield _event({"type": "content_block_delta", "index": index, "delta": delta})
+        yield _event({"type": "content_block_stop", "index": index})
+    ending = {"stop_reason": STOPS[finish], "stop_sequence": None}
+    usage = {"output_tokens": tokens[1]}
+    yield _event({"type": "message_delta", "delta": ending, "usage": usage})
+    yield _event({"type": "message_stop"})

@@ -10,12 +10,14 @@ from recollect.core.actions import (
     Credit,
     Erase,
     Insert,
+    KeepNotes,
     MergeEntities,
     Retire,
     Summarize,
     Touch,
 )
 from recollect.core.models import Image, Mention, ToolCall
+from recollect.core.notes import NotedLine, NotesBase
 from recollect.testing.contracts.samples import (
     ACTIVE,
     ANA,
@@ -216,3 +218,29 @@ def test_a_name_on_which_a_person_decided(store, on_disk, retired):
     assert store.get(ANA, other.id).source_ids == ()
     assert store.verify() == []
     assert entity_id(store, "dan moss") == entity_id(store, "eve moss")
+
+
+def test_a_digest_goes_with_the_line_of_the_notes(store, on_disk):
+    """By a digest a guess can be tested: once the notes are written anew, none is in any file."""
+    gone, kept = remember(store, WORD, "tea")
+    digest = gone.content_hash.encode()
+    lines = [NotedLine(item.id, item.content_hash) for item in (gone, kept)]
+    store.apply(ANA, [KeepNotes(NotesBase("/notes", tuple(lines)))])
+    store.apply(ANA, [Erase((gone.id,), moment(1), "asked")])
+    assert store.purge()
+    assert digest in on_disk()
+    store.apply(ANA, [KeepNotes(NotesBase("/notes", (lines[1],)))])
+    assert any("erased text may remain" in line for line in store.verify())
+    assert store.purge()
+    assert digest not in on_disk()
+    assert store.verify() == []
+
+
+def test_notes_written_anew_ask_for_no_purge_in_vain(store):
+    """Lines that go while their records stay leave nothing to clean."""
+    one, two = remember(store, "one", "two")
+    lines = [NotedLine(item.id, item.content_hash) for item in (one, two)]
+    store.apply(ANA, [KeepNotes(NotesBase("/notes", tuple(lines)))])
+    store.apply(ANA, [Close(one.id, moment(1), "forgotten")])
+    store.apply(ANA, [KeepNotes(NotesBase("/notes", (lines[1],)))])
+    assert store.verify() == []

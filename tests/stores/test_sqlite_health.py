@@ -2,9 +2,11 @@
 
 import pytest
 
-from recollect.core.actions import Erase, MergeEntities, Retire, SplitEntity, Touch
+from recollect.core.actions import Erase, KeepNotes, MergeEntities, Retire, SplitEntity, Touch
 from recollect.core.errors import NotADatabase
+from recollect.core.notes import NotedLine, NotesBase
 from recollect.core.query import IndexVersion
+from recollect.core.scope import Scope
 from recollect.core.text import content_hash
 from recollect.testing.contracts.changes import everything
 from recollect.testing.contracts.samples import (
@@ -87,6 +89,7 @@ DAMAGE = {
     ),
     "sources filed under another record": "DELETE FROM record_sources",
     "names that are not found under their keys": "DELETE FROM entity_name_keys",
+    "notes that cannot be read": "UPDATE notes_bases SET lines = '[[' WHERE agent = 'cook'",
     "broken foreign keys": "INSERT INTO pending_vectors VALUES (9999, 1)",
     "records indexed under other terms": (
         "DELETE FROM records_fts WHERE rowid = 1; INSERT INTO records_fts (rowid, terms, scope) "
@@ -108,8 +111,15 @@ def filled(store):
     say(store, "trip", "Zoe drinks tea", record_id=one.id)
     prune(store, "trip", cut(0, 0))
     live(store, one.id)
+    for agent in (None, "cook"):
+        store.apply(Scope("ana", agent), [KeepNotes(base_of(one))])
     assert store.verify() == []
     return store
+
+
+def base_of(*items):
+    """Return what is kept of a file with these records."""
+    return NotesBase("/notes", tuple(NotedLine(item.id, item.content_hash) for item in items))
 
 
 def live(store, recalled):
@@ -208,6 +218,20 @@ def test_a_backup_left_half_is_made_anew(path, filled):
     path.with_name("copy.db.partial").write_bytes(b"half")
     filled.backup(str(path.with_name("copy.db")))
     assert sorted(file.name for file in path.parent.glob("copy*")) == ["copy.db"]
+
+
+def test_a_rebuild_does_not_touch_what_a_file_says(filled):
+    """A line of what was erased stays known through a rebuild: the file may still have it."""
+    gone, kept = remember(filled, "secret", "known")
+    filled.apply(ANA, [KeepNotes(base_of(gone, kept)), Erase((gone.id,), moment(1), "asked")])
+    filled.purge()
+    lines = filled.verify()
+    assert [line for line in lines if "/notes" in line and "erased" in line] == lines
+    assert filled.rebuild(EXTRACTOR) == lines
+    assert filled.notes_base(ANA, "/notes") == base_of(gone, kept)
+    filled.apply(ANA, [KeepNotes(base_of(kept))])
+    filled.purge()
+    assert filled.verify() == []
 
 
 def test_a_long_list_is_cut(store):

@@ -21,11 +21,13 @@ class Request:
         scope: whose.
         session: only this one, if given.
         but: all that wait but this one, which still goes on.
+        until: position of the last episode of ``session`` that is to be read.
     """
 
     scope: Scope
     session: str | None = None
     but: str | None = None
+    until: int | None = None
 
     def replaces(self, other: Request) -> bool:
         """Return whether it does what an older request wanted."""

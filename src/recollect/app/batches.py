@@ -11,7 +11,7 @@ from recollect.app import wiring
 from recollect.app.formats import located
 from recollect.app.parts import Parts
 from recollect.core.actions import Insert
-from recollect.core.models import Mention, Record
+from recollect.core.models import Kind, Mention, Record
 from recollect.core.ports import Progress, Store
 from recollect.core.query import Filter
 from recollect.core.scope import Scope
@@ -135,9 +135,14 @@ class Additions:
         return Sameness(record.session_id, record.content_hash, happened)
 
 
-def pages(store: Store, scope: Scope, now: datetime) -> Iterator[list[Record]]:
-    """Return all records of the scope, believed or not, in the order they were recorded."""
-    where, after = Filter(now=now, retired=True), None
+def pages(
+    store: Store, scope: Scope, now: datetime, kinds: tuple[Kind, ...] = ()
+) -> Iterator[list[Record]]:
+    """Return the records of the scope, believed or not, in the order they were recorded.
+
+    All, or only those of ``kinds``.
+    """
+    where, after = Filter(now=now, retired=True, kinds=kinds), None
     while page := store.page(scope, where, limit=BATCH, after=after):
         yield page
         after = page[-1].id

@@ -20,7 +20,7 @@ from recollect.app.extras import (
 from recollect.app.incoming import checked_turn, many, turn
 from recollect.app.limits import Limits, checked
 from recollect.app.live import Live
-from recollect.app.moment import Moment, last_question
+from recollect.app.moment import Asking, Moment, last_question
 from recollect.app.parts import TalkParts
 from recollect.app.pruned import Pruned
 from recollect.app.pruner import Pruner, State
@@ -46,13 +46,12 @@ from recollect.core.models import (
     ToolCall,
     ToolResult,
 )
-from recollect.core.ports import Summarizer, TokenCounter
+from recollect.core.ports import Summarizer
 from recollect.core.text import clean
 from recollect.core.times import require_aware
 
-Recalled = Callable[[str, int, frozenset[str], TokenCounter, frozenset[str]], Recall]
-"""Given a question, a budget, the ids of episodes in view anyway, what counts tokens, and the
-lines of the notes beside it."""
+Recalled = Callable[[Asking], Recall]
+"""Asks memory."""
 
 
 class Conversation(Pruned):
@@ -335,9 +334,10 @@ class Conversation(Pruned):
         # Memory may ask a model: meanwhile others can add and read.
         memory = NO_RECALL
         if self._recall and question and now.question:
+            told = noted_lines([each.text for each in now.order.extras])
             seen = question.seen | now.said
-            beside = now.question, question.budget, seen, now.builder.counter
-            memory = self._recall(*beside, noted_lines([each.text for each in now.order.extras]))
+            asking = Asking(now.question, question.budget, seen, now.builder.counter, told)
+            memory = self._recall(asking)
         with self._lock:
             now = self._moment(asked, budget, form, notes)
             built = now.builder.build(now.ledger, now.order, memory)

@@ -1,10 +1,10 @@
-"""JSON files to read memory from: their values with their places, and which format they hold."""
+"""Files to read memory from: the values of JSON with their places, and which format it is."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple
 
@@ -13,11 +13,13 @@ from recollect.conversation.shapes import ROLES, SAME_ROLE
 from recollect.core.errors import InvalidInput
 
 RECOLLECT, OPENAI, SESSION, LOCOMO = "recollect", "openai", "session", "locomo"
-FORMATS = (RECOLLECT, OPENAI, SESSION, LOCOMO)
+MEMORY_MD = "memory-md"
+FORMATS = (RECOLLECT, OPENAI, SESSION, LOCOMO, MEMORY_MD)
 KNOWN = (
     "known are recollect (an export, or JSON Lines of objects with content), "
     "openai (chat messages in JSON or JSON Lines), "
-    "session (one conversation in JSON Lines, metadata first) and locomo"
+    "session (one conversation in JSON Lines, metadata first), locomo, "
+    "and memory-md (the Markdown memory of an agent: a folder or a file that ends in .md)"
 )
 BOM = b"\xef\xbb\xbf"
 CHAT = frozenset({*ROLES, *SAME_ROLE})
@@ -122,6 +124,13 @@ class JsonFile:
         except (ValueError, RecursionError) as error:
             place = str(self.path) if number is None else f"{self.path}, line {number}"
             raise InvalidInput(_broken(place, str(error))) from error
+
+
+def is_markdown(path: Path) -> bool:
+    """Whether ``path`` is a folder, or named as Markdown is: no JSON to look into."""
+    with suppress(OSError, ValueError):
+        return path.suffix.lower() == ".md" or path.is_dir()
+    return False
 
 
 def detect(file: JsonFile) -> str:

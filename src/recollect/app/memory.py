@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from datetime import datetime
 from functools import partial
@@ -16,10 +16,13 @@ from recollect.app.conversation import Conversation
 from recollect.app.formats import located
 from recollect.app.learning import Learning
 from recollect.app.limits import checked
+from recollect.app.moment import Asking
+from recollect.app.notes.erasing import Gone, erase
+from recollect.app.notes.kept import KeptNotes, notes_of, opened_notes
 from recollect.app.parts import Parts
 from recollect.app.recalling import recalled
 from recollect.app.settings import Settings
-from recollect.app.stages.consolidating import learn
+from recollect.app.stages.sessions import learn, unfinished
 from recollect.app.tools import Tool
 from recollect.app.tools.agent import AgentTools
 from recollect.app.transcripts import StoredTranscript
@@ -37,7 +40,7 @@ from recollect.core.models import (
     Recall,
     Record,
 )
-from recollect.core.ports import Embedder, LanguageModel, Summarizer, TokenCounter
+from recollect.core.ports import Embedder, LanguageModel, Summarizer
 from recollect.core.scope import Scope
 from recollect.core.text import clean
 from recollect.lifecycle import revise
@@ -81,7 +84,7 @@ class Memory(Learning):
         """Open the store, making it if it is not there. Loads no model yet."""
         self._scope = Scope(clean(user, "user"), named(agent, "agent"))
         parts = Parts.wired(location, settings, embedder=embedder, llm=llm, clock=clock)
-        self._parts = replace(parts, learn=learn)
+        self._parts = replace(parts, learn=learn, unfinished=unfinished)
         self._owner = True
 
     def __enter__(self) -> Self:
@@ -250,8 +253,11 @@ class Memory(Learning):
         versions = store.versions(scope, [id])
         copies = store.copies(scope, [id, *versions])
         derived = store.derived(scope, [id, *versions, *copies])
-        messages = store.quoting(scope, [id, *versions, *copies, *derived])
+        every = [id, *versions, *copies, *derived]
+        messages = store.quoting(scope, every)
+        gone = Gone.of(store.get_many(scope, every))
         store.apply(scope, revise.erase(id, self._parts.now()))
+        cleaned = erase(self._parts, scope, gone)  # It changes the store, too: before the wipe.
         return ForgetReceipt(
             id=id,
             erased=True,
@@ -260,6 +266,7 @@ class Memory(Learning):
             derived=tuple(derived),
             messages=messages,
             purged=self._parts.wipe(),
+            notes=cleaned,
         )
 
     def set_context(self, key: str, value: str) -> Record:
@@ -424,25 +431,40 @@ class Memory(Learning):
             limits,
             self._parts.talk(),
             recall=partial(self._recall_in_talk, place[2]),
+            notes=self._noted(),
             summarizer=summarizer,
             other_model=other_model,
         )
 
-    def _recall_in_talk(
-        self,
-        id: str,
-        prompt: str,
-        budget: int,
-        skip: frozenset[str],
-        counter: TokenCounter,
-        told: frozenset[str],
-    ) -> Recall:
-        about = self._parts, self._scope, prompt, budget, self._where()
-        return recalled(*about, session=id, skip=skip, counter=counter, told=told)
+    def _noted(self) -> Callable[[], str] | None:
+        """Return what gives MEMORY.md to contexts, where it belongs there."""
+        notes = notes_of(self._parts, self._scope)
+        chosen = self._parts.settings.notes
+        if notes is None or not chosen.in_context:
+            return None
+        return notes.told if chosen.automatic else notes.told_if_there
+
+    def _recall_in_talk(self, id: str, asking: Asking) -> Recall:
+        return recalled(
+            self._parts,
+            self._scope,
+            asking.question,
+            asking.budget,
+            self._where(),
+            session=id,
+            skip=asking.seen,
+            counter=asking.counter,
+            told=asking.told,
+        )
 
     def conversations(self) -> list[ConversationInfo]:
         """Return the stored conversations, the newest first."""
         return self._parts.store.conversations(self._scope)
+
+    @property
+    def notes(self) -> KeptNotes:
+        """The Markdown notes that a person can read and edit: MEMORY.md and the history."""
+        return opened_notes(self._parts, self._scope)
 
     def tools(self) -> list[Tool]:
         """Return the six tools by which an agent uses this memory (seed 004).

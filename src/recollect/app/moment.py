@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from recollect.conversation.context import ContextBuilder, Order
 from recollect.conversation.ledger import Ledger
+from recollect.core.ports import TokenCounter
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,6 +26,25 @@ class Moment:
     order: Order
     question: str | None
     said: frozenset[str]
+
+
+@dataclass(frozen=True, slots=True)
+class Asking:
+    """What memory is asked for a context.
+
+    Attributes:
+        question: what the user says.
+        budget: most tokens of the answer.
+        seen: the ids of episodes that are in view anyway.
+        counter: what counts tokens.
+        told: the lines of the notes beside it.
+    """
+
+    question: str
+    budget: int
+    seen: frozenset[str]
+    counter: TokenCounter
+    told: frozenset[str]
 
 
 def last_question(ledger: Ledger) -> str | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from functools import partial
 from pathlib import Path
@@ -14,6 +14,7 @@ from recollect.app import wiring
 from recollect.app.background import Consolidation, Request
 from recollect.app.checks import limited, number
 from recollect.app.language import Language, StageModel
+from recollect.app.noted import Noted
 from recollect.app.settings import Settings, names
 from recollect.app.vectors import VectorMaker
 from recollect.core.actions import Action, Insert
@@ -64,6 +65,8 @@ LAST_MOMENTS = 2.0
 """Seconds that closing waits for sessions that are being read."""
 Learn = Callable[["Parts", Request, Event], object]
 """Consolidates what is requested, for the users and subscribers of these parts."""
+Unfinished = Callable[["Parts", Scope, str], object]
+"""Keeps the last words of a session whose consolidation takes too long."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -86,6 +89,8 @@ class Parts:
     events: Events
     consolidation: Consolidation
     learn: Learn | None = None
+    unfinished: Unfinished | None = None
+    noted: Noted = field(default_factory=Noted)
 
     @classmethod
     def wired(
@@ -204,10 +209,25 @@ class Parts:
 
     def session_ended(self, scope: Scope, session: str) -> None:
         """Have a session consolidated, and wait for it as long as the settings say (seed 002)."""
-        chosen = self.settings.consolidation
-        if chosen.automatic:
-            self._ask(Request(scope, session=session))
-            self.consolidation.wait(chosen.timeout)
+        if self.settings.consolidation.automatic:
+            self.consolidated(scope, session)
+
+    def consolidated(self, scope: Scope, session: str, *, until: int | None = None) -> bool:
+        """Have a session consolidated after all that was asked for before; whether it is done.
+
+        Waits as long as the settings say. After that the history gets the last messages as they
+        were, and the rest goes on in the background (seed 002, ``consolidateWithTimeout``).
+
+        Args:
+            scope: whose session it is.
+            session: the session.
+            until: position of the last episode that is to be read; all, if not given.
+        """
+        self._ask(Request(scope, session=session, until=until))
+        done = self.consolidation.wait(self.settings.consolidation.timeout)
+        if not done and self.unfinished is not None:
+            self.unfinished(self, scope, session)
+        return done
 
     def found(
         self,
@@ -254,6 +274,7 @@ class Parts:
         self.language.close()  # Nobody waits for a model any more; what it was asked is not lost.
         self.consolidation.close()
         self.vectors.close()
+        self.noted.close()
         self.store.close()
 
 

@@ -1,4 +1,4 @@
-"""Moving memory in and out: files of recollect, OpenAI messages, sessions, LoCoMo."""
+"""Moving memory in and out: files of recollect, OpenAI messages, sessions, LoCoMo, Markdown."""
 
 from __future__ import annotations
 
@@ -11,18 +11,20 @@ from pathlib import Path
 from tempfile import NamedTemporaryFile
 from typing import IO, Any
 
-from recollect.app import archive, archive_reading, foreign, sessions
+from recollect.app import archive, archive_reading, foreign, memory_md, sessions
 from recollect.app.batches import Additions, Moved, Placed, Steps
 from recollect.app.fields import moment
 from recollect.app.formats import (
     FORMATS,
     KNOWN,
     LOCOMO,
+    MEMORY_MD,
     OPENAI,
     RECOLLECT,
     SESSION,
     JsonFile,
     detect,
+    is_markdown,
     located,
 )
 from recollect.app.parts import Parts
@@ -57,6 +59,7 @@ class PortingReport:
         records: how many records were moved.
         messages: how many messages of conversations were moved.
         skipped: how many were there already.
+        left_out: a line for each file of a Markdown memory that was not read: its name, and why.
     """
 
     format: str
@@ -64,6 +67,7 @@ class PortingReport:
     records: int
     messages: int = 0
     skipped: int = 0
+    left_out: tuple[str, ...] = ()
 
 
 def draft(item: str | Mapping[str, Any], number: int) -> Draft:
@@ -146,9 +150,9 @@ def import_file(
     Args:
         parts: the store and what else is needed to add to it.
         scope: whose memory; conversations of LoCoMo get users of their own.
-        path: the file.
-        format: ``recollect``, ``openai``, ``session`` or ``locomo``; judged by the content, if
-            not given.
+        path: the file; for ``memory-md`` also a folder.
+        format: ``recollect``, ``openai``, ``session``, ``locomo`` or ``memory-md``; if not given,
+            judged by the content, and a folder or a name that ends in ``.md`` is ``memory-md``.
         progress: told after each batch how many lines, conversations or turns are done.
 
     Raises:
@@ -158,8 +162,11 @@ def import_file(
     if format is not None and format not in FORMATS:
         message = f"format={format!r} is unknown; {KNOWN}"
         raise InvalidInput(message)
-    file = JsonFile(path)
     users: tuple[str, ...] = (scope.user,)
+    if format == MEMORY_MD or (format is None and is_markdown(path)):
+        moved, left_out = memory_md.import_memory_md(parts, scope, path, progress)
+        return PortingReport(format=MEMORY_MD, users=users, left_out=left_out, **moved._asdict())
+    file = JsonFile(path)
     match format or detect(file):
         case "openai":
             found, moved = OPENAI, foreign.import_openai(parts, scope, file, progress)

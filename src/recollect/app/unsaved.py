@@ -6,10 +6,10 @@ from recollect.app.checks import named
 from recollect.app.conversation import Conversation
 from recollect.app.limits import USUAL
 from recollect.app.memory import Memory
+from recollect.app.moment import Asking
 from recollect.app.parts import TalkParts
 from recollect.conversation.transcript import MemoryTranscript
 from recollect.core.models import NO_RECALL, ConversationInfo, Recall
-from recollect.core.ports import TokenCounter
 
 
 def unsaved(memory: Memory, *, system: str | None = None) -> Conversation:
@@ -25,14 +25,10 @@ def unsaved(memory: Memory, *, system: str | None = None) -> Conversation:
         InvalidInput: the system prompt is no text, or blank.
     """
 
-    def recalled(
-        prompt: str,
-        budget: int,
-        _seen: frozenset[str],
-        _by: TokenCounter,
-        _told: frozenset[str],
-    ) -> Recall:
-        return memory.recall(prompt, budget=budget) if budget > 0 else NO_RECALL
+    def recalled(asking: Asking) -> Recall:
+        if asking.budget <= 0:
+            return NO_RECALL
+        return memory.recall(asking.question, budget=asking.budget)
 
     parts = TalkParts.usual()
     info = ConversationInfo(

@@ -160,3 +160,8 @@ class Upkeep:
 def parts_of(memory: Upkeep) -> Parts:
     """Return what a memory works with, for what looks after it."""
     return memory._parts  # noqa: SLF001 - this module sees inside, so that no door has to
+
+
+def scope_of(memory: Upkeep) -> Scope:
+    """Return whose memory it is, for what looks after it."""
+    return memory._scope  # noqa: SLF001 - as above

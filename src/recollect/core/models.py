@@ -165,8 +165,7 @@ class Cut:
         last: position of its last message.
         messages: how many they are.
         tokens: how many tokens they took.
-        since: when the first was said.
-        until: when the last was said.
+        since, until: when the first and the last was said.
         score: the highest importance among them, 0 to 1; ``None`` where none was scored.
         why: why these.
         summary: what they said, in short, where summaries are on.
@@ -194,8 +193,7 @@ class Pruning:
             ``session_start`` (R6.1 to R6.5).
         why: what set it off, with its figures.
         strategy: how the messages were chosen.
-        before: tokens of the view before it.
-        after: tokens of the view after it.
+        before, after: tokens of the view before and after it.
         cuts: what it took out, in order.
     """
 
@@ -489,6 +487,7 @@ class ForgetReceipt:
         copies: other records with the very same text, which went, too.
         messages: how many transcript messages held its text and were removed.
         purged: whether the free pages of the file were overwritten, too.
+        notes: how many lines and entries of the Markdown notes were cleaned of it.
     """
 
     id: str
@@ -498,3 +497,4 @@ class ForgetReceipt:
     copies: tuple[str, ...] = ()
     messages: int = 0
     purged: bool = False
+    notes: int = 0

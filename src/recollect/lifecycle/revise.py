@@ -8,7 +8,7 @@ from recollect.core.actions import Action, Close, Erase, Insert, Reweigh
 from recollect.core.models import Record
 from recollect.lifecycle.ingest import Draft
 
-STATED = frozenset({"api", "tool"})
+STATED = frozenset({"api", "tool", "notes"})
 """Origins of what stands on its own word: sources it has only say it, too."""
 
 

@@ -1,7 +1,8 @@
 """One call of a model through pydantic-ai: a question goes out, an answer or a failure comes back.
 
 The libraries take two seconds to load, which only those who ask a model shall wait for: they load
-with the first call, and off the event loop.
+with the first call, and off the event loop. :func:`attempt` is what all calls have in common: a
+connection, a time-out, and failures as values.
 """
 
 # Imports stand in functions here, as the docstring says.
@@ -12,11 +13,11 @@ from __future__ import annotations
 import asyncio
 import re
 import ssl
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, field
 from functools import cache
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from recollect.core.life import Usage
 from recollect.llm.spec import KEY_VARIABLES, ModelSpec
@@ -26,6 +27,8 @@ if TYPE_CHECKING:
     from pydantic_ai import ModelResponse
     from pydantic_ai.models import Model, ModelRequestParameters
     from pydantic_ai.settings import ModelSettings
+
+T = TypeVar("T")
 
 LIBRARIES = (
     "pydantic_ai.direct",
@@ -81,23 +84,53 @@ class Failed:
         again: whether the same call may succeed later.
         wait: seconds after which the server wants to be asked again, if it said.
         schema_refused: whether the server may answer if it is not given the schema.
+        usage: what was spent all the same, as far as the server said.
     """
 
     why: str
     again: bool = False
     wait: float | None = None
     schema_refused: bool = False
+    usage: Usage = field(default_factory=Usage)
+
+
+Act = Callable[["Model", asyncio.Timeout], Awaitable[T]]
+"""What to do with a model; it may put the end of its time off."""
 
 
 async def call(spec: ModelSpec, key: str | None, question: Question) -> Answered | Failed:
     """Ask once. Nothing is raised but the cancellation of the task."""
+
+    async def ask(model: Model, _: asyncio.Timeout) -> Answered:
+        return await _asked(spec, model, question)
+
+    return await attempt(spec, key, question.timeout, ask)
+
+
+async def attempt(spec: ModelSpec, key: str | None, seconds: float, act: Act[T]) -> T | Failed:
+    """Return what ``act`` makes of the model ``spec``, or why it failed.
+
+    Nothing is raised but the cancellation of the task. The connection is closed afterwards.
+
+    Args:
+        spec: the model.
+        key: the key to send, if any.
+        seconds: until ``act`` is given up, unless it puts that off.
+        act: what to do with the model.
+    """
     try:
         await asyncio.to_thread(_load, spec)
-        async with asyncio.timeout(question.timeout):
-            return await _asked(spec, key or NO_KEY, question)
+        import httpx2
+
+        # A client of its own for each call: connections belong to the event loop of their making.
+        async with (
+            asyncio.timeout(seconds) as limit,
+            httpx2.AsyncClient(verify=_certificates()) as http,
+        ):
+            return await act(_model(spec, key or NO_KEY, http), limit)
     except TimeoutError:
         return Failed(
-            f"no answer from {spec} within {question.timeout:g} s; raise llm.timeout, or name a "
+            f"no answer from {spec} within {seconds:g} s; raise llm.timeout, or name a "
             f"faster model",
             again=True,
         )
@@ -111,28 +144,25 @@ def _load(spec: ModelSpec) -> None:
         import_module(library.format(provider=spec.provider))
 
 
-async def _asked(spec: ModelSpec, key: str, question: Question) -> Answered:
-    import httpx2
+async def _asked(spec: ModelSpec, model: Model, question: Question) -> Answered:
     from pydantic_ai import ModelRequest, UserPromptPart
     from pydantic_ai.direct import model_request
 
-    settings: ModelSettings = {"timeout": question.timeout}
-    if question.max_tokens is not None:
-        settings["max_tokens"] = question.max_tokens
-    # A client of its own for each call: connections belong to the event loop they were made in.
-    async with httpx2.AsyncClient(verify=_certificates()) as http:
-        model = _model(spec, key, http)
-        response = await model_request(
-            model,
-            [
-                ModelRequest(
-                    parts=[UserPromptPart(question.prompt)], instructions=question.instructions
-                )
-            ],
-            model_settings=settings,
-            model_request_parameters=_parameters(model, question),
-        )
+    response = await model_request(
+        model,
+        [ModelRequest(parts=[UserPromptPart(question.prompt)], instructions=question.instructions)],
+        model_settings=limits(question.timeout, question.max_tokens),
+        model_request_parameters=_parameters(model, question),
+    )
     return _answer(spec, response)
+
+
+def limits(timeout: float, max_tokens: int | None) -> ModelSettings:
+    """Return the settings of a call: seconds of silence on the line, and the longest answer."""
+    settings: ModelSettings = {"timeout": timeout}
+    if max_tokens is not None:
+        settings["max_tokens"] = max_tokens
+    return settings
 
 
 @cache
@@ -186,17 +216,21 @@ def _answer(spec: ModelSpec, response: ModelResponse) -> Answered:
 
     calls = [part.args_as_json_str() for part in response.parts if isinstance(part, ToolCallPart)]
     texts = [part.content for part in response.parts if isinstance(part, TextPart)]
-    usage = Usage(
+    return Answered(
+        calls[0] if calls else "".join(texts),
+        usage_of(spec, response),
+        cut=response.finish_reason == "length",
+        refused=response.finish_reason == "content_filter",
+    )
+
+
+def usage_of(spec: ModelSpec, response: ModelResponse) -> Usage:
+    """Return what one response took."""
+    return Usage(
         requests=1,
         input_tokens=response.usage.input_tokens,
         output_tokens=response.usage.output_tokens,
         cost=_cost(spec, response),
-    )
-    return Answered(
-        calls[0] if calls else "".join(texts),
-        usage,
-        cut=response.finish_reason == "length",
-        refused=response.finish_reason == "content_filter",
     )
 
 
@@ -231,13 +265,18 @@ def _failure(spec: ModelSpec, key: str | None, error: Exception) -> Failed:
     if isinstance(error, known.ModelConnectionError):
         where = "start the server or correct its URL" if spec.url else "check the network"
         return Failed(f"the connection to {spec} failed: {said}; {where}", again=True)
+    if isinstance(error, known.ModelAPIError) and error.in_stream:
+        return Failed(f"{spec} broke its answer off: {said}; try again later", again=True)
     if isinstance(error, known.ModelAPIError):
         return Failed(
             f"{spec} sent what cannot be read: {said}; check that its URL is that of a "
             f"{spec.provider} API",
             again=True,
         )
-    return Failed(f"{spec} gave no answer that can be used: {said}; check the model and its URL")
+    return Failed(
+        f"{spec} gave no answer that can be used: {said}; check the model and its URL",
+        again=isinstance(error, known.UnexpectedModelBehavior),
+    )
 
 
 def _status_failure(spec: ModelSpec, error: Any, said: str) -> Failed:

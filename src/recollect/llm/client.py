@@ -6,23 +6,28 @@ import asyncio
 import json
 import random
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from importlib.util import find_spec
 from typing import Any, TypeVar, cast
 
 from pydantic import TypeAdapter
 
+from recollect.core.chat import ChatReply, Told, ToolSpec
 from recollect.core.errors import InvalidInput, LLMError, MissingExtra
 from recollect.core.life import Reply, Usage
-from recollect.llm.calls import Answered, Question, call
+from recollect.llm.calls import Answered, Failed, Question, call
+from recollect.llm.chat import Talk, Talked, Voice, talk
+from recollect.llm.chat_messages import form_of, turns
 from recollect.llm.json_reading import read_json
 from recollect.llm.spec import ModelSpec, find_key, parse_spec
 from recollect.llm.typed import MISSING, Coercion, check_answer_type
 
 T = TypeVar("T")
+R = TypeVar("R", Answered, Talked)
 
 MOST_PROBLEMS = 10
+LONGER = "ask for less at once, or name a model with longer replies"
 SCHEMA = "\n\nAnswer with one JSON object of this schema and with nothing else:\n{schema}"
 REPAIR = (
     "\n\nYour last answer to this could not be used:\n{problems}\n"
@@ -73,14 +78,16 @@ class Bill:
 
 
 class PydanticAIModel:
-    """Implements :class:`recollect.core.ports.LanguageModel` for all providers of pydantic-ai.
+    """Implements two ports for all providers of pydantic-ai: it answers, and it talks.
 
+    They are :class:`recollect.core.ports.LanguageModel` and :class:`recollect.core.chat.ChatModel`.
     It may be asked from any thread and any event loop, and by several tasks at once.
 
     Args:
         spec: the model.
         api_key: the key to send; none for servers that want none.
-        timeout: seconds in which one call must have its whole answer.
+        timeout: seconds in which one call must have its whole answer; where words are told as
+            they come, the longest silence between two pieces.
         retries: how often a busy, failing or silent server is asked again.
         max_tokens: the longest answer; ``None`` is the model's own limit.
         backoff: how long to wait in between.
@@ -156,31 +163,81 @@ class PydanticAIModel:
             bill.usage,
         )
 
+    async def chat(
+        self,
+        messages: Sequence[Mapping[str, Any]],
+        *,
+        tools: Sequence[ToolSpec] = (),
+        told: Told | None = None,
+    ) -> ChatReply:
+        """Return what the model replies, as :class:`recollect.core.chat.ChatModel` says.
+
+        Where ``told`` is given, the time-out is the longest silence between two pieces. A reply
+        that the limit of tokens cut off comes as far as it goes; one cut off in the middle of a
+        call is an error, as is a refusal without words.
+
+        Raises:
+            LLMError: it failed beyond the retries, took too long, or gave no reply.
+            InvalidInput: there are no messages, or one is in no known form.
+        """
+        said = Talk(
+            turns=turns(messages, form_of(self._spec)),
+            tools=tools,
+            timeout=self._timeout,
+            max_tokens=self._max_tokens,
+        )
+
+        async def once() -> Talked | Failed:
+            voice = None if told is None else Voice(told)
+            return await talk(self._spec, self._key, said, voice)
+
+        bill = Bill()
+        reply = await self._tried(once, bill)
+        if why := _no_reply(reply):
+            raise self._unusable(why, bill)
+        return ChatReply(reply.text, reply.tool_calls, bill.usage)
+
     async def _answered(
         self, instructions: str, prompt: str, schema: dict[str, Any], bill: Bill
     ) -> Answered:
         """Call until there is an answer, as often as the retries allow."""
+
+        async def ask() -> Answered | Failed:
+            question = self._question(instructions, prompt, schema)
+            outcome = await call(self._spec, self._key, question)
+            if isinstance(outcome, Failed) and outcome.schema_refused:
+                self._plain = True
+                return replace(outcome, schema_refused=not question.plain)
+            return outcome
+
+        answered = await self._tried(ask, bill)
+        if answered.refused:
+            raise self._unusable("refused to answer; name another model", bill)
+        return answered
+
+    async def _tried(self, once: Callable[[], Awaitable[R | Failed]], bill: Bill) -> R:
+        """Call until something comes back, as often as the retries allow."""
         attempt = 0
         while True:
-            question = self._question(instructions, prompt, schema)
             started = self._timer()
-            outcome = await call(self._spec, self._key, question)
+            outcome = await once()
             seconds = self._timer() - started
-            if isinstance(outcome, Answered):
+            if not isinstance(outcome, Failed):
                 bill.add(replace(outcome.usage, seconds=seconds))
-                if not outcome.refused:
-                    return outcome
-                bill.spoil()
-                raise LLMError(f"{self.name} refused to answer; name another model", bill.usage)
-            bill.add(Usage(requests=1, failures=1, seconds=seconds))
-            if outcome.schema_refused and not question.plain:
-                self._plain = True
+                return outcome
+            bill.add(replace(outcome.usage, requests=1, failures=1, seconds=seconds))
+            if outcome.schema_refused:
                 continue
             if not outcome.again or attempt >= self._retries:
                 tried = f" (tried {attempt + 1} times)" if attempt else ""
                 raise LLMError(f"{outcome.why}{tried}", bill.usage)
             await self._sleep(self._backoff.wait(attempt, outcome.wait, self._jitter()))
             attempt += 1
+
+    def _unusable(self, why: str, bill: Bill) -> LLMError:
+        """Return the error for a call that was answered, and brought nothing all the same."""
+        bill.spoil()
+        return LLMError(f"{self.name} {why}", bill.usage)
 
     def _question(self, instructions: str, prompt: str, schema: dict[str, Any]) -> Question:
         plain = self._plain
@@ -211,7 +268,8 @@ def open_model(
         spec: ``anthropic:NAME``, ``openai:NAME``, or either with ``@`` and the URL of a server.
         api_key: the key; without it, a public provider gets that of its own variable, and a
             server by URL none.
-        timeout: seconds in which one call must have its whole answer.
+        timeout: seconds in which one call must have its whole answer; where words are told as
+            they come, the longest silence between two pieces.
         retries: how often a busy, failing or silent server is asked again.
         max_tokens: the longest answer; ``None`` is the model's own limit.
 
@@ -226,6 +284,18 @@ def open_model(
     return PydanticAIModel(
         parsed, api_key=key, timeout=timeout, retries=retries, max_tokens=max_tokens
     )
+
+
+def _no_reply(reply: Talked) -> str | None:
+    """Return what is wrong with a reply that cannot be used."""
+    if reply.refused is not None and not reply.text:
+        why = f": {reply.refused}" if reply.refused else ""
+        return f"refused to answer{why}; name another model"
+    if reply.broken is not None:
+        return f"was cut off by its limit of tokens while it called {reply.broken}; {LONGER}"
+    if reply.cut and not (reply.text or reply.tool_calls):
+        return f"was cut off by its limit of tokens before it said a word; {LONGER}"
+    return None
 
 
 def _told(problems: list[str], *, cut: bool) -> str:

@@ -15,11 +15,10 @@ from itertools import combinations
 from threading import Event
 from typing import NamedTuple
 
-from recollect.app.background import Request
 from recollect.app.parts import Parts
 from recollect.app.reports import StageReport
 from recollect.app.stages import asking
-from recollect.app.stages.turns import page, recalled
+from recollect.app.turns import page, recalled
 from recollect.core.actions import Action, Consolidated, Credit, Insert, Supersede, Touch
 from recollect.core.errors import (
     ConfigError,
@@ -143,15 +142,27 @@ class Consolidating:
         self._judge = RuleJudge(threshold=parts.settings.consolidation.duplicate_at)
 
     def run(
-        self, session: str | None = None, *, but: str | None = None, dry_run: bool = False
+        self,
+        session: str | None = None,
+        *,
+        but: str | None = None,
+        until: int | None = None,
+        dry_run: bool = False,
     ) -> StageReport:
-        """Consolidate one session, or all that wait ``but`` for one; report what was done."""
+        """Consolidate one session, or all that wait ``but`` for one; report what was done.
+
+        Args:
+            session: only this one.
+            but: this one goes on.
+            until: position of the last episode to read, where not all are to be.
+            dry_run: change nothing.
+        """
         tally = Tally()
         for info in self._chosen(session, but):
             if self._stop.is_set():
                 break
             try:
-                tally.sessions += self._session(info, tally, dry_run=dry_run)
+                tally.sessions += self._session(info, tally, until, dry_run=dry_run)
             except StoreClosed:
                 raise
             except LLMError as error:
@@ -168,29 +179,38 @@ class Consolidating:
         found = known_session(self._parts, self._scope, session)
         return [found] if found.consolidated_at is None else []
 
-    def _session(self, info: SessionInfo, tally: Tally, *, dry_run: bool) -> bool:
+    def _session(
+        self, info: SessionInfo, tally: Tally, until: int | None, *, dry_run: bool
+    ) -> bool:
         """Consolidate one session; whether it was read to its end here."""
-        store, after = self._parts.store, info.through
+        after = info.through
         told = recalled(self._parts, self._scope, info.id)
         context = self._before(info, told)
         while not self._stop.is_set():
-            episodes = store.episodes(self._scope, info.id, after=after, limit=PAGE)
+            episodes, finished = self._page(info.id, after, until)
+            if not episodes and not finished:
+                return False
             through = max([after, *(item.position or 0 for item in episodes)])
             read = page(self._parts, self._scope, episodes, told)
             heard = _heard(episodes, read.turns)
             actions = list(self._learned(info.id, heard, context))
             if read.used:
                 actions.append(Touch(read.used, self._parts.now()))
-            finished = len(episodes) < PAGE
             if not dry_run and not self._applied(
                 info.id, [*actions, self._done(info.id, through, after, finished=finished)]
             ):
                 return False
             tally.add(actions)
-            if finished:
-                return True
+            if finished or len(episodes) < PAGE:
+                return finished
             after, context = through, heard[-BEFORE:]
         return False
+
+    def _page(self, session: str, after: int, until: int | None) -> tuple[list[Record], bool]:
+        """Return the next episodes to read, and whether no more are there."""
+        found = self._parts.store.episodes(self._scope, session, after=after, limit=PAGE)
+        wanted = [item for item in found if until is None or (item.position or 0) <= until]
+        return wanted, len(found) < PAGE and len(wanted) == len(found)
 
     def _before(self, info: SessionInfo, told: Mapping[str, str]) -> Sequence[Heard]:
         start = max(-1, info.through - BEFORE)
@@ -325,11 +345,3 @@ def known_session(parts: Parts, scope: Scope, id: str) -> SessionInfo:
         message = f"there is no session {id!r} for user {scope.user!r}"
         raise NotFound(message)
     return found
-
-
-def learn(parts: Parts, request: Request, stop: Event) -> StageReport:
-    """Consolidate what is requested while nobody waits; what failed is logged and waits."""
-    report = Consolidating(parts, request.scope, stop).run(request.session, but=request.but)
-    for session, why in report.failed.items():
-        log.warning("session %r waits to be consolidated: %s", session, why)
-    return report

@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 
+from recollect.app.background import Request
 from recollect.app.parts import Parts
 from recollect.app.reports import StageReport
-from recollect.app.stages.consolidating import MOST_LINES, Consolidating
+from recollect.app.stages.consolidating import MOST_LINES
 from recollect.app.stages.reflecting import reflect
+from recollect.app.stages.sessions import consolidate
 from recollect.app.wiring import retention
 from recollect.core.actions import Action, Enrich, Fade, Retire
 from recollect.core.errors import LLMError
@@ -42,7 +44,7 @@ class Stages:
 
     def consolidate(self, session: str | None = None, *, dry_run: bool = False) -> StageReport:
         """Turn sessions into facts."""
-        return Consolidating(self._parts, self._scope).run(session, dry_run=dry_run)
+        return consolidate(self._parts, Request(self._scope, session=session), dry_run=dry_run)
 
     def reflect(self, *, dry_run: bool = False) -> StageReport:
         """Write the weekly insight, if it is due."""

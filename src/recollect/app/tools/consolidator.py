@@ -12,8 +12,8 @@ from typing import Any
 
 from recollect.app.parts import Parts
 from recollect.app.stages.consolidating import CANDIDATES, PAGE, Consolidating, known_session
-from recollect.app.stages.turns import SPEAKER
 from recollect.app.tools.tool import TEXT, Spec, Tool, described, parameters
+from recollect.app.turns import SPEAKER
 from recollect.core.actions import Consolidated, Insert, Supersede
 from recollect.core.errors import InvalidInput, NotFound
 from recollect.core.life import SessionInfo

@@ -132,8 +132,16 @@ CHECKS = {
         "WHERE s.record_key = r.key AND s.user_key = r.user_key) <> "
         "(SELECT count(DISTINCT value) FROM json_each(r.source_ids))"
     ),
+    "notes that cannot be read": "SELECT folder FROM notes_bases WHERE NOT json_valid(lines)",
     "broken foreign keys": 'SELECT "table" FROM pragma_foreign_key_check',
 }
+# Not a check that `rebuild` can answer: what these lines are of is in a file.
+NOTED_ERASED = """
+SELECT DISTINCT b.folder FROM notes_bases b, json_each(iif(json_valid(b.lines), b.lines, '[]')) l
+WHERE NOT EXISTS (
+    SELECT 1 FROM records r WHERE r.id = l.value ->> 0 AND r.user_key = b.user_key) ORDER BY 1
+"""
+STILL_NOTED = "may hold notes of what was erased; write the notes of its user there anew"
 RELINKED = """
 SELECT key, id, user_key, content, json_extract(attributes, '$.enriched_at') IS NOT NULL
 FROM records WHERE indexed = 1
@@ -183,6 +191,7 @@ REPAIRS = (
     f"UPDATE conversations SET message_count = {COUNT} WHERE message_count <> {COUNT}",
     f"UPDATE conversations SET next_position = {FREE} WHERE next_position < {FREE}",
     "DELETE FROM prunings WHERE conversation_key NOT IN (SELECT key FROM conversations)",
+    "DELETE FROM notes_bases WHERE NOT json_valid(lines)",  # The file is then read as a new one.
 )
 
 
@@ -248,6 +257,9 @@ def verify(connections: Connections, terms: TermFunctions) -> list[str]:
         misindexed = "records indexed under other terms"
         with _damage(misindexed, problems):
             problems += _report(misindexed, _misindexed(connection, terms))
+        with _damage("notes", problems):
+            rows = connection.execute(NOTED_ERASED).fetchall()
+            problems += [f"{row[0]} {STILL_NOTED}" for row in rows]
         if _meta(connection, PURGE):
             problems.append("erased text may remain in free space; run recollect doctor --purge")
     return problems

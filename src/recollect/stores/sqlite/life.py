@@ -21,7 +21,14 @@ from recollect.stores.sqlite.rows import RECORD, dump, optional_time, record
 SESSIONS = """
 SELECT c.session_id, min(c.first_seen_at),
     CASE WHEN count(*) = count(c.consolidated_at) THEN max(c.consolidated_at) END,
-    coalesce(min(c.through) FILTER (WHERE c.consolidated_at IS NULL), max(c.through))
+    coalesce(min(c.through) FILTER (WHERE c.consolidated_at IS NULL), max(c.through)),
+    CASE WHEN min(c.noted) = max(c.noted) THEN max(c.noted) ELSE coalesce((
+        SELECT min(n.noted) FROM consolidations n
+        WHERE n.user_key = :user AND n.session_id = c.session_id
+            AND (:agent IS NULL OR n.agent IN ('', :agent)) AND EXISTS (
+                SELECT 1 FROM records r WHERE r.user_key = :user AND r.session_id = n.session_id
+                AND r.position > n.noted AND r.kind = 'episode' AND r.closed_at IS NULL
+                AND coalesce(r.agent, '') = n.agent)), max(c.noted)) END
 FROM consolidations c WHERE c.user_key = :user AND (:agent IS NULL OR c.agent IN ('', :agent))
     AND (NOT :pending OR c.session_id IN (
         SELECT session_id FROM consolidations p WHERE p.user_key = :user
@@ -62,7 +69,8 @@ def sessions(
 ) -> list[SessionInfo]:
     """Return the sessions of which the scope sees episodes, the first seen first.
 
-    Where agents read their own episodes of one session, it waits until all are done.
+    Where agents read their own episodes of one session, it waits until all are done; it is
+    told as far as it is of the agent that has something to tell and told least.
     """
     values = {"user": user, "agent": scope.agent, "pending": pending}
     rows: Any = connection.execute(SESSIONS, values | {"exclude": exclude, "only": only})
@@ -72,6 +80,7 @@ def sessions(
             first_seen_at=from_ms(row[1]),
             consolidated_at=optional_time(row[2]),
             through=row[3],
+            noted=row[4],
         )
         for row in rows
     ]

@@ -22,6 +22,7 @@ from recollect.core.models import (
     Pruning,
     Record,
 )
+from recollect.core.notes import NotesBase
 from recollect.core.ports import Analyzer, EntityExtractor, NameMatcher
 from recollect.core.query import Filter, IndexChanges, IndexVersion, TermMatches
 from recollect.core.scope import Scope
@@ -36,6 +37,7 @@ from recollect.stores.sqlite import (
     jobs,
     lexical,
     life,
+    notes,
     queue,
     reading,
     schema,
@@ -197,6 +199,11 @@ class SqliteStore:
         with self._reading(scope) as (connection, user):
             return life.sessions(connection, scope, user, pending=pending, exclude=exclude)
 
+    def session(self, scope: Scope, id: str) -> SessionInfo | None:
+        """Return one session with episodes, or ``None``."""
+        with self._reading(scope) as (connection, user):
+            return life.progress(connection, scope, user, id)
+
     def episodes(self, scope: Scope, session: str, *, after: int, limit: int) -> list[Record]:
         """Return the first episodes of a session beyond position ``after``."""
         with self._reading(scope) as (connection, user):
@@ -243,6 +250,23 @@ class SqliteStore:
         """Return what stages have used of language models."""
         with self._reading(scope) as (connection, user):
             return life.usage(connection, scope, user)
+
+    # Notes
+
+    def notes_base(self, scope: Scope, folder: str) -> NotesBase | None:
+        """Return what was kept for exactly this scope and folder, or ``None``."""
+        with self._reading(scope) as (connection, user):
+            return notes.base(connection, scope, user, folder)
+
+    def standing(self, scope: Scope, *, now: datetime, limit: int) -> list[Record]:
+        """Return the facts that are worth a line in MEMORY.md, the most worth first."""
+        with self._reading(scope) as (connection, user):
+            return notes.standing(connection, scope, user, now, limit)
+
+    def standing_version(self, scope: Scope, *, now: datetime) -> str:
+        """Return a text that is another whenever other facts are standing."""
+        with self.snapshot(), self._reading(scope) as (connection, user):
+            return notes.version(connection, scope, user, now)
 
     # Jobs
 

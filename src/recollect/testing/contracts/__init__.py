@@ -29,6 +29,12 @@ from recollect.testing.contracts.filters import FilterContract
 from recollect.testing.contracts.isolation import IsolationContract
 from recollect.testing.contracts.jobs import JobContract
 from recollect.testing.contracts.life import SessionContract, UsageContract, WorkContract
+from recollect.testing.contracts.notes import (
+    BaseContract,
+    StandingContract,
+    ToldContract,
+    VersionContract,
+)
 from recollect.testing.contracts.prunings import PruningContract
 from recollect.testing.contracts.records import RecordContract
 from recollect.testing.contracts.search import IndexContract, MentionContract, TermContract
@@ -44,6 +50,7 @@ from recollect.testing.contracts.weighing import (
 
 __all__ = [
     "ApplyContract",
+    "BaseContract",
     "BeliefContract",
     "Contract",
     "DecisionContract",
@@ -61,12 +68,15 @@ __all__ = [
     "Reopen",
     "RetireContract",
     "SessionContract",
+    "StandingContract",
     "StoreContract",
     "TermContract",
+    "ToldContract",
     "TranscriptContract",
     "UpkeepContract",
     "UsageContract",
     "VectorContract",
+    "VersionContract",
     "WorkContract",
 ]
 
@@ -83,6 +93,10 @@ class StoreContract(
     SessionContract,
     WorkContract,
     UsageContract,
+    ToldContract,
+    BaseContract,
+    StandingContract,
+    VersionContract,
     JobContract,
     BeliefContract,
     RetireContract,

@@ -20,7 +20,9 @@ from recollect.core.actions import (
     Enrich,
     Erase,
     Fade,
+    KeepNotes,
     MergeEntities,
+    Noted,
     OpenConversation,
     Pin,
     Prune,
@@ -37,6 +39,7 @@ from recollect.core.actions import (
 from recollect.core.errors import NotFound, RecollectError, StoreError
 from recollect.core.life import Usage
 from recollect.core.models import Calibration, Kind, Mention
+from recollect.core.notes import NotedLine, NotesBase
 from recollect.core.ports import Store
 from recollect.core.query import IndexVersion
 from recollect.core.scope import Scope
@@ -69,6 +72,7 @@ from recollect.testing.contracts.samples import (
 )
 
 SOON = LATER - timedelta(days=1)
+NOTES = "/home/ana/notes"
 NUMBERS = count(1)
 TERMS = ("tea", "cake", "secret", "new", "his", "zoe", "dan")
 
@@ -112,6 +116,7 @@ def life(store: Store, scope: Scope) -> list[object]:
     return [
         sessions,
         store.sessions(scope, pending=True, exclude="talk"),
+        [store.session(scope, info.id) for info in sessions],
         [store.episodes(scope, info.id, after=-1, limit=10_000) for info in sessions],
         [store.recalled(scope, name) for name in ("s", "talk", "trip")],
         store.fading(scope, LATER),
@@ -120,6 +125,8 @@ def life(store: Store, scope: Scope) -> list[object]:
         store.unenriched(scope, kinds=list(Kind), most=9, limit=10_000, now=LATER),
         store.usage(scope),
         store.with_hashes(scope, hashes, now=LATER),
+        store.standing(scope, now=LATER, limit=10_000),
+        store.notes_base(scope, NOTES),
     ]
 
 
@@ -152,6 +159,7 @@ def prepare(store: Store, scope: Scope = ANA) -> list[Action]:
         EndConversation("trip", moment(50)),
         Credit(two.id, SOON, (one.id, three.id)),
         *nightly(store, scope, new.id),
+        KeepNotes(NotesBase(NOTES, tuple(NotedLine(it.id, it.content_hash) for it in (new, two)))),
         Erase((three.id,), moment(50), "asked"),
     ]
 
@@ -175,6 +183,7 @@ def nightly(store: Store, scope: Scope, by: str) -> list[Action]:
         SplitEntity(bea, names[1]),
         Decide("old name", names[2]),
         Consolidated("talk", turn.position or 0, SOON, finished=True),
+        Noted("talk", turn.position or 0),
         Spend("reflect", "m", Usage(requests=1, cost=0.5), SOON),
     ]
 

@@ -8,7 +8,9 @@ from hypothesis import strategies as st
 
 from recollect.core.actions import (
     Consolidated,
+    KeepNotes,
     MergeEntities,
+    Noted,
     Pin,
     Prune,
     Recount,
@@ -18,11 +20,12 @@ from recollect.core.actions import (
 )
 from recollect.core.errors import NotFound
 from recollect.core.models import Record
+from recollect.core.notes import NotesBase
 from recollect.core.ports import Store
 from recollect.core.query import Filter
 from recollect.core.scope import Scope
 from recollect.testing.contracts.base import ONE_STORE, Contract
-from recollect.testing.contracts.changes import everything, on_record, prepare
+from recollect.testing.contracts.changes import NOTES, everything, on_record, prepare
 from recollect.testing.contracts.samples import (
     ALL,
     LATER,
@@ -85,6 +88,7 @@ def told(store: Store, scope: Scope, item: Record) -> list[object]:
         *store.with_hashes(scope, [item.content_hash], now=LATER),
         *store.episodes(scope, session, after=-1, limit=9),
         *(info for info in store.sessions(scope) if info.id == session),
+        store.session(scope, session),
         *store.derived(scope, [item.id]),
         *store.resting(scope, [item.id]),
         store.quoting(scope, [item.id]) or None,
@@ -134,6 +138,8 @@ class IsolationContract(Contract):
             other,
             [
                 Touch((item.id,), moment(1), talk),
+                Noted(talk, 9),
+                KeepNotes(NotesBase(NOTES)),
                 Recount("mine", {message.id: 99}),
                 Summarize("mine", receipt.id, {0: "hidden"}),
             ],

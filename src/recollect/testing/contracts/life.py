@@ -12,6 +12,7 @@ from recollect.core.actions import (
     Enrich,
     Erase,
     Insert,
+    Noted,
     Retire,
     Reweigh,
     Spend,
@@ -66,6 +67,17 @@ class SessionContract(Contract):
             SessionInfo(id="b", first_seen_at=one.created_at),
             SessionInfo(id="a", first_seen_at=two.created_at),
         ]
+
+    def test_one_session_is_found_by_its_name(self, store: Store) -> None:
+        """One session is told as it is among all; without episodes that are seen, it is none."""
+        turns(store, "a", "hello")
+        turns(store, "b", "planned", scope=PLANNER)
+        remember(store, "fact", session_id="c")
+        store.apply(ANA, [done("a", 0)])
+        assert [store.session(ANA, info.id) for info in store.sessions(ANA)] == store.sessions(ANA)
+        assert store.session(PLANNER, "b") == store.session(ANA, "b")
+        for scope, name in ((ANA, "c"), (ANA, "A"), (BEN, "a"), (WRITER, "b")):
+            assert store.session(scope, name) is None
 
     def test_pending_without_the_current_one(self, store: Store) -> None:
         """Only what waits is pending, and never the session that is left out."""
@@ -145,6 +157,16 @@ class SessionContract(Contract):
         two, _ = turns(store, "b", "two", "three")
         store.apply(ANA, [Erase((one.id, two.id), moment(1), "asked")])
         assert ids(store.sessions(ANA)) == ["b"]
+
+    def test_what_comes_after_an_erased_end_is_new(self, store: Store) -> None:
+        """An episode that comes where one that was read was erased has not been read, or told."""
+        _, two = turns(store, "a", "one", "two")
+        store.apply(ANA, [done("a", 1), Noted("a", 1)])
+        store.apply(ANA, [Erase((two.id,), moment(1), "asked")])
+        (three,) = turns(store, "a", "three")
+        (info,) = store.sessions(ANA, pending=True)
+        for read in (info.through, info.noted):
+            assert store.episodes(ANA, "a", after=read, limit=FEW) == [three]
 
     def test_episodes_in_order_page_by_page(self, store: Store) -> None:
         """The episodes beyond a position come in order, without facts and other sessions."""

@@ -9,10 +9,10 @@ import apsw
 from recollect.core.actions import Action
 from recollect.core.ports import NameMatcher
 from recollect.core.scope import Scope
-from recollect.stores.sqlite.actions import erasing, life, naming, records, talks
+from recollect.stores.sqlite.actions import erasing, life, naming, notes, records, talks
 from recollect.stores.sqlite.actions.transaction import Transaction, perform, register_user
 
-SUBJECTS = (records, life, naming, erasing, talks)
+SUBJECTS = (records, life, naming, erasing, notes, talks)
 """The modules that enter their functions in ``perform`` when they are imported."""
 
 

@@ -14,11 +14,6 @@ from recollect.stores.sqlite.actions.transaction import Target, Transaction, per
 from recollect.stores.sqlite.derivation import copies, derived, versions
 from recollect.stores.sqlite.rows import dump
 
-# A number that grows: a purge answers only the erasures that it has seen.
-ASK_FOR_PURGE = (
-    "INSERT INTO meta VALUES ('purge_pending', '1') "
-    "ON CONFLICT (key) DO UPDATE SET value = value + 1"
-)
 FORGET_SOURCES = """
 UPDATE records SET source_ids = (
     SELECT json_group_array(value) FROM json_each(records.source_ids)
@@ -37,6 +32,14 @@ DELETE FROM consolidations AS c
 WHERE c.user_key = :user AND c.session_id IN (SELECT value FROM json_each(:sessions))
     AND NOT EXISTS (SELECT 1 FROM records r WHERE r.user_key = c.user_key
         AND r.session_id = c.session_id AND r.kind = 'episode' AND coalesce(r.agent, '') = c.agent)
+"""
+# What comes next takes the place of the last that went, and was neither read nor told.
+SHORTEN_SESSIONS = """
+UPDATE consolidations AS c SET through = min(c.through, s.last), noted = min(c.noted, s.last)
+FROM (SELECT j.value AS session, coalesce((SELECT max(r.position) FROM records r
+        WHERE r.user_key = :user AND r.session_id = j.value), -1) AS last
+    FROM json_each(:sessions) j) s
+WHERE c.user_key = :user AND c.session_id = s.session AND max(c.through, c.noted) > s.last
 """
 
 
@@ -63,9 +66,13 @@ def _(action: Erase, tx: Transaction) -> None:
     entities.forget_unmentioned(tx.connection, touched)
     decisions.forget(tx.connection, tx.user, named)
     entities.rename(tx.connection, touched)
-    for sql in (FORGET_SOURCES, FORGET_REPLACEMENTS, FORGET_SESSIONS):
-        tx.connection.execute(sql, {"user": tx.user, "ids": dump(ids), "sessions": dump(sessions)})
-    tx.connection.execute(ASK_FOR_PURGE)
+    values = {"user": tx.user, "ids": dump(ids), "sessions": dump(sessions)}
+    for sql in (FORGET_SOURCES, FORGET_REPLACEMENTS, FORGET_SESSIONS, SHORTEN_SESSIONS):
+        tx.connection.execute(sql, values)
+    # The digests of their lines in `notes_bases` stay: by these the caller knows the lines in
+    # MEMORY.md, which without them would be read back as additions of a person. It cleans the
+    # file and replaces the base right after; until then `verify` says that it has not.
+    tx.ask_for_purge()
 
 
 def _erase_record(tx: Transaction, target: Target) -> None:

@@ -13,6 +13,17 @@ from recollect.stores.sqlite.actions.transaction import Target, Transaction, per
 from recollect.stores.sqlite.filters import owned
 from recollect.stores.sqlite.rows import STORED_FLOAT, dump, record_values
 
+# What came to a session before an agent did was not said to it.
+REGISTER = """
+INSERT INTO consolidations (user_key, session_id, agent, first_seen_at, noted)
+VALUES (:user, :session, :agent, :at, coalesce(
+    (SELECT max(noted) FROM consolidations WHERE user_key = :user AND session_id = :session), -1))
+"""
+GO_ON = """
+UPDATE consolidations SET consolidated_at = NULL, first_seen_at = min(first_seen_at, :at)
+WHERE user_key = :user AND session_id = :session AND agent = :agent
+"""
+
 
 @perform.register
 def _(action: Insert, tx: Transaction) -> None:
@@ -47,12 +58,15 @@ def _(action: Insert, tx: Transaction) -> None:
 
 def _register(episode: Record, tx: Transaction) -> None:
     """Let the session of an episode wait for consolidation, also one that was done before."""
-    tx.connection.execute(
-        "INSERT INTO consolidations (user_key, session_id, agent, first_seen_at) "
-        "VALUES (?, ?, ?, ?) ON CONFLICT DO UPDATE SET consolidated_at = NULL, "
-        "first_seen_at = min(first_seen_at, excluded.first_seen_at)",
-        (tx.user, episode.session_id, episode.agent or "", to_ms(episode.created_at)),
-    )
+    values: dict[str, Any] = {
+        "user": tx.user,
+        "session": episode.session_id,
+        "agent": episode.agent or "",
+        "at": to_ms(episode.created_at),
+    }
+    tx.connection.execute(GO_ON, values)
+    if not tx.connection.changes():
+        tx.connection.execute(REGISTER, values)
 
 
 @perform.register

@@ -23,6 +23,10 @@ SELECT j.value FROM json_each(?1) j
 WHERE NOT EXISTS (SELECT 1 FROM records WHERE id = j.value AND user_key = ?2) AND EXISTS (
     SELECT 1 FROM history WHERE record_id = j.value AND user_key = ?2 AND action = 'erase')
 """
+# A number that grows: a purge answers only the erasures that it has seen.
+ASK_FOR_PURGE = """
+INSERT INTO meta VALUES ('purge_pending', '1') ON CONFLICT (key) DO UPDATE SET value = value + 1
+"""
 
 
 class Target(NamedTuple):
@@ -91,6 +95,10 @@ class Transaction:
         self.connection.execute(
             "UPDATE users SET index_epoch = index_epoch + 1 WHERE key = ?", (self.user,)
         )
+
+    def ask_for_purge(self) -> None:
+        """Have the free space cleaned of what this removes; until then ``verify`` asks for it."""
+        self.connection.execute(ASK_FOR_PURGE)
 
     def log(self, on: Target, at: datetime, action: str, reason: str, **detail: Any) -> None:
         """Write one line of a record's history. ``detail`` never holds a record's text."""

@@ -1,0 +1,124 @@
+"""The Markdown memory of another agent, into a memory: its facts, and what happened as episodes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import datetime
+from pathlib import Path
+from typing import NamedTuple
+
+from recollect.app.batches import BATCH, Moved, Steps, pages
+from recollect.app.formats import MEMORY_MD
+from recollect.app.parts import Parts
+from recollect.core.errors import InvalidInput
+from recollect.core.models import Kind
+from recollect.core.ports import Progress
+from recollect.core.scope import Scope
+from recollect.core.text import content_hash
+from recollect.lifecycle.ingest import Draft
+from recollect.notes.foreign import LOOKED_FOR, ForeignMemory, read_memory_md
+
+MOST_SHOWN = 3
+TELLER = "assistant"
+"""Who tells a history: what an agent wrote down is no word of the person."""
+
+
+class _Sameness(NamedTuple):
+    """What makes something in a file the same as a stored record.
+
+    A fact is the same whenever it was learned; something that happened twice is two.
+    """
+
+    kind: Kind
+    digest: str
+    at: datetime | None = None
+
+
+def import_memory_md(
+    parts: Parts, scope: Scope, path: Path, progress: Progress | None
+) -> tuple[Moved, tuple[str, ...]]:
+    """Add what a Markdown memory holds: facts that a person stands behind, and episodes.
+
+    A fact that the user has already, believed or not, is not added again: so importing again adds
+    nothing, also after a crash in between, and what was forgotten stays forgotten. Only what was
+    erased leaves nothing to know it by.
+
+    Args:
+        parts: the store and what else is needed to add to it.
+        scope: whose memory.
+        path: a file or a folder, see :func:`recollect.notes.foreign.read_memory_md`.
+        progress: told after each batch how many facts and entries are done.
+
+    Returns:
+        how many records were added, and a line for each file that was not read.
+
+    Raises:
+        InvalidInput: there is nothing at ``path``, or no memory in it; nothing was written.
+    """
+    memory = read_memory_md(path, parts.settings.zone)
+    found: dict[_Sameness, Draft] = {}
+    for key, draft in _drafts(memory):
+        found.setdefault(key, draft)
+    left_out = tuple(map(str, memory.skipped))
+    if not found:
+        shown = "".join(f"; {line}" for line in left_out[:MOST_SHOWN])
+        message = f"{path} holds no memory to import; looked for {LOOKED_FOR}{shown}"
+        raise InvalidInput(message)
+    there = _there(parts, scope, memory)
+    steps, items = Steps(len(found), progress), list(found.items())
+    added = 0
+    for start in range(0, len(items), BATCH):
+        batch = items[start : start + BATCH]
+        plan = [
+            parts.ingest.plan(scope, draft, reason="imported")
+            for key, draft in batch
+            if key not in there
+        ]
+        parts.store.apply(scope, plan)
+        steps.advance(len(batch))
+        added += len(plan)
+    told = len(memory.facts) + len(memory.entries)
+    return Moved(records=added, skipped=told - added), left_out
+
+
+def _drafts(memory: ForeignMemory) -> Iterator[tuple[_Sameness, Draft]]:
+    for fact in memory.facts:
+        place = {"section": fact.section, "file": fact.file}
+        yield (
+            _Sameness(Kind.FACT, content_hash(fact.text)),
+            Draft(
+                content=fact.text,
+                kind=Kind.FACT,
+                metadata={name: value for name, value in place.items() if value},
+                event_time=fact.at,
+                decay_rate=0.0,
+                origin=f"import:{MEMORY_MD}",
+            ),
+        )
+    for entry in memory.entries:
+        yield (
+            _Sameness(Kind.EPISODE, content_hash(entry.text), entry.at),
+            Draft(
+                content=entry.text,
+                kind=Kind.EPISODE,
+                role=TELLER,
+                metadata={"file": entry.file},
+                event_time=entry.at,
+                origin=f"import:{MEMORY_MD}",
+            ),
+        )
+
+
+def _there(parts: Parts, scope: Scope, memory: ForeignMemory) -> set[_Sameness]:
+    """Return what the user has, believed or not, with any agent."""
+    kinds = (Kind.FACT, Kind.EPISODE) if memory.entries else (Kind.FACT,)
+    found: set[_Sameness] = set()
+    for page in pages(parts.store, Scope(scope.user), parts.now(), kinds):
+        for record in page:
+            digest = record.content_hash
+            if record.kind is Kind.FACT:
+                found.add(_Sameness(Kind.FACT, digest))
+            elif record.session_id is None:
+                found.add(_Sameness(Kind.EPISODE, digest, record.event_time))
+                found.add(_Sameness(Kind.EPISODE, digest))  # As one that says no time.
+    return found

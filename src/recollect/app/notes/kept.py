@@ -1,0 +1,373 @@
+"""The notes of a memory: MEMORY.md and the store, kept in step; the history beside them.
+
+Whoever looks sees first what a person changed in the file: that is read into the store before
+anything is written. Then the file gets what the store has learned. The store keeps which lines
+it last saw there, so an edit is known as one, also on a file that a crash left behind.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from recollect.app.noted import Look
+from recollect.app.notes.places import folder_of
+from recollect.app.notes.reading import Reader, Reading
+from recollect.app.notes.report import NotesReport
+from recollect.app.parts import Parts
+from recollect.core.actions import KeepNotes
+from recollect.core.errors import RecollectError, StoreBusy, StoreClosed
+from recollect.core.life import believed
+from recollect.core.models import ForgetReceipt, Record
+from recollect.core.notes import HISTORY_FILE, MEMORY_FILE, NotesBase, line_of
+from recollect.core.scope import Scope
+from recollect.notes import Notes
+from recollect.notes.document import Document, parse
+from recollect.notes.edits import Edits, noted, read_edits
+from recollect.notes.git import NotesGit
+from recollect.notes.projection import Projection, project
+from recollect.notes.scrub import scrub
+
+log = logging.getLogger("recollect.notes")
+
+MOST_FACTS = 1_000
+"""Facts among which those are chosen that have a line."""
+DAMAGED = "MEMORY.md.damaged"
+DEEPEST = 20
+"""Replacements that are followed from a line to what is believed now."""
+HELD = (
+    "! {count} lines are gone from MEMORY.md at once: what they said is believed on. If that was "
+    "meant, run: recollect notes sync --accept-removals"
+)
+OVER = (
+    "! {file} is {over:,} bytes over {limit:,}, and all that is left was written by hand; "
+    "shorten it, or raise notes.max_memory_size"
+)
+TRIES = 5
+"""How often a file is read again that somebody changes at the same moment."""
+
+
+class KeptNotes(Notes):
+    """Notes of which MEMORY.md is a projection of facts that a person may edit.
+
+    A line that is added is a fact with a person's trust, a line that is changed a correction,
+    one that is taken out a forgetting. All of it is read before anything is written.
+    """
+
+    def __init__(self, parts: Parts, scope: Scope, folder: Path) -> None:
+        """Keep the notes of ``scope`` in ``folder``; touch nothing yet."""
+        super().__init__(
+            folder,
+            clock=parts.clock,
+            max_memory_size=parts.settings.notes.max_memory_size,
+            busy_timeout=parts.settings.storage.busy_timeout,
+        )
+        self.scope = scope
+        self._parts = parts
+        self._look: Look = parts.noted.of(scope)
+
+    def read_memory(self) -> str:
+        """Return the text of MEMORY.md, after it was brought into step with the store.
+
+        Raises:
+            StoreError: it cannot be read or written; the message says why and what to do.
+        """
+        self.sync()
+        return super().read_memory()
+
+    def write_memory(self, content: str) -> bool:
+        """Put ``content`` in the place of MEMORY.md, as a person would who edits it.
+
+        Lines that are not in it any more are forgotten: what they said can still be found by
+        ``as_of``. Returns whether the file changed.
+
+        Raises:
+            InvalidInput: ``content`` cannot be stored.
+            StoreError: the file cannot be written.
+        """
+        with self._look.lock:
+            self.sync()
+            changed = super().write_memory(content)
+            self.sync(accept_removals=True)
+        return changed
+
+    def read_history(self) -> str:
+        """Return the text of HISTORY.md; empty, if there is none."""
+        return self._files.read(HISTORY_FILE)
+
+    def as_it_stands(self) -> str:
+        """Return the text of MEMORY.md without looking at the store."""
+        return super().read_memory()
+
+    def lines(self) -> Mapping[str, str]:
+        """Return the facts that have a line in MEMORY.md: id → its text, from top to bottom."""
+        ids = [line.id for line in self._base().lines]
+        found = self._parts.store.get_many(self.scope, ids)
+        return {record.id: line_of(record.content) for record in found}
+
+    def told(self) -> str:
+        """Return MEMORY.md for a context; what is wrong with it is logged once, and no more.
+
+        Costs little where neither the file nor the facts have changed since it was last asked.
+        """
+        try:
+            with self._look.lock:
+                if not self._unchanged():
+                    self.sync()
+                self._look.problem = None
+                return self._look.text or ""
+        except StoreClosed:
+            raise
+        except RecollectError as error:
+            if self._look.problem != str(error):
+                log.warning("the notes are left out: %s", error)
+                self._look.problem = str(error)
+            return ""
+
+    def told_if_there(self) -> str:
+        """Return MEMORY.md for a context, if there is one: nothing is made of nothing."""
+        return self.told() if (self.folder / MEMORY_FILE).exists() else ""
+
+    def sync(self, *, accept_removals: bool = False) -> NotesReport:
+        """Read what a person changed in MEMORY.md, then write what memory has learned.
+
+        Args:
+            accept_removals: believe also that many lines at once were meant to go.
+
+        Raises:
+            StoreError: the file cannot be read or written; the store is as it was, or has what
+                was read, and nothing is lost.
+        """
+        with self._look.lock:
+            if self._nothing():
+                return self._seen(NotesReport(), "")
+            for _ in range(TRIES):
+                with self.locked():
+                    report = self._synced(accept_removals=accept_removals)
+                if report is not None:
+                    return report
+        message = f"{self.folder / MEMORY_FILE} changes all the time; close what writes it"
+        raise StoreBusy(message)
+
+    # The steps of it
+
+    def _nothing(self) -> bool:
+        """Return whether there is neither a file nor anything to write into one."""
+        if self._files.stamp(MEMORY_FILE) is not None or self._base().lines:
+            return False
+        return not self._standing(1)
+
+    def _unchanged(self) -> bool:
+        look = self._look
+        return (
+            look.text is not None
+            and look.stamp == self._files.stamp(MEMORY_FILE)
+            and look.version == self._version()
+        )
+
+    def _synced(self, *, accept_removals: bool) -> NotesReport | None:
+        """Do it once; ``None`` if somebody changed the file before it could be written."""
+        text = self.as_it_stands()
+        state = self._state(text)
+        report = NotesReport(restored=state.edits.cut_short)
+        if report.restored:
+            self._keep_damaged(text)
+        elif state.edits:
+            report = self._taken(state, accept_removals=accept_removals)
+            # What was read is in the store now, and the file says nothing new any more.
+            state = self._state(text)
+        held = frozenset(report.held)
+        projection = project(
+            state.document,
+            [fact for fact in state.facts if fact.id not in held],
+            max_bytes=self.max_memory_size,
+            edits=state.edits,
+            known=state.known,
+            preferred=self._look.preferred,
+        )
+        return self._written(text, projection, report, state)
+
+    def _state(self, text: str) -> _State:
+        """Return file and store as they are, and what a person changed in the file."""
+        base, facts = self._base(), self._standing()
+        ids = [line.id for line in base.lines]
+        ended = self._parts.store.get_many(self.scope, ids)
+        # Also what took the place of what ended, however often.
+        for _ in range(DEEPEST):
+            there = {record.id for record in (*ended, *facts)}
+            heirs = {each.superseded_by for each in ended if each.superseded_by} - there
+            if not heirs:
+                break
+            ended += self._parts.store.get_many(self.scope, sorted(heirs))
+        known = {record.id: record for record in (*facts, *ended)}
+        document = parse(text)
+        edits = read_edits(base.lines, document, known, self._stands)
+        return _State(self._version(), document, base, facts, known, edits)
+
+    def _stands(self, record: Record) -> bool:
+        return believed(record, self._parts.now()) and record.superseded_by is None
+
+    def _taken(self, state: _State, *, accept_removals: bool) -> NotesReport:
+        """Take what a person changed into the store, in one transaction; report it."""
+        edits, store = state.edits, self._parts.store
+        removals = accept_removals or not edits.mass_removal
+        held = () if removals else edits.removed
+        reading = Reader(self._parts, self.scope, state.facts).read(
+            edits, state.known, removals=removals
+        )
+        lines = [noted(line.id, line.item.text) for line in (*edits.lines, *edits.stale)]
+        lines += [noted(insert.record.id, insert.record.content) for insert in reading.inserts]
+        lines += [line for line in state.base.lines if line.id in held]
+        gone = {line.id: line for line in state.base.lines}
+        lines += [gone[line.id] for line in edits.erased if line.id in gone]
+        base = replace(state.base, lines=tuple(lines))
+        store.apply(self.scope, [*reading.actions, KeepNotes(base)])
+        self._tell(reading)
+        told = [HELD.format(count=len(held))] if held else []
+        return NotesReport(
+            added=tuple(reading.added),
+            corrected=tuple(reading.corrected),
+            forgotten=tuple(reading.forgotten),
+            held=tuple(held),
+            lines=(*reading.lines, *told),
+        )
+
+    def _tell(self, reading: Reading) -> None:
+        """Tell the subscribers of the memory what a person did in the file."""
+        self._parts.announce(self.scope, reading.inserts)
+        for record in reading.corrected:
+            self._parts.events.emit("corrected", record)
+        for id_ in reading.forgotten:
+            self._parts.events.emit("forgotten", ForgetReceipt(id=id_, erased=False))
+
+    def _written(
+        self, text: str, projection: Projection, report: NotesReport, state: _State
+    ) -> NotesReport | None:
+        """Write what the file is to say, if nobody has changed it, and keep what it says."""
+        held = tuple(line for line in state.base.lines if line.id in report.held)
+        base = replace(state.base, lines=(*projection.lines, *held))
+        changed = projection.text != text
+        if changed:
+            if projection.dropped:
+                # A crash before the base is kept must not look as if a person had removed them.
+                left = tuple(x for x in state.base.lines if x.id not in projection.dropped)
+                self._keep(replace(base, lines=left))
+            if not self._files.swap(MEMORY_FILE, text, projection.text):
+                return None
+        if base != self._base():
+            self._keep(base)
+        report = replace(
+            report,
+            written=changed,
+            over=projection.over,
+            lines=(*report.lines, *projection.told, *self._too_long(projection)),
+        )
+        self._warn(report)
+        return self._seen(report, projection.text, state.version)
+
+    def _too_long(self, projection: Projection) -> list[str]:
+        if not projection.over:
+            return []
+        told = OVER.format(file=MEMORY_FILE, over=projection.over, limit=self.max_memory_size)
+        return [told]
+
+    def _keep(self, base: NotesBase) -> None:
+        self._parts.store.apply(self.scope, [KeepNotes(base)])
+
+    def _keep_damaged(self, text: str) -> None:
+        """Keep what is left of a file that was cut short, before it is made whole again."""
+        path = self.folder / MEMORY_FILE
+        if text.strip():
+            self._files.write(DAMAGED, text)
+            log.warning("%s was cut short; it is restored, and %s has what was left", path, DAMAGED)
+        else:
+            log.warning("%s was empty or gone; it is restored from the store", path)
+
+    def _warn(self, report: NotesReport) -> None:
+        """Say once what a person has to know who did not ask."""
+        told = [line for line in report.lines if line.startswith("!")]
+        for line in told:
+            if line not in self._look.warned:
+                log.warning("%s: %s", self.folder, line.removeprefix("! "))
+        self._look.warned = frozenset(told)
+
+    def _seen(self, report: NotesReport, text: str, version: str | None = None) -> NotesReport:
+        """Remember what file and store are like, and have git keep it where that is wanted."""
+        look = self._look
+        look.stamp, look.text = self._files.stamp(MEMORY_FILE), text
+        look.version = self._version() if version is None else version
+        if report.written and self._parts.settings.notes.commit:
+            self._commit(report)
+        return report
+
+    def _commit(self, report: NotesReport) -> None:
+        try:
+            NotesGit(self.folder).commit(str(report))
+        except RecollectError as error:
+            if self._look.problem != str(error):
+                log.warning("the notes were not committed: %s", error)
+                self._look.problem = str(error)
+
+    # What is read
+
+    def _base(self) -> NotesBase:
+        folder = str(self.folder)
+        found = self._parts.store.notes_base(self.scope, folder)
+        return NotesBase(folder) if found is None else found
+
+    def _standing(self, limit: int = MOST_FACTS) -> list[Record]:
+        return self._parts.store.standing(self.scope, now=self._parts.now(), limit=limit)
+
+    def _version(self) -> str:
+        return self._parts.store.standing_version(self.scope, now=self._parts.now())
+
+    # For what looks after them
+
+    def prefer(self, ids: frozenset[str]) -> None:
+        """Have these facts stay before others, as a model chose, while the file is too long."""
+        self._look.preferred = ids
+
+    def scrubbed(self, contents: Sequence[str]) -> int:
+        """Take erased contents out of MEMORY.md; return how many lines went (law 7)."""
+        if self._files.stamp(MEMORY_FILE) is None:
+            return 0
+        with self._look.lock, self.locked():
+            count = 0
+            for name in (MEMORY_FILE, DAMAGED):
+                cleaned, gone = scrub(self._files.read(name), contents)
+                if gone:
+                    self._files.write(name, cleaned)
+                count += gone if name == MEMORY_FILE else 0
+            base = self._base()
+            ids = [line.id for line in base.lines]
+            left = {record.id for record in self._parts.store.get_many(self.scope, ids)}
+            if len(left) < len(ids):
+                lines = tuple(line for line in base.lines if line.id in left)
+                self._keep(replace(base, lines=lines))
+            self.sync()
+        return count
+
+
+@dataclass(frozen=True, slots=True)
+class _State:
+    """File and store at one moment, and what a person changed in the file."""
+
+    version: str
+    document: Document
+    base: NotesBase
+    facts: list[Record]
+    known: Mapping[str, Record]
+    edits: Edits
+
+
+def notes_of(parts: Parts, scope: Scope) -> KeptNotes | None:
+    """Return the notes of ``scope``, where they are kept by themselves; ``None`` without a file."""
+    folder = folder_of(parts.settings, parts.store.location, scope)
+    return None if folder is None else KeptNotes(parts, scope, folder)
+
+
+def opened_notes(parts: Parts, scope: Scope) -> KeptNotes:
+    """Return the notes of ``scope``; of a memory without a file, in a temporary folder."""
+    return notes_of(parts, scope) or KeptNotes(parts, scope, parts.noted.folder(scope))

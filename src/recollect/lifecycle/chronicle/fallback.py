@@ -1,0 +1,42 @@
+"""The entry of last resort: what was said last, as it was said (seed 002, ``[raw-fallback]``)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime
+
+from recollect.lifecycle.chronicle.plain import one_line, stamp, without_secrets
+from recollect.lifecycle.claims import Turn
+
+LAST = 10
+"""Messages of a raw entry (seed 002)."""
+LONGEST = 200
+"""Characters of each (seed 002)."""
+ROLE = 40
+"""Characters of who said it."""
+READ, ENOUGH = 20_000, 1_000
+"""Characters that are read of a message, and those looked at for secrets when on one line."""
+
+
+def raw_fallback(messages: Sequence[tuple[str, str] | Turn], at: datetime, total: int) -> str:
+    """Return the last messages of a talk as an entry of the history.
+
+    ``[2026-02-27 14:30] [raw-fallback] last 10 of 54 messages:`` and a line ``- role: text`` for
+    each. A message is one line whatever it holds, and secrets are left out of it.
+
+    Args:
+        messages: turns, or pairs of role and text; at least the last ten, in order.
+        at: when it is written, in the user's time zone.
+        total: how many messages the talk has.
+    """
+    last = [_said(message) for message in messages[-LAST:]]
+    heading = f"{stamp(at)} [raw-fallback] last {len(last)} of {total} messages:"
+    return "\n".join([heading, *last])
+
+
+def _said(message: tuple[str, str] | Turn) -> str:
+    role, text = (message.speaker, message.text) if isinstance(message, Turn) else message
+    read = one_line(text[:READ])
+    if len(read) > ENOUGH:  # No half of a secret at the end of what is looked at.
+        read = read[:ENOUGH].rpartition(" ")[0] or read[:ENOUGH]
+    return f"- {one_line(role)[:ROLE]}: {without_secrets(read)[:LONGEST]}".rstrip()

@@ -1,0 +1,54 @@
+"""Under which heading of MEMORY.md a fact stands."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+
+from recollect.core.models import Record
+from recollect.core.notes import line_of
+
+FACTS = "Facts"
+_OF_CATEGORY: Mapping[str, str] = {
+    "identity": "About the user",
+    "state": "About the user",
+    "possession": "About the user",
+    "preference": "Preferences",
+    "relation": "People",
+    "decision": "Decisions",
+    "constraint": "Decisions",
+    "plan": "Plans and events",
+    "event": "Plans and events",
+}
+TITLES = (*dict.fromkeys(_OF_CATEGORY.values()), FACTS)
+"""The headings that memory makes, in the order of a new file."""
+LONGEST = 80
+_WORD = re.compile(r"\w+")
+
+
+def topic(record: Record) -> str:
+    """Return the heading for a record: where a person put it, else by what it is about.
+
+    A record that was read from a line under a heading has that heading in its attribute
+    ``section``; one that consolidation learned has the attribute ``category``.
+    """
+    section = record.attributes.get("section")
+    if isinstance(section, str) and (title := as_title(section)):
+        return title
+    category = record.attributes.get("category")
+    return _OF_CATEGORY.get(str(category), FACTS)
+
+
+def as_title(text: str) -> str:
+    """Return ``text`` as a heading can have it: one line, no marks around it, not too long."""
+    return line_of(text)[:LONGEST].strip("# \t")
+
+
+def key_of(title: str) -> str:
+    """Return by what headings are compared: their words, without case, marks or pictures."""
+    return " ".join(_WORD.findall(title.casefold())) or line_of(title)
+
+
+def place(title: str) -> int:
+    """Return where a heading comes in a new file; those of a person come last."""
+    return TITLES.index(title) if title in TITLES else len(TITLES)

@@ -1,0 +1,350 @@
+"""Notes under faults: killed writers, full disks, missing permissions, several processes."""
+
+import os
+import re
+import subprocess
+import sys
+import tempfile
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from recollect.core.errors import StoreError, StoreFull, StoreReadOnly
+from recollect.notes import Notes
+from recollect.notes.files import LOCK, PART
+from recollect.notes.history import parse_history
+
+resource = pytest.importorskip("resource", reason="limits of files are those of Unix")
+
+CHILDREN = Path(__file__).parent / "notes_children.py"
+NEW = "new " * 5_000
+NOBODY = 65534
+
+
+def child(*arguments):
+    """Start another process."""
+    return subprocess.Popen(  # noqa: S603 - our own script
+        [sys.executable, CHILDREN, *arguments],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+
+
+@pytest.fixture
+def start(tmp_path):
+    """Start another process on the test's folder: ``start(role, name, number)``."""
+    running = []
+
+    def run(role, name, number):
+        running.append(child(role, tmp_path, name, str(number)))
+        return running[-1]
+
+    yield run
+    for process in running:
+        process.kill()
+        process.communicate()
+
+
+@pytest.fixture(scope="module")
+def dying():
+    """Another process, whose children are killed while they write."""
+    process = child("die")
+    assert process.stdout.readline() == "ready\n"
+    yield process
+    process.communicate()
+
+
+def go(*processes):
+    """Let processes begin together, when all have imported what they need."""
+    for process in processes:
+        assert process.stdout.readline() == "ready\n"
+    for process in processes:
+        tell(process, "go")
+
+
+def tell(process, line):
+    """Give a process a line."""
+    process.stdin.write(f"{line}\n")
+    process.stdin.flush()
+
+
+def contents(folder):
+    """Return what is in the files of a folder, without the lock."""
+    return {path.name: path.read_bytes() for path in folder.iterdir() if path.name != LOCK}
+
+
+def texts_in(path):
+    """Return what the entries of a file say."""
+    return [entry.text for entry in parse_history(path.read_bytes().decode())]
+
+
+# Several processes
+
+
+def test_two_processes_lose_no_entry(tmp_path, start):
+    """Of 10,000 entries of each of two processes, none is missing, torn or mixed with another."""
+    names = ("ana", "ben")
+    processes = [start("append", name, 10_000) for name in names]
+    go(*processes)
+    for process in processes:
+        output, _ = process.communicate(timeout=120)
+        assert (process.returncode, output) == (0, "done\n")
+    text = (tmp_path / "HISTORY.md").read_text("utf-8")
+    told = re.findall(
+        r"## [0-9T:.-]{23}Z\n\n(\w+) (\d+)\n\nwith a second paragraph of \1 \2\n\n", text
+    )
+    for name in names:
+        assert [int(turn) for who, turn in told if who == name] == list(range(10_000))
+    assert len(Notes(tmp_path).history()) == 20_000
+    assert text.count("\n") == 20_000 * 6
+
+
+def test_readers_see_whole_entries(tmp_path, start):
+    """However often the history is read while large entries are added, each one is whole."""
+    process = start("grow", "ana", 40)
+    go(process)
+    notes, seen = Notes(tmp_path), set()
+    while process.poll() is None:
+        found = notes.history()
+        assert all(entry.text.endswith("\n\nend") for entry in found)
+        assert len({len(entry.text.partition("\n\n")[0]) for entry in found}) < 3
+        seen.add(len(found))
+    assert process.returncode == 0
+    assert len(notes.history()) == 40
+    assert len(seen) > 2
+
+
+# Killed
+
+
+def steps(process, when, action, folder):
+    """Kill a writer at each of its steps; give control back after each, and after the whole."""
+    for step in range(1_000):
+        tell(process, f"{step} {when} {action} {folder}")
+        answer = process.stdout.readline()
+        if answer != "killed\n":
+            assert answer == "done 0\n"
+            assert step > 5
+            return
+        yield
+    pytest.fail("the writer never comes to its end")
+
+
+@pytest.mark.parametrize("when", ["before", "half", "after"])
+@pytest.mark.parametrize("old", [b"", b"old\r\ntext"])
+def test_a_killed_write_leaves_the_old_text_or_the_new(tmp_path, dying, old, when):
+    """Killed at any step, a write has happened or not, and the next one works and cleans up."""
+    notes = Notes(tmp_path)
+    memory = tmp_path / "MEMORY.md"
+    memory.write_bytes(old)
+    seen = set()
+    for _ in steps(dying, when, "write", tmp_path):
+        seen.add(memory.read_bytes())
+        assert notes.write_memory("next") is True
+        assert contents(tmp_path) == {"MEMORY.md": b"next"}
+        memory.write_bytes(old)
+    assert seen == {old, NEW.encode()}
+    assert notes.read_memory() == NEW
+
+
+@pytest.mark.parametrize("when", ["before", "half", "after"])
+def test_a_killed_append_harms_no_entry(tmp_path, dying, when):
+    """Killed at any step, an entry is there or not, or at the worst its first part is.
+
+    The next one is whole, and on lines of its own.
+    """
+    notes = Notes(tmp_path)
+    seen = set()
+    for _ in steps(dying, when, "append", tmp_path):
+        told = notes.append_history_rotated("next")
+        for name in ("HISTORY.md", f"HISTORY-{told.at:%Y-%m}.md"):
+            *before, after = texts_in(tmp_path / name)
+            assert after == "next"
+            seen.update(before or [None])
+            (tmp_path / name).unlink()
+    torn = seen - {None, NEW}
+    assert all(NEW.startswith(text) for text in torn)
+    assert len(torn) == (when == "half")
+    assert None in seen
+
+
+def test_a_leftover_is_cleaned_up(tmp_path):
+    """What a crash left of a write is removed by whoever writes next, whatever that is."""
+    notes = Notes(tmp_path)
+    for write in (
+        lambda: notes.append_history("a"),
+        lambda: notes.write_memory("a"),
+        lambda: notes.rewrite(lambda entry: entry.text),
+    ):
+        (tmp_path / PART).write_text("secret", "utf-8")
+        write()
+        assert PART not in contents(tmp_path)
+
+
+# Full disk
+
+
+@contextmanager
+def room(size):
+    """Let no file grow beyond ``size`` bytes: writes end short, then fail."""
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (size, before[1]))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+
+
+@pytest.mark.parametrize("size", [0, 1, 99])
+@pytest.mark.parametrize("old", [{}, {"MEMORY.md": b"old\r\n"}])
+def test_no_room_for_a_new_text(tmp_path, size, old):
+    """Wherever the room ends, the old text stays and no part of the new one; later it works."""
+    notes = Notes(tmp_path)
+    for name, data in old.items():
+        (tmp_path / name).write_bytes(data)
+    with room(size), pytest.raises(StoreFull, match=r"no space left to write .*MEMORY\.md"):
+        notes.write_memory("new " * 25)
+    assert contents(tmp_path) == old
+    assert notes.write_memory("new " * 25)
+
+
+@pytest.mark.parametrize("size", [0, 1, 40, 99])
+def test_no_room_for_a_first_entry(tmp_path, size):
+    """An entry for which there is no room leaves no file behind."""
+    notes = Notes(tmp_path)
+    with room(size), pytest.raises(StoreFull, match=r"no space left to write .*HISTORY\.md"):
+        notes.append_history_rotated("new " * 25)
+    assert contents(tmp_path) == {}
+    assert notes.append_history_rotated("new " * 25)
+
+
+@pytest.mark.parametrize("long", ["HISTORY.md", "HISTORY-2026-02.md"])
+@pytest.mark.parametrize("space", [0, 1, 40])
+def test_no_room_for_an_entry_in_one_of_two_files(tmp_path, long, space):
+    """An entry is added to HISTORY.md and to the month, or to neither."""
+    notes = Notes(tmp_path)
+    at = notes.append_history_rotated("first").at.replace(year=2026, month=2, day=1)
+    notes.append_history_rotated("second", at=at)
+    with (tmp_path / long).open("ab") as file:
+        file.write(b"by hand, without an end" * 100)
+    before = contents(tmp_path)
+    with room(len(before[long]) + space), pytest.raises(StoreFull, match=long.replace(".", r"\.")):
+        notes.append_history_rotated("third " * 20, at=at)
+    assert contents(tmp_path) == before
+    notes.append_history_rotated("third " * 20, at=at)
+    assert len(notes.history()) == len(notes.search("second")) + 2
+
+
+def test_no_room_to_erase(tmp_path):
+    """A rewrite without room leaves the file as it was."""
+    notes = Notes(tmp_path)
+    notes.append_history("a " * 50)
+    before = contents(tmp_path)
+    with room(20), pytest.raises(StoreFull):
+        notes.rewrite(lambda entry: entry.text + "b")
+    assert contents(tmp_path) == before
+
+
+# Permissions
+
+
+@pytest.fixture
+def foreign():
+    """A folder that its user may enter, and a way to become somebody who may not write there."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder)
+        path.chmod(0o755)
+
+        @contextmanager
+        def unprivileged(mode=0o555):
+            root = os.geteuid() == 0  # Root may do everything, so another user takes its place.
+            path.chmod(mode)
+            if root:
+                os.seteuid(NOBODY)
+            try:
+                yield
+            finally:
+                if root:
+                    os.seteuid(0)
+                path.chmod(0o755)
+
+        yield path, unprivileged
+
+
+def test_a_folder_that_may_only_be_read(foreign):
+    """Everything can be read and searched, nothing is written, and the message says why."""
+    folder, unprivileged = foreign
+    notes = Notes(folder)
+    notes.write_memory("old")
+    notes.append_history_rotated("entry")
+    for path in folder.iterdir():
+        path.chmod(0o444 if path.name != LOCK else 0o400)
+    before = contents(folder)
+    with unprivileged():
+        assert notes.read_memory() == "old"
+        assert [entry.text for entry in notes.search("entry")] == ["entry"]
+        assert notes.write_memory("old") is False
+        for call in (
+            lambda: notes.write_memory("new"),
+            lambda: notes.append_history("new"),
+            lambda: notes.append_history_rotated("new"),
+            lambda: notes.rewrite(lambda _: None),
+        ):
+            with pytest.raises(StoreReadOnly, match=r"cannot be written.*Check the permissions"):
+                call()
+    assert contents(folder) == before
+
+
+def test_a_folder_that_may_not_be_made(foreign):
+    """Notes in a folder that cannot be made are empty, and writing says why."""
+    folder, unprivileged = foreign
+    notes = Notes(folder / "deep" / "notes")
+    with unprivileged():
+        assert notes.read_memory() == ""
+        assert notes.history() == []
+        with pytest.raises(StoreReadOnly, match="cannot be written"):
+            notes.write_memory("new")
+    assert contents(folder) == {}
+
+
+def test_a_file_that_may_not_be_written(foreign):
+    """A file that is protected is not replaced, though its folder would allow it."""
+    folder, unprivileged = foreign
+    notes = Notes(folder)
+    for name in ("MEMORY.md", "HISTORY.md"):
+        (folder / name).write_text("old", "utf-8")
+        (folder / name).chmod(0o444)
+    before = contents(folder)
+    with unprivileged(0o777):
+        for call in (lambda: notes.write_memory("new"), lambda: notes.append_history("new")):
+            with pytest.raises(StoreReadOnly, match=r"\.md cannot be written"):
+                call()
+    assert contents(folder) == before
+
+
+@pytest.mark.parametrize("hidden", ["file", "folder"])
+def test_what_may_not_be_read(foreign, hidden):
+    """A file or a folder without permission to read is named; it is not taken for empty."""
+    folder, unprivileged = foreign
+    notes = Notes(folder)
+    notes.write_memory("old")
+    notes.append_history("entry")
+    for path in folder.iterdir():
+        path.chmod(0o000)
+    with unprivileged(0o755 if hidden == "file" else 0o000):
+        for call in (notes.read_memory, notes.history):
+            with pytest.raises(StoreError, match=r"cannot be read.*check its permissions"):
+                call()
+        with pytest.raises(StoreError, match=r"permissions"):
+            notes.write_memory("new")
+    assert contents(folder)["MEMORY.md"] == b"old"
+
+
+def test_a_file_system_that_may_only_be_read():
+    """A place where nobody can make a folder, not even root, is named."""
+    if not Path("/sys/kernel").is_dir():
+        pytest.skip("there is no /sys here")
+    with pytest.raises(StoreError, match=r"/sys/kernel/recollect-notes cannot be written"):
+        Notes("/sys/kernel/recollect-notes").write_memory("new")

@@ -1,0 +1,415 @@
+"""The files of the notes: every byte kept, every write whole, and only inside the folder."""
+
+import os
+import stat
+from pathlib import Path
+from threading import Barrier, Event, Thread
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from recollect.core.errors import InvalidInput, StoreBusy, StoreError
+from recollect.core.notes import MEMORY_BYTES
+from recollect.notes import Notes
+from recollect.notes.files import LOCK, NotesFolder
+
+storable = st.text(st.characters(exclude_characters="\x00", exclude_categories=["Cs"]))
+texts = st.lists(storable | st.sampled_from(["\r\n", "\r", "\n", "\ufeff", "\x1a", "\u2028"]))
+
+
+@pytest.fixture
+def notes(tmp_path):
+    """Notes in a folder that does not exist yet."""
+    return Notes(tmp_path / "deep" / "notes")
+
+
+def mode(path):
+    """Return the permissions of a file."""
+    return stat.S_IMODE(path.stat().st_mode)
+
+
+def visible(folder):
+    """Return the names in a folder, without the lock."""
+    return sorted(path.name for path in folder.iterdir() if path.name != LOCK)
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(texts.map("".join))
+def test_every_text_comes_back(tmp_path, text):
+    """Any storable text is in the file byte by byte, and is read back the same."""
+    notes = Notes(tmp_path)
+    (tmp_path / "MEMORY.md").write_bytes(b"old")
+    notes.write_memory(text)
+    assert (tmp_path / "MEMORY.md").read_bytes() == text.encode()
+    assert notes.read_memory() == text
+    assert notes.write_memory(text) is False
+
+
+def test_the_first_write_makes_the_folder(notes):
+    """Reading makes nothing; the first write makes folders and files that are the owner's alone."""
+    assert notes.read_memory() == ""
+    assert notes.write_memory("") is False
+    assert not notes.folder.exists()
+    assert notes.write_memory("# Ana\n") is True
+    notes.append_history_rotated("met Ana")
+    assert mode(notes.folder) == mode(notes.folder.parent) == 0o700
+    assert {mode(path) for path in notes.folder.iterdir()} == {0o600}
+    assert len(visible(notes.folder)) == 3
+
+
+def test_an_unchanged_text_is_not_written(notes):
+    """The file of an unchanged text is not touched; a changed one is another file."""
+    notes.write_memory("a")
+    before = notes._files.stamp("MEMORY.md")
+    assert notes.write_memory("a") is False
+    assert notes._files.stamp("MEMORY.md") == before
+    assert notes.write_memory("b") is True
+    assert notes._files.stamp("MEMORY.md") != before
+    assert notes._files.stamp("NONE.md") is None
+
+
+def test_permissions_and_owner_stay(notes):
+    """A file that is replaced has the permissions and the owner that a person gave it."""
+    notes.write_memory("a")
+    path = notes.folder / "MEMORY.md"
+    path.chmod(0o664)
+    if os.geteuid() == 0:
+        os.chown(path, 1234, 1235)
+    before = path.stat()
+    assert notes.write_memory("b")
+    after = path.stat()
+    assert (after.st_mode, after.st_uid, after.st_gid) == (
+        before.st_mode,
+        before.st_uid,
+        before.st_gid,
+    )
+
+
+def test_swap_writes_only_over_what_was_read(notes):
+    """A text that somebody changed meanwhile is kept; one that is as it was is replaced."""
+    notes.write_memory("a")
+    assert notes._files.swap("MEMORY.md", "a", "b") is True
+    assert notes._files.swap("MEMORY.md", "a", "c") is False
+    assert notes._files.swap("MEMORY.md", "b", "b") is True
+    assert notes.read_memory() == "b"
+    assert visible(notes.folder) == ["MEMORY.md"]
+
+
+def test_swap_looks_again_at_the_last_moment(notes, monkeypatch):
+    """An editor that saves while the new file is being written to the disk loses nothing."""
+    notes.write_memory("a")
+    path = notes.folder / "MEMORY.md"
+    fsync = os.fsync
+
+    def saved_meanwhile(descriptor):
+        path.write_text("by hand", "utf-8")
+        fsync(descriptor)
+
+    monkeypatch.setattr(os, "fsync", saved_meanwhile)
+    assert notes._files.swap("MEMORY.md", "a", "b") is False
+    assert notes.read_memory() == "by hand"
+    assert visible(notes.folder) == ["MEMORY.md"]
+
+
+@pytest.mark.parametrize(
+    ("data", "says"),
+    [
+        (b"caf\xe9\n", r"MEMORY.md is not UTF-8: byte 0xe9 at position 3, line 1; .*save it as"),
+        (b"a\nb \xff c", r"byte 0xff at position 4, line 2"),
+        ("\ufeffAna".encode("utf-16-le"), r"it looks like UTF-16"),
+    ],
+)
+def test_a_file_that_is_not_utf8(notes, data, says):
+    """What cannot be read as UTF-8 is named with its place, and stays as it is."""
+    notes.write_memory("a")
+    path = notes.folder / "MEMORY.md"
+    path.write_bytes(data)
+    with pytest.raises(StoreError, match=says):
+        notes.read_memory()
+    assert path.read_bytes() == data
+
+
+def test_an_append_keeps_bytes_that_are_not_utf8(notes):
+    """What is in a history in another encoding is neither changed nor in the way of an entry."""
+    notes.append_history("a")
+    path = notes.folder / "HISTORY.md"
+    path.write_bytes(b"caf\xe9")
+    notes.append_history("b")
+    assert path.read_bytes().startswith(b"caf\xe9\n## ")
+    with pytest.raises(StoreError, match=r"HISTORY.md is not UTF-8"):
+        notes.search("b")
+
+
+@pytest.mark.parametrize("name", ["", ".", "..", "../up.md", "a/b.md", "/etc/passwd", "a\\b", "\0"])
+def test_names_are_plain(tmp_path, name):
+    """No name reaches a file outside the folder."""
+    files = NotesFolder(tmp_path)
+    for call in (files.read, files.stamp, lambda name: files.write(name, "a")):
+        with pytest.raises(InvalidInput, match="no name of a file"):
+            call(name)
+
+
+@pytest.mark.parametrize("folder", ["", "  ", None, 3, b"notes", "a\0b", "~no-such-user-here/x"])
+def test_a_folder_that_is_no_path(folder):
+    """What cannot be a folder is refused at once."""
+    with pytest.raises(InvalidInput, match=r"folder|path"):
+        Notes(folder)
+
+
+@pytest.mark.parametrize("size", [0, -1, 1.5, True, "8192"])
+def test_a_size_that_is_none(tmp_path, size):
+    """The size limit is a whole number of bytes."""
+    with pytest.raises(InvalidInput, match="max_memory_size must be"):
+        Notes(tmp_path, max_memory_size=size)
+
+
+@pytest.mark.parametrize("content", ["a\x00", "\ud800", b"a", None])
+def test_a_memory_that_cannot_be_stored(notes, content):
+    """What no text file can hold is refused, and nothing is written."""
+    with pytest.raises(InvalidInput, match="content"):
+        notes.write_memory(content)
+    assert not notes.folder.exists()
+
+
+def test_the_size_is_counted_in_bytes(notes, tmp_path):
+    """MEMORY.md is too large when it has more bytes than the limit, not more characters."""
+    assert notes.max_memory_size == MEMORY_BYTES
+    assert notes.is_over() is False
+    small = Notes(tmp_path, max_memory_size=4)
+    assert small.is_over("éé") is False
+    assert small.is_over("ééa") is True
+    small.write_memory("12345")
+    assert small.is_over() is True
+    assert small.is_over("1") is False
+    with pytest.raises(InvalidInput, match="surrogate"):
+        small.is_over("\ud800")
+
+
+def test_the_folder_is_the_same_from_everywhere(tmp_path, monkeypatch):
+    """A relative folder stays where it was when the process goes elsewhere; ~ is the home."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    notes = Notes(Path("mine"))
+    monkeypatch.chdir("/")
+    notes.write_memory("a")
+    assert notes.folder == tmp_path / "mine"
+    assert (tmp_path / "mine" / "MEMORY.md").exists()
+    assert Notes("~/mine").folder == tmp_path / "home" / "mine"
+
+
+# Links
+
+
+def test_the_folder_may_be_a_link(tmp_path):
+    """A link to the folder, even to one that does not exist yet, is as good as the folder."""
+    (tmp_path / "link").symlink_to(tmp_path / "real", target_is_directory=True)
+    notes = Notes(tmp_path / "link")
+    notes.write_memory("a")
+    notes.append_history("b")
+    assert visible(tmp_path / "real") == ["HISTORY.md", "MEMORY.md"]
+    assert (tmp_path / "link").is_symlink()
+    assert Notes(tmp_path / "real").read_memory() == "a"
+
+
+@pytest.mark.parametrize("target", ["real.md", "sub/real.md", "second.md"])
+def test_a_link_inside_the_folder_is_followed(tmp_path, target):
+    """The file that a link names is replaced and added to; the link stays."""
+    (tmp_path / "sub").mkdir()
+    (tmp_path / "second.md").symlink_to("sub/last.md")
+    (tmp_path / target).write_text("old", "utf-8")
+    notes = Notes(tmp_path)
+    for name in ("MEMORY.md", "HISTORY.md"):
+        (tmp_path / name).symlink_to(target)
+    assert notes.read_memory() == "old"
+    assert notes.write_memory("new") is True
+    notes.append_history("entry")
+    assert (tmp_path / target).read_text("utf-8").startswith("new\n## ")
+    assert (tmp_path / "MEMORY.md").is_symlink()
+    assert (tmp_path / "HISTORY.md").is_symlink()
+    assert not list(tmp_path.rglob("*.part"))
+
+
+def calls(notes):
+    """Return everything that touches MEMORY.md, and everything that touches the history."""
+    return (
+        [
+            notes.read_memory,
+            notes.is_over,
+            lambda: notes.write_memory("new"),
+            lambda: notes._files.swap("MEMORY.md", "secret", "new"),
+            lambda: notes._files.stamp("MEMORY.md"),
+        ],
+        [
+            lambda: notes.append_history("new"),
+            lambda: notes.append_history_rotated("new"),
+            lambda: notes.search("secret"),
+            notes.history,
+            lambda: notes.rewrite(lambda _: None),
+        ],
+    )
+
+
+def refused(notes, says):
+    """Check that nothing reads or writes what is in the place of MEMORY.md and HISTORY.md."""
+    for call in (call for group in calls(notes) for call in group):
+        with pytest.raises(StoreError, match=says):
+            call()
+
+
+@pytest.mark.parametrize("by", ["file", "folder", "link"])
+def test_links_out_of_the_folder_are_refused(tmp_path, by):
+    """A link out of the folder is neither read nor written, and the message names both ends."""
+    outside, folder = tmp_path / "outside", tmp_path / "notes"
+    outside.mkdir()
+    folder.mkdir()
+    (outside / "secret.md").write_text("secret", "utf-8")
+    (folder / "way").symlink_to(outside)
+    (folder / "second.md").symlink_to("../outside/secret.md")
+    target = {"file": outside / "secret.md", "folder": "way/secret.md", "link": "second.md"}[by]
+    for name in ("MEMORY.md", "HISTORY.md"):
+        (folder / name).symlink_to(target)
+    says = rf"(MEMORY|HISTORY)\.md is a link that leads out .*{outside}/secret\.md.*put a copy"
+    refused(Notes(folder), says)
+    assert (outside / "secret.md").read_text("utf-8") == "secret"
+    assert visible(outside) == ["secret.md"]
+    assert not list(folder.glob("*2026*"))
+
+
+def test_a_link_in_the_place_of_the_part_file(tmp_path):
+    """A link that waits where the new file is written first is not followed."""
+    (tmp_path / "secret").write_text("secret", "utf-8")
+    folder = tmp_path / "notes"
+    folder.mkdir()
+    (folder / ".recollect.part").symlink_to(tmp_path / "secret")
+    Notes(folder).write_memory("new")
+    assert (tmp_path / "secret").read_text("utf-8") == "secret"
+    assert visible(folder) == ["MEMORY.md"]
+
+
+@pytest.mark.parametrize("target", ["gone.md", "MEMORY.md", "sub/gone.md"])
+def test_links_that_lead_nowhere_are_refused(tmp_path, target):
+    """A dangling link, or one in a circle, is named, and stays."""
+    for name in ("MEMORY.md", "HISTORY.md"):
+        (tmp_path / name).symlink_to(target)
+    refused(Notes(tmp_path), "leads nowhere.*remove the link")
+    assert (tmp_path / "MEMORY.md").is_symlink()
+
+
+# What is no file
+
+
+def test_folders_in_the_place_of_files(tmp_path):
+    """A folder named MEMORY.md or HISTORY.md is named, and what is in it stays."""
+    for name in ("MEMORY.md", "HISTORY.md"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "kept").touch()
+    refused(Notes(tmp_path), r"(MEMORY|HISTORY)\.md is a folder.*move it away")
+    assert (tmp_path / "MEMORY.md" / "kept").exists()
+
+
+def test_a_folder_in_the_place_of_a_month(tmp_path):
+    """An entry that cannot be added to its month is not added to HISTORY.md either."""
+    notes = Notes(tmp_path)
+    told = notes.append_history("first")
+    (tmp_path / f"HISTORY-{told.at:%Y-%m}.md").mkdir()
+    before = (tmp_path / "HISTORY.md").read_bytes()
+    with pytest.raises(StoreError, match="is a folder"):
+        notes.append_history_rotated("second", at=told.at)
+    assert (tmp_path / "HISTORY.md").read_bytes() == before
+
+
+def test_a_pipe_in_the_place_of_a_file(tmp_path):
+    """A pipe is not waited for."""
+    os.mkfifo(tmp_path / "MEMORY.md")
+    notes = Notes(tmp_path)
+    for call in calls(notes)[0]:
+        with pytest.raises(StoreError, match="not a regular file"):
+            call()
+
+
+@pytest.mark.parametrize("folder", ["file", "file/below"])
+def test_a_file_in_the_place_of_the_folder(tmp_path, folder):
+    """A file where the folder, or one above it, should be is named, and stays."""
+    (tmp_path / "file").write_text("kept", "utf-8")
+    refused(Notes(tmp_path / folder), rf"{tmp_path}/file is not a folder.*move it away")
+    assert (tmp_path / "file").read_text("utf-8") == "kept"
+
+
+# Several writers
+
+
+def test_threads_lose_nothing(notes):
+    """What several threads write, through one Notes and through others, is all there, whole."""
+    start = Barrier(6)
+    memories = [f"{name}\n" * 10_000 for name in range(6)]
+    seen = set()
+
+    def tell(name, mine):
+        start.wait()
+        for number in range(50):
+            mine.append_history_rotated(f"{name} {number}\n\nand more")
+            if number % 10 == 0:
+                mine.write_memory(memories[name])
+                seen.add(mine.read_memory())
+
+    threads = [
+        Thread(target=tell, args=(name, notes if name % 2 else Notes(notes.folder)))
+        for name in range(6)
+    ]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    expected = {f"{name} {number}\n\nand more" for name in range(6) for number in range(50)}
+    entries = notes.history()
+    assert {entry.text for entry in entries} == expected
+    assert len(entries) == 300
+    assert seen <= set(memories)
+    assert len(visible(notes.folder)) == 3
+
+
+def test_a_writer_waits_no_longer_than_it_should(tmp_path):
+    """While another thread holds the lock, a writer gives up in time, and a later one goes on."""
+    holding, done = Event(), Event()
+    notes = Notes(tmp_path)
+
+    def hold():
+        with notes.locked():
+            holding.set()
+            done.wait(60)
+
+    thread = Thread(target=hold)
+    thread.start()
+    holding.wait(60)
+    hasty = Notes(tmp_path, busy_timeout=0.01)
+    for call in (
+        lambda: hasty.write_memory("a"),
+        lambda: hasty.append_history("a"),
+        hasty.history,
+    ):
+        with pytest.raises(StoreBusy, match="stayed locked by another writer"):
+            call()
+    done.set()
+    thread.join()
+    assert hasty.write_memory("a")
+
+
+def test_who_holds_the_lock_goes_on(tmp_path):
+    """The lock may be taken again in one thread, through another Notes of the same folder too."""
+    first, second = Notes(tmp_path), Notes(tmp_path, busy_timeout=0.01)
+    with first.locked(), second.locked():
+        assert second.write_memory("a")
+        assert first.append_history("b")
+        assert len(second.history()) == 1
+
+
+def test_errors_under_the_lock_are_not_changed(tmp_path):
+    """What fails in the hands of who holds the lock reaches it as it is, and the lock is free."""
+    notes = Notes(tmp_path)
+    with pytest.raises(FileNotFoundError, match="mine"), notes.locked():
+        raise FileNotFoundError("mine")
+    holder = Thread(target=notes.write_memory, args=("a",))
+    holder.start()
+    holder.join(30)
+    assert notes.read_memory() == "a"

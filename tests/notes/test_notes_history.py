@@ -1,0 +1,309 @@
+"""The history: what is told comes back, whatever stands in it and whoever edited the file."""
+
+from datetime import UTC, datetime, timedelta, timezone
+
+import pytest
+from hypothesis import HealthCheck, example, given, settings
+from hypothesis import strategies as st
+
+from recollect.core.errors import InvalidInput
+from recollect.core.notes import HistoryEntry
+from recollect.notes import Notes
+from recollect.notes.history import parse_history, render_entry, rewrite_history
+from recollect.testing.clocks import FrozenClock
+
+AT = datetime(2026, 2, 27, 14, 30, tzinfo=UTC)
+HEADING = "## 2026-02-27T14:30:00.000Z"
+
+awkward = st.sampled_from(
+    [
+        HEADING,
+        f"\\{HEADING}",
+        f"\\\\{HEADING}",
+        f"{HEADING} \t",
+        f"{HEADING} and more",
+        "##  2026-02-27 14:30+01:00",
+        "## 9999-99-99T99:99:99Z",
+        "# Title",
+        "## Section",
+        "```",
+        "\ufeff",
+        "\\",
+        "\n",
+        "\n\n",
+        "\r\n",
+        "\r",
+        "\x85",
+        "\u2028",
+        "\u2029",
+        "\x0c",
+        " ",
+        "text",
+    ]
+)
+storable = st.text(st.characters(exclude_characters="\x00", exclude_categories=["Cs"]), max_size=9)
+texts = st.lists(awkward | storable, max_size=8).map("".join)
+moments = st.datetimes(min_value=datetime(2, 1, 1), max_value=datetime(9998, 1, 1)).map(  # noqa: DTZ001 - hypothesis takes bounds without a zone
+    lambda moment: moment.replace(microsecond=moment.microsecond // 1000 * 1000, tzinfo=UTC)
+)
+told = st.lists(st.tuples(moments, texts), max_size=5)
+
+
+@given(told)
+@example([(AT, HEADING), (AT, f"{HEADING}\n")])
+@example([(AT, ""), (AT, "\n"), (AT, "\n\n"), (AT, "\r"), (AT, "\r\n")])
+def test_every_text_comes_back(entries):
+    """Parsing what was rendered gives every moment and text exactly, in order."""
+    file = "".join(render_entry(at, text) for at, text in entries)
+    assert parse_history(file, "F.md") == [HistoryEntry(at, text, "F.md") for at, text in entries]
+
+
+@given(texts.filter(lambda text: not parse_history(text)), told)
+def test_what_stands_before_the_first_heading_is_no_entry(by_hand, entries):
+    """Text by hand before the entries is none of them, and changes none of them."""
+    file = by_hand + "\n" + "".join(render_entry(at, text) for at, text in entries)
+    assert [(entry.at, entry.text) for entry in parse_history(file)] == entries
+
+
+@given(texts, told)
+def test_rewriting_without_a_change_keeps_every_byte(by_hand, entries):
+    """Whatever is in a file, a change that changes nothing leaves it as it is."""
+    file = by_hand + "".join(render_entry(at, text) for at, text in entries)
+    assert rewrite_history(file, lambda entry: entry.text) == (file, 0)
+
+
+@given(texts.filter(lambda text: not parse_history(text)), told, st.data())
+def test_rewriting_touches_only_what_changes(by_hand, entries, data):
+    """Removed entries leave nothing, changed ones say the new text, all others keep their bytes."""
+    new = [data.draw(st.just(text) | st.none() | texts) for _, text in entries]
+    before, after = by_hand + "\n", by_hand + "\n"
+    expected = 0
+    for (at, old), text in zip(entries, new, strict=True):
+        before += render_entry(at, old)
+        if text == old or (text is not None and text.strip()):
+            after += render_entry(at, text)
+        expected += text != old
+    answers = iter(new)
+    assert rewrite_history(before, lambda _: next(answers)) == (after, expected)
+
+
+def test_the_form_in_the_file():
+    """An entry is a heading with its moment in UTC, a blank line, its text and a blank line."""
+    at = datetime(2026, 2, 27, 15, 30, tzinfo=timezone(timedelta(hours=1)))
+    assert render_entry(at, "Ana asked.") == f"{HEADING}\n\nAna asked.\n\n"
+    assert render_entry(at, HEADING) == f"{HEADING}\n\n\\{HEADING}\n\n"
+    assert render_entry(at, f"\\{HEADING}") == f"{HEADING}\n\n\\\\{HEADING}\n\n"
+
+
+@pytest.mark.parametrize(
+    ("file", "expected"),
+    [
+        (f"\ufeff{HEADING}\n\na\n\n", ["a"]),
+        (f"{HEADING}\r\n\r\na\r\nb\r\n\r\n{HEADING}\r\n\r\nc\r\n", ["a\r\nb", "c"]),
+        (f"{HEADING}\r\n\r\na\r\n\r\n{HEADING}\n\nb\n\n", ["a", "b"]),
+        (f"{HEADING}\na\n{HEADING}\nb", ["a", "b"]),
+        (f"{HEADING}\n\ntor", ["tor"]),
+        (f"{HEADING}", [""]),
+        (f"intro\n{HEADING}\n\n{HEADING}\n\n\nb\n", ["", "\nb"]),
+        ("## 2026-02-27 14:30Z\n\na", ["a"]),
+        ("## 2026-02-27T16:30:00+02:00 \n\na", ["a"]),
+        (f"{HEADING}\n\na\n## 2026-13-27T14:30:00.000Z\n", ["a\n## 2026-13-27T14:30:00.000Z"]),
+        (f"{HEADING}\n\na\n## 2026-02-27\n", ["a\n## 2026-02-27"]),
+        (f"{HEADING}\n\na\n## 0001-01-01T00:00+02:00\n", ["a\n## 0001-01-01T00:00+02:00"]),
+        ("", []),
+        ("# Only a title\n", []),
+    ],
+)
+def test_files_edited_by_hand(file, expected):
+    """Line ends, blank lines and moments may be as editors and people leave them."""
+    assert [(entry.at, entry.text) for entry in parse_history(file)] == [(AT, t) for t in expected]
+
+
+def test_a_changed_entry_keeps_its_heading_and_line_ends():
+    """An entry with line ends of Windows and a heading by hand is changed in its text alone."""
+    file = "## 2026-02-27 14:30Z\r\n\r\nold\r\n\r\n"
+    changed, count = rewrite_history(file, lambda _: "new")
+    assert (changed, count) == ("## 2026-02-27 14:30Z\r\n\r\nnew\r\n\r\n", 1)
+
+
+# Through Notes
+
+
+@pytest.fixture
+def clock():
+    """A clock that stands at 14:30."""
+    return FrozenClock(AT)
+
+
+@pytest.fixture
+def notes(tmp_path, clock):
+    """Notes in a folder that does not exist yet."""
+    return Notes(tmp_path / "notes", clock=clock)
+
+
+def texts_of(entries):
+    """Return what entries say."""
+    return [entry.text for entry in entries]
+
+
+@settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(st.lists(texts.filter(str.strip), min_size=1, max_size=4), st.booleans())
+def test_appended_texts_come_back(tmp_path_factory, entries, by_hand):
+    """Any texts that are appended are read back in order, after text by hand without an end too."""
+    notes = Notes(tmp_path_factory.mktemp("n"), clock=FrozenClock(AT))
+    if by_hand:
+        (notes.folder / "HISTORY.md").write_bytes(b"# Ours\r\nnot an entry")
+    for text in entries:
+        assert notes.append_history_rotated(text) == HistoryEntry(AT, text)
+    assert texts_of(notes.history())[::-1] == entries
+    monthly = (notes.folder / "HISTORY-2026-02.md").read_bytes().decode()
+    assert texts_of(parse_history(monthly)) == entries
+
+
+def test_an_entry_goes_to_the_file_of_its_month(notes):
+    """The month is that of the heading, in UTC, whatever the zone of the moment."""
+    at = datetime(2026, 2, 1, 0, 30, tzinfo=timezone(timedelta(hours=1)))
+    notes.append_history_rotated("old", at=at)
+    notes.append_history("main only")
+    main = (notes.folder / "HISTORY.md").read_text("utf-8")
+    monthly = (notes.folder / "HISTORY-2026-01.md").read_text("utf-8")
+    assert monthly == "## 2026-01-31T23:30:00.000Z\n\nold\n\n"
+    assert main == f"{monthly}{HEADING}\n\nmain only\n\n"
+    assert notes._files.names("HISTORY-*.md") == ["HISTORY-2026-01.md"]
+
+
+def test_an_entry_after_a_torn_one_starts_on_its_own_line(notes):
+    """What a power cut or an editor left without a line end does not swallow the next entry."""
+    notes.append_history("first")
+    path = notes.folder / "HISTORY.md"
+    path.write_bytes(path.read_bytes()[:-4])
+    notes.append_history("second")
+    assert texts_of(notes.history()) == ["second", "fir"]
+
+
+def test_newest_first_and_once(notes, clock):
+    """Entries come by their moment, later-added ones first, and once each."""
+    notes.append_history_rotated("b", at=AT)
+    notes.append_history_rotated("a", at=AT - timedelta(days=40))
+    notes.append_history_rotated("c", at=AT)
+    clock.advance(timedelta(days=40))
+    notes.append_history("d")
+    assert texts_of(notes.history()) == ["d", "c", "b", "a"]
+    assert {entry.file for entry in notes.history()} == {"HISTORY.md"}
+    assert texts_of(notes.history(limit=2)) == ["d", "c"]
+    assert texts_of(notes.history(since=AT)) == ["d", "c", "b"]
+    (notes.folder / "HISTORY.md").unlink()
+    assert [entry.file for entry in notes.history()] == ["HISTORY-2026-02.md"] * 2 + [
+        "HISTORY-2026-01.md"
+    ]
+
+
+def test_what_was_told_twice_is_twice(notes):
+    """Two entries that are alike in one file are two, though they are in the monthly file too."""
+    notes.append_history_rotated("again")
+    notes.append_history_rotated("again")
+    assert texts_of(notes.history()) == ["again", "again"]
+
+
+def test_a_month_that_is_a_link_to_the_history(notes):
+    """Where both names are one file, an entry is added to it once."""
+    notes.append_history("a")
+    (notes.folder / "HISTORY-2026-02.md").symlink_to("HISTORY.md")
+    notes.append_history_rotated("b")
+    assert (notes.folder / "HISTORY.md").read_text("utf-8").count("\n\nb\n\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("keyword", "text"),
+    [
+        ("LISBON", "Trip to Lisbon"),
+        ("isb", "Trip to Lisbon"),
+        ("strasse", "In der Hauptstraße"),
+        ("cafe\u0301", "The café"),
+        ("café", "The cafe\u0301"),
+        ("\uff21\uff22\uff23", "abc"),
+        ("istanbul", "İSTANBUL"),
+        ("東京", "来月は東京に行く"),
+        (".*", "a .* b"),
+    ],
+)
+def test_a_keyword_is_found(notes, keyword, text):
+    """Case, width and composition of characters do not matter; a keyword is no pattern."""
+    notes.append_history_rotated(text)
+    notes.append_history_rotated("something else")
+    assert texts_of(notes.search(keyword)) == [text]
+
+
+def test_the_moment_is_found(notes):
+    """A part of the moment finds entries; letters in it do not, or z would find them all."""
+    notes.append_history_rotated("a")
+    notes.append_history_rotated("b", at=AT - timedelta(days=1))
+    assert texts_of(notes.search("2026-02-27")) == ["a"]
+    assert texts_of(notes.search("02-26T14:30")) == ["b"]
+    assert texts_of(notes.search("2026-02", limit=1)) == ["a"]
+    assert notes.search("z") == notes.search("T") == []
+
+
+def test_erasing_goes_through_all_files(notes):
+    """Text that is erased is in no file any more; an entry in two files counts once."""
+    notes.append_history_rotated("Ana likes tea")
+    notes.append_history("Ana left")
+    notes.append_history_rotated("Ben likes Ana's tea", at=AT - timedelta(days=40))
+    untouched = notes._files.stamp("HISTORY-2026-02.md")
+
+    def change(entry):
+        return None if "left" in entry.text else entry.text.replace("Ben", "Somebody")
+
+    assert notes.rewrite(change) == 2
+    everything = "".join(path.read_text("utf-8") for path in notes.folder.glob("*.md"))
+    assert "Ben" not in everything
+    assert "left" not in everything
+    assert texts_of(notes.history()) == ["Ana likes tea", "Somebody likes Ana's tea"]
+    assert notes._files.stamp("HISTORY-2026-02.md") == untouched
+    assert notes.rewrite(change) == 0
+
+
+def test_a_change_that_fails_changes_nothing(notes):
+    """Nothing is written before every entry has its new text."""
+    notes.append_history_rotated("a")
+    notes.append_history_rotated("b", at=AT - timedelta(days=40))
+    before = notes.history()
+
+    def change(entry):
+        return "bad \x00" if entry.file == "HISTORY-2026-02.md" else None
+
+    with pytest.raises(InvalidInput, match="NUL"):
+        notes.rewrite(change)
+    assert notes.history() == before
+
+
+def test_there_is_no_history_yet(notes):
+    """Without a folder there are no entries, and looking does not make one."""
+    assert notes.history() == notes.search("a") == []
+    assert notes.rewrite(lambda _: None) == 0
+    assert not notes.folder.exists()
+
+
+NAIVE = datetime(2026, 2, 27)  # noqa: DTZ001 - what is refused
+
+
+@pytest.mark.parametrize(
+    ("call", "says"),
+    [
+        (lambda notes: notes.append_history(" \n"), "entry is empty"),
+        (lambda notes: notes.append_history("a\x00"), "NUL"),
+        (lambda notes: notes.append_history_rotated("a\ud800"), "lone surrogate"),
+        (lambda notes: notes.append_history(b"a"), "must be text"),
+        (lambda notes: notes.append_history("a", at=NAIVE), "no time zone"),
+        (lambda notes: notes.append_history_rotated("a", at="today"), "with a time zone"),
+        (lambda notes: notes.search("  "), "keyword is empty"),
+        (lambda notes: notes.search("a", limit=0), "limit must be"),
+        (lambda notes: notes.history(limit=True), "limit must be"),
+        (lambda notes: notes.history(since=NAIVE), "no time zone"),
+    ],
+)
+def test_arguments_that_cannot_be_used(notes, call, says):
+    """A wrong argument is named, and nothing is written."""
+    with pytest.raises(InvalidInput, match=says):
+        call(notes)
+    assert not notes.folder.exists()
