@@ -15,6 +15,7 @@ from recollect.core.errors import ConfigError, LLMError
 from recollect.lifecycle.modelled.extract import Drawn
 from recollect.lifecycle.modelled.grounding import DrawnClaim
 from recollect.lifecycle.modelled.judge import Judged
+from recollect.lifecycle.modelled.summary import Consolidation
 from recollect.testing.models import ONE_CALL, ScriptedLLM
 
 PORTO = DrawnClaim("The user lives in Porto, near the river.", ["t1"], confidence=0.9)
@@ -219,7 +220,8 @@ def test_closing_does_not_wait_for_a_model_that_stalls(tmp_path):
     model.go.set()
     closer.join(PATIENCE)
     assert not stuck
-    with closing(with_model(ScriptedLLM([Drawn([PORTO])]), path)) as again:
+    script = ScriptedLLM({Drawn: [Drawn([PORTO])], Consolidation: Consolidation()})
+    with closing(with_model(script, path)) as again:
         assert [item.id for item in again.sessions(pending=True)] == ["s"]
         assert again.consolidate().count == 1
         assert again.verify() == []

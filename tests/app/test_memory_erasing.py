@@ -20,9 +20,9 @@ def remains(folder, *words):
     """Return which words are still in which files."""
     return [
         (path.name, word)
-        for path in folder.iterdir()
+        for path in folder.rglob("*")
         for word in words
-        if word.encode() in path.read_bytes()
+        if path.is_file() and word.encode() in path.read_bytes()
     ]
 
 

@@ -28,15 +28,9 @@ def append(notes, name, number):
 
 
 def grow(notes, name, number):
-    """Add large entries."""
+    """Add entries of many memory pages, of which a part is easily taken for the whole."""
     for turn in range(int(number)):
-        notes.append_history_rotated(large(name, turn))
-    acknowledge("done")
-
-
-def large(name, turn):
-    """Return a text of several memory pages, of which a part is easily taken for the whole."""
-    return f"{name} {turn}\n\n" + f"line of {turn}\n\n" * 20_000 + "end"
+        notes.append_history_rotated(f"{name} {turn}\n\n" + f"line of {turn}\n\n" * 20_000 + "end")
 
 
 def die():

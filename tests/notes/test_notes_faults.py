@@ -103,17 +103,14 @@ def test_two_processes_lose_no_entry(tmp_path, start):
 
 def test_readers_see_whole_entries(tmp_path, start):
     """However often the history is read while large entries are added, each one is whole."""
-    process = start("grow", "ana", 40)
+    process = start("grow", "ana", 1_000)
     go(process)
-    notes, seen = Notes(tmp_path), set()
-    while process.poll() is None:
+    notes, seen = Notes(tmp_path), {0}
+    while len(seen) < 12 and process.poll() is None:
         found = notes.history()
         assert all(entry.text.endswith("\n\nend") for entry in found)
-        assert len({len(entry.text.partition("\n\n")[0]) for entry in found}) < 3
         seen.add(len(found))
-    assert process.returncode == 0
-    assert len(notes.history()) == 40
-    assert len(seen) > 2
+    assert len(seen) == 12
 
 
 # Killed

@@ -14,6 +14,7 @@ from types import TracebackType
 from typing import Any, Self
 
 from recollect.app.aio_conversation import AsyncConversation
+from recollect.app.aio_notes import AsyncNotes
 from recollect.app.memory import Memory
 from recollect.app.porting import PortingReport
 from recollect.app.reports import MaintenanceReport, StageReport
@@ -338,6 +339,11 @@ class AsyncMemory:
     async def audit(self, path: str | Path | None = None) -> Audit:
         """Look for junk: duplicates, contradictions, loops, secrets and more; change nothing."""
         return await to_thread(self._memory.audit, path)
+
+    @property
+    def notes(self) -> AsyncNotes:
+        """The Markdown notes that a person can read and edit: MEMORY.md and the history."""
+        return AsyncNotes(self._memory.notes)
 
     def tools(self) -> list[AsyncTool]:
         """Return the six tools by which an agent uses this memory (seed 004), to be awaited."""

@@ -13,9 +13,9 @@ from recollect.app.billed import billed, taught
 from recollect.app.checks import known, named
 from recollect.app.extras import (
     Noted,
-    noted_lines,
     notes_extra,
     recap_extra,
+    without_recalled,
 )
 from recollect.app.incoming import checked_turn, many, turn
 from recollect.app.limits import Limits, checked
@@ -334,10 +334,10 @@ class Conversation(Pruned):
         # Memory may ask a model: meanwhile others can add and read.
         memory = NO_RECALL
         if self._recall and question and now.question:
-            told = noted_lines([each.text for each in now.order.extras])
             seen = question.seen | now.said
-            asking = Asking(now.question, question.budget, seen, now.builder.counter, told)
-            memory = self._recall(asking)
+            memory = self._recall(Asking(now.question, question.budget, seen, now.builder.counter))
+            if not self._limits.policy.stable:  # There the notes are to stay as they are.
+                notes = without_recalled(notes, memory)
         with self._lock:
             now = self._moment(asked, budget, form, notes)
             built = now.builder.build(now.ledger, now.order, memory)

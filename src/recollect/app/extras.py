@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from recollect.conversation import recap
 from recollect.conversation.extras import Extra
 from recollect.conversation.transcript import Transcript
-from recollect.core.models import ConversationInfo, Message
+from recollect.core.models import ConversationInfo, Message, Recall
 from recollect.core.notes import MEMORY_FILE, line_of
 from recollect.retrieve.recall import FENCE, unfenced
 
@@ -80,7 +80,9 @@ def recap_extra(messages: Sequence[Message]) -> Extra:
     )
 
 
-def noted_lines(extras: Sequence[str]) -> frozenset[str]:
-    """Return the lines of notes that a context holds, as :func:`line_of` gives records'."""
-    found = (line.strip().lstrip("-*+").strip() for text in extras for line in text.splitlines())
-    return frozenset(line_of(line) for line in found if line)
+def without_recalled(notes: str, memory: Recall) -> str:
+    """Return notes without the lines that memory tells beside them, with their time and speaker."""
+    told = {line_of(hit.record.content) for hit in memory.hits}
+    return "\n".join(
+        line for line in notes.splitlines() if line_of(line.lstrip(" \t-*+")) not in told
+    )

@@ -439,10 +439,8 @@ class Memory(Learning):
     def _noted(self) -> Callable[[], str] | None:
         """Return what gives MEMORY.md to contexts, where it belongs there."""
         notes = notes_of(self._parts, self._scope)
-        chosen = self._parts.settings.notes
-        if notes is None or not chosen.in_context:
-            return None
-        return notes.told if chosen.automatic else notes.told_if_there
+        wanted = self._parts.settings.notes.in_context
+        return notes.told if notes is not None and wanted else None
 
     def _recall_in_talk(self, id: str, asking: Asking) -> Recall:
         return recalled(
@@ -454,7 +452,6 @@ class Memory(Learning):
             session=id,
             skip=asking.seen,
             counter=asking.counter,
-            told=asking.told,
         )
 
     def conversations(self) -> list[ConversationInfo]:

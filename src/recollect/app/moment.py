@@ -37,14 +37,12 @@ class Asking:
         budget: most tokens of the answer.
         seen: the ids of episodes that are in view anyway.
         counter: what counts tokens.
-        told: the lines of the notes beside it.
     """
 
     question: str
     budget: int
     seen: frozenset[str]
     counter: TokenCounter
-    told: frozenset[str]
 
 
 def last_question(ledger: Ledger) -> str | None:

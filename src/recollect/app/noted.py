@@ -50,7 +50,13 @@ class Noted:
         with self._lock:
             return self._looks.setdefault(scope, Look())
 
-    def folder(self, scope: Scope) -> Path:
+    def folder(self, scope: Scope) -> Path | None:
+        """Return the temporary folder of the notes of a scope, if there is one."""
+        with self._lock:
+            found = self._folders.get(scope)
+            return None if found is None else Path(found.name)
+
+    def new_folder(self, scope: Scope) -> Path:
         """Return a folder for the notes of a scope that lasts as long as the memory."""
         with self._lock:
             if scope not in self._folders:

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from functools import partial
 
 from recollect.app.checks import limited
 from recollect.app.drawn import used
 from recollect.app.parts import Parts
 from recollect.core.models import Kind, Recall
-from recollect.core.notes import line_of
 from recollect.core.ports import TokenCounter
 from recollect.core.query import Filter
 from recollect.core.scope import Scope
@@ -30,7 +28,6 @@ def recalled(
     session: str | None = None,
     skip: frozenset[str] = frozenset(),
     counter: TokenCounter | None = None,
-    told: frozenset[str] = frozenset(),
 ) -> Recall:
     """Return the records that answer ``prompt`` and the newest insight; they count as accessed.
 
@@ -42,8 +39,6 @@ def recalled(
         session: the conversation that is held, if it is one.
         skip: ids of records that need not be told.
         counter: what measures the budget; that of an unknown model, if not given.
-        told: lines of the notes that stand beside it: their records are not told twice, and
-            count as accessed all the same.
 
     Raises:
         InvalidInput: an argument cannot be used.
@@ -54,18 +49,14 @@ def recalled(
     hits = parts.found(scope, text, where, limit=most, skip=hidden)
     insight = parts.store.latest(scope, Filter(now=where.now, kinds=(Kind.REFLECTION,)))
     hits = [hit for hit in hits if insight is None or hit.record.id != insight.id]
-    packed = partial(
-        pack,
+    found = pack(
+        hits,
         budget=budget,
         counter=counter or parts.catalog.meter(None).counter,
         zone=parts.settings.zone,
         insight=insight,
     )
-    found = packed(hits)
-    noted = [hit for hit in found.hits if line_of(hit.record.content) in told]
-    if noted:
-        found = packed([hit for hit in hits if line_of(hit.record.content) not in told])
-    used(parts, scope, [*found.hits, *noted], where, session)
+    used(parts, scope, found.hits, where, session)
     return found
 
 

@@ -23,6 +23,7 @@ _RULE = re.compile(r"([-*_])[ \t]*(?:\1[ \t]*){2,}$")
 _MARKER = re.compile(r"([-*+]|(\d{1,9})[.)])(?:([ \t]+)(?=\S)|(?=[ \t]*$))")
 _BULLET = re.compile(r"[-*+](?:[ \t]|$)")
 _DELIMITER = re.compile(r":?-+:?")
+_NUMBER = re.compile(r"(\d{1,9})(\\*)[.)](?: |$)")
 _LINK = re.compile(r"\[[^\]]+\]:(?:[ \t]|$)")
 _IMAGE = r"!\[[^\]]*\](?:\([^)]*\)|\[[^\]]*\])?"
 _SILENT = re.compile(rf"(?:(?:{_IMAGE}|\[\s*{_IMAGE}\s*\]\([^)]*\)|</?[A-Za-z][^>]*>)\s*)+")
@@ -105,13 +106,22 @@ def bare(line: str) -> str:
     return line.rstrip("\r\n")
 
 
-def guarded(text: str) -> str:
-    r"""Return the text of a line so that it is read as this text: ``# a`` becomes ``\# a``."""
+def guarded(text: str, *, listed: bool = True) -> str:
+    r"""Return the text of an item so that it is read as this text: ``# a`` becomes ``\# a``.
+
+    In a paragraph also ``1986. A year`` becomes ``1986\. A year``: it would begin a list.
+    """
+    number = _NUMBER.match(text)
+    if number and (number[2] or not listed):
+        return f"{number[1]}\\{text[number.end(1) :]}"
     return f"\\{text}" if _misread(text) else text
 
 
 def _plain(text: str) -> str:
     """Return what a guarded text says."""
+    number = _NUMBER.match(text)
+    if number and number[2]:
+        return number[1] + text[number.end(1) + 1 :]
     return text[1:] if text.startswith("\\") and _misread(text[1:]) else text
 
 
@@ -176,6 +186,7 @@ class _Scanner:
         self.open: _Open | None = None
         self.gap = False
         self.offsets: list[int] = []
+        self.around: tuple[int, ...] = ()
         self.section: str | None = None
         self.hopeless: dict[str, int] = {}
 
@@ -199,6 +210,7 @@ class _Scanner:
 
     def _step(self, line: _Line) -> int:
         """Read the block that starts with ``line``; return the line after it."""
+        self.around = tuple(self.offsets)
         while self.offsets and line.indent < self.offsets[-1]:
             self.offsets.pop()
         goes_on = self.open is not None and not self.gap
@@ -236,7 +248,8 @@ class _Scanner:
             return self._item(line)
         if "|" in line.text and (rows := self._rows(line.at)):
             return self._mark(Block.TABLE, line.at, rows)
-        if not goes_on and _LINK.match(line.text):
+        inside = goes_on and self.open is not None and not self.open.listed
+        if not inside and _LINK.match(line.text):
             return self._mark(Block.OTHER, line.at, line.at + 1)
         return self._text(line)
 
@@ -355,15 +368,16 @@ class _Scanner:
             self.open = above = _Open(
                 line.at, line.at, line.prefix, line.indent, line.indent, [], listed=False
             )
+        else:
+            self.offsets[:] = self.around  # It goes on inside the item, however it is indented.
         above.parts.append(line.text)
         above.stop = line.at + 1
         self.found.kinds[line.at] = Block.LIST if above.listed else Block.TEXT
         return line.at + 1
 
     def _belongs(self, line: _Line, above: _Open) -> bool:
-        if not above.listed:
-            return not self.gap
-        return line.indent >= above.offset if self.gap else line.indent > above.indent
+        """Return whether ``line`` goes on with the text above it: never after a blank line."""
+        return not self.gap and (not above.listed or line.indent > 0)
 
     def _close(self) -> None:
         """Keep the open statement, if it says anything."""

@@ -26,6 +26,7 @@ __all__ = ["Document", "Heading", "Item", "parse", "start"]
 
 TITLE = "# Memory"
 OWN_LEVEL = 2
+HANGING = 2  # Columns from which a text below a blank line may be part of the list item above.
 _MARK = "\ufeff"  # A byte order mark, as some editors of Windows write it.
 _JOINS = frozenset({Block.TEXT, Block.TABLE, Block.QUOTE, Block.OTHER})
 
@@ -70,7 +71,8 @@ class Document:
         lines: list[str | None] = list(self.lines)
         for item, text in texts.items():
             last = self.lines[item.stop - 1]
-            lines[item.start] = _prefix(item, text) + guarded(text) + last[len(bare(last)) :]
+            said = guarded(text, listed=item.listed)
+            lines[item.start] = item.prefix + said + last[len(bare(last)) :]
             for at in range(item.start + 1, item.stop):
                 lines[at] = None
         return self._with(lines)
@@ -157,6 +159,8 @@ class Document:
             return
         outer = item.prefix[: len(item.prefix) - len(item.prefix.lstrip(" \t"))]
         inner = _space(lines[first] or self.lines[first])
+        if self.kinds[first] is not Block.LIST and "\t" not in inner:
+            inner = inner[: len(outer) + item.offset - item.indent]
         for at in nested:
             line = lines[at]
             if line is not None and line.startswith(inner):
@@ -228,10 +232,15 @@ class Document:
         return at, new
 
     def _end(self, item: Item) -> int:
-        """Return the line after an item and all that hangs on it."""
-        at = max(item.stop, self._nested(item).stop)
-        while at < len(self.lines) and self.kinds[at] not in {Block.BLANK, Block.HEADING}:
-            at += 1
+        """Return the line after an item and all that hangs on it, or would hang on a new one."""
+        at = following = item.stop
+        while following < len(self.lines) and self.kinds[following] is not Block.HEADING:
+            if self.kinds[following] is not Block.BLANK:
+                apart = following > at
+                if apart and indent_of(self.lines[following]) < HANGING:
+                    break
+                at = following + 1
+            following += 1
         return at
 
 
@@ -261,17 +270,6 @@ def _line(text: str) -> str:
 
 def _space(line: str) -> str:
     return line[: len(line) - len(line.lstrip(" \t"))]
-
-
-def _prefix(item: Item, text: str) -> str:
-    """Return what stands before a new text of an item.
-
-    A paragraph that begins like a numbered list becomes an item of a list.
-    """
-    if item.listed or not text[:1].isdigit():
-        return item.prefix
-    first = parse(text).items
-    return item.prefix if first and not first[0].listed else f"{item.prefix}- "
 
 
 def _bullet(listed: Sequence[Item]) -> str:

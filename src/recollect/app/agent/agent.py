@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterable, Sequence
 from typing import cast
 
@@ -15,11 +16,13 @@ from recollect.app.upkeep import parts_of, scope_of
 from recollect.app.wiring import open_model
 from recollect.core.actions import Spend
 from recollect.core.chat import ChatModel, ChatReply, Told, ToolSpec
-from recollect.core.errors import InvalidInput, LLMError
+from recollect.core.errors import InvalidInput, LLMError, StoreError
 from recollect.core.life import Usage
 from recollect.core.models import Context, Message, ToolCall, ToolResult
 from recollect.core.scope import Scope
 from recollect.core.text import clean
+
+log = logging.getLogger("recollect.agent")
 
 NEW = "/new"
 CLEARED = "Session cleared."
@@ -95,6 +98,7 @@ class Agent:
         said = clean(text, "text")
         if said.strip() == NEW:
             return self.new()
+        self._read_notes()
         if len(self._session()) > self.memory.settings.agent.memory_window:
             self._overflow()
         if self._model is None:
@@ -120,6 +124,13 @@ class Agent:
         return self._chat.context(text)
 
     # Parts of an answer
+
+    def _read_notes(self) -> None:
+        """Have MEMORY.md there, and in step: it is part of every call."""
+        try:
+            self.memory.notes.refresh()
+        except StoreError as error:
+            log.warning("the notes are left out: %s", error)
 
     def _answered(self, model: ChatModel, said: str, told: Told | None) -> Answer:
         """Ask the model, do what it calls for, and ask again until it has an answer."""

@@ -93,6 +93,11 @@ class KeptNotes(Notes):
             self.sync(accept_removals=True)
         return changed
 
+    @property
+    def there(self) -> bool:
+        """Whether there is a MEMORY.md."""
+        return self._files.stamp(MEMORY_FILE) is not None
+
     def read_history(self) -> str:
         """Return the text of HISTORY.md; empty, if there is none."""
         return self._files.read(HISTORY_FILE)
@@ -108,14 +113,16 @@ class KeptNotes(Notes):
         return {record.id: line_of(record.content) for record in found}
 
     def told(self) -> str:
-        """Return MEMORY.md for a context; what is wrong with it is logged once, and no more.
+        """Return MEMORY.md for a context, if there is one: a context makes no file.
 
-        Costs little where neither the file nor the facts have changed since it was last asked.
+        What is wrong with it is logged once, and no more. Costs little where neither the file
+        nor the facts have changed since it was last asked.
         """
         try:
             with self._look.lock:
-                if not self._unchanged():
-                    self.sync()
+                if not self.there:
+                    return ""
+                self.refresh()
                 self._look.problem = None
                 return self._look.text or ""
         except StoreClosed:
@@ -126,9 +133,15 @@ class KeptNotes(Notes):
                 self._look.problem = str(error)
             return ""
 
-    def told_if_there(self) -> str:
-        """Return MEMORY.md for a context, if there is one: nothing is made of nothing."""
-        return self.told() if (self.folder / MEMORY_FILE).exists() else ""
+    def refresh(self) -> None:
+        """Bring file and store into step, if one of them has changed; else it costs little.
+
+        Raises:
+            StoreError: the file cannot be read or written.
+        """
+        with self._look.lock:
+            if not self._unchanged():
+                self.sync()
 
     def sync(self, *, accept_removals: bool = False) -> NotesReport:
         """Read what a person changed in MEMORY.md, then write what memory has learned.
@@ -155,7 +168,7 @@ class KeptNotes(Notes):
 
     def _nothing(self) -> bool:
         """Return whether there is neither a file nor anything to write into one."""
-        if self._files.stamp(MEMORY_FILE) is not None or self._base().lines:
+        if self.there or self._base().lines:
             return False
         return not self._standing(1)
 
@@ -331,7 +344,7 @@ class KeptNotes(Notes):
 
     def scrubbed(self, contents: Sequence[str]) -> int:
         """Take erased contents out of MEMORY.md; return how many lines went (law 7)."""
-        if self._files.stamp(MEMORY_FILE) is None:
+        if not self.there:
             return 0
         with self._look.lock, self.locked():
             count = 0
@@ -363,11 +376,15 @@ class _State:
 
 
 def notes_of(parts: Parts, scope: Scope) -> KeptNotes | None:
-    """Return the notes of ``scope``, where they are kept by themselves; ``None`` without a file."""
+    """Return the notes of ``scope``; ``None`` for a memory without a file whose notes nobody read.
+
+    Those would be gone with it.
+    """
     folder = folder_of(parts.settings, parts.store.location, scope)
+    folder = parts.noted.folder(scope) if folder is None else folder
     return None if folder is None else KeptNotes(parts, scope, folder)
 
 
 def opened_notes(parts: Parts, scope: Scope) -> KeptNotes:
     """Return the notes of ``scope``; of a memory without a file, in a temporary folder."""
-    return notes_of(parts, scope) or KeptNotes(parts, scope, parts.noted.folder(scope))
+    return notes_of(parts, scope) or KeptNotes(parts, scope, parts.noted.new_folder(scope))

@@ -63,11 +63,15 @@ class Span(NamedTuple):
 
 @dataclass(slots=True)
 class Told:
-    """What was told: how many entries, and what went wrong, by session."""
+    """What was told: how many entries, each in a line, and what waits."""
 
     entries: int = 0
     lines: list[str] = field(default_factory=list)
-    failed: dict[str, str] = field(default_factory=dict)
+
+    def wait(self, session: str, error: RecollectError) -> None:
+        """Say why a session is told later."""
+        self.lines.append(f"! session {session!r} is told in the history later: {error}")
+        log.warning("session %r is told in the history later: %s", session, error)
 
 
 class Telling:
@@ -102,12 +106,12 @@ class Telling:
             except StoreClosed:
                 raise
             except LLMError as error:
-                told.failed[info.id] = str(error)
+                told.wait(info.id, error)
                 self.fallback(info.id)
                 break  # The others would wait for the same model.
             except RecollectError as error:
-                told.failed[info.id] = str(error)
-        self._projected(self._notes)
+                told.wait(info.id, error)
+        self._projected(self._notes, told)
         return told
 
     def fallback(self, session: str) -> bool:
@@ -212,9 +216,10 @@ class Telling:
         self._parts.announce(self._scope, actions)
         return True
 
-    def _projected(self, notes: KeptNotes) -> None:
+    def _projected(self, notes: KeptNotes, told: Told) -> None:
         try:
-            notes.sync()
+            if told.entries or notes.there:
+                notes.sync()
         except StoreClosed:
             raise
         except RecollectError as error:

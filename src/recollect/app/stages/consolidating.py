@@ -33,6 +33,7 @@ from recollect.core.life import SessionInfo
 from recollect.core.models import Kind, Record
 from recollect.core.query import Filter
 from recollect.core.scope import Scope
+from recollect.core.text import clean
 from recollect.lifecycle import consolidate
 from recollect.lifecycle.audit import secret
 from recollect.lifecycle.claims import (
@@ -340,7 +341,7 @@ def known_session(parts: Parts, scope: Scope, id: str) -> SessionInfo:
     Raises:
         NotFound: there is none of that id.
     """
-    found = parts.store.session(scope, id)
+    found = parts.store.session(scope, clean(id, "session"))
     if found is None:
         message = f"there is no session {id!r} for user {scope.user!r}"
         raise NotFound(message)

@@ -39,12 +39,7 @@ def consolidate(
     for session in report.failed:
         telling.fallback(session)
     told = telling.run(request.session, but=(*report.failed,))
-    return replace(
-        report,
-        counts={**report.counts, "entries": told.entries},
-        lines=(*report.lines, *told.lines),
-        failed={**told.failed, **report.failed},
-    )
+    return replace(report, lines=(*report.lines, *told.lines))
 
 
 def learn(parts: Parts, request: Request, stop: Event) -> StageReport:

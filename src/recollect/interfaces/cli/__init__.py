@@ -16,6 +16,7 @@ import typer
 from recollect.app.doctor import installed_version
 from recollect.interfaces.cli import (
     audit,
+    chat,
     config,
     conversations,
     demo,
@@ -24,6 +25,7 @@ from recollect.interfaces.cli import (
     finding,
     maintain,
     moving,
+    notes,
     stats,
     upkeep,
     writing,
@@ -42,6 +44,7 @@ app = typer.Typer(
 )
 PARTS = (
     demo,
+    chat,
     writing,
     finding,
     stats,
@@ -53,6 +56,7 @@ PARTS = (
     facts,
     entities,
     conversations,
+    notes,
 )
 for part in PARTS:
     app.add_typer(part.commands)

@@ -1,4 +1,4 @@
-"""How ``recollect chat`` waits for an answer: its words come as they are said, and it can be stopped.
+"""How ``recollect chat`` waits for an answer: words come as they are said, and can be stopped.
 
 The agent works in a thread of its own. The main thread only waits, so that a signal never meets
 a lock that it holds.
@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import signal
+import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from queue import SimpleQueue
@@ -20,8 +21,15 @@ from recollect.core.chat import ChatModel, ChatReply, Told, ToolSpec
 from recollect.core.errors import LLMError
 from recollect.core.life import Usage
 
+try:
+    import termios
+except ImportError:  # Windows has no such terminals.
+    termios = None  # type: ignore[assignment]
+
 TERMINATED = 128 + signal.SIGTERM
 INTERRUPT = object()
+BETWEEN = "\n\n"
+LOCAL_FLAGS = 3  # their place in what termios.tcgetattr returns
 Work = Callable[[Told], Answer]
 Handler = Callable[[int, FrameType | None], None]
 
@@ -42,6 +50,7 @@ class Interruptible:
         self._model = model
         self._lock = Lock()
         self._stopped = False
+        self._spoken = False
         self._running: tuple[asyncio.AbstractEventLoop, asyncio.Task[ChatReply]] | None = None
 
     @property
@@ -52,7 +61,7 @@ class Interruptible:
     def begin(self) -> None:
         """Let it talk again after it was stopped."""
         with self._lock:
-            self._stopped = False
+            self._stopped = self._spoken = False
 
     def stop(self) -> None:
         """End the reply that is under way, and every one until :meth:`begin`."""
@@ -74,7 +83,8 @@ class Interruptible:
         Raises:
             LLMError: it failed, or was stopped.
         """
-        task = asyncio.ensure_future(self._model.chat(messages, tools=tools, told=told))
+        heard = None if told is None else self._apart(told)
+        task = asyncio.ensure_future(self._model.chat(messages, tools=tools, told=heard))
         with self._lock:
             self._running = asyncio.get_running_loop(), task
             if self._stopped:
@@ -88,6 +98,18 @@ class Interruptible:
         finally:
             with self._lock:
                 self._running = None
+
+    def _apart(self, told: Told) -> Told:
+        """Return ``told``, which begins a paragraph where something was said before a call."""
+        between = [BETWEEN] if self._spoken else []
+
+        def tell(piece: str) -> None:
+            self._spoken = True
+            while between:
+                told(between.pop())
+            told(piece)
+
+        return tell
 
 
 def answered(work: Work, heard: Told, stop: Callable[[], None]) -> Answer:
@@ -142,8 +164,25 @@ def _interrupts(tell: Callable[[], None]) -> Iterator[None]:
 
 
 @contextmanager
+def unechoed() -> Iterator[None]:
+    """Keep what is typed meanwhile for the next prompt, and out of what is being written."""
+    if termios is None or not sys.stdin.isatty():
+        yield
+        return
+    file = sys.stdin.fileno()
+    before = termios.tcgetattr(file)
+    quiet = [*before]
+    quiet[LOCAL_FLAGS] &= ~termios.ECHO
+    termios.tcsetattr(file, termios.TCSADRAIN, quiet)
+    try:
+        yield
+    finally:
+        termios.tcsetattr(file, termios.TCSADRAIN, before)
+
+
+@contextmanager
 def terminating() -> Iterator[None]:
-    """Let SIGTERM and a closed terminal end the block in order, so that the terminal is restored."""
+    """Let SIGTERM end the block in order, so that the terminal is as it was before."""
 
     def end(number: int, frame: FrameType | None) -> None:
         del number, frame

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 MARK = "> "
 CONTINUED = "  "
 LEAVES = "Ctrl+C again leaves; the session stays"
-STYLE = {"prompt": "ansigreen bold", "bottom-toolbar": "noreverse ansibrightblack"}
+STYLE = {"prompt": "ansigreen bold", "hint": "ansibrightblack"}
 
 
 class Reader(Protocol):
@@ -50,6 +50,7 @@ class Lines:
     def ask(self, question: str) -> str | None:
         """Ask nobody."""
         del question
+        return None
 
     def forget(self, contents: Collection[str]) -> None:
         """Keep nothing anyway."""
@@ -145,7 +146,7 @@ class Prompt:
         """Say whether the next Ctrl+C leaves, and show it."""
         self._armed = armed
         if self._session is not None:
-            self._session.bottom_toolbar = LEAVES if armed else None
+            self._session.placeholder = [("class:hint", LEAVES)] if armed else None
 
 
 def _is_command(text: str) -> bool:

@@ -9,13 +9,12 @@ from functools import lru_cache
 
 from recollect.lifecycle.audit import masked
 from recollect.lifecycle.chronicle.cues import Label, is_casual, label_of
-from recollect.lifecycle.chronicle.plain import HIDDEN, MARK, cut, is_secret, one_line
+from recollect.lifecycle.chronicle.plain import HIDDEN, MARK, MARKUP, cut, is_secret, one_line
 from recollect.lifecycle.chronicle.words import weights
 from recollect.lifecycle.claims import Turn
 from recollect.lifecycle.extract.borrowed import without_memory, without_reports, without_texts
 from recollect.lifecycle.extract.prose import sentences
 from recollect.lifecycle.extract.scene import ROLES
-from recollect.lifecycle.modelled.grounding import MARKUP
 
 LINE = 160
 """Characters of a sentence in an entry."""

@@ -18,6 +18,12 @@ _CONTROL = re.compile(
     "[\x00-\x1f\x7f-\x9f\u2028\u2029\u200e\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff]"
 )
 _FENCE = re.compile(rf"<(?=\s*/?\s*{FENCE})", re.IGNORECASE)
+# Fences of memory, of prompts and of code; headings; lines of recall.
+MARKUP = re.compile(
+    rf"[<‹]\s*/?\s*(?:{FENCE}|before|turns|memory|system)\b|```|^\s*#|"
+    r"\[\d{4}-\d\d-\d\d \d\d:\d\d,",
+    re.IGNORECASE,
+)
 _NUMBERED = re.compile(r"\S*\d\S*")
 _LABELLED = re.compile(
     r"(\b(?:pass(?:word|phrase|code|wd)|pwd|pin)\b(?:\s+(?:is|was)\b|\s*[:=])\s*)[^\s,;]+",

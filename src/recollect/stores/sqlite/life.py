@@ -33,7 +33,7 @@ FROM consolidations c WHERE c.user_key = :user AND (:agent IS NULL OR c.agent IN
     AND (NOT :pending OR c.session_id IN (
         SELECT session_id FROM consolidations p WHERE p.user_key = :user
         AND p.consolidated_at IS NULL AND (:agent IS NULL OR p.agent IN ('', :agent))))
-    AND c.session_id IS NOT :exclude AND (:only IS NULL OR c.session_id = :only)
+    AND c.session_id IS NOT :exclude AND {chosen}
 GROUP BY c.session_id ORDER BY min(c.first_seen_at), c.session_id
 """
 UNENRICHED = "json_extract(r.attributes, '$.enriched_at') IS NULL AND r.indexed = 1"
@@ -73,7 +73,9 @@ def sessions(
     told as far as it is of the agent that has something to tell and told least.
     """
     values = {"user": user, "agent": scope.agent, "pending": pending}
-    rows: Any = connection.execute(SESSIONS, values | {"exclude": exclude, "only": only})
+    # With a name the planner sees that it needs to look at one session.
+    sql = SESSIONS.format(chosen="TRUE" if only is None else "c.session_id = :only")
+    rows: Any = connection.execute(sql, values | {"exclude": exclude, "only": only})
     return [
         SessionInfo(
             id=row[0],

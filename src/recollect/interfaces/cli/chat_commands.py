@@ -1,0 +1,222 @@
+"""What the slash commands of ``recollect chat`` do."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+
+from rich.console import RenderableType
+from rich.text import Text
+
+from recollect.app.agent import Agent
+from recollect.core.errors import InvalidInput, NotFound
+from recollect.core.models import ForgetReceipt, Record
+from recollect.core.notes import MEMORY_FILE
+from recollect.interfaces.cli import chat_drawing, notes_drawing
+from recollect.interfaces.cli import conversations_drawing as drawing
+from recollect.interfaces.cli.chat_prompt import Reader
+from recollect.interfaces.cli.command import Session
+from recollect.interfaces.cli.conversations_drawing import Look
+from recollect.interfaces.cli.output import counted, one_line, styled
+
+NEW, EXIT = "/new", "/exit"
+MEANINGS = {
+    NEW: "end this session: it becomes memory, and the next one begins",
+    "/clear": "take what was said here out of view; nothing is lost",
+    "/memory": "show MEMORY.md: what is known, and where you can edit it",
+    "/context": "show what a model would be sent; with WORDS, if you said them",
+    "/forget": "forget facts: ID or WORDS; with --erase, for good",
+    "/help": "this list",
+    EXIT: "leave; the session stays",
+}
+KEYS = {
+    "Alt+Enter": "another line",
+    "Ctrl+C": "stop an answer; clear the line; twice, leave",
+    "Ctrl+D": "leave",
+    "Ctrl+R": "look for something you typed before",
+}
+YES, ERASE = "--yes", "--erase"
+COMMAND = re.compile(r"\s*(/[A-Za-z?]+)(?:\s+(.*))?\s*", re.DOTALL)
+ID = re.compile(r"(?:fact|ep|ctx|ref)_\w+", re.ASCII)
+FOUND = 5
+EVERY = "all"
+LONGEST = 160
+
+Drawn = Iterator[RenderableType]
+
+
+@dataclass(frozen=True, slots=True)
+class Desk:
+    """What a command works with: the agent, where answers come from, how things look."""
+
+    session: Session
+    agent: Agent
+    reader: Reader
+    look: Look
+
+    def agreed(self, question: str, words: Sequence[str]) -> bool:
+        """Ask, unless the words say yes.
+
+        Raises:
+            InvalidInput: nobody can be asked.
+        """
+        if YES in words:
+            return True
+        return self.asked(f"{question} [y/N]").casefold() in {"y", "yes"}
+
+    def asked(self, question: str) -> str:
+        """Return the answer to a question.
+
+        Raises:
+            InvalidInput: nobody can be asked.
+        """
+        answer = self.reader.ask(question)
+        if answer is None:
+            message = f"this asks first, and nobody can be asked here; name an id and add {YES}"
+            raise InvalidInput(message)
+        return answer
+
+
+def parsed(line: str) -> tuple[str, str] | None:
+    """Return the command in a line and what follows it; ``None`` for a line that is talk."""
+    found = COMMAND.fullmatch(line)
+    return None if found is None else (found[1].lower(), (found[2] or "").strip())
+
+
+def obey(desk: Desk, command: str, rest: str) -> Drawn:
+    """Do what a command says, but for those that are none of its own business; yield what to show.
+
+    Raises:
+        InvalidInput: there is no such command.
+    """
+    act = ACTS.get(command)
+    if act is None:
+        message = f"there is no {command}; use {', '.join(MEANINGS)}"
+        raise InvalidInput(message)
+    return act(desk, rest)
+
+
+def _clear(desk: Desk, rest: str) -> Drawn:
+    held = len(desk.agent.chat)
+    if not held:
+        yield Text("nothing to clear", "dim")
+    elif desk.agreed(f"Clear {counted(held, 'message')}?", rest.split()):
+        desk.agent.chat.clear()
+        yield Text(f"Cleared {counted(held, 'message')}; they can still be found.")
+    else:
+        yield Text("nothing was cleared", "dim")
+
+
+def _memory(desk: Desk, rest: str) -> Drawn:
+    del rest
+    notes = desk.agent.memory.notes
+    text = notes.read_memory()
+    yield from notes_drawing.markdown(text or "nothing is noted yet")
+    yield styled(str(notes.folder / MEMORY_FILE), "dim")
+
+
+def _context(desk: Desk, rest: str) -> Drawn:
+    return chat_drawing.context(desk.agent.context(rest or None), desk.look)
+
+
+def _help(desk: Desk, rest: str) -> Drawn:
+    del desk, rest
+    yield chat_drawing.listed(MEANINGS)
+    yield Text()
+    yield chat_drawing.listed(KEYS)
+
+
+def _forget(desk: Desk, rest: str) -> Drawn:
+    words = rest.split()
+    wanted = " ".join(word for word in words if not word.startswith("--"))
+    strange = [word for word in words if word.startswith("--") and word not in {YES, ERASE}]
+    if strange or not wanted:
+        problem = f"{strange[0]} is unknown" if strange else "say what"
+        message = f"{problem}: /forget ID or /forget WORDS, with {ERASE} for good"
+        raise InvalidInput(message)
+    erase = ERASE in words
+    if ID.fullmatch(wanted):
+        yield from _one(desk, wanted, words)
+    else:
+        yield from _some(desk, wanted, erase=erase)
+
+
+def _one(desk: Desk, id: str, words: Sequence[str]) -> Drawn:
+    record = desk.agent.memory.get(id)
+    if record is None:
+        message = f"there is no record {id!r} for user {desk.agent.memory.user!r}"
+        raise NotFound(message)
+    yield from chat_drawing.facts([record], desk.session.settings, desk.look)
+    erase = ERASE in words
+    if desk.agreed("Erase this for good?" if erase else "Forget this?", words):
+        yield from _gone(desk, record, erase=erase)
+    else:
+        yield Text("nothing was forgotten", "dim")
+
+
+def _some(desk: Desk, wanted: str, *, erase: bool) -> Drawn:
+    hits = desk.agent.memory.search(wanted, kind="fact", limit=FOUND)
+    found = [hit.record for hit in hits]
+    if not found:
+        yield Text("no fact has to do with that", "dim")
+        return
+    yield from chat_drawing.facts(found, desk.session.settings, desk.look)
+    verb = "Erase for good" if erase else "Forget"
+    numbers = "1" if len(found) == 1 else f"1-{len(found)}"
+    answer = desk.asked(f"{verb} which? [{numbers}, {EVERY}; Enter for none]")
+    chosen = _chosen(answer, found)
+    for record in chosen:
+        yield from _gone(desk, record, erase=erase)
+    if not chosen:
+        yield Text("nothing was forgotten", "dim")
+
+
+def _chosen(answer: str, found: Sequence[Record]) -> list[Record]:
+    """Return the records that an answer such as ``2`` or ``1, 3`` means.
+
+    Raises:
+        InvalidInput: it means something else.
+    """
+    if answer.casefold() == EVERY:
+        return list(found)
+    numbers = [part for part in re.split(r"[\s,]+", answer) if part]
+    for number in numbers:
+        if not (number.isascii() and number.isdecimal() and 1 <= int(number) <= len(found)):
+            message = f"{number!r:.40} is none of 1 to {len(found)}; nothing was forgotten"
+            raise InvalidInput(message)
+    return [found[place] for place in sorted({int(number) - 1 for number in numbers})]
+
+
+def _gone(desk: Desk, record: Record, *, erase: bool) -> Drawn:
+    receipt = desk.agent.memory.forget(record.id, erase=erase)
+    if erase:
+        desk.reader.forget([record.content])
+        yield styled(f"Erased{_with(receipt)}.")
+    else:
+        said = one_line(record.content, LONGEST)
+        yield from drawing.hung("", styled(f"Forgotten: {said}"), desk.look)
+
+
+def _with(receipt: ForgetReceipt) -> str:
+    parts = [
+        counted(number, noun, many)
+        for number, noun, many in (
+            (len(receipt.versions), "former version", None),
+            (len(receipt.copies), "exact copy", "exact copies"),
+            (len(receipt.derived), "record drawn from it", "records drawn from it"),
+            (receipt.messages, "message", None),
+        )
+        if number
+    ]
+    return f", with {', '.join(parts)}" if parts else ""
+
+
+ACTS: dict[str, Callable[[Desk, str], Drawn]] = {
+    "/clear": _clear,
+    "/memory": _memory,
+    "/context": _context,
+    "/forget": _forget,
+    "/help": _help,
+    "/?": _help,
+}
