@@ -7,6 +7,7 @@ import os
 import signal
 import sys
 from contextlib import suppress
+from itertools import count
 
 from recollect.notes import Notes
 
@@ -27,10 +28,13 @@ def append(notes, name, number):
     acknowledge("done")
 
 
-def grow(notes, name, number):
-    """Add entries of many memory pages, of which a part is easily taken for the whole."""
-    for turn in range(int(number)):
-        notes.append_history_rotated(f"{name} {turn}\n\n" + f"line of {turn}\n\n" * 20_000 + "end")
+def grow(notes, name, _):
+    """Add entries of many memory pages for ever, of which a part is easily taken for the whole."""
+    for turn in count():
+        notes.append_history(f"{name} {turn}\n\n" + f"line of {turn}\n\n" * 20_000 + "end")
+        if turn % 20 == 19:
+            with notes.locked():  # Or the files would become too large to read often.
+                (notes.folder / "HISTORY.md").unlink()
 
 
 def die():

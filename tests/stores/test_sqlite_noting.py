@@ -17,7 +17,7 @@ from recollect.testing.contracts.samples import (
     turns,
 )
 
-FEW, MANY = 10, 1_000
+FEW, MANY = 10, 400
 
 
 def episode(session):

@@ -65,16 +65,16 @@ def choose(
     kept: list[str] = []
     near: set[str] = set()
     for one in _ordered(candidates, preferred):
-        said = frozenset(words(one.record.content))
-        if any(shared(said, other) >= NEAR for other in seen):
-            near.add(one.record.id)
-            continue
         cost = one.cost
         if one.heading is not None and one.heading not in headings:
             cost += (
                 len(f"## {one.heading}".encode()) + 3
             )  # Its line end, a blank line on each side.
         if cost > room:
+            continue
+        said = frozenset(words(one.record.content))
+        if any(shared(said, other) >= NEAR for other in seen):
+            near.add(one.record.id)
             continue
         room -= cost
         seen.append(said)

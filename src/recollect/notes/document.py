@@ -25,6 +25,7 @@ from recollect.notes.topics import key_of
 __all__ = ["Document", "Heading", "Item", "parse", "start"]
 
 TITLE = "# Memory"
+PARTING = "<!-- -->"
 OWN_LEVEL = 2
 HANGING = 2  # Columns from which a text below a blank line may be part of the list item above.
 _MARK = "\ufeff"  # A byte order mark, as some editors of Windows write it.
@@ -104,8 +105,17 @@ class Document:
         for heading in self.headings:
             if heading.level == OWN_LEVEL and heading.text in own and heading.text not in keep:
                 self._remove_heading(heading, left)
+        gone = set(items)
+        parted = list(left)
         self._mend(left)
-        return self._with(left)
+        patched = self._with(left)
+        if [each.text for each in patched.items] == [
+            each.text for each in self.items if each not in gone
+        ]:
+            return patched
+        for item in gone:  # What stood apart would be joined: Markdown's own way to part it.
+            parted[item.start] = PARTING + self.eol
+        return self._with(parted)
 
     def add(self, lines: Sequence[tuple[str, str]]) -> Document:
         """Return it with new items, each a pair of heading and text.

@@ -30,7 +30,7 @@ _MOMENT = (
     r"(?:[Zz]|[+-][0-9]{2}:?[0-9]{2})"
 )
 _LINE = rf"##[ \t]+(?P<at>{_MOMENT})[ \t]*\r?$"
-_HEADING = re.compile(rf"(?:\A\ufeff|^)(?P<line>{_LINE})", re.MULTILINE)
+_LIKE = re.compile(_LINE, re.MULTILINE)  # Begins with plain characters, so it is found fast.
 _PLAIN = re.compile(rf"^(?=\\*{_LINE})", re.MULTILINE)
 _ESCAPED = re.compile(rf"^\\(?=\\*{_LINE})", re.MULTILINE)
 _OF_A_MOMENT = re.compile(r"[0-9][0-9t:.z-]*")
@@ -127,19 +127,27 @@ def folded(text: str) -> str:
 
 
 def _body(text: str, line_end: str) -> str:
-    escaped = _PLAIN.sub(r"\\", text)
+    escaped = _PLAIN.sub(r"\\", text) if _LIKE.search(text) else text
     return f"{line_end}{escaped}{line_end * 2}"
 
 
 def _pieces(text: str) -> Iterator[_Piece]:
     """Yield where the entries of a file are."""
-    headings = [(match, at) for match in _HEADING.finditer(text) if (at := _moment(match["at"]))]
-    starts = [match.start("line") for match, _ in headings]
+    headings = [
+        (match, at)
+        for match in _LIKE.finditer(text)
+        if _begins_line(text, match.start()) and (at := _moment(match["at"]))
+    ]
+    starts = [match.start() for match, _ in headings]
     spans = pairwise([*starts, len(text)])
     for (match, at), (start, end) in zip(headings, spans, strict=True):
-        line_end = "\r\n" if match["line"].endswith("\r") else "\n"
+        line_end = "\r\n" if match[0].endswith("\r") else "\n"
         body = min(match.end() + 1, len(text))  # A file may end with a heading.
         yield _Piece(at, start, body, end, line_end)
+
+
+def _begins_line(text: str, position: int) -> bool:
+    return text[:position] in {"", "\ufeff"} if position < 2 else text[position - 1] == "\n"
 
 
 def _text_of(text: str, piece: _Piece) -> str:
@@ -149,7 +157,7 @@ def _text_of(text: str, piece: _Piece) -> str:
         raw = raw.removesuffix(line_end * 2)
     else:
         raw = raw.removesuffix(line_end)
-    return _ESCAPED.sub("", raw)
+    return _ESCAPED.sub("", raw) if _LIKE.search(raw) else raw
 
 
 def _moment(written: str) -> datetime | None:

@@ -21,10 +21,8 @@ from recollect.core.chat import ChatModel, ChatReply, Told, ToolSpec
 from recollect.core.errors import LLMError
 from recollect.core.life import Usage
 
-try:
+if sys.platform != "win32":
     import termios
-except ImportError:  # Windows has no such terminals.
-    termios = None  # type: ignore[assignment]
 
 TERMINATED = 128 + signal.SIGTERM
 INTERRUPT = object()
@@ -166,7 +164,10 @@ def _interrupts(tell: Callable[[], None]) -> Iterator[None]:
 @contextmanager
 def unechoed() -> Iterator[None]:
     """Keep what is typed meanwhile for the next prompt, and out of what is being written."""
-    if termios is None or not sys.stdin.isatty():
+    if sys.platform == "win32":
+        yield
+        return
+    if not sys.stdin.isatty():
         yield
         return
     file = sys.stdin.fileno()
@@ -201,4 +202,4 @@ def _handling(number: signal.Signals, handler: Handler) -> Iterator[None]:
     try:
         yield
     finally:
-        signal.signal(number, signal.SIG_DFL if before is None else before)
+        signal.signal(number, before)

@@ -78,12 +78,15 @@ class Words:
     def _flush(self) -> None:
         if not self._word:
             return
-        width = self._width or 0
-        if self._column and self._column + len(self._gap) + cell_len(self._word) > width:
+        width = self._width or 1
+        wide = cell_len(self._word)
+        if self._column and self._column + len(self._gap) + wide > width:
             self._file.write("\n")
             self._column, self._gap = 0, ""
         self._file.write(self._gap + self._word)
-        self._column = (self._column + len(self._gap) + cell_len(self._word)) % max(1, width)
+        self._column += len(self._gap) + wide
+        if self._column > width:  # The terminal breaks what is longer than a line.
+            self._column = (self._column - 1) % width + 1
         self._gap = self._word = ""
 
 

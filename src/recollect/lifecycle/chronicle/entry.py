@@ -132,7 +132,7 @@ def _topic(told: Sequence[Said]) -> str:
             written[word.stem][word.written.removesuffix("'s")] += 1
     best = sorted(counts, key=lambda stem: -counts[stem])[:TOPICS]
     words = [written[stem].most_common(1)[0][0] for stem in best if counts[stem] >= LEAST_TOLD]
-    return ", ".join(words) if words else cut(told[0].text, TOPIC)
+    return ", ".join(words) if words else f"“{cut(told[0].text, TOPIC).rstrip('.')}”"
 
 
 def _who(said: Said) -> str:
