@@ -93,7 +93,7 @@ def test_without_a_model_memory_answers_with_sources(answers):
     assert found["command"] is None
     assert found["sources"]
     with Memory() as memory:
-        contents = [memory.get(id).content for id in found["sources"]]
+        contents = [memory.get(each).content for each in found["sources"]]
     assert "My sister Marta lives in Porto." in contents
 
 
@@ -141,7 +141,7 @@ def test_a_model_answers(server, model, talk, stored):
 
 
 def test_tools_are_named(server, model, answers):
-    """A tool that was called is in the answer; words before it stand in a paragraph of their own."""
+    """The object of an answer has what was recalled for it, and the tools that were called."""
     with Memory() as memory:
         fact = memory.remember("Ana is vegetarian")
     call = ("c1", "search_memory", json.dumps({"query": "Ana"}))

@@ -160,6 +160,13 @@ def test_removing_goes_with_memorys_own_heading_only():
     assert parse(left).add([("Mine", "d")]).render() == "## Mine\n\n- d\n\n## Facts\n\n- c\n"
 
 
+def test_what_stood_apart_stays_apart():
+    """Where a line between two paragraphs goes, a blank one keeps them two."""
+    document = parse("one\n- a\ntwo\n\n- b\n\n- c\n")
+    left = document.remove([document.items[1], document.items[3]])
+    assert left.render() == "one\n\ntwo\n\n- c\n"
+
+
 def test_what_is_nested_moves_out():
     """What stood under a removed item is not hung on the item before it, and not code."""
     document = parse("- a\n- b\n    - c\n      goes on\n- d\n")
@@ -191,7 +198,7 @@ def test_scrubbing_leaves_no_trace():
     assert texts(clean) == ["Ana likes tea"]
     assert "> but not this\n" in clean
     assert "```\nx = 1\n```\n" in clean
-    assert "## …\n" in clean
+    assert clean.startswith("# Memory\n\n## …\n\n- Ana likes tea\n\n> but")
 
 
 def test_scrubbing_finds_words_over_several_lines():

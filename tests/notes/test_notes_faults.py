@@ -105,7 +105,7 @@ def test_readers_see_whole_entries(tmp_path, start):
     """However often the history is read while large entries are added, each one is whole."""
     go(start("grow", "ana", 0))
     notes, newest = Notes(tmp_path), set()
-    while len(newest) < 50:
+    while len(newest) < 30:
         found = notes.history()
         assert all(entry.text.endswith("\n\nend") for entry in found)
         newest.update(entry.text.split("\n", 1)[0] for entry in found[:1])

@@ -33,6 +33,7 @@ EXTRAS = {
 WAL_AT, WAL = 18, b"\x02\x02"
 """Where an SQLite file says how it is written, and that it is by a write-ahead log."""
 OTHERS = stat.S_IRWXG | stat.S_IRWXO
+NOTES = "may hold notes of what was erased"
 CANARY = "Captain Almeida keeps a lighthouse near Lisbon and paints small boats."
 DECOYS = (
     "The quarterly report has forty pages of tables about steel prices.",
@@ -131,13 +132,13 @@ def _soundness(memory: Memory) -> Check:
     problems = memory.verify()
     if not problems:
         return Check(name="contents", ok=True, detail="index, links and vectors agree with records")
-    purge_only = all("--purge" in problem for problem in problems)
-    return Check(
-        name="contents",
-        ok=False,
-        detail="; ".join(problems),
-        remedy=f"recollect doctor {'--purge' if purge_only else '--rebuild'}",
-    )
+    if all("--purge" in problem for problem in problems):
+        remedy = "recollect doctor --purge"
+    elif all(NOTES in problem for problem in problems):
+        remedy = "recollect notes sync, as the user whose notes they are"
+    else:
+        remedy = "recollect doctor --rebuild"
+    return Check(name="contents", ok=False, detail="; ".join(problems), remedy=remedy)
 
 
 def _vectors(memory: Memory) -> list[Check]:

@@ -17,7 +17,7 @@ from recollect.app.formats import located
 from recollect.app.learning import Learning
 from recollect.app.limits import checked
 from recollect.app.moment import Asking
-from recollect.app.notes.erasing import Gone, erase
+from recollect.app.notes.erasing import Cleaning, Gone
 from recollect.app.notes.kept import KeptNotes, notes_of, opened_notes
 from recollect.app.parts import Parts
 from recollect.app.recalling import recalled
@@ -255,9 +255,10 @@ class Memory(Learning):
         derived = store.derived(scope, [id, *versions, *copies])
         every = [id, *versions, *copies, *derived]
         messages = store.quoting(scope, every)
-        gone = Gone.of(store.get_many(scope, every))
+        cleaning = Cleaning(self._parts, scope, Gone.of(store.get_many(scope, every)))
+        entries = cleaning.history()
         store.apply(scope, revise.erase(id, self._parts.now()))
-        cleaned = erase(self._parts, scope, gone)  # It changes the store, too: before the wipe.
+        lines = cleaning.lines()  # It changes the store, too: before the wipe.
         return ForgetReceipt(
             id=id,
             erased=True,
@@ -266,7 +267,7 @@ class Memory(Learning):
             derived=tuple(derived),
             messages=messages,
             purged=self._parts.wipe(),
-            notes=cleaned,
+            notes=entries + lines,
         )
 
     def set_context(self, key: str, value: str) -> Record:

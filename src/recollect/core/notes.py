@@ -78,6 +78,12 @@ class NotesStore(Protocol):
     def notes_base(self, scope: Scope, folder: str) -> NotesBase | None:
         """Return what ``KeepNotes`` last kept for exactly this scope and folder, or ``None``."""
 
+    def notes_kept(self, scope: Scope) -> list[tuple[Scope, str]]:
+        """Return the scopes and folders for which ``KeepNotes`` kept something.
+
+        Of the scope itself; where it names no agent, also of all agents of the user.
+        """
+
     def standing(self, scope: Scope, *, now: datetime, limit: int) -> list[Record]:
         """Return the facts that are worth a line in MEMORY.md, at most ``limit``.
 

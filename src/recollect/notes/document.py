@@ -84,7 +84,7 @@ class Document:
         *,
         own: Collection[str] = (),
         keep: Collection[str] = (),
-        lines: Iterable[int] = (),
+        lines: Collection[int] = (),
     ) -> Document:
         """Return it without ``items``. What was nested under one moves out to its place.
 
@@ -96,26 +96,35 @@ class Document:
         """
         if not items and not lines:
             return self
+        gone = {item.start for item in items}
+        wanted = [each.text for each in self.items if each.start not in gone]
+        patched = self
+        for promote, part in ((True, False), (True, True), (False, True)):
+            left = self._without(items, lines, promote=promote)
+            for heading in self.headings:
+                if heading.level == OWN_LEVEL and heading.text in own and heading.text not in keep:
+                    self._remove_heading(heading, left)
+            if part:  # What stood apart would be joined: Markdown's own way to part it.
+                for at in gone:
+                    left[at] = PARTING + self.eol
+            else:
+                self._mend(left)
+            patched = self._with(left)
+            if [each.text for each in patched.items] == wanted:
+                break
+        return patched
+
+    def _without(
+        self, items: Iterable[Item], lines: Iterable[int], *, promote: bool
+    ) -> list[str | None]:
         left: list[str | None] = list(self.lines)
         for item in sorted(items, key=lambda each: each.start, reverse=True):
-            self._promote(item, left)
+            if promote:
+                self._promote(item, left)
             left[item.start : item.stop] = [None] * (item.stop - item.start)
         for at in lines:
             left[at] = None
-        for heading in self.headings:
-            if heading.level == OWN_LEVEL and heading.text in own and heading.text not in keep:
-                self._remove_heading(heading, left)
-        gone = set(items)
-        parted = list(left)
-        self._mend(left)
-        patched = self._with(left)
-        if [each.text for each in patched.items] == [
-            each.text for each in self.items if each not in gone
-        ]:
-            return patched
-        for item in gone:  # What stood apart would be joined: Markdown's own way to part it.
-            parted[item.start] = PARTING + self.eol
-        return self._with(parted)
+        return left
 
     def add(self, lines: Sequence[tuple[str, str]]) -> Document:
         """Return it with new items, each a pair of heading and text.

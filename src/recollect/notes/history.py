@@ -147,7 +147,8 @@ def _pieces(text: str) -> Iterator[_Piece]:
 
 
 def _begins_line(text: str, position: int) -> bool:
-    return text[:position] in {"", "\ufeff"} if position < 2 else text[position - 1] == "\n"
+    before = text[position - 1 : position]  # Nothing, at the start; or the mark of its encoding.
+    return before in {"", "\n"} or (position == 1 and before == "\ufeff")
 
 
 def _text_of(text: str, piece: _Piece) -> str:

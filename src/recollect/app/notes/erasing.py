@@ -8,18 +8,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from urllib.parse import unquote
 
 from recollect.app.notes.kept import KeptNotes, notes_of
-from recollect.app.notes.places import AGENTS
 from recollect.app.notes.telling import COMMENT
 from recollect.app.parts import Parts
 from recollect.app.turns import page
+from recollect.core.actions import KeepNotes
 from recollect.core.models import Kind, Record
-from recollect.core.notes import HistoryEntry
+from recollect.core.notes import HistoryEntry, NotesBase
 from recollect.core.scope import Scope
 from recollect.lifecycle.chronicle import Chronicler
-from recollect.notes import Notes
 from recollect.notes.scrub import scrub
 
 ERASED = "(erased on request)"
@@ -51,49 +51,58 @@ class Gone:
         )
 
 
-def erase(parts: Parts, scope: Scope, gone: Gone) -> int:
-    """Take what is gone out of all notes of the user; return how many lines and entries changed.
+class Cleaning:
+    """Cleans all notes of a user of what is erased: the history before, MEMORY.md after it.
 
-    Called when the store has erased it.
+    Whatever a crash parts, nothing is left that nobody knows of: an erasure that did not come
+    about is asked for again, and a line of MEMORY.md whose record is gone is known by its digest.
 
-    Raises:
-        StoreError: a file cannot be written; the message says which.
+    Both methods return how many entries or lines changed, and raise a ``StoreError`` if a file
+    cannot be written; the message says which.
     """
-    return sum(
-        notes.scrubbed(gone.contents) + notes.rewrite(_Rewriting(parts, notes.scope, gone).entry)
-        for notes in _every(parts, scope)
-    ) + sum(_others(parts, scope, gone))
+
+    def __init__(self, parts: Parts, scope: Scope, gone: Gone) -> None:
+        """Clean the notes of the user of ``scope``."""
+        self._gone = gone
+        self._parts = parts
+        self._notes = list(_every(parts, scope))
+
+    def history(self) -> int:
+        """Make entries anew without what is gone, while the turns beside it can still be read."""
+        return sum(
+            notes.rewrite(_Rewriting(self._parts, notes.scope, self._gone).entry)
+            for notes in self._notes
+        )
+
+    def lines(self) -> int:
+        """Take what is gone out of MEMORY.md, now that the store has erased it."""
+        return sum(notes.scrubbed(self._gone.contents) for notes in self._notes)
 
 
 def _every(parts: Parts, scope: Scope) -> Iterator[KeptNotes]:
-    """Yield the notes of the user, and those of the agent whose memory it is."""
-    for each in dict.fromkeys([Scope(scope.user), scope]):
+    """Yield all notes of the user, wherever they are; of a folder that is gone, forget the lines.
+
+    What an agent erases is erased for the user, too.
+    """
+    user = Scope(scope.user)
+    kept = dict.fromkeys(parts.store.notes_kept(user))
+    for each in (user, scope):
         notes = notes_of(parts, each)
-        if notes is not None and notes.folder.is_dir():
-            yield notes
-
-
-def _others(parts: Parts, scope: Scope, gone: Gone) -> Iterator[int]:
-    """Clean the notes of the user's other agents, of which only the folders are known here."""
-    shared, own = notes_of(parts, Scope(scope.user)), notes_of(parts, scope)
-    folder = None if shared is None else shared.folder / AGENTS
-    if folder is None or not folder.is_dir():
-        return
-    for each in sorted(folder.iterdir()):
-        if each.is_dir() and (own is None or each.resolve() != own.folder):
-            notes = Notes(each, clock=parts.clock)
-            cleaned, lines = scrub(notes.read_memory(), gone.contents)
-            if lines:
-                notes.write_memory(cleaned)
-            yield lines + notes.rewrite(_Rewriting(parts, None, gone).entry)
+        if notes is not None:
+            kept[each, str(notes.folder)] = None
+    for owner, folder in kept:
+        if Path(folder).is_dir():
+            yield KeptNotes(parts, owner, Path(folder))
+        elif (base := parts.store.notes_base(owner, folder)) is not None and base.lines:
+            parts.store.apply(owner, [KeepNotes(NotesBase(folder))])
 
 
 @dataclass(frozen=True, slots=True)
 class _Rewriting:
-    """Makes entries anew without what is gone; of a scope that is not known, none."""
+    """Makes entries anew without what is gone."""
 
     parts: Parts
-    scope: Scope | None
+    scope: Scope
     gone: Gone
 
     def entry(self, entry: HistoryEntry) -> str | None:
@@ -109,12 +118,13 @@ class _Rewriting:
 
     def _anew(self, session: str, first: int, last: int) -> str:
         """Return the entry of the turns that are left, by rules: a model may remember too well."""
-        if self.scope is None:
-            return ERASED
         found = self.parts.store.episodes(
             self.scope, session, after=first - 1, limit=last - first + 1
         )
-        left = [item for item in found if (item.position or 0) <= last]
+        gone = self.gone.turns.get(session, frozenset())
+        left = [
+            item for item in found if (item.position or 0) <= last and item.position not in gone
+        ]
         if not left:
             return ERASED
         turns = page(self.parts, self.scope, left, {}).turns

@@ -10,6 +10,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from datetime import datetime
 from pathlib import Path
 
 from recollect.app.noted import Look
@@ -21,7 +22,13 @@ from recollect.core.actions import KeepNotes
 from recollect.core.errors import RecollectError, StoreBusy, StoreClosed
 from recollect.core.life import believed
 from recollect.core.models import ForgetReceipt, Record
-from recollect.core.notes import HISTORY_FILE, MEMORY_FILE, NotesBase, line_of
+from recollect.core.notes import (
+    HISTORY_FILE,
+    MEMORY_FILE,
+    HistoryEntry,
+    NotesBase,
+    line_of,
+)
 from recollect.core.scope import Scope
 from recollect.notes import Notes
 from recollect.notes.document import Document, parse
@@ -92,6 +99,22 @@ class KeptNotes(Notes):
             changed = super().write_memory(content)
             self.sync(accept_removals=True)
         return changed
+
+    def append_history(self, entry: str, *, at: datetime | None = None) -> HistoryEntry:
+        """Add an entry to HISTORY.md alone."""
+        self._introduced()
+        return super().append_history(entry, at=at)
+
+    def append_history_rotated(self, entry: str, *, at: datetime | None = None) -> HistoryEntry:
+        """Add an entry to HISTORY.md and to the file of its month (UTC), or to neither."""
+        self._introduced()
+        return super().append_history_rotated(entry, at=at)
+
+    def _introduced(self) -> None:
+        """Have the store know of this folder: what is erased must be found in it, too."""
+        folder = str(self.folder)
+        if self._parts.store.notes_base(self.scope, folder) is None:
+            self._keep(NotesBase(folder))
 
     @property
     def there(self) -> bool:
@@ -344,7 +367,10 @@ class KeptNotes(Notes):
 
     def scrubbed(self, contents: Sequence[str]) -> int:
         """Take erased contents out of MEMORY.md; return how many lines went (law 7)."""
+        base = self._base()
         if not self.there:
+            if base.lines:
+                self._keep(NotesBase(base.folder))
             return 0
         with self._look.lock, self.locked():
             count = 0
@@ -353,7 +379,6 @@ class KeptNotes(Notes):
                 if gone:
                     self._files.write(name, cleaned)
                 count += gone if name == MEMORY_FILE else 0
-            base = self._base()
             ids = [line.id for line in base.lines]
             left = {record.id for record in self._parts.store.get_many(self.scope, ids)}
             if len(left) < len(ids):

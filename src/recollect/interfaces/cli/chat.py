@@ -143,10 +143,7 @@ class Talk:
         drawn = obey(self.desk, command, rest)
         if self.desk.session.shared.as_json:
             self._told(Answer(_plain(drawn), command=command))
-        else:
-            self._print(*drawn) if not self.live else self._each(drawn)
-
-    def _each(self, drawn: Iterator[RenderableType]) -> None:
+            return
         for part in drawn:  # Each at once: the next may ask about it.
             self._print(part)
 

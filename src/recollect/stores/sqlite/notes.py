@@ -51,6 +51,16 @@ def base(connection: apsw.Connection, scope: Scope, user: int, folder: str) -> N
     return NotesBase(folder, tuple(NotedLine(*line) for line in json.loads(lines)))
 
 
+def kept(connection: apsw.Connection, scope: Scope, user: int) -> list[tuple[Scope, str]]:
+    """Return the scopes and folders of what was kept."""
+    rows: Any = connection.execute(
+        "SELECT agent, folder FROM notes_bases WHERE user_key = ?1 AND (?2 IS NULL OR agent = ?2) "
+        "ORDER BY agent, folder",
+        (user, scope.agent),
+    )
+    return [(Scope(scope.user, agent or None), folder) for agent, folder in rows]
+
+
 def standing(
     connection: apsw.Connection, scope: Scope, user: int, now: datetime, limit: int
 ) -> list[Record]:

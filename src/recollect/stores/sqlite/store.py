@@ -258,6 +258,11 @@ class SqliteStore:
         with self._reading(scope) as (connection, user):
             return notes.base(connection, scope, user, folder)
 
+    def notes_kept(self, scope: Scope) -> list[tuple[Scope, str]]:
+        """Return the scopes and folders for which something was kept."""
+        with self._reading(scope) as (connection, user):
+            return notes.kept(connection, scope, user)
+
     def standing(self, scope: Scope, *, now: datetime, limit: int) -> list[Record]:
         """Return the facts that are worth a line in MEMORY.md, the most worth first."""
         with self._reading(scope) as (connection, user):

@@ -167,6 +167,15 @@ class BaseContract(Contract):
             kept = [store.notes_base(each, FOLDER) for each in scopes[: place + 1]]
             assert kept == bases[: place + 1]
 
+    def test_who_has_notes_is_known_to_whom_it_concerns(self, store: Store) -> None:
+        """A user is told of all agents, an agent of itself, and nobody of another user."""
+        for scope in (ANA, PLANNER, WRITER, BEN):
+            store.apply(scope, [KeepNotes(NotesBase(f"/{scope.user}/{scope.agent}"))])
+        mine = [(each, f"/{each.user}/{each.agent}") for each in (ANA, PLANNER, WRITER)]
+        assert sorted(store.notes_kept(ANA), key=str) == sorted(mine, key=str)
+        assert store.notes_kept(PLANNER) == [mine[1]]
+        assert store.notes_kept(Scope("nobody")) == []
+
     def test_an_erased_line_is_known_until_the_file_is_cleaned(self, store: Store) -> None:
         """An erasure leaves the base, or the line would count as a new one; ``verify`` tells."""
         gone, kept = remember(store, "secret", "tea")
