@@ -7,7 +7,6 @@ import pty
 import re
 import select
 import signal
-import stat
 import subprocess
 import sys
 import termios
@@ -34,6 +33,12 @@ from recollect.interfaces.cli.conversations_drawing import Look
 UP, ALT_ENTER, CTRL_C, CTRL_D, ENTER = "\x1b[A", "\x1b\r", "\x03", "\x04", "\r"
 CODES = re.compile(rb"\x1b\[[0-9;?]*[A-Za-z]")
 PATIENCE = 30.0
+# A key such as Ctrl+C is a signal only to who has the terminal for its own.
+ATTACHED = (
+    "import fcntl, os, sys, termios\n"
+    "fcntl.ioctl(0, termios.TIOCSCTTY, 0)\n"
+    "os.execv(sys.executable, [sys.executable, *sys.argv[1:]])\n"
+)
 
 
 @pytest.fixture(autouse=True)
@@ -238,33 +243,41 @@ class Terminal:
     """A process at a pseudo terminal."""
 
     def __init__(self, *arguments):
+        """Start ``recollect chat`` there."""
         self.ours, self.theirs = pty.openpty()
         self.before = termios.tcgetattr(self.theirs)
         self.shown = b""
+        chat = ["-W", "error", "-m", "recollect", "chat", *arguments]
         self.process = subprocess.Popen(  # noqa: S603 - this interpreter, on arguments of the test
-            [sys.executable, "-W", "error", "-m", "recollect", "chat", *arguments],
-            stdin=self.theirs, stdout=self.theirs, stderr=self.theirs, start_new_session=True,
-        )  # fmt: skip
+            [sys.executable, "-c", ATTACHED, *chat],
+            stdin=self.theirs,
+            stdout=self.theirs,
+            stderr=self.theirs,
+            start_new_session=True,
+        )
 
-    def until(self, text, *, times=1):
+    def until(self, text):
         """Wait until ``text`` was shown."""
         end = time.monotonic() + PATIENCE
-        while CODES.sub(b"", self.shown).count(text.encode()) < times:
-            ready, _, _ = select.select([self.ours], [], [], max(0.0, end - time.monotonic()))
-            assert ready, self.shown
-            self.shown += os.read(self.ours, 10_000)
-
-    def type(self, keys):
-        """Type."""
-        os.write(self.ours, keys.encode())
+        while text.encode() not in CODES.sub(b"", self.shown):
+            assert self.process.poll() is None, self.shown
+            assert time.monotonic() < end, self.shown
+            self._read()
 
     def ended(self):
         """Return the exit code, once it has one."""
         end = time.monotonic() + PATIENCE
         while self.process.poll() is None and time.monotonic() < end:
-            if select.select([self.ours], [], [], 0.02)[0]:
-                self.shown += os.read(self.ours, 10_000)
+            self._read()
         return self.process.poll()
+
+    def _read(self):
+        if select.select([self.ours], [], [], 0.02)[0]:
+            self.shown += os.read(self.ours, 10_000)
+
+    def type(self, keys):
+        """Type."""
+        os.write(self.ours, keys.encode())
 
     def close(self):
         """End it."""
@@ -366,7 +379,3 @@ def test_twice_ctrl_c_leaves(terminal):
     at.type(CTRL_C)
     assert at.ended() == 0
     assert b"Traceback" not in at.shown
-    (file,) = (
-        history_file("default").parent.iterdir() if history_file("default").exists() else (None,)
-    )
-    assert file is None or stat.S_IMODE(file.stat().st_mode) == 0o600

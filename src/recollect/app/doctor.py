@@ -17,8 +17,9 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from recollect.app.memory import Memory
+from recollect.app.notes.kept import WRONG, notes_status
 from recollect.app.settings import Settings
-from recollect.app.upkeep import parts_of
+from recollect.app.upkeep import parts_of, scope_of
 from recollect.app.wiring import MEMORY, place
 from recollect.core.errors import ModelUnavailable, RecollectError
 from recollect.core.scope import Scope
@@ -70,13 +71,22 @@ def examine(memory: Memory, file: Path | None = None) -> list[Check]:
     if file is not None:
         checks += [_file(file), _journal(file)]
     checks += [_schema(), _soundness(memory), *_vectors(memory), _model_files(memory.settings)]
-    return [*checks, _extras(), _language(memory), _names(memory), *_arms(memory)]
+    about = [_notes(memory), _extras(), _language(memory), _names(memory)]
+    return [*checks, *about, *_arms(memory)]
 
 
 def located(location: str | Path | None, settings: Settings) -> Path | None:
     """Return the file that :class:`Memory` would open, ``None`` if it would be none."""
     path = place(location, settings)
     return None if path == MEMORY else Path(path)
+
+
+def _notes(memory: Memory) -> Check:
+    found = notes_status(parts_of(memory), scope_of(memory))
+    if found.startswith(WRONG):
+        remedy = "put it right; memory goes on without them, and nothing is lost"
+        return Check(name="notes", ok=False, detail=found, remedy=remedy)
+    return Check(name="notes", ok=True, detail=found)
 
 
 def _python() -> Check:

@@ -10,6 +10,7 @@ from typing import Any
 
 from recollect.app import porting
 from recollect.app.checks import named
+from recollect.app.notes.kept import notes_status
 from recollect.app.parts import Parts
 from recollect.core.life import StageUsage
 from recollect.core.models import Kind
@@ -36,6 +37,7 @@ class MemoryStats:
         usage: what the stages have used of language models.
         names: what finds names, by strategy.
         missing: what could find names but is not set up, and the remedy.
+        notes: where the Markdown notes are, or what is wrong with them.
     """
 
     user: str
@@ -51,6 +53,7 @@ class MemoryStats:
     usage: tuple[StageUsage, ...]
     names: Mapping[str, tuple[str, ...]]
     missing: Mapping[str, str]
+    notes: str
 
 
 class Upkeep:
@@ -78,6 +81,7 @@ class Upkeep:
             usage=tuple(parts.store.usage(self._scope)),
             names=names.strategies,
             missing=names.missing,
+            notes=notes_status(parts, self._scope),
         )
 
     def verify(self) -> list[str]:
@@ -127,16 +131,18 @@ class Upkeep:
     def import_(
         self, path: str | Path, format: str | None = None, *, progress: Progress | None = None
     ) -> porting.PortingReport:
-        """Read a file of recollect, a session, OpenAI messages or LoCoMo talks into memory.
+        """Read a file of recollect, a session, messages, LoCoMo talks or notes into memory.
 
         Args:
-            path: the file.
-            format: ``recollect``, ``session``, ``openai`` or ``locomo``; recognised, if not
-                given.
+            path: the file; of notes, also a folder.
+            format: ``recollect``, ``session``, ``openai`` (messages), ``locomo`` or
+                ``memory-md`` (the Markdown memory of an agent: a folder, or a name that ends in
+                ``.md``, is read as that); recognised, if not given.
             progress: told after each batch.
 
         Importing the same file twice adds nothing the second time. LoCoMo conversations
-        go to users of their own, named as in the file.
+        go to users of their own, named as in the file. What of notes was not read is in the
+        report's ``left_out``.
 
         Raises:
             InvalidInput: the file is of no known format; the message names the place.

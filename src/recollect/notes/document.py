@@ -213,21 +213,22 @@ class Document:
 
     def _mend(self, lines: list[str | None]) -> None:
         """Leave one blank line where something was taken out between two, and none too few."""
-        at = 0
+        at, kept = 0, -1
         while at < len(lines):
             if lines[at] is not None:
+                kept = at
                 at += 1
                 continue
             start = at
             while at < len(lines) and lines[at] is None:
                 at += 1
-            before = self.kinds[start - 1] if start else Block.BLANK
+            before = self.kinds[kept] if kept >= 0 else Block.BLANK
             after = self.kinds[at] if at < len(lines) else Block.BLANK
             if before is Block.BLANK and after is Block.BLANK:
-                extra = at if at < len(lines) else start - 1
-                if 0 <= extra < len(lines):
+                extra = at if at < len(lines) else kept
+                if extra >= 0:
                     lines[extra] = None
-            elif before in _JOINS or (not start and after in {Block.RULE, Block.OTHER}):
+            elif before in _JOINS or (kept < 0 and after in {Block.RULE, Block.OTHER}):
                 lines[start] = self.eol if after is not Block.BLANK else None
 
     def _place(self, heading: Heading, texts: Sequence[str]) -> tuple[int, list[str]]:

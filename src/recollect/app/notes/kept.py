@@ -48,6 +48,7 @@ HELD = (
     "! {count} lines are gone from MEMORY.md at once: what they said is believed on. If that was "
     "meant, run: recollect notes sync --accept-removals"
 )
+WRONG = "cannot be used:"
 OVER = (
     "! {file} is {over:,} bytes over {limit:,}, and all that is left was written by hand; "
     "shorten it, or raise notes.max_memory_size"
@@ -413,3 +414,18 @@ def notes_of(parts: Parts, scope: Scope) -> KeptNotes | None:
 def opened_notes(parts: Parts, scope: Scope) -> KeptNotes:
     """Return the notes of ``scope``; of a memory without a file, in a temporary folder."""
     return notes_of(parts, scope) or KeptNotes(parts, scope, parts.noted.new_folder(scope))
+
+
+def notes_status(parts: Parts, scope: Scope) -> str:
+    """Return where the notes of ``scope`` are, or what is wrong with them; writes nothing."""
+    notes = notes_of(parts, scope)
+    if notes is None:
+        return "none: a memory without a file has notes only where Memory.notes is used"
+    try:
+        size = len(notes.as_it_stands().encode())
+        notes.read_history()
+    except RecollectError as error:
+        return f"{WRONG} {error}"
+    if not notes.folder.exists():
+        return f"none yet; {notes.folder} after the first consolidation"
+    return f"{notes.folder} ({MEMORY_FILE}: {size:,} of {notes.max_memory_size:,} bytes)"

@@ -35,6 +35,8 @@ QUOTE = 150
 SHOWN = 4
 SHOWN_HITS = 2
 TALK = 2
+NOTED = 14  # lines of MEMORY.md
+ENTRY = 3  # lines of the newest entry of the history
 INDENT = 2
 
 PACKAGE = "recollect.interfaces.cli"
@@ -71,7 +73,9 @@ def _page(told: Demo, settings: Settings) -> Iterator[RenderableType]:
         yield _inset(_correction(told.correction, settings))
     yield _head("5", f"What a model is sent, in at most {told.context.receipt.budget} tokens")
     yield _inset(_context(told))
-    yield _head("6", "Your turn")
+    yield _head("6", "Notes that you can read, and edit in any editor")
+    yield _inset(_notes(told))
+    yield _head("7", "Your turn")
     yield from _next(told)
 
 
@@ -212,10 +216,25 @@ def _slip(told: Demo) -> Text:
     return line
 
 
+def _notes(told: Demo) -> RenderableType:
+    lines = told.memory.splitlines()
+    facts = [line for line in lines if line.startswith("- ")]
+    shown = Group(*(_note(line) for line in lines[:NOTED] if line.strip()))
+    left = len(facts) - sum(line.startswith("- ") for line in lines[:NOTED])
+    entry = told.entries[0].text.splitlines() if told.entries else []
+    rest = Text(f"… {counted(left, 'more line')}", "dim")
+    last = [_cropped(line, "dim" if at else "") for at, line in enumerate(entry[:ENTRY])]
+    return Group(styled(str(told.notes), "dim"), shown, rest, Text(), *last)
+
+
+def _note(line: str) -> Text:
+    return _cropped(line, "bold" if line.startswith("#") else "")
+
+
 def _next(told: Demo) -> Iterator[RenderableType]:
     margin = " " * INDENT
     where = f"--db {shlex.quote(told.file)} --user {shlex.quote(told.user)}"
     yield _inset(Text(f"The file is {told.file}. All this took {told.seconds:.1f} s. Try on it:"))
     question = _best(told.answers)[0].ask
-    for line in (f'search {where} "{question}" --why', f"facts {where}", f"doctor {where}"):
+    for line in (f'search {where} "{question}" --why', f"facts {where}", f"chat {where}"):
         yield styled(f"{margin}recollect {line}", "bold")

@@ -25,18 +25,21 @@ commands = typer.Typer()
     examples=(
         "recollect import chat.json",
         "recollect import locomo10.json --format locomo --db locomo.db",
+        "recollect import ~/.claude/projects/trip/memory --format memory-md",
     ),
 )
 def import_(
     session: Session,
     *,
-    path: Annotated[Path, typer.Argument(help="The file to read.", show_default=False)],
+    path: Annotated[Path, typer.Argument(help="The file or folder.", show_default=False)],
     format: Annotated[
         str | None,
-        typer.Option(help="recollect, session, openai or locomo; recognised if not given."),
+        typer.Option(
+            help="recollect, session, openai, locomo or memory-md; recognised if not given."
+        ),
     ] = None,
 ) -> None:
-    """Read a file of recollect, a session, OpenAI messages or LoCoMo.
+    """Read a file of recollect, a session, OpenAI messages, LoCoMo or the notes of an agent.
 
     To import the same file twice adds nothing the second time.
     """
@@ -49,6 +52,8 @@ def import_(
         told.append(f"{report.skipped:,} were there already")
     if embedded:
         told.append(f"{embedded:,} given vectors")
+    for line in report.left_out:
+        session.warn(line)
     whose = ", ".join(report.users[:5]) + (", …" if len(report.users) > 5 else "")  # noqa: PLR2004 - as many names as fit a line
     session.show(
         {**_fields(report), "embedded": embedded},

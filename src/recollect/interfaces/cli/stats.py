@@ -44,6 +44,7 @@ def _rows(session: Session, found: MemoryStats) -> Iterator[tuple[str, Renderabl
     yield "to consolidate", f"{waits}{': recollect consolidate' if found.pending_sessions else ''}"
     yield "language model", _model(found)
     yield "names", _names(found)
+    yield "notes", Text(one_line(found.notes))
     yield "size", output.size(found.size)
     yield "file", str(session.location or ":memory:")
 

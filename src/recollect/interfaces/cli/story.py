@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from pathlib import Path
 from time import perf_counter
 from typing import Any
 
@@ -16,6 +17,7 @@ from recollect.app.memory import Memory
 from recollect.app.settings import Settings
 from recollect.core.errors import EmbeddingError, InvalidInput
 from recollect.core.models import Change, Context, Entity, Hit, Record
+from recollect.core.notes import MEMORY_FILE, HistoryEntry
 from recollect.interfaces.cli.command import foreground
 from recollect.interfaces.cli.output import progress_bar
 
@@ -101,6 +103,9 @@ class Demo:
         asked: when the questions are asked.
         prompt: what the user says at last.
         context: what a model would be sent for it.
+        notes: where MEMORY.md is.
+        memory: what it says.
+        entries: what the history tells of the sessions, the newest first.
         seconds: that all of it took.
     """
 
@@ -119,6 +124,9 @@ class Demo:
     correction: Correction | None
     prompt: str
     context: Context
+    notes: Path
+    memory: str
+    entries: Sequence[HistoryEntry]
     seconds: float
 
 
@@ -162,6 +170,9 @@ def play(story: Mapping[str, Any], place: str, user: str, settings: Settings) ->
             correction=correction,
             prompt=PROMPT,
             context=built,
+            notes=memory.notes.folder / MEMORY_FILE,
+            memory=memory.notes.read_memory(),
+            entries=memory.notes.history(),
             seconds=perf_counter() - start,
         )
 
@@ -169,7 +180,8 @@ def play(story: Mapping[str, Any], place: str, user: str, settings: Settings) ->
 def _by_hand(settings: Settings) -> Settings:
     """Return settings with which nothing happens by itself, so that each run is the same."""
     chosen = settings.consolidation.model_copy(update={"automatic": False, "extractor": "rules"})
-    return foreground(settings).model_copy(update={"consolidation": chosen})
+    beside = settings.notes.model_copy(update={"folder": None})  # Not among the user's own.
+    return foreground(settings).model_copy(update={"consolidation": chosen, "notes": beside})
 
 
 def _learn(memory: Memory) -> tuple[list[Record], float]:

@@ -11,6 +11,7 @@ from rich.prompt import Confirm
 from rich.text import Text
 
 from recollect.core.errors import InvalidInput
+from recollect.core.models import ForgetReceipt
 from recollect.interfaces.cli import tables
 from recollect.interfaces.cli.command import FAILED, Session, command
 from recollect.interfaces.cli.output import counted, styled
@@ -140,6 +141,16 @@ def forget(
     if not erase:
         session.show(receipt, styled(f"forgotten {id}; history and as-of still know it"))
         return
+    session.show(receipt, styled(", ".join(_gone(receipt))))
+    if not receipt.purged:
+        session.warn(
+            "free space of the file could not be overwritten while others read it; "
+            "run recollect doctor --purge"
+        )
+
+
+def _gone(receipt: ForgetReceipt) -> list[str]:
+    """Return what an erasure removed, part by part."""
     parts = [f"erased {receipt.id}"]
     if receipt.versions:
         parts.append(counted(len(receipt.versions), "former version"))
@@ -149,9 +160,6 @@ def forget(
         parts.append(f"{counted(len(receipt.derived), 'record')} derived from it")
     if receipt.messages:
         parts.append(counted(receipt.messages, "message"))
-    session.show(receipt, styled(", ".join(parts)))
-    if not receipt.purged:
-        session.warn(
-            "free space of the file could not be overwritten while others read it; "
-            "run recollect doctor --purge"
-        )
+    if receipt.notes:
+        parts.append(f"{counted(receipt.notes, 'place')} in the notes")
+    return parts
