@@ -93,7 +93,7 @@ class Held:
         self.arrived, self.go = Event(), Event()
         self.heard = []
 
-    async def ask(self, instructions, prompt, answer):
+    async def ask(self, _instructions, prompt, answer):
         """Wait for the word, on a thread of its own."""
         self.heard.append(prompt)
         self.arrived.set()

@@ -132,7 +132,7 @@ def test_an_import_that_was_cut_short_goes_on(memory, folder, monkeypatch):
         memory.import_(folder, progress=stop)
     assert len(contents(memory)) == 4
     assert memory.import_(folder, progress=lambda *step: seen.append(step)).records == 2
-    assert seen == [(2, 6), (4, 6), (2, 6), (4, 6), (6, 6)]
+    assert seen == [(2, 6), (4, 6), (4, 6), (6, 6)]
     assert sorted(contents(memory)) == sorted(set(contents(memory)))
 
 

@@ -20,7 +20,7 @@ from file_samples import (
     talk,
     written,
 )
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from recollect.app.foreign import session_date
@@ -263,6 +263,7 @@ def upkeep(memory, verb, records, number):
     max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )
 @given(steps)
+@example([("remember", "0", "a", 0), ("remember", "0", "a", 0), ("credit", "0", "a", 1)])
 def test_any_memory_survives_the_round_trip(tmp_path, done):
     """Whatever was done to a memory, its export can be read back to the same lines."""
     path = tmp_path / "noa.jsonl"

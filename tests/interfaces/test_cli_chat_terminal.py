@@ -13,7 +13,7 @@ import termios
 import time
 
 import pytest
-from model_server import ModelServer, running, stopping, talked
+from model_server import ModelServer, running, stalling, stopping, talked
 from prompt_toolkit.application import create_app_session
 from prompt_toolkit.input import create_pipe_input
 from prompt_toolkit.output import DummyOutput
@@ -181,11 +181,20 @@ def test_forget_asks_which(live, answer, gone):
     assert len([record for record in records if record.kind.value == "fact"]) == 2 - gone
 
 
+@pytest.mark.parametrize(("answer", "gone"), [("y", True), ("", False), ("1", False)])
+def test_forget_asks_for_one(live, answer, gone):
+    """Where only one fact is meant, /forget shows it, asks, and forgets it after a yes."""
+    tea = remembering("Ana likes green tea")
+    shown, records, _ = live(f"/forget tea{ENTER}{answer}{ENTER}{CTRL_D}", before=tea)
+    assert "Ana likes green tea" in shown
+    assert ("fact" in [record.kind.value for record in records]) != gone
+
+
 def test_what_is_erased_was_never_typed(live):
     """/forget --erase takes the text out of the prompt history, too."""
     typed = f"Ana likes green tea{ENTER}"
     live(
-        f"{typed}/forget tea --erase{ENTER}all{ENTER}{CTRL_D}",
+        f"{typed}/forget tea --erase{ENTER}y{ENTER}{CTRL_D}",
         before=remembering("Ana likes green tea"),
     )
     assert "green" not in history_file("default").read_text()
@@ -246,7 +255,7 @@ class Terminal:
         """Start ``recollect chat`` there."""
         self.ours, self.theirs = pty.openpty()
         self.before = termios.tcgetattr(self.theirs)
-        self.shown = b""
+        self.shown, self.seen = b"", 0
         chat = ["-W", "error", "-m", "recollect", "chat", *arguments]
         self.process = subprocess.Popen(  # noqa: S603 - this interpreter, on arguments of the test
             [sys.executable, "-c", ATTACHED, *chat],
@@ -257,12 +266,13 @@ class Terminal:
         )
 
     def until(self, text):
-        """Wait until ``text`` was shown."""
+        """Wait until ``text`` was shown, after what was waited for before."""
         end = time.monotonic() + PATIENCE
-        while text.encode() not in CODES.sub(b"", self.shown):
+        while (place := CODES.sub(b"", self.shown).find(text.encode(), self.seen)) < 0:
             assert self.process.poll() is None, self.shown
             assert time.monotonic() < end, self.shown
             self._read()
+        self.seen = place + len(text.encode())
 
     def ended(self):
         """Return the exit code, once it has one."""
@@ -322,14 +332,17 @@ def test_ctrl_c_stops_an_answer(terminal, server):
     """Ctrl+C stops the answer at once; what was said is kept, and the talk goes on."""
     at = terminal("--model", server.openai)
     at.until("session chat is new")
+    at.until("> ")
     at.type(f"Are you there?{ENTER}")
     at.until("I think")
     at.type(CTRL_C)
     at.until("stopped; what you said is kept")
+    at.until("> ")
     assert server.left.wait(PATIENCE)
     server.play(talked("Here I am."))
     at.type(f"And now?{ENTER}")
     at.until("Here I am.")
+    at.until("> ")
     at.type(CTRL_D)
     assert at.ended() == 0
     assert said() == [
@@ -343,12 +356,14 @@ def test_a_killed_chat_goes_on(terminal, server):
     """After kill -9 in the middle of an answer the session goes on with what was said."""
     at = terminal("--model", server.openai)
     at.until("session chat is new")
+    at.until("> ")
     at.type(f"I have two cats.{ENTER}")
     at.until("I think")
     at.process.send_signal(signal.SIGKILL)
     at.ended()
     again = terminal()
     again.until("session chat goes on with 1 message")
+    again.until("> ")
     again.type(f"/exit{ENTER}")
     assert again.ended() == 0
     assert said() == [("user", "I have two cats.")]
@@ -359,7 +374,7 @@ def test_terminated_it_leaves_the_terminal_as_it_was(terminal, server, answering
     """SIGTERM ends it with 143 at the prompt and in an answer; the terminal is as before."""
     at = terminal("--model", server.openai)
     at.until("Ctrl+D leaves")
-    at.until(">")
+    at.until("> ")
     if answering:
         at.type(f"I have two cats.{ENTER}")
         at.until("I think")
@@ -370,10 +385,31 @@ def test_terminated_it_leaves_the_terminal_as_it_was(terminal, server, answering
     assert said() == [("user", "I have two cats.")] * answering
 
 
+def test_a_slow_end_of_a_session_can_be_left(terminal, server):
+    """While /new waits for the model, Ctrl+C says that it goes on, and a second one leaves."""
+    server.play(talked("Nice."), stalling)
+    at = terminal("--model", server.openai)
+    at.until("> ")
+    at.type(f"I have two cats.{ENTER}")
+    at.until("Nice.")
+    at.until("> ")
+    at.type(f"/new{ENTER}")
+    at.until("consolidating")
+    at.type(CTRL_C)
+    at.until("Ctrl+C again leaves")
+    at.type(CTRL_C)
+    assert at.ended() == 130
+    assert b"Traceback" not in at.shown
+    with Memory() as memory:
+        (info,) = memory.conversations()
+        assert (info.id, info.ended_at is None) == ("chat", False)
+        assert memory.search("cats")[0].record.content == "I have two cats."
+
+
 def test_twice_ctrl_c_leaves(terminal):
     """Ctrl+C at the prompt says that another one leaves, and the other one does."""
     at = terminal()
-    at.until(">")
+    at.until("> ")
     at.type(f"wrong{CTRL_C}")
     at.until("Ctrl+C again leaves")
     at.type(CTRL_C)

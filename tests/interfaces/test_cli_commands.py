@@ -172,7 +172,7 @@ def test_erase_without_a_terminal_does_not_ask(told, run, tmp_path):
     record = told("remember", "the password is swordfish")
     assert told("forget", record["id"], "--erase") == {
         "id": record["id"], "erased": True, "versions": [], "derived": [], "copies": [],
-        "messages": 0, "purged": True,
+        "messages": 0, "purged": True, "notes": 0,
     }  # fmt: skip
     assert b"swordfish" not in (tmp_path / "agent.db").read_bytes()
     run("show", record["id"], code=1)

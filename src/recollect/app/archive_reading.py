@@ -143,6 +143,8 @@ def _read_record(line: Fields, scope: Scope) -> Kept:
         user=scope.user,
         agent=(scope.agent or agent) if agent else None,
         session_id=line.optional_text("session_id"),
+        # Whether it has a place; the store counts places anew.
+        position=None if line.get("position") is None else line.whole("position"),
         event_time=line.moment("event_time"),
         created_at=line.moment("created_at"),
         valid_until=line.optional_moment("valid_until"),

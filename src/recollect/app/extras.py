@@ -45,13 +45,16 @@ class Session:
 
 def session_of(transcript: Transcript, info: ConversationInfo) -> Session:
     """Return the present session of a conversation (seed 002)."""
-    cuts = recap.recapped(transcript.prunings(), info.start)
-    start = cuts[0].first if cuts else info.start
+    cuts, start = recap.session_start(transcript.prunings(), info.start)
+    first = cuts[0].first if cuts else start
     told: list[Message] = []
     new: list[Message] = []
-    for message in transcript.messages(after=start - 1):
+    for message in transcript.messages(after=first - 1):
         place = message.position or 0
-        (told if any(cut.first <= place <= cut.last for cut in cuts) else new).append(message)
+        if place >= start:
+            new.append(message)
+        elif not message.pinned and any(cut.first <= place <= cut.last for cut in cuts):
+            told.append(message)
     return Session(tuple(told), tuple(new))
 
 

@@ -58,6 +58,9 @@ class Language:
             future.cancel()
             message = f"no answer within {timeout:g} s; raise the time-out or try again later"
             raise LLMError(message) from error
+        except BaseException:  # Ctrl+C: nobody wants the answer any more.
+            future.cancel()
+            raise
 
     def _running(self) -> asyncio.AbstractEventLoop:
         if self._loop is None:

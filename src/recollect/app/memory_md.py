@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from datetime import datetime
 from pathlib import Path
 from typing import NamedTuple
@@ -61,24 +61,24 @@ def import_memory_md(
         found.setdefault(key, draft)
     left_out = tuple(map(str, memory.skipped))
     if not found:
-        shown = "".join(f"; {line}" for line in left_out[:MOST_SHOWN])
-        message = f"{path} holds no memory to import; looked for {LOOKED_FOR}{shown}"
-        raise InvalidInput(message)
+        raise _nothing(path, left_out)
     there = _there(parts, scope, memory)
-    steps, items = Steps(len(found), progress), list(found.items())
-    added = 0
-    for start in range(0, len(items), BATCH):
-        batch = items[start : start + BATCH]
-        plan = [
-            parts.ingest.plan(scope, draft, reason="imported")
-            for key, draft in batch
-            if key not in there
-        ]
+    new = [draft for key, draft in found.items() if key not in there]
+    steps = Steps(len(found), progress)
+    if len(new) < len(found):
+        steps.advance(len(found) - len(new))  # What is there already.
+    for start in range(0, len(new), BATCH):
+        batch = new[start : start + BATCH]
+        plan = [parts.ingest.plan(scope, draft, reason="imported") for draft in batch]
         parts.store.apply(scope, plan)
         steps.advance(len(batch))
-        added += len(plan)
     told = len(memory.facts) + len(memory.entries)
-    return Moved(records=added, skipped=told - added), left_out
+    return Moved(records=len(new), skipped=told - len(new)), left_out
+
+
+def _nothing(path: Path, left_out: Sequence[str]) -> InvalidInput:
+    shown = "".join(f"; {line}" for line in left_out[:MOST_SHOWN])
+    return InvalidInput(f"{path} holds no memory to import; looked for {LOOKED_FOR}{shown}")
 
 
 def _drafts(memory: ForeignMemory) -> Iterator[tuple[_Sameness, Draft]]:

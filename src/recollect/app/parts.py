@@ -65,8 +65,8 @@ LAST_MOMENTS = 2.0
 """Seconds that closing waits for sessions that are being read."""
 Learn = Callable[["Parts", Request, Event], object]
 """Consolidates what is requested, for the users and subscribers of these parts."""
-Unfinished = Callable[["Parts", Scope, str], object]
-"""Keeps the last words of a session whose consolidation takes too long."""
+Unfinished = Callable[["Parts", Scope, str, int | None], object]
+"""Keeps the last words of a session, up to a position, whose consolidation takes too long."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -226,7 +226,7 @@ class Parts:
         self._ask(Request(scope, session=session, until=until))
         done = self.consolidation.wait(self.settings.consolidation.timeout)
         if not done and self.unfinished is not None:
-            self.unfinished(self, scope, session)
+            self.unfinished(self, scope, session, until)
         return done
 
     def found(

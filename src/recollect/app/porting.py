@@ -17,9 +17,7 @@ from recollect.app.fields import moment
 from recollect.app.formats import (
     FORMATS,
     KNOWN,
-    LOCOMO,
     MEMORY_MD,
-    OPENAI,
     RECOLLECT,
     SESSION,
     JsonFile,
@@ -159,27 +157,31 @@ def import_file(
         InvalidInput: the file is not there, of no known format, or broken; the message
             names the place, and nothing was written.
     """
-    if format is not None and format not in FORMATS:
-        message = f"format={format!r} is unknown; {KNOWN}"
-        raise InvalidInput(message)
+    _require_known(format)
     users: tuple[str, ...] = (scope.user,)
     if format == MEMORY_MD or (format is None and is_markdown(path)):
         moved, left_out = memory_md.import_memory_md(parts, scope, path, progress)
         return PortingReport(format=MEMORY_MD, users=users, left_out=left_out, **moved._asdict())
     file = JsonFile(path)
-    match format or detect(file):
+    found = format or detect(file)
+    match found:
         case "openai":
-            found, moved = OPENAI, foreign.import_openai(parts, scope, file, progress)
+            moved = foreign.import_openai(parts, scope, file, progress)
         case "session":
-            found, moved = SESSION, sessions.import_session(parts, scope, path, progress)
+            moved = sessions.import_session(parts, scope, path, progress)
         case "locomo":
-            found = LOCOMO
             users, moved = foreign.import_locomo(parts, scope, file, progress)
         case _ if archive_reading.is_header(file.first().value):
-            found, moved = RECOLLECT, restore(parts, scope, file, progress)
+            moved = restore(parts, scope, file, progress)
         case _:
-            found, moved = RECOLLECT, _import_plain(parts, scope, file, progress)
+            moved = _import_plain(parts, scope, file, progress)
     return PortingReport(format=found, users=users, **moved._asdict())
+
+
+def _require_known(format: str | None) -> None:
+    if format is not None and format not in FORMATS:
+        message = f"format={format!r} is unknown; {KNOWN}"
+        raise InvalidInput(message)
 
 
 def _import_plain(parts: Parts, scope: Scope, file: JsonFile, progress: Progress | None) -> Moved:

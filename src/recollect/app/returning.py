@@ -24,14 +24,14 @@ def heard(parts: Parts, scope: Scope, text: str) -> Heard:
     new, told = returned.apart(text)
     loose = returned.lines(new)
     if not told and not loose:
-        return Heard(new, ())
+        return Heard(returned.without_own(new), ())
     now = parts.now()
     known = _known(parts, scope, [*told, *loose])
     ids = tuple(
         dict.fromkeys(record for content in [*told, *loose] for record in known.get(content, ()))
     )
     new = returned.without_lines(new, known)
-    return Heard(new, (Touch(ids, now),) if ids else ())
+    return Heard(returned.without_own(new), (Touch(ids, now),) if ids else ())
 
 
 def _known(parts: Parts, scope: Scope, contents: Sequence[str]) -> dict[str, list[str]]:

@@ -11,7 +11,7 @@ from dataclasses import replace
 
 from recollect.conversation.choosing import Policy
 from recollect.conversation.ledger import Ledger
-from recollect.conversation.pruning import cuts_of, fresh
+from recollect.conversation.pruning import SESSION_START, cuts_of, fresh
 from recollect.conversation.view import view_of
 from recollect.core.models import Cut, Message, Pruning
 from recollect.core.ports import MessageMeter
@@ -60,17 +60,19 @@ def recap_start(ledger: Ledger, keep: int) -> int:
     return start
 
 
-def recapped(prunings: Sequence[Pruning], start: int) -> tuple[Cut, ...]:
-    """Return the cuts that the recap in force tells; none, if all was cleared since.
+def session_start(prunings: Sequence[Pruning], start: int) -> tuple[tuple[Cut, ...], int]:
+    """Return the cuts that the recap in force tells, and where the present session begins.
 
     Args:
         prunings: the receipts of a conversation, oldest first.
-        start: position of its first message that is not cleared.
+        start: position of its first message that is not cleared; what was cut before is over.
     """
     for pruning in reversed(prunings):
-        if pruning.trigger == OVERFLOW:
-            return tuple(cut for cut in pruning.cuts if cut.why == RECAPPED and cut.first >= start)
-    return ()
+        cuts = [cut for cut in pruning.cuts if cut.first >= start]
+        if pruning.trigger in {OVERFLOW, SESSION_START} and cuts:
+            told = tuple(cut for cut in cuts if cut.why == RECAPPED)
+            return told, max(cut.last for cut in cuts) + 1
+    return (), start
 
 
 def lines(messages: Iterable[Message]) -> Iterator[str]:

@@ -15,6 +15,12 @@ FENCE = "recollect-memory"
 OPENING = re.compile(rf"<{FENCE}\b[^<>]*>")
 CLOSING = re.compile(rf"</{FENCE}>\s*")
 LINE = re.compile(r"^[ \t]*- \[\d{4}-\d\d-\d\d \d\d:\d\d, [^\]\n]{1,200}\] (.+)$\n?", re.MULTILINE)
+NOTHING = "Nothing in memory answers this."
+NOTED = "Noted."
+RELATED = "Noted. Memory has on this:"
+FOUND = "From memory:"
+OWN = frozenset({NOTHING, NOTED, RELATED, FOUND})
+"""What memory says where it answers alone."""
 LEAST_WORDS = 4
 """A shorter sentence may well be said again by someone who means it."""
 
@@ -49,6 +55,11 @@ def apart(text: str) -> Returned:
         told += lines(text[opening.end() : closing.start()])
         start = closing.end()
     return Returned("".join([*kept, text[start:]]), tuple(told))
+
+
+def without_own(text: str) -> str:
+    """Return ``text``; empty, if it is what memory says around records where it answers alone."""
+    return "" if text.strip() in OWN else text
 
 
 def lines(text: str) -> list[str]:

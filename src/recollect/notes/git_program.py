@@ -7,7 +7,7 @@ import re
 import shutil
 import signal
 import subprocess
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -133,25 +133,8 @@ class GitProgram:
             InvalidInput: git is not installed.
             StoreError: it could not be run, or took too long and was stopped.
         """
-        program = shutil.which("git")
-        if program is None:
-            message = f"git is not installed, so {self._folder} has no log; install git"
-            raise InvalidInput(message)
         paths = ["--literal-pathspecs"] * literal
-        command = [program, *OPTIONS, *paths, "-C", str(self._folder), *arguments]
-        try:
-            process = subprocess.Popen(  # noqa: S603 - no shell reads it, and options are ours alone
-                command,
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.PIPE,
-                env=_environment(os.environ),
-                start_new_session=True,  # Without a terminal, nothing can ask there.
-            )
-        except (OSError, ValueError) as error:
-            message = f"git cannot be run in {str(self._folder)!r:.200}: {error}"
-            raise StoreError(message) from error
-        with process:
+        with self._started([*OPTIONS, *paths, "-C", str(self._folder), *arguments]) as process:
             try:
                 out, complaint = process.communicate(given, timeout=self._timeout)
             except subprocess.TimeoutExpired as error:
@@ -165,6 +148,24 @@ class GitProgram:
                 _stop(process)
                 raise
         return Answer(process.returncode, out, complaint.decode(errors="replace"))
+
+    def _started(self, arguments: Sequence[str]) -> subprocess.Popen[bytes]:
+        program = shutil.which("git")
+        if program is None:
+            message = f"git is not installed, so {self._folder} has no log; install git"
+            raise InvalidInput(message)
+        try:
+            return subprocess.Popen(  # noqa: S603 - no shell reads it, and options are ours alone
+                [program, *arguments],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                env=_environment(os.environ),
+                start_new_session=True,  # Without a terminal, nothing can ask there.
+            )
+        except (OSError, ValueError) as error:
+            message = f"git cannot be run in {str(self._folder)!r:.200}: {error}"
+            raise StoreError(message) from error
 
     def knows_identity(self, key: str) -> bool:
         """Whether git was told ``user.name`` or ``user.email``, by settings or environment."""

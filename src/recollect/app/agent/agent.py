@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Iterable, Sequence
 from typing import cast
 
@@ -16,13 +15,11 @@ from recollect.app.upkeep import parts_of, scope_of
 from recollect.app.wiring import open_model
 from recollect.core.actions import Spend
 from recollect.core.chat import ChatModel, ChatReply, Told, ToolSpec
-from recollect.core.errors import InvalidInput, LLMError, StoreError
+from recollect.core.errors import InvalidInput, LLMError
 from recollect.core.life import Usage
 from recollect.core.models import Context, Message, ToolCall, ToolResult
 from recollect.core.scope import Scope
 from recollect.core.text import clean
-
-log = logging.getLogger("recollect.agent")
 
 NEW = "/new"
 CLEARED = "Session cleared."
@@ -68,6 +65,7 @@ class Agent:
         self._system = named(system, "system") or memory.settings.agent.system
         self._model = _talking(memory, llm)
         self._tools = {tool.name: tool for tool in (*memory.tools(), *tools)}
+        self._read_notes()  # Or a memory without a file had none for its first conversation.
         self._chat = self._opened()
 
     @property
@@ -127,10 +125,7 @@ class Agent:
 
     def _read_notes(self) -> None:
         """Have MEMORY.md there, and in step: it is part of every call."""
-        try:
-            self.memory.notes.refresh()
-        except StoreError as error:
-            log.warning("the notes are left out: %s", error)
+        self.memory.notes.told(make=True)
 
     def _answered(self, model: ChatModel, said: str, told: Told | None) -> Answer:
         """Ask the model, do what it calls for, and ask again until it has an answer."""
@@ -193,11 +188,12 @@ class Agent:
     def _recalled(self, said: str, told: Told | None) -> Answer:
         found = self.memory.recall(said, budget=RECALL_BUDGET)
         self._chat.add("user", said)
-        text = console.said(said, found, self.memory.settings.zone)
+        sources = console.sources(found)
+        text = console.said(said, sources, self.memory.settings.zone)
         if told is not None:
             told(text)
         self._chat.add("assistant", text)
-        return Answer(text, sources=found.hits[: console.MOST])
+        return Answer(text, sources=sources)
 
     # Sessions
 
@@ -223,12 +219,13 @@ class Agent:
         """Consolidate what is old, and go on with a recap of what is not (seed 002)."""
         messages = self._session()
         keep = min(self.memory.settings.conversation.keep_recent, len(messages) - 1)
-        old = [item.record_id for item in messages[: len(messages) - keep] if item.record_id]
-        if old:
-            last = self.memory.get(old[-1])
-            self._parts.consolidated(
-                self._scope, self._chat.id, until=None if last is None else last.position
-            )
+        cutoff = len(messages) - keep
+        while cutoff and messages[cutoff].role == "tool":
+            cutoff -= 1  # A call stays with its results.
+        old = [item.record_id for item in messages[:cutoff] if item.record_id]
+        found = self._parts.store.get_many(self._scope, old)
+        if found:
+            self._parts.consolidated(self._scope, self._chat.id, until=found[-1].position)
         self._chat.start_session(recap=keep)
 
 

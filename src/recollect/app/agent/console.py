@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from datetime import tzinfo
 
-from recollect.core.models import Recall
+from recollect.core.models import Hit, Kind, Recall
+from recollect.lifecycle.returned import FOUND, NOTED, NOTHING, RELATED
 from recollect.retrieve.recall import remembered
 
-NOTHING = "Nothing in memory answers this."
-NOTED = "Noted."
-RELATED = "Noted. Memory has on this:"
-FOUND = "From memory:"
 MOST = 5
 ASKED = re.compile(
     r"\s*(?:who|whom|whose|what|when|where|which|why|how|do|does|did|is|are|was|were|am|can|could|"
@@ -21,13 +19,27 @@ ASKED = re.compile(
 )
 
 
-def said(text: str, found: Recall, zone: tzinfo) -> str:
+QUESTION = re.compile(r"[^.!?\n]{1,300}[?\uff1f\u061f]\s*")
+"""A question and nothing else."""
+
+
+def sources(found: Recall) -> tuple[Hit, ...]:
+    """Return the hits that can answer something: no question does, which somebody asked before."""
+    telling = [
+        hit
+        for hit in found.hits
+        if hit.record.kind is not Kind.EPISODE or not QUESTION.fullmatch(hit.record.content)
+    ]
+    return tuple(telling[:MOST])
+
+
+def said(text: str, hits: Sequence[Hit], zone: tzinfo) -> str:
     """Return the answer to ``text`` from what was recalled for it.
 
     A question gets what memory has, or that it has nothing; a statement is taken note of. Each
     source is a line with its time and speaker, in the form in which memory knows its own words.
     """
-    lines = "\n".join(remembered(hit.record, zone) for hit in found.hits[:MOST])
+    lines = "\n".join(remembered(hit.record, zone) for hit in hits)
     if ASKED.match(text):
         return f"{FOUND}\n{lines}" if lines else NOTHING
     return f"{RELATED}\n{lines}" if lines else NOTED

@@ -26,13 +26,15 @@ from recollect.core.notes import (
     HISTORY_FILE,
     MEMORY_FILE,
     HistoryEntry,
+    NotedLine,
     NotesBase,
     line_of,
 )
 from recollect.core.scope import Scope
+from recollect.core.text import storable
 from recollect.notes import Notes
 from recollect.notes.document import Document, parse
-from recollect.notes.edits import Edits, noted, read_edits
+from recollect.notes.edits import Edits, digest_of, noted, read_edits
 from recollect.notes.git import NotesGit
 from recollect.notes.projection import Projection, project
 from recollect.notes.scrub import scrub
@@ -53,6 +55,8 @@ OVER = (
     "! {file} is {over:,} bytes over {limit:,}, and all that is left was written by hand; "
     "shorten it, or raise notes.max_memory_size"
 )
+WAITING = "waiting"
+"""Stands in place of a digest for a line that is gone and held back: no line has this one."""
 TRIES = 5
 """How often a file is read again that somebody changes at the same moment."""
 
@@ -95,11 +99,16 @@ class KeptNotes(Notes):
             InvalidInput: ``content`` cannot be stored.
             StoreError: the file cannot be written.
         """
+        text = storable(content, "content")
         with self._look.lock:
-            self.sync()
-            changed = super().write_memory(content)
-            self.sync(accept_removals=True)
-        return changed
+            for _ in range(TRIES):
+                self.sync()
+                seen = self._look.text or ""
+                # What an editor saved since then must be read before it is written over.
+                if self._files.swap(MEMORY_FILE, seen, text):
+                    self.sync(accept_removals=True)
+                    return text != seen
+        raise self._busy()
 
     def append_history(self, entry: str, *, at: datetime | None = None) -> HistoryEntry:
         """Add an entry to HISTORY.md alone."""
@@ -136,15 +145,18 @@ class KeptNotes(Notes):
         found = self._parts.store.get_many(self.scope, ids)
         return {record.id: line_of(record.content) for record in found}
 
-    def told(self) -> str:
+    def told(self, *, make: bool = False) -> str:
         """Return MEMORY.md for a context, if there is one: a context makes no file.
 
         What is wrong with it is logged once, and no more. Costs little where neither the file
         nor the facts have changed since it was last asked.
+
+        Args:
+            make: make the file where it is missing and there are facts for it.
         """
         try:
             with self._look.lock:
-                if not self.there:
+                if not make and not self.there:
                     return ""
                 self.refresh()
                 self._look.problem = None
@@ -185,10 +197,13 @@ class KeptNotes(Notes):
                     report = self._synced(accept_removals=accept_removals)
                 if report is not None:
                     return report
-        message = f"{self.folder / MEMORY_FILE} changes all the time; close what writes it"
-        raise StoreBusy(message)
+        raise self._busy()
 
     # The steps of it
+
+    def _busy(self) -> StoreBusy:
+        path = self.folder / MEMORY_FILE
+        return StoreBusy(f"{path} changes all the time; close what writes it")
 
     def _nothing(self) -> bool:
         """Return whether there is neither a file nor anything to write into one."""
@@ -230,15 +245,18 @@ class KeptNotes(Notes):
         """Return file and store as they are, and what a person changed in the file."""
         base, facts = self._base(), self._standing()
         ids = [line.id for line in base.lines]
-        ended = self._parts.store.get_many(self.scope, ids)
+        told = self._parts.store.get_many(self.scope, ids)
         # Also what took the place of what ended, however often.
         for _ in range(DEEPEST):
-            there = {record.id for record in (*ended, *facts)}
-            heirs = {each.superseded_by for each in ended if each.superseded_by} - there
+            there = {record.id for record in (*told, *facts)}
+            heirs = {each.superseded_by for each in told if each.superseded_by} - there
             if not heirs:
                 break
-            ended += self._parts.store.get_many(self.scope, sorted(heirs))
-        known = {record.id: record for record in (*facts, *ended)}
+            told += self._parts.store.get_many(self.scope, sorted(heirs))
+        # What has a line is a fact for it, however many are worth more.
+        ranked = {fact.id for fact in facts}
+        facts += [each for each in told if self._stands(each) and each.id not in ranked]
+        known = {record.id: record for record in (*facts, *told)}
         document = parse(text)
         edits = read_edits(base.lines, document, known, self._stands)
         return _State(self._version(), document, base, facts, known, edits)
@@ -249,14 +267,14 @@ class KeptNotes(Notes):
     def _taken(self, state: _State, *, accept_removals: bool) -> NotesReport:
         """Take what a person changed into the store, in one transaction; report it."""
         edits, store = state.edits, self._parts.store
-        removals = accept_removals or not edits.mass_removal
-        held = () if removals else edits.removed
+        held = () if accept_removals else self._held_back(state)
+        removed = [id_ for id_ in edits.removed if id_ not in held]
         reading = Reader(self._parts, self.scope, state.facts).read(
-            edits, state.known, removals=removals
+            edits, state.known, removed=removed
         )
         lines = [noted(line.id, line.item.text) for line in (*edits.lines, *edits.stale)]
         lines += [noted(insert.record.id, insert.record.content) for insert in reading.inserts]
-        lines += [line for line in state.base.lines if line.id in held]
+        lines += [_waiting(id_) for id_ in held]
         gone = {line.id: line for line in state.base.lines}
         lines += [gone[line.id] for line in edits.erased if line.id in gone]
         base = replace(state.base, lines=tuple(lines))
@@ -271,6 +289,15 @@ class KeptNotes(Notes):
             lines=(*reading.lines, *told),
         )
 
+    def _held_back(self, state: _State) -> tuple[str, ...]:
+        """Return what was removed and is believed on: until somebody says that it was meant."""
+        removed = state.edits.removed
+        if state.edits.mass_removal:
+            return removed
+        # What waited before waits on, whatever came into the file since.
+        waited = {line.id for line in state.base.lines if line == _waiting(line.id)}
+        return tuple(id_ for id_ in removed if id_ in waited)
+
     def _tell(self, reading: Reading) -> None:
         """Tell the subscribers of the memory what a person did in the file."""
         self._parts.announce(self.scope, reading.inserts)
@@ -283,7 +310,7 @@ class KeptNotes(Notes):
         self, text: str, projection: Projection, report: NotesReport, state: _State
     ) -> NotesReport | None:
         """Write what the file is to say, if nobody has changed it, and keep what it says."""
-        held = tuple(line for line in state.base.lines if line.id in report.held)
+        held = tuple(map(_waiting, report.held))
         base = replace(state.base, lines=(*projection.lines, *held))
         changed = projection.text != text
         if changed:
@@ -334,6 +361,8 @@ class KeptNotes(Notes):
         """Remember what file and store are like, and have git keep it where that is wanted."""
         look = self._look
         look.stamp, look.text = self._files.stamp(MEMORY_FILE), text
+        if self.as_it_stands() != text:  # An editor was faster than the stamp: look again.
+            look.stamp = None
         look.version = self._version() if version is None else version
         if report.written and self._parts.settings.notes.commit:
             self._commit(report)
@@ -368,25 +397,28 @@ class KeptNotes(Notes):
 
     def scrubbed(self, contents: Sequence[str]) -> int:
         """Take erased contents out of MEMORY.md; return how many lines went (law 7)."""
-        base = self._base()
-        if not self.there:
-            if base.lines:
-                self._keep(NotesBase(base.folder))
-            return 0
         with self._look.lock, self.locked():
-            count = 0
-            for name in (MEMORY_FILE, DAMAGED):
-                cleaned, gone = scrub(self._files.read(name), contents)
-                if gone:
-                    self._files.write(name, cleaned)
-                count += gone if name == MEMORY_FILE else 0
+            self._scrub(DAMAGED, contents)
+            before, after, count = self._scrub(MEMORY_FILE, contents)
+            # What another fact says, too, comes back: its line was not taken out by a person.
+            lost = _digests(before) - _digests(after)
+            base = self._base()
             ids = [line.id for line in base.lines]
             left = {record.id for record in self._parts.store.get_many(self.scope, ids)}
-            if len(left) < len(ids):
-                lines = tuple(line for line in base.lines if line.id in left)
+            lines = tuple(x for x in base.lines if x.id in left and x.digest not in lost)
+            if lines != base.lines:
                 self._keep(replace(base, lines=lines))
             self.sync()
         return count
+
+    def _scrub(self, name: str, contents: Sequence[str]) -> tuple[str, str, int]:
+        """Take contents out of a file; return it before and after, and how many lines went."""
+        for _ in range(TRIES):
+            text = self._files.read(name)
+            cleaned, gone = scrub(text, contents)
+            if not gone or self._files.swap(name, text, cleaned):
+                return text, cleaned, gone
+        raise self._busy()
 
 
 @dataclass(frozen=True, slots=True)
@@ -399,6 +431,15 @@ class _State:
     facts: list[Record]
     known: Mapping[str, Record]
     edits: Edits
+
+
+def _digests(text: str) -> set[str]:
+    return {digest_of(item.text) for item in parse(text).items}
+
+
+def _waiting(id: str) -> NotedLine:
+    """Return how the base says that a fact has no line because its removal waits for a word."""
+    return NotedLine(id, WAITING)
 
 
 def notes_of(parts: Parts, scope: Scope) -> KeptNotes | None:

@@ -59,15 +59,17 @@ class Reader:
         for fact in facts:
             self._same.setdefault(line_of(fact.content), []).append(fact)
 
-    def read(self, edits: Edits, known: Mapping[str, Record], *, removals: bool) -> Reading:
-        """Return what ``edits`` come to; without ``removals``, nothing is forgotten by them."""
+    def read(self, edits: Edits, known: Mapping[str, Record], *, removed: Sequence[str]) -> Reading:
+        """Return what ``edits`` come to; of what lost its line, only ``removed`` is forgotten."""
         found = Reading()
         for item in edits.added:
             self._add(item, found)
         for line in edits.changed:
             self._correct(known[line.id], line.item, found)
-        for id_ in edits.removed if removals else ():
+        for id_ in removed:
             for record in self._alike(known[id_]):
+                if record.id in found.forgotten:
+                    continue
                 found.actions.append(_closed(record, self._now))
                 found.forgotten.append(record.id)
                 found.lines.append(f"- {record.id} is forgotten: {REMOVED}")

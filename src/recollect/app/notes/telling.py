@@ -107,23 +107,30 @@ class Telling:
                 raise
             except LLMError as error:
                 told.wait(info.id, error)
-                self.fallback(info.id)
+                self.fallback(info.id, info.through)
                 break  # The others would wait for the same model.
             except RecollectError as error:
                 told.wait(info.id, error)
         self._projected(self._notes, told)
         return told
 
-    def fallback(self, session: str) -> bool:
+    def fallback(self, session: str, until: int | None = None) -> bool:
         """Keep the last messages of a session as they were, until it can be told (seed 002).
 
-        Nothing of it is raised: it is the last resort. Returns whether there is such an entry.
+        Nothing of it is raised: it is the last resort.
+
+        Args:
+            session: the session.
+            until: position of the last message that is to be kept; all, if not given.
+
+        Returns:
+            Whether there is such an entry.
         """
         try:
             info = self._parts.store.session(self._scope, session)
             if self._notes is None or info is None:
                 return False
-            span = self._last_words(info)
+            span = self._last_words(info, until)
             if span is None:
                 return False
             text = raw_fallback(span.turns[-RAW:], span.turns[-1].at, len(span.turns))
@@ -164,13 +171,15 @@ class Telling:
         read = list(takewhile(lambda item: (item.position or 0) <= info.through, found))
         return self._turns(info.id, read)
 
-    def _last_words(self, info: SessionInfo) -> Span | None:
-        """Return all that is not told yet, whether it became facts or not."""
+    def _last_words(self, info: SessionInfo, until: int | None) -> Span | None:
+        """Return all up to a position that is not told yet, whether it became facts or not."""
         found: list[Record] = []
         after = info.noted
         while page_ := self._parts.store.episodes(self._scope, info.id, after=after, limit=SPAN):
             found += page_
             after = page_[-1].position or 0
+        if until is not None:
+            found = [item for item in found if (item.position or 0) <= until]
         return self._turns(info.id, found)
 
     def _turns(self, session: str, episodes: Sequence[Record]) -> Span | None:

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Protocol
 
 from recollect.app.notes.report import NotesReport
-from recollect.core.errors import RecollectError
+from recollect.core.errors import NotFound, RecollectError
 from recollect.core.notes import MEMORY_FILE
 from recollect.notes.git import Commit, NotesGit
 from recollect.notes.notes import Notes
@@ -80,9 +80,10 @@ def log(notes: Synced, *, limit: int = LOGGED) -> list[Commit]:
     Raises:
         InvalidInput: git is not installed, the folder is in no repository, or the limit is
             below 1.
+        NotFound: there are no notes yet.
         StoreError: git failed; the message holds its own words.
     """
-    return NotesGit(notes.folder).log(limit)
+    return _git(notes).log(limit)
 
 
 def diff(notes: Synced, revision: str | None = None) -> str:
@@ -90,9 +91,9 @@ def diff(notes: Synced, revision: str | None = None) -> str:
 
     Raises:
         InvalidInput, StoreError: as for :func:`log`.
-        NotFound: there is no such commit.
+        NotFound: there is no such commit, or there are no notes yet.
     """
-    return NotesGit(notes.folder).diff(revision)
+    return _git(notes).diff(revision)
 
 
 def restoring(notes: Synced, revision: str) -> Restoring:
@@ -102,7 +103,7 @@ def restoring(notes: Synced, revision: str) -> Restoring:
         InvalidInput, StoreError: as for :func:`log`.
         NotFound: there is no such commit, or MEMORY.md is not in it.
     """
-    then = NotesGit(notes.folder).show(revision)
+    then = _git(notes).show(revision)
     now = notes.read_memory()
     # Split at line feeds alone: other line ends are part of the text.
     before, after = (text.replace("\r\n", "\n").split("\n") for text in (now, then))
@@ -131,10 +132,10 @@ def commit(notes: Synced, message: str | None = None) -> str | None:
     Raises:
         InvalidInput: the message is blank, git is not installed or told to ignore the notes, or
             the folder is in no repository.
-        StoreError: there are no notes yet, or git refused.
+        NotFound, StoreError: there are no notes yet, or git refused.
     """
     notes.sync()
-    return NotesGit(notes.folder).commit(BY_HAND if message is None else message)
+    return _git(notes).commit(BY_HAND if message is None else message)
 
 
 def committed(notes: Synced, message: str) -> str | None:
@@ -146,10 +147,22 @@ def committed(notes: Synced, message: str) -> str | None:
         the id of the commit, or ``None`` if there was nothing to commit, or it was not possible.
     """
     try:
-        return NotesGit(notes.folder).commit(message)
+        return _git(notes).commit(message)
     except RecollectError as error:
         _warn(str(error))
         return None
+
+
+def _git(notes: Synced) -> NotesGit:
+    """Return the repository around the notes.
+
+    Raises:
+        NotFound: there are no notes yet.
+    """
+    if not notes.folder.is_dir():
+        message = f"there are no notes in {notes.folder} yet"
+        raise NotFound(message)
+    return NotesGit(notes.folder)
 
 
 @lru_cache(maxsize=WARNINGS)

@@ -37,7 +37,7 @@ def consolidate(
 
     telling = Telling(parts, request.scope, learned, stop)
     for session in report.failed:
-        telling.fallback(session)
+        telling.fallback(session, request.until)
     told = telling.run(request.session, but=(*report.failed,))
     return replace(report, lines=(*report.lines, *told.lines))
 
@@ -50,7 +50,7 @@ def learn(parts: Parts, request: Request, stop: Event) -> StageReport:
     return report
 
 
-def unfinished(parts: Parts, scope: Scope, session: str) -> None:
+def unfinished(parts: Parts, scope: Scope, session: str, until: int | None = None) -> None:
     """Keep the last words of a session that takes too long, where notes are kept."""
     if parts.settings.notes.automatic:
-        Telling(parts, scope).fallback(session)
+        Telling(parts, scope).fallback(session, until)

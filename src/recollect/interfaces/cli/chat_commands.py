@@ -41,6 +41,7 @@ COMMAND = re.compile(r"\s*(/[A-Za-z?]+)(?:\s+(.*))?\s*", re.DOTALL)
 ID = re.compile(r"(?:fact|ep|ctx|ref)_\w+", re.ASCII)
 FOUND = 5
 EVERY = "all"
+SURE = {False: "Forget this?", True: "Erase this for good?"}
 LONGEST = 160
 
 Drawn = Iterator[RenderableType]
@@ -149,7 +150,7 @@ def _one(desk: Desk, id: str, words: Sequence[str]) -> Drawn:
         raise NotFound(message)
     yield from chat_drawing.facts([record], desk.session.settings, desk.look)
     erase = ERASE in words
-    if desk.agreed("Erase this for good?" if erase else "Forget this?", words):
+    if desk.agreed(SURE[erase], words):
         yield from _gone(desk, record, erase=erase)
     else:
         yield Text("nothing was forgotten", "dim")
@@ -162,14 +163,19 @@ def _some(desk: Desk, wanted: str, *, erase: bool) -> Drawn:
         yield Text("no fact has to do with that", "dim")
         return
     yield from chat_drawing.facts(found, desk.session.settings, desk.look)
-    verb = "Erase for good" if erase else "Forget"
-    numbers = "1" if len(found) == 1 else f"1-{len(found)}"
-    answer = desk.asked(f"{verb} which? [{numbers}, {EVERY}; Enter for none]")
-    chosen = _chosen(answer, found)
+    chosen = _named(desk, found, erase=erase)
     for record in chosen:
         yield from _gone(desk, record, erase=erase)
     if not chosen:
         yield Text("nothing was forgotten", "dim")
+
+
+def _named(desk: Desk, found: Sequence[Record], *, erase: bool) -> Sequence[Record]:
+    """Return which of the records the person means to forget."""
+    if len(found) == 1:
+        return found if desk.agreed(SURE[erase], ()) else ()
+    verb = "Erase for good" if erase else "Forget"
+    return _chosen(desk.asked(f"{verb} which? [1-{len(found)}, {EVERY}; Enter for none]"), found)
 
 
 def _chosen(answer: str, found: Sequence[Record]) -> list[Record]:

@@ -35,8 +35,7 @@ QUOTE = 150
 SHOWN = 4
 SHOWN_HITS = 2
 TALK = 2
-NOTED = 14  # lines of MEMORY.md
-ENTRY = 3  # lines of the newest entry of the history
+NOTED = 4  # lines of MEMORY.md
 INDENT = 2
 
 PACKAGE = "recollect.interfaces.cli"
@@ -217,14 +216,14 @@ def _slip(told: Demo) -> Text:
 
 
 def _notes(told: Demo) -> RenderableType:
-    lines = told.memory.splitlines()
-    facts = [line for line in lines if line.startswith("- ")]
-    shown = Group(*(_note(line) for line in lines[:NOTED] if line.strip()))
-    left = len(facts) - sum(line.startswith("- ") for line in lines[:NOTED])
-    entry = told.entries[0].text.splitlines() if told.entries else []
-    rest = Text(f"… {counted(left, 'more line')}", "dim")
-    last = [_cropped(line, "dim" if at else "") for at, line in enumerate(entry[:ENTRY])]
-    return Group(styled(str(told.notes), "dim"), shown, rest, Text(), *last)
+    lines = [line for line in told.notes.memory.splitlines() if line.strip()]
+    left = sum(line.startswith("- ") for line in lines[NOTED + 1 :])
+    return Group(
+        Text("MEMORY.md has what is known; at the end, an entry of HISTORY.md:", "dim"),
+        *map(_note, lines[1 : NOTED + 1]),
+        Text(f"… {counted(left, 'more line')}", "dim"),
+        _cropped(told.notes.entry.splitlines()[0], ""),
+    )
 
 
 def _note(line: str) -> Text:

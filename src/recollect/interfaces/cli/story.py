@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from pathlib import Path
 from time import perf_counter
 from typing import Any
 
@@ -17,7 +16,6 @@ from recollect.app.memory import Memory
 from recollect.app.settings import Settings
 from recollect.core.errors import EmbeddingError, InvalidInput
 from recollect.core.models import Change, Context, Entity, Hit, Record
-from recollect.core.notes import MEMORY_FILE, HistoryEntry
 from recollect.interfaces.cli.command import foreground
 from recollect.interfaces.cli.output import progress_bar
 
@@ -84,6 +82,15 @@ class Correction:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Written:
+    """What the notes say: where they are, MEMORY.md, and the newest entry of the history."""
+
+    folder: str
+    memory: str
+    entry: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Demo:
     """All that the demo did, in order.
 
@@ -103,9 +110,7 @@ class Demo:
         asked: when the questions are asked.
         prompt: what the user says at last.
         context: what a model would be sent for it.
-        notes: where MEMORY.md is.
-        memory: what it says.
-        entries: what the history tells of the sessions, the newest first.
+        notes: what its Markdown notes say.
         seconds: that all of it took.
     """
 
@@ -124,9 +129,7 @@ class Demo:
     correction: Correction | None
     prompt: str
     context: Context
-    notes: Path
-    memory: str
-    entries: Sequence[HistoryEntry]
+    notes: Written
     seconds: float
 
 
@@ -152,8 +155,7 @@ def play(story: Mapping[str, Any], place: str, user: str, settings: Settings) ->
         answers = [_ask(memory, question) for question in story["questions"]]
         correction = _correct(memory, clock, facts)
         clock.moment += LATER
-        chat = memory.conversation(sessions[-1].id, system=SYSTEM)
-        built = chat.context(PROMPT, budget=BUDGET)
+        built = memory.conversation(sessions[-1].id, system=SYSTEM).context(PROMPT, budget=BUDGET)
         return Demo(
             file=place,
             user=user,
@@ -170,9 +172,7 @@ def play(story: Mapping[str, Any], place: str, user: str, settings: Settings) ->
             correction=correction,
             prompt=PROMPT,
             context=built,
-            notes=memory.notes.folder / MEMORY_FILE,
-            memory=memory.notes.read_memory(),
-            entries=memory.notes.history(),
+            notes=_notes(memory),
             seconds=perf_counter() - start,
         )
 
@@ -241,6 +241,13 @@ def _embed(memory: Memory) -> float:
         # The demo goes on without vectors; stats() says why.
         return 0.0
     return perf_counter() - start if made else 0.0
+
+
+def _notes(memory: Memory) -> Written:
+    (entry,) = memory.notes.history(limit=1)
+    return Written(
+        folder=str(memory.notes.folder), memory=memory.notes.read_memory(), entry=entry.text
+    )
 
 
 def _correct(memory: Memory, clock: StoryClock, facts: Sequence[Record]) -> Correction | None:

@@ -36,13 +36,15 @@ def _(action: Insert, tx: Transaction) -> None:
         message = f"record {item.id!r} rests on {gone[0]!r}, which was erased; derive it anew"
         raise NotFound(message)
     values = record_values(item) | {"user_key": tx.user}
+    # What was drawn from a session was not said in it; what was, may have got sources since.
+    said = item.kind is Kind.EPISODE or not item.source_ids or item.position is not None
     columns = ", ".join(values)
     marks = ", ".join(f":{name}" for name in values)
     position = (
         "(SELECT coalesce(max(position) + 1, 0) FROM records "
         "WHERE user_key = :user_key AND session_id = :session_id)"
-        if item.session_id is not None and (item.kind is Kind.EPISODE or not item.source_ids)
-        else "NULL"  # What was drawn from a session was not said in it.
+        if item.session_id is not None and said
+        else "NULL"
     )
     tx.connection.execute(
         f"INSERT INTO records ({columns}, term_count, position) "
