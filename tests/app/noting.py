@@ -1,9 +1,10 @@
 """What the tests of notes and agents share: memories in a file, agents, words to find things by."""
 
+import asyncio
 import json
 import re
-from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
+from threading import Event
 
 from recollect import Memory, Settings
 from recollect.app.agent import Agent
@@ -127,25 +128,17 @@ def words(count, start=0):
     return found
 
 
-@dataclass
 class Gate:
     """A model that answers only when it is let, and says that it was asked."""
 
-    model: object
-    name: str = "gate"
-    asked: object = field(default=None)
-    go: object = field(default=None)
+    name = "gate"
 
-    def __post_init__(self):
-        """Shut the gate."""
-        from threading import Event  # noqa: PLC0415 - a test's own
-
-        self.asked, self.go = Event(), Event()
+    def __init__(self, model):
+        """Ask ``model`` once :attr:`go` is set."""
+        self.model, self.asked, self.go = model, Event(), Event()
 
     async def ask(self, instructions, prompt, answer):
         """Wait without holding up the loop, then answer."""
-        import asyncio  # noqa: PLC0415 - a test's own
-
         self.asked.set()
         await asyncio.to_thread(self.go.wait, PATIENCE)
         return await self.model.ask(instructions, prompt, answer)

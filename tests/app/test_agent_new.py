@@ -173,7 +173,7 @@ def test_a_crash_before_new_keeps_the_session(tmp_path):
     with closing(noting(tmp_path / "a.db")) as memory:
         agent = agent_of(memory)
         assert agent.chat.id == "chat"
-        assert [m.content for m in agent.chat.messages][0] == PORTO
+        assert agent.chat.messages[0].content == PORTO
         assert "Porto" in agent.process("Where do I live?").text
     lost.close()
 

@@ -165,21 +165,21 @@ def test_a_model_that_stalls_keeps_the_old_messages_raw(tmp_path):
         assert read_until(memory, "chat") == (15, 15)
 
 
-def plain(tmp_path):
+def plain():
     """Return a conversation in memory alone."""
     return Conversation(system="Be kind.", settings=chosen(), max_messages=1_000)
 
 
-def filed(tmp_path):
+def filed(path):
     """Return a conversation in a session file."""
-    path = tmp_path / "talk.jsonl"
     return Conversation.open(path, system="Be kind.", settings=chosen(), max_messages=1_000)
 
 
-@pytest.mark.parametrize("made", [plain, filed])
-def test_a_conversation_without_a_memory_has_recaps(tmp_path, made):
+@pytest.mark.parametrize("in_file", [True, False])
+def test_a_conversation_without_a_memory_has_recaps(tmp_path, in_file):
     """``start_session(recap=n)``: everything leaves the view, n messages are told; laws 1 to 3."""
-    chat = made(tmp_path)
+    path = tmp_path / "talk.jsonl"
+    chat = filed(path) if in_file else plain()
     assert chat.start_session(recap=4) is None
     for number in range(8):
         chat.add("user", f"Question {number}?")
@@ -207,8 +207,8 @@ def test_a_conversation_without_a_memory_has_recaps(tmp_path, made):
         assert tight.tokens <= budget
         assert sum(item.tokens for item in tight.receipt.included) == tight.tokens
         assert problems_openai(tight.messages) == []
-    if made is filed:
-        again = filed(tmp_path)
+    if in_file:
+        again = filed(path)
         assert again.context("Go on.", budget=ALL).messages == context.messages
     chat.clear()
     assert "## Recap" not in system_of(chat.context("Go on.", budget=ALL))
@@ -216,7 +216,7 @@ def test_a_conversation_without_a_memory_has_recaps(tmp_path, made):
 
 def test_what_is_pinned_again_is_not_told_twice():
     """A message of the recap that is pinned later is in the view, and leaves the recap."""
-    chat = plain(None)
+    chat = plain()
     for number in range(6):
         chat.add("user", f"Question {number}?")
         last = chat.add("assistant", f"Answer {number}.")
@@ -230,7 +230,7 @@ def test_what_is_pinned_again_is_not_told_twice():
 
 def test_nothing_to_recap_is_no_recap():
     """Where all of the newest messages are pinned, none is told, and the session is new."""
-    chat = plain(None)
+    chat = plain()
     for number in range(3):
         chat.add("user", f"Question {number}?")
     for message in [chat.add("user", f"Keep {number}!") for number in range(3)]:

@@ -11,7 +11,7 @@ from recollect.lifecycle.modelled.summary import Consolidation
 from recollect.notes import Notes
 from recollect.testing.models import ScriptedLLM
 
-SECRET = "I live in Timbuktu."
+SAID = "I live in Timbuktu."
 FACT = "The user lives in Timbuktu."
 DAMAGED = "MEMORY.md.damaged"
 
@@ -48,16 +48,18 @@ def test_no_byte_of_it_is_left(tmp_path, modelled):
     path = tmp_path / "a.db"
     with closing(by_hand(path)) as memory:
         if modelled:
-            memory._parts.language.model = ScriptedLLM({
-                Drawn: [Drawn([]), Drawn([DrawnClaim(FACT, ["t1"])]), Drawn([])],
-                Consolidation: [
-                    Consolidation(f"They spoke of {name}.")
-                    for name in ("a dog", "a town in Mali, timbuktu", "rain")
-                ],
-            })
+            memory._parts.language.model = ScriptedLLM(
+                {
+                    Drawn: [Drawn([]), Drawn([DrawnClaim(FACT, ["t1"])]), Drawn([])],
+                    Consolidation: [
+                        Consolidation(f"They spoke of {name}.")
+                        for name in ("a dog", "a town in Mali, timbuktu", "rain")
+                    ],
+                }
+            )
         talk(memory, "one", "I have a dog named Rex.")
         memory.consolidate()
-        talk(memory, "two", SECRET, "I work for Acme as a nurse.")
+        talk(memory, "two", SAID, "I work for Acme as a nurse.")
         memory.consolidate()
         talk(memory, "three", "I'm allergic to peanuts.")
         memory.consolidate()
@@ -66,10 +68,10 @@ def test_no_byte_of_it_is_left(tmp_path, modelled):
         notes.sync()
         folder = notes.folder
         (folder / DAMAGED).write_text(f"- {FACT}\n- half a li")
-        notes.append_history(f"By hand: {SECRET}\n\nAnd a second paragraph of mine.")
+        notes.append_history(f"By hand: {SAID}\n\nAnd a second paragraph of mine.")
         (month,) = folder.glob("HISTORY-*.md")
         before = {name: blocks(folder / name) for name in (HISTORY, month.name)}
-        (episode,) = [r for r in memory.records(kind="episode") if r.content == SECRET]
+        (episode,) = [r for r in memory.records(kind="episode") if r.content == SAID]
         receipt = memory.forget(episode.id, erase=True)
         assert receipt.erased
         assert receipt.purged
@@ -96,7 +98,7 @@ def test_no_byte_of_it_is_left(tmp_path, modelled):
 def test_a_session_of_which_nothing_is_left(tmp_path):
     """The only turn of a session: its entry says that it was erased, and stays one."""
     with closing(by_hand(tmp_path / "a.db")) as memory:
-        talk(memory, "one", SECRET)
+        talk(memory, "one", SAID)
         memory.consolidate()
         (episode,) = memory.records(kind="episode")
         memory.forget(episode.id, erase=True)
@@ -108,7 +110,7 @@ def test_a_session_of_which_nothing_is_left(tmp_path):
 def test_a_raw_entry_is_made_anew(tmp_path):
     """What was kept raw loses the turn, and is not told a second time for that."""
     with closing(by_hand(tmp_path / "a.db")) as memory:
-        talk(memory, "one", SECRET, "I work for Acme as a nurse.")
+        talk(memory, "one", SAID, "I work for Acme as a nurse.")
         memory._parts.unfinished(memory._parts, memory._scope, "one", None)
         (episode, _) = memory.records(kind="episode")
         memory.forget(episode.id, erase=True)
@@ -123,14 +125,14 @@ def test_a_raw_entry_is_made_anew(tmp_path):
 def test_the_notes_of_agents_are_cleaned_too(tmp_path, by_agent):
     """Whoever erases it, user or agent: it goes out of the folders of all of them."""
     with closing(by_hand(tmp_path / "a.db")) as memory:
-        talk(memory, "one", SECRET, "I work for Acme as a nurse.")
+        talk(memory, "one", SAID, "I work for Acme as a nurse.")
         cook, planner = (memory.as_user("ana", agent=name) for name in ("cook", "planner"))
         for each in (memory, cook, planner):
             each.consolidate()
             each.notes.sync()
         for each in (cook, planner):
             (each.notes.folder / DAMAGED).write_text(f"- {FACT}\nrest")
-            each.notes.append_history(f"An entry of its own: {SECRET}")
+            each.notes.append_history(f"An entry of its own: {SAID}")
         folders = {each.notes.folder for each in (memory, cook, planner)}
         assert len(folders) == 3
         assert len(everywhere(memory.notes.folder, "timbuktu")) >= 3
@@ -181,7 +183,7 @@ def test_nothing_of_another_user_is_touched(tmp_path):
     with closing(by_hand(tmp_path / "a.db")) as memory:
         bo = memory.as_user("bo")
         for each in (memory, bo):
-            talk(each, "one", SECRET)
+            talk(each, "one", SAID)
             each.consolidate()
         before = {p.name: p.read_bytes() for p in bo.notes.folder.glob("*.md")}
         (episode,) = memory.records(kind="episode")
@@ -193,7 +195,7 @@ def test_nothing_of_another_user_is_touched(tmp_path):
 def test_a_fact_alone_leaves_what_was_said(tmp_path):
     """Erasing a fact takes its line; the talk it came from is told on."""
     with closing(by_hand(tmp_path / "a.db")) as memory:
-        talk(memory, "one", SECRET)
+        talk(memory, "one", SAID)
         memory.consolidate()
         (fact,) = memory.records(kind="fact")
         receipt = memory.forget(fact.id, erase=True)

@@ -3,9 +3,10 @@
 import logging
 import os
 import tempfile
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, contextmanager
 from pathlib import Path
-from threading import Barrier, Thread
+from threading import Barrier
 
 import pytest
 from noting import (
@@ -113,24 +114,17 @@ def test_a_file_that_never_rests_is_told(memory):
 def test_threads_that_look_and_write_at_once(tmp_path):
     """Many threads on two memories, each remembering and syncing: every fact once, no error."""
     with closing(by_hand(tmp_path / "a.db")) as one, closing(by_hand(tmp_path / "a.db")) as other:
-        start, errors = Barrier(6), []
+        start = Barrier(6)
 
         def work(number):
             memory = (one, other)[number % 2]
             start.wait()
-            try:
-                for turn in range(5):
-                    memory.remember(f"Thread {number} saw {turn}.")
-                    memory.notes.sync()
-            except Exception as error:
-                errors.append(error)
+            for turn in range(5):
+                memory.remember(f"Thread {number} saw {turn}.")
+                memory.notes.sync()
 
-        threads = [Thread(target=work, args=(number,)) for number in range(6)]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
-        assert errors == []
+        with ThreadPoolExecutor(6) as threads:
+            list(threads.map(work, range(6)))
         one.notes.sync()
         assert sorted(items(one)) == facts(one) == facts(other)
         assert len(facts(one)) == 30
@@ -178,9 +172,12 @@ def test_a_mass_removal_waits_for_a_word(tmp_path, caplog):
         memory.notes.sync()
         gone = items(memory)[:8]
         text = memory_file(memory).read_text()
-        edit(memory, lambda _: "".join(
-            line for line in text.splitlines(keepends=True) if line[2:].strip() not in gone
-        ))
+        edit(
+            memory,
+            lambda _: "".join(
+                line for line in text.splitlines(keepends=True) if line[2:].strip() not in gone
+            ),
+        )
         with caplog.at_level(logging.WARNING):
             report = memory.notes.sync()
             assert memory.notes.sync().held == report.held
@@ -304,9 +301,13 @@ def goes_on(base, make_wrong, why, caplog):
             report = memory.consolidate()
             assert not report.failed
             assert "The user lives in Porto." in facts(memory)
-        wanted = sorted([*FACTS, "Ana has read Ulysses.", *(
-            "The user lives in Porto.", "The user has a dog named Rex."
-        )])
+        wanted = sorted(
+            [
+                *FACTS,
+                "Ana has read Ulysses.",
+                *("The user lives in Porto.", "The user has a dog named Rex."),
+            ]
+        )
         assert facts(memory) == wanted
         memory.consolidate()
         assert sorted(items(memory)) == wanted

@@ -53,10 +53,13 @@ class NotedLine:
     Attributes:
         id: the record that it tells.
         digest: ``content_hash`` of its text, by which it is known when the record is gone.
+        batch: which write of memory put it there, counted since a person last saved the file
+            with it: an editor that opened the file before does not know of it. 0 after that.
     """
 
     id: str
     digest: str
+    batch: int = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -57,6 +57,8 @@ class Edits:
         removed: believed records whose line a person took out: a forgetting each.
         added: items that tell no record: a new fact of a person each.
         conflicts: added items that were another wording of a record which ended meanwhile.
+        unseen: believed records whose lines memory had written after an editor had opened the
+            file, which then saved its own text over them: no edit; memory writes them again.
         cut_short: the file is the beginning of what was written: to be restored, and nothing
             in it is an edit.
         mass_removal: more than half of at least ten lines are gone: to be asked about.
@@ -69,6 +71,7 @@ class Edits:
     removed: tuple[str, ...] = ()
     added: tuple[Item, ...] = ()
     conflicts: tuple[Conflict, ...] = ()
+    unseen: tuple[str, ...] = ()
     cut_short: bool = False
     mass_removal: bool = False
 
@@ -137,6 +140,8 @@ class _Reader:
         self.owners = self._owners()
         self.digests = [digest_of(item.text) for item in document.items]
         self.cut = self._cut_short()
+        self.unseen = self._unseen()
+        self.base = [line for line in base if line.id not in self.unseen]
 
     def _owners(self) -> dict[str, str]:
         """Return the record of each digest: believed before ended before erased."""
@@ -179,8 +184,39 @@ class _Reader:
             removed=removed,
             added=tuple(items[at] for at in fresh if at not in taken),
             conflicts=tuple(Conflict(name, items[at].text) for at, name in sorted(told)),
+            unseen=self.unseen,
             mass_removal=self._is_mass(removed),
         )
+
+    def _unseen(self) -> tuple[str, ...]:
+        """Return the records whose lines an editor wrote over that had not seen them.
+
+        All lines of the last writes are gone together, and something else was changed, too:
+        whoever only takes out what memory has just written means it.
+        """
+        there = set(self.digests)
+        batches: dict[int, list[NotedLine]] = {}
+        for line in self.base:
+            if line.batch and line.id in self.standing:
+                batches.setdefault(line.batch, []).append(line)
+        gone: list[str] = []
+        for batch in sorted(batches, reverse=True):
+            if any(line.digest in there for line in batches[batch]):
+                break
+            gone += [line.id for line in batches[batch]]
+        missing = {
+            line.id for line in self.base if line.id in self.standing and line.digest not in there
+        }
+        new = [
+            words(item.text)
+            for item, digest in zip(self.document.items, self.digests, strict=True)
+            if digest not in self.owners
+        ]
+        if any(
+            alike(words(self.known[each].content), said) >= ALIKE for each in gone for said in new
+        ):
+            return ()  # Another wording of it was written by someone who has read it.
+        return tuple(dict.fromkeys(gone)) if new or missing.difference(gone) else ()
 
     def _missing(self, present: set[str]) -> list[_Missing]:
         """Return the lines of the base that are gone, once for each record."""

@@ -69,6 +69,8 @@ class Cleaning:
 
     def history(self) -> int:
         """Make entries anew without what is gone, while the turns beside it can still be read."""
+        for notes in self._notes:
+            notes.scrub_aside(self._gone.contents)
         return sum(
             notes.rewrite(_Rewriting(self._parts, notes.scope, self._gone).entry)
             for notes in self._notes

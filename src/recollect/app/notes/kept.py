@@ -57,6 +57,10 @@ OVER = (
 )
 WAITING = "waiting"
 """Stands in place of a digest for a line that is gone and held back: no line has this one."""
+UNSEEN = (
+    "! {count} lines that memory had written while MEMORY.md was open elsewhere are back; take "
+    "them out again if they were meant to go"
+)
 TRIES = 5
 """How often a file is read again that somebody changes at the same moment."""
 
@@ -222,7 +226,7 @@ class KeptNotes(Notes):
     def _synced(self, *, accept_removals: bool) -> NotesReport | None:
         """Do it once; ``None`` if somebody changed the file before it could be written."""
         text = self.as_it_stands()
-        state = self._state(text)
+        state = self._state(text, all_seen=accept_removals)
         report = NotesReport(restored=state.edits.cut_short)
         if report.restored:
             self._keep_damaged(text)
@@ -241,9 +245,14 @@ class KeptNotes(Notes):
         )
         return self._written(text, projection, report, state)
 
-    def _state(self, text: str) -> _State:
-        """Return file and store as they are, and what a person changed in the file."""
+    def _state(self, text: str, *, all_seen: bool = False) -> _State:
+        """Return file and store as they are, and what a person changed in the file.
+
+        With ``all_seen``, whoever saved it knew all that memory had written there.
+        """
         base, facts = self._base(), self._standing()
+        if all_seen:
+            base = replace(base, lines=tuple(replace(line, batch=0) for line in base.lines))
         ids = [line.id for line in base.lines]
         told = self._parts.store.get_many(self.scope, ids)
         # Also what took the place of what ended, however often.
@@ -281,6 +290,7 @@ class KeptNotes(Notes):
         store.apply(self.scope, [*reading.actions, KeepNotes(base)])
         self._tell(reading)
         told = [HELD.format(count=len(held))] if held else []
+        told += [UNSEEN.format(count=len(edits.unseen))] if edits.unseen else []
         return NotesReport(
             added=tuple(reading.added),
             corrected=tuple(reading.corrected),
@@ -295,7 +305,7 @@ class KeptNotes(Notes):
         if state.edits.mass_removal:
             return removed
         # What waited before waits on, whatever came into the file since.
-        waited = {line.id for line in state.base.lines if line == _waiting(line.id)}
+        waited = {line.id for line in state.base.lines if line.digest == WAITING}
         return tuple(id_ for id_ in removed if id_ in waited)
 
     def _tell(self, reading: Reading) -> None:
@@ -311,7 +321,7 @@ class KeptNotes(Notes):
     ) -> NotesReport | None:
         """Write what the file is to say, if nobody has changed it, and keep what it says."""
         held = tuple(map(_waiting, report.held))
-        base = replace(state.base, lines=(*projection.lines, *held))
+        base = replace(state.base, lines=(*_batched(projection.lines, state), *held))
         changed = projection.text != text
         if changed:
             if projection.dropped:
@@ -398,18 +408,21 @@ class KeptNotes(Notes):
     def scrubbed(self, contents: Sequence[str]) -> int:
         """Take erased contents out of MEMORY.md; return how many lines went (law 7)."""
         with self._look.lock, self.locked():
-            self._scrub(DAMAGED, contents)
             before, after, count = self._scrub(MEMORY_FILE, contents)
             # What another fact says, too, comes back: its line was not taken out by a person.
+            # A line that an erasure left behind which was cut off is known by the base, and goes.
             lost = _digests(before) - _digests(after)
             base = self._base()
-            ids = [line.id for line in base.lines]
-            left = {record.id for record in self._parts.store.get_many(self.scope, ids)}
-            lines = tuple(x for x in base.lines if x.id in left and x.digest not in lost)
+            lines = tuple(line for line in base.lines if line.digest not in lost)
             if lines != base.lines:
                 self._keep(replace(base, lines=lines))
             self.sync()
         return count
+
+    def scrub_aside(self, contents: Sequence[str]) -> None:
+        """Take contents that are to be erased out of what was kept of a damaged file."""
+        if self._files.names(DAMAGED):
+            self._scrub(DAMAGED, contents)
 
     def _scrub(self, name: str, contents: Sequence[str]) -> tuple[str, str, int]:
         """Take contents out of a file; return it before and after, and how many lines went."""
@@ -440,6 +453,16 @@ def _digests(text: str) -> set[str]:
 def _waiting(id: str) -> NotedLine:
     """Return how the base says that a fact has no line because its removal waits for a word."""
     return NotedLine(id, WAITING)
+
+
+def _batched(lines: Sequence[NotedLine], state: _State) -> list[NotedLine]:
+    """Return the lines of a file with the write that put them there.
+
+    Those of a new file were there when anybody opened it.
+    """
+    was = {line.id: line.batch for line in state.base.lines}
+    new = 0 if state.document.blank else max(was.values(), default=0) + 1
+    return [replace(line, batch=was.get(line.id, new)) for line in lines]
 
 
 def notes_of(parts: Parts, scope: Scope) -> KeptNotes | None:

@@ -89,7 +89,13 @@ class Reader:
             found.lines.append(f"+ {insert.record.id}: {insert.record.content}")
 
     def _correct(self, old: Record, item: Item, found: Reading) -> None:
-        draft = replace(revise.correction(old, item.text), role=None, origin=ORIGIN, source_ids=())
+        draft = replace(
+            revise.correction(old, item.text),
+            role=None,
+            origin=ORIGIN,
+            source_ids=(),
+            decay_rate=0.0,
+        )
         new = self._planned(draft, f"corrects {old.id}", found)
         if new is None:
             return

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from datetime import datetime
 
 import pytest
@@ -137,9 +138,11 @@ class BaseContract(Contract):
         """Before the first there is none; then it is what was kept, line by line in order."""
         two, one = remember(store, "two", "one")
         assert store.notes_base(ANA, FOLDER) is None
-        store.apply(ANA, [KeepNotes(noted(one, two, one))])
+        base = noted(one, two, one)
+        base = replace(base, lines=(replace(base.lines[0], batch=7), *base.lines[1:]))
+        store.apply(ANA, [KeepNotes(base)])
         store = reopen(store)
-        assert store.notes_base(ANA, FOLDER) == noted(one, two, one)
+        assert store.notes_base(ANA, FOLDER) == base
         assert store.notes_base(ANA, f"{FOLDER}/") is None
 
     def test_a_base_takes_the_place_of_the_one_before(self, store: Store) -> None:

@@ -41,7 +41,7 @@ def _(action: KeepNotes, tx: Transaction) -> None:
             tx.user,
             tx.scope.agent or "",
             folder,
-            dump([(line.id, line.digest) for line in lines]),
+            dump([(line.id, line.digest, line.batch) for line in lines]),
         ),
     )
     kept = {line.id for line in lines}

@@ -1,0 +1,196 @@
+"""Processes that keep notes, at once, or each to be killed at a step of it.
+
+Without a role it forks children: for each line of input, ``[path, job, step]`` as JSON, a child
+of its own does the job. Steps are the calls to the operating system by which files change, and the
+transactions of the store. The answer is ``killed``, or ``done N`` with the number of steps.
+"""
+
+import json
+import os
+import signal
+import sys
+from dataclasses import replace
+from datetime import UTC, datetime
+
+from recollect import Memory, Settings
+from recollect.app.agent import Agent
+from recollect.core.chat import ChatReply
+from recollect.core.models import ToolCall
+from recollect.testing.clocks import FrozenClock
+from recollect.testing.embedders import HashEmbedder
+from recollect.testing.models import ScriptedLLM
+
+CALLS = ("write", "fsync", "replace", "unlink", "mkdir", "ftruncate")
+START = datetime(2026, 3, 2, 9, tzinfo=UTC)
+ROUNDS = 8
+TURNS = 12
+
+
+class Steps:
+    """Counts steps, and is killed before the one that is to be the last."""
+
+    def __init__(self, last):
+        """Live until step number ``last``, from 0; for ever, if it is below 0."""
+        self.last, self.made = last, 0
+
+    def step(self):
+        """Go one step on, or be killed."""
+        if self.made == self.last:
+            os.kill(os.getpid(), signal.SIGKILL)
+        self.made += 1
+
+    def watching(self, call):
+        """Return a call that is a step."""
+
+        def stepped(*arguments, **options):
+            self.step()
+            return call(*arguments, **options)
+
+        return stepped
+
+
+class Store:
+    """A store of which each transaction is a step, and what comes right after it another."""
+
+    def __init__(self, store, steps):
+        """Pass all on to ``store``."""
+        self._store, self._steps = store, steps
+
+    def __getattr__(self, name):
+        """Return what the store has."""
+        return getattr(self._store, name)
+
+    def apply(self, scope, actions):
+        """Apply, as a step."""
+        self._steps.step()
+        self._store.apply(scope, actions)
+
+
+def opened(path):
+    """Return Ana's memory of a file, at a moment that stands still."""
+    chosen = Settings(
+        timezone="UTC", embedding={"background": False}, consolidation={"automatic": False}
+    )
+    clock = FrozenClock(START)
+    return Memory(path, user="ana", settings=chosen, embedder=HashEmbedder(), clock=clock)
+
+
+def work(memory, job):
+    """Do a job."""
+    if job == "sync":
+        memory.notes.sync()
+    elif job == "consolidate":
+        memory.consolidate()
+    elif job == "write":
+        memory.notes.write_memory("# Memory\n\n- Ana sails.\n- Zoe paints.\n")
+    else:
+        found = [r for r in memory.records(kind="episode", limit=10_000) if "Porto" in r.content]
+        for record in found:
+            memory.forget(record.id, erase=True)
+
+
+def run(path, job, last):
+    """Do the job in this process, up to a step; return how many there were."""
+    memory = opened(path)
+    steps = Steps(last)
+    memory._parts = replace(memory._parts, store=Store(memory._parts.store, steps))
+    kept = {name: getattr(os, name) for name in CALLS}
+    for name, call in kept.items():
+        setattr(os, name, steps.watching(call))
+    work(memory, job)
+    for name, call in kept.items():
+        setattr(os, name, call)
+    memory.close()
+    return steps.made
+
+
+def tell(text):
+    """Tell the test."""
+    sys.stdout.write(f"{text}\n")
+    sys.stdout.flush()
+
+
+def serve():
+    """Fork a child for each line of input."""
+    for line in sys.stdin:
+        path, job, last = json.loads(line)
+        reading, writing = os.pipe()
+        child = os.fork()
+        if child == 0:
+            made = run(path, job, last)
+            os.write(writing, str(made).encode())
+            os._exit(0)
+        os.close(writing)
+        _, status = os.waitpid(child, 0)
+        with os.fdopen(reading) as pipe:
+            told = pipe.read()
+        tell("killed" if os.WIFSIGNALED(status) else f"done {told}")
+
+
+def wait_for_start():
+    """Say that all is imported, and wait until the others are ready, too."""
+    tell("ready")
+    sys.stdin.readline()
+
+
+def keeper(path, name):
+    """Remember, consolidate and sync, again and again."""
+    wait_for_start()
+    memory = opened(path)
+    for turn in range(ROUNDS):
+        memory.remember(f"{name} has seen {turn}.")
+        memory.consolidate(f"s{turn % 6}")
+        memory.notes.sync()
+    memory.consolidate()
+    memory.close()
+
+
+def said(name, turn):
+    """Return what is said to an agent in a turn."""
+    return f"{name} says number {turn} of {name}{turn}."
+
+
+def agent(path, name):
+    """Talk in the session that another process talks in, too."""
+    wait_for_start()
+    memory = opened(path)
+    calls = iter(range(1_000))
+
+    def reply(asked):
+        last = asked.messages[-1]
+        problems.extend(problems_of(asked.messages))
+        if last["role"] == "user" and name in str(last["content"]) and next(calls) % 3 == 0:
+            return ToolCall(f"{name}{next(calls)}", "memory_stats", "{}")
+        return "I see."
+
+    problems = []
+    talker = Agent(memory, llm=ScriptedLLM({ChatReply: reply}))
+    for turn in range(TURNS):
+        talker.process(said(name, turn))
+        if turn == TURNS // 2:
+            talker.process("/new")
+    memory.close()
+    tell("sound" if not problems else "; ".join(problems))
+
+
+def problems_of(messages):
+    """Return the calls of tools in messages that are not followed by their results."""
+    found, waiting = [], []
+    for message in messages:
+        if message["role"] == "tool":
+            if message["tool_call_id"] not in waiting:
+                found.append(f"{message['tool_call_id']} answers nothing")
+            else:
+                waiting.remove(message["tool_call_id"])
+            continue
+        found += [f"{call} is not answered" for call in waiting]
+        waiting = [call["id"] for call in message.get("tool_calls") or ()]
+    return found + [f"{call} is not answered" for call in waiting]
+
+
+if __name__ == "__main__":
+    os.environ["RECOLLECT_CONFIG"] = os.devnull + ".toml"
+    if sys.argv[1:]:
+        {"keeper": keeper, "agent": agent}[sys.argv[1]](*sys.argv[2:])
+    else:
+        serve()

@@ -1,0 +1,248 @@
+"""``kill -9`` at a step of keeping notes: nothing is lost, and nothing is told twice."""
+
+import importlib.util
+import json
+import os
+import random
+import shutil
+import subprocess
+import sys
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from recollect.notes.document import parse
+
+CHILDREN = Path(__file__).parent / "note_children.py"
+JOBS = ("sync", "consolidate", "write", "erase")
+KILLS = 7  # for each job
+TALKS = {
+    "one": ("I live in Porto.", "I have a dog named Rex.", "We decided to paint the boat green."),
+    "two": ("I work for Acme as a nurse.", "I'm allergic to peanuts.", "Porto is far away."),
+}
+
+
+@pytest.fixture(scope="module")
+def children():
+    """Return the module of the children, for what the test does itself."""
+    spec = importlib.util.spec_from_file_location("note_children", CHILDREN)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+@pytest.fixture(autouse=True)
+def _no_settings_of_this_machine(monkeypatch, tmp_path):
+    for name in os.environ:
+        if name.startswith("RECOLLECT_"):
+            monkeypatch.delenv(name)
+    monkeypatch.setenv("RECOLLECT_CONFIG", str(tmp_path / "no-config.toml"))
+
+
+@pytest.fixture(scope="module")
+def parent():
+    """Return the process that forks children."""
+    process = subprocess.Popen(  # noqa: S603 - the command is this test's own
+        [sys.executable, CHILDREN], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    )
+    yield process
+    process.stdin.close()
+    process.kill()
+    process.wait()
+    process.stdout.close()
+
+
+class Place:
+    """A folder with a database and notes, which can be put back to how it was."""
+
+    def __init__(self, folder):
+        """Name the folder."""
+        self.folder, self.full = folder / "work", folder / "full"
+        self.path = self.folder / "a.db"
+
+    def keep(self):
+        """Keep how it is."""
+        shutil.copytree(self.folder, self.full)
+
+    def back(self):
+        """Make it as it was kept."""
+        shutil.rmtree(self.folder)
+        shutil.copytree(self.full, self.folder)
+
+
+def filled(children, place, job):
+    """Put into a folder what the job has to do with."""
+    place.folder.mkdir()
+    with closing(children.opened(place.path)) as memory:
+        memory.remember_many(f"Shelf {n} holds jam." for n in range(5))
+        memory.remember("Zoe plays chess.")
+        for session, texts in TALKS.items():
+            chat = memory.conversation(session)
+            for text in texts:
+                chat.add("user", text)
+                chat.add("assistant", "I see.")
+        if job == "erase":
+            memory.consolidate()
+        memory.notes.sync()
+        path = memory.notes.folder / "MEMORY.md"
+        text = path.read_text()
+        if job != "erase":
+            text = text.replace("- Shelf 1 holds jam.\n", "")
+            text = text.replace("Shelf 2 holds jam.", "Shelf 2 holds plum jam.")
+            path.write_text(f"{text}\n## Mine\n\n- By hand I wrote this.\n\n<!-- and this -->\n")
+            (fact,) = [r for r in memory.records(kind="fact") if "chess" in r.content]
+            memory.forget(fact.id)
+            memory.remember("Ana owns a kite.")
+    place.keep()
+
+
+def ask(parent, place, job, step):
+    """Have a job done, killed before a step; return what became of it."""
+    parent.stdin.write(json.dumps([str(place.path), job, step]) + "\n")
+    parent.stdin.flush()
+    return parent.stdout.readline().split()
+
+
+def state(memory):
+    """Return what is believed and what stands in the files, without ids."""
+    folder = memory.notes.folder
+    text = (folder / "MEMORY.md").read_text()
+    believed = memory.records(kind="fact", limit=10_000)
+    return {
+        "facts": sorted(f.content for f in believed if f.superseded_by is None),
+        "items": sorted(item.text for item in parse(text).items),
+        "comment": text.count("<!-- and this -->"),
+        "history": sorted(entry.text for entry in memory.notes.history()),
+        "sessions": [(s.id, s.through, s.noted) for s in memory.sessions()],
+        "episodes": len(memory.records(kind="episode", limit=10_000)),
+    }
+
+
+@pytest.mark.parametrize("job", JOBS)
+def test_what_was_killed_is_finished_by_the_next_run(children, parent, tmp_path, job):
+    """Killed before any of its steps, and run again: the end is that of an undisturbed run."""
+    place = Place(tmp_path)
+    filled(children, place, job)
+    word, count = ask(parent, place, job, -1)
+    assert word == "done"
+    assert int(count) >= 5
+    with closing(children.opened(place.path)) as memory:
+        memory.notes.sync()
+        whole = state(memory)
+        assert memory.verify() == []
+    sane(whole, job)
+    dice = random.Random(f"{job} 7")  # noqa: S311 - no secret
+    steps = range(int(count))
+    for step in sorted(dice.sample(steps, min(KILLS, len(steps)))):
+        place.back()
+        assert ask(parent, place, job, step) == ["killed"], step
+        with closing(children.opened(place.path)) as memory:
+            children.work(memory, job)
+            memory.notes.sync()
+            assert state(memory) == whole, step
+            problems = memory.verify()
+            if job == "erase" and problems:  # Killed right before the wipe: it is told.
+                assert len(problems) == 1
+                assert "--purge" in problems[0]
+                assert memory._parts.wipe()
+            assert memory.verify() == [], step
+            assert [p.name for p in memory.notes.folder.glob("*.part")] == []
+
+
+def sane(whole, job):
+    """Check that the undisturbed run did what it is about."""
+    if job == "erase":
+        assert "porto" not in str(whole).casefold()
+        assert len(whole["history"]) == 2
+        return
+    assert "Zoe plays chess." not in whole["facts"]
+    if job == "write":
+        assert whole["facts"] == ["Ana sails.", "Zoe paints."]
+        return
+    assert "By hand I wrote this." in whole["facts"]
+    assert "Shelf 2 holds plum jam." in whole["facts"]
+    assert not {"Shelf 1 holds jam.", "Shelf 2 holds jam."} & set(whole["facts"])
+    assert whole["comment"] == 1
+    assert whole["facts"] == whole["items"]
+    if job == "consolidate":
+        assert len(whole["history"]) == 2
+
+
+# Several processes at once
+
+
+@pytest.fixture
+def start(tmp_path):
+    """Start a process on the test's database: ``start(role, name)``."""
+    running = []
+
+    def run(role, name):
+        process = subprocess.Popen(  # noqa: S603 - the command is this test's own
+            [sys.executable, CHILDREN, role, str(tmp_path / "a.db"), name],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+        running.append(process)
+        return process
+
+    yield run
+    for process in running:
+        process.kill()
+        process.communicate()
+
+
+def together(*processes):
+    """Let processes begin at one moment; return what each told last."""
+    for process in processes:
+        assert process.stdout.readline() == "ready\n"
+    for process in processes:
+        process.stdin.write("go\n")
+        process.stdin.flush()
+    told = [process.communicate(timeout=120)[0].split("\n") for process in processes]
+    assert [process.returncode for process in processes] == [0] * len(processes)
+    return told
+
+
+def test_processes_that_keep_one_folder(children, start, tmp_path):
+    """Consolidating and syncing at once: each session is told once, each fact has one line."""
+    with closing(children.opened(tmp_path / "a.db")) as memory:
+        for session in range(6):
+            chat = memory.conversation(f"s{session}")
+            chat.add("user", f"My friend Cid{session} lives in Oslo.")
+            chat.add("user", "I'm allergic to peanuts.")
+        together(*(start("keeper", name) for name in ("one", "two", "three")))
+        memory.consolidate()
+        memory.notes.sync()
+        now = state(memory)
+        assert now["facts"] == now["items"]
+        assert len(now["history"]) == 6
+        assert [noted for _, _, noted in now["sessions"]] == [1] * 6
+        own = [text for text in now["facts"] if text.startswith(("one", "two", "three"))]
+        assert len(own) == 3 * children.ROUNDS
+        assert len([text for text in now["facts"] if "peanuts" in text]) == 1
+        assert memory.verify() == []
+
+
+def test_two_agents_in_one_session(children, start, tmp_path):
+    """Each in a process of its own, with tools and ``/new`` in between: nothing is lost."""
+    one, two = together(start("agent", "one"), start("agent", "two"))
+    assert (one[-2], two[-2]) == ("sound", "sound")
+    with closing(children.opened(tmp_path / "a.db")) as memory:
+        memory.consolidate()
+        heard = [
+            message.content
+            for info in memory.conversations()
+            for message in memory.conversation(info.id).messages
+            if message.role == "user"
+        ]
+        said = [children.said(name, n) for name in ("one", "two") for n in range(children.TURNS)]
+        assert sorted(heard) == sorted(said)
+        for text in said:
+            assert text in [hit.record.content for hit in memory.search(text, limit=10)]
+        untold = [info.id for info in memory.sessions() if info.noted < info.through]
+        assert untold == []
+        entries = [e.text.splitlines()[-1] for e in memory.notes.history()]
+        assert len(set(entries)) == len(entries)
+        assert memory.verify() == []
