@@ -29,6 +29,8 @@ def overflow_cuts(
 ) -> tuple[Cut, ...]:
     """Return cuts of all but system messages and pins, parted where the recap begins.
 
+    What the user said last and nobody answered stays in view.
+
     Args:
         ledger: the live messages.
         keep: how many of the newest the recap tells; a call of tools stays with its results.
@@ -36,6 +38,8 @@ def overflow_cuts(
         meter: measures markers.
     """
     policy = fresh(policy)
+    if ledger.messages and ledger.messages[-1].role == "user":
+        ledger = ledger.but_last()
     room = ledger.grouping.fixed_tokens
     first = recap_start(ledger, keep)
     parted: list[Cut] = []

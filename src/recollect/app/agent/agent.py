@@ -96,12 +96,13 @@ class Agent:
         said = clean(text, "text")
         if said.strip() == NEW:
             return self.new()
+        self._chat.add("user", said)
         self._read_notes()
-        if len(self._session()) > self.memory.settings.agent.memory_window:
-            self._overflow()
+        before = self._session()[:-1]
+        if len(before) > self.memory.settings.agent.memory_window:
+            self._overflow(before)
         if self._model is None:
             return self._recalled(said, told)
-        self._chat.add("user", said)
         return self._answered(self._model, said, told)
 
     def new(self) -> Answer:
@@ -187,7 +188,6 @@ class Agent:
 
     def _recalled(self, said: str, told: Told | None) -> Answer:
         found = self.memory.recall(said, budget=RECALL_BUDGET)
-        self._chat.add("user", said)
         sources = console.sources(found)
         text = console.said(said, sources, self.memory.settings.zone)
         if told is not None:
@@ -215,9 +215,12 @@ class Agent:
         session = self._chat.session
         return (*session.recapped, *session.messages)
 
-    def _overflow(self) -> None:
-        """Consolidate what is old, and go on with a recap of what is not (seed 002)."""
-        messages = self._session()
+    def _overflow(self, messages: Sequence[Message]) -> None:
+        """Consolidate what is old, and go on with a recap of what is not (seed 002).
+
+        Args:
+            messages: of the session, without what the user has just said.
+        """
         keep = min(self.memory.settings.conversation.keep_recent, len(messages) - 1)
         cutoff = len(messages) - keep
         while cutoff and messages[cutoff].role == "tool":
