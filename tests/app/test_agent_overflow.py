@@ -22,6 +22,8 @@ from provider_rules import problems_openai
 from talks import ALL, exchange, lawful
 
 from recollect import Conversation
+from recollect.core.chat import ChatReply
+from recollect.core.life import Usage
 from recollect.lifecycle.modelled.grounding import DrawnClaim
 
 WINDOW = 20
@@ -129,7 +131,12 @@ def test_a_call_is_never_parted_from_its_results(tmp_path, keep):
     with closing(noting(tmp_path / "a.db", settings=chosen(**settings))) as memory:
         calls = [calling("memory_stats", f"c{n}") for n in range(30)]
         script = [
-            reply for n in range(10) for reply in ([calls[2 * n], calls[2 * n + 1]], "I see.")
+            reply
+            for n in range(10)
+            for reply in (
+                ChatReply("Let me look.", (calls[2 * n], calls[2 * n + 1]), Usage()),
+                "I see.",
+            )
         ]
         agent = agent_of(memory, talking(*script))
         turns(agent, 5)

@@ -138,6 +138,9 @@ AHEAD = """
 2026-03-15 | I signed up for the harbour marathon on 18 October. | 2026-10-18
 2026-03-15 | I booked a table for 3 June. | 2026-06-03
 2026-03-15 | I booked the flight on 3 March. | 2026-03-03
+2026-03-15 | We decided to fly on 3 May. | 2026-05-03
+2026-03-15 | She promised to pay by 20 June. | 2026-06-20
+2026-03-15 | I forgot to call on 3 March. | 2026-03-03
 2026-05-28 | The launch has been pushed back until June 22. | 2026-06-22
 2026-05-28 | The exam was brought forward to June 2. | 2026-06-02
 2026-05-28 | It was put off till June 9. | 2026-06-09

@@ -2,7 +2,8 @@
 
 Without a role it forks children: for each line of input, ``[path, job, step]`` as JSON, a child
 of its own does the job. Steps are the calls to the operating system by which files change, and the
-transactions of the store. The answer is ``killed``, or ``done N`` with the number of steps.
+transactions of the store. The answer is ``killed``, or ``done N …`` with the number of steps, and
+which of them are transactions.
 """
 
 import json
@@ -31,13 +32,17 @@ class Steps:
 
     def __init__(self, last):
         """Live until step number ``last``, from 0; for ever, if it is below 0."""
-        self.last, self.made = last, 0
+        self.last, self.made, self.transactions = last, 0, []
 
     def step(self):
         """Go one step on, or be killed."""
         if self.made == self.last:
             os.kill(os.getpid(), signal.SIGKILL)
         self.made += 1
+
+    def told(self):
+        """Return how many there were, and which of them were transactions."""
+        return " ".join(map(str, [self.made, *self.transactions]))
 
     def watching(self, call):
         """Return a call that is a step."""
@@ -62,6 +67,7 @@ class Store:
 
     def apply(self, scope, actions):
         """Apply, as a step."""
+        self._steps.transactions.append(self._steps.made)
         self._steps.step()
         self._store.apply(scope, actions)
 
@@ -90,7 +96,7 @@ def work(memory, job):
 
 
 def run(path, job, last):
-    """Do the job in this process, up to a step; return how many there were."""
+    """Do the job in this process, up to a step; return what the steps were."""
     memory = opened(path)
     steps = Steps(last)
     memory._parts = replace(memory._parts, store=Store(memory._parts.store, steps))
@@ -101,7 +107,7 @@ def run(path, job, last):
     for name, call in kept.items():
         setattr(os, name, call)
     memory.close()
-    return steps.made
+    return steps.told()
 
 
 def tell(text):
@@ -118,7 +124,7 @@ def serve():
         child = os.fork()
         if child == 0:
             made = run(path, job, last)
-            os.write(writing, str(made).encode())
+            os.write(writing, made.encode())
             os._exit(0)
         os.close(writing)
         _, status = os.waitpid(child, 0)

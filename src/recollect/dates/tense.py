@@ -49,6 +49,9 @@ _ARRANGED = re.compile(
     r"(?:\s+[\w'-]+){0,3}?\s+(?:for|to|into)(?:\s+[\w'-]+){1,6}?\s+(?:on|in)\s+(?:the\s+)?$"
     r"|\b(?:booked|reserved|arranged|bought\s+tickets?|made\s+an?\s+\w+)(?:\s+[\w'-]+){0,6}?"
     r"\s+for\s+(?:the\s+)?$"
+    # "We decided to fly on 3 May", "she promised to pay by June".
+    r"|\b(?:decided|agreed|promised|chose|resolved|vowed|opted)\s+(?:not\s+)?to(?:\s+[\w'-]+){1,6}?"
+    r"\s+(?:(?:on|in|by|at)\s+)?(?:the\s+)?$"
 )
 _PERFECT_GERMAN = re.compile(
     r"^[^.,;:!?]*\b(?!geplant|gebucht|eingeplant|vorgesehen|angesetzt|vorgemerkt|terminiert|verabredet|"
