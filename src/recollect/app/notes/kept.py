@@ -1,88 +1,41 @@
-"""The notes of a memory: MEMORY.md and the store, kept in step; the history beside them.
-
-Whoever looks sees first what a person changed in the file: that is read into the store before
-anything is written. Then the file gets what the store has learned. The store keeps which lines
-it last saw there, so an edit is known as one, also on a file that a crash left behind.
-"""
+"""The notes of a memory, as programs see them: MEMORY.md in step with the store, the history."""
 
 from __future__ import annotations
 
 import logging
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime
-from pathlib import Path
 
-from recollect.app.noted import Look
 from recollect.app.notes.places import folder_of
-from recollect.app.notes.reading import Reader, Reading
-from recollect.app.notes.report import NotesReport
+from recollect.app.notes.syncing import DAMAGED, TRIES, Syncing
 from recollect.app.parts import Parts
-from recollect.core.actions import KeepNotes
-from recollect.core.errors import RecollectError, StoreBusy, StoreClosed
-from recollect.core.life import believed
-from recollect.core.models import ForgetReceipt, Record
+from recollect.core.errors import RecollectError, StoreClosed
 from recollect.core.notes import (
     HISTORY_FILE,
     MEMORY_FILE,
     HistoryEntry,
-    NotedLine,
     NotesBase,
     line_of,
 )
 from recollect.core.scope import Scope
 from recollect.core.text import storable
-from recollect.notes import Notes
-from recollect.notes.document import Document, parse
-from recollect.notes.edits import Edits, digest_of, noted, read_edits
-from recollect.notes.git import NotesGit
-from recollect.notes.projection import Projection, project
+from recollect.notes.document import parse
+from recollect.notes.edits import digest_of
 from recollect.notes.scrub import scrub
 
 log = logging.getLogger("recollect.notes")
 
-MOST_FACTS = 1_000
-"""Facts among which those are chosen that have a line."""
-DAMAGED = "MEMORY.md.damaged"
-DEEPEST = 20
-"""Replacements that are followed from a line to what is believed now."""
-HELD = (
-    "! {count} lines are gone from MEMORY.md at once: what they said is believed on. If that was "
-    "meant, run: recollect notes sync --accept-removals"
-)
 WRONG = "cannot be used:"
-OVER = (
-    "! {file} is {over:,} bytes over {limit:,}, and all that is left was written by hand; "
-    "shorten it, or raise notes.max_memory_size"
-)
-WAITING = "waiting"
-"""Stands in place of a digest for a line that is gone and held back: no line has this one."""
-UNSEEN = (
-    "! {count} lines that memory had written while MEMORY.md was open elsewhere are back; take "
-    "them out again if they were meant to go"
-)
-TRIES = 5
-"""How often a file is read again that somebody changes at the same moment."""
+TOLD = "notes: an entry of the history"
 
 
-class KeptNotes(Notes):
+class KeptNotes(Syncing):
     """Notes of which MEMORY.md is a projection of facts that a person may edit.
 
     A line that is added is a fact with a person's trust, a line that is changed a correction,
     one that is taken out a forgetting. All of it is read before anything is written.
     """
-
-    def __init__(self, parts: Parts, scope: Scope, folder: Path) -> None:
-        """Keep the notes of ``scope`` in ``folder``; touch nothing yet."""
-        super().__init__(
-            folder,
-            clock=parts.clock,
-            max_memory_size=parts.settings.notes.max_memory_size,
-            busy_timeout=parts.settings.storage.busy_timeout,
-        )
-        self.scope = scope
-        self._parts = parts
-        self._look: Look = parts.noted.of(scope)
 
     def read_memory(self) -> str:
         """Return the text of MEMORY.md, after it was brought into step with the store.
@@ -117,12 +70,16 @@ class KeptNotes(Notes):
     def append_history(self, entry: str, *, at: datetime | None = None) -> HistoryEntry:
         """Add an entry to HISTORY.md alone."""
         self._introduced()
-        return super().append_history(entry, at=at)
+        told = super().append_history(entry, at=at)
+        self._commit(TOLD)
+        return told
 
     def append_history_rotated(self, entry: str, *, at: datetime | None = None) -> HistoryEntry:
         """Add an entry to HISTORY.md and to the file of its month (UTC), or to neither."""
         self._introduced()
-        return super().append_history_rotated(entry, at=at)
+        told = super().append_history_rotated(entry, at=at)
+        self._commit(TOLD)
+        return told
 
     def _introduced(self) -> None:
         """Have the store know of this folder: what is erased must be found in it, too."""
@@ -130,18 +87,9 @@ class KeptNotes(Notes):
         if self._parts.store.notes_base(self.scope, folder) is None:
             self._keep(NotesBase(folder))
 
-    @property
-    def there(self) -> bool:
-        """Whether there is a MEMORY.md."""
-        return self._files.stamp(MEMORY_FILE) is not None
-
     def read_history(self) -> str:
         """Return the text of HISTORY.md; empty, if there is none."""
         return self._files.read(HISTORY_FILE)
-
-    def as_it_stands(self) -> str:
-        """Return the text of MEMORY.md without looking at the store."""
-        return super().read_memory()
 
     def lines(self) -> Mapping[str, str]:
         """Return the facts that have a line in MEMORY.md: id → its text, from top to bottom."""
@@ -183,222 +131,6 @@ class KeptNotes(Notes):
             if not self._unchanged():
                 self.sync()
 
-    def sync(self, *, accept_removals: bool = False) -> NotesReport:
-        """Read what a person changed in MEMORY.md, then write what memory has learned.
-
-        Args:
-            accept_removals: believe also that many lines at once were meant to go.
-
-        Raises:
-            StoreError: the file cannot be read or written; the store is as it was, or has what
-                was read, and nothing is lost.
-        """
-        with self._look.lock:
-            if self._nothing():
-                return self._seen(NotesReport(), "")
-            for _ in range(TRIES):
-                with self.locked():
-                    report = self._synced(accept_removals=accept_removals)
-                if report is not None:
-                    return report
-        raise self._busy()
-
-    # The steps of it
-
-    def _busy(self) -> StoreBusy:
-        path = self.folder / MEMORY_FILE
-        return StoreBusy(f"{path} changes all the time; close what writes it")
-
-    def _nothing(self) -> bool:
-        """Return whether there is neither a file nor anything to write into one."""
-        if self.there or self._base().lines:
-            return False
-        return not self._standing(1)
-
-    def _unchanged(self) -> bool:
-        look = self._look
-        return (
-            look.text is not None
-            and look.stamp == self._files.stamp(MEMORY_FILE)
-            and look.version == self._version()
-        )
-
-    def _synced(self, *, accept_removals: bool) -> NotesReport | None:
-        """Do it once; ``None`` if somebody changed the file before it could be written."""
-        text = self.as_it_stands()
-        state = self._state(text, all_seen=accept_removals)
-        report = NotesReport(restored=state.edits.cut_short)
-        if report.restored:
-            self._keep_damaged(text)
-        elif state.edits:
-            report = self._taken(state, accept_removals=accept_removals)
-            # What was read is in the store now, and the file says nothing new any more.
-            state = self._state(text)
-        held = frozenset(report.held)
-        projection = project(
-            state.document,
-            [fact for fact in state.facts if fact.id not in held],
-            max_bytes=self.max_memory_size,
-            edits=state.edits,
-            known=state.known,
-            preferred=self._look.preferred,
-        )
-        return self._written(text, projection, report, state)
-
-    def _state(self, text: str, *, all_seen: bool = False) -> _State:
-        """Return file and store as they are, and what a person changed in the file.
-
-        With ``all_seen``, whoever saved it knew all that memory had written there.
-        """
-        base, facts = self._base(), self._standing()
-        if all_seen:
-            base = replace(base, lines=tuple(replace(line, batch=0) for line in base.lines))
-        ids = [line.id for line in base.lines]
-        told = self._parts.store.get_many(self.scope, ids)
-        # Also what took the place of what ended, however often.
-        for _ in range(DEEPEST):
-            there = {record.id for record in (*told, *facts)}
-            heirs = {each.superseded_by for each in told if each.superseded_by} - there
-            if not heirs:
-                break
-            told += self._parts.store.get_many(self.scope, sorted(heirs))
-        # What has a line is a fact for it, however many are worth more.
-        ranked = {fact.id for fact in facts}
-        facts += [each for each in told if self._stands(each) and each.id not in ranked]
-        known = {record.id: record for record in (*facts, *told)}
-        document = parse(text)
-        edits = read_edits(base.lines, document, known, self._stands)
-        return _State(self._version(), document, base, facts, known, edits)
-
-    def _stands(self, record: Record) -> bool:
-        return believed(record, self._parts.now()) and record.superseded_by is None
-
-    def _taken(self, state: _State, *, accept_removals: bool) -> NotesReport:
-        """Take what a person changed into the store, in one transaction; report it."""
-        edits, store = state.edits, self._parts.store
-        held = () if accept_removals else self._held_back(state)
-        removed = [id_ for id_ in edits.removed if id_ not in held]
-        reading = Reader(self._parts, self.scope, state.facts).read(
-            edits, state.known, removed=removed
-        )
-        lines = [noted(line.id, line.item.text) for line in (*edits.lines, *edits.stale)]
-        lines += [noted(insert.record.id, insert.record.content) for insert in reading.inserts]
-        lines += [_waiting(id_) for id_ in held]
-        gone = {line.id: line for line in state.base.lines}
-        lines += [gone[line.id] for line in edits.erased if line.id in gone]
-        base = replace(state.base, lines=tuple(lines))
-        store.apply(self.scope, [*reading.actions, KeepNotes(base)])
-        self._tell(reading)
-        told = [HELD.format(count=len(held))] if held else []
-        told += [UNSEEN.format(count=len(edits.unseen))] if edits.unseen else []
-        return NotesReport(
-            added=tuple(reading.added),
-            corrected=tuple(reading.corrected),
-            forgotten=tuple(reading.forgotten),
-            held=tuple(held),
-            lines=(*reading.lines, *told),
-        )
-
-    def _held_back(self, state: _State) -> tuple[str, ...]:
-        """Return what was removed and is believed on: until somebody says that it was meant."""
-        removed = state.edits.removed
-        if state.edits.mass_removal:
-            return removed
-        # What waited before waits on, whatever came into the file since.
-        waited = {line.id for line in state.base.lines if line.digest == WAITING}
-        return tuple(id_ for id_ in removed if id_ in waited)
-
-    def _tell(self, reading: Reading) -> None:
-        """Tell the subscribers of the memory what a person did in the file."""
-        self._parts.announce(self.scope, reading.inserts)
-        for record in reading.corrected:
-            self._parts.events.emit("corrected", record)
-        for id_ in reading.forgotten:
-            self._parts.events.emit("forgotten", ForgetReceipt(id=id_, erased=False))
-
-    def _written(
-        self, text: str, projection: Projection, report: NotesReport, state: _State
-    ) -> NotesReport | None:
-        """Write what the file is to say, if nobody has changed it, and keep what it says."""
-        held = tuple(map(_waiting, report.held))
-        base = replace(state.base, lines=(*_batched(projection.lines, state), *held))
-        changed = projection.text != text
-        if changed:
-            if projection.dropped:
-                # A crash before the base is kept must not look as if a person had removed them.
-                left = tuple(x for x in state.base.lines if x.id not in projection.dropped)
-                self._keep(replace(base, lines=left))
-            if not self._files.swap(MEMORY_FILE, text, projection.text):
-                return None
-        if base != self._base():
-            self._keep(base)
-        report = replace(
-            report,
-            written=changed,
-            over=projection.over,
-            lines=(*report.lines, *projection.told, *self._too_long(projection)),
-        )
-        self._warn(report)
-        return self._seen(report, projection.text, state.version)
-
-    def _too_long(self, projection: Projection) -> list[str]:
-        if not projection.over:
-            return []
-        told = OVER.format(file=MEMORY_FILE, over=projection.over, limit=self.max_memory_size)
-        return [told]
-
-    def _keep(self, base: NotesBase) -> None:
-        self._parts.store.apply(self.scope, [KeepNotes(base)])
-
-    def _keep_damaged(self, text: str) -> None:
-        """Keep what is left of a file that was cut short, before it is made whole again."""
-        path = self.folder / MEMORY_FILE
-        if text.strip():
-            self._files.write(DAMAGED, text)
-            log.warning("%s was cut short; it is restored, and %s has what was left", path, DAMAGED)
-        else:
-            log.warning("%s was empty or gone; it is restored from the store", path)
-
-    def _warn(self, report: NotesReport) -> None:
-        """Say once what a person has to know who did not ask."""
-        told = [line for line in report.lines if line.startswith("!")]
-        for line in told:
-            if line not in self._look.warned:
-                log.warning("%s: %s", self.folder, line.removeprefix("! "))
-        self._look.warned = frozenset(told)
-
-    def _seen(self, report: NotesReport, text: str, version: str | None = None) -> NotesReport:
-        """Remember what file and store are like, and have git keep it where that is wanted."""
-        look = self._look
-        look.stamp, look.text = self._files.stamp(MEMORY_FILE), text
-        if self.as_it_stands() != text:  # An editor was faster than the stamp: look again.
-            look.stamp = None
-        look.version = self._version() if version is None else version
-        if report.written and self._parts.settings.notes.commit:
-            self._commit(report)
-        return report
-
-    def _commit(self, report: NotesReport) -> None:
-        try:
-            NotesGit(self.folder).commit(str(report))
-        except RecollectError as error:
-            if self._look.problem != str(error):
-                log.warning("the notes were not committed: %s", error)
-                self._look.problem = str(error)
-
-    # What is read
-
-    def _base(self) -> NotesBase:
-        folder = str(self.folder)
-        found = self._parts.store.notes_base(self.scope, folder)
-        return NotesBase(folder) if found is None else found
-
-    def _standing(self, limit: int = MOST_FACTS) -> list[Record]:
-        return self._parts.store.standing(self.scope, now=self._parts.now(), limit=limit)
-
-    def _version(self) -> str:
-        return self._parts.store.standing_version(self.scope, now=self._parts.now())
-
     # For what looks after them
 
     def prefer(self, ids: frozenset[str]) -> None:
@@ -434,35 +166,8 @@ class KeptNotes(Notes):
         raise self._busy()
 
 
-@dataclass(frozen=True, slots=True)
-class _State:
-    """File and store at one moment, and what a person changed in the file."""
-
-    version: str
-    document: Document
-    base: NotesBase
-    facts: list[Record]
-    known: Mapping[str, Record]
-    edits: Edits
-
-
 def _digests(text: str) -> set[str]:
     return {digest_of(item.text) for item in parse(text).items}
-
-
-def _waiting(id: str) -> NotedLine:
-    """Return how the base says that a fact has no line because its removal waits for a word."""
-    return NotedLine(id, WAITING)
-
-
-def _batched(lines: Sequence[NotedLine], state: _State) -> list[NotedLine]:
-    """Return the lines of a file with the write that put them there.
-
-    Those of a new file were there when anybody opened it.
-    """
-    was = {line.id: line.batch for line in state.base.lines}
-    new = 0 if state.document.blank else max(was.values(), default=0) + 1
-    return [replace(line, batch=was.get(line.id, new)) for line in lines]
 
 
 def notes_of(parts: Parts, scope: Scope) -> KeptNotes | None:

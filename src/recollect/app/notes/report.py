@@ -32,6 +32,11 @@ class NotesReport:
     over: int = 0
     lines: tuple[str, ...] = ()
 
+    @property
+    def changes(self) -> int:
+        """How many edits of a person were read."""
+        return len(self.added) + len(self.corrected) + len(self.forgotten)
+
     def __str__(self) -> str:
         """One line: what came in, what went, and what waits."""
         counts = {
