@@ -1,11 +1,12 @@
 """MEMORY.md and the store, kept in step: model-based, on real files and real databases."""
 
+import random
 import tempfile
 from collections import Counter
-from contextlib import ExitStack
+from contextlib import ExitStack, closing
 from pathlib import Path
 
-from hypothesis import HealthCheck, settings
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 from noting import MINUTE, by_hand, clock_of, facts, items, memory_file
@@ -228,3 +229,81 @@ FEW = settings(
 )
 TwoWayTest = TwoWay.TestCase
 TwoWayTest.settings = FEW
+
+
+class Contested:
+    """A store and an editor that change the same lines between two looks."""
+
+    def __init__(self, memory, dice):
+        """Know what a person wrote, and what was ended by store or hand."""
+        self.memory, self.dice, self.number = memory, dice, 0
+        self.mine, self.dead = set(), set()
+
+    def act(self):
+        """Do something by chance."""
+        self.number += 1
+        clock_of(self.memory).advance(MINUTE)
+        believed = [r for r in self.memory.records(kind="fact", limit=999) if not r.superseded_by]
+        path = memory_file(self.memory)
+        text = path.read_text() if path.exists() else "# Memory\n"
+        lines = [item.text for item in parse(text).items]
+        chosen = self.dice.choice(("remember", "store", "store", "add", "line", "line"))
+        if chosen == "remember":
+            rate = self.dice.choice((0, 0.1))
+            self.memory.remember(f"Fact {self.number} of the sea.", decay_rate=rate)
+        elif chosen == "store" and believed:
+            self.in_store(self.dice.choice(believed))
+        elif chosen == "add":
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(f"{text}- By hand {self.number}.\n")
+            self.mine.add(f"By hand {self.number}.")
+        elif chosen == "line" and lines:
+            self.in_file(path, text, self.dice.choice(lines))
+
+    def in_store(self, record):
+        """Correct or forget a record."""
+        self.end(record.content)
+        if self.dice.random() < 0.5:
+            self.memory.correct(record.id, f"Corrected {self.number}.")
+        else:
+            self.memory.forget(record.id)
+
+    def in_file(self, path, text, said):
+        """Change a line or take it out."""
+        self.end(said)
+        new = ""
+        if self.dice.random() < 0.5:
+            self.mine.add(f"{said} Or {self.number}.")
+            new = f"- {said} Or {self.number}.\n"
+        path.write_text(text.replace(f"- {said}\n", new))
+
+    def end(self, text):
+        """Take note that a text is over."""
+        self.mine.discard(text)
+        self.dead.add(text)
+
+    def agree(self):
+        """Bring all into step, and check it."""
+        self.memory.notes.sync(accept_removals=True)
+        said, believed = set(items(self.memory)), set(facts(self.memory))
+        assert self.mine <= said <= believed
+        assert not self.dead & believed
+        assert not self.memory.notes.sync().written
+        assert self.memory.verify() == []
+
+
+@given(seed=st.integers(0, 10**9), size=st.sampled_from((256, 400, 100_000)))
+@settings(max_examples=20, deadline=None)
+def test_contested_lines_lose_nothing_of_a_person(seed, size):
+    """Whoever ends a line, it stays ended; what a person wrote stays, also in a file too small."""
+    dice = random.Random(seed)  # noqa: S311 - no secret
+    limits = {"max_memory_size": size}
+    with (
+        tempfile.TemporaryDirectory() as place,
+        closing(by_hand(Path(place) / "a.db", notes=limits)) as memory,
+    ):
+        both = Contested(memory, dice)
+        for turn in range(30):
+            both.act()
+            if turn % 4 == 3:
+                both.agree()
