@@ -146,7 +146,9 @@ class Agent:
             self._chat.add("assistant", reply.text, tool_calls=reply.tool_calls)
             called += [self._called(call) for call in reply.tool_calls]
         context = self._chat.context()
-        reply = self._asked(model, context, [], told)  # With what it has found, it must answer now.
+        # With what it has found, it must answer now. Some providers want the tools described as
+        # long as there are calls among the messages; what it calls for is not done any more.
+        reply = self._asked(model, context, specs, told)
         return self._ended(reply.text, first or context, context, called, usage + reply.usage)
 
     def _asked(

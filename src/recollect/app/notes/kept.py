@@ -117,8 +117,15 @@ class KeptNotes(Syncing):
             raise
         except RecollectError as error:
             if self._look.problem != str(error):
-                log.warning("the notes are left out: %s", error)
+                log.warning("the notes are not kept: %s", error)
                 self._look.problem = str(error)
+            return self._readable()
+
+    def _readable(self) -> str:
+        """Return MEMORY.md where it cannot be written but read; empty, if not even that."""
+        try:
+            return self.as_it_stands()
+        except RecollectError:
             return ""
 
     def refresh(self) -> None:
