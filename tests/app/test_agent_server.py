@@ -205,4 +205,8 @@ def test_what_was_said_to_a_server_that_fails_is_kept(server, tmp_path, form):
         (request,) = server.received
         assert wire_problems(request) == []
         assert "I moved to Porto." in json.dumps(request.body["messages"])
-        assert [m.role for m in agent.chat.messages] == ["user", "user", "assistant"]
+        roles = ["user", "assistant", "user", "assistant"]
+        assert [m.role for m in agent.chat.messages] == roles
+        assert agent.chat.messages[1].content == "(no answer)"
+        said = [record.content for record in memory.records(kind="episode")]
+        assert "(no answer)" not in said  # It stands for words, and says nothing itself.

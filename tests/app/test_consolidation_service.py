@@ -90,6 +90,7 @@ class Held:
     name = "held"
 
     def __init__(self):
+        """Wait for the word."""
         self.arrived, self.go = Event(), Event()
         self.heard = []
 

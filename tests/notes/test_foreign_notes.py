@@ -189,7 +189,7 @@ def test_facts_of_a_daily_log_have_its_day(folder):
     assert [(fact.text, fact.section, fact.at) for fact in read.facts] == [
         ("long-term", None, None),
         ("No such day", None, None),
-        ("Chose the ferry", "14:30 Ferry", datetime(2026, 7, 2, 23, tzinfo=UTC)),
+        ("Chose the ferry", None, datetime(2026, 7, 2, 23, tzinfo=UTC)),
         ("Met the vendor", None, datetime(2026, 7, 3, 23, tzinfo=UTC)),
     ]
     alone = read_memory_md(folder / "memory" / "2026-07-03.md", LISBON)

@@ -334,7 +334,7 @@ class Conversation(Pruned):
         # Memory may ask a model: meanwhile others can add and read.
         memory = NO_RECALL
         if self._recall and question and now.question:
-            seen = question.seen | now.said
+            seen = question.seen | now.said | now.recapped
             memory = self._recall(Asking(now.question, question.budget, seen, now.builder.counter))
             if not self._limits.policy.stable:  # There the notes are to stay as they are.
                 notes = without_recalled(notes, memory)
@@ -361,10 +361,13 @@ class Conversation(Pruned):
         )
         builder = ContextBuilder(state.meter, self._limits.policy)
         extras = [notes_extra(notes)] if notes.strip() else []
+        told: tuple[Message, ...] = ()
         if any(overflow.RECAPPED in gap.why for gap in ledger.gaps):
-            extras.append(recap_extra(self._session(state).recapped))
+            told = self._session(state).recapped
+            extras.append(recap_extra(told))
         order = builder.joined(ledger, order, extras)
-        return Moment(builder, ledger, order, asked or last_question(ledger), said)
+        recapped = frozenset(item.record_id for item in told if item.record_id)
+        return Moment(builder, ledger, order, asked or last_question(ledger), said, recapped)
 
     def calibrate(self, actual: object) -> None:
         """Learn from how many tokens the provider counted in the last :meth:`context`.

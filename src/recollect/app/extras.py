@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
@@ -84,8 +85,16 @@ def recap_extra(messages: Sequence[Message]) -> Extra:
 
 
 def without_recalled(notes: str, memory: Recall) -> str:
-    """Return notes without the lines that memory tells beside them, with their time and speaker."""
+    """Return notes without the lines that memory tells beside them, with their time and speaker.
+
+    A heading that has nothing under it any more goes with them.
+    """
     told = {line_of(hit.record.content) for hit in memory.hits}
-    return "\n".join(
-        line for line in notes.splitlines() if line_of(line.lstrip(" \t-*+")) not in told
-    )
+    lines = [line for line in notes.splitlines() if line_of(line.lstrip(" \t-*+")) not in told]
+    kept: list[str] = []
+    for line in reversed(lines):
+        below = next((each for each in reversed(kept) if each.strip()), None)
+        bare = line.startswith("##") and (below is None or below.startswith("#"))
+        if not bare:
+            kept.append(line)
+    return re.sub(r"\n{3,}", "\n\n", "\n".join(reversed(kept)))

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 from typing import NamedTuple
@@ -15,6 +17,7 @@ from recollect.core.models import Kind
 from recollect.core.ports import Progress
 from recollect.core.scope import Scope
 from recollect.core.text import content_hash
+from recollect.lifecycle.audit import secret
 from recollect.lifecycle.ingest import Draft
 from recollect.notes.foreign import LOOKED_FOR, ForeignMemory, read_memory_md
 
@@ -41,7 +44,7 @@ def import_memory_md(
 
     A fact that the user has already, believed or not, is not added again: so importing again adds
     nothing, also after a crash in between, and what was forgotten stays forgotten. Only what was
-    erased leaves nothing to know it by.
+    erased leaves nothing to know it by. Lines that look like secrets are not added.
 
     Args:
         parts: the store and what else is needed to add to it.
@@ -50,16 +53,17 @@ def import_memory_md(
         progress: told after each batch how many facts and entries are done.
 
     Returns:
-        how many records were added, and a line for each file that was not read.
+        how many records were added, and a line for each file that was not read, or that holds
+        lines which look like secrets.
 
     Raises:
         InvalidInput: there is nothing at ``path``, or no memory in it; nothing was written.
     """
-    memory = read_memory_md(path, parts.settings.zone)
+    memory, secrets = _open(read_memory_md(path, parts.settings.zone))
     found: dict[_Sameness, Draft] = {}
     for key, draft in _drafts(memory):
         found.setdefault(key, draft)
-    left_out = tuple(map(str, memory.skipped))
+    left_out = (*map(str, memory.skipped), *secrets)
     if not found:
         raise _nothing(path, left_out)
     there = _there(parts, scope, memory)
@@ -74,6 +78,33 @@ def import_memory_md(
         steps.advance(len(batch))
     told = len(memory.facts) + len(memory.entries)
     return Moved(records=len(new), skipped=told - len(new)), left_out
+
+
+def _open(memory: ForeignMemory) -> tuple[ForeignMemory, tuple[str, ...]]:
+    """Return a memory without what looks like a secret, and how much that is in which file."""
+    hidden: Counter[str] = Counter()
+    facts, entries = [], []
+    for fact in memory.facts:
+        if secret(fact.text):
+            hidden[fact.file] += 1
+        else:
+            facts.append(fact)
+    for entry in memory.entries:
+        lines = entry.text.split("\n")
+        plain = [line for line in lines if not secret(line)]
+        text = "\n".join(plain).strip()
+        if secret(text):  # One that goes over several lines.
+            plain, text = [], ""
+        hidden[entry.file] += len(lines) - len(plain)
+        if text:
+            entries.append(replace(entry, text=text))
+    told = tuple(
+        f"{file}: {count} {'line looks like a secret' if count == 1 else 'lines look like secrets'}"
+        f", not imported"
+        for file, count in hidden.items()
+        if count
+    )
+    return replace(memory, facts=tuple(facts), entries=tuple(entries)), told
 
 
 def _nothing(path: Path, left_out: Sequence[str]) -> InvalidInput:

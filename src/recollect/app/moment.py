@@ -19,6 +19,7 @@ class Moment:
         order: the context that is asked for.
         question: what memory is asked.
         said: the episode of the prompt, if that is in the transcript already.
+        recapped: the episodes that the recap tells.
     """
 
     builder: ContextBuilder
@@ -26,6 +27,7 @@ class Moment:
     order: Order
     question: str | None
     said: frozenset[str]
+    recapped: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,8 @@ from dataclasses import replace
 from recollect.app.checks import limited
 from recollect.app.drawn import used
 from recollect.app.parts import Parts
-from recollect.core.models import Kind, Recall
+from recollect.app.shown import for_model, is_small_talk, shown
+from recollect.core.models import Hit, Kind, Recall
 from recollect.core.ports import TokenCounter
 from recollect.core.query import Filter
 from recollect.core.scope import Scope
@@ -46,7 +47,9 @@ def recalled(
     text, budget = clean(prompt, "prompt"), limited(budget, "budget")
     where, most = _asked(parts, where, session)
     hidden = skip | _same(parts, scope, text, where)
-    hits = parts.found(scope, text, where, limit=most, skip=hidden)
+    hits: list[Hit] = []
+    if not is_small_talk(text):
+        hits = for_model(parts, scope, text, where, limit=most, skip=hidden)
     insight = parts.store.latest(scope, Filter(now=where.now, kinds=(Kind.REFLECTION,)))
     hits = [hit for hit in hits if insight is None or hit.record.id != insight.id]
     found = pack(
@@ -55,6 +58,7 @@ def recalled(
         counter=counter or parts.catalog.meter(None).counter,
         zone=parts.settings.zone,
         insight=insight,
+        shown=shown,
     )
     used(parts, scope, found.hits, where, session)
     return found

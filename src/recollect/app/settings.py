@@ -266,7 +266,11 @@ class AgentSettings(Section):
     """The reference agent: ``Agent`` and ``recollect chat``."""
 
     system: str = Field(
-        default="You are a helpful assistant with a long-term memory.",
+        default=(
+            "You are a helpful assistant with a long-term memory. Look things up with "
+            "search_memory before you say that you do not know them, and keep with remember_fact "
+            "what the user wants kept."
+        ),
         examples=["You plan trips."],
     )
     """Its system prompt."""

@@ -19,8 +19,17 @@ NOTHING = "Nothing in memory answers this."
 NOTED = "Noted."
 RELATED = "Noted. Memory has on this:"
 FOUND = "From memory:"
-OWN = frozenset({NOTHING, NOTED, RELATED, FOUND})
-"""What memory says where it answers alone."""
+NO_ANSWER = "(no answer)"
+OWN = frozenset({NOTHING, NOTED, RELATED, FOUND, NO_ANSWER})
+"""What memory says where it answers alone, and what stands for an answer that never came."""
+_ID = r"(?:fact|ep|ctx|ref)_\w+"
+OF_TOOLS = re.compile(
+    rf"(?:Remembered as|Known already as) {_ID}\.|Corrected: {_ID} takes the place of {_ID}\.|"
+    rf"Confirmed: {_ID} never fades\.|Nothing is known of .{{0,100}}\.|"
+    r"\d[\d,]* \w+, .*; \d[\d,]* conversations; last recorded .*|Error: .*",
+    re.DOTALL,
+)
+"""What the tools of memory say beside records."""
 LEAST_WORDS = 4
 """A shorter sentence may well be said again by someone who means it."""
 
@@ -58,8 +67,9 @@ def apart(text: str) -> Returned:
 
 
 def without_own(text: str) -> str:
-    """Return ``text``; empty, if it is what memory says around records where it answers alone."""
-    return "" if text.strip() in OWN else text
+    """Return ``text``; empty, if it is what memory or its tools say around records."""
+    said = text.strip()
+    return "" if said in OWN or OF_TOOLS.fullmatch(said) else text
 
 
 def lines(text: str) -> list[str]:

@@ -19,6 +19,8 @@ from recollect.notes.topics import key_of, topic
 
 ALIKE = 0.5
 """From this share of words on, a new line is another wording of the one that is missing."""
+ALL = 3
+"""From so many lines on, losing all of them at once is not believed unasked."""
 MASS = 10
 """From so many lines on, losing more than half of them at once is not believed unasked."""
 
@@ -262,7 +264,8 @@ class _Reader:
 
     def _is_mass(self, removed: Sequence[str]) -> bool:
         lines = {line.id for line in self.base if line.id in self.standing}
-        return len(lines) >= MASS and 2 * len(lines.intersection(removed)) > len(lines)
+        gone = len(lines.intersection(removed))
+        return (len(lines) >= MASS and 2 * gone > len(lines)) or ALL <= gone == len(lines)
 
     def _cut_short(self) -> Edits | None:
         """Return what is left of a file that was not written to its end; ``None`` if it was."""

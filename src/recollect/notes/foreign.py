@@ -18,7 +18,7 @@ from itertools import takewhile
 from pathlib import Path, PurePosixPath
 from urllib.parse import unquote
 
-from recollect.notes.document import Item, parse
+from recollect.notes.document import Item
 from recollect.notes.foreign_files import HISTORY, Files, Skipped, Text, root_of
 from recollect.notes.foreign_history import (
     ForeignEntry,
@@ -26,6 +26,7 @@ from recollect.notes.foreign_history import (
     read_history,
     read_session,
 )
+from recollect.notes.foreign_items import Told, statements, topic
 
 LOOKED_FOR = (
     "MEMORY.md, CLAUDE.md, CLAUDE.local.md, HISTORY.md, YYYY-MM-DD.md, and Markdown in memory/"
@@ -39,9 +40,6 @@ DEEPEST_IMPORT = 5
 """How many imports follow one another (Claude Code's own limit)."""
 LINK = re.compile(r"[*_]*\[(?P<title>[^\]]*)\]\(<?(?P<target>[^)<>]+?)>?\)")
 WIKI_LINK = re.compile(r"[*_]*\[\[(?P<title>[^\]|#]+)[^\]]*\]\]")
-IMPORT = re.compile(r"@(?P<target>\S+)")
-PLACEHOLDER = re.compile(r"[*_]*\([^()]*\)[*_]*")
-"""What a template holds where nothing was learned yet: ``(User preferences)``."""
 REASON = re.compile(r"\*\*[^*]{1,40}(?::\*\*|\*\*:)")
 """How a topic goes on after its rule: ``**Why:** …``, ``**How to apply:** …``."""
 TITLE = re.compile(r"(name|description):[ \t]*(.+)")
@@ -53,7 +51,7 @@ class ForeignFact:
 
     Attributes:
         text: what it says, on one line; a rule of a topic with its reasons.
-        section: the heading that it stands under, or the name of its topic.
+        section: the heading that it stands under, unless that is a time, or the name of its topic.
         file: in which file of the folder it is.
         line: the line of that file where it begins, from 1.
         at: the start of the day whose log it is in, in UTC; ``None`` elsewhere.
@@ -85,7 +83,8 @@ def read_memory_md(path: Path, zone: tzinfo = UTC) -> ForeignMemory:
     """Return what a Markdown memory holds.
 
     Items of lists and paragraphs are facts; those of a history are entries. Headings, code,
-    tables, quotes and comments are neither.
+    tables, quotes, comments and what a template says of its own file are neither. What is nested
+    under a name begins with it: ``Rita: birthday: 3 May``.
 
     Args:
         path: a file, or a folder with files named as :data:`LOOKED_FOR` says.
@@ -160,52 +159,45 @@ class _Reader:
     def _instructions(self, text: Text, depth: int) -> None:
         """Read a file whose lines may import others."""
         self._done.add(text.path)
-        for item in _items(text):
-            found = IMPORT.fullmatch(item.text)
-            if found is None:
-                self._keep(text, item)
+        for told in statements(text.text):
+            if told.imports is None:
+                self._keep(text, told)
             elif depth == DEEPEST_IMPORT:
-                self.files.skip(found["target"], "is imported by too many files in a row")
-            elif (imported := self.files.linked(text, found["target"])) and (
+                self.files.skip(told.imports, "is imported by too many files in a row")
+            elif (imported := self.files.linked(text, told.imports)) and (
                 imported.path not in self._done
             ):
                 self._instructions(imported, depth + 1)
 
     def _index(self, text: Text) -> None:
         """Read a file whose items may be links to a file for each topic."""
-        for item in _items(text):
-            title, target = _link(item)
-            topic = self.files.linked(text, target) if target else None
-            if topic is None:
-                self._keep(text, item)
+        for told in statements(text.text):
+            title, target = _link(told.item)
+            linked = self.files.linked(text, target) if target else None
+            if linked is None:
+                self._keep(text, told)
             else:
-                self._read(topic, title)
+                self._read(linked, title)
 
     def _topic(self, text: Text, title: str | None) -> None:
         """Read a file that is about one thing, or the log of a day."""
         head = _head(text.text)
         found = len(self.facts)
-        for item in _items(text):
-            if head and len(self.facts) > found and REASON.match(item.text):
+        for told in statements(text.text):
+            if head and len(self.facts) > found and REASON.match(told.item.text):
                 rule = self.facts[-1]
-                self.facts[-1] = replace(rule, text=f"{rule.text} {item.text}")
+                self.facts[-1] = replace(rule, text=f"{rule.text} {told.item.text}")
             else:
-                self._keep(text, item, head.get("name") or title)
+                self._keep(text, told, head.get("name") or title)
         if len(self.facts) == found and "description" in head:
             self.facts.append(
                 ForeignFact(head["description"], head.get("name") or title, text.file, 1)
             )
 
-    def _keep(self, text: Text, item: Item, title: str | None = None) -> None:
-        if PLACEHOLDER.fullmatch(item.text):
-            return
+    def _keep(self, text: Text, told: Told, title: str | None = None) -> None:
         at = day_of(text.file, self.zone)
-        section = item.section or title
-        self.facts.append(ForeignFact(item.text, section, text.file, item.start + 1, at))
-
-
-def _items(text: Text) -> tuple[Item, ...]:
-    return parse(text.text).items
+        section = topic(told.item.section) or title
+        self.facts.append(ForeignFact(told.text, section, text.file, told.item.start + 1, at))
 
 
 def _link(item: Item) -> tuple[str | None, str | None]:

@@ -126,13 +126,13 @@ class Files:
             target: a path from there. One that leads out is refused before the file system is
                 asked: a path of Windows may mean another machine.
         """
-        if not target.lower().endswith(".md"):
-            self.skip(target, "is no Markdown file")
-            return None
         path = Path(os.path.normpath(text.path.parent / target))
         away = target.startswith(("/", "~")) or PureWindowsPath(target).anchor
         if away or not path.is_relative_to(self.root):
             self.skip(target, OUTSIDE)
+            return None
+        if not target.lower().endswith(".md"):
+            self.skip(target, "is no Markdown file")
             return None
         return self.text(path, named=target)
 

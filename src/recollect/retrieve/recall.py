@@ -7,7 +7,7 @@ takes it as data about the past and not as something to obey.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import tzinfo
 
 from recollect.core.models import NO_RECALL, Hit, Recall, Record, Trust
@@ -36,20 +36,23 @@ def pack(
     counter: TokenCounter,
     zone: tzinfo,
     insight: Record | None = None,
+    shown: Callable[[Record], Record] | None = None,
 ) -> Recall:
     """Return the hits, best first, as far as they fit ``budget`` tokens.
 
     Only hits that :func:`says_something`, and of the same words only the best. The first that
     does not fit is shortened to what is left, and is the last: a weaker one never takes the
     place of a stronger.
-    ``insight`` is the latest reflection, which comes after the memories if it fits.
+    ``insight`` is the latest reflection, which comes after the memories if it fits; ``shown``
+    gives what of a record a model may see.
     """
     frame = counter.count(OPENING) + counter.count(CLOSING) + 2 * SEPARATOR_TOKENS
     left = budget - frame
     lines: list[str] = []
     kept: list[Hit] = []
     for hit in _distinct(filter(says_something, hits)):
-        line = unfenced(remembered(hit.record, zone))
+        record = hit.record if shown is None else shown(hit.record)
+        line = unfenced(remembered(record, zone))
         cost = counter.count(line) + SEPARATOR_TOKENS
         if cost > left:
             line = _shortened(line, left - SEPARATOR_TOKENS, counter)

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterable, Sequence
 from typing import cast
 
 from recollect.app.agent import console, sessions
 from recollect.app.agent.answer import Answer
+from recollect.app.agent.expanding import expanding
 from recollect.app.checks import named
 from recollect.app.conversation import Conversation
 from recollect.app.memory import Memory
@@ -15,17 +17,21 @@ from recollect.app.upkeep import parts_of, scope_of
 from recollect.app.wiring import open_model
 from recollect.core.actions import Spend
 from recollect.core.chat import ChatModel, ChatReply, Told, ToolSpec
-from recollect.core.errors import InvalidInput, LLMError
+from recollect.core.errors import InvalidInput, LLMError, StoreClosed
 from recollect.core.life import Usage
 from recollect.core.models import Context, Message, ToolCall, ToolResult
 from recollect.core.scope import Scope
 from recollect.core.text import clean
+from recollect.lifecycle.returned import NO_ANSWER
+
+log = logging.getLogger("recollect.agent")
 
 NEW = "/new"
 CLEARED = "Session cleared."
 STAGE = "chat"
 RECALL_BUDGET = 1_000
 """Tokens of what an answer without a model is made from."""
+WAITS = "not consolidated yet: the last messages are kept as they were, the rest is done later"
 STUCK = "I could not finish this within {steps} steps."
 
 
@@ -64,8 +70,10 @@ class Agent:
         self._name = clean(session, "session")
         self._system = named(system, "system") or memory.settings.agent.system
         self._model = _talking(memory, llm)
-        self._tools = {tool.name: tool for tool in (*memory.tools(), *tools)}
+        own = *memory.tools(), expanding(lambda: self._chat)
+        self._tools = {tool.name: tool for tool in (*own, *tools)}
         self._read_notes()  # Or a memory without a file had none for its first conversation.
+        self._day = self._today()
         self._chat = self._opened()
 
     @property
@@ -96,6 +104,8 @@ class Agent:
         said = clean(text, "text")
         if said.strip() == NEW:
             return self.new()
+        if self._day != self._today():
+            self._day, self._chat = self._today(), self._opened()  # With another date to tell.
         self._chat.add("user", said)
         self._read_notes()
         before = self._session()[:-1]
@@ -111,12 +121,15 @@ class Agent:
         Waits until it was consolidated, or ``consolidation.timeout`` seconds; then the history
         gets its last messages as they were, and the rest is done later.
         """
+        ended = self._chat.id
         if len(self._chat):
             self._chat.end()
             if not self.memory.settings.consolidation.automatic:
-                self._parts.consolidated(self._scope, self._chat.id)
+                self._parts.consolidated(self._scope, ended)
+        info = self._parts.store.session(self._scope, ended)
+        waits = info is not None and info.consolidated_at is None
         self._chat = self._opened()
-        return Answer(CLEARED, command=NEW)
+        return Answer(CLEARED, command=NEW, note=WAITS if waits else None)
 
     def context(self, text: str | None = None) -> Context:
         """Return what the model would be sent, if the user said ``text``."""
@@ -158,6 +171,8 @@ class Agent:
             reply = self._parts.language.wait(model.chat(context.messages, tools=specs, told=told))
         except LLMError as error:
             self._spent(model, error.usage or Usage(requests=1, failures=1))
+            # Or a message that the provider refuses would be part of every later request.
+            self._chat.add("assistant", NO_ANSWER)
             raise
         self._spent(model, reply.usage)
         return reply
@@ -170,7 +185,7 @@ class Agent:
         if tool is None:
             result = f"Error: there is no tool {call.name!r:.80}; use {', '.join(self._tools)}"
         else:
-            result = tool.call(call.arguments)
+            result = _result(tool, call)
         failed = result.startswith("Error:")
         self._chat.add("tool", result, tool_result=ToolResult(call.id, is_error=failed))
         return call.name
@@ -208,10 +223,15 @@ class Agent:
         most = max(2 * window, self.memory.settings.conversation.max_messages)
         return self.memory.conversation(
             sessions.present(self.memory, self._name),
-            system=self._system,
+            system=f"{self._system}\n\n{self._day}",
             model=_name_of_model(self.model),
             max_messages=most,  # The window comes first: it leaves nothing unread behind.
         )
+
+    def _today(self) -> str:
+        """Return what tells the model the date: what is remembered is full of dates."""
+        now = self._parts.now().astimezone(self.memory.settings.zone)
+        return f"Today is {now:%A}, {now.day} {now:%B %Y}."
 
     def _session(self) -> tuple[Message, ...]:
         session = self._chat.session
@@ -232,6 +252,17 @@ class Agent:
         if found:
             self._parts.consolidated(self._scope, self._chat.id, until=found[-1].position)
         self._chat.start_session(recap=keep)
+
+
+def _result(tool: Tool, call: ToolCall) -> str:
+    """Return what a tool says; one that fails says so to the model, which may go on without it."""
+    try:
+        return tool.call(call.arguments)
+    except StoreClosed:
+        raise
+    except Exception as error:
+        log.exception("the tool %s failed", tool.name)
+        return f"Error: {tool.name} failed: {error}"
 
 
 def _talking(memory: Memory, llm: ChatModel | str | None) -> ChatModel | None:

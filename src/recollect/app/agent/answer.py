@@ -21,6 +21,7 @@ class Answer:
         receipt: what the model was sent in its last call; ``None`` without a call.
         usage: what the model took; nothing without one.
         command: the command that was obeyed, such as ``/new``; ``None`` for a talk.
+        note: what a person should know beside it, in a line; ``None`` for nothing.
     """
 
     text: str
@@ -29,6 +30,7 @@ class Answer:
     receipt: ContextReceipt | None = None
     usage: Usage = NO_USAGE
     command: str | None = None
+    note: str | None = None
 
     def __str__(self) -> str:
         """The words."""

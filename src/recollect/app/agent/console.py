@@ -6,11 +6,14 @@ import re
 from collections.abc import Sequence
 from datetime import tzinfo
 
+from recollect.app.shown import is_small_talk, shown
 from recollect.core.models import Hit, Kind, Recall
 from recollect.lifecycle.returned import FOUND, NOTED, NOTHING, RELATED
 from recollect.retrieve.recall import remembered
 
 MOST = 5
+LEAST_COVERAGE = 0.34
+LEAST_LIKENESS = 0.4
 ASKED = re.compile(
     r"\s*(?:who|whom|whose|what|when|where|which|why|how|do|does|did|is|are|was|were|am|can|could|"
     r"will|would|should|have|has|had|tell me|show me|list|find|search|remind me)\b"
@@ -24,13 +27,25 @@ QUESTION = re.compile(r"[^.!?\n]{1,300}[?\uff1f\u061f]\s*")
 
 
 def sources(found: Recall) -> tuple[Hit, ...]:
-    """Return the hits that can answer something: no question does, which somebody asked before."""
-    telling = [
-        hit
-        for hit in found.hits
-        if hit.record.kind is not Kind.EPISODE or not QUESTION.fullmatch(hit.record.content)
-    ]
+    """Return the hits that can answer something, facts first.
+
+    No question does, which somebody asked before, and nothing that has as good as nothing to do
+    with what was said: a person reads this, who would wonder why.
+    """
+    telling = [hit for hit in found.hits if _is_telling(hit)]
+    telling.sort(key=lambda hit: hit.record.kind is Kind.EPISODE)
     return tuple(telling[:MOST])
+
+
+def _is_telling(hit: Hit) -> bool:
+    turn = hit.record.kind is Kind.EPISODE
+    if turn and (QUESTION.fullmatch(hit.record.content) or is_small_talk(hit.record.content)):
+        return False
+    arms = hit.why.arms
+    words, meaning = arms.get("lexical"), arms.get("vector")
+    return (words is not None and words.score >= LEAST_COVERAGE) or (
+        meaning is not None and meaning.score >= LEAST_LIKENESS
+    )
 
 
 def said(text: str, hits: Sequence[Hit], zone: tzinfo) -> str:
@@ -39,7 +54,7 @@ def said(text: str, hits: Sequence[Hit], zone: tzinfo) -> str:
     A question gets what memory has, or that it has nothing; a statement is taken note of. Each
     source is a line with its time and speaker, in the form in which memory knows its own words.
     """
-    lines = "\n".join(remembered(hit.record, zone) for hit in hits)
+    lines = "\n".join(remembered(shown(hit.record), zone) for hit in hits)
     if ASKED.match(text):
         return f"{FOUND}\n{lines}" if lines else NOTHING
     return f"{RELATED}\n{lines}" if lines else NOTED

@@ -10,7 +10,7 @@ from datetime import datetime
 from threading import Condition
 from typing import Any
 
-from recollect.app.checks import number
+from recollect.app.checks import known, number
 from recollect.app.incoming import many
 from recollect.app.language import Language
 from recollect.app.settings import Settings
@@ -26,7 +26,7 @@ from recollect.core.times import require_aware
 from recollect.dates.reader import Dates
 from recollect.entities.rules import RuleExtractor as RuleNames
 from recollect.lifecycle.chronicle import Chronicler, raw_fallback
-from recollect.lifecycle.claims import Claim, Relation, Statement, Turn
+from recollect.lifecycle.claims import Category, Claim, Relation, Statement, Turn, Verdict
 from recollect.lifecycle.conflict import RuleJudge
 from recollect.lifecycle.extract import RuleExtractor
 from recollect.lifecycle.modelled.summary import ModelSummarizer
@@ -41,6 +41,10 @@ RAW = 10
 CLEAR = 0.8
 """Confidence from which a new line takes the place of an old one."""
 NOBODY = ""
+WANTED = (
+    "messages must be a list of Message values or of dicts such as "
+    '{"role": "user", "content": "I moved to Porto."}'
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,12 +165,15 @@ class ConsolidationService:
 
     def _turns(self, messages: Iterable[Message | Mapping[str, Any]]) -> list[Turn]:
         now = require_aware(self._clock.now(), "clock")
+        given: object = messages
+        if isinstance(given, str | bytes | Mapping) or not isinstance(given, Iterable):
+            raise InvalidInput(f"{WANTED}, got {given!r:.80}")
         found = [
             Turn(
                 id=f"m{place}",
                 speaker=said.role,
                 text=without_recalled(said.content),
-                at=(said.timestamp or now).astimezone(self._settings.zone),
+                at=(known(said.timestamp, "timestamp") or now).astimezone(self._settings.zone),
                 person=said.role == "user",
             )
             for place, said in enumerate(many(messages), 1)
@@ -194,9 +201,9 @@ class ConsolidationService:
         document, judge = parse(memory), RuleJudge()
         new: list[Claim] = []
         for claim in claims:
-            known, document = _placed(document, claim, judge)
-            if not known:
-                new.append(claim)
+            placed, document = _placed(document, claim, judge)
+            if not placed:
+                _add(new, claim, judge)
         facts = [self._record(claim) for claim in new]
         return project(document, facts, max_bytes=self._most_bytes).text
 
@@ -216,14 +223,37 @@ class ConsolidationService:
 
 def _placed(document: Document, claim: Claim, judge: RuleJudge) -> tuple[bool, Document]:
     """Return whether a line says a claim, and the document, in which it may have replaced one."""
-    new = Statement(claim.content, claim.said_at, claim.subject, str(claim.category))
+    new = _said(claim)
     for item in document.items:
         verdict = judge.judge(Statement(item.text, _EARLIER), new)
         if verdict.relation is Relation.DUPLICATE:
             return True, document
-        if verdict.relation is not Relation.NONE and verdict.confidence >= CLEAR:
+        if _replaces(claim, verdict):
             return True, document.replace({item: claim.content})
     return False, document
+
+
+def _add(claims: list[Claim], claim: Claim, judge: RuleJudge) -> None:
+    """Add a claim to those of the same talk, in the place of one that it makes untrue."""
+    new = _said(claim)
+    for place, earlier in enumerate(claims):
+        verdict = judge.judge(_said(earlier), new)
+        if verdict.relation is Relation.DUPLICATE:
+            return
+        if _replaces(claim, verdict):
+            claims[place] = claim
+            return
+    claims.append(claim)
+
+
+def _said(claim: Claim) -> Statement:
+    return Statement(claim.content, claim.said_at, claim.subject, str(claim.category))
+
+
+def _replaces(claim: Claim, verdict: Verdict) -> bool:
+    """Return whether what is older goes, as it would in a store."""
+    clear = claim.category is Category.CORRECTION or verdict.confidence >= CLEAR
+    return verdict.relation is not Relation.NONE and clear
 
 
 _EARLIER = datetime.fromisoformat("1970-01-01T00:00:00+00:00")

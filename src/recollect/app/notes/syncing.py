@@ -7,6 +7,7 @@ that a crash left behind.
 from __future__ import annotations
 
 import logging
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -17,7 +18,7 @@ from recollect.app.notes.report import NotesReport
 from recollect.app.notes.versions import committed
 from recollect.app.parts import Parts
 from recollect.core.actions import KeepNotes
-from recollect.core.errors import StoreBusy
+from recollect.core.errors import StoreBusy, StoreError
 from recollect.core.life import believed
 from recollect.core.models import ForgetReceipt, Record
 from recollect.core.notes import (
@@ -52,6 +53,7 @@ UNSEEN = (
     "! {count} lines that memory had written while MEMORY.md was open elsewhere are back; take "
     "them out again if they were meant to go"
 )
+CONFLICT = re.compile(r"^<{7} .*\n(?:.*\n)*?={7}\n(?:.*\n)*?>{7} ", re.MULTILINE)
 TRIES = 5
 """How often a file is read again that somebody changes at the same moment."""
 
@@ -123,6 +125,7 @@ class Syncing(Notes):
     def _synced(self, *, accept_removals: bool) -> NotesReport | None:
         """Do it once; ``None`` if somebody changed the file before it could be written."""
         text = self.as_it_stands()
+        self._require_merged(text)
         state = self._state(text, all_seen=accept_removals)
         report = NotesReport(restored=state.edits.cut_short)
         if report.restored:
@@ -141,6 +144,21 @@ class Syncing(Notes):
             preferred=self._look.preferred,
         )
         return self._written(text, projection, report, state)
+
+    def _require_merged(self, text: str) -> None:
+        """Refuse a file with the marks of a merge that git left to a person.
+
+        Raises:
+            StoreError: it has some; both sides in one file would become facts.
+        """
+        found = CONFLICT.search(text)
+        if found is not None:
+            line = text.count("\n", 0, found.start()) + 1
+            message = (
+                f"{self.folder / MEMORY_FILE} has an unresolved merge, line {line}; choose what is "
+                f"to stay and remove the lines with <<<<<<<, ======= and >>>>>>>"
+            )
+            raise StoreError(message)
 
     def _state(self, text: str, *, all_seen: bool = False) -> _State:
         """Return file and store as they are, and what a person changed in the file.

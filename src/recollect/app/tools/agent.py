@@ -9,6 +9,7 @@ from typing import Protocol
 from recollect.app.checks import limited
 from recollect.app.drawn import used
 from recollect.app.parts import Parts
+from recollect.app.shown import for_model, shown
 from recollect.app.tools.tool import Spec, Tool, described, parameters
 from recollect.app.upkeep import MemoryStats
 from recollect.core.errors import InvalidInput, NotFound
@@ -118,13 +119,13 @@ class AgentTools:
         kinds = () if kind is None else (parse_kind(kind),)
         where = Filter(now=self._parts.now(), kinds=kinds)
         most = min(limited(limit, "limit"), MOST_FOUND)
-        hits = self._parts.found(self._scope, clean(query, "query"), where, limit=most)
+        hits = for_model(self._parts, self._scope, clean(query, "query"), where, limit=most)
         if not hits:
             return "Nothing in memory answers this."
         facts = used(self._parts, self._scope, hits, where)
         # A turn has no id to correct or confirm by; the facts that were drawn from it have.
         told = [record for hit in hits for record in (hit.record, *facts.get(hit.record.id, ()))]
-        return fenced([remembered(record, self._zone, id=True) for record in _once(told)])
+        return fenced([remembered(shown(record), self._zone, id=True) for record in _once(told)])
 
     def _remember(self, content: str, tags: Sequence[str] = ()) -> str:
         draft = Draft(content=_kept(content), tags=tags, role=ROLE, origin=ORIGIN)
@@ -172,8 +173,8 @@ class AgentTools:
             head = f"{head}: {entity.summary}"
         told = [item for item in entity.records if item.kind is not Kind.REFLECTION]
         told.sort(key=lambda item: item.kind is not Kind.FACT)
-        shown = [remembered(item, self._zone, id=True) for item in told[:LINKED]]
-        return fenced([head, *shown])
+        lines = [remembered(shown(item), self._zone, id=True) for item in told[:LINKED]]
+        return fenced([head, *lines])
 
 
 def _kept(content: object) -> str:

@@ -73,7 +73,7 @@ class Tool:
         try:
             inspect.signature(self.function).bind(**arguments)
         except TypeError as error:
-            takes = ", ".join(self.parameters["properties"]) or "none"
+            takes = ", ".join(self.parameters.get("properties", {})) or "none"
             return _told(f"Error: {self.name}: {error}; its arguments are: {takes}")
         try:
             return self.function(**arguments)
@@ -82,7 +82,8 @@ class Tool:
 
     def _counts(self, name: str, value: object) -> bool:
         """Return whether an argument is more than a null for what may be left out."""
-        optional = name in self.parameters["properties"] and name not in self.parameters["required"]
+        takes = self.parameters.get("properties", {})
+        optional = name in takes and name not in self.parameters.get("required", ())
         return value is not None or not optional
 
     def call(self, arguments: str | Mapping[str, Any] | None = None) -> str:

@@ -28,7 +28,16 @@ from recollect.interfaces.cli.chat_answering import (
     terminating,
     unechoed,
 )
-from recollect.interfaces.cli.chat_commands import EXIT, MEANINGS, NEW, Desk, obey, parsed
+from recollect.interfaces.cli.chat_commands import (
+    EXIT,
+    MEANINGS,
+    NEW,
+    QUIT,
+    Desk,
+    meant,
+    obey,
+    parsed,
+)
 from recollect.interfaces.cli.chat_drawing import Words
 from recollect.interfaces.cli.chat_history import PromptHistory, history_file
 from recollect.interfaces.cli.chat_prompt import Lines, Prompt
@@ -39,7 +48,6 @@ from recollect.interfaces.cli.output import one_line, styled, write_json_line
 WAITING = {False: "thinking…", True: "consolidating…"}
 STOPPED = "stopped; what you said is kept"
 LATER = "it goes on; Ctrl+C again leaves, and what is left is read later"
-QUIT = "/quit"
 PLAIN_WIDTH = 100
 
 commands = typer.Typer()
@@ -120,10 +128,11 @@ class Talk:
             if not said.strip():
                 continue
             command, rest = parsed(said) or (None, "")
-            if command in {EXIT, QUIT}:
-                return
             try:
-                self._take(said, command, rest)
+                command = command and meant(command, rest)
+                if command in {EXIT, QUIT}:
+                    return
+                self._take(NEW if command == NEW else said, command, rest)
             except BrokenPipeError:
                 raise
             except (RecollectError, OSError) as error:
@@ -179,6 +188,8 @@ class Talk:
         words.end()
         if self.live and self.model is not None and answer.command is None:
             self._print(*chat_drawing.spent(answer, look))
+        if answer.note is not None:
+            self._print(*drawing.hung("", Text(answer.note, "dim"), look))
 
     def _answer(self, said: str, command: str | None, hear: Callable[[str], None]) -> Answer:
         if self.model is not None:
@@ -218,6 +229,8 @@ class Talk:
             "tools": answer.tools,
             "command": answer.command,
         }
+        if answer.note is not None:
+            told["note"] = answer.note
         write_json_line(told if error is None else told | {"error": error})
 
     def _fail(self, error: Exception, command: str | None) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from difflib import get_close_matches
 
 from rich.console import RenderableType
 from rich.text import Text
@@ -20,7 +21,7 @@ from recollect.interfaces.cli.command import Session
 from recollect.interfaces.cli.conversations_drawing import Look
 from recollect.interfaces.cli.output import counted, one_line, styled
 
-NEW, EXIT = "/new", "/exit"
+NEW, EXIT, QUIT = "/new", "/exit", "/quit"
 MEANINGS = {
     NEW: "end this session: it becomes memory, and the next one begins",
     "/clear": "take what was said here out of view; nothing is lost",
@@ -37,6 +38,8 @@ KEYS = {
     "Ctrl+R": "look for something you typed before",
 }
 YES, ERASE = "--yes", "--erase"
+TAKES = {"/clear": f"nothing but {YES}", "/context": None, "/forget": None}
+"""What commands take: ``None`` for words; all others nothing."""
 COMMAND = re.compile(r"\s*(/[A-Za-z?]+)(?:\s+(.*))?\s*", re.DOTALL)
 ID = re.compile(r"(?:fact|ep|ctx|ref)_\w+", re.ASCII)
 FOUND = 5
@@ -85,17 +88,34 @@ def parsed(line: str) -> tuple[str, str] | None:
     return None if found is None else (found[1].lower(), (found[2] or "").strip())
 
 
-def obey(desk: Desk, command: str, rest: str) -> Drawn:
-    """Do what a command says, but for those that are none of its own business; yield what to show.
+def meant(command: str, rest: str) -> str:
+    """Return the command that is meant: itself, or the only one that begins with it.
 
     Raises:
-        InvalidInput: there is no such command.
+        InvalidInput: there is no such command, or it does not take what follows it.
     """
-    act = ACTS.get(command)
-    if act is None:
-        message = f"there is no {command}; use {', '.join(MEANINGS)}"
+    name = _named_by(command)
+    takes = TAKES.get(name, "nothing")
+    if takes and rest and not (name == "/clear" and rest == YES):
+        message = f"{name} takes {takes}, got {one_line(rest, 80)!r}; type {name} alone"
         raise InvalidInput(message)
-    return act(desk, rest)
+    return name
+
+
+def _named_by(command: str) -> str:
+    known = (*MEANINGS, QUIT, "/?")
+    found = [name for name in known if name.startswith(command)]
+    if command in known or len(found) == 1:
+        return command if command in known else found[0]
+    near = found or get_close_matches(command, known, n=1)
+    hint = f"did you mean {' or '.join(near)}?" if near else f"use {', '.join(MEANINGS)}"
+    message = f"there is no {command}; {hint}"
+    raise InvalidInput(message)
+
+
+def obey(desk: Desk, command: str, rest: str) -> Drawn:
+    """Do what a command says that :func:`meant` returned; yield what to show."""
+    return ACTS[command](desk, rest)
 
 
 def _clear(desk: Desk, rest: str) -> Drawn:
@@ -113,7 +133,8 @@ def _memory(desk: Desk, rest: str) -> Drawn:
     del rest
     notes = desk.agent.memory.notes
     text = notes.read_memory()
-    yield from notes_drawing.markdown(text or "nothing is noted yet")
+    shown = notes_drawing.markdown(text or "nothing is noted yet")
+    yield from chat_drawing.notes(shown, desk.look)
     yield styled(str(notes.folder / MEMORY_FILE), "dim")
 
 

@@ -6,7 +6,7 @@ What a model says, and what is remembered, is shown as it is and never obeyed.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from rich.cells import cell_len
 from rich.console import Console, Group, RenderableType
@@ -22,6 +22,8 @@ from recollect.interfaces.cli.output import counted, day, one_line, plain, style
 
 SOURCE = re.compile(r"(- )(\[[^\]]*\] )(.*)")
 """A line by which memory quotes itself: when and by whom, and what."""
+MARKER = re.compile(r"[ \t]*(?:[-*+]|\d{1,9}[.)])[ \t]+(?=\S)|[ \t]*")
+"""What the other lines of an item stand behind."""
 PIECES = re.compile(r"\n|[^\S\n]+|\S")
 WIDE = 2
 TAB = "    "
@@ -114,6 +116,17 @@ def remembered(text: str, look: Look) -> Iterator[Text]:
         else:
             body = styled(found[2], "dim").append_text(styled(found[3], "not dim"))
             yield from drawing.hung(found[1], body, look, "dim")
+
+
+def notes(lines: Iterable[Text], look: Look) -> Iterator[Text]:
+    """Yield lines of Markdown; those too long for the terminal go on below where they begin."""
+    for line in lines:
+        found = MARKER.match(line.plain)
+        if line.plain.strip() and found is not None:
+            start, rest = line.divide([found.end()]) if found.end() else (Text(), line)
+            yield from drawing.hung(start, rest, look)
+        else:
+            yield line
 
 
 def spent(answer: Answer, look: Look) -> Iterator[Text]:

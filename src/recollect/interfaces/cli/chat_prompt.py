@@ -122,10 +122,26 @@ class Prompt:
         session.default_buffer.on_text_changed += lambda _: self._arm(armed=False)
         return session
 
+    def _only(self) -> str | None:
+        """Return what is missing of the only command that begins as the line does."""
+        if self._session is None:
+            return None
+        line = self._session.default_buffer.document
+        found = [name for name in self._commands if name.startswith(line.text)]
+        if not _is_command(line.text) or not line.is_cursor_at_the_end or len(found) != 1:
+            return None
+        return found[0][len(line.text) :] or None
+
     def _keys(self) -> KeyBindings:
+        from prompt_toolkit.filters import Condition
         from prompt_toolkit.key_binding import KeyBindings
 
         keys = KeyBindings()
+
+        @keys.add("tab", filter=Condition(lambda: self._only() is not None))
+        def _(event: KeyPressEvent) -> None:
+            # Not by the menu: while it is being made, the library passes the key over.
+            event.current_buffer.insert_text(self._only() or "")
 
         @keys.add("escape", "enter")
         def _(event: KeyPressEvent) -> None:

@@ -75,6 +75,12 @@ _REPORTED = re.compile(
     r"texted|emailed|messaged|goes)(?:\s(?:me|us|this|that|to\sme))?,?\s?:",
     re.IGNORECASE,
 )
+_CITED = re.compile(
+    r"(?:^|[.!?;:,\n]\s*|\b(?:but|and|so)\s)(?:as|like|in\sthe\swords\sof)\s(?!i\b|we\b|you\b|it\b|they\b)"
+    r"(?:[\w'.-]{1,30}\s){1,5}?(?:(?:once|always|used\sto|often|famously|also)\s)?"
+    r"(?:says?|said|puts?\sit|wrote|writes|sings?|sang|quotes?|goes)\b[^,.!?\n]{0,60},",
+    re.IGNORECASE,
+)
 _CLOSING = {'"': '"', "“": "”", "«": "»", "'": "'"}
 _ENDS = re.compile(r"[.!?](?=\s|$)|\n")
 _BLANK = re.compile(r"\n[^\S\n]{0,9}\n")
@@ -86,10 +92,11 @@ def without_memory(text: str) -> str:
 
 
 def without_reports(text: str) -> str:
-    """Return ``text``, as long as it was, without what follows ``she said:``."""
+    """Return ``text``, as long as it was, without what follows ``she said:``, ``As X says,``."""
     pieces: list[str] = []
     begin = 0
-    for found in _REPORTED.finditer(text):
+    marks = sorted([*_REPORTED.finditer(text), *_CITED.finditer(text)], key=re.Match.start)
+    for found in marks:
         if found.start() < begin:
             continue
         end = _report_end(text, found.end())

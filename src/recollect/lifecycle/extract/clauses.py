@@ -47,6 +47,8 @@ _LEAD_IN = re.compile(
     r"totally|absolutely|definitely|oh\s+my\s+god|omg|first\s+of\s+all|then|because|'cause|"
     r"speaking\s+of\s+which|now(?=,)|in\s+the\s+meantime|on\s+another\s+note|that\s+said|for\s+me|personally|in\s+my\s+case|"
     r"to\s+be\s+honest|tbh|basically|of\s+course|cool|nice|awesome|great|"
+    r"as\s+i\s+(?:(?:just|already|have|once)\s+)*(?:said|mentioned|told\s+you|wrote|noted|explained)"
+    r"(?:\s+(?:before|earlier|already|last\s+time|above|yesterday))?(?=\s*,)|"
     r"since\s+(?:we|our)\s+last\s+(?:spoke|talked|chat|chatted|met|talk|conversation))"
     r"\b[\s,!.:;~-]*)+",
     re.IGNORECASE,

@@ -167,11 +167,22 @@ def _before_links(words: Sequence[Token], place: int, least: int) -> int:
 def _without_tail(words: Sequence[Token], end: int, least: int) -> int:
     """Cut a judgement or a word that hangs on: ``, which was great``, ``and``."""
     whole = end == len(words)
+    end = _without_known_cause(words, end, least)
     for place in range(end - 1, least, -1):
         low = words[place].low
         empty = low in _TAILS and not any(carries(word) for word in words[place + 1 : end])
         if empty or (place == end - 1 and _hangs(words, place, whole=whole)):
             end = place
+    return end
+
+
+def _without_known_cause(words: Sequence[Token], end: int, least: int) -> int:
+    """Cut ``because of the costs`` at the end: which costs was said elsewhere, or never."""
+    low = [word.low for word in words[:end]]
+    for place in range(max(least, end - 4), end - 2):
+        pointing = low[place + 2] in {"the", "that", "this", "these", "those", "it"}
+        if low[place : place + 2] in (["because", "of"], ["due", "to"]) and pointing:
+            return _before_links(words, place, least)
     return end
 
 

@@ -19,9 +19,10 @@ from recollect.lifecycle.extract.inflect import is_past
 from recollect.lifecycle.extract.prose import Sentence, sentences
 from recollect.lifecycle.extract.refusal import holds_secret, is_joke, is_order, is_refused
 from recollect.lifecycle.extract.rewriting import Token, finish, rewrite, tokens, uncapitalized
-from recollect.lifecycle.extract.scene import Scene, agrees, scene_of
+from recollect.lifecycle.extract.scene import Scene, agrees, person_of, scene_of
 from recollect.lifecycle.extract.statements import Setting, Stated, read_statement
 from recollect.lifecycle.extract.values import complete_percent, topic_of, values_in
+from recollect.lifecycle.extract.withheld import without_withheld
 from recollect.lifecycle.extract.words import (
     AUXILIARIES,
     COMPLETE,
@@ -122,7 +123,7 @@ class RuleExtractor:
 
     def extract(self, page: Sequence[Turn], *, before: Sequence[Turn] = ()) -> list[Claim]:
         """Return the claims of ``page`` in the order they were said."""
-        around = [*before, *page]
+        around = without_withheld([*before, *page])
         claims: list[Claim] = []
         topics: dict[str, str] = {}
         for place, turn in enumerate(around):
@@ -348,7 +349,7 @@ class _Clauses:
         elif len(found) > 1:
             self.scene.last = ""
         elif stated is not None and stated.third:
-            self.scene.last = " ".join(word.text for word in words[stated.first : stated.subject])
+            self.scene.last = person_of(words[stated.first : stated.subject])
 
     def _of_last(self, clause: Clause, pronoun: re.Match[str], setting: Setting) -> _Draft | None:
         """Read ``She works at Siemens`` where it is clear who she is."""

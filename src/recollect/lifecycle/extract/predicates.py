@@ -55,6 +55,14 @@ _GOOD_AFTER = {
 }
 """With these words after them, verbs of :data:`_IN_MIND` tell what somebody does."""
 
+_AFTER_NOUN = w.PREPOSITIONS | word_set(
+    "until till before after when while without and but or because if that who which today so "
+    "lately sometimes again"
+)
+_UNITS = word_set(
+    "second seconds minute minutes hour hours day days week weeks month months year years"
+)
+_LEFT = word_set("to left until till before remaining")
 _APPOINTMENTS = word_set(
     "appointment meeting flight interview exam deadline trip wedding surgery reservation "
     "presentation vacation holiday conference"
@@ -80,7 +88,7 @@ def read_predicate(low: Low, *, chat: bool) -> Reading | None:
         chat: whether it is said to an assistant, so that a wish is a request.
     """
     place, adverbs = _skip(low, 0)
-    if place >= len(low):
+    if place >= len(low) or not w.NEARLY.isdisjoint(adverbs):
         return None
     verb = low[place]
     if verb in _BE:
@@ -184,11 +192,19 @@ def _being_a(low: Low, place: int, *, past: bool) -> Reading | None:
     after = _word(low, place + 1)
     if "fan" in low[place : place + 4]:
         return Reading(Category.PREFERENCE, 0.7, place + 3)
-    if after in _MOODS or after in w.STOP:
+    if after in _MOODS or after in w.STOP or _is_figure(low, place + 1):
         return _NOTHING
     if low[place] in {"my", "our"}:
         return Reading(Category.IDENTITY, 0.42, place + 1)
     return Reading(Category.IDENTITY, 0.5 if past else 0.65, place + 1)
+
+
+def _is_figure(low: Low, place: int) -> bool:
+    """Return whether the noun there is a manner of speaking: ``a ghost until noon``."""
+    while _word(low, place) in w.EVALUATIVE | w.ADVERBS:
+        place += 1
+    after = _word(low, place + 1)
+    return _word(low, place) in w.FIGURES and (not after.isalnum() or after in _AFTER_NOUN)
 
 
 def _undergone(low: Low, place: int, *, past: bool) -> Reading | None:
@@ -270,6 +286,8 @@ def _owning(low: Low, place: int, *, base: float) -> Reading | None:
     head = [each for each in low[place : place + 5] if each not in w.STOP]
     if not head or head[0] in w.EVALUATIVE or w.JUNK_OBJECTS.intersection((*head[:2], head[-1])):
         return None
+    if _is_momentary(low, place):
+        return None
     if _APPOINTMENTS.intersection(head):
         return Reading(Category.PLAN, base - 0.02, place)
     if w.RELATIVES.intersection(head):
@@ -277,6 +295,19 @@ def _owning(low: Low, place: int, *, base: float) -> Reading | None:
     if _TASTES.intersection(head[:3]):
         return Reading(Category.PREFERENCE, base + 0.04, place)
     return Reading(Category.POSSESSION, base, place)
+
+
+def _is_momentary(low: Low, place: int) -> bool:
+    """Return whether somebody has that only now: ``two hours to pack``, ``eggs and rice``."""
+    for at in range(place, min(len(low), place + 5)):
+        after = _word(low, at + 1)
+        if low[at] in _UNITS:
+            return after in _LEFT
+        if low[at] in w.FOOD and (not after.isalnum() or after in _AFTER_NOUN):
+            return not w.FREQUENCY.intersection(low)
+        if not low[at].isalnum() or low[at] in w.RELATIVES:
+            return False
+    return False
 
 
 # --- will, can, do not -------------------------------------------------------------------

@@ -25,6 +25,9 @@ _FENCE = re.compile(r"(```|~~~).*?(?:\1|\Z)", re.DOTALL)
 _INLINE = re.compile(r"`[^`\n]{1,200}`")
 _URL = re.compile(r"\bhttps?://[^\s)>\]]+[^\s)>\].,;!?]")
 _QUOTED = re.compile(r'"[^"\n]{1,300}"|“[^”\n]{1,300}”|«[^»\n]{1,300}»|\\\([^\n]{1,300}?\\\)')
+_SINGLE = re.compile(
+    r"(?<![^\s:(])'(?!(?:Cause|Em|Til|Twas|Tis|N|Bout|Round)\b)(?=[A-Z])[^\n]{1,300}?(?<=[\w.,!?])'(?!\w)"
+)
 _GAP = re.compile(r"[^\S\n]{4,}")
 _ARROWS = re.compile(r"(?:[-=]>\s*){2,}[^\n]*")
 _LINE = re.compile(r"[^\n]+")
@@ -81,7 +84,7 @@ def _masked(text: str) -> str:
     shown = text.replace("’", "'").replace("\u2018", "'").replace("\r", _BREAK).replace(MASK, " ")
     shown = without_reports(_FENCE.sub(_broken, without_memory(shown)))
     shown = _GAP.sub(_broken, _ARROWS.sub(_broken, shown))
-    for pattern in (_INLINE, _URL, _QUOTED):
+    for pattern in (_INLINE, _URL, _QUOTED, _SINGLE):
         shown = pattern.sub(_hidden, shown)
     return without_texts(shown)
 

@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 
 from recollect.core.models import Mention
 from recollect.lifecycle.claims import Turn
-from recollect.lifecycle.extract.rewriting import Person
-from recollect.lifecycle.extract.words import word_set
+from recollect.lifecycle.extract.rewriting import Person, Token
+from recollect.lifecycle.extract.words import RELATIVES, word_set
 
 _MALE = word_set(
     "husband boyfriend fiancé father dad papa brother son grandpa grandfather uncle nephew "
@@ -64,6 +64,21 @@ def scene_of(turn: Turn, around: Iterable[Turn], mentions: Sequence[Mention]) ->
         people = {word: name for word, name in people.items() if not _same(name, other)}
     name = "the user" if chat else turn.speaker.strip()
     return Scene(Person(name, hearer), chat, frozenset(others), people)
+
+
+def person_of(group: Sequence[Token]) -> str:
+    """Return the person that ``group`` brings up, for a ``he`` that follows; empty in doubt.
+
+    A thing is no person, but whose it is may be one: ``my husband`` of ``my husband's birthday``.
+    """
+    owners = [place for place, word in enumerate(group) if word.low.endswith("'s")]
+    if not owners:
+        return " ".join(word.text for word in group)
+    head = group[-1].low.removesuffix("'s")
+    if len(owners) > 1 or (head in RELATIVES and owners[0] < len(group) - 1):
+        return ""
+    owner = [word.text for word in group[: owners[0] + 1]]
+    return " ".join([*owner[:-1], owner[-1].removesuffix("'s")])
 
 
 def agrees(pronoun: str, name: str) -> bool:

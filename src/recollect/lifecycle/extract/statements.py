@@ -59,7 +59,12 @@ _SHORTEST_INNER = 3
 _FAVOURED = word_set(
     "favorite favourite fave fav top go-to passion hobby specialty happy jam dream goal"
 )
-_GOALS = word_set("goal goals dream dreams plan plans aim focus passion mission")
+_UNITS = word_set(
+    "second seconds minute minutes hour hours day days week weeks month months year years percent "
+    "km miles kg pounds points euros dollars under over around about least most below above than "
+    "less more only just"
+)
+_GOALS = word_set("target goal goals dream dreams plan plans aim focus passion mission")
 
 
 class Stated(NamedTuple):
@@ -347,6 +352,8 @@ def _of_group(
     told = any(each not in w.STOP and each not in w.EVALUATIVE for each in spelled[1:])
     if relative and reading is not None:
         reading = reading._replace(category=Category.RELATION, score=reading.score + 0.02)
+    elif copula and _is_bare_value(group, spelled[1:]):
+        return None
     elif copula and told and w.ATTRIBUTES.union(w.STATE_NOUNS).intersection(group):
         reading = Reading(_attribute(group), _attribute_score(group, spelled), 1)
     elif reading is not None:
@@ -357,6 +364,13 @@ def _of_group(
     if reading is None:
         return None
     return Stated(reading._replace(rest=max(verb, start + 1)), subject=verb, third=relative)
+
+
+def _is_bare_value(group: Sequence[str], told: Sequence[str]) -> bool:
+    """Return whether it is not said of what the value is: ``goal``, ``under 4 hours``."""
+    nouns = [each for each in told if each.isalpha() and each not in w.STOP | w.PREPOSITIONS]
+    units = all(each in _UNITS for each in nouns)
+    return group[-1:] != [] and set(group) <= _GOALS and units and any(map(_is_value, told))
 
 
 def _attribute(group: Sequence[str]) -> Category:

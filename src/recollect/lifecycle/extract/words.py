@@ -294,6 +294,27 @@ JUNK_OBJECTS = word_set(
 )
 """What one has for a moment, or says one has."""
 
+NEARLY = word_set("almost nearly")
+"""With these before a verb, it did not happen."""
+
+FIGURES = word_set(
+    "ghost zombie monster beast angel saint devil demon machine legend lifesaver hero heroine "
+    "genius star superstar nightmare mess disaster wreck dream joke gem treasure clown god goddess "
+    "ninja wizard magician rock fool idiot pig snail sloth robot vampire bear dinosaur tornado "
+    "whirlwind hurricane sponge walrus creep weirdo"
+)
+"""What somebody is said to be who is not."""
+
+FOOD = word_set(
+    "egg eggs rice pasta spinach bread butter milk cheese flour sugar salt pepper oil onion onions "
+    "garlic tomato tomatoes potato potatoes carrot carrots chicken beef pork bacon ham tofu beans "
+    "lentils chickpeas noodles yogurt yoghurt cream mushrooms broccoli zucchini lettuce cabbage "
+    "cucumber cucumbers apples bananas lemons limes oranges berries avocado avocados oats cereal "
+    "shrimp prawns salmon tuna sausages meat vegetables veggies fruit fruits leftovers ingredients "
+    "snacks coffee tea juice beer wine soup salad herbs spices honey yeast"
+)
+"""What is in a kitchen today and eaten tomorrow."""
+
 RELATIVES = word_set(
     "wife husband spouse partner girlfriend boyfriend fiance fiancé fiancee fiancée mother "
     "mom mum "
