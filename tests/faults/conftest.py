@@ -1,5 +1,7 @@
 """Processes and file systems that fail on purpose."""
 
+import importlib.util
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -53,6 +55,41 @@ def start(path):
     for process in running:
         process.kill()
         process.communicate()
+
+
+@pytest.fixture(scope="module")
+def children(request):
+    """Return the module of the children of a test file, for what the test does itself."""
+    path = Path(request.module.CHILDREN)
+    spec = importlib.util.spec_from_file_location(path.stem, path)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+@pytest.fixture
+def no_settings(monkeypatch, tmp_path):
+    """Keep the settings of this machine out, also of the children."""
+    for name in os.environ:
+        if name.startswith("RECOLLECT_"):
+            monkeypatch.delenv(name)
+    monkeypatch.setenv("RECOLLECT_CONFIG", str(tmp_path / "no-config.toml"))
+
+
+@pytest.fixture(scope="module")
+def parent(request):
+    """Return the process of a test file that forks children."""
+    process = subprocess.Popen(
+        [sys.executable, request.module.CHILDREN],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    yield process
+    process.stdin.close()
+    process.kill()
+    process.wait()
+    process.stdout.close()
 
 
 class FailingFile(apsw.VFSFile):

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import importlib.util
 import json
 import os
 import random
 import signal
-import subprocess
-import sys
 from collections import Counter, defaultdict
 from contextlib import closing
 from datetime import UTC, datetime, timedelta
@@ -17,6 +14,7 @@ from pathlib import Path
 import pytest
 
 CHILDREN = Path(__file__).parent / "job_children.py"
+pytestmark = pytest.mark.usefixtures("no_settings")
 NOW = datetime(2026, 3, 2, 9, tzinfo=UTC)
 DAY = timedelta(days=1)
 KILLS = 3
@@ -24,36 +22,6 @@ JOBS = ("consolidate", "decay", "expire", "enrich", "reflect")
 TOWNS = ("Porto", "Lisbon", "Rome", "Oslo", "Paris", "Vienna", "Madrid", "Berlin", "Bern", "Riga")
 BESIDE = {"supersedes", "enriched_at", "since", "until"}  # attributes that hold ids and times
 LEASE = timedelta(minutes=11)
-
-
-@pytest.fixture(scope="module")
-def children():
-    """Return the module of the children, for what the test does itself."""
-    spec = importlib.util.spec_from_file_location("job_children", CHILDREN)
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
-@pytest.fixture(autouse=True)
-def _no_settings_of_this_machine(monkeypatch, tmp_path):
-    for name in os.environ:
-        if name.startswith("RECOLLECT_"):
-            monkeypatch.delenv(name)
-    monkeypatch.setenv("RECOLLECT_CONFIG", str(tmp_path / "no-config.toml"))
-
-
-@pytest.fixture(scope="module")
-def parent():
-    """Return the process that forks children which do jobs."""
-    process = subprocess.Popen(  # noqa: S603 - the command is this test's own
-        [sys.executable, CHILDREN], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
-    )
-    yield process
-    process.stdin.close()
-    process.kill()
-    process.wait()
-    process.stdout.close()
 
 
 def told(parent, path, job, moment, *, kill_after=None):

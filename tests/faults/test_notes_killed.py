@@ -1,8 +1,6 @@
 """``kill -9`` at a step of keeping notes: nothing is lost, and nothing is told twice."""
 
-import importlib.util
 import json
-import os
 import random
 import shutil
 import subprocess
@@ -15,42 +13,13 @@ import pytest
 from recollect.notes.document import parse
 
 CHILDREN = Path(__file__).parent / "note_children.py"
+pytestmark = pytest.mark.usefixtures("no_settings")
 JOBS = ("sync", "consolidate", "write", "erase")
 KILLS = 4  # for each job, beside those around its transactions
 TALKS = {
     "one": ("I live in Porto.", "I have a dog named Rex.", "We decided to paint the boat green."),
     "two": ("I work for Acme as a nurse.", "I'm allergic to peanuts.", "Porto is far away."),
 }
-
-
-@pytest.fixture(scope="module")
-def children():
-    """Return the module of the children, for what the test does itself."""
-    spec = importlib.util.spec_from_file_location("note_children", CHILDREN)
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
-@pytest.fixture(autouse=True)
-def _no_settings_of_this_machine(monkeypatch, tmp_path):
-    for name in os.environ:
-        if name.startswith("RECOLLECT_"):
-            monkeypatch.delenv(name)
-    monkeypatch.setenv("RECOLLECT_CONFIG", str(tmp_path / "no-config.toml"))
-
-
-@pytest.fixture(scope="module")
-def parent():
-    """Return the process that forks children."""
-    process = subprocess.Popen(  # noqa: S603 - the command is this test's own
-        [sys.executable, CHILDREN], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
-    )
-    yield process
-    process.stdin.close()
-    process.kill()
-    process.wait()
-    process.stdout.close()
 
 
 class Place:

@@ -261,6 +261,20 @@ class NotesSettings(Section):
     commit: bool = Field(default=False, examples=[True])
     """Whether changes of the notes are committed to git. Where the folder is in a repository."""
 
+    @field_validator("folder")
+    @classmethod
+    def _named(cls, value: str | None) -> str | None:
+        if value is None:
+            return None
+        if not value.strip():
+            message = f"{value!r} names no folder; name one, or leave it out"
+            raise ValueError(message)
+        for found in re.findall(r"\{[^{}]*\}", value):
+            if found != "{user}":
+                message = f"{value!r} has the unknown placeholder {found}; only {{user}} is known"
+                raise ValueError(message)
+        return value
+
 
 class AgentSettings(Section):
     """The reference agent: ``Agent`` and ``recollect chat``."""

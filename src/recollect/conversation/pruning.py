@@ -12,7 +12,7 @@ from recollect.conversation.choosing import BOUNDARY, STABLE_TO, Policy, essenti
 from recollect.conversation.ledger import Ledger
 from recollect.conversation.scoring import Place, score
 from recollect.conversation.shorten import shortest
-from recollect.conversation.view import View, view_of
+from recollect.conversation.view import NO_ROOM, View, view_of
 from recollect.core.models import Cut, Message
 from recollect.core.ports import MessageMeter
 
@@ -141,10 +141,11 @@ def cuts_of(ledger: Ledger, chosen: View) -> tuple[Cut, ...]:
             runs[-1].append(item)
         else:
             runs.append([item])
-    return tuple(_cut(run, ledger) for run in runs if any(item.id in gone for item in run))
+    return tuple(cut_of(run, ledger) for run in runs if any(item.id in gone for item in run))
 
 
-def _cut(run: Sequence[Message], ledger: Ledger) -> Cut:
+def cut_of(run: Sequence[Message], ledger: Ledger, why: str = NO_ROOM) -> Cut:
+    """Return the cut that takes a run of live messages out, with the best score among them."""
     newest = ledger.messages[-1]
     places = [
         Place(
@@ -164,7 +165,7 @@ def _cut(run: Sequence[Message], ledger: Ledger) -> Cut:
         tokens=sum(item.tokens for item in run),
         since=run[0].timestamp,
         until=run[-1].timestamp,
-        why="older or less important than what fits",
+        why=why,
         score=max(values),
     )
 

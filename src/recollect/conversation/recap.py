@@ -7,11 +7,10 @@ words, so that the talk goes on where it was and no tool is run again.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import replace
 
 from recollect.conversation.choosing import Policy
 from recollect.conversation.ledger import Ledger
-from recollect.conversation.pruning import SESSION_START, cuts_of, fresh
+from recollect.conversation.pruning import SESSION_START, cut_of, cuts_of, fresh
 from recollect.conversation.view import view_of
 from recollect.core.models import Cut, Message, Pruning
 from recollect.core.ports import MessageMeter
@@ -48,7 +47,9 @@ def overflow_cuts(
         older = [item for item in inside if (item.position or 0) < first]
         newer = [item for item in inside if (item.position or 0) >= first]
         parted += [
-            _of(cut, run, why) for run, why in ((older, CONSOLIDATED), (newer, RECAPPED)) if run
+            cut_of(run, ledger, why)
+            for run, why in ((older, CONSOLIDATED), (newer, RECAPPED))
+            if run
         ]
     return tuple(parted)
 
@@ -89,16 +90,3 @@ def lines(messages: Iterable[Message]) -> Iterator[str]:
             said = f"{said} (called {called})".strip()
         if said:
             yield f"{message.role}: {said}"
-
-
-def _of(cut: Cut, run: Sequence[Message], why: str) -> Cut:
-    return replace(
-        cut,
-        first=run[0].position or 0,
-        last=run[-1].position or 0,
-        messages=len(run),
-        tokens=sum(item.tokens for item in run),
-        since=run[0].timestamp,
-        until=run[-1].timestamp,
-        why=why,
-    )

@@ -73,6 +73,11 @@ class NotesFolder:
         with translated(self.folder, writing=True):
             make_folder(self.folder)
             lock = self._lock_here()
+            if (self.folder / LOCK).is_dir():
+                raise StoreError(
+                    f"{self.folder / LOCK} is a folder where the lock of the notes must be a file; "
+                    f"move it away"
+                )
             lock.acquire(timeout=self._busy_timeout, poll_interval=POLL)
         try:
             with translated(self.folder, writing=True):

@@ -43,6 +43,7 @@ TAKES = {"/clear": f"nothing but {YES}", "/context": None, "/forget": None}
 COMMAND = re.compile(r"\s*(/[A-Za-z?]+)(?:\s+(.*))?\s*", re.DOTALL)
 ID = re.compile(r"(?:fact|ep|ctx|ref)_\w+", re.ASCII)
 FOUND = 5
+LIKE = 0.75  # how near a slip of the finger comes to a command (difflib)
 EVERY = "all"
 SURE = {False: "Forget this?", True: "Erase this for good?"}
 LONGEST = 160
@@ -107,7 +108,7 @@ def _named_by(command: str) -> str:
     found = [name for name in known if name.startswith(command)]
     if command in known or len(found) == 1:
         return command if command in known else found[0]
-    near = found or get_close_matches(command, known, n=1)
+    near = found or get_close_matches(command, known, n=1, cutoff=LIKE)
     hint = f"did you mean {' or '.join(near)}?" if near else f"use {', '.join(MEANINGS)}"
     message = f"there is no {command}; {hint}"
     raise InvalidInput(message)

@@ -17,6 +17,7 @@ import typer
 from rich.prompt import Confirm
 from rich.text import Text
 
+from recollect.app.memory import Memory
 from recollect.app.notes import versions
 from recollect.app.notes.report import NotesReport
 from recollect.core.errors import InvalidInput, StoreError
@@ -29,6 +30,7 @@ from recollect.interfaces.cli.output import counted, minute, one_line, size, sty
 PANEL = "Look"
 LISTED = 20
 STDIN = "-"
+MOST_READ, READ_LENGTH = 3, 120  # of the edits that were read by the way
 EDITORS = ("nano", "vim", "vi", "notepad")
 HELD = "recollect notes sync --accept-removals"
 EXAMPLES = (
@@ -74,7 +76,7 @@ class Overview:
 
 def _overview(session: Session) -> None:
     with session.memory() as memory:
-        report = memory.notes.sync()
+        report = _in_step(session, memory)
         kept = memory.notes
         path = kept.folder / MEMORY_FILE
         found = path.stat() if path.exists() else None
@@ -115,6 +117,18 @@ def _rows(seen: Overview, session: Session) -> list[tuple[str, Text]]:
     return rows
 
 
+def _in_step(session: Session, memory: Memory) -> NotesReport:
+    """Read edits of MEMORY.md before anything else, and tell a person what was read."""
+    report = memory.notes.sync()
+    if report.changes:
+        done = [line for line in report.lines if line[:1] in drawing.READ]
+        more = len(done) - MOST_READ
+        told = "; ".join(one_line(line, READ_LENGTH) for line in done[:MOST_READ])
+        told += f"; and {more} more" if more > 0 else ""
+        session.note(f"read {counted(report.changes, 'changed line')} from {MEMORY_FILE}: {told}")
+    return report
+
+
 def _say_held(session: Session, report: NotesReport) -> None:
     if report.held and session.shared.as_json:
         session.warn(f"{counted(len(report.held), 'fact')} held back; if it was meant: {HELD}")
@@ -136,6 +150,8 @@ def show(
     """Print MEMORY.md."""
     with session.memory() as memory:
         file = memory.notes.folder / MEMORY_FILE
+        if not path:
+            _in_step(session, memory)
         text = "" if path else memory.notes.read_memory()
     if session.shared.as_json:
         session.show({"path": file} if path else {"path": file, "text": text})
@@ -157,7 +173,7 @@ def edit(session: Session) -> None:
     """
     editor = _editor()
     with session.memory(writes=True) as memory:
-        memory.notes.sync()
+        _in_step(session, memory)
         file = memory.notes.folder / MEMORY_FILE
         if not file.exists():
             memory.notes.write_memory("# Memory\n")
@@ -250,6 +266,7 @@ def search(
 ) -> None:
     """Find the entries of the history that have these very words, the newest first."""
     with session.memory() as memory:
+        _in_step(session, memory)
         found = memory.notes.search(words, limit=limit)
     session.show(found, *drawing.entries(found, session.settings, words))
     if not found and not session.shared.as_json:
@@ -319,7 +336,7 @@ def diff(
 ) -> None:
     """Show how the notes differ from a commit."""
     with session.memory() as memory:
-        memory.notes.sync()
+        _in_step(session, memory)
         text = versions.diff(memory.notes, revision)
     if session.shared.as_json or text:
         session.show({"revision": revision, "diff": text}, *drawing.difference(text))
@@ -340,6 +357,7 @@ def restore(
 ) -> None:
     """Bring back MEMORY.md of a commit: show what changes, ask, and read it as an edit."""
     with session.memory(writes=True) as memory:
+        _in_step(session, memory)
         change = versions.restoring(memory.notes, revision)
         if not change.diff:
             session.show(NotesReport(), Text("MEMORY.md is as it was there"))
@@ -369,6 +387,7 @@ def commit(
 ) -> None:
     """Commit the notes to git as they are, and nothing else."""
     with session.memory(writes=True) as memory:
+        _in_step(session, memory)
         made = versions.commit(memory.notes, message)
     told = Text("nothing to commit: no note was changed since the last one")
     if made is not None:

@@ -19,6 +19,7 @@ from recollect.interfaces.cli.output import minute, one_line, plain, styled
 SHORT = 9  # characters of a commit's id
 HEADING = re.compile(r"#{1,6} ")
 REMARK = re.compile(r"\s*<!--.*-->\s*")
+READ = ("+", "~", "-")  # deeds of a person
 DEEDS = {"+": "green", "~": "yellow", "-": "red", "!": "bold yellow"}
 CHANGES = (("+++", "bold"), ("---", "bold"), ("diff ", "bold"), ("index ", "dim"), ("@@", "cyan"))
 SIDES = {"+": "green", "-": "red"}

@@ -93,6 +93,8 @@ _FAILED = re.compile(
 )
 _AGENT_FAILED = re.compile(
     r"\b(?:i (?:couldn't|could not|was unable|wasn't able|failed)|"
+    r"(?:(?<!no )(?<!0 )(?<!zero )tests?|builds?|checks?|jobs?|pipelines?|deploy(?:ment)?s?|migrations?|"
+    r"compilation|suites?)(?: \w+){0,3} (?:failed|fails?|failing)|"
     r"(?:has|have|it|call|search|booking|request) failed|ran into an error|"
     r"es ist fehlgeschlagen|ich konnte nicht|no pude|je n'ai pas pu)\b",
     _FLAGS,
@@ -107,7 +109,8 @@ _OPEN = re.compile(
     _FLAGS,
 )
 _PLANNED = re.compile(
-    r"\b(?:(?:i'm|we're|i am|we are|they're|he's|she's) (?:going to|gonna|planning|hoping to|"
+    r"\b(?:(?:i'm|we're|i am|we are) (?:going to (?!(?:go to )?(?:bed|sleep|lunch|dinner|breakfast|"
+    r"work|the (?:bathroom|toilet|shop|store))\b)|gonna|planning|hoping to|"
     r"thinking (?:of|about)|"
     r"starting|moving|traveling|travelling|leaving|flying|looking forward|working on|preparing|"
     r"considering|getting married)|gonna|(?:i|we)(?:'ll| will) (?:be|start|go|visit|meet|try|have|"
@@ -115,7 +118,7 @@ _PLANNED = re.compile(
     r"travel|run|apply|make|need)|(?:i|we) (?:plan|hope|intend|want|need|have|aim) to|my goal|our "
     r"goal|"
     r"can't wait (?:to|for)|next (?:week|month|year|summer|weekend|spring|fall|winter)|tomorrow|"
-    r"deadline|ich (?:werde|möchte|will)|wir (?:werden|wollen)|voy a|vamos a|quiero|je vais|"
+    r"ich (?:werde|möchte|will)|wir (?:werden|wollen)|voy a|vamos a|quiero|je vais|"
     r"nous allons|vou|vamos|quero)\b",
     _FLAGS,
 )
@@ -183,12 +186,22 @@ def label_of(text: str, *, asks: bool, person: bool, chat: bool) -> Label | None
         return Label.DONE if _AGENT_DONE.search(text) else None
     if asks or (chat and _REQUEST.search(text)):
         return Label.ASKED
+    own = _QUOTED.sub("", text)
     for label, pattern in _OF_PERSONS:
-        if pattern.search(text):
+        if pattern.search(own) and (label is not Label.PLANNED or _OWN.search(own)):
             return label
     return Label.SAID
 
 
+_QUOTED = re.compile(
+    r"\"[^\"]*\"|“[^”]*”|«[^»]*»|„[^“”]*[“”]|(?<![^\s:(])'(?=[A-Z])[^\n]{1,300}?(?<=[\w.,!?])'(?!\w)"
+)
+_OWN = re.compile(
+    r"\b(?:i|we|my|our|us|me|ich|wir|mein\w*|unser\w*|voy|vamos|quiero|je|j'|nous|vou|quero)\b"
+    r"|\b(?:i|we)'",
+    _FLAGS,
+)
+"""Only of whom one speaks oneself is a plan one's own."""
 _OF_PERSONS = (
     (Label.DECIDED, _DECIDED),
     (Label.OPEN, _OPEN),

@@ -121,16 +121,19 @@ def _heading(turns: Sequence[Turn], told: Sequence[Said], at: datetime) -> str:
 
 
 def _topic(told: Sequence[Said]) -> str:
-    """Return the words that come back most, as they were written; else the first sentence."""
+    """Return the names and nouns that come back most, as written; else the first sentence."""
     counts: Counter[str] = Counter()
     written: defaultdict[str, Counter[str]] = defaultdict(Counter)
+    nouns: set[str] = set()
     for each in told:
         found = [word for word in read_words(each.whole) if word.weight >= TELLING]
         told_here = [word.stem for word in found if not word.stem[0].isdigit()]
         counts.update(dict.fromkeys(told_here).keys())
         for word in found:
             written[word.stem][word.written.removesuffix("'s")] += 1
-    best = sorted(counts, key=lambda stem: -counts[stem])[:TOPICS]
+        nouns |= {word.stem for word in found if word.noun}
+    place = {stem: at for at, stem in enumerate(counts)}
+    best = sorted(counts.keys() & nouns, key=lambda stem: (-counts[stem], place[stem]))[:TOPICS]
     words = [written[stem].most_common(1)[0][0] for stem in best if counts[stem] >= LEAST_TOLD]
     return ", ".join(words) if words else f"“{cut(told[0].text, TOPIC).rstrip('.')}”"
 

@@ -5,13 +5,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import datetime
 
-from recollect.lifecycle.chronicle.plain import one_line, stamp, without_secrets
+from recollect.lifecycle.chronicle.lines import AGENTS
+from recollect.lifecycle.chronicle.plain import HIDDEN, one_line, stamp, without_secrets
 from recollect.lifecycle.claims import Turn
+from recollect.lifecycle.extract.withheld import without_withheld
 
 LAST = 10
 """Messages of a raw entry (seed 002)."""
 LONGEST = 200
 """Characters of each (seed 002)."""
+NO_PERSONS = AGENTS | {"tool", "system"}
 ROLE = 40
 """Characters of who said it."""
 READ, ENOUGH = 20_000, 1_000
@@ -29,14 +32,28 @@ def raw_fallback(messages: Sequence[tuple[str, str] | Turn], at: datetime, total
         at: when it is written, in the user's time zone.
         total: how many messages the talk has.
     """
-    last = [_said(message) for message in messages[-LAST:]]
+    last = [_said(message) for message in _kept(messages, at)[-LAST:]]
     heading = f"{stamp(at)} [raw-fallback] last {len(last)} of {total} messages:"
     return "\n".join([heading, *last])
 
 
-def _said(message: tuple[str, str] | Turn) -> str:
-    role, text = (message.speaker, message.text) if isinstance(message, Turn) else message
+def _kept(messages: Sequence[tuple[str, str] | Turn], at: datetime) -> Sequence[Turn]:
+    """Return ``messages`` without what was told in confidence or taken back."""
+    return without_withheld(
+        [
+            message
+            if isinstance(message, Turn)
+            else Turn("", message[0], message[1], at, message[0] not in NO_PERSONS)
+            for message in messages
+        ]
+    )
+
+
+def _said(message: Turn) -> str:
+    role, text = message.speaker, message.text
     read = one_line(text[:READ])
+    if not read and text:
+        read = HIDDEN
     if len(read) > ENOUGH:  # No half of a secret at the end of what is looked at.
         read = read[:ENOUGH].rpartition(" ")[0] or read[:ENOUGH]
     return f"- {one_line(role)[:ROLE]}: {without_secrets(read)[:LONGEST]}".rstrip()

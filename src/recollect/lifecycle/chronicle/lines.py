@@ -14,7 +14,9 @@ from recollect.lifecycle.chronicle.words import weights
 from recollect.lifecycle.claims import Turn
 from recollect.lifecycle.extract.borrowed import without_memory, without_reports, without_texts
 from recollect.lifecycle.extract.prose import sentences
+from recollect.lifecycle.extract.refusal import is_injection
 from recollect.lifecycle.extract.scene import ROLES
+from recollect.lifecycle.extract.withheld import without_withheld
 
 LINE = 160
 """Characters of a sentence in an entry."""
@@ -55,6 +57,12 @@ SHORT = 3
 _MEMBER = re.compile(
     r"\s*\{.{0,200}?\"(?:error|message|detail)\"\s*:\s*\"([^\"]{1,400})\"", re.DOTALL
 )
+_TEST = re.compile(
+    r"^\s*(?:FAILED|FAIL:?|--- FAIL:|not ok)\s+\S[^\n]*|^[^\n]*\b[1-9]\d*\s+(?:tests?\s+|specs?\s+)?"
+    r"(?:failed|failures?|failing)\b[^\n]*",
+    re.MULTILINE,
+)
+"""How the runners of tests tell which test failed, or how many did."""
 _FAILURE = re.compile(
     r"\s*(?:(?:fatal |runtime |internal )?(?:error|exception|failure|failed|fatal)\b|traceback \(|"
     r"(?:\w+\.)*\w*(?:Error|Exception)\b"
@@ -99,6 +107,7 @@ class Said:
 
 def read(turns: Sequence[Turn]) -> list[Said]:
     """Return what may be quoted of ``turns``, in order; nothing that is secret or no sentence."""
+    turns = without_withheld(turns)
     speakers = {turn.speaker for turn in turns if turn.person}
     words = {word.lower() for speaker in speakers - ROLES for word in speaker.split()}
     names = frozenset(words | {word[:SHORT] for word in words})
@@ -111,6 +120,8 @@ def read(turns: Sequence[Turn]) -> list[Said]:
             terse = suspect and not asks and len(text.split()) <= TERSE
             hidden = terse or HIDDEN in text or is_secret(text)
             suspect = _SECRET_TOPIC.search(text) is not None or (suspect and hidden)
+            if turn.person and is_injection(text):
+                continue
             if hidden or MARKUP.search(text) or is_casual(text, names):
                 continue
             label = label_of(text, asks=asks, person=turn.person, chat=chat)
@@ -163,13 +174,23 @@ def _request(text: str) -> str:
 def _failure(turn: Turn) -> str:
     """Return what a tool said first when it failed."""
     text = turn.text[:READ]
-    if turn.person or turn.speaker in AGENTS | {"system"} or not _FAILURE.match(text):
+    if turn.person or turn.speaker in AGENTS | {"system"}:
+        return ""
+    if test := _TEST.search(text):
+        said = cut(one_line(test[0]), LINE)
+        return _told_by(turn, said)
+    if not _FAILURE.match(text):
         return ""
     rows = [line for line in text.split("\n") if line.strip()]
     traced = rows[0].lstrip().lower().startswith("traceback")
     member = _MEMBER.match(text)
     said = cut(one_line(member[1] if member else rows[-1] if traced else rows[0]), LINE)
-    hidden = is_secret(text) or MARKUP.search(said)
+    return "" if is_secret(text) else _told_by(turn, said)
+
+
+def _told_by(turn: Turn, said: str) -> str:
+    """Return what a tool said, with its name; nothing where that is secret or an order."""
+    hidden = is_secret(said) or MARKUP.search(said) or is_injection(said)
     return "" if hidden else f"{one_line(turn.speaker)[:SPEAKER]} \u2014 {said}"
 
 

@@ -25,16 +25,25 @@ _BY_LENGTH = (0.0, 0.1, 0.2, 0.5, 0.8)
 
 
 class Word(NamedTuple):
-    """A word of a sentence: its stem, how it is written there, and how much it tells."""
+    """A word of a sentence.
+
+    Attributes:
+        stem: by which it is compared.
+        written: as it stands there.
+        weight: how much it tells.
+        noun: whether it stands there as a name or a noun, as far as its neighbours show.
+    """
 
     stem: str
     written: str
     weight: float
+    noun: bool = True
 
 
 def read_words(text: str) -> list[Word]:
     """Return the words of a sentence that tell anything, in order."""
     found: list[Word] = []
+    before = ""
     for place, match in enumerate(_TOKEN.finditer(text)):
         kind, token = match.lastgroup, match[0]
         if kind == "unspaced":
@@ -44,11 +53,32 @@ def read_words(text: str) -> list[Word]:
             found.append(Word(token, token, _FIGURE))
         else:
             weight = _weight(token, first=place == 0)
-            found.append(Word(_folded(token), token, weight))
+            found.append(Word(_folded(token), token, weight, _is_noun(token, before)))
+        before = token.lower()
     stemmed = stems([word.stem for word in found])
     return [
         word._replace(stem=stem) for word, stem in zip(found, stemmed, strict=True) if word.weight
     ]
+
+
+def _is_noun(token: str, before: str) -> bool:
+    """Return whether a word is a name or a noun: by a capital, its ending or what leads to it."""
+    low = token.lower()
+    if token[0].isupper() and before:
+        return True
+    if before in _DETERMINERS:
+        return True
+    doing = low.endswith(("ing", "ed", "ly"))
+    return not doing and (low.endswith(_NOUN_ENDS) or before in _OF)
+
+
+_DETERMINERS = known.word_set(
+    "a an the my our your his her its their this these those each every another some any no "
+    "der die das den dem ein eine einen mein meine el la los las un una mi mis le les une mon ma "
+    "mes o os as um uma meu minha"
+)
+_OF = known.word_set("of about for with from in on at de del von des du da do")
+_NOUN_ENDS = ("tion", "tions", "ment", "ments", "ness", "ity", "ship", "ance", "ence", "ism", "ist")
 
 
 def weights(text: str) -> Mapping[str, float]:

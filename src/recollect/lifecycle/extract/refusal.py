@@ -29,6 +29,16 @@ _ORDER = re.compile(
     r"act\s+as|role-?play|developer\s+mode|reveal\s+(?:your|the)|exfiltrat\w*)\b",
     re.IGNORECASE,
 )
+_INJECTION = re.compile(
+    r"\b(?:ignor\w*|disregard\w*|forget|overrid\w*|bypass\w*)\s+(?:(?:all|any|every|of|the|your|my|"
+    r"these|those|previous|prior|above|earlier|safety|system)\s+){0,4}(?:instructions?|rules?|"
+    r"guidelines?|prompts?|restrictions?|directives?)\b|\bjailbreak|\bsystem\s+prompt\b|"
+    r"\bdeveloper\s+mode\b|\bexfiltrat",
+    re.IGNORECASE,
+)
+_KEEPS = re.compile(
+    r"\b(?:remember|memori[sz]e|note|store|save|keep\s+in\s+mind|bear\s+in\s+mind)\b", re.IGNORECASE
+)
 _JOKE = re.compile(
     r"\b(?:lol|lmao|rofl|jk|just\s+kidding|just\s+joking|yeah\s+right|as\s+if|sarcasm)\b|(?:^|\s)/s\b",
     re.IGNORECASE,
@@ -60,6 +70,16 @@ def holds_secret(text: str) -> bool:
 def is_order(text: str) -> bool:
     """Return whether ``text`` tells the assistant how to behave."""
     return _ORDER.search(text) is not None
+
+
+def is_injection(text: str) -> bool:
+    """Return whether ``text`` would override what the assistant goes by, now or by memory.
+
+    Narrower than :func:`is_order`: ``you should come over`` is an order by its form alone.
+    """
+    return _INJECTION.search(text) is not None or (
+        _KEEPS.search(text) is not None and is_order(text)
+    )
 
 
 def _is_random(token: str) -> bool:

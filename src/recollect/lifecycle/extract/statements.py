@@ -370,7 +370,7 @@ def _is_bare_value(group: Sequence[str], told: Sequence[str]) -> bool:
     """Return whether it is not said of what the value is: ``goal``, ``under 4 hours``."""
     nouns = [each for each in told if each.isalpha() and each not in w.STOP | w.PREPOSITIONS]
     units = all(each in _UNITS for each in nouns)
-    return group[-1:] != [] and set(group) <= _GOALS and units and any(map(_is_value, told))
+    return bool(group) and set(group) <= _GOALS and units and any(map(_is_value, told))
 
 
 def _attribute(group: Sequence[str]) -> Category:
@@ -420,7 +420,7 @@ def _value(words: Sequence[Token], setting: Setting) -> Stated | None:
         if inside or w.SECOND.intersection(low[start:]):
             continue
         group, rest = low[start:verb], low[verb + 1 :]
-        if GENERAL.intersection(group):
+        if GENERAL.intersection(group) or _is_bare_value(group[1:], rest):
             continue
         product = setting.chat and low[verb] in {"uses", "runs", "requires", "supports"}
         if product and start == 0 and any(word.text[0].isupper() for word in words[verb + 1 :]):
