@@ -44,10 +44,11 @@ _TURN_ID = re.compile(r"D\d+:\d+")
 
 @dataclass(frozen=True, slots=True)
 class Talk:
-    """A conversation: its sessions, and the evidence of its questions, as ids of turns."""
+    """A conversation: its sessions; the evidence of its questions, as ids of turns; the answers."""
 
     sessions: list[list[Turn]]
     evidence: list[frozenset[str]]
+    answers: list[str]
 
 
 def extractor(threshold: float = THRESHOLD) -> RuleExtractor:
@@ -82,14 +83,15 @@ def _talk(item: dict[str, Any], audit: dict[str, Any], number: int) -> Talk:
                     for each in turns
                 ]
             )
-    evidence = []
+    evidence, answers = [], []
     for place, question in enumerate(item["qa"]):
         if question["category"] != ADVERSARIAL:
             told = audit.get(f"locomo_{number}_qa{place}", question["evidence"])
             found = frozenset(_TURN_ID.findall(" ".join(map(str, told))))
             if found:
                 evidence.append(found)
-    return Talk(sessions, evidence)
+                answers.append(str(question["answer"]))
+    return Talk(sessions, evidence, answers)
 
 
 def draw(rules: RuleExtractor, session: Sequence[Turn]) -> list[Claim]:

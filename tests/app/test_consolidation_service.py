@@ -19,6 +19,7 @@ SAID = [
     {"role": "user", "content": "I live in Porto. My sister Rosa is a nurse."},
     {"role": "assistant", "content": "Noted."},
 ]
+MOVED = "I moved to Porto."
 UTC = Settings(timezone="UTC")
 
 
@@ -49,6 +50,38 @@ def test_a_new_value_takes_the_place_of_the_old_line(tmp_path):
         rules.consolidate_into(notes, [{"role": "user", "content": "I moved to Lisbon."}])
     assert after == "# Mine\n\n- The user moved to Lisbon.\n- Feed the cat at six\n"
     assert notes.read_memory() == after
+
+
+@pytest.mark.parametrize("apart", [True, False])
+def test_of_one_talk_the_last_word_counts(tmp_path, apart):
+    """What a later message makes untrue has no line, in the same talk as in the next."""
+    notes = Notes(tmp_path)
+    said = [{"role": "user", "content": text} for text in ("I live in Lisbon.", MOVED)]
+    with closing(ConsolidationService(settings=UTC)) as rules:
+        for talk in [[said[0]], [said[1]]] if apart else [said]:
+            rules.consolidate_into(notes, talk)
+    assert "The user moved to Porto." in notes.read_memory()
+    assert "Lisbon" not in notes.read_memory()
+
+
+def test_a_time_without_a_zone_is_refused():
+    """As everywhere else: nobody could say when it was."""
+    said = {"role": "user", "content": MOVED, "timestamp": "2026-05-01T10:00:00"}
+    with (
+        closing(ConsolidationService(settings=UTC)) as rules,
+        pytest.raises(errors.InvalidInput, match="timestamp=2026-05-01T10:00:00 has no time zone"),
+    ):
+        rules.consolidate([said], "")
+
+
+@pytest.mark.parametrize("messages", ["x", b"x", 7, {"role": "user", "content": "x"}])
+def test_what_is_no_list_of_messages_is_refused(messages):
+    """The message says what is wanted."""
+    with (
+        closing(ConsolidationService(settings=UTC)) as rules,
+        pytest.raises(errors.InvalidInput, match=r"list of Message values .*\"role\""),
+    ):
+        rules.consolidate(messages, "")
 
 
 def test_nothing_new_is_no_update(tmp_path):

@@ -147,6 +147,25 @@ def test_a_folder_or_markdown_is_known_without_a_format(memory, folder, tmp_path
     assert memory.import_(str(folder / "memory")).format == "memory-md"
 
 
+def test_secrets_are_left_out(memory, tmp_path):
+    """Lines that look like secrets stay where they are; how many, in which file, is said."""
+    (tmp_path / "own").mkdir()
+    key = "sk-" + "proj-" + "Ab3" * 12
+    (tmp_path / "own" / "MEMORY.md").write_text(
+        f"- Ana is vegetarian\n- The key is {key}\n- password: hunter2hunter2\n"
+    )
+    (tmp_path / "own" / "HISTORY.md").write_text(
+        f"[2026-02-27 14:30] Chose Lisbon.\nUsed {key} for it.\n"
+    )
+    report = memory.import_(tmp_path / "own")
+    assert contents(memory, kind="fact") == ["Ana is vegetarian"]
+    assert contents(memory, kind="episode") == ["Chose Lisbon."]
+    assert report.left_out == (
+        "MEMORY.md: 2 lines look like secrets, not imported",
+        "HISTORY.md: 1 line looks like a secret, not imported",
+    )
+
+
 def test_an_empty_memory_is_refused(memory, tmp_path):
     """No memory there: the error says what was looked for and what was not read."""
     (tmp_path / "empty" / "memory").mkdir(parents=True)

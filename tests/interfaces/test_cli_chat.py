@@ -194,6 +194,38 @@ def test_an_unknown_command_names_the_others(talk):
     assert "Noted." in result.stdout
 
 
+@pytest.mark.parametrize(
+    "line", ["/new now", "/memory all", "/help me", "/exit now", "/clear all", "/context", "/c"]
+)
+def test_a_command_is_never_something_said(talk, stored, line):
+    """A command with words that it does not take is an error, and nothing of it is stored."""
+    result = talk(line, code=0 if line == "/context" else 1)
+    assert not stored()
+    if line != "/context":
+        assert result.stderr.startswith("error: ")
+        assert len(result.stderr.splitlines()) == 1
+
+
+def test_a_command_may_be_short(talk, stored):
+    """The beginning of one command alone is that command, in any case; a slip gets a hint."""
+    out = talk("I have two cats.", "/NEW", "/ne", "/h").stdout
+    assert out.count("Session cleared.") == 2
+    assert "/forget" in out
+    assert not any("/" in each for each in stored())
+    err = talk("/memroy", "/c", code=1).stderr
+    assert "did you mean /memory?" in err
+    assert "did you mean /clear or /context?" in err
+
+
+def test_a_session_that_waits_is_told(server, model, talk, answers):
+    """Where /new could not consolidate, a line says that the rest is done later."""
+    server.play(talked("Noted."), failing(401))
+    out = talk("I have two cats.", "/new", options=model).stdout
+    assert "Session cleared.\nnot consolidated yet: the last messages are kept" in out
+    first, second = answers("I have a fish.", "/new", options=("--session", "other"))
+    assert "note" not in first | second
+
+
 def test_help_and_exit(talk, stored):
     """/help lists the commands, and after /exit nothing is read."""
     out = talk("/help", "/exit", "never said").stdout

@@ -31,6 +31,7 @@ from recollect.interfaces.cli.command import Session, Shared
 from recollect.interfaces.cli.conversations_drawing import Look
 
 UP, ALT_ENTER, CTRL_C, CTRL_D, ENTER = "\x1b[A", "\x1b\r", "\x03", "\x04", "\r"
+TAB = "\t"
 CODES = re.compile(rb"\x1b\[[0-9;?]*[A-Za-z]")
 PATIENCE = 30.0
 # A key such as Ctrl+C is a signal only to who has the terminal for its own.
@@ -108,6 +109,13 @@ def test_a_paste_is_one_text(prompted):
     assert prompted(f"\x1b[200~one\ntwo\x1b[201~{ENTER}") == ["one\ntwo"]
 
 
+def test_tab_completes_the_only_command(prompted):
+    """Tab fills in a command that is the only one to begin so, also before a menu is there."""
+    assert prompted(f"/mem{TAB}{ENTER}") == ["/memory"]
+    assert prompted(f"/forg{TAB} the cats{ENTER}") == ["/forget the cats"]
+    assert prompted(f"a /mem{TAB}{ENTER}")[0].startswith("a /mem")
+
+
 @pytest.fixture
 def live():
     """Hold a talk at a terminal that is played; return what was shown."""
@@ -162,6 +170,18 @@ def test_new_begins_the_next_session(live):
     assert "Session cleared." in shown
     assert held == 0
     assert "We chose Lisbon." in [record.content for record in records]
+
+
+def test_memory_goes_on_below_where_an_item_begins(live):
+    """/memory breaks the lines of a list so that their markers stand out."""
+    shown, _, _ = live(
+        f"/memory{ENTER}{CTRL_D}",
+        before=lambda memory: memory.remember("Ana keeps two cats and a dog in her house in Porto"),
+        columns=40,
+    )
+    lines = shown.splitlines()
+    at = lines.index("- Ana keeps two cats and a dog in her")
+    assert lines[at + 1] == "  house in Porto"
 
 
 def remembering(*contents):
@@ -347,6 +367,7 @@ def test_ctrl_c_stops_an_answer(terminal, server):
     assert at.ended() == 0
     assert said() == [
         ("user", "Are you there?"),
+        ("assistant", "(no answer)"),
         ("user", "And now?"),
         ("assistant", "Here I am."),
     ]
@@ -382,7 +403,8 @@ def test_terminated_it_leaves_the_terminal_as_it_was(terminal, server, answering
     assert at.ended() == 143
     assert b"Traceback" not in at.shown
     assert termios.tcgetattr(at.theirs)[:4] == at.before[:4]
-    assert said() == [("user", "I have two cats.")] * answering
+    # Whether it can still be kept that there was no answer is a matter of moments.
+    assert said()[:1] == [("user", "I have two cats.")] * answering
 
 
 def test_a_slow_end_of_a_session_can_be_left(terminal, server):
@@ -401,8 +423,8 @@ def test_a_slow_end_of_a_session_can_be_left(terminal, server):
     assert at.ended() == 130
     assert b"Traceback" not in at.shown
     with Memory() as memory:
-        (info,) = memory.conversations()
-        assert (info.id, info.ended_at is None) == ("chat", False)
+        ended = {info.id: info.ended_at is not None for info in memory.conversations()}
+        assert ended["chat"]
         assert memory.search("cats")[0].record.content == "I have two cats."
 
 

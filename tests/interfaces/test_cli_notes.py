@@ -195,6 +195,44 @@ def test_sync_reports(run, told, file, remember, facts):
     assert "nothing to do" in run("sync").stdout
 
 
+@pytest.mark.usefixtures("repository")
+@pytest.mark.parametrize("command", [(), ("show",), ("search", "Porto"), ("edit",), ("diff",)])
+def test_what_is_read_by_the_way_is_told(run, file, editing, command):
+    """A command that reads edits says which, once; sync has nothing left to do then."""
+    editing("nothing", "nothing")
+    file.write_text(file.read_text() + "- Ana plays the cello\n")
+    err = run(*command).stderr
+    (line,) = [each for each in err.splitlines() if "from MEMORY.md" in each]
+    assert line.startswith("note: read 1 changed line from MEMORY.md: + fact_")
+    assert line.endswith(": Ana plays the cello")
+    assert "from MEMORY.md" not in run(*command).stderr
+
+
+def test_a_damaged_file_keeps_nothing_from_being_found(run, file):
+    """Where MEMORY.md cannot be read, that is said, and the history is searched all the same."""
+    run("add", "We met in Porto")
+    file.write_bytes(b"- \xff\n")
+    found = run("search", "Porto")
+    assert "We met in Porto" in found.stdout
+    assert f"warning: {file} is not UTF-8" in found.stderr
+
+
+@pytest.mark.parametrize("value", ["", " ", "{agent}/x", "{foo}/x", "a/{}"])
+def test_a_folder_that_is_none_is_refused(run, monkeypatch, value):
+    """notes.folder must be a name; a placeholder other than {user} would become a folder."""
+    monkeypatch.setenv("RECOLLECT_NOTES__FOLDER", value)
+    err = run("show", code=1).stderr
+    assert f"notes.folder: {value!r}" in err
+    assert len(err.splitlines()) == 1
+
+
+def test_a_folder_in_place_of_the_lock_is_named(run, file):
+    """The message names the lock, which must be a file."""
+    lock = file.with_name(".recollect.lock")
+    lock.mkdir(parents=True)
+    assert f"{lock} is a folder" in run("add", "We met", code=1).stderr
+
+
 def test_the_history_is_searched(run, told):
     """Search gives the entries that have the words in any case, the newest first, with dates."""
     for text in ("Chose Lisbon", "Went home", "Booked LISBON"):

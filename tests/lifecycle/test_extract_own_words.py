@@ -263,3 +263,121 @@ def test_time_stays_linear_in_what_looks_like_a_request(piece):
     taken(1_000)
     short = min(taken(4_500) for _ in range(2))
     assert min(taken(18_000) for _ in range(2)) < 10 * short + 0.03
+
+
+def page(*said: str) -> list[str]:
+    """Return the sentences of what the turns of one page give together."""
+    turns = [Turn(f"ep_{n}", "user", text, SAID, person=True) for n, text in enumerate(said)]
+    return [claim.content for claim in RuleExtractor(Dates(), Names()).extract(turns)]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Don't remember this, but I have a crush on my boss Paul.",
+        "Please do not save this. I live in Porto.",
+        "Off the record: I hate my job.",
+        "Between us, I'm pregnant.",
+        "My colleague Pedro hates Go. Don\u2019t tell anyone.",
+        "I work at Siemens, but keep it to yourself.",
+        "I'm vegetarian. This is confidential.",
+        "Unter uns: Ich mag Fisch.",
+    ],
+)
+def test_what_is_told_in_confidence_gives_nothing(text):
+    """A turn that says of itself that it is not to be kept gives no fact."""
+    assert page(text) == []
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Don't forget that I live in Porto.",
+        "I don't remember it well, but I live in Porto.",
+        "The distance between us is small. I live in Porto.",
+        "I'm not kidding, I live in Porto.",
+        "Forget the old plan. I live in Porto.",
+    ],
+)
+def test_what_only_looks_like_a_confidence_is_read(text):
+    """Words of confidence that mean something else withhold nothing."""
+    assert any("lives in Porto" in content for content in page(text))
+
+
+def test_a_turn_taken_back_gives_nothing_and_others_stay():
+    """``Forget what I said`` takes back the turn before it, and no other."""
+    said = page("I live in Faro.", "I have two cats.", "Forget what I said.", "I hate mushrooms.")
+    assert said == ["The user lives in Faro.", "The user hates mushrooms."]
+
+
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        ("I'm vegetarian.", "Please forget that I'm vegetarian."),
+        ("I work at Google.", "Just kidding, I don't work at Google."),
+        ("I work at Siemens.", "I don't work at Siemens, I just made that up."),
+        ("I work at Siemens.", "I just made that up."),
+        ("I love fish.", "That was a lie. Ask me something else."),
+    ],
+)
+def test_a_claim_taken_back_is_no_fact_of_its_page(first, second):
+    """What turns out made up, or is to be forgotten, is not drawn from where it was said."""
+    assert page(first) != []
+    kept = page("I live in Faro.", first, second)
+    assert "The user lives in Faro." in kept
+    assert not set(page(first)) & set(kept)
+    assert not set(page(first)) & set(page(f"{first} {second}"))
+
+
+def test_a_role_lasts_until_it_ends():
+    """Nothing said in a role is the speaker's own; what follows its end is."""
+    said = page(
+        "Imagine I'm a pirate. I live on a ship.",
+        "For the role play: I have three parrots.",
+        "I hate the Navy.",
+        "ok stop. I live in Porto.",
+        "I have two cats.",
+    )
+    assert said == ["The user lives in Porto.", "The user has two cats."]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "As Shakespeare says, I am a man more sinned against than sinning.",
+        "The song goes 'I am the walrus, I live in an octopus's garden'.",
+        "My sister said 'I am moving to Berlin'.",
+        'My sister said "I am moving to Berlin" yesterday.',
+        "If I were rich I would live in Tokyo.",
+        "I almost bought a Tesla.",
+        "I have eggs, spinach and rice.",
+        "I have exactly five weeks to pack up nine years.",
+        "My husband is a ghost until his second coffee.",
+        "My goal is under 4 hours.",
+    ],
+)
+def test_quotations_figures_of_speech_and_trifles_give_nothing(text):
+    """Words of others, exaggeration, near misses and what one has today are no facts."""
+    assert page(text) == []
+
+
+@pytest.mark.parametrize(
+    ("text", "content"),
+    [
+        ("I am a machine learning engineer.", "The user is a machine learning engineer."),
+        ("I have a peanut allergy.", "The user has a peanut allergy."),
+        ("As I said, I live in Porto.", "The user lives in Porto."),
+        ("I have 10 years of experience in Go.", "The user has 10 years of experience in Go."),
+    ],
+)
+def test_what_resembles_a_trifle_is_read(text, content):
+    """The rules against trifles look at what a word is the head of."""
+    assert page(text) == [content]
+
+
+def test_a_pronoun_stands_for_the_person_not_for_what_is_theirs():
+    """``He`` after ``my husband's birthday`` is the husband; between two persons nobody."""
+    said = page("My husband's birthday is on 9 October, he loves jazz.")
+    assert said[-1] == "The user's husband loves jazz."
+    assert not any("birthday loves" in content for content in said)
+    assert not any("jazz" in each for each in page("My boss's son is a doctor, he loves jazz."))

@@ -135,6 +135,89 @@ def test_imports_are_followed_inside_the_folder(folder):
     ]
 
 
+def test_each_line_that_imports_stands_alone(folder):
+    """Imports on lines of one paragraph are followed one by one; those that lead out are said."""
+    write(
+        folder,
+        CLAUDE="Before\nit.\n@docs/style.md\n@/etc/passwd\n@~/.bashrc\n@docs/tests.md\nAfter.\n",
+        docs__style="- Two spaces\n",
+        docs__tests="- Test first\n",
+    )
+    read = read_memory_md(folder)
+    assert [(fact.text, fact.file, fact.line) for fact in read.facts] == [
+        ("Before it.", "CLAUDE.md", 1),
+        ("Two spaces", "docs/style.md", 1),
+        ("Test first", "docs/tests.md", 1),
+        ("After.", "CLAUDE.md", 7),
+    ]
+    assert list(map(str, read.skipped)) == [
+        "/etc/passwd: leads out of the folder",
+        "~/.bashrc: leads out of the folder",
+    ]
+
+
+def test_what_a_template_says_of_itself_is_no_fact(folder):
+    """Sentences about the file and headings that are a time are its frame."""
+    write(
+        folder,
+        MEMORY="""# Long-term Memory
+
+This file stores important information that should persist across sessions.
+
+## 09:00 Standup
+
+- Chose the ferry
+- This file stores nothing
+
+## Notes
+
+This file contains a joke. Ana told it.
+
+---
+
+*This file is automatically updated by nanobot when important information should be remembered.*
+""",
+        CLAUDE="This file provides guidance to Claude Code (claude.ai/code) when working here.\n",
+    )
+    assert facts(folder) == [
+        ("Chose the ferry", None),
+        ("This file stores nothing", None),
+        ("This file contains a joke. Ana told it.", "Notes"),
+    ]
+
+
+def test_a_fragment_keeps_the_name_above_it(folder):
+    """What is nested under a name begins with it, where it is no sentence by itself."""
+    write(
+        folder,
+        MEMORY="""## People
+
+- **Rita** is my sister
+  - birthday: 3 May
+  - address:
+    - street: Rua Nova
+  - likes tea
+  - Rita has a dog
+  - We met in Porto
+- Prefers short answers
+  - code: Python
+- phone: 12
+""",
+    )
+    assert texts(folder) == [
+        "**Rita** is my sister",
+        "Rita: birthday: 3 May",
+        "Rita: address:",
+        "Rita: address: street: Rua Nova",
+        "Rita: likes tea",
+        "Rita has a dog",
+        "We met in Porto",
+        "Prefers short answers",
+        "code: Python",
+        "phone: 12",
+    ]
+
+
 def test_an_index_is_read_through_its_links(folder):
     """The topic stands for the line that leads to it; a line that leads nowhere stays a fact."""
     topic = "---\nname: user-role\ndescription: 'who Ana is'\ntype: user\n---\n\n"

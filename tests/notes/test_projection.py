@@ -15,6 +15,7 @@ from recollect.core.text import content_hash
 from recollect.notes.document import parse
 from recollect.notes.edits import digest_of, noted, read_edits
 from recollect.notes.projection import project
+from recollect.notes.topics import topic
 
 NOW = datetime(2026, 3, 1, tzinfo=UTC)
 BIG = 100_000
@@ -384,3 +385,24 @@ TwoWriters.TestCase.settings = settings(
 
 class TestTwoWriters(TwoWriters.TestCase):
     """No edit is lost, and nothing that ended comes back, whatever a person and memory do."""
+
+
+@pytest.mark.parametrize(
+    ("category", "content", "title"),
+    [
+        ("constraint", "The user never smokes.", "About the user"),
+        ("preference", "The user does not work at Siemens.", "About the user"),
+        ("preference", "The user trains on Tuesdays.", "About the user"),
+        ("preference", "The user hates mushrooms.", "Preferences"),
+        ("event", "The user's ex-boyfriend is called Karl.", "People"),
+        ("event", "The user used to live in Rome.", "About the user"),
+        ("event", "The user was diagnosed with depression.", "About the user"),
+        ("event", "The user bought two tickets.", "Plans and events"),
+        ("state", "The deadline is 15 August 2026.", "Plans and events"),
+        ("decision", "The user decided to use NATS.", "Decisions"),
+        (None, "The deadline is 15 August 2026.", "Facts"),
+    ],
+)
+def test_a_topic_is_what_the_text_is_about(category, content, title):
+    """Where a category is too coarse, the words of a fact decide; without one it is a fact."""
+    assert topic(fact("f1", content, category=category)) == title

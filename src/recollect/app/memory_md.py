@@ -59,7 +59,7 @@ def import_memory_md(
     Raises:
         InvalidInput: there is nothing at ``path``, or no memory in it; nothing was written.
     """
-    memory, secrets = _open(read_memory_md(path, parts.settings.zone))
+    memory, secrets = _without_secrets(read_memory_md(path, parts.settings.zone))
     found: dict[_Sameness, Draft] = {}
     for key, draft in _drafts(memory):
         found.setdefault(key, draft)
@@ -80,7 +80,7 @@ def import_memory_md(
     return Moved(records=len(new), skipped=told - len(new)), left_out
 
 
-def _open(memory: ForeignMemory) -> tuple[ForeignMemory, tuple[str, ...]]:
+def _without_secrets(memory: ForeignMemory) -> tuple[ForeignMemory, tuple[str, ...]]:
     """Return a memory without what looks like a secret, and how much that is in which file."""
     hidden: Counter[str] = Counter()
     facts, entries = [], []

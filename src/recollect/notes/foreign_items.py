@@ -111,7 +111,7 @@ def _head(text: str) -> str | None:
 
 
 def _owned(text: str, owner: str) -> str:
-    """Return a text with whose it is, where it is a fragment: ``birthday: 3 May``, ``likes tea``."""
+    """Return a text with whose it is, where it is a fragment such as ``birthday: 3 May``."""
     name = owner.removesuffix(": ").rpartition(": ")[2]
     if not owner or re.search(rf"\b{re.escape(name)}\b", text):
         return text

@@ -266,7 +266,10 @@ def search(
 ) -> None:
     """Find the entries of the history that have these very words, the newest first."""
     with session.memory() as memory:
-        _in_step(session, memory)
+        try:
+            _in_step(session, memory)
+        except StoreError as error:  # The history can be searched all the same.
+            session.warn(one_line(str(error)))
         found = memory.notes.search(words, limit=limit)
     session.show(found, *drawing.entries(found, session.settings, words))
     if not found and not session.shared.as_json:

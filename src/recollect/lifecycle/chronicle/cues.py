@@ -93,8 +93,8 @@ _FAILED = re.compile(
 )
 _AGENT_FAILED = re.compile(
     r"\b(?:i (?:couldn't|could not|was unable|wasn't able|failed)|"
-    r"(?:(?<!no )(?<!0 )(?<!zero )tests?|builds?|checks?|jobs?|pipelines?|deploy(?:ment)?s?|migrations?|"
-    r"compilation|suites?)(?: \w+){0,3} (?:failed|fails?|failing)|"
+    r"(?:(?<!no )(?<!0 )(?<!zero )tests?|builds?|checks?|jobs?|pipelines?|deploy(?:ment)?s?|"
+    r"migrations?|compilation|suites?)(?: \w+){0,3} (?:failed|fails?|failing)|"
     r"(?:has|have|it|call|search|booking|request) failed|ran into an error|"
     r"es ist fehlgeschlagen|ich konnte nicht|no pude|je n'ai pas pu)\b",
     _FLAGS,

@@ -131,7 +131,8 @@ def _topic(told: Sequence[Said]) -> str:
         counts.update(dict.fromkeys(told_here).keys())
         for word in found:
             written[word.stem][word.written.removesuffix("'s")] += 1
-        nouns |= {word.stem for word in found if word.noun}
+        if each.turn.person or each.turn.speaker in AGENTS:
+            nouns |= {word.stem for word in found if word.noun}
     place = {stem: at for at, stem in enumerate(counts)}
     best = sorted(counts.keys() & nouns, key=lambda stem: (-counts[stem], place[stem]))[:TOPICS]
     words = [written[stem].most_common(1)[0][0] for stem in best if counts[stem] >= LEAST_TOLD]

@@ -58,7 +58,8 @@ _MEMBER = re.compile(
     r"\s*\{.{0,200}?\"(?:error|message|detail)\"\s*:\s*\"([^\"]{1,400})\"", re.DOTALL
 )
 _TEST = re.compile(
-    r"^\s*(?:FAILED|FAIL:?|--- FAIL:|not ok)\s+\S[^\n]*|^[^\n]*\b[1-9]\d*\s+(?:tests?\s+|specs?\s+)?"
+    r"^[^\S\n]{0,9}(?:FAILED|FAIL:?|--- FAIL:|not ok)[^\S\n]{1,4}\S[^\n]*|"
+    r"^[^\n]*\b[1-9]\d{0,6}[^\S\n]{1,4}(?:tests? |specs? )?"
     r"(?:failed|failures?|failing)\b[^\n]*",
     re.MULTILINE,
 )

@@ -76,7 +76,7 @@ _REPORTED = re.compile(
     re.IGNORECASE,
 )
 _CITED = re.compile(
-    r"(?:^|[.!?;:,\n]\s*|\b(?:but|and|so)\s)(?:as|like|in\sthe\swords\sof)\s(?!i\b|we\b|you\b|it\b|they\b)"
+    r"(?:^|[.!?;:,\n]\s{0,4}|\b(?:but|and|so)\s)(?:as|like|in\sthe\swords\sof)\s(?!i\b|we\b|you\b|it\b|they\b)"
     r"(?:[\w'.-]{1,30}\s){1,5}?(?:(?:once|always|used\sto|often|famously|also)\s)?"
     r"(?:says?|said|puts?\sit|wrote|writes|sings?|sang|quotes?|goes)\b[^,.!?\n]{0,60},",
     re.IGNORECASE,

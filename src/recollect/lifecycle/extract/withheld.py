@@ -10,13 +10,23 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from itertools import islice
 
 from recollect.lifecycle.claims import Turn
 from recollect.lifecycle.extract import words as w
-from recollect.lifecycle.extract.prose import Sentence, sentences
+from recollect.lifecycle.extract.prose import TEXT_LIMIT, Sentence, sentences
 from recollect.lifecycle.reading import stems
 
+
+def _pattern(text: str) -> re.Pattern[str]:
+    """Compile ``text``, in any case; blanks have a bound, so that time stays linear."""
+    bounded = text.replace(r"\s*", r"\s{0,4}").replace(r"\s+", r"\s{1,4}")
+    return re.compile(bounded, re.IGNORECASE)
+
+
 _BREAK = "\n"
+_MOST = 8
+"""So many things one turn takes back: each is looked for in all that its speaker said."""
 _CLAUSE = r"(?:^|[.!?,;:(\n\u2014\u2026-]|\b(?:and|but|so|please|pls|just|also)\b)\s*"
 _LED = (
     r"(?:(?:please|pls|just|now|ok|okay|oh|so|and|but|actually|hey|no|wait|sorry|thanks|"
@@ -24,9 +34,9 @@ _LED = (
     r"[\s,.!]*){0,4}"
 )
 _OPENS = rf"(?:^|[.!?;:\n\u2014]\s*|,\s+){_LED}"
-_NOT = r"(?:don't|dont|do\s+not|never|(?:can|could|would)\s+you\s+not|(?:you\s+)?must\s+not)"
+_NOT = r"(?:don't|dont|do\s+not|never|(?:can|could|would)\s+you\s+not|must\s+not)"
 _ENDS = r"(?=\s*(?:[.,;:!?)\u2014\u2026-]|$|but\b|and\b|or\b|in\s+(?:your|the)\b|please\b|ok\b))"
-_CONFIDED = re.compile(
+_CONFIDED = _pattern(
     rf"{_CLAUSE}{_NOT}\s+(?:ever\s+)?(?:remember|save|store|keep|record|note|log|memori[sz]e|repeat|"
     rf"write\s+down)\s+(?:(?:any|none)\s+of\s+)?(?:this|that|it|what\s+i(?:'m|\s+am|\s+just|\s+have)?"
     rf"\s+\w+(?:\s+you)?)(?:\s+(?:part|bit|down))?{_ENDS}"
@@ -44,9 +54,8 @@ _CONFIDED = re.compile(
     r"|\bunter\s+uns(?:\s+gesagt)?\s*[,:]|\bmerk(?:e)?\s+dir\s+das\s+nicht\b|\berzähl(?:e)?\b[^.!?\n]{0,20}"
     r"\bniemandem\b|(?:^|[.!?,]\s*)entre\s+(?:nous|nosotr[oa]s|nós)\s*[,:]|\bno\s+se\s+lo\s+digas\s+a\s+nadie"
     r"\b|\bne\s+(?:le\s+)?(?:dis|dites|répète)\b[^.!?\n]{0,20}\bpersonne\b|\bnão\s+contes?\s+a\s+ninguém\b",
-    re.IGNORECASE,
 )
-_UNSAID = re.compile(
+_UNSAID = _pattern(
     rf"{_OPENS}(?:forget|ignore|disregard|erase|delete|strike|never\s?mind)\s+(?:(?:everything|"
     r"anything|all|about)\s+)?(?:(?:that\s+)?i\s+(?:(?:just|ever|even)\s+)?(?:said|told|mentioned|"
     r"asked|wrote)|what\s+i(?:'ve|\s+have)?\s+(?:(?:just|ever|even)\s+)?(?:said|told|mentioned|wrote))\b"
@@ -55,44 +64,40 @@ _UNSAID = re.compile(
     rf"|{_OPENS}pretend\s+(?:that\s+)?i\s+(?:never|didn't|did\s+not)\s+(?:say|tell|said|told|mention)"
     r"|\bvergiss,?\s+was\s+ich\b|\bolvida\s+lo\s+que\s+(?:te\s+)?dije\b|\boublie\s+ce\s+que\s+j'ai\s+dit\b|"
     r"\besquece\s+o\s+que\s+(?:eu\s+)?disse\b",
-    re.IGNORECASE,
 )
-_FORGET = re.compile(
+_FORGET = _pattern(
     rf"\s*{_LED}(?:forget|stop\s+remembering|(?:don't|do\s+not)\s+remember)\s+(?:the\s+fact\s+)?"
     r"(?:that\s+(?=\S)|(?=(?:i|we)\b(?!\s+(?:said|told))|(?:i|we)'|my\b|our\b))",
-    re.IGNORECASE,
 )
-_UNTRUE = re.compile(
+_UNTRUE = _pattern(
     r"\b(?:i\s+(?:(?:just|only|totally)\s+)?(?:made\s+(?:that|it|this|all\s+of\s+(?:that|it))(?:\s+all)?\s+up|"
     r"lied)|i\s+(?:was|am)\s+(?:(?:just|only)\s+)?(?:kidding|joking|lying|teasing)|"
     r"i'm\s+(?:(?:just|only)\s+)?(?:kidding|joking)|(?:just|only)\s+(?:kidding|joking|teasing)|jk|"
     r"that\s+was\s+(?:(?:just|only|all)\s+)?(?:a\s+(?:joke|lie)|made\s+up)|"
     r"that(?:'s|\s+is|\s+was)\s+not\s+(?:really\s+|actually\s+)?true|"
     r"that\s+(?:wasn't|isn't)\s+(?:really\s+|actually\s+)?true)\b",
-    re.IGNORECASE,
 )
-_NO_RETRACTION = re.compile(r"\b(?:not|never|no)\s*(?:just|only)?\s*(?:kidding|joking|lying)", re.IGNORECASE)
-_DENIES = re.compile(
+_NO_RETRACTION = _pattern(
+    r"\b(?:not|never|no)\s*(?:just|only)?\s*(?:kidding|joking|lying)", re.IGNORECASE
+)
+_DENIES = _pattern(
     r"\b(?:i|we)\s+(?:really\s+|actually\s+)?(?:don't|do\s+not|didn't|did\s+not|never|have\s+no|haven't|"
-    r"am\s+not|are\s+not|aren't|was\s+not|wasn't|can't)\s+(?P<i>[^.!?,;\n]+)"
-    r"|\b(?:i'm|we're)\s+not\s+(?P<am>[^.!?,;\n]+)",
-    re.IGNORECASE,
+    r"am\s+not|are\s+not|aren't|was\s+not|wasn't|can't)\s+(?P<i>[^.!?,;\n]{1,200})"
+    r"|\b(?:i'm|we're)\s+not\s+(?P<am>[^.!?,;\n]{1,200})",
 )
-_ROLE = re.compile(
+_ROLE = _pattern(
     rf"{_OPENS}(?:let's|let\s+us|we\s+could)\s+(?:(?:do|start|try|play|have|continue)\s+)?(?:(?:a|an|some|the|"
     r"our|another)\s+)?(?:\w+\s+)?role-?\s?play"
     rf"|{_OPENS}(?:(?:for|in)\s+(?:the|this|our)\s+)?role-?\s?play(?:ing)?(?:\s+time)?\s*[:,\u2014-]"
     rf"|{_OPENS}(?:for|in)\s+(?:the|this|our)\s+role-?\s?play\b"
     rf"|{_OPENS}(?:imagine|pretend)\s+(?:that\s+)?(?:i'm|i\s+am|we're|we\s+are)\s+"
-    r"(?!\d|five\b|six\b|ten\b|new\b)(?![^\n]*(?:\b(?:explain|describe|tell\s+me|teach)\b|\?))",
-    re.IGNORECASE,
+    r"(?!\d|five\b|six\b|ten\b|new\b)(?![^\n]{0,200}?(?:\b(?:explain|describe|tell\s+me|teach)\b|\?))",
 )
-_ROLE_ENDS = re.compile(
+_ROLE_ENDS = _pattern(
     rf"{_OPENS}(?:(?:let's|let\s+us)\s+)?(?:stop|end|quit|enough|that's\s+enough)\b"
     r"(?:\s+(?:of\s+)?(?:it|this|that|here|now|please|(?:the\s+|this\s+|our\s+)?(?:role-?\s?play\w*|game|scene|story)))*"
     r"\s*(?=[.!,;]|$)|\b(?:end|out)\s+of\s+(?:the\s+)?(?:role-?\s?play|game|scene|character)\b|"
     r"\bback\s+to\s+(?:reality|normal|real\s+life|the\s+real\s+world)\b|\bin\s+real\s+life\b",
-    re.IGNORECASE,
 )
 _PLAYS = re.compile(r"role", re.IGNORECASE)
 _STOP = re.compile(r"[.!?\n]")
@@ -116,7 +121,7 @@ def without_withheld(turns: Sequence[Turn]) -> list[Turn]:
             if silent:
                 texts[at] = _blank(texts[at])
             continue
-        said = _plain(turn.text)
+        said = _plain(turn.text[:TEXT_LIMIT])
         silent = _CONFIDED.search(said) is not None or _UNSAID.search(said) is not None
         if _UNSAID.search(said):
             _unsay(turns, texts, at)
@@ -165,11 +170,11 @@ def _forget(turns: Sequence[Turn], texts: list[str], at: int, said: str) -> None
     """Withhold ``Please forget that I'm vegetarian`` and what it names."""
     if "forget" not in said.lower() and "remember" not in said.lower():
         return
-    for sentence in list(sentences(texts[at])):
-        found = _FORGET.match(sentence.shown)
-        if found is None:
-            continue
+    asked = ((each, _FORGET.match(each.shown)) for each in sentences(texts[at]))
+    matched = [(each, found) for each, found in asked if found is not None]
+    for sentence, _ in matched:
         texts[at] = _cut(texts[at], sentence.start, sentence.start + len(sentence.shown))
+    for sentence, found in matched[:_MOST]:
         _withdraw(turns, texts, at, sentence.shown[found.end() :])
 
 
@@ -178,8 +183,9 @@ def _retract(turns: Sequence[Turn], texts: list[str], at: int, said: str) -> Non
     mark = _UNTRUE.search(said)
     if mark is None or _NO_RETRACTION.search(said):
         return
-    denied = [found["i"] or found["am"] for found in _DENIES.finditer(said)]
-    if any([_withdraw(turns, texts, at, each) for each in denied]):
+    found = islice(_DENIES.finditer(said), _MOST)
+    denied = [each["i"] or each["am"] for each in found]
+    if sum(_withdraw(turns, texts, at, each) for each in denied):
         return
     here = list(sentences(texts[at]))
     ahead = [each for each in here if _end(each) <= mark.start()]
@@ -222,14 +228,10 @@ def _holding(text: str, wanted: frozenset[str]) -> Iterator[tuple[int, int]]:
 def _key(text: str) -> tuple[frozenset[str], frozenset[str]]:
     """Return the stems of the names in ``text``, and of all its words that tell anything."""
     words = [
-        found[0]
-        for found in _WORD.finditer(_plain(text))
-        if found[0].lower() not in _IDLE | _EMPTY
+        found[0] for found in _WORD.finditer(_plain(text)) if found[0].lower() not in _IDLE | _EMPTY
     ]
     stemmed = stems([word.lower().removesuffix("'s") for word in words])
-    names = frozenset(
-        stem for word, stem in zip(words, stemmed, strict=True) if word[0].isupper()
-    )
+    names = frozenset(stem for word, stem in zip(words, stemmed, strict=True) if word[0].isupper())
     return names, frozenset(stemmed)
 
 
