@@ -78,7 +78,7 @@ _UNTRUE = _pattern(
     r"that\s+(?:wasn't|isn't)\s+(?:really\s+|actually\s+)?true)\b",
 )
 _NO_RETRACTION = _pattern(
-    r"\b(?:not|never|no)\s*(?:just|only)?\s*(?:kidding|joking|lying)", re.IGNORECASE
+    r"\b(?:not|never|no)\s*(?:just|only)?\s*(?:kidding|joking|lying)"
 )
 _DENIES = _pattern(
     r"\b(?:i|we)\s+(?:really\s+|actually\s+)?(?:don't|do\s+not|didn't|did\s+not|never|have\s+no|haven't|"
