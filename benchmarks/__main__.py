@@ -17,7 +17,9 @@ from benchmarks import (
     dates,
     embedding,
     facts,
+    history_entries,
     ner,
+    notes_speed,
     pruning,
     replay,
     retrieval,
@@ -28,7 +30,17 @@ from benchmarks import (
 )
 
 SHARED = Path(__file__).resolve().parents[2] / "shared"
-QUALITY = ("retrieval", "updates", "conflicts", "facts", "dates", "names", "boundaries", "replay")
+QUALITY = (
+    "retrieval",
+    "updates",
+    "conflicts",
+    "facts",
+    "dates",
+    "names",
+    "boundaries",
+    "replay",
+    "notes",
+)
 SPEED: dict[str, Callable[..., None]] = {
     "adding": adding.run,
     "searching": searching.run,
@@ -79,8 +91,15 @@ def measure(name: str, asked: argparse.Namespace) -> None:
         "names": lambda: ner.run(data),
         "boundaries": lambda: boundaries.run(data, quick=quick),
         "replay": lambda: replay.run(asked.shared, quick=quick),
+        "notes": lambda: notes(data, quick=quick),
     }
     runs[name]()
+
+
+def notes(data: Path, *, quick: bool) -> None:
+    """Print what entries of the history hold, and what the notes cost."""
+    history_entries.run(data, quick=quick)
+    notes_speed.run(quick=quick)
 
 
 if __name__ == "__main__":

@@ -25,6 +25,7 @@ from recollect.core.models import Record
 from recollect.core.scope import Scope
 from recollect.lifecycle.chronicle import Chronicler, raw_fallback
 from recollect.lifecycle.claims import Claim, Turn
+from recollect.lifecycle.extract.withheld import without_withheld
 from recollect.lifecycle.modelled.proposal import proposal
 from recollect.lifecycle.modelled.summary import ModelSummarizer
 
@@ -198,14 +199,18 @@ class Telling:
             return Chronicler(self._parts.dates, self._parts.extractor).entry(span.turns, at), ()
         memory = notes.as_it_stands()
         writer = ModelSummarizer(model, most_bytes=notes.max_memory_size)
-        made, _ = self._parts.language.wait(writer.consolidate(span.turns, memory, at))
+        # The rules leave out by themselves what was said in confidence, or taken back.
+        turns = without_withheld(span.turns)
+        made, _ = self._parts.language.wait(writer.consolidate(turns, memory, at))
         return made.history_entry, self._noted(notes, span, memory, made.memory_update)
 
     def _noted(self, notes: KeptNotes, span: Span, memory: str, update: str) -> Sequence[Action]:
         """Return what follows from a model's proposal for MEMORY.md, as far as it holds."""
         if not update or self._learned is None:
             return ()
-        proposed = proposal(memory, update, span.turns, notes.lines(), self._parts.dates)
+        proposed = proposal(
+            memory, update, without_withheld(span.turns), notes.lines(), self._parts.dates
+        )
         if notes.is_over(memory):
             notes.prefer(proposed.kept)
         return self._learned(span.session, proposed.claims)

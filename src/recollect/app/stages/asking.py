@@ -10,6 +10,7 @@ from recollect.core.errors import LLMError
 from recollect.core.scope import Scope
 from recollect.lifecycle.claims import Claim, Turn
 from recollect.lifecycle.consolidate import NO_OVERRIDES, Overrides, Question
+from recollect.lifecycle.extract.withheld import without_withheld
 from recollect.lifecycle.modelled.extract import ModelExtractor
 from recollect.lifecycle.modelled.judge import ModelJudge
 from recollect.lifecycle.modelled.reflect import ModelReflector
@@ -30,7 +31,10 @@ def claims(
     if model is None:
         return None
     extractor = ModelExtractor(model, parts.dates)
-    found, _ = parts.language.wait(extractor.extract(turns, before=before))
+    # What was said in confidence, or taken back, is no model's business either.
+    told = without_withheld([*before, *turns])
+    around, said = told[: len(before)], told[len(before) :]
+    found, _ = parts.language.wait(extractor.extract(said, before=around))
     return found
 
 

@@ -77,9 +77,7 @@ _UNTRUE = _pattern(
     r"that(?:'s|\s+is|\s+was)\s+not\s+(?:really\s+|actually\s+)?true|"
     r"that\s+(?:wasn't|isn't)\s+(?:really\s+|actually\s+)?true)\b",
 )
-_NO_RETRACTION = _pattern(
-    r"\b(?:not|never|no)\s*(?:just|only)?\s*(?:kidding|joking|lying)"
-)
+_NO_RETRACTION = _pattern(r"\b(?:not|never|no)\s*(?:just|only)?\s*(?:kidding|joking|lying)")
 _DENIES = _pattern(
     r"\b(?:i|we)\s+(?:really\s+|actually\s+)?(?:don't|do\s+not|didn't|did\s+not|never|have\s+no|haven't|"
     r"am\s+not|are\s+not|aren't|was\s+not|wasn't|can't)\s+(?P<i>[^.!?,;\n]{1,200})"
@@ -101,6 +99,16 @@ _ROLE_ENDS = _pattern(
 )
 _PLAYS = re.compile(r"role", re.IGNORECASE)
 _STOP = re.compile(r"[.!?\n]")
+_CONFIDES = (
+    *("don't", "dont", "not", "never", "record", "confiden", "between", "secret", "keep", "unter"),
+    *("merk", "erzähl", "entre", "nadie", "personne", "ningu"),
+)
+_UNSAYS = (
+    *("forget", "ignore", "disregard", "erase", "delete", "strike", "mind", "pretend"),
+    *("vergiss", "olvida", "oublie", "esquece"),
+)
+_PRETENDS = ("role", "imagine", "pretend")
+"""One of these stands in whatever the pattern fits: looked for first, as most turns have none."""
 _WORD = re.compile(r"[^\W_]+(?:['-][^\W_]+)*")
 _IDLE = w.STOP | w.LIGHT | w.ADVERBS | w.PREPOSITIONS | w.AUXILIARIES | w.FILLERS | w.SECOND
 _EMPTY = w.word_set("i i'm i've we we're anymore any really actually there that's")
@@ -122,9 +130,10 @@ def without_withheld(turns: Sequence[Turn]) -> list[Turn]:
                 texts[at] = _blank(texts[at])
             continue
         said = _plain(turn.text[:TEXT_LIMIT])
-        silent = _CONFIDED.search(said) is not None or _UNSAID.search(said) is not None
-        if _UNSAID.search(said):
+        unsaid = _fits(_UNSAID, _UNSAYS, said)
+        if unsaid:
             _unsay(turns, texts, at)
+        silent = unsaid or _fits(_CONFIDED, _CONFIDES, said)
         if silent:
             texts[at] = _blank(texts[at])
             continue
@@ -139,6 +148,11 @@ def without_withheld(turns: Sequence[Turn]) -> list[Turn]:
 
 def _plain(text: str) -> str:
     return text.replace("\u2019", "'").replace("\u2018", "'")
+
+
+def _fits(pattern: re.Pattern[str], cues: Sequence[str], said: str) -> bool:
+    low = said.lower()
+    return any(cue in low for cue in cues) and pattern.search(said) is not None
 
 
 def _blank(text: str) -> str:
@@ -246,6 +260,8 @@ def _leave_role(turn: Turn, texts: list[str], at: int, roles: set[str], said: st
         roles.discard(turn.speaker)
         place = ended.end()
         texts[at] = _cut(texts[at], 0, place)
+    if not any(cue in said.lower() for cue in _PRETENDS):
+        return
     begun = _ROLE.search(said, place)
     if begun is not None:
         roles.add(turn.speaker)
