@@ -69,7 +69,7 @@ def test_small_talk_recalls_nothing(memory, said):
     """A greeting is no question: nothing of what was said is put before a model for it."""
     talk(memory, "one", "hi", "I live in Porto.", "thanks")
     assert memory.recall(said).hits == ()
-    assert Agent(memory).process(said).text == "Noted."
+    assert Agent(memory).process(said).text == "Noted, and kept in memory."
 
 
 def test_the_words_of_memorys_own_tools_are_no_episodes(memory):

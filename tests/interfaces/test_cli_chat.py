@@ -103,7 +103,7 @@ def test_a_pipe_gets_plain_text(talk):
     assert "\x1b" not in result.stdout
     assert "\x07" not in result.stdout
     assert "> " not in result.stdout
-    assert result.stdout.startswith("Noted.\n")
+    assert result.stdout.startswith("Noted, and kept in memory.\n")
 
 
 def test_what_was_said_is_never_markup(answers):
@@ -191,7 +191,7 @@ def test_an_unknown_command_names_the_others(talk):
     """A slash word that is none says so and lists them; a path is talk."""
     result = talk("/nope", "/etc/hosts is broken on my machine", code=1)
     assert "there is no /nope; use /new, /clear, /memory" in result.stderr
-    assert "Noted." in result.stdout
+    assert "Noted, and kept in memory." in result.stdout
 
 
 @pytest.mark.parametrize(

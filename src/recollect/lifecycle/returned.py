@@ -16,8 +16,8 @@ OPENING = re.compile(rf"<{FENCE}\b[^<>]*>")
 CLOSING = re.compile(rf"</{FENCE}>\s*")
 LINE = re.compile(r"^[ \t]*- \[\d{4}-\d\d-\d\d \d\d:\d\d, [^\]\n]{1,200}\] (.+)$\n?", re.MULTILINE)
 NOTHING = "Nothing in memory answers this."
-NOTED = "Noted."
-RELATED = "Noted. Memory has on this:"
+NOTED = "Noted, and kept in memory."
+RELATED = "Noted, and kept in memory. It has on this:"
 FOUND = "From memory:"
 NO_ANSWER = "(no answer)"
 OWN = frozenset({NOTHING, NOTED, RELATED, FOUND, NO_ANSWER})
@@ -26,7 +26,10 @@ _ID = r"(?:fact|ep|ctx|ref)_\w+"
 OF_TOOLS = re.compile(
     rf"(?:Remembered as|Known already as) {_ID}\.|Corrected: {_ID} takes the place of {_ID}\.|"
     rf"Confirmed: {_ID} never fades\.|Nothing is known of .{{0,100}}\.|"
-    r"\d[\d,]* \w+, .*; \d[\d,]* conversations; last recorded .*|Error: .*",
+    r"\d[\d,]* \w+, .*; \d[\d,]* conversations; last recorded .*|"
+    r"Error: (?:there is no (?:tool|fact) .*|content (?:is|seems) .*|.* is no longer believed.*|"
+    r"(?:search_memory|remember_fact|correct_fact|confirm_fact|memory_stats|get_entity_info|"
+    r"expand_messages)\b.*)",
     re.DOTALL,
 )
 """What the tools of memory say beside records."""
