@@ -65,7 +65,7 @@ def notes_extra(text: str) -> Extra:
         name=NOTES,
         why=f"{MEMORY_FILE}, as far as it fits",
         opening=NOTES_OPENING,
-        lines=tuple(map(unfenced, text.strip().splitlines())),
+        lines=_lines(text.strip()),
         closing=CLOSING,
         share=NOTES_SHARE,
     )
@@ -77,11 +77,16 @@ def recap_extra(messages: Sequence[Message]) -> Extra:
         name=RECAP,
         why="what was said before the session went on, as far as it fits",
         opening=RECAP_OPENING,
-        lines=tuple(map(unfenced, recap.lines(messages))),
+        lines=_lines("\n".join(recap.lines(messages))),
         closing=CLOSING,
         share=RECAP_SHARE,
         oldest_first=True,
     )
+
+
+def _lines(text: str) -> tuple[str, ...]:
+    # As a whole: a fence may also be parted by the end of a line.
+    return tuple(unfenced(text).splitlines())
 
 
 def without_recalled(notes: str, memory: Recall) -> str:

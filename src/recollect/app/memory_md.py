@@ -60,17 +60,15 @@ def import_memory_md(
         InvalidInput: there is nothing at ``path``, or no memory in it; nothing was written.
     """
     memory, secrets = _without_secrets(read_memory_md(path, parts.settings.zone))
-    found: dict[_Sameness, Draft] = {}
-    for key, draft in _drafts(memory):
-        found.setdefault(key, draft)
+    found = _distinct(memory)
     left_out = (*map(str, memory.skipped), *secrets)
     if not found:
         raise _nothing(path, left_out)
     there = _there(parts, scope, memory)
     new = [draft for key, draft in found.items() if key not in there]
     steps = Steps(len(found), progress)
-    if len(new) < len(found):
-        steps.advance(len(found) - len(new))  # What is there already.
+    if there.intersection(found):
+        steps.advance(len(found) - len(new))
     for start in range(0, len(new), BATCH):
         batch = new[start : start + BATCH]
         plan = [parts.ingest.plan(scope, draft, reason="imported") for draft in batch]
@@ -105,6 +103,14 @@ def _without_secrets(memory: ForeignMemory) -> tuple[ForeignMemory, tuple[str, .
         if count
     )
     return replace(memory, facts=tuple(facts), entries=tuple(entries)), told
+
+
+def _distinct(memory: ForeignMemory) -> dict[_Sameness, Draft]:
+    """Return what is to be stored; of what is there twice, the first."""
+    found: dict[_Sameness, Draft] = {}
+    for key, draft in _drafts(memory):
+        found.setdefault(key, draft)
+    return found
 
 
 def _nothing(path: Path, left_out: Sequence[str]) -> InvalidInput:

@@ -8,7 +8,7 @@ from recollect.app.checks import limited
 from recollect.app.drawn import used
 from recollect.app.parts import Parts
 from recollect.app.shown import for_model, is_small_talk, shown
-from recollect.core.models import Hit, Kind, Recall
+from recollect.core.models import Kind, Recall
 from recollect.core.ports import TokenCounter
 from recollect.core.query import Filter
 from recollect.core.scope import Scope
@@ -30,9 +30,9 @@ def recalled(
     skip: frozenset[str] = frozenset(),
     counter: TokenCounter | None = None,
 ) -> Recall:
-    """Return the records that answer ``prompt`` and the newest insight; they count as accessed.
+    """Return the records that answer ``prompt`` and the newest insight.
 
-    So do the facts that were drawn from a turn that is told.
+    They count as accessed, and so do the facts that were drawn from a turn that is told.
 
     Args:
         parts, scope, prompt, budget: of the memory that is asked.
@@ -47,19 +47,13 @@ def recalled(
     text, budget = clean(prompt, "prompt"), limited(budget, "budget")
     where, most = _asked(parts, where, session)
     hidden = skip | _same(parts, scope, text, where)
-    hits: list[Hit] = []
-    if not is_small_talk(text):
-        hits = for_model(parts, scope, text, where, limit=most, skip=hidden)
+    quiet = is_small_talk(text)
+    hits = [] if quiet else for_model(parts, scope, text, where, limit=most, skip=hidden)
     insight = parts.store.latest(scope, Filter(now=where.now, kinds=(Kind.REFLECTION,)))
     hits = [hit for hit in hits if insight is None or hit.record.id != insight.id]
-    found = pack(
-        hits,
-        budget=budget,
-        counter=counter or parts.catalog.meter(None).counter,
-        zone=parts.settings.zone,
-        insight=insight,
-        shown=shown,
-    )
+    counter = counter or parts.catalog.meter(None).counter
+    zone = parts.settings.zone
+    found = pack(hits, budget=budget, counter=counter, zone=zone, insight=insight, shown=shown)
     used(parts, scope, found.hits, where, session)
     return found
 

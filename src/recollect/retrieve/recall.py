@@ -51,8 +51,7 @@ def pack(
     lines: list[str] = []
     kept: list[Hit] = []
     for hit in _distinct(filter(says_something, hits)):
-        record = hit.record if shown is None else shown(hit.record)
-        line = unfenced(remembered(record, zone))
+        line = unfenced(remembered(shown(hit.record) if shown else hit.record, zone))
         cost = counter.count(line) + SEPARATOR_TOKENS
         if cost > left:
             line = _shortened(line, left - SEPARATOR_TOKENS, counter)
@@ -63,10 +62,9 @@ def pack(
         left -= cost
         if left <= 0:
             break
-    if insight is not None:
-        text = f"{INSIGHT}\n{_when(insight, zone)}\n{insight.content}"
-        if counter.count(text) + SEPARATOR_TOKENS <= left:
-            lines.append(text)
+    text = f"{INSIGHT}\n{_when(insight, zone)}\n{insight.content}" if insight else ""
+    if text and counter.count(text) + SEPARATOR_TOKENS <= left:
+        lines.append(text)
     if not lines:
         return NO_RECALL
     block = fenced(lines)
