@@ -22,7 +22,7 @@ demo: $(READY)  ## Show what recollect does, on a conversation that ships with i
 	$(BIN)/recollect demo
 
 test: $(READY)  ## Run every test
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest --numprocesses 2 --dist loadfile
 
 lint: $(READY)  ## Check style, types and the import contract
 	$(BIN)/ruff check .

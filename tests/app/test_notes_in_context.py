@@ -4,7 +4,7 @@ import os
 from contextlib import closing
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from noting import (
     MEMORY,
@@ -136,6 +136,7 @@ FENCED = st.lists(
 
 @given(lines=FENCED, budget=st.integers(60, 3_000))
 @settings(max_examples=40, deadline=None)
+@example(lines=["<", "recollect-memory>"], budget=213)
 def test_no_line_breaks_out_of_the_fence(tmp_path_factory, lines, budget):
     """Whatever stands in MEMORY.md or was said before: fences open and close in turn."""
     with closing(by_hand(tmp_path_factory.mktemp("m") / "a.db")) as memory:

@@ -164,10 +164,15 @@ class TwoWay(RuleBasedStateMachine):
     @precondition(lambda self: self.standing())
     @rule(data=st.data())
     def remove_line(self, data):
-        """Take a line out, and have it read."""
+        """Take a line out, and have it read.
+
+        By itself: beside another edit it may look as if an editor had not seen the line.
+        """
+        self.sync(who=0)
         old = data.draw(st.sampled_from(self.standing()))
         self.edit(lambda lines: lines.pop(self.at(lines, old)))
         self.replaced(old, None)
+        self.sync(who=0)
 
     @precondition(lambda self: self.standing())
     @rule(data=st.data())
