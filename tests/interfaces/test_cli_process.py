@@ -80,6 +80,8 @@ def asking(run, environment, tmp_path):
     """A record, and a ``forget --erase`` of it that waits for an answer on a terminal."""
     record = json.loads(run("remember", "keep me", "--json").stdout)
     ours, theirs = pty.openpty()
+    # Who runs tests side by side may ignore the signal, and a child inherits that.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     with subprocess.Popen(  # noqa: S603 - this interpreter, on arguments of the test
         [sys.executable, "-m", "recollect", "forget", record["id"], "--erase"],
         env=environment,

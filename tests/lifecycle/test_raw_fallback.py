@@ -60,7 +60,8 @@ def test_secrets_are_left_out_of_it():
 
 
 @given(
-    st.lists(st.tuples(st.text(), st.text() | st.text(min_size=150)), max_size=14), st.integers(0)
+    st.lists(st.tuples(st.text(), st.text() | st.text(min_size=150)), max_size=14),
+    st.integers(0, 1_000_000),  # A larger number of messages may look like that of a card.
 )
 def test_any_text_is_safe_and_bounded(messages, total):
     """A line for each message, each bounded, nothing that cannot be written as UTF-8."""
