@@ -5,7 +5,7 @@ import re
 from contextlib import closing
 
 import pytest
-from model_server import ModelServer, failing, running, said, talked
+from model_server import failing, said, talked
 from noting import HISTORY, MINUTE, balanced, chosen, clock_of, facts, items, noting, words
 from wire_shapes import wire_problems
 
@@ -22,20 +22,6 @@ STAMP = {
     "additionalProperties": False,
 }
 NAMED = re.compile(r"\bQ\w+x\d+\b")
-
-
-@pytest.fixture
-def server(monkeypatch):
-    """A server of this machine that speaks the formats of OpenAI and Anthropic."""
-    pytest.importorskip("pydantic_ai", reason="the extra llm is not installed")
-    for provider in ("OPENAI", "ANTHROPIC"):
-        monkeypatch.delenv(f"{provider}_API_KEY", raising=False)
-        monkeypatch.delenv(f"{provider}_BASE_URL", raising=False)
-    monkeypatch.setenv("NO_PROXY", "127.0.0.1")
-    state = ModelServer()
-    stop = running(state)
-    yield state
-    stop()
 
 
 def is_chat(body):

@@ -8,7 +8,7 @@ from threading import Event, Thread
 
 import pytest
 from learning_talks import DAY, PATIENCE, by_hand, clock_of, contents, fact, remembering, talk
-from model_server import ModelServer, answered, cut_off, failing, raw, running, stalling
+from model_server import answered, cut_off, failing, raw, stalling
 
 from recollect import Settings
 from recollect.core.errors import ConfigError, LLMError
@@ -25,20 +25,6 @@ SAID = "I live in Porto, near the river."
 def with_model(model, location=":memory:", **settings):
     """Return Ana's memory with a model."""
     return remembering(location, llm=model, settings=by_hand(**settings))
-
-
-@pytest.fixture
-def server(monkeypatch):
-    """A server of this machine that speaks the formats of OpenAI and Anthropic."""
-    pytest.importorskip("pydantic_ai", reason="the extra llm is not installed")
-    for provider in ("OPENAI", "ANTHROPIC"):
-        monkeypatch.delenv(f"{provider}_API_KEY", raising=False)
-        monkeypatch.delenv(f"{provider}_BASE_URL", raising=False)
-    monkeypatch.setenv("NO_PROXY", "127.0.0.1")
-    state = ModelServer()
-    stop = running(state)
-    yield state
-    stop()
 
 
 def test_facts_are_the_models():

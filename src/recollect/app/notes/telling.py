@@ -200,17 +200,15 @@ class Telling:
         memory = notes.as_it_stands()
         writer = ModelSummarizer(model, most_bytes=notes.max_memory_size)
         # The rules leave out by themselves what was said in confidence, or taken back.
-        turns = without_withheld(span.turns)
-        made, _ = self._parts.language.wait(writer.consolidate(turns, memory, at))
-        return made.history_entry, self._noted(notes, span, memory, made.memory_update)
+        open_ = span._replace(turns=tuple(without_withheld(span.turns)))
+        made, _ = self._parts.language.wait(writer.consolidate(open_.turns, memory, at))
+        return made.history_entry, self._noted(notes, open_, memory, made.memory_update)
 
     def _noted(self, notes: KeptNotes, span: Span, memory: str, update: str) -> Sequence[Action]:
         """Return what follows from a model's proposal for MEMORY.md, as far as it holds."""
         if not update or self._learned is None:
             return ()
-        proposed = proposal(
-            memory, update, without_withheld(span.turns), notes.lines(), self._parts.dates
-        )
+        proposed = proposal(memory, update, span.turns, notes.lines(), self._parts.dates)
         if notes.is_over(memory):
             notes.prefer(proposed.kept)
         return self._learned(span.session, proposed.claims)
