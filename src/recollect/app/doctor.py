@@ -12,7 +12,7 @@ import platform
 import stat
 from dataclasses import dataclass
 from datetime import timedelta
-from importlib.metadata import PackageNotFoundError, version
+from importlib.metadata import version
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -20,14 +20,17 @@ from recollect.app.memory import Memory
 from recollect.app.notes.kept import WRONG, notes_status
 from recollect.app.settings import Settings
 from recollect.app.upkeep import parts_of, scope_of
-from recollect.app.wiring import MEMORY, place
+from recollect.app.wiring import MEMORY, file_of, place
 from recollect.core.errors import ModelUnavailable, RecollectError
+from recollect.core.ports import Store
 from recollect.core.scope import Scope
 from recollect.embed import files
 from recollect.stores.sqlite.schema import migrations
+from recollect.stores.sqlite.store import SqliteStore
 
 EXTRAS = {
     "local": ("onnxruntime", "safetensors", "tokenizers"),
+    "chroma": ("chromadb",),
     "openai": ("openai",),
     "sentence-transformers": ("sentence_transformers",),
 }
@@ -67,18 +70,31 @@ def examine(memory: Memory, file: Path | None = None) -> list[Check]:
         file: the file it is in, as :func:`located` gives it; without, the checks of the
             file itself are left out.
     """
-    checks = [_python(), _sqlite()]
+    checks = [_python()]
     if file is not None:
-        checks += [_file(file), _journal(file)]
-    checks += [_schema(), _soundness(memory), *_vectors(memory), _model_files(memory.settings)]
+        checks.append(_file(file))
+    store = parts_of(memory).store
+    if isinstance(store, SqliteStore):
+        checks += [_sqlite(), *([] if file is None else [_journal(file)]), _schema()]
+    checks += [
+        _capabilities(store),
+        _soundness(memory),
+        *_vectors(memory),
+        _model_files(memory.settings),
+    ]
     about = [_notes(memory), _extras(), _language(memory), _names(memory)]
     return [*checks, *about, *_arms(memory)]
 
 
 def located(location: str | Path | None, settings: Settings) -> Path | None:
-    """Return the file that :class:`Memory` would open, ``None`` if it would be none."""
-    path = place(location, settings)
-    return None if path == MEMORY else Path(path)
+    """Return the file or folder that :class:`Memory` would open, or ``None``."""
+    return file_of(place(location, settings))
+
+
+def _capabilities(store: Store) -> Check:
+    """Say what stands in for what the storage does not do by itself."""
+    told = [f"{each.name}: {each.detail}" for each in store.capabilities() if not each.native]
+    return Check(name="storage", ok=True, detail="; ".join(told) or "does all by itself")
 
 
 def _notes(memory: Memory) -> Check:
@@ -103,7 +119,8 @@ def _file(file: Path) -> Check:
     except OSError as error:
         return Check(name="file", ok=False, detail=f"{file}: {error.strerror}")
     mode = stat.S_IMODE(status.st_mode)
-    detail = f"{file}, {status.st_size:,} bytes, mode {mode:04o}"
+    amount = f", {status.st_size:,} bytes" if file.is_file() else ""
+    detail = f"{file}{amount}, mode {mode:04o}"
     if not os.access(file, os.W_OK):
         return Check(name="file", ok=False, detail=f"{detail}, read-only", remedy="allow writing")
     if mode & OTHERS and os.name == "posix":
@@ -111,7 +128,7 @@ def _file(file: Path) -> Check:
             name="file",
             ok=None,
             detail=f"{detail}: others on this machine may read it",
-            remedy=f"chmod 600 {file}",
+            remedy=f"chmod {700 if file.is_dir() else 600} {file}",
         )
     return Check(name="file", ok=True, detail=detail)
 
@@ -287,11 +304,3 @@ def _entity(cage: Memory, canary: str) -> Check:
         detail="does not find its canary by 'lisbon'",
         remedy="pip install --force-reinstall recollect",
     )
-
-
-def installed_version() -> str:
-    """Return the version of the installed package."""
-    try:
-        return version("recollect")
-    except PackageNotFoundError:  # pragma: no cover - run from a bare checkout
-        return "unknown"

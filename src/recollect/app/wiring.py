@@ -17,6 +17,7 @@ from recollect.app.settings import (
     EmbeddingSettings,
     EntitySettings,
     LLMSettings,
+    RetrievalSettings,
     Settings,
     names,
     parse_span,
@@ -36,12 +37,15 @@ from recollect.stores.sqlite.store import SqliteStore
 from recollect.tokens.catalog import Catalog
 
 MEMORY = ":memory:"
-LATER = ("postgresql://", "postgres://", "chroma://", "chroma+http://")
+LATER = ("postgresql://", "postgres://")
+CHROMA, CHROMA_SERVERS = "chroma://", ("chroma+http://", "chroma+https://")
 MATRYOSHKA = {"text-embedding-3-large": 256, "text-embedding-3-small": 256}  # seed 004
 
 
 def place(location: str | Path | None, settings: Settings) -> str:
     """Return where the memory is: the location, else the setting, else the user's folder.
+
+    A path as it is on this machine, ``:memory:``, or an address.
 
     Raises:
         ConfigError: the location is of a kind that does not exist.
@@ -56,10 +60,22 @@ def place(location: str | Path | None, settings: Settings) -> str:
     if text.startswith(LATER):
         message = f"{text.partition(':')[0]} stores are not part of this version; name a file"
         raise ConfigError(message)
+    if text.startswith((CHROMA, *CHROMA_SERVERS)):
+        return text
     if "://" in text:
-        message = f"location {text!r} is unknown; use a file or :memory:"
+        message = (
+            f"location {text!r} is unknown; use a file, :memory:, chroma:///folder or "
+            f"chroma+http://host:port"
+        )
         raise ConfigError(message)
     return text if text == MEMORY else str(Path(text).expanduser())
+
+
+def file_of(place: str) -> Path | None:
+    """Return the file or folder of this machine that a :func:`place` is, if it is one."""
+    if place.startswith(CHROMA):
+        return Path(place.removeprefix(CHROMA)).expanduser()
+    return None if place == MEMORY or place.startswith(CHROMA_SERVERS) else Path(place)
 
 
 def open_store(location: str | Path | None, settings: Settings) -> Store:
@@ -70,6 +86,8 @@ def open_store(location: str | Path | None, settings: Settings) -> Store:
         StoreError: it cannot be opened.
     """
     path = place(location, settings)
+    if path.startswith((CHROMA, *CHROMA_SERVERS)):
+        return _chroma(path, settings)
     if location is None and settings.location is None:
         Path(path).parent.mkdir(parents=True, exist_ok=True)
     return SqliteStore(
@@ -79,6 +97,17 @@ def open_store(location: str | Path | None, settings: Settings) -> Store:
         busy_timeout=settings.storage.busy_timeout,
         power_safe=settings.storage.durability == "power",
     )
+
+
+def _chroma(location: str, settings: Settings) -> Store:
+    if not find_spec("chromadb"):
+        raise MissingExtra(f"a store on Chroma ({location.partition('://')[0]}://)", "chroma")
+    from recollect.stores.chroma.place import parse  # noqa: PLC0415 - extra `chroma`
+    from recollect.stores.chroma.store import ChromaStore  # noqa: PLC0415 - extra `chroma`
+
+    token = settings.storage.token
+    place = parse(location, token=None if token is None else token.get_secret_value())
+    return ChromaStore(place, analyzer=TermAnalyzer(), names=Names())
 
 
 def open_embedder(
@@ -110,6 +139,20 @@ def open_embedder(
         f"openai:NAME or sentence-transformers:NAME"
     )
     raise ConfigError(message)
+
+
+def require_model(settings: RetrievalSettings, off_because: str | None) -> None:
+    """Refuse to search by meaning alone where nothing can tell it.
+
+    Raises:
+        ConfigError: ``retrieval.fusion`` is ``cosine``, and there is no model.
+    """
+    if settings.fusion == "cosine" and off_because is not None:
+        message = (
+            f"retrieval.fusion = cosine searches by meaning alone, and there is no embedding "
+            f"model: {off_because}"
+        )
+        raise ConfigError(message)
 
 
 def _local_if_there(settings: EmbeddingSettings) -> tuple[CachedEmbedder | None, str | None]:

@@ -18,6 +18,7 @@ from contextlib import AbstractContextManager
 from datetime import datetime
 from typing import TYPE_CHECKING, Protocol, TypeVar
 
+from recollect.core.capabilities import Capable
 from recollect.core.notes import NotesStore
 
 if TYPE_CHECKING:
@@ -438,6 +439,7 @@ class Store(
     EntityStore,
     TranscriptStore,
     NotesStore,
+    Capable,
     Protocol,
 ):
     """A whole store: the read ports, one way to write, and its own upkeep."""

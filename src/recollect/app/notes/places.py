@@ -7,7 +7,7 @@ import re
 from pathlib import Path
 
 from recollect.app.settings import Settings
-from recollect.app.wiring import MEMORY
+from recollect.app.wiring import file_of
 from recollect.core.scope import Scope
 
 USER = "{user}"
@@ -24,7 +24,7 @@ RESERVED = re.compile(
 
 
 def folder_of(settings: Settings, location: str, scope: Scope) -> Path | None:
-    """Return the folder of the notes of ``scope``; ``None`` for a memory without a file.
+    """Return the folder of the notes of ``scope``; ``None`` for a memory without file or folder.
 
     That of the setting ``notes.folder``, with ``{user}`` as the user; where it does not name the
     user, others than the configured one have folders inside. Otherwise ``agent.notes/USER``
@@ -33,10 +33,11 @@ def folder_of(settings: Settings, location: str, scope: Scope) -> Path | None:
     chosen = settings.notes.folder
     if chosen is not None:
         folder = _chosen(chosen, settings, scope)
-    elif location == MEMORY:
-        return None
     else:
-        file = Path(location).expanduser()
+        file = file_of(location)
+        if file is None:
+            return None
+        file = file.expanduser()
         folder = file.with_name(f"{file.stem}{FOLDER}") / folder_name(scope.user)
     return folder if scope.agent is None else folder / AGENTS / folder_name(scope.agent)
 

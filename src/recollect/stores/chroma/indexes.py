@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
 from recollect.core.ports import NameMatcher
-from recollect.stores.chroma.rows import Row, Said, Stored, Thing
+from recollect.stores.chroma.rows import Decided, Progress, Receipt, Row, Said, Stored, Thing
 
 K = TypeVar("K")
 V = TypeVar("V")
@@ -62,6 +62,9 @@ class Indexes:
         name_keys: (entity, folded, as written) of names under the keys of the name matcher.
         talks: keys of the messages of a conversation.
         episodes: keys of the messages that hold the text of this record.
+        receipts: keys of the prunings of a conversation.
+        progress: keys of what agents have read of a session.
+        targets: the folded names that were decided to belong to what this one names.
     """
 
     def __init__(self, names: NameMatcher) -> None:
@@ -78,6 +81,9 @@ class Indexes:
         self.name_keys: Groups[str, tuple[str, str, str]] = Groups()
         self.talks: Groups[str, str] = Groups()
         self.episodes: Groups[str, str] = Groups()
+        self.receipts: Groups[str, str] = Groups()
+        self.progress: Groups[str, str] = Groups()
+        self.targets: Groups[str, str] = Groups()
         self._places: defaultdict[str, dict[int, str]] = defaultdict(dict)
         self._last: dict[str, int] = {}
 
@@ -87,11 +93,16 @@ class Indexes:
             self._stored(
                 old if isinstance(old, Stored) else None, new if isinstance(new, Stored) else None
             )
-        for row, change in ((old, "remove"), (new, "add")):
-            if isinstance(row, Said):
-                self._said(row, change)
-            elif isinstance(row, Thing):
-                self._thing(row, change)
+            return
+        before, after = self._found_under(old), self._found_under(new)
+        for entry in before:
+            if entry not in after:
+                group, key, value = entry
+                group.remove(key, value)
+        for entry in after:
+            if entry not in before:
+                group, key, value = entry
+                group.add(key, value)
 
     def place(self, session: str) -> int:
         """Return the highest position in a session; -1 where none has one."""
@@ -116,10 +127,14 @@ class Indexes:
         self._numbered(old, new)
 
     def _numbered(self, old: Stored | None, new: Stored | None) -> None:
+        if _number(old) == _number(new):
+            return
         if old is not None:
             del self.ordinals[old.ordinal]
             if old.record.session_id is not None and old.record.position is not None:
-                del self._places[old.record.session_id][old.record.position]
+                places, position = self._places[old.record.session_id], old.record.position
+                if places.get(position) == old.key:  # Else another has it by now.
+                    del places[position]
         if new is not None:
             self.ordinals[new.ordinal] = new.key
             if new.record.session_id is not None and new.record.position is not None:
@@ -127,16 +142,33 @@ class Indexes:
                 self._places[session][position] = new.key
                 self._last[session] = max(self._last.get(session, -1), position)
 
-    def _said(self, row: Said, change: str) -> None:
-        getattr(self.talks, change)(row.conversation, row.key)
-        if row.message.record_id is not None:
-            getattr(self.episodes, change)(row.message.record_id, row.key)
+    def _found_under(self, row: Row | None) -> dict[tuple[Groups[Any, Any], Any, Any], None]:
+        """Return the group, the key and the value of each entry of a row that is no record."""
+        match row:
+            case Said(message=message, conversation=conversation):
+                quoted = message.record_id
+                found = [(self.talks, conversation, row.key)]
+                found += [] if quoted is None else [(self.episodes, quoted, row.key)]
+            case Receipt(conversation=conversation):
+                found = [(self.receipts, conversation, row.key)]
+            case Progress(session=session):
+                found = [(self.progress, session, row.key)]
+            case Decided(folded=folded, target=target):
+                found = [(self.targets, target, folded)]
+            case Thing(id=id, names=names):
+                return dict.fromkeys(
+                    entry for folded, name in names for entry in self._named(id, folded, name)
+                )
+            case _:
+                found = []
+        return dict.fromkeys(found)
 
-    def _thing(self, row: Thing, change: str) -> None:
-        for folded, name in row.names:
-            getattr(self.things, change)(folded, row.id)
-            for key in self._names.keys(name):
-                getattr(self.name_keys, change)(key, (row.id, folded, name))
+    def _named(
+        self, entity: str, folded: str, name: str
+    ) -> Iterator[tuple[Groups[Any, Any], Any, Any]]:
+        yield self.things, folded, entity
+        for key in sorted(self._names.keys(name)):
+            yield self.name_keys, key, (entity, folded, name)
 
 
 def _move(
@@ -162,6 +194,13 @@ def _entries(row: Stored | None) -> tuple[set[str], ...]:
         set() if item.superseded_by is None else {item.superseded_by},
         {entity for entity, _ in row.links},
     )
+
+
+def _number(row: Stored | None) -> tuple[object, ...] | None:
+    """Return all of which :meth:`Indexes._numbered` knows a record."""
+    if row is None:
+        return None
+    return row.key, row.ordinal, row.record.session_id, row.record.position
 
 
 def _links(row: Stored | None) -> set[tuple[str, str]]:

@@ -6,26 +6,32 @@ changed, so that what a reader holds stays as it was.
 
 from __future__ import annotations
 
+import json
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
 from types import MappingProxyType
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from pydantic import TypeAdapter
 
 from recollect.core.life import Usage
 from recollect.core.models import NO_ATTRIBUTES, Change, ConversationInfo, Message, Pruning, Record
 from recollect.core.notes import NotedLine
+from recollect.core.times import from_ms, to_ms
 
 NOBODY = ""
 """The user of what belongs to the store: its model, its leases, its jobs."""
-SEPARATOR = "\x1f"
-"""Between the parts of a key. No control character is part of an id."""
 
 
 def joined(*parts: str | None) -> str:
-    """Return the key of several parts."""
-    return SEPARATOR.join(part or "" for part in parts)
+    """Return the key of several parts; none of others is the same."""
+    return json.dumps(parts, ensure_ascii=False)
+
+
+def cut_time(moment: datetime) -> datetime:
+    """Return a moment as it is stored: in UTC, cut to the millisecond."""
+    return from_ms(to_ms(moment))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,6 +65,48 @@ class Stored:
     def key(self) -> str:
         """The id of the record."""
         return self.record.id
+
+
+def new_record(item: Record, *, position: int | None) -> Record:
+    """Return a record as it is stored.
+
+    What says nothing of its strength fades from its confidence, since it was recorded.
+    """
+    return replace(
+        item,
+        position=position,
+        event_time=cut_time(item.event_time),
+        created_at=cut_time(item.created_at),
+        valid_until=_optional_time(item.valid_until),
+        last_accessed=_optional_time(item.last_accessed),
+        strength=item.confidence if item.strength is None else item.strength,
+        strength_at=cut_time(item.strength_at or item.created_at),
+        source_ids=tuple(item.source_ids),
+        tags=tuple(item.tags),
+        attributes=_copied(item.attributes),
+    )
+
+
+def new_message(item: Message, *, position: int) -> Message:
+    """Return a message as it is stored."""
+    return replace(
+        item,
+        position=position,
+        timestamp=cut_time(item.timestamp),
+        tool_calls=tuple(item.tool_calls),
+        images=tuple(item.images),
+    )
+
+
+def _optional_time(moment: datetime | None) -> datetime | None:
+    return None if moment is None else cut_time(moment)
+
+
+def _copied(attributes: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return attributes as their JSON tells them, which the caller cannot change any more."""
+    if not attributes:
+        return NO_ATTRIBUTES
+    return MappingProxyType(json.loads(json.dumps(dict(attributes))))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -346,6 +394,8 @@ ADAPTERS: dict[str, TypeAdapter[Row]] = {kind.table: TypeAdapter(kind) for kind 
 
 def encode(row: Row) -> str:
     """Return the JSON of a row."""
+    if isinstance(row, Stored):  # A mapping that cannot be changed is no JSON.
+        row = replace(row, record=replace(row.record, attributes=dict(row.record.attributes)))
     return ADAPTERS[row.table].dump_json(row).decode()
 
 

@@ -9,6 +9,7 @@ one that is half changed.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from typing import Any
 
 from recollect.core.models import Record, Trust
@@ -53,6 +54,7 @@ class State:
     def __init__(self, user: str, names: NameMatcher, rows: Iterable[Row] = ()) -> None:
         """Hold ``rows``, each table in its own order."""
         self.user = user
+        self._names = names
         self._tables: dict[str, dict[str, Any]] = {kind.table: {} for kind in KINDS}
         tables = self._tables
         self.records: Mapping[str, Stored] = tables["records"]
@@ -70,6 +72,7 @@ class State:
         self.indexes = Indexes(names)
         self.version = 0
         self._before: dict[Address, Row | None] = {}
+        self._dropped: set[str] = set()
         for row in sorted(rows, key=_place):
             self._set((row.table, row.key), row)
 
@@ -95,11 +98,16 @@ class State:
         """Return every row."""
         return [row for table in self._tables.values() for row in table.values()]
 
+    def number(self) -> int:
+        """Return a number that nothing of the user had before."""
+        self.put(replace(self.counters, number=self.counters.number + 1))
+        return self.counters.number
+
     # Changes
 
     def begin(self) -> None:
         """Begin a transaction."""
-        self._before = {}
+        self._before, self._dropped = {}, set()
 
     def put(self, row: Row) -> None:
         """Let ``row`` stand at its address."""
@@ -114,17 +122,26 @@ class State:
         found = {address: self.get(address) for address in self._before}
         return {at: row for at, row in found.items() if row is not self._before[at]}
 
+    def is_new(self, row: Row) -> bool:
+        """Return whether this transaction put a row where none stood."""
+        return self._before.get((row.table, row.key), row) is None
+
     def keep(self) -> None:
         """End the transaction."""
-        self._before = {}
+        self._before, self._dropped = {}, set()
 
     def undo(self) -> None:
         """End the transaction as if it had never been."""
         before, self._before = self._before, {}
+        dropped, self._dropped = self._dropped, set()
         for address, row in before.items():
             self._set(address, row)
-        for table in {address[0] for address, row in before.items() if row is not None}:
+        for table in dropped:
             self._sort(table)  # What was dropped came back at the end.
+        if dropped:  # And so in the indexes.
+            self.indexes = Indexes(self._names)
+            for row in self.rows():
+                self.indexes.replace(None, row)
 
     def follow(self, changes: Changes) -> None:
         """Take in what another transaction changed and stored."""
@@ -133,6 +150,8 @@ class State:
 
     def _change(self, address: Address, row: Row | None) -> None:
         self._before.setdefault(address, self.get(address))
+        if row is None:
+            self._dropped.add(address[0])
         self._set(address, row)
 
     def _set(self, address: Address, row: Row | None) -> None:

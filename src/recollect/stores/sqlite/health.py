@@ -15,6 +15,8 @@ from typing import Any
 
 import apsw
 
+from recollect.core import capabilities
+from recollect.core.capabilities import Capability
 from recollect.core.errors import InvalidInput, StoreReadOnly
 from recollect.core.ports import Analyzer, EntityExtractor, NameMatcher
 from recollect.core.text import content_hash
@@ -22,6 +24,14 @@ from recollect.stores.sqlite import decisions, entities
 from recollect.stores.sqlite.connections import Connections
 from recollect.stores.sqlite.failures import translated
 
+CAPABILITIES = (
+    Capability(capabilities.TRANSACTIONS, native=True, detail="one for each plan of actions"),
+    Capability(capabilities.FULL_TEXT, native=True, detail="FTS5, with each user's own statistics"),
+    Capability(capabilities.NEAREST, native=False, detail="exact, over vectors in memory"),
+    Capability(capabilities.SNAPSHOTS, native=True, detail="readers never wait (WAL)"),
+    Capability(capabilities.PROCESSES, native=True, detail="any number on one file"),
+    Capability(capabilities.PURGE, native=True, detail="free pages are overwritten"),
+)
 ANALYZER = "analyzer"
 PURGE = "purge_pending"
 PATIENCE = 5.0

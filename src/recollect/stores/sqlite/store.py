@@ -12,6 +12,7 @@ from typing import Any
 import apsw
 
 from recollect.core.actions import Action
+from recollect.core.capabilities import Capability
 from recollect.core.life import JobRun, Lineage, SessionInfo, StageUsage
 from recollect.core.models import (
     Change,
@@ -411,6 +412,10 @@ class SqliteStore:
             return transcripts.prunings(connection, scope, conversation)
 
     # Upkeep
+
+    def capabilities(self) -> tuple[Capability, ...]:
+        """Return what SQLite does by itself: all of it."""
+        return health.CAPABILITIES
 
     def users(self) -> list[str]:
         """Return every user."""

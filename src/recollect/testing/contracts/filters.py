@@ -143,7 +143,7 @@ class FilterContract(Contract):
             assert lets_through(store, metadata={name: 1}) == [name or "empty"]
 
     @given(kept=SCALARS | NESTED, asked=SCALARS | NESTED)
-    @settings(ONE_STORE, max_examples=150)
+    @settings(ONE_STORE, max_examples=60)
     def test_attributes_are_equal_as_json(self, store: Store, kept: Any, asked: Any) -> None:
         """1 equals 1.0, but neither True nor "1"; None equals None alone; structures by value."""
         item = record("value", session_id=None, attributes={"key": kept})

@@ -321,7 +321,7 @@ class VersionContract(Contract):
     """Whether other facts are standing is told by a text."""
 
     @given(steps=STEPS)
-    @settings(ONE_STORE, max_examples=100)
+    @settings(ONE_STORE, max_examples=25)
     def test_other_facts_have_another_version(
         self, store: Store, steps: list[tuple[str, int, int, int]]
     ) -> None:

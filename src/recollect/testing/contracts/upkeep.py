@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from recollect.core import capabilities
 from recollect.core.actions import Close
 from recollect.core.errors import InvalidInput, RecollectError, StoreClosed
 from recollect.core.models import Kind
@@ -29,6 +30,11 @@ from recollect.testing.contracts.samples import (
     record,
     remember,
 )
+
+
+def purges(store: Store) -> bool:
+    """Return whether the storage of ``store`` lets itself be purged from here."""
+    return any(each.native for each in store.capabilities() if each.name == capabilities.PURGE)
 
 
 class UpkeepContract(Contract):
@@ -61,6 +67,12 @@ class UpkeepContract(Contract):
             )
         assert sorted(got) == [False] * 7 + [True]
 
+    def test_what_the_storage_does_not_do_is_said(self, store: Store) -> None:
+        """A store speaks of each capability once, and says what stands in for what is missing."""
+        found = store.capabilities()
+        assert tuple(each.name for each in found) == capabilities.NAMES
+        assert all(each.detail for each in found)
+
     def test_users_are_those_with_something_stored(self, store: Store) -> None:
         """Every user with a record or a conversation is listed, in order; no other."""
         assert store.users() == []
@@ -74,7 +86,7 @@ class UpkeepContract(Contract):
         """After any kind of change, once purged, there is no problem to report."""
         plan = prepare(store)
         store.apply(ANA, plan)
-        assert store.purge()
+        assert store.purge() is purges(store)
         assert store.verify() == []
         assert reopen(store).verify() == []
 
@@ -84,9 +96,9 @@ class UpkeepContract(Contract):
         problems = store.verify()
         if problems:
             assert len(problems) == 1
-        assert store.purge()
+        assert store.purge() is purges(store)
         assert store.verify() == []
-        assert store.purge()
+        assert store.purge() is purges(store)
 
     def test_rebuilding_a_sound_store_changes_nothing(self, store: Store) -> None:
         """A sound store differs in nothing before, and reads the same after, a rebuild."""

@@ -15,7 +15,7 @@ from recollect.core.ports import Analyzer, NameMatcher
 from recollect.core.scope import Scope
 from recollect.core.vectors import Vector
 from recollect.stores.chroma.filters import sees
-from recollect.stores.chroma.rows import Counters, Facts, Log, Stored, Talk
+from recollect.stores.chroma.rows import Counters, Facts, Log, Stored, Talk, cut_time
 from recollect.stores.chroma.state import State, standing
 
 
@@ -92,14 +92,21 @@ class Transaction:
             strength = item.confidence if item.strength is None else item.strength
             if item.confidence != strength:
                 self.raise_epoch()
-            self.put(replace(row, record=replace(item, confidence=strength, strength_at=at)))
+            fresh = replace(item, confidence=strength, strength_at=cut_time(at))
+            self.put(replace(row, record=fresh))
 
     def log(self, row: Stored, at: datetime, action: str, reason: str, **detail: Any) -> None:
         """Write one line of a record's history. ``detail`` never holds a record's text."""
         known = self.state.logs.get(row.key)
         log = known or Log(record=row.key, agent=row.record.agent)
-        change = Change(at, action, reason, detail)
+        change = Change(cut_time(at), action, reason, detail)
         self.state.put(replace(log, changes=(*log.changes, change)))
+
+    def revise(self, conversation: str, times: int = 1) -> None:
+        """Tell readers of a conversation that what they know of it has changed."""
+        talk = self.state.talks[conversation]
+        info = replace(talk.info, revision=talk.info.revision + times)
+        self.state.put(replace(talk, info=info))
 
     # Counting
 
@@ -114,8 +121,7 @@ class Transaction:
 
     def number(self) -> int:
         """Return a number that nothing of the user had before."""
-        self.count(number=self.counters.number + 1)
-        return self.counters.number
+        return self.state.number()
 
     def raise_epoch(self) -> None:
         """Tell readers of the index that rows they know have changed or gone."""
@@ -124,6 +130,16 @@ class Transaction:
     def ask_for_purge(self) -> None:
         """Have the free space cleaned of what this removes; until then ``verify`` asks for it."""
         self.count(erasures=self.counters.erasures + 1)
+
+
+def require_weight(id: str, confidence: float, decay_rate: float = 0.0) -> None:
+    """Raise ``InvalidInput`` where nothing can be believed so far, or fade so fast."""
+    if not 0 <= confidence <= 1:
+        message = f"the confidence of {id!r} is {confidence}; give one from 0 to 1"
+        raise InvalidInput(message)
+    if not decay_rate >= 0:
+        message = f"the decay rate of {id!r} is {decay_rate}; give one of 0 or more"
+        raise InvalidInput(message)
 
 
 @singledispatch

@@ -1,0 +1,301 @@
+"""The states of the users that a process serves: loaded when asked for, kept up with others.
+
+All that reads or changes a state holds the lock of the engine, so that a reader sees no
+transaction half done. Where other processes write, too, each look begins with the journal.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from threading import Event, RLock
+from time import monotonic
+from typing import ClassVar, TypeVar
+
+from recollect.core.errors import InvalidInput, StoreBusy, StoreClosed, StoreError
+from recollect.core.ports import NameMatcher
+from recollect.core.vectors import Vector, Vectors
+from recollect.stores.chroma.client import PATIENCE, Connection
+from recollect.stores.chroma.journal import KEPT, Journal
+from recollect.stores.chroma.place import Folder, Place
+from recollect.stores.chroma.rows import NOBODY, Facts, Stored
+from recollect.stores.chroma.shelf import MEMORIES, Shelf, Write
+from recollect.stores.chroma.state import Changes, State
+
+log = logging.getLogger("recollect.stores.chroma")
+
+POLL = 0.005
+TRIES = 1_000
+ASKED = 5
+RESIZING = 60.0
+"""Seconds that another process may take to give all memories other dimensions."""
+T = TypeVar("T")
+Made = dict[str, Vector]
+"""Vectors of records that a change brought."""
+
+
+@dataclass(slots=True)
+class Held:
+    """A state, and what is known of how far it is written.
+
+    Attributes:
+        state: the rows.
+        written: number of the last commit whose rows are all written.
+        owing: commits that were made here and could not be written yet.
+    """
+
+    state: State
+    written: int
+    owing: list[tuple[int, Write]]
+
+
+class Engine:
+    """One place in one process. A folder's is shared by all that open the same folder.
+
+    Raises:
+        StoreError: the place cannot be used.
+    """
+
+    _folders: ClassVar[dict[Place, Engine]] = {}
+    _opening: ClassVar[RLock] = RLock()
+
+    def __init__(self, place: Place, names: NameMatcher) -> None:
+        """Open ``place``; loads nobody's rows yet."""
+        self.lock = RLock()
+        self.connection = Connection(place)
+        try:
+            self.shelf = Shelf(self.connection)
+        except BaseException:
+            self.connection.close()
+            raise
+        self.journal = Journal(self.shelf)
+        self._names = names
+        self._held: dict[str, Held] = {}
+        self._users = 1
+        self._closed = False
+        self._still = 0
+
+    @classmethod
+    def opened(cls, place: Place, names: NameMatcher) -> Engine:
+        """Return the engine of ``place``, the same one for a folder that is open already."""
+        if not isinstance(place, Folder):
+            return cls(place, names)
+        with cls._opening:
+            key = Folder(place.path.resolve())
+            if key in cls._folders:
+                cls._folders[key]._users += 1  # noqa: SLF001 - its own class
+            else:
+                cls._folders[key] = cls(key, names)
+            return cls._folders[key]
+
+    def close(self) -> None:
+        """Release the place, once all that opened it have closed it."""
+        with self._opening, self.lock:
+            self._users -= 1
+            if self._users > 0 or self._closed:
+                return
+            self._closed = True
+            self._held.clear()
+            self.connection.close()
+            for key in [key for key, engine in self._folders.items() if engine is self]:
+                del self._folders[key]
+
+    # Reading
+
+    @contextmanager
+    def reading(self, user: str) -> Iterator[State]:
+        """Give the state of a user as it is now, for as long as the block lasts."""
+        with self.lock:
+            yield self._fresh(user).state
+
+    @contextmanager
+    def moment(self) -> Iterator[None]:
+        """Let all reads in the block see one moment: nobody of this process writes meanwhile."""
+        with self.lock:
+            self._still += 1
+            if self._still == 1:
+                self._seen: set[str] = set()
+            try:
+                yield
+            finally:
+                self._still -= 1
+
+    def vectors(self, user: str, ids: Sequence[str]) -> Vectors:
+        """Return the embeddings of records of a user, in the order of ``ids``."""
+        with self.lock:
+            if ids:
+                self._turn(user)  # A row may say that it has one which is still to be written.
+            return self.shelf.vectors(ids)
+
+    @property
+    def facts(self) -> Facts:
+        """What is known of the store itself, as it is now."""
+        with self.reading(NOBODY) as state:
+            return state.facts
+
+    def forget(self) -> None:
+        """Let go of every state, so that each is loaded anew when it is next asked for."""
+        with self.lock:
+            for user in [user for user, held in self._held.items() if not held.owing]:
+                del self._held[user]
+
+    def _fresh(self, user: str) -> Held:
+        if self._closed:
+            message = f"{self.connection.place} is closed; open the memory again"
+            raise StoreClosed(message)
+        held = self._held.get(user)
+        if held is None:
+            held = self._held[user] = self._loaded(user)
+        elif self.connection.shared and not (self._still and user in self._seen):
+            held = self._followed(user, held)
+        if self._still:
+            self._seen.add(user)
+        return held
+
+    def _loaded(self, user: str) -> Held:
+        # The counters first: what is written while the rows are read is in the journal after them.
+        written = self.journal.written(user)
+        state = State(user, self._names, self.shelf.load(user))
+        state.follow({(written.table, written.key): written} if written.commit else {})
+        held = Held(state, written.commit, [])
+        return self._followed(user, held)
+
+    def _followed(self, user: str, held: Held) -> Held:
+        while True:
+            known = held.state.counters.commit
+            ahead = self.journal.ahead(user, known)
+            if ahead.written - known > KEPT // 2:
+                held = self._held[user] = self._loaded(user)  # Too far behind to follow.
+                return held
+            for commit in ahead.commits:
+                held.state.follow(commit.changes)
+            held.written = max(held.written, ahead.written)
+            if not ahead.more:
+                return held
+
+    # Writing
+
+    def change(self, user: str, work: Callable[[State], Made]) -> bool:
+        """Let ``work`` change the state of a user, all or nothing; whether anything changed.
+
+        Args:
+            user: whose state it is.
+            work: changes the state, and returns the vectors of records that are to be stored.
+                It is called again where another process was first.
+
+        Raises:
+            StoreBusy: others were first too often.
+            StoreError: it could not be stored; nothing was changed.
+        """
+        with self.lock:
+            for _ in range(TRIES):
+                held = self._turn(user)
+                state = held.state
+                state.begin()
+                try:
+                    write = self._planned(state, work)
+                    if write is None or self._committed(held, write):
+                        state.keep()
+                        break
+                    state.undo()
+                except BaseException:
+                    state.undo()
+                    raise
+            else:
+                message = f"{self.connection.place}: others write all the time; try again later"
+                raise StoreBusy(message)
+            if write is not None:
+                self._write(held, write)
+            return write is not None
+
+    def _turn(self, user: str) -> Held:
+        """Return the state of a user once all that was committed before is written, too."""
+        held = self._fresh(user)
+        while held.owing:
+            number, write = held.owing[0]
+            self.shelf.write(replace(write, new=None))
+            held.written = max(held.written, number)
+            held.owing.pop(0)
+        since = monotonic()
+        while held.written < held.state.counters.commit:
+            if monotonic() - since > PATIENCE or not self.connection.shared:
+                self._finish(user, held)
+            else:
+                Event().wait(POLL)  # Whoever committed is about to write it.
+            held = self._held[user] = self._followed(user, held)
+        return held
+
+    def _finish(self, user: str, held: Held) -> None:
+        """Write what a process committed that did not come to write it."""
+        for commit in self.journal.ahead(user, held.written).commits:
+            self.shelf.write(commit)
+
+    def _planned(self, state: State, work: Callable[[State], Made]) -> Write | None:
+        vectors = work(state)
+        changes = state.changes()
+        if not changes:
+            return None
+        counters = state.counters
+        state.put(replace(counters, commit=counters.commit + 1))
+        changes = state.changes()
+        new = {row.key for row in changes.values() if isinstance(row, Stored) and state.is_new(row)}
+        taken = self.shelf.known(sorted(new)) if new else set()
+        if taken:
+            message = f"the id {min(taken)!r} is taken; records need ids of their own"
+            raise InvalidInput(message)
+        return Write(state.user, changes, vectors, new)
+
+    def _committed(self, held: Held, write: Write) -> bool:
+        number = held.state.counters.commit
+        try:
+            self.journal.append(write, number)
+        except StoreError:
+            # Perhaps it arrived all the same: then it counts.
+            if not self.connection.shared or not self._won(write.user, number):
+                raise
+            return True
+        return not self.connection.shared or self._won(write.user, number)
+
+    def _won(self, user: str, number: int) -> bool:
+        """Ask whose the commit is, and ask again: what was sent cannot be taken back."""
+        for _ in range(ASKED):
+            try:
+                return self.journal.won(user, number)
+            except StoreError as error:
+                last = error
+                Event().wait(POLL)
+        message = (
+            f"{self.connection.place} stopped answering while something was stored; it may be "
+            f"there or not: look before you store it again ({last})"
+        )
+        raise StoreError(message) from last
+
+    def _write(self, held: Held, write: Write) -> None:
+        number = held.state.counters.commit
+        try:
+            self.shelf.write(write)
+        except StoreError as error:
+            # It is in the journal, and so it is stored; its rows are written before the next.
+            log.warning("%s: rows are written later (%s)", self.connection.place, error)
+            held.owing.append((number, write))
+            return
+        held.written = number
+        try:
+            self.journal.trim(write.user, number, all=_erases(write.changes))
+        except StoreError as error:
+            log.warning("%s: the journal is trimmed later (%s)", self.connection.place, error)
+
+    # The model of the vectors
+
+    def settle_dimensions(self) -> None:
+        """See to it that the collection holds vectors of the length that the store's model has."""
+        with self.lock:
+            wanted = self.facts.dimensions
+            if wanted and self.shelf.look_again() != wanted:
+                self.shelf.rewrite(MEMORIES, wanted)
+
+
+def _erases(changes: Changes) -> bool:
+    return any(row is None for (table, _), row in changes.items() if table == Stored.table)

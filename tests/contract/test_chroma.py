@@ -1,0 +1,103 @@
+"""The Chroma store keeps the contract of a store, in a folder and on a server."""
+
+from contextlib import contextmanager
+from itertools import count
+
+import pytest
+
+from recollect.core.errors import StoreError
+from recollect.stores.chroma.place import Folder, parse
+from recollect.stores.chroma.store import ChromaStore
+from recollect.testing.analyzers import PlainNames, WordAnalyzer
+from recollect.testing.contracts import StoreContract
+
+
+def open_store(place):
+    """Open a store with the parts that the contract expects."""
+    return ChromaStore(place, analyzer=WordAnalyzer(), names=PlainNames())
+
+
+@contextmanager
+def failing_at(store, step, *, once=False):
+    """Let the request with this number fail, and all after it, unless just ``once``."""
+    shelf = store._engine.shelf
+    invoke, number = shelf._invoke, count()
+
+    def fail(*given):
+        now = next(number)
+        if now == step or (now > step and not once):
+            message = "no answer"
+            raise StoreError(message)
+        return invoke(*given)
+
+    shelf._invoke = fail
+    try:
+        yield
+    finally:
+        del shelf._invoke
+
+
+class TestChromaFolder(StoreContract):
+    """Chroma embedded, in a folder."""
+
+    @pytest.fixture
+    def store(self, tmp_path):
+        """Give a new folder."""
+        store = open_store(Folder(tmp_path / "memory"))
+        yield store
+        store.close()
+
+    @pytest.fixture
+    def reopen(self, tmp_path):
+        """Close a store and open its folder again."""
+        opened = []
+
+        def again(store):
+            store.close()
+            opened.append(open_store(Folder(tmp_path / "memory")))
+            return opened[-1]
+
+        yield again
+        for store in opened:
+            store.close()
+
+    def failing_at(self, store, step):
+        """Fail at a request."""
+        return failing_at(store, step)
+
+
+NUMBERS = count(1)
+
+
+class TestChromaServer(StoreContract):
+    """Chroma behind a server, a database for each test."""
+
+    @pytest.fixture
+    def place(self, chroma_server):
+        """Give a new database of the server."""
+        return parse(f"chroma+http://{chroma_server}/contract-{next(NUMBERS)}")
+
+    @pytest.fixture
+    def store(self, place):
+        """Give a new database."""
+        store = open_store(place)
+        yield store
+        store.close()
+
+    @pytest.fixture
+    def reopen(self, place):
+        """Close a store and open its database again."""
+        opened = []
+
+        def again(store):
+            store.close()
+            opened.append(open_store(place))
+            return opened[-1]
+
+        yield again
+        for store in opened:
+            store.close()
+
+    def failing_at(self, store, step):
+        """Fail at one request: a server that is gone for good cannot say what it has stored."""
+        return failing_at(store, step, once=True)
