@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
 from datetime import datetime
 from typing import NamedTuple
 
@@ -34,10 +35,11 @@ class Moved(NamedTuple):
 
 
 class Placed(NamedTuple):
-    """A draft, and the place in a file from which it comes."""
+    """A draft, the place in a file from which it comes, and the names that this says are in it."""
 
     place: str
     draft: Draft
+    mentions: tuple[Mention, ...] = ()
 
 
 class Steps:
@@ -127,12 +129,21 @@ class Additions:
 
     def _plan(self, ingest: Ingest, placed: Placed) -> Insert:
         with located(placed.place):
-            return ingest.plan(self._scope, placed.draft, reason="imported")
+            insert = ingest.plan(self._scope, placed.draft, reason="imported")
+        if not placed.mentions:
+            return insert
+        told = placed.mentions
+        others = (item for item in insert.mentions if not any(_overlap(item, own) for own in told))
+        return replace(insert, mentions=(*told, *others))
 
     def _key(self, placed: Placed) -> Sameness:
         record = self._plan(self._trial, placed).record
         happened = None if placed.draft.event_time is None else record.event_time
         return Sameness(record.session_id, record.content_hash, happened)
+
+
+def _overlap(one: Mention, other: Mention) -> bool:
+    return one.start < other.end and other.start < one.end
 
 
 def pages(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple
@@ -14,11 +14,27 @@ from recollect.core.errors import InvalidInput
 
 RECOLLECT, OPENAI, SESSION, LOCOMO = "recollect", "openai", "session", "locomo"
 MEMORY_MD = "memory-md"
-FORMATS = (RECOLLECT, OPENAI, SESSION, LOCOMO, MEMORY_MD)
+CLAUDE_CODE, CHATGPT, CLAUDE = "claude-code", "chatgpt", "claude"
+MEM0, MCP_MEMORY = "mem0", "mcp-memory"
+FORMATS = (
+    RECOLLECT,
+    OPENAI,
+    SESSION,
+    LOCOMO,
+    MEMORY_MD,
+    CLAUDE_CODE,
+    CHATGPT,
+    CLAUDE,
+    MEM0,
+    MCP_MEMORY,
+)
 KNOWN = (
     "known are recollect (an export, or JSON Lines of objects with content), "
     "openai (chat messages in JSON or JSON Lines), "
     "session (one conversation in JSON Lines, metadata first), locomo, "
+    "claude-code (session transcripts of Claude Code: a file or a folder), "
+    "chatgpt and claude (their exports: the .zip or conversations.json), "
+    "mem0 (its memories), mcp-memory (the graph of the MCP memory server) "
     "and memory-md (the Markdown memory of an agent: a folder or a file that ends in .md)"
 )
 BOM = b"\xef\xbb\xbf"
@@ -52,18 +68,20 @@ class JsonFile:
         self._document: Any = None
         self.by_lines = self._starts_with_value()
 
-    def items(self) -> Iterator[Item]:
+    def items(self, unfinished: Callable[[], None] | None = None) -> Iterator[Item]:
         """Return what is in it: a value for each line or array element, or the only value.
 
         Can be called again. JSON Lines are read anew each time and never held as a whole.
+
+        Args:
+            unfinished: called for a last line that is no JSON and has no end: somebody still
+                writes it. Such a line is an error, if not given.
 
         Raises:
             InvalidInput: a line is no JSON or no UTF-8; the message names it.
         """
         if self.by_lines:
-            for number, text in self._lines():
-                if text.strip():
-                    yield Item(f"{self.path}, line {number}", self._parsed(text, number))
+            yield from self._by_lines(unfinished)
             return
         if self._document is None:
             self._document = self._whole()
@@ -72,6 +90,17 @@ class JsonFile:
                 yield Item(f"{self.path}, item {number}", value)
         else:
             yield Item(str(self.path), self._document)
+
+    def _by_lines(self, unfinished: Callable[[], None] | None) -> Iterator[Item]:
+        for number, raw in self._raw_lines():
+            try:
+                text = self._decoded(raw, number)
+                if text.strip():
+                    yield Item(f"{self.path}, line {number}", self._parsed(text, number))
+            except InvalidInput:
+                if unfinished is None or raw.endswith(b"\n"):
+                    raise
+                unfinished()
 
     def first(self) -> Item:
         """Return the first value.
@@ -96,10 +125,14 @@ class JsonFile:
         raise InvalidInput(message)
 
     def _lines(self) -> Iterator[tuple[int, str]]:
+        for number, raw in self._raw_lines():
+            yield number, self._decoded(raw, number)
+
+    def _raw_lines(self) -> Iterator[tuple[int, bytes]]:
         with _opened(self.path) as file:
             # Bytes are split at newlines alone; text would also be split at others.
             for number, raw in enumerate(file, 1):
-                yield number, self._decoded(raw.removeprefix(BOM) if number == 1 else raw, number)
+                yield number, raw.removeprefix(BOM) if number == 1 else raw
 
     def _decoded(self, raw: bytes, number: int) -> str:
         try:

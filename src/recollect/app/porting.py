@@ -1,4 +1,4 @@
-"""Moving memory in and out: files of recollect, OpenAI messages, sessions, LoCoMo, Markdown."""
+"""Moving memory in and out: files of recollect, and of others."""
 
 from __future__ import annotations
 
@@ -25,6 +25,7 @@ from recollect.app.formats import (
     is_markdown,
     located,
 )
+from recollect.app.importing.readers import KNOWN_BY, import_foreign, recognised
 from recollect.app.parts import Parts
 from recollect.app.restore import restore
 from recollect.core.errors import InvalidInput, RecollectError
@@ -57,7 +58,9 @@ class PortingReport:
         records: how many records were moved.
         messages: how many messages of conversations were moved.
         skipped: how many were there already.
-        left_out: a line for each file of a Markdown memory that was not read: its name, and why.
+        left_out: a line for each file of a Markdown memory that was not read: its name, and why;
+            of what other programs keep, a line for each kind of thing that is no talk and no
+            fact: the kind, and how many.
     """
 
     format: str
@@ -147,10 +150,11 @@ def import_file(
 
     Args:
         parts: the store and what else is needed to add to it.
-        scope: whose memory; conversations of LoCoMo get users of their own.
-        path: the file; for ``memory-md`` also a folder.
-        format: ``recollect``, ``openai``, ``session``, ``locomo`` or ``memory-md``; if not given,
-            judged by the content, and a folder or a name that ends in ``.md`` is ``memory-md``.
+        scope: whose memory; conversations of LoCoMo and memories of mem0 have their own users.
+        path: the file; for ``memory-md`` and ``claude-code`` also a folder.
+        format: one of :data:`recollect.app.formats.FORMATS`; if not given, judged by the
+            content, and a name that ends in ``.md``, or a folder without transcripts of Claude
+            Code, is ``memory-md``.
         progress: told after each batch how many lines, conversations or turns are done.
 
     Raises:
@@ -159,9 +163,21 @@ def import_file(
     """
     _require_known(format)
     users: tuple[str, ...] = (scope.user,)
-    if format == MEMORY_MD or (format is None and is_markdown(path)):
+    known = format or _recognised(path)
+    if known in KNOWN_BY:
+        users, moved, left_out = import_foreign(parts, scope, path, known, progress)
+        return PortingReport(format=known, users=users, left_out=left_out, **moved._asdict())
+    if known == MEMORY_MD or (known is None and is_markdown(path)):
         moved, left_out = memory_md.import_memory_md(parts, scope, path, progress)
         return PortingReport(format=MEMORY_MD, users=users, left_out=left_out, **moved._asdict())
+    return _import_json(parts, scope, path, known, progress)
+
+
+def _import_json(
+    parts: Parts, scope: Scope, path: Path, format: str | None, progress: Progress | None
+) -> PortingReport:
+    """Read a file of recollect, a session, messages of OpenAI or conversations of LoCoMo."""
+    users: tuple[str, ...] = (scope.user,)
     file = JsonFile(path)
     found = format or detect(file)
     match found:
@@ -176,6 +192,11 @@ def import_file(
         case _:
             moved = _import_plain(parts, scope, file, progress)
     return PortingReport(format=found, users=users, **moved._asdict())
+
+
+def _recognised(path: Path) -> str | None:
+    """Return the format of what another program keeps, as far as the file or folder tells it."""
+    return None if is_markdown(path) and not path.is_dir() else recognised(path)
 
 
 def _require_known(format: str | None) -> None:

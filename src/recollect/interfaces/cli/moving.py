@@ -8,6 +8,7 @@ from typing import Annotated
 
 import typer
 
+from recollect.app.formats import FORMATS, MEMORY_MD
 from recollect.app.memory import Memory
 from recollect.core.errors import EmbeddingError
 from recollect.interfaces.cli.command import Session, command
@@ -25,6 +26,8 @@ commands = typer.Typer()
     examples=(
         "recollect import chat.json",
         "recollect import locomo10.json --format locomo --db locomo.db",
+        "recollect import ~/.claude/projects",
+        "recollect import chatgpt-export.zip",
         "recollect import ~/.claude/projects/trip/memory --format memory-md",
     ),
 )
@@ -34,14 +37,12 @@ def import_(
     path: Annotated[Path, typer.Argument(help="The file or folder.", show_default=False)],
     format: Annotated[
         str | None,
-        typer.Option(
-            help="recollect, session, openai, locomo or memory-md; recognised if not given."
-        ),
+        typer.Option(help=f"{', '.join(FORMATS[:-1])} or {FORMATS[-1]}; recognised if not given."),
     ] = None,
 ) -> None:
-    """Read a file of recollect, a session, OpenAI messages, LoCoMo or the notes of an agent.
+    """Read a file of recollect, or transcripts, exports and memories of other programs.
 
-    To import the same file twice adds nothing the second time.
+    To import the same file twice adds nothing the second time; of one that has grown, the rest.
     """
     with session.memory(writes=True) as memory:
         with progress_bar("reading") as progress:
@@ -53,7 +54,10 @@ def import_(
     if embedded:
         told.append(f"{embedded:,} given vectors")
     for line in report.left_out:
-        session.warn(line)
+        if report.format == MEMORY_MD:
+            session.warn(line)
+        else:  # What is no talk belongs to every transcript.
+            session.note(f"left out: {line}")
     whose = ", ".join(report.users[:5]) + (", …" if len(report.users) > 5 else "")  # noqa: PLR2004 - as many names as fit a line
     session.show(
         {**_fields(report), "embedded": embedded},

@@ -1,0 +1,100 @@
+"""Which reader knows a format, and which format a file has."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from functools import partial
+from pathlib import Path
+from typing import NamedTuple
+
+from recollect.app.batches import Moved, Placed
+from recollect.app.formats import CHATGPT, CLAUDE, CLAUDE_CODE, MCP_MEMORY, MEM0, JsonFile
+from recollect.app.importing import chatgpt, claude, claude_code, mcp_memory, mem0
+from recollect.app.importing.facts import import_facts
+from recollect.app.importing.found import LeftOut, Talk, Values
+from recollect.app.importing.talks import TalkImport, import_talks
+from recollect.app.importing.zipped import ZippedFile, is_archive
+from recollect.app.parts import Parts
+from recollect.core.errors import InvalidInput
+from recollect.core.ports import Progress
+from recollect.core.scope import Scope
+
+KNOWN_BY: dict[str, Callable[[object], bool]] = {
+    CLAUDE_CODE: claude_code.is_line,
+    CHATGPT: chatgpt.is_chatgpt,
+    CLAUDE: claude.is_claude,
+    MEM0: mem0.is_mem0,
+    MCP_MEMORY: mcp_memory.is_mcp_memory,
+}
+
+
+class Imported(NamedTuple):
+    """What an import moved, for whom, and what it left out."""
+
+    users: tuple[str, ...]
+    moved: Moved
+    left_out: tuple[str, ...]
+
+
+def opened(path: Path) -> JsonFile | ZippedFile:
+    """Return the file at ``path``, a ZIP archive by the conversations in it."""
+    return ZippedFile(path) if is_archive(path) else JsonFile(path)
+
+
+def recognised(path: Path) -> str | None:
+    """Return the format of what is at ``path`` if one of these readers knows it.
+
+    Raises:
+        InvalidInput: it cannot be read.
+    """
+    if path.is_dir():
+        return CLAUDE_CODE if claude_code.holds_transcripts(path) else None
+    file = opened(path)
+    first = file.first()
+    found = next((name for name, knows in KNOWN_BY.items() if knows(first.value)), None)
+    if found is None and isinstance(file, ZippedFile):
+        message = f"{first.place}: these are no conversations of ChatGPT or claude.ai"
+        raise InvalidInput(message)
+    return found
+
+
+def import_foreign(
+    parts: Parts, scope: Scope, path: Path, format: str, progress: Progress | None
+) -> Imported:
+    """Store what is at ``path`` and not there yet.
+
+    Args:
+        parts: the store and what else is needed.
+        scope: whose memory; memories of mem0 go to the users whom they name.
+        path: the file, or a folder of transcripts.
+        format: one of these readers'.
+        progress: told how far it is.
+
+    Raises:
+        InvalidInput: the file is broken, or not of this format; nothing was written.
+    """
+    if format == CLAUDE_CODE:
+        return _talks(parts, scope, format, claude_code.Transcripts(path).talks, progress)
+    file = opened(path)
+    if format == CHATGPT:
+        return _talks(parts, scope, format, partial(chatgpt.talks, file), progress)
+    if format == CLAUDE:
+        return _talks(parts, scope, format, partial(claude.talks, file), progress)
+    read = partial(mem0.drafts, file, scope) if format == MEM0 else partial(_own, file, scope)
+    users, moved, left_out = import_facts(parts, read, progress)
+    return Imported(users or (scope.user,), moved, left_out)
+
+
+def _talks(
+    parts: Parts,
+    scope: Scope,
+    format: str,
+    talks: Callable[[LeftOut], Iterator[Talk]],
+    progress: Progress | None,
+) -> Imported:
+    moved, left_out = import_talks(TalkImport(parts, scope, format), talks, progress)
+    return Imported((scope.user,), moved, left_out)
+
+
+def _own(file: Values, scope: Scope, left_out: LeftOut) -> Iterator[tuple[Scope, Placed]]:
+    return ((scope, placed) for placed in mcp_memory.drafts(file, left_out))
