@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import shlex
@@ -42,6 +43,11 @@ def check_shell(example: Example) -> None:
     subprocess.run(["bash", "-n"], input=example.parsed, text=True, check=True)
 
 
+def check_json(example: Example) -> None:
+    """Check that a ``json`` block is JSON."""
+    json.loads(example.parsed)
+
+
 class OtherBlocks:
     """Lets no code block pass unseen: each language is run, or listed as plain here."""
 
@@ -49,7 +55,7 @@ class OtherBlocks:
 
     def __call__(self, document: Document) -> Iterator[Region]:
         """Fail for a block of a language that nothing runs."""
-        run = {"python", "console", "sh"}
+        run = {"python", "console", "sh", "json"}
         for language in re.findall(r"^```(\w*)\n(?=[^`])", document.text, re.MULTILINE):
             if language and language not in run | self.plain:
                 message = f"{document.path}: nothing runs ```{language} blocks"
@@ -71,6 +77,7 @@ pytest_collect_file = Sybil(
         PythonCodeBlockParser(doctest_optionflags=FLAGS),
         CodeBlockParser(language="console", evaluator=run_console),
         CodeBlockParser(language="sh", evaluator=check_shell),
+        CodeBlockParser(language="json", evaluator=check_json),
         OtherBlocks(),
     ],
     patterns=["README.md", "docs/*.md", "docs/**/*.md", "CONTRIBUTING.md"],

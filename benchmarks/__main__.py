@@ -25,6 +25,7 @@ from benchmarks import (
     retrieval,
     searching,
     starting,
+    stores,
     storing,
     updates,
 )
@@ -40,6 +41,7 @@ QUALITY = (
     "boundaries",
     "replay",
     "notes",
+    "stores",
 )
 SPEED: dict[str, Callable[..., None]] = {
     "adding": adding.run,
@@ -92,6 +94,7 @@ def measure(name: str, asked: argparse.Namespace) -> None:
         "boundaries": lambda: boundaries.run(data, quick=quick),
         "replay": lambda: replay.run(asked.shared, quick=quick),
         "notes": lambda: notes(data, quick=quick),
+        "stores": lambda: stores.run(quick=quick),
     }
     runs[name]()
 

@@ -7,14 +7,22 @@ One package, one file, no API key::
     with Memory("agent.db", user="ana") as memory:
         memory.remember("Ana is vegetarian")
         memory.search("what does she eat?")
+
+What is heavy to import is imported when it is first asked for (PEP 562): a server that answers
+before it opens a memory starts at once.
 """
 
-from recollect.app.aio import AsyncMemory
-from recollect.app.conversation import Conversation
-from recollect.app.memory import Memory
-from recollect.app.settings import Settings
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
 from recollect.core import errors
 from recollect.core.models import Hit, Message, Record
+
+if TYPE_CHECKING:
+    from recollect.app.aio import AsyncMemory
+    from recollect.app.conversation import Conversation
+    from recollect.app.memory import Memory
+    from recollect.app.settings import Settings
 
 __all__ = [
     "AsyncMemory",
@@ -26,3 +34,24 @@ __all__ = [
     "Settings",
     "errors",
 ]
+
+_HOMES = {
+    "AsyncMemory": "recollect.app.aio",
+    "Conversation": "recollect.app.conversation",
+    "Memory": "recollect.app.memory",
+    "Settings": "recollect.app.settings",
+}
+
+
+def __getattr__(name: str) -> Any:
+    """Import a public name from where it lives, once."""
+    if name not in _HOMES:
+        message = f"module {__name__!r} has no attribute {name!r}"
+        raise AttributeError(message)
+    value = getattr(import_module(_HOMES[name]), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

@@ -42,7 +42,10 @@ def test_arguments_win_over_the_environment_and_that_over_the_file(file, monkeyp
         ({"timezone": "Lisbon"}, "timezone: .*'Lisbon' is no time zone; use a name such as"),
         ({"timezone": ""}, "timezone"),
         ({"timezone": "../../etc/passwd"}, "timezone"),
-        ({"retrieval": {"fusion": "magic"}}, "retrieval.fusion='magic' should be 'blend' or 'rrf'"),
+        (
+            {"retrieval": {"fusion": "magic"}},
+            "retrieval.fusion='magic' should be 'blend', 'rrf' or 'cosine'",
+        ),
         ({"retrieval": {"rrf_k": 0}}, "retrieval.rrf_k"),
         (
             {"retention": {"fact": "soon"}},

@@ -176,7 +176,12 @@ def test_explain_alone_lists_all_with_a_line_each(run, told):
     lines = [line.split()[0] for line in run("explain").stdout.splitlines() if line[:2] == "  "]
     assert lines == [name.rpartition(".")[2] for name in names]
     inside = [each["name"] for each in told("explain", "retrieval")]
-    assert inside == ["retrieval.fusion", "retrieval.rrf_k", "retrieval.recall"]
+    assert inside == [
+        "retrieval.fusion",
+        "retrieval.rrf_k",
+        "retrieval.min_score",
+        "retrieval.recall",
+    ]
 
 
 @pytest.mark.parametrize("width", ["80", "60"])

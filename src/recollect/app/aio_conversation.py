@@ -124,7 +124,7 @@ class AsyncConversation:
         """Return the messages of one role in order."""
         return await to_thread(self._conversation.by_role, role)
 
-    async def window(self, turns: int = 5) -> tuple[Message, ...]:
+    async def window(self, turns: int | None = None) -> tuple[Message, ...]:
         """Return the last ``turns`` turns: from a user's message to the next (seed 001)."""
         return await to_thread(self._conversation.window, turns)
 

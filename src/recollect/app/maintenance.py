@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable
-from datetime import datetime
+from datetime import datetime, tzinfo
 from functools import partial
 from threading import Event
 
 from recollect.app.memory import Memory
 from recollect.app.reports import StageReport
+from recollect.app.settings import SPAN, parse_span
 from recollect.app.stages import STAGES
 from recollect.app.upkeep import parts_of
-from recollect.core.errors import RecollectError, StoreClosed
+from recollect.core.errors import ConfigError, RecollectError, StoreClosed
 from recollect.schedule.background import Background
-from recollect.schedule.cron import parse
+from recollect.schedule.cron import Cron, parse
+from recollect.schedule.every import Every
 from recollect.schedule.jobs import Job, NextRun, Ran
 from recollect.schedule.schedule import Schedule
 
@@ -51,7 +53,7 @@ class Maintenance:
         jobs = [
             Job(
                 name,
-                parse(getattr(times, name), parts.settings.zone),
+                trigger(getattr(times, name), parts.settings.zone),
                 partial(self._run, name),
                 at_start=name == AT_START,
             )
@@ -109,3 +111,22 @@ class Maintenance:
             if memory.sessions(pending=True):
                 raise RecollectError("sessions are still being consolidated; it is tried again")
         return memory.maintain([stage]).stages[0]
+
+
+def trigger(text: str, zone: tzinfo) -> Cron | Every | None:
+    """Return the times that a setting names: of the clock in ``zone``, or a span between runs.
+
+    Args:
+        text: five fields of cron, a time span such as ``3600s`` or ``1h``, or ``off``.
+        zone: of whose clock.
+
+    Raises:
+        ConfigError: it is none of them.
+    """
+    if SPAN.fullmatch(text.strip()) is None:
+        return parse(text, zone)
+    try:
+        return Every(parse_span(text))
+    except ValueError as error:
+        message = f"{text!r} is no time between two runs of a job; write such as 3600s or 1h"
+        raise ConfigError(message) from error

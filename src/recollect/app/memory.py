@@ -23,6 +23,7 @@ from recollect.app.parts import Parts
 from recollect.app.recalling import recalled
 from recollect.app.settings import Settings
 from recollect.app.stages.sessions import learn, unfinished
+from recollect.app.starting import clean_up
 from recollect.app.tools import Tool
 from recollect.app.tools.agent import AgentTools
 from recollect.app.transcripts import StoredTranscript
@@ -86,6 +87,8 @@ class Memory(Learning):
         parts = Parts.wired(location, settings, embedder=embedder, llm=llm, clock=clock)
         self._parts = replace(parts, learn=learn, unfinished=unfinished)
         self._owner = True
+        if self.settings.schedule.expire_at_start:
+            clean_up(self)
 
     def __enter__(self) -> Self:
         """Return the memory itself."""
@@ -314,7 +317,8 @@ class Memory(Learning):
         Args:
             query: a question or words, in any language; no query syntax.
             kind, session, exclude_session: only of this kind, of this session, not of that.
-            limit, min_score: how many at most, and none with a lower score (0 to 1).
+            limit, min_score: how many at most, and none with a lower score (0 to 1); the setting
+                ``retrieval.min_score``, if not given.
             tags, metadata: only records that have all of these.
             since, until, as_of: what happened in this time, or was believed at that moment.
 
@@ -331,8 +335,8 @@ class Memory(Learning):
             until=known(until, "until"),
             as_of=known(as_of, "as_of"),
         )
-        text = clean(query, "query")
-        return self._parts.found(self._scope, text, where, limit=limit, min_score=min_score)
+        text, least = clean(query, "query"), self._parts.least(min_score)
+        return self._parts.found(self._scope, text, where, limit=limit, min_score=least)
 
     def recall(
         self, prompt: str, *, budget: int = 1_000, exclude_session: str | None = None

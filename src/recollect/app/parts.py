@@ -108,6 +108,7 @@ class Parts:
         language = Language(wiring.open_model(settings.llm, llm))
         providers = wiring.name_providers(settings.entities)
         model, off_because = wiring.open_embedder(settings.embedding, embedder)
+        wiring.require_model(settings.retrieval, off_because)
         store = wiring.open_store(location, settings)
         extractor, ids = providers.fast(settings.entities), IdFactory(clock)
         vectors = VectorMaker(
@@ -250,6 +251,10 @@ class Parts:
             min_score=number(min_score, "min_score"),
             skip=skip,
         )
+
+    def least(self, min_score: float | None) -> float | None:
+        """Return the least score of a search: what the caller says, else the setting."""
+        return self.settings.retrieval.min_score if min_score is None else min_score
 
     def vector_status(self) -> str:
         """Return the model in use, or why there is none."""

@@ -19,8 +19,6 @@ from typing import Any, Literal
 from zoneinfo import ZoneInfo
 
 from pydantic import (
-    BaseModel,
-    ConfigDict,
     Field,
     SecretStr,
     ValidationError,
@@ -39,8 +37,11 @@ from pydantic_settings import (
 from tzlocal import get_localzone
 
 from recollect.app.config.files import SettingsFile, config_path, read
+from recollect.app.config.mcp import McpSettings
 from recollect.app.config.origins import Origins
 from recollect.app.config.problems import explained, not_json
+from recollect.app.config.profile import MemorySettings, merged
+from recollect.app.config.section import Section
 from recollect.core.errors import ConfigError
 
 __all__ = [
@@ -51,6 +52,8 @@ __all__ = [
     "EmbeddingSettings",
     "EntitySettings",
     "LLMSettings",
+    "McpSettings",
+    "MemorySettings",
     "NotesSettings",
     "RetentionSettings",
     "RetrievalSettings",
@@ -68,12 +71,6 @@ SPAN = re.compile(r"(\d+)\s*([smhdw])")
 UNITS = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
 
 
-class Section(BaseModel):
-    """A group of settings: fixed once made, and unknown names are errors."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid", use_attribute_docstrings=True)
-
-
 class StorageSettings(Section):
     """How the database file is written."""
 
@@ -82,6 +79,8 @@ class StorageSettings(Section):
     durability: Literal["process", "power"] = Field(default="process", examples=["power"])
     """What a stored write survives. ``process``: that the process is killed; ``power``: also
     that the power fails, which makes each write wait for the disk."""
+    token: SecretStr | None = Field(default=None, examples=["-"])
+    """Token that a server of the store wants, such as Chroma's."""
 
 
 class EmbeddingSettings(Section):
@@ -115,11 +114,13 @@ class EmbeddingSettings(Section):
 class RetrievalSettings(Section):
     """How what was found becomes one ranking."""
 
-    fusion: Literal["blend", "rrf"] = Field(default="blend", examples=["rrf"])
+    fusion: Literal["blend", "rrf", "cosine"] = Field(default="blend", examples=["rrf"])
     """How the ways of searching are joined. ``blend``: weighted sum of the evidence; ``rrf``:
-    reciprocal rank fusion."""
+    reciprocal rank fusion; ``cosine``: by meaning alone, the score being the cosine."""
     rrf_k: int = Field(default=60, ge=1)
     """The constant of reciprocal rank fusion."""
+    min_score: float | None = Field(default=None, ge=0, le=1, examples=[0.3])  # seed 001
+    """Least score of what is found, if the caller does not say."""
     recall: Literal["all", "facts"] = Field(default="all", examples=["facts"])
     """What recall puts before a model. ``all``: whatever answers the prompt, as far as it fits;
     ``facts``: the five best facts of other sessions."""  # seed 004, get_context
@@ -171,6 +172,8 @@ class ConversationSettings(Section):
     """Most messages in a view."""
     keep_recent: int = Field(default=10, ge=1)  # R8.4
     """How many of the newest messages always stay."""
+    window: int = Field(default=5, ge=1, examples=[3])  # seed 001: context_window_size
+    """How many turns ``Conversation.window`` returns by itself."""
     strategy: Literal["rolling_window", "recency", "importance", "hybrid"] = Field(
         default="rolling_window", examples=["hybrid"]
     )
@@ -325,7 +328,7 @@ class EntitySettings(Section):
 
 
 class ScheduleSettings(Section):
-    """When upkeep runs, in the user's time zone: five fields of cron, or ``off``."""
+    """When upkeep runs: five fields of cron in the user's time zone, a time span, or ``off``."""
 
     enrich: str = Field(default="0 2 * * *", examples=["off"])  # seed 004
     """When names are read again by the accurate providers."""
@@ -335,8 +338,11 @@ class ScheduleSettings(Section):
     """When facts fade."""
     reflect: str = Field(default="0 3 * * sun", examples=["off"])
     """When the week is looked back on."""
-    expire: str = Field(default="0 * * * *", examples=["off"])  # seed 001: cleanup_interval
-    """When what is past its time is retired. Also when the process starts."""
+    expire: str = Field(default="0 * * * *", examples=["3600s"])  # seed 001: cleanup_interval
+    """When what is past its time is retired. Also when the process starts; ``3600s`` is that long
+    after the last run."""
+    expire_at_start: bool = Field(default=False, examples=[True])  # seed 001: startup
+    """Whether opening a memory retires what is past its time."""
 
 
 class Settings(BaseSettings):
@@ -361,6 +367,7 @@ class Settings(BaseSettings):
     """Whose memory, if the caller does not say."""
     timezone: str | None = Field(default=None, examples=["Europe/Lisbon"])
     """The user's time zone, such as ``Europe/Lisbon``. Otherwise the machine's."""
+    memory: MemorySettings = MemorySettings()
     storage: StorageSettings = StorageSettings()
     embedding: EmbeddingSettings = EmbeddingSettings()
     retrieval: RetrievalSettings = RetrievalSettings()
@@ -374,6 +381,7 @@ class Settings(BaseSettings):
     decay: DecaySettings = DecaySettings()
     entities: EntitySettings = EntitySettings()
     schedule: ScheduleSettings = ScheduleSettings()
+    mcp: McpSettings = McpSettings()
 
     def __init__(self, **values: Any) -> None:
         """Read file and environment; ``values`` win over both."""
@@ -393,6 +401,11 @@ class Settings(BaseSettings):
             ConfigError: it cannot be read, or there are several.
         """
         return read()
+
+    @model_validator(mode="before")
+    @classmethod
+    def _with_profile(cls, values: dict[str, Any]) -> dict[str, Any]:
+        return merged(values)
 
     @field_validator("timezone")
     @classmethod

@@ -70,12 +70,17 @@ class Spoken:
         wanted = parse_role(role)
         return tuple(message for message in self.messages if message.role == wanted)
 
-    def window(self, turns: int = 5) -> tuple[Message, ...]:
-        """Return the last ``turns`` turns: from a user's message to the next (seed 001)."""
-        limited(turns, "turns")
+    def window(self, turns: int | None = None) -> tuple[Message, ...]:
+        """Return the last ``turns`` turns: from a user's message to the next (seed 001).
+
+        Args:
+            turns: how many; the setting ``conversation.window``, if not given.
+        """
+        usual = self._parts.settings.conversation.window
+        most = limited(usual if turns is None else turns, "turns")
         found = self.messages
         starts = [index for index, message in enumerate(found) if message.role == "user"]
-        return found[starts[-turns] :] if len(starts) >= turns else found
+        return found[starts[-most] :] if len(starts) >= most else found
 
     def expand(self, marker: Marker | str) -> tuple[Message, ...]:
         """Return the messages that a marker stands for, exactly as they were said.

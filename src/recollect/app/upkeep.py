@@ -131,18 +131,19 @@ class Upkeep:
     def import_(
         self, path: str | Path, format: str | None = None, *, progress: Progress | None = None
     ) -> porting.PortingReport:
-        """Read a file of recollect, a session, messages, LoCoMo talks or notes into memory.
+        """Read a file of recollect, or what another program keeps, into memory.
 
         Args:
-            path: the file; of notes, also a folder.
-            format: ``recollect``, ``session``, ``openai`` (messages), ``locomo`` or
-                ``memory-md`` (the Markdown memory of an agent: a folder, or a name that ends in
-                ``.md``, is read as that); recognised, if not given.
+            path: the file; of notes and of transcripts, also a folder.
+            format: ``recollect``, ``session``, ``openai`` (messages), ``locomo``,
+                ``claude-code``, ``chatgpt``, ``claude``, ``mem0``, ``mcp-memory`` or
+                ``memory-md`` (the Markdown memory of an agent: a folder without transcripts of
+                Claude Code, or a name that ends in ``.md``); recognised, if not given.
             progress: told after each batch.
 
-        Importing the same file twice adds nothing the second time. LoCoMo conversations
-        go to users of their own, named as in the file. What of notes was not read is in the
-        report's ``left_out``.
+        Importing the same file twice adds nothing the second time; of one that has grown, the
+        rest. LoCoMo conversations and memories of mem0 go to users of their own, named as in
+        the file. What was not read is in the report's ``left_out``.
 
         Raises:
             InvalidInput: the file is of no known format; the message names the place.

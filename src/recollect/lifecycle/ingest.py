@@ -20,7 +20,15 @@ from recollect.core.scope import Scope
 from recollect.core.text import clean, content_hash
 from recollect.core.times import require_aware
 
-ALIASES = {"conversation": Kind.EPISODE}
+ALIASES = {
+    "conversation": Kind.EPISODE,
+    # What its first version told apart (seed 001, "Why only 3 types").
+    "observation": Kind.EPISODE,
+    "preference": Kind.FACT,
+    "event": Kind.CONTEXT,
+    "task": Kind.CONTEXT,
+}
+"""Other names of kinds (seed 001)."""
 TRUST = {"assistant": Trust.AGENT, "agent": Trust.AGENT, "tool": Trust.EXTERNAL}
 
 
@@ -118,7 +126,11 @@ class Ingest:
 
 
 def parse_kind(kind: object) -> Kind:
-    """Return the kind of that name; ``conversation`` is an alias of ``episode`` (seed 001)."""
+    """Return the kind of that name, or of that alias: ``conversation`` is ``episode`` (seed 001).
+
+    Raises:
+        InvalidInput: there is no such kind.
+    """
     if isinstance(kind, str):
         if kind in ALIASES:
             return ALIASES[kind]

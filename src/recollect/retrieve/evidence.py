@@ -118,14 +118,22 @@ class Semantic:
 
 def semantic(rows: Rows, vector: Vector | None, visible: Mask) -> Semantic:
     """Return how near each record is in meaning; zeros where there are no vectors."""
-    if vector is None or rows.vectors.shape[1] != len(vector):
+    found = likeness(rows, vector)
+    if found is None:
         nothing = np.zeros(len(rows), np.float32)
         return Semantic(nothing, nothing)
+    return Semantic(found, rows.surroundings.mean(found, visible))
+
+
+def likeness(rows: Rows, vector: Vector | None) -> Floats | None:
+    """Return the cosine of each record to the query, 0 at least; ``None`` without vectors."""
+    if vector is None or rows.vectors.shape[1] != len(vector):
+        return None
     # Not `@`: on several cores it shares the work among threads, which takes half the time on
     # an idle machine and a hundred times as long, now and then, on a busy one.
     # A negative cosine is no evidence against a record, only none for it.
-    likeness = np.maximum(np.vecdot(rows.vectors, vector), np.float32(0))
-    return Semantic(likeness, rows.surroundings.mean(likeness, visible))
+    found: Floats = np.maximum(np.vecdot(rows.vectors, vector), np.float32(0))
+    return found
 
 
 def entities(rows: Rows, matches: Sequence[tuple[int, int]], asked: int) -> Floats:

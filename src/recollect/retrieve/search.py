@@ -16,7 +16,7 @@ from recollect.core.query import Filter
 from recollect.core.scope import Scope
 from recollect.core.times import to_ms
 from recollect.core.vectors import Vector
-from recollect.retrieve import evidence, fuse, lineage, precedence
+from recollect.retrieve import cosine, evidence, fuse, lineage, precedence
 from recollect.retrieve.evidence import Mask
 from recollect.retrieve.index import KINDS, NEVER, NO_NUMBER, Floats, IndexCache, Rows
 from recollect.retrieve.questions import Asks, Question, read, state_of
@@ -39,7 +39,8 @@ class Ranking:
     """How evidence becomes a score.
 
     Attributes:
-        fusion: ``blend`` or ``rrf``.
+        fusion: ``blend`` or ``rrf``; or ``cosine``, which is meaning alone, and of all else
+            here takes nothing into account.
         weights: of the arms, for ``blend``.
         rrf_k: the constant of ``rrf``.
         recency: how much of its score a very old fact loses against a new one.
@@ -124,12 +125,8 @@ class Retriever:
         wanted = visible & self._passing(rows, scope, where)
         if not wanted.any():
             return []
-        asked = self._asked(scope, query, where)
-        scored = self._scored(rows, scope, asked, visible=visible, wanted=wanted)
-        found = wanted & _told(scored.evidence)
-        scored, found, records = self._settled(
-            rows, scope, asked, scored, found=found, visible=visible
-        )
+        weighed = self._by_meaning if self._ranking.fusion == cosine.NAME else self._weighed
+        scored, found, records = weighed(rows, scope, query, where, visible=visible, wanted=wanted)
         order = _best(scored.score, found, limit + len(skip))
         beside = _beside(rows, order, visible)
         # One read for both: each costs more than what it reads.
@@ -144,6 +141,29 @@ class Retriever:
         best = dict(list(picked.items())[:limit])
         around = {key: records[other] for key, other in beside.items() if other in records}
         return self._hits(scored, best, around)
+
+    def _weighed(
+        self, rows: Rows, scope: Scope, query: str, where: Filter, *, visible: Mask, wanted: Mask
+    ) -> tuple[Scored, Mask, dict[int, Record]]:
+        """Return scores by all arms, which records to show, and those that were read for it."""
+        asked = self._asked(scope, query, where)
+        scored = self._scored(rows, scope, asked, visible=visible, wanted=wanted)
+        found = wanted & _told(scored.evidence)
+        return self._settled(rows, scope, asked, scored, found=found, visible=visible)
+
+    def _by_meaning(
+        self, rows: Rows, scope: Scope, query: str, where: Filter, *, visible: Mask, wanted: Mask
+    ) -> tuple[Scored, Mask, dict[int, Record]]:
+        """Return the same by the cosine alone; by the words where there are no vectors now."""
+        likeness = evidence.likeness(rows, self._vector(query))
+        if likeness is None:
+            matches = self._asked(scope, query, where).matches
+            words = evidence.lexical(rows, matches, visible, around=False)
+            scored = cosine.scored("lexical", words.coverage)
+        else:
+            scored = cosine.scored("vector", likeness)
+        found = wanted & _told(scored.evidence)
+        return scored, found if where.retired else cosine.current(rows, found, visible), {}
 
     def _asked(self, scope: Scope, query: str, where: Filter) -> Asked:
         terms = self._analyzer.query_terms(query)[:MOST_TERMS]

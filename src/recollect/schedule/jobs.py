@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from recollect.schedule.cron import Cron
+from recollect.schedule.every import Every
 
 
 @dataclass(frozen=True, slots=True)
@@ -15,13 +16,13 @@ class Job:
 
     Attributes:
         name: unique in a store.
-        cron: when; ``None`` is never.
+        times: when; ``None`` is never.
         run: does it; called with the moment for which it was due. What it returns is shown.
         at_start: whether it is also run as soon as a schedule starts.
     """
 
     name: str
-    cron: Cron | None
+    times: Cron | Every | None
     run: Callable[[datetime], object]
     at_start: bool = False
 
@@ -71,6 +72,15 @@ def due(job: Job, last_due: datetime | None, now: datetime) -> datetime | None:
         last_due: for when the last finished run was due.
         now: the present.
     """
-    if job.cron is None or (last_due is not None and last_due >= now):
+    if job.times is None or (last_due is not None and last_due >= now):
         return None
-    return job.cron.last(now, since=last_due)
+    return job.times.last(now, since=last_due)
+
+
+def following(job: Job, last_due: datetime | None, now: datetime) -> datetime | None:
+    """Return when a job is due next, if none of its runs is due at ``now``; ``None`` is never."""
+    if job.times is None:
+        return None
+    if isinstance(job.times, Every) and last_due is not None:
+        return job.times.next(last_due)
+    return job.times.next(now)

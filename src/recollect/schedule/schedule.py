@@ -6,7 +6,7 @@ import logging
 import os
 import secrets
 import socket
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from threading import Event
@@ -16,7 +16,7 @@ from recollect.core.errors import InvalidInput, RecollectError, StoreClosed
 from recollect.core.ports import JobStore
 from recollect.core.times import require_aware
 from recollect.schedule.claims import Claim
-from recollect.schedule.jobs import Job, NextRun, Ran, due
+from recollect.schedule.jobs import Job, NextRun, Ran, due, following
 
 log = logging.getLogger("recollect.schedule")
 
@@ -73,6 +73,7 @@ class Schedule:
         self._holder = holder or f"{socket.gethostname()}:{os.getpid()}:{secrets.token_hex(4)}"
         self._lease = lease
         self._started: datetime | None = None
+        self._seen: Mapping[str, datetime] = {}
         self._states = {name: _State() for name in names}
 
     def step(self, now: datetime, stop: Event | None = None) -> list[Ran]:
@@ -90,7 +91,7 @@ class Schedule:
         """
         now = require_aware(now, "now")
         self._started = self._started or now
-        last = self._last()
+        last = self._seen = self._last()
         found = [(self._due(job, last.get(job.name), now), job) for job in self._jobs]
         ready = [(moment, job) for moment, job in found if moment is not None]
         ran: list[Ran] = []
@@ -119,7 +120,7 @@ class Schedule:
 
     def pause(self, now: datetime) -> timedelta:
         """Return how long nothing is to be done; at most a minute."""
-        moments = [job.cron.next(now) for job in self._jobs if job.cron is not None]
+        moments = [following(job, self._seen.get(job.name), now) for job in self._jobs]
         moments += [state.wait_until for state in self._states.values()]
         return min([NAP, *(each - now for each in moments if each is not None and each > now)])
 
@@ -149,7 +150,7 @@ class Schedule:
     def _due(self, job: Job, last: datetime | None, now: datetime) -> datetime | None:
         scheduled = due(job, last, now)
         start = self._started
-        if not job.at_start or job.cron is None or start is None or start > now:
+        if not job.at_start or job.times is None or start is None or start > now:
             return scheduled
         if last is not None and last >= start:
             return scheduled
@@ -203,7 +204,7 @@ class Schedule:
 
     def _next(self, job: Job, last: datetime | None, now: datetime) -> NextRun:
         error = self._states[job.name].error
-        if job.cron is None:
+        if job.times is None:
             return NextRun(job.name, None, last, error)
         waiting = due(job, last, now) is not None
-        return NextRun(job.name, now if waiting else job.cron.next(now), last, error)
+        return NextRun(job.name, now if waiting else following(job, last, now), last, error)

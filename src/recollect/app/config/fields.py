@@ -19,6 +19,8 @@ PREFIX = "RECOLLECT_"
 JOINT = "__"
 MASK = "**********"
 """What is shown of a secret, however long it is."""
+FEW = 4
+"""Settings of a group up to which all are named where one is unknown."""
 ALIKE = 0.7
 """How much of two names must agree for one to be taken for the other, of 1."""
 KINDS: Mapping[Any, str] = {
@@ -123,6 +125,10 @@ def find(model: type[BaseModel], name: str) -> tuple[Field, Place]:
 def suggestion(model: type[BaseModel], name: str) -> str:
     """Return what to do about a ``name`` that is unknown: the nearest one, or where all are."""
     near = nearest(name, [each.name for each in fields(model)] + list(groups(model)))
+    group = name.partition(".")[0]
+    inside = [each.place[-1] for each in fields(model) if each.place[:-1] == (group,)]
+    if 0 < len(inside) <= FEW:
+        return f"{group} takes {', '.join(inside[:-1])}{' and ' * bool(inside[1:])}{inside[-1]}"
     return f"did you mean {near}?" if near else "recollect config explain lists all there are"
 
 

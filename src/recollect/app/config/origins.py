@@ -1,4 +1,4 @@
-"""Where each value comes from: an argument, a variable of the environment, a file, a default."""
+"""Where each value comes from: an argument, the environment, a file, what follows, a default."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from typing import Any
 from recollect.app.config.fields import JOINT, PREFIX, variable
 from recollect.app.config.files import VARIABLE, SettingsFile
 from recollect.app.config.places import MISSING, Place, found
+from recollect.app.config.profile import NAME, MemorySettings, derived
 
 DEFAULT = "default"
 ARGUMENT = "argument"
@@ -30,21 +31,34 @@ class Origins:
     file: SettingsFile | None = None
 
     def of(self, place: Place) -> str:
-        """Return the source of ``place``: a variable, a file's path, or a word for the others."""
+        """Return the source of ``place``: a variable, a file's path, or a word for the others.
+
+        What follows from the section ``memory`` has the name of the setting it follows from, or
+        ``memory``.
+        """
         if found(self.arguments, place) is not MISSING:
             return ARGUMENT
         if found(self.environment, place) is not MISSING:
             return set_variable(place) or variable(place)
         if self.file is not None and found(self.file.values, place) is not MISSING:
             return str(self.file.path)
-        return DEFAULT
+        follows = self._following().get(place)
+        return DEFAULT if follows is None else ".".join(follows[1])
 
     def value(self, place: Place) -> Any:
         """Return what the source of ``place`` says there, unread, or ``MISSING``."""
+        said = self._said(place)
+        return self._following().get(place, (MISSING,))[0] if said is MISSING else said
+
+    def _said(self, place: Place) -> Any:
         levels = [self.arguments, self.environment, {} if self.file is None else self.file.values]
         return next(
             (v for v in (found(each, place) for each in levels) if v is not MISSING), MISSING
         )
+
+    def _following(self) -> dict[Place, tuple[Any, Place]]:
+        section = {name: self._said((NAME, name)) for name in MemorySettings.model_fields}
+        return derived({name: value for name, value in section.items() if value is not MISSING})
 
     def line(self, place: Place) -> int | None:
         """Return the line of the file on which ``place`` is set, if it comes from there."""

@@ -128,7 +128,7 @@ class AgentTools:
         return fenced([remembered(shown(record), self._zone, id=True) for record in _once(told)])
 
     def _remember(self, content: str, tags: Sequence[str] = ()) -> str:
-        draft = Draft(content=_kept(content), tags=tags, role=ROLE, origin=ORIGIN)
+        draft = Draft(content=kept(content), tags=tags, role=ROLE, origin=ORIGIN)
         plan = self._parts.ingest.plan(self._scope, draft)
         hashes, now = [plan.record.content_hash], self._parts.now()
         for known in self._parts.store.with_hashes(self._scope, hashes, now=now):
@@ -137,16 +137,33 @@ class AgentTools:
         return f"Remembered as {self._parts.stored(self._scope, [plan])[0].id}."
 
     def _correct(self, id: str, content: str) -> str:
+        return f"Corrected: {self.corrected(id, content).id} takes the place of {id}."
+
+    def corrected(self, id: str, content: str) -> Record:
+        """Return the fact that takes the place of the fact ``id``.
+
+        Raises:
+            NotFound: there is no such fact.
+            InvalidInput: it is no longer believed, or ``content`` may not be kept.
+        """
         old = self._fact(id)
         # The agent's own word, whoever's the old one was: it is no evidence of what a person said.
         draft = replace(
-            revise.correction(old, _kept(content)), role=ROLE, origin=ORIGIN, source_ids=()
+            revise.correction(old, kept(content)), role=ROLE, origin=ORIGIN, source_ids=()
         )
-        new = self._parts.corrected(self._scope, old, draft)
-        return f"Corrected: {new.id} takes the place of {id}."
+        return self._parts.corrected(self._scope, old, draft)
 
     def _confirm(self, id: str) -> str:
-        return f"Confirmed: {self._memory.confirm(self._fact(id).id).id} never fades."
+        return f"Confirmed: {self.confirmed(id).id} never fades."
+
+    def confirmed(self, id: str) -> Record:
+        """Return the fact ``id``, which never fades from now on.
+
+        Raises:
+            NotFound: there is no such fact.
+            InvalidInput: it is no longer believed.
+        """
+        return self._memory.confirm(self._fact(id).id)
 
     def _fact(self, id: str) -> Record:
         """Return a fact that is believed: turns and insights are not the agent's to change."""
@@ -177,15 +194,19 @@ class AgentTools:
         return fenced([head, *lines])
 
 
-def _kept(content: object) -> str:
-    """Return ``content`` if it may be kept as a fact."""
-    text = clean(content, "content")
+def kept(content: object, name: str = "content") -> str:
+    """Return ``content`` if it may be kept on the word of an agent.
+
+    Raises:
+        InvalidInput: it holds a secret, or is an order to the assistant.
+    """
+    text = clean(content, name)
     found = secret(text)
     if found is not None:
-        message = f"content seems to hold {found}; secrets are not kept in memory"
+        message = f"{name} seems to hold {found}; secrets are not kept in memory"
         raise InvalidInput(message)
     if is_order(text):
-        message = "content is an order to the assistant and no fact; it is not kept"
+        message = f"{name} is an order to the assistant and no fact; it is not kept"
         raise InvalidInput(message)
     return text
 

@@ -8,58 +8,71 @@ from __future__ import annotations
 
 import sys
 from contextlib import suppress
+from importlib import import_module
 from io import TextIOWrapper
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
+from typer.core import TyperGroup
 
-from recollect.app.doctor import installed_version
-from recollect.interfaces.cli import (
-    audit,
-    chat,
-    config,
-    conversations,
-    demo,
-    entities,
-    facts,
-    finding,
-    maintain,
-    moving,
-    notes,
-    stats,
-    upkeep,
-    writing,
-)
+from recollect.app.installed import installed_version
+from recollect.interfaces.cli import mcp
 from recollect.interfaces.cli.command import AsJson, Database, Shared, User, show_warnings
 
 __all__ = ["app", "main"]
 
+OTHERS = (
+    "demo",
+    "chat",
+    "writing",
+    "finding",
+    "stats",
+    "maintain",
+    "audit",
+    "upkeep",
+    "moving",
+    "hook",
+    "config",
+    "facts",
+    "entities",
+    "conversations",
+    "notes",
+)
+"""The modules whose commands open a memory at once."""
+
+
+class Commands(TyperGroup):
+    """All commands; those that open a memory are imported only when one of them is wanted."""
+
+    def list_commands(self, ctx: Any) -> list[str]:
+        """Return the names of all commands, as ``--help`` lists them."""
+        self._fill()
+        return super().list_commands(ctx)
+
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:
+        """Return the command of that name, if there is one."""
+        if cmd_name not in self.commands:
+            self._fill()
+        return super().get_command(ctx, cmd_name)
+
+    def _fill(self) -> None:
+        others = typer.Typer()
+        for name in OTHERS:
+            others.add_typer(import_module(f"{__name__}.{name}").commands)
+        whole: Any = typer.main.get_group(others)
+        self.commands = whole.commands | self.commands
+
+
 app = typer.Typer(
     name="recollect",
+    cls=Commands,
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     rich_markup_mode="rich",
     context_settings={"help_option_names": ["-h", "--help"]},
     epilog="Start with: recollect demo",
 )
-PARTS = (
-    demo,
-    chat,
-    writing,
-    finding,
-    stats,
-    maintain,
-    audit,
-    upkeep,
-    moving,
-    config,
-    facts,
-    entities,
-    conversations,
-    notes,
-)
-for part in PARTS:
-    app.add_typer(part.commands)
+app.add_typer(mcp.commands)
 
 
 def _print_version(value: bool) -> None:  # noqa: FBT001 - Typer calls it so

@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime
 from functools import cached_property
+from importlib import import_module
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -18,8 +19,7 @@ from rich.console import Console, RenderableType
 from rich.text import Text
 from typer.core import TyperGroup
 
-from recollect.app.doctor import located
-from recollect.app.memory import Memory
+import recollect
 from recollect.app.settings import Settings
 from recollect.core.errors import InvalidInput, RecollectError
 from recollect.interfaces.cli import output
@@ -94,15 +94,18 @@ class Session:
     @property
     def location(self) -> Path | None:
         """The file, ``None`` for a memory without one."""
-        return located(self.shared.db, self.settings)
+        # With what it brings, a server that opens its memory later would start late, too.
+        doctor = import_module("recollect.app.doctor")
+        file: Path | None = doctor.located(self.shared.db, self.settings)
+        return file
 
     @contextmanager
-    def memory(self, *, writes: bool = False) -> Iterator[Memory]:
+    def memory(self, *, writes: bool = False) -> Iterator[recollect.Memory]:
         """Open the memory; say so where a command that reads found no file."""
         file = self.location
         new = file is not None and not file.exists()
         settings = foreground(self.settings)
-        with Memory(self.shared.db, user=self.user, settings=settings) as memory:
+        with recollect.Memory(self.shared.db, user=self.user, settings=settings) as memory:
             if new and not writes:
                 self.note(f"{file} is new and holds nothing yet")
             yield memory
@@ -144,10 +147,12 @@ def foreground(settings: Settings) -> Settings:
     """Return ``settings`` without the background thread, which a command would not wait for.
 
     What waits is embedded by the next search, or by the command itself with a progress bar
-    that then counts all there is.
+    that then counts all there is. Nor is anything cleaned up at start: who looks at a memory,
+    or asks for a dry run, changes nothing.
     """
     embedding = settings.embedding.model_copy(update={"background": False})
-    return settings.model_copy(update={"embedding": embedding})
+    schedule = settings.schedule.model_copy(update={"expire_at_start": False})
+    return settings.model_copy(update={"embedding": embedding, "schedule": schedule})
 
 
 def command(

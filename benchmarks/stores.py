@@ -1,0 +1,306 @@
+"""The same memories and questions through SQLite, a Chroma folder and a Chroma server.
+
+Beside them Chroma by hand, in a folder and on a server: what its own calls take. All take turns
+(see :mod:`benchmarks.measure`), and every search has to find the same records in all three.
+"""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from benchmarks.bare_chroma import USER, BareChroma, served
+from benchmarks.measure import Step, Times, interleaved, micro, show, timed
+from benchmarks.workload import DIMENSIONS, talk
+from recollect import Memory, Settings
+from recollect.core.vectors import Vectors
+from recollect.testing.clocks import START, FrozenClock
+from recollect.testing.embedders import HashEmbedder
+
+SIZE, QUICK_SIZE = 10_000, 1_000
+PARTS = 10
+"""Of ten parts nine are added in one call each, the last one record by record."""
+LIMIT = 5
+SESSION = 50
+OPENINGS = 5
+FILE, FOLDER, SERVER = "SQLite file", "Chroma folder", "Chroma server"
+BARE_FOLDER, BARE_SERVER = "folder by hand", "server by hand"
+STORES = (FILE, FOLDER, SERVER)
+ALL = (*STORES, BARE_FOLDER, BARE_SERVER)
+BESIDE = {FILE: BARE_FOLDER, FOLDER: BARE_FOLDER, SERVER: BARE_SERVER}
+"""With which times by hand each store's are compared."""
+RESIDENT = """
+import sys
+from pathlib import Path
+from benchmarks.stores import MadeBefore, opened
+
+
+def resident():
+    return int(Path("/proc/self/status").read_text().partition("VmRSS:")[2].split()[0])
+
+
+before = resident()
+with opened(sys.argv[1], MadeBefore()) as memory:
+    memory.search("What did we say?")
+    print(resident() - before)
+"""
+Row = tuple[str, ...]
+
+
+def run(*, quick: bool) -> None:
+    """Print the table."""
+    with tempfile.TemporaryDirectory() as folder, ExitStack() as servers:
+        root = Path(folder)
+        ours = servers.enter_context(served(root / "served"))
+        bare = servers.enter_context(served(root / "bare-served"))
+        places = {
+            FILE: str(root / "memory.db"),
+            FOLDER: f"chroma://{root / 'folder'}",
+            SERVER: f"chroma+http://{ours}",
+        }
+        by_hand: dict[str, Path | str] = {BARE_FOLDER: root / "bare", BARE_SERVER: bare}
+        work = Work.made(QUICK_SIZE if quick else SIZE)
+        rows = _measured(work, places, by_hand)
+        rows.append(_row("memory of a process, MiB", _resident(places)))
+        servers.close()
+        rows.append(_row("bytes on disk, a record", _sizes(root, work)))
+    text = sum(len(each.encode()) for each in work.texts) / len(work.texts)
+    show(
+        f"Stores: {len(work.texts):,} records of one user",
+        ("", *ALL),
+        rows,
+        f"A record has {text:,.0f} bytes of text and {4 * DIMENSIONS:,} of vector. By hand, adding "
+        f"is with the vector; the memory makes vectors afterwards. All three found the same.",
+    )
+
+
+class MadeBefore:
+    """An embedder that looks up what was made before: embedding is no part of any time here."""
+
+    name = "made before"
+    dimensions = DIMENSIONS
+
+    def __init__(self, texts: Sequence[str] = ()) -> None:
+        """Make the vectors of ``texts``: those that share words are near each other."""
+        self._model = HashEmbedder(DIMENSIONS)
+        self._made = dict(zip(texts, self._model.embed(texts), strict=True))
+
+    def embed(self, texts: Sequence[str]) -> Vectors:
+        """Return one row for each text."""
+        made = self._made
+        return np.stack([made[t] if t in made else self._model.embed([t])[0] for t in texts])
+
+
+@dataclass(frozen=True)
+class Work:
+    """What is stored and asked.
+
+    Attributes:
+        texts: what is remembered.
+        questions: what is asked.
+        embedder: has the vectors of all of them.
+        clock: the time of all memories.
+    """
+
+    texts: Sequence[str]
+    questions: Sequence[str]
+    embedder: MadeBefore
+    clock: FrozenClock
+
+    @classmethod
+    def made(cls, size: int) -> Work:
+        """Return made-up talk of ``size`` turns, all of them different."""
+        said = talk(size)
+        texts = [f"{text} ({number})" for number, text in enumerate(said.texts)]
+        return cls(texts, said.questions, MadeBefore([*texts, *said.questions]), FrozenClock())
+
+    @property
+    def batch(self) -> int:
+        """How many records are added in one call."""
+        return len(self.texts) // PARTS
+
+    def item(self, place: int) -> dict[str, Any]:
+        """Return the arguments of the memory for one text, a turn of a session."""
+        return {
+            "content": self.texts[place],
+            "kind": "episode",
+            "session": f"session {place // SESSION}",
+            "role": ("user", "assistant")[place % 2],
+            "event_time": START + timedelta(minutes=place - len(self.texts)),
+        }
+
+    def many(self, part: int) -> list[dict[str, Any]]:
+        """Return the arguments for a part of the texts."""
+        return [self.item(place) for place in range(part * self.batch, (part + 1) * self.batch)]
+
+    def rows(self, first: int, count: int) -> tuple[int, Sequence[str], Vectors]:
+        """Return texts with their vectors as they are added by hand."""
+        texts = self.texts[first : first + count]
+        return first, texts, self.embedder.embed(texts)
+
+
+@contextmanager
+def opened(
+    location: str, embedder: MadeBefore, clock: FrozenClock | None = None
+) -> Iterator[Memory]:
+    """Give a memory that depends on no file and no environment, and does nothing by itself."""
+    settings = Settings(embedding={"background": False}, timezone="UTC")
+    with Memory(location, user=USER, settings=settings, embedder=embedder, clock=clock) as memory:
+        yield memory
+
+
+def _measured(
+    work: Work, places: Mapping[str, str], by_hand: Mapping[str, Path | str]
+) -> list[Row]:
+    with ExitStack() as open_:
+        memories = {
+            name: open_.enter_context(opened(place, work.embedder, work.clock))
+            for name, place in places.items()
+        }
+        bare = {name: BareChroma(place) for name, place in by_hand.items()}
+        for each in bare.values():
+            open_.callback(each.close)
+        added = _added(work, memories, bare)
+        searched = _searched(work, memories, bare)
+    return [*added, *_opened(work, places, by_hand), *searched]
+
+
+def _added(work: Work, memories: Mapping[str, Memory], bare: Mapping[str, BareChroma]) -> list[Row]:
+    size, batch = len(work.texts), work.batch
+    parts = [work.rows(part * batch, batch) for part in range(PARTS)]
+    many: dict[str, Step] = {
+        **{n: lambda i, m=m: m.remember_many(work.many(i)) for n, m in memories.items()},
+        **{n: lambda i, b=b: b.add(*parts[i]) for n, b in bare.items()},
+    }
+    in_bulk = interleaved(many, PARTS - 1)
+    vectors = {name: timed(lambda _, m=m: m.embed_pending()) for name, m in memories.items()}
+    start = size - batch
+    ones = [work.rows(start + place, 1) for place in range(batch)]
+    one: dict[str, Step] = {
+        **{n: lambda i, m=m: m.remember(**work.item(start + i)) for n, m in memories.items()},
+        **{n: lambda i, b=b: b.add(*ones[i]) for n, b in bare.items()},
+    }
+    single = interleaved(one, batch)
+    for memory in memories.values():
+        memory.embed_pending()
+    return [
+        *_times("`remember`", single),
+        *_times(f"`remember_many` of {batch:,}, a record", in_bulk, batch)[::2],
+        _row(
+            "its vector, by 32",
+            {name: micro(seconds / start) for name, seconds in vectors.items()},
+        ),
+    ]
+
+
+def _searched(
+    work: Work, memories: Mapping[str, Memory], bare: Mapping[str, BareChroma]
+) -> list[Row]:
+    asked, vectors = work.questions, work.embedder.embed(work.questions)
+    for question in asked:
+        _compare(question, memories)
+    steps: dict[str, Step] = {
+        **{n: lambda i, m=m: m.search(asked[i], limit=LIMIT) for n, m in memories.items()},
+        **{n: lambda i, b=b: b.nearest(vectors[i], LIMIT) for n, b in bare.items()},
+    }
+    return _times("`search`", interleaved(steps, len(asked)))
+
+
+def _compare(question: str, memories: Mapping[str, Memory]) -> None:
+    """Stop if the memories do not find the same."""
+    found = {
+        name: [hit.record.content for hit in memory.search(question, limit=LIMIT)]
+        for name, memory in memories.items()
+    }
+    assert all(each == found[FILE] for each in found.values()), (question, found)
+    assert found[FILE], question
+
+
+def _opened(work: Work, places: Mapping[str, str], by_hand: Mapping[str, Path | str]) -> list[Row]:
+    """Time opening until the first search is answered."""
+    question = work.questions[0]
+    vector = work.embedder.embed([question])[0]
+    taken: dict[str, list[float]] = {name: [] for name in ALL}
+    for number in range(OPENINGS):
+        for name in (*ALL[number:], *ALL[:number]):
+            with ExitStack() as left:
+                step = (
+                    _opening(left, places[name], work, question)
+                    if name in places
+                    else _opening_by_hand(left, by_hand[name], vector)
+                )
+                taken[name].append(timed(step))
+    return _times("open, and a first search", {n: Times(tuple(s)) for n, s in taken.items()})[::2]
+
+
+def _opening(left: ExitStack, place: str, work: Work, question: str) -> Step:
+    def step(_: int) -> None:
+        left.enter_context(opened(place, work.embedder, work.clock)).search(question)
+
+    return step
+
+
+def _opening_by_hand(left: ExitStack, place: Path | str, vector: Any) -> Step:
+    def step(_: int) -> None:
+        bare = BareChroma(place)
+        left.callback(bare.close)
+        bare.nearest(vector, LIMIT)
+
+    return step
+
+
+def _resident(places: Mapping[str, str]) -> dict[str, str]:
+    """Return the MiB by which a process grows that opens and searches, where it can be asked."""
+    if not Path("/proc/self/status").exists():
+        return {}
+    grown = {}
+    for name, place in places.items():
+        said = subprocess.run(  # noqa: S603 - this Python, with a program of this file
+            [sys.executable, "-c", RESIDENT, place], check=True, capture_output=True, text=True
+        )
+        grown[name] = f"{int(said.stdout) / 1024:,.0f}"
+    return grown
+
+
+def _sizes(root: Path, work: Work) -> dict[str, str]:
+    """Return the bytes of a record: all files of a place, closed, by the number of records."""
+    names = {
+        FILE: "memory.db*",
+        FOLDER: "folder",
+        SERVER: "served",
+        BARE_FOLDER: "bare",
+        BARE_SERVER: "bare-served",
+    }
+    return {
+        name: f"{sum(_bytes(path) for path in root.glob(each)) / len(work.texts):,.0f}"
+        for name, each in names.items()
+    }
+
+
+def _bytes(path: Path) -> int:
+    if path.is_file():
+        return path.stat().st_size
+    return sum(each.stat().st_size for each in path.rglob("*") if each.is_file())
+
+
+def _times(what: str, times: Mapping[str, Times], each: int = 1) -> list[Row]:
+    """Return the rows of p50, of p95, and of p50 against that by hand."""
+    ratios = {n: f"{times[n].median / times[BESIDE[n]].median:.2f}" for n in STORES}
+    return [
+        _row(f"{what}: p50", {n: micro(t.median / each) for n, t in times.items()}),
+        _row(f"{what}: p95", {n: micro(t.p95 / each) for n, t in times.items()}),
+        _row("p50 / by hand", ratios),
+    ]
+
+
+def _row(what: str, values: Mapping[str, str]) -> Row:
+    return (what, *(values.get(name, "") for name in ALL))

@@ -1,0 +1,1 @@
+"""The MCP server: a memory for any client of the Model Context Protocol."""
