@@ -84,20 +84,27 @@ def run(*, quick: bool) -> None:
 
 
 class MadeBefore:
-    """An embedder that looks up what was made before: embedding is no part of any time here."""
+    """An embedder that looks up what was made before: embedding is no part of any time here.
+
+    Texts that share words are near each other. The numbers are rounded to float16, as SQLite keeps
+    them and Chroma does not: no two records change places by that alone.
+    """
 
     name = "made before"
     dimensions = DIMENSIONS
 
     def __init__(self, texts: Sequence[str] = ()) -> None:
-        """Make the vectors of ``texts``: those that share words are near each other."""
+        """Make the vectors of ``texts``; those of others are made when they are asked for."""
         self._model = HashEmbedder(DIMENSIONS)
-        self._made = dict(zip(texts, self._model.embed(texts), strict=True))
+        self._made = dict(zip(texts, self._rounded(texts), strict=True))
 
     def embed(self, texts: Sequence[str]) -> Vectors:
         """Return one row for each text."""
         made = self._made
-        return np.stack([made[t] if t in made else self._model.embed([t])[0] for t in texts])
+        return np.stack([made[t] if t in made else self._rounded([t])[0] for t in texts])
+
+    def _rounded(self, texts: Sequence[str]) -> Vectors:
+        return self._model.embed(texts).astype(np.float16).astype(np.float32)
 
 
 @dataclass(frozen=True)
@@ -153,7 +160,9 @@ def opened(
     location: str, embedder: MadeBefore, clock: FrozenClock | None = None
 ) -> Iterator[Memory]:
     """Give a memory that depends on no file and no environment, and does nothing by itself."""
-    settings = Settings(embedding={"background": False}, timezone="UTC")
+    settings = Settings(
+        embedding={"background": False}, consolidation={"automatic": False}, timezone="UTC"
+    )
     with Memory(location, user=USER, settings=settings, embedder=embedder, clock=clock) as memory:
         yield memory
 

@@ -51,9 +51,10 @@ def call(id, tool, **arguments):
 
 
 def stored(folder):
-    """Return what the memory of the tests holds."""
+    """Return what the memory of the tests holds, without what its upkeep made of it."""
     with Memory(folder / "agent.db", settings=Settings(embedding={"model": "none"})) as memory:
-        return {record.content for record in memory.records(limit=1_000)}
+        found = memory.records(limit=1_000)
+        return {record.content for record in found if record.kind != "reflection"}
 
 
 @pytest.mark.parametrize("mode", MODES)

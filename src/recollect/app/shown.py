@@ -50,7 +50,8 @@ def for_model(
     What else they say is known by the facts that are left; what was to be forgotten is not
     told again in the very words it came from. They stay in the transcript, and searchable.
     """
-    hits = parts.found(scope, query, where, limit=limit, skip=skip)
+    least = parts.least(None)
+    hits = parts.found(scope, query, where, limit=limit, min_score=least, skip=skip)
     turns = [hit.record.id for hit in hits if hit.record.kind is Kind.EPISODE]
     facts = [
         fact

@@ -20,6 +20,9 @@ class McpSettings(Section):
     tools: Literal["full", "basic"] = Field(default="full", examples=["basic"])
     """Which tools clients are offered. ``basic``: search, store and forget; ``full``: recalling,
     correcting, confirming, figures and entities, too."""
+    upkeep: bool = Field(default=True, examples=[False])
+    """Whether the server runs the jobs of ``schedule``, once it has opened a memory. Of several
+    on one store, one runs each job."""
     tokens: SecretStr | None = Field(default=None, examples=["0123456789abcdef=ana"])
     """Who may ask over HTTP, as ``TOKEN=USER, TOKEN=USER``. Each token opens the memory of its
     user and no other; without any, only this machine can ask."""

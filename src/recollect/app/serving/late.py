@@ -10,10 +10,10 @@ from recollect.app.settings import Settings
 from recollect.core.ports import Embedder
 
 if TYPE_CHECKING:
-    from recollect.app.memory import Memory
+    from recollect.app.serving.opened import Opened
     from recollect.app.serving.verbs import Verbs
 
-VERBS = "recollect.app.serving.verbs"
+OPENED = "recollect.app.serving.opened"
 """The module that brings all of a memory with it, which takes most of a second to import."""
 
 
@@ -41,7 +41,7 @@ class LateMemory:
         self._settings = settings
         self._embedder = embedder
         self._opening = Lock()
-        self._memory: Memory | None = None
+        self._opened: Opened | None = None
         self._starting = Lock()
         self._loading: Thread | None = None
 
@@ -52,7 +52,7 @@ class LateMemory:
         """
         with self._starting:
             if self._loading is None:
-                self._loading = Thread(target=import_module, args=(VERBS,), name="recollect-load")
+                self._loading = Thread(target=import_module, args=(OPENED,), name="recollect-load")
                 self._loading.start()
 
     def of(self, user: str | None = None) -> Verbs:
@@ -61,22 +61,21 @@ class LateMemory:
         Raises:
             RecollectError: the store cannot be opened; the next call tries again.
         """
-        module = import_module(VERBS)
+        module = import_module(OPENED)
         with self._opening:
-            if self._memory is None:
-                self._memory = module.Memory(
+            opened: Opened | None = self._opened
+            if opened is None:
+                opened = self._opened = module.Opened(
                     self._location,
                     user=self._user,
                     settings=self._settings,
                     embedder=self._embedder,
                 )
-            memory = self._memory
-        verbs: Verbs = module.Verbs(memory if user is None else memory.as_user(user))
-        return verbs
+        return opened.verbs(user)
 
     def close(self) -> None:
         """Close the memory, if it was opened. What asks after that opens it again."""
         with self._opening:
-            memory, self._memory = self._memory, None
-        if memory is not None:
-            memory.close()
+            opened, self._opened = self._opened, None
+        if opened is not None:
+            opened.close()
