@@ -1,5 +1,22 @@
 """What tests of several rooms share."""
 
+from collections import Counter, defaultdict
+
 import pytest
 
 pytest.register_assert_rewrite("recollect.testing.contracts")
+
+OUTCOMES = ("passed", "failed", "error", "skipped")
+
+
+def pytest_terminal_summary(terminalreporter):
+    """Print a line for each back end: how much of the contract of a store it keeps."""
+    counts = defaultdict(Counter)
+    for outcome in OUTCOMES:
+        for report in terminalreporter.stats.get(outcome, ()):
+            path, *inner = getattr(report, "nodeid", "").split("::")
+            if path.startswith("tests/contract/") and inner and inner[0].startswith("Test"):
+                counts[inner[0].removeprefix("Test")][outcome] += 1
+    for store, found in sorted(counts.items()):
+        told = ", ".join(f"{found[each]} {each}" for each in OUTCOMES if found[each])
+        terminalreporter.write_line(f"store contract, {store}: {told}")
