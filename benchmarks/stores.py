@@ -28,7 +28,8 @@ from recollect.testing.embedders import HashEmbedder
 
 SIZE, QUICK_SIZE = 10_000, 1_000
 PARTS = 10
-"""Of ten parts nine are added in one call each, the last one record by record."""
+SINGLE = 200
+"""Records that are added one by one at the end; all others in ten parts, one call each."""
 LIMIT = 5
 SESSION = 50
 OPENINGS = 5
@@ -54,10 +55,17 @@ with opened(sys.argv[1], MadeBefore()) as memory:
     print(resident() - before)
 """
 Row = tuple[str, ...]
+HEADER = ("", *ALL)
+ADDING = (
+    "The memory makes vectors after it has added; by hand they are added with the texts. "
+    "Ratios are of p50 to that by hand."
+)
+OPENING = "Until a first search is answered, in a process that has loaded the modules."
+SEARCHING = "All three memories found the same. By hand: the nearest of a user, by vector alone."
 
 
 def run(*, quick: bool) -> None:
-    """Print the table."""
+    """Print the tables."""
     with tempfile.TemporaryDirectory() as folder, ExitStack() as servers:
         root = Path(folder)
         ours = servers.enter_context(served(root / "served"))
@@ -69,18 +77,14 @@ def run(*, quick: bool) -> None:
         }
         by_hand: dict[str, Path | str] = {BARE_FOLDER: root / "bare", BARE_SERVER: bare}
         work = Work.made(QUICK_SIZE if quick else SIZE)
-        rows = _measured(work, places, by_hand)
-        rows.append(_row("memory of a process, MiB", _resident(places)))
+        _measure(work, places, by_hand)
+        show("Stores: opening", HEADER, _opened(work, places, by_hand), OPENING)
+        grown = _row("memory of a process, MiB", _resident(places))
         servers.close()
-        rows.append(_row("bytes on disk, a record", _sizes(root, work)))
+        kept = _row("on disk, bytes a record", _sizes(root, work))
     text = sum(len(each.encode()) for each in work.texts) / len(work.texts)
-    show(
-        f"Stores: {len(work.texts):,} records of one user",
-        ("", *ALL),
-        rows,
-        f"A record has {text:,.0f} bytes of text and {4 * DIMENSIONS:,} of vector. By hand, adding "
-        f"is with the vector; the memory makes vectors afterwards. All three found the same.",
-    )
+    note = f"A record has {text:,.0f} bytes of text and {4 * DIMENSIONS:,} of vector."
+    show("Stores: memory and disk", HEADER, [grown, kept], note)
 
 
 class MadeBefore:
@@ -167,38 +171,41 @@ def opened(
         yield memory
 
 
-def _measured(
-    work: Work, places: Mapping[str, str], by_hand: Mapping[str, Path | str]
-) -> list[Row]:
-    with ExitStack() as open_:
+def _measure(work: Work, places: Mapping[str, str], by_hand: Mapping[str, Path | str]) -> None:
+    with ExitStack() as left:
         memories = {
-            name: open_.enter_context(opened(place, work.embedder, work.clock))
+            name: left.enter_context(opened(place, work.embedder, work.clock))
             for name, place in places.items()
         }
         bare = {name: BareChroma(place) for name, place in by_hand.items()}
         for each in bare.values():
-            open_.callback(each.close)
-        added = _added(work, memories, bare)
-        searched = _searched(work, memories, bare)
-    return [*added, *_opened(work, places, by_hand), *searched]
+            left.callback(each.close)
+        title = f"Stores: adding {len(work.texts):,} records of one user"
+        show(title, HEADER, _added(work, memories, bare), ADDING)
+        show("Stores: searching", HEADER, _searched(work, memories, bare), SEARCHING)
 
 
 def _added(work: Work, memories: Mapping[str, Memory], bare: Mapping[str, BareChroma]) -> list[Row]:
     size, batch = len(work.texts), work.batch
-    parts = [work.rows(part * batch, batch) for part in range(PARTS)]
+    parts = [work.rows(part * batch, batch) for part in range(PARTS - 1)]
     many: dict[str, Step] = {
         **{n: lambda i, m=m: m.remember_many(work.many(i)) for n, m in memories.items()},
         **{n: lambda i, b=b: b.add(*parts[i]) for n, b in bare.items()},
     }
     in_bulk = interleaved(many, PARTS - 1)
+    rest, singles = (PARTS - 1) * batch, min(SINGLE, batch // 2)
+    start = size - singles
+    for memory in memories.values():
+        memory.remember_many([work.item(place) for place in range(rest, start)])
+    for each in bare.values():
+        each.add(*work.rows(rest, start - rest))
     vectors = {name: timed(lambda _, m=m: m.embed_pending()) for name, m in memories.items()}
-    start = size - batch
-    ones = [work.rows(start + place, 1) for place in range(batch)]
+    ones = [work.rows(start + place, 1) for place in range(singles)]
     one: dict[str, Step] = {
         **{n: lambda i, m=m: m.remember(**work.item(start + i)) for n, m in memories.items()},
         **{n: lambda i, b=b: b.add(*ones[i]) for n, b in bare.items()},
     }
-    single = interleaved(one, batch)
+    single = interleaved(one, singles)
     for memory in memories.values():
         memory.embed_pending()
     return [
@@ -274,7 +281,7 @@ def _resident(places: Mapping[str, str]) -> dict[str, str]:
     grown = {}
     for name, place in places.items():
         said = subprocess.run(  # noqa: S603 - this Python, with a program of this file
-            [sys.executable, "-c", RESIDENT, place], check=True, capture_output=True, text=True
+            [sys.executable, "-c", RESIDENT, place], check=True, stdout=subprocess.PIPE, text=True
         )
         grown[name] = f"{int(said.stdout) / 1024:,.0f}"
     return grown
@@ -307,7 +314,7 @@ def _times(what: str, times: Mapping[str, Times], each: int = 1) -> list[Row]:
     return [
         _row(f"{what}: p50", {n: micro(t.median / each) for n, t in times.items()}),
         _row(f"{what}: p95", {n: micro(t.p95 / each) for n, t in times.items()}),
-        _row("p50 / by hand", ratios),
+        _row("… by hand", ratios),
     ]
 
 

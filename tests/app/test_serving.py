@@ -8,6 +8,7 @@ import pytest
 
 from recollect import Memory, Settings
 from recollect.app.serving.late import LateMemory
+from recollect.core.errors import InvalidInput
 from recollect.testing.clocks import FrozenClock
 
 SETTINGS = Settings(embedding={"model": "none"})
@@ -53,3 +54,37 @@ def test_nobody_sees_what_is_another_users(tmp_path, user):
     late.of(user).store("likes tea", "fact", None)
     assert late.of("ana").stats().records["fact"] == (user is None)
     late.close()
+
+
+@pytest.fixture
+def verbs(tmp_path):
+    """Give what a model may do with a new memory."""
+    late = LateMemory(str(tmp_path / "agent.db"), user="ana", settings=SETTINGS)
+    yield late.of()
+    late.close()
+
+
+def test_notes_are_told_without_secrets(verbs):
+    """What a person had kept stands in MEMORY.md, and is masked for a model."""
+    secret = "sk-proj-abcDEF1234567890abcDEF1234567890abcdef"  # noqa: S105 - made up
+    verbs._memory.remember(f"My API key is {secret} for the weather")
+    verbs._memory.remember("Ana likes tea")
+    told = verbs.notes()
+    assert secret not in told
+    assert "Ana likes tea" in told
+
+
+def test_metadata_that_says_more_is_kept(verbs):
+    """A known fact is not stored twice, unless something new is to be kept with it."""
+    first = verbs.store("Ana lives in Lisbon", "fact", {"category": "user_profile"})
+    assert verbs.store("Ana lives in Lisbon", "fact", None).id == first.id
+    assert verbs.store("Ana lives in Lisbon", "fact", {"category": "user_profile"}).id == first.id
+    second = verbs.store("Ana lives in Lisbon", "fact", {"field": "home"})
+    assert second.id != first.id
+    assert second.attributes == {"field": "home"}
+
+
+def test_metadata_is_bounded(verbs):
+    """It comes back with every hit, so what is long belongs into the content."""
+    with pytest.raises(InvalidInput, match=r"metadata has .* put what is long into content"):
+        verbs.store("Ana likes tea", "fact", {"notes": "x" * 5_000})

@@ -19,7 +19,6 @@ def test_tokens_are_a_text_or_a_mapping(given):
 @pytest.mark.parametrize(
     ("given", "problem"),
     [
-        ("", "entry 1 of 1 is no token with its user"),
         (ONE, "entry 1 of 1 is no token with its user"),
         (f"{ONE}=", "entry 1 of 1 is no token with its user"),
         (f"{ONE}=ana,", "entry 2 of 2 is no token with its user"),
@@ -34,3 +33,9 @@ def test_wrong_tokens_are_told_but_not_shown(given, problem):
         Settings(mcp={"tokens": given})
     assert ONE not in str(caught.value)
     assert "secret" not in str(caught.value)
+
+
+@pytest.mark.parametrize("blank", ["", "  "])
+def test_blank_tokens_are_none(blank):
+    """A variable that is set to nothing asks for no tokens."""
+    assert Settings(mcp={"tokens": blank}).mcp.tokens is None

@@ -1,5 +1,6 @@
 """MiniLM computes what the published model computes."""
 
+import os
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
@@ -172,3 +173,13 @@ def test_a_missing_library_names_its_extra(module, absent, extra):
         "else:\n    raise SystemExit('imported')"
     )
     subprocess.run([sys.executable, "-c", program], check=True)  # noqa: S603  # our own text
+
+
+def test_the_runtime_tells_nobody_anything(tmp_path):
+    """Loading the model leaves no id of the device and no record of use in the user's home."""
+    program = "import recollect.embed.minilm"
+    home = {"HOME": str(tmp_path), "USERPROFILE": str(tmp_path), "PATH": os.environ["PATH"]}
+    subprocess.run(  # noqa: S603 - this Python, and our own program
+        [sys.executable, "-c", program], env=home, cwd=ROOT, check=True, timeout=120
+    )
+    assert list(tmp_path.iterdir()) == []

@@ -119,7 +119,6 @@ def test_a_hook_never_exits_with_2(run, event, tmp_path):
     """Code 2 would block Claude Code: not for wrong options either, nor a broken transcript."""
     for arguments in (("claude-code", "--bad"), ("nothing",), ("--bad",), ("claude-code", "--db")):
         run("hook", *arguments, code=1)
-    with (tmp_path / f"{SESSION}.jsonl").open("a") as file:
-        file.write("{broken\n")
+    (tmp_path / f"{SESSION}.jsonl").write_text("{broken\n")
     result = run("hook", "claude-code", stdin=event(), code=1)
-    assert f"{SESSION}.jsonl, line 3: not valid JSON" in result.stderr
+    assert "is no transcript of Claude Code" in result.stderr

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any, BinaryIO, NamedTuple
+from typing import Any, BinaryIO, NamedTuple, Protocol
 
 from recollect.conversation.sessions import is_metadata
 from recollect.conversation.shapes import ROLES, SAME_ROLE
@@ -52,36 +52,44 @@ class Item(NamedTuple):
     value: Any
 
 
+class Broken(Protocol):
+    """Told of a line that cannot be read."""
+
+    def __call__(self, place: str, *, unfinished: bool) -> None:
+        """``place`` is passed over; ``unfinished`` where it has no end, as somebody writes it."""
+
+
 class JsonFile:
     """A file of JSON Lines, read line by line, or of one JSON value, read at once.
 
     Args:
         path: the file.
+        by_lines: whether it is known to be JSON Lines, also where the first line is broken.
 
     Raises:
         InvalidInput: there is no such file, or it cannot be read.
     """
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, *, by_lines: bool = False) -> None:
         """Look whether the first line that is not blank is a value by itself."""
         self.path = path
         self._document: Any = None
-        self.by_lines = self._starts_with_value()
+        self.by_lines = self._starts_with_value() or by_lines
 
-    def items(self, unfinished: Callable[[], None] | None = None) -> Iterator[Item]:
+    def items(self, broken: Broken | None = None) -> Iterator[Item]:
         """Return what is in it: a value for each line or array element, or the only value.
 
         Can be called again. JSON Lines are read anew each time and never held as a whole.
 
         Args:
-            unfinished: called for a last line that is no JSON and has no end: somebody still
-                writes it. Such a line is an error, if not given.
+            broken: told of a line that cannot be read, which is then passed over; such a line
+                is an error, if not given.
 
         Raises:
             InvalidInput: a line is no JSON or no UTF-8; the message names it.
         """
         if self.by_lines:
-            yield from self._by_lines(unfinished)
+            yield from self._by_lines(broken)
             return
         if self._document is None:
             self._document = self._whole()
@@ -91,16 +99,16 @@ class JsonFile:
         else:
             yield Item(str(self.path), self._document)
 
-    def _by_lines(self, unfinished: Callable[[], None] | None) -> Iterator[Item]:
+    def _by_lines(self, broken: Broken | None) -> Iterator[Item]:
         for number, raw in self._raw_lines():
             try:
                 text = self._decoded(raw, number)
                 if text.strip():
                     yield Item(f"{self.path}, line {number}", self._parsed(text, number))
             except InvalidInput:
-                if unfinished is None or raw.endswith(b"\n"):
+                if broken is None:
                     raise
-                unfinished()
+                broken(f"{self.path}, line {number}", unfinished=not raw.endswith(b"\n"))
 
     def first(self) -> Item:
         """Return the first value.

@@ -8,6 +8,7 @@ published files, found and checked by :mod:`recollect.embed.files`.
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,6 +20,8 @@ from recollect.core.errors import EmbeddingError, InvalidInput, MissingExtra
 from recollect.embed.batches import Vectors, unit_rows, well_formed
 from recollect.embed.files import MODEL, find
 
+# The runtime counts its uses and keeps an id of the device, from its import on; nobody asked.
+os.environ.setdefault("ORT_DISABLE_TELEMETRY", "1")
 try:
     import onnxruntime
     from tokenizers import Tokenizer

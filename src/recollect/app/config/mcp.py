@@ -21,7 +21,7 @@ class McpSettings(Section):
     """Which tools clients are offered. ``basic``: search, store and forget; ``full``: recalling,
     correcting, confirming, figures and entities, too."""
     upkeep: bool = Field(default=True, examples=[False])
-    """Whether the server runs the jobs of ``schedule``, once it has opened a memory. Of several
+    """Whether the server runs the jobs of ``schedule``. Once it has opened a memory; of several
     on one store, one runs each job."""
     tokens: SecretStr | None = Field(default=None, examples=["0123456789abcdef=ana"])
     """Who may ask over HTTP, as ``TOKEN=USER, TOKEN=USER``. Each token opens the memory of its
@@ -35,7 +35,9 @@ class McpSettings(Section):
     @field_validator("tokens", mode="before")
     @classmethod
     def _joined(cls, value: Any) -> Any:
-        """Take a mapping, too, as programs have it: token → user."""
+        """Take a mapping, too, as programs have it: token → user. What is blank is none."""
+        if isinstance(value, str) and not value.strip():
+            return None
         if isinstance(value, Mapping):
             return ", ".join(f"{token}={user}" for token, user in value.items())
         return value

@@ -18,7 +18,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from recollect.app.formats import Item, JsonFile, located
+from recollect.app.formats import Item, JsonFile
 from recollect.app.importing.found import LeftOut, Said, Talk, distinct, moment_of
 from recollect.app.importing.own import Asked, without_reminders, without_wrappers
 from recollect.core.errors import InvalidInput
@@ -83,7 +83,7 @@ class Transcripts:
             sum(folder.is_dir() for folder in folders),
         )
         for path in self._files:
-            yield from _Reading(JsonFile(path), left_out).talks()
+            yield from _Reading(JsonFile(path, by_lines=True), left_out).talks()
 
 
 def is_line(value: object) -> bool:
@@ -146,26 +146,40 @@ class _Reading:
         self._left_out = left_out
         self._asked = Asked()
         self._sessions: dict[str, list[Said]] = {}
+        self._torn = False
 
     def talks(self) -> list[Talk]:
         """Return the sessions in it, each with what was said in its order."""
         known = False
-        for item in self._file.items(unfinished=self._unfinished):
+        for item in self._file.items(broken=self._broken):
             known = known or is_line(item.value)
-            with located(item.place):
+            try:
                 line = self._line(item)
-                if line is not None:
-                    session = line.value.get("sessionId")
-                    name = session if isinstance(session, str) and session else None
-                    said = self._sessions.setdefault(name or self._file.path.stem, [])
-                    said += self._said(line)
+                said = [] if line is None else list(self._said(line))
+            except InvalidInput as error:
+                self._strange(f"{item.place}: {error}")
+                continue
+            if line is not None:
+                session = line.value.get("sessionId")
+                name = session if isinstance(session, str) and session else None
+                self._sessions.setdefault(name or self._file.path.stem, []).extend(said)
         if not known:
             message = f"{self._file.path} is no transcript of Claude Code: no line has a sessionId"
             raise InvalidInput(message)
         return [Talk(id=name, said=distinct(said)) for name, said in self._sessions.items() if said]
 
-    def _unfinished(self) -> None:
-        self._left_out.add("lines that are still being written")
+    def _broken(self, place: str, *, unfinished: bool) -> None:
+        if unfinished:
+            self._left_out.add("lines that are still being written")
+        else:
+            self._strange(f"{place}: not valid JSON")
+
+    def _strange(self, told: str) -> None:
+        """Pass over a line: what a crash left in one must not keep out all that was said since."""
+        if not self._torn:
+            self._left_out.tell(f"{told}; passed over")
+        self._torn = True
+        self._left_out.add("lines that cannot be read")
 
     def _line(self, item: Item) -> _Line | None:
         """Return a line if it holds talk."""

@@ -27,6 +27,8 @@ KNOWN_BY: dict[str, Callable[[object], bool]] = {
     MCP_MEMORY: mcp_memory.is_mcp_memory,
 }
 
+CONVERSATIONS = "conversations.json"
+
 
 class Imported(NamedTuple):
     """What an import moved, for whom, and what it left out."""
@@ -41,12 +43,19 @@ def opened(path: Path) -> JsonFile | ZippedFile:
     return ZippedFile(path) if is_archive(path) else JsonFile(path)
 
 
+def unpacked(path: Path) -> Path:
+    """Return the conversations in the folder of an export that somebody unpacked, else ``path``."""
+    inside = path / CONVERSATIONS
+    return inside if path.is_dir() and inside.is_file() else path
+
+
 def recognised(path: Path) -> str | None:
     """Return the format of what is at ``path`` if one of these readers knows it.
 
     Raises:
         InvalidInput: it cannot be read.
     """
+    path = unpacked(path)
     if path.is_dir():
         return CLAUDE_CODE if claude_code.holds_transcripts(path) else None
     file = opened(path)
@@ -73,6 +82,7 @@ def import_foreign(
     Raises:
         InvalidInput: the file is broken, or not of this format; nothing was written.
     """
+    path = unpacked(path)
     if format == CLAUDE_CODE:
         return _talks(parts, scope, format, claude_code.Transcripts(path).talks, progress)
     file = opened(path)
