@@ -5,10 +5,10 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test lint bench clean
+.PHONY: help setup demo test lint bench conformance clean
 
 help:  ## Show this list
-	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "make %-7s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "make %-11s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 $(READY): pyproject.toml requirements-model.txt
 	$(PYTHON) -m venv $(VENV)
@@ -32,6 +32,9 @@ lint: $(READY)  ## Check style, types and the import contract
 
 bench: $(READY)  ## Measure retrieval quality and speed
 	$(BIN)/python -m benchmarks
+
+conformance: $(READY)  ## Check the MCP server with the protocol's own suite and the Inspector (needs npm)
+	$(BIN)/python scripts/conformance.py
 
 clean:  ## Remove the virtual environment and all caches
 	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -10,6 +10,13 @@ import anyio
 import httpx2
 from mcp import Client, StdioServerParameters
 from mcp.client.streamable_http import streamable_http_client
+from mcp_types import (
+    EmptyResult,
+    LoggingMessageNotification,
+    ResourceUpdatedNotification,
+    SubscribeRequest,
+    SubscribeRequestParams,
+)
 
 from recollect.app.serving.late import LateMemory
 from recollect.app.settings import Settings
@@ -34,28 +41,29 @@ FULL = {
 
 
 def served(location=":memory:", *, user="ana", embedder=None, memory=LateMemory):
-    """Return a memory as the server has it."""
-    settings = Settings(embedding={"model": "none", "background": False})
+    """Return a memory as the server has it, without jobs that add insights when they please."""
+    settings = Settings(embedding={"model": "none", "background": False}, mcp={"upkeep": False})
     return memory(str(location), user=user, settings=settings, embedder=embedder)
 
 
-def asked(work, *, mode="auto", memory=None, tools="full"):
+def asked(work, *, mode="auto", memory=None, tools="full", **named):
     """Return what ``work`` returns for a client that is connected to a server in this process."""
 
     async def main():
-        async with Client(build(memory or served(), tools=tools), mode=mode) as client:
+        async with Client(build(memory or served(), tools=tools), mode=mode, **named) as client:
             return await work(client)
 
     return anyio.run(main)
 
 
 def environment(folder, **changes):
-    """Return an environment without settings of this machine, and without a model."""
+    """Return an environment without settings of this machine, without a model and jobs."""
     kept = {name: value for name, value in os.environ.items() if not name.startswith("RECOLLECT_")}
     return kept | {
         "RECOLLECT_CONFIG": str(folder / "no-config.toml"),
         "RECOLLECT_LOCATION": str(folder / "agent.db"),
         "RECOLLECT_EMBEDDING__MODEL": "none",
+        "RECOLLECT_MCP__UPKEEP": "false",
         **changes,
     }
 
@@ -98,14 +106,52 @@ def address(started):
 
 
 @asynccontextmanager
-async def over_http(url, token=None, mode="auto"):
+async def over_http(url, token=None, mode="auto", **named):
     """Connect a client to a server at ``url``, with its token."""
     headers = {} if token is None else {"Authorization": f"Bearer {token}"}
     async with (
         httpx2.AsyncClient(headers=headers, timeout=PATIENCE) as web,
-        Client(streamable_http_client(url, http_client=web), mode=mode) as client,
+        Client(streamable_http_client(url, http_client=web), mode=mode, **named) as client,
     ):
         yield client
+
+
+class Ear:
+    """Hears what a client is told of resources and of failures."""
+
+    def __init__(self):
+        """Hear nothing yet."""
+        self.heard = []
+        self.news = anyio.Event()
+
+    async def __call__(self, message):
+        """Keep what is told."""
+        if isinstance(message, ResourceUpdatedNotification):
+            self.heard.append(message.params.uri)
+        elif isinstance(message, LoggingMessageNotification):
+            self.heard.append((message.params.level, message.params.data))
+        self.news.set()
+        self.news = anyio.Event()
+
+    async def until(self, expected):
+        """Wait until something is told."""
+        with anyio.fail_after(PATIENCE):
+            while expected not in self.heard:
+                await self.news.wait()
+
+
+@asynccontextmanager
+async def watching(client, *uris):
+    """Watch resources, as the revision has it that the client speaks."""
+    if client.protocol_version == MODES["auto"]:
+        async with client.listen(resource_subscriptions=uris):
+            yield
+        return
+    for uri in uris:
+        await client.session.send_request(
+            SubscribeRequest(params=SubscribeRequestParams(uri=uri)), EmptyResult
+        )
+    yield
 
 
 async def value(client, tool, **arguments):

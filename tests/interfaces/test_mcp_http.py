@@ -1,12 +1,15 @@
 """The MCP server over streamable HTTP: tokens, hosts, origins, many clients."""
 
+import json
 import signal
+from contextlib import closing
+from http.client import HTTPConnection
 
 import anyio
 import httpx2
 import pytest
 from mcp import MCPError
-from mcp_clients import MODES, PATIENCE, address, over_http, process, value
+from mcp_clients import MODES, PATIENCE, Ear, address, over_http, process, value, watching
 
 from recollect import Settings, errors
 from recollect.interfaces.mcp.http import Address, bound
@@ -27,16 +30,27 @@ LIST = {"jsonrpc": "2.0", "id": 2, "method": "tools/list"}
 
 
 @pytest.fixture(scope="module")
-def url(tmp_path_factory):
-    """The address of a server with two tokens."""
-    folder = tmp_path_factory.mktemp("http")
+def servers(tmp_path_factory):
+    """A server with two tokens, and one without, started at the same time; and their folders."""
+    folders = tmp_path_factory.mktemp("http"), tmp_path_factory.mktemp("open")
     changes = {
         "RECOLLECT_MCP__TOKENS": f"{ANA}=ana, {BEN}=ben",
         "RECOLLECT_MCP__ALLOWED_HOSTS": "memory.example.org, other.example.org:*",
         "RECOLLECT_MCP__ALLOWED_ORIGINS": "https://app.example.org",
     }
-    with process(folder, "--http", "127.0.0.1:0", **changes) as server:
-        yield address(server)
+    local = ("--http", "[::1]:0", "--tools", "basic", "--user", "ana")
+    with (
+        process(folders[0], "--http", "127.0.0.1:0", **changes) as guarded,
+        process(folders[1], *local) as unguarded,
+    ):
+        yield (guarded, folders[0]), (unguarded, folders[1])
+
+
+@pytest.fixture(scope="module")
+def url(servers):
+    """The address of the server with two tokens."""
+    (server, _), _ = servers
+    return address(server)
 
 
 def post(url, body=HELLO, token=ANA, **headers):
@@ -117,6 +131,32 @@ def test_hosts_and_origins_of_the_settings_are_let_in(url):
     assert post(url, Origin="https://app.example.org").status_code == 200
 
 
+def test_blanks_around_a_header_are_not_part_of_it(url):
+    """The name in a header is compared without the blanks around it (RFC 9110, 5.5)."""
+    meta = {"protocolVersion": MODES["auto"], "clientCapabilities": {}}
+    body = {
+        "jsonrpc": "2.0",
+        "id": 1,
+        "method": "tools/call",
+        "params": {
+            "name": "memory_stats",
+            "arguments": {},
+            "_meta": {f"io.modelcontextprotocol/{name}": each for name, each in meta.items()},
+        },
+    }
+    headers = {
+        "Authorization": f"Bearer {BEN}",
+        "MCP-Protocol-Version": MODES["auto"],
+        "Mcp-Method": "tools/call",
+        "Mcp-Name": "  memory_stats  ",
+    }
+    place = httpx2.URL(url)
+    with closing(HTTPConnection(place.host, place.port, timeout=PATIENCE)) as plain:
+        plain.request("POST", place.path, json.dumps(body), HEADERS | headers)
+        answer = plain.getresponse()
+        assert (answer.status, b"pending_vectors" in answer.read()) == (200, True)
+
+
 def test_what_is_too_large_or_no_json_is_refused(url):
     """A body of more than 4 MiB is not read, and one that is no JSON breaks nothing."""
     assert post(url, b"x" * (4 * 2**20 + 1)).status_code == 413
@@ -151,19 +191,43 @@ def test_eight_clients_at_once_lose_nothing(url):
     assert found == contents
 
 
-def test_without_tokens_this_machine_alone_is_served(tmp_path):
+@pytest.mark.parametrize("mode", MODES)
+def test_nobody_hears_of_the_memory_of_another(mode, url):
+    """Who watches a memory of another user is told nothing, and of their own is told."""
+
+    async def main():
+        ear = Ear()
+        async with (
+            over_http(url, ANA, mode) as ana,
+            over_http(url, BEN, mode, message_handler=ear) as ben,
+        ):
+            hers, his = [
+                (await value(client, "store_memory", content=f"Something to watch, {mode}"))["id"]
+                for client in (ana, ben)
+            ]
+            own = f"recollect://records/{his}"
+            async with watching(ben, f"recollect://records/{hers}", own):
+                while own not in ear.heard:  # A stream for what is told opens when it opens.
+                    await value(ana, "confirm_fact", memory_id=hers)
+                    await value(ben, "confirm_fact", memory_id=his)
+        assert set(ear.heard) == {own}
+
+    anyio.run(main)
+
+
+def test_without_tokens_this_machine_alone_is_served(servers):
     """On loopback no token is needed; a signal ends it cleanly with a client still connected."""
-    with process(tmp_path, "--http", "[::1]:0", "--tools", "basic", "--user", "ana") as server:
+    _, (server, folder) = servers
 
-        async def main():
-            async with over_http(address(server), mode="legacy") as client:
-                await value(client, "store_memory", content="Ana is vegetarian")
-                server.send_signal(signal.SIGTERM)
-                return await anyio.to_thread.run_sync(server.wait, PATIENCE)
+    async def main():
+        async with over_http(address(server), mode="legacy") as client:
+            await value(client, "store_memory", content="Ana is vegetarian")
+            server.send_signal(signal.SIGTERM)
+            return await anyio.to_thread.run_sync(server.wait, PATIENCE)
 
-        assert anyio.run(main) == 0
-        assert server.stdout.read() == b""
-    assert not list(tmp_path.glob("agent.db-wal"))
+    assert anyio.run(main) == 0
+    assert server.stdout.read() == b""
+    assert not list(folder.glob("agent.db-wal"))
 
 
 @pytest.mark.parametrize("text", ["0.0.0.0:0", "[::]:0", "memory.example.org:0", "10.0.0.1:0"])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import replace
@@ -21,6 +22,10 @@ from recollect.core.text import clean
 from recollect.lifecycle.chronicle.plain import HIDDEN, is_secret, without_secrets
 from recollect.lifecycle.ingest import Draft, parse_kind
 from recollect.lifecycle.returned import without_recalled
+
+MOST_IDS = 20
+LONGEST_METADATA = 4_000
+"""Characters of the metadata of one memory, as JSON."""
 
 
 class Verbs:
@@ -45,6 +50,17 @@ class Verbs:
         used(self._parts, self._scope, hits, where)
         return [replace(hit, record=_told(hit.record)) for hit in hits]
 
+    def ids(self, text: str) -> list[str]:
+        """Return the ids of the memories that answer ``text``, best first; none is recalled.
+
+        Of a blank text, none.
+        """
+        if not text.strip():
+            return []
+        where = Filter(now=self._parts.now())
+        hits = for_model(self._parts, self._scope, clean(text, "text"), where, limit=MOST_IDS)
+        return [hit.record.id for hit in hits]
+
     def recall(self, question: str, budget: int) -> Recall:
         """Return a fenced block of ``budget`` tokens at most for ``question``."""
         return self._memory.recall(question, budget=budget)
@@ -52,12 +68,13 @@ class Verbs:
     def store(self, content: str, kind: str, metadata: Mapping[str, Any] | None) -> Record:
         """Keep ``content`` as the model's own word; a fact that is known is not kept twice.
 
+        One whose metadata says more than the known one's is a fact of its own.
+
         Raises:
             InvalidInput: it may not be kept: a secret, an order, what memory itself had told.
         """
         text = _new(content)
-        for line in _lines(metadata or {}):
-            kept(line, "metadata")
+        _kept_metadata(metadata or {})
         draft = Draft(content=text, kind=kind, metadata=metadata, role=ROLE, origin=ORIGIN)
         plan = self._parts.ingest.plan(self._scope, draft)
         if plan.record.kind is Kind.FACT:
@@ -65,7 +82,7 @@ class Verbs:
             for known in self._parts.store.with_hashes(
                 self._scope, hashes, now=plan.record.created_at
             ):
-                if known.kind is Kind.FACT:
+                if known.kind is Kind.FACT and _says(known, plan.record.attributes):
                     return known
         return self._parts.stored(self._scope, [plan])[0]
 
@@ -101,11 +118,11 @@ class Verbs:
 
     def notes(self) -> str:
         """Return MEMORY.md, in step with the store; empty, if there is nothing to say."""
-        return self._memory.notes.told(make=True)
+        return _unsecret(self._memory.notes.told(make=True))
 
     def history(self) -> str:
         """Return HISTORY.md; empty, if there is none."""
-        return self._memory.notes.read_history()
+        return _unsecret(self._memory.notes.read_history())
 
     def insight(self) -> Record | None:
         """Return the newest weekly insight."""
@@ -122,6 +139,11 @@ class Verbs:
         return AgentTools(self._memory, self._parts, self._scope)
 
 
+def _unsecret(text: str) -> str:
+    """Return ``text`` without what seems to be secret, line by line."""
+    return "".join(without_secrets(line) for line in text.splitlines(keepends=True))
+
+
 def _new(content: str) -> str:
     """Return ``content`` if it may be kept, and is not what memory itself had told (law 9)."""
     text = kept(content)
@@ -129,6 +151,24 @@ def _new(content: str) -> str:
         message = "content holds what memory had told; store only what is new"
         raise InvalidInput(message)
     return text
+
+
+def _kept_metadata(metadata: Mapping[str, Any]) -> None:
+    """Refuse metadata that may not be kept: it comes back with every hit."""
+    length = len(json.dumps(metadata, default=str))
+    if length > LONGEST_METADATA:
+        message = (
+            f"metadata has {length:,} characters, more than {LONGEST_METADATA:,}; "
+            f"put what is long into content"
+        )
+        raise InvalidInput(message)
+    for line in _lines(metadata):
+        kept(line, "metadata")
+
+
+def _says(known: Record, metadata: Mapping[str, Any]) -> bool:
+    """Return whether a record has all that is to be stored with its text."""
+    return all(known.attributes.get(name) == value for name, value in metadata.items())
 
 
 def _lines(value: object, name: str = "") -> Iterator[str]:

@@ -8,10 +8,10 @@ import socket
 import sys
 from contextlib import suppress
 from dataclasses import dataclass
+from importlib import import_module
 from typing import Any
 
 import anyio
-import uvicorn
 from mcp.server.mcpserver import MCPServer
 from mcp.server.transport_security import TransportSecuritySettings
 from starlette.types import ASGIApp
@@ -109,10 +109,13 @@ def serve(server: MCPServer[Any], address: Address, settings: McpSettings) -> No
     Raises:
         ConfigError: as :func:`bound`.
     """
+    uvicorn = import_module("uvicorn")  # Not at the top: standard input and output need none.
     with bound(address, settings) as listening:
         here = Address(address.host, listening.getsockname()[1])
         config = uvicorn.Config(
             web_app(server, here, settings),
+            # The same whatever else is installed, and blanks around a field are not part of it.
+            http="h11",
             log_config=None,
             access_log=False,
             timeout_graceful_shutdown=GRACE,

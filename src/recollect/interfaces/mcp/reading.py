@@ -3,13 +3,21 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from typing import Annotated, Any, TypeVar
 
+import anyio.to_thread
+from mcp.server import ServerRequestContext
 from mcp.server.mcpserver import MCPServer
 from mcp.server.mcpserver.exceptions import ResourceError, ResourceNotFoundError
 from mcp.shared.exceptions import MCPError
-from mcp_types import INVALID_PARAMS
+from mcp_types import (
+    INVALID_PARAMS,
+    CompleteRequestParams,
+    CompleteResult,
+    Completion,
+    ResourceTemplateReference,
+)
 from pydantic import Field
 
 from recollect.app.serving.late import LateMemory
@@ -81,6 +89,27 @@ def add_prompts(server: MCPServer[Any], memory: LateMemory) -> None:
     def remember_this_session() -> str:
         """Store what is worth keeping of this session."""
         return REMEMBER
+
+
+def completion(
+    memory: LateMemory,
+) -> Callable[[ServerRequestContext[Any, Any], CompleteRequestParams], Awaitable[CompleteResult]]:
+    """Return what completes the id of a memory from words that it is found by."""
+
+    async def complete(
+        _: ServerRequestContext[Any, Any], params: CompleteRequestParams
+    ) -> CompleteResult:
+        ref, text = params.ref, params.argument.value
+        if not isinstance(ref, ResourceTemplateReference) or ref.uri != RECORD:
+            return CompleteResult(completion=Completion(values=[]))
+        user = caller()
+        try:
+            found = await anyio.to_thread.run_sync(lambda: memory.of(user).ids(text))
+        except RecollectError as error:
+            raise MCPError(code=INVALID_PARAMS, message=str(error)) from error
+        return CompleteResult(completion=Completion(values=found))
+
+    return complete
 
 
 def _read(read: Callable[[], Value]) -> Value:

@@ -14,11 +14,13 @@ from mcp.server.auth.settings import AuthSettings
 from mcp.server.context import CallNext, HandlerResult, ServerMiddleware
 from mcp.server.mcpserver import Context, MCPServer
 from mcp.server.mcpserver.exceptions import ToolError, UnexpectedToolError
+from mcp.server.subscriptions import ResourceUpdated
 from mcp.shared.exceptions import MCPError
 from mcp_types import (
     INTERNAL_ERROR,
     INVALID_PARAMS,
     CallToolResult,
+    CompleteRequestParams,
     GetPromptResult,
     InputRequiredResult,
 )
@@ -27,9 +29,10 @@ from pydantic import AnyHttpUrl, ValidationError
 from recollect.app.installed import installed_version
 from recollect.app.serving.late import LateMemory
 from recollect.core.errors import RecollectError
-from recollect.interfaces.mcp.reading import add_prompts, add_resources
+from recollect.interfaces.mcp.reading import add_prompts, add_resources, completion
 from recollect.interfaces.mcp.results import failure
 from recollect.interfaces.mcp.tools import MemoryTools
+from recollect.interfaces.mcp.watching import Watchers, changed
 
 log = logging.getLogger("recollect.mcp")
 
@@ -43,7 +46,21 @@ ISSUER = AnyHttpUrl("https://recollect.invalid")
 
 
 class MemoryServer(MCPServer[None]):
-    """An MCP server whose failures say what to do, and nothing of what is inside."""
+    """An MCP server whose failures say what to do, and nothing of what is inside.
+
+    Args:
+        memory: what it completes ids from.
+        named: all that the SDK's server takes.
+    """
+
+    def __init__(self, memory: LateMemory, **named: Any) -> None:
+        """Serve nothing yet, and nobody watches."""
+        self._watchers = Watchers()
+        super().__init__("recollect", subscriptions=self._watchers, **named)
+        self._watchers.serve(self._lowlevel_server)
+        self._lowlevel_server.add_request_handler(
+            "completion/complete", CompleteRequestParams, completion(memory)
+        )
 
     async def call_tool(
         self, name: str, arguments: dict[str, Any], context: Context[None, Any] | None = None
@@ -56,9 +73,16 @@ class MemoryServer(MCPServer[None]):
             known = ", ".join(takes) or "none"
             return failure(f"{name} takes no argument {unknown[0]!r:.80}; its arguments: {known}")
         try:
-            return await super().call_tool(name, arguments, context)
+            result = await super().call_tool(name, arguments, context)
         except ToolError as error:
-            return failure(_told(name, error))
+            message = _told(name, error)
+            if context is not None and isinstance(error, UnexpectedToolError):
+                await self._watchers.failed(context.request_context, message)
+            return failure(message)
+        if isinstance(result, CallToolResult):
+            for uri in changed(name, result.structured_content or {}):
+                await self._watchers.publish(ResourceUpdated(uri=uri))
+        return result
 
     async def get_prompt(
         self,
@@ -102,7 +126,7 @@ def build(
         verifier: whose tokens HTTP requests must bring, if any are needed.
     """
     server = MemoryServer(
-        "recollect",
+        memory,
         title="recollect",
         description="The memory that any LLM agent can be given.",
         instructions=INSTRUCTIONS,

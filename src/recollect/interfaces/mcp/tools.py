@@ -29,6 +29,7 @@ from recollect.interfaces.mcp.results import (
     FoundList,
     Recalled,
     Stored,
+    brief,
     found,
     stored,
     told,
@@ -38,7 +39,7 @@ from recollect.interfaces.mcp.results import (
 MOST_FOUND = 50
 MOST_LINKED = 20
 LONGEST_QUERY = 10_000
-LONGEST_CONTENT = 100_000
+LONGEST_CONTENT = 20_000
 NOTHING = "Nothing in memory answers this."
 
 Query = Annotated[
@@ -220,7 +221,7 @@ class MemoryTools:
             "aliases": list(entity.aliases),
             "mentions": entity.mention_count,
             "summary": entity.summary,
-            "memories": [stored(record) for record in entity.records[:MOST_LINKED]],
+            "memories": [brief(record) for record in entity.records[:MOST_LINKED]],
         }
         return with_data_note(told(info))
 
