@@ -20,7 +20,7 @@ from recollect.app.memory import Memory
 from recollect.app.notes.kept import WRONG, notes_status
 from recollect.app.settings import Settings
 from recollect.app.upkeep import parts_of, scope_of
-from recollect.app.wiring import MEMORY, file_of, place
+from recollect.app.wiring import MEMORY, file_of, is_server, medium, place
 from recollect.core.errors import ModelUnavailable, RecollectError
 from recollect.core.ports import Store
 from recollect.core.scope import Scope
@@ -31,6 +31,7 @@ from recollect.stores.sqlite.store import SqliteStore
 EXTRAS = {
     "local": ("onnxruntime", "safetensors", "tokenizers"),
     "chroma": ("chromadb",),
+    "mcp": ("mcp",),
     "openai": ("openai",),
     "sentence-transformers": ("sentence_transformers",),
 }
@@ -70,10 +71,13 @@ def examine(memory: Memory, file: Path | None = None) -> list[Check]:
         file: the file it is in, as :func:`located` gives it; without, the checks of the
             file itself are left out.
     """
+    store = parts_of(memory).store
     checks = [_python()]
     if file is not None:
-        checks.append(_file(file))
-    store = parts_of(memory).store
+        checks.append(_file(file, store))
+    elif is_server(store.location):
+        detail = f"{store.location}, {store.size():,} bytes of records at least"
+        checks.append(Check(name="server", ok=True, detail=detail))
     if isinstance(store, SqliteStore):
         checks += [_sqlite(), *([] if file is None else [_journal(file)]), _schema()]
     checks += [
@@ -113,24 +117,25 @@ def _sqlite() -> Check:
     return Check(name="sqlite", ok=True, detail=f"{version('apsw')} with FTS5 (apsw)")
 
 
-def _file(file: Path) -> Check:
+def _file(file: Path, store: Store) -> Check:
+    name = medium(store.location)
     try:
         status = file.stat()
     except OSError as error:
-        return Check(name="file", ok=False, detail=f"{file}: {error.strerror}")
+        return Check(name=name, ok=False, detail=f"{file}: {error.strerror}")
     mode = stat.S_IMODE(status.st_mode)
-    amount = f", {status.st_size:,} bytes" if file.is_file() else ""
-    detail = f"{file}{amount}, mode {mode:04o}"
+    amount = status.st_size if file.is_file() else store.size()
+    detail = f"{file}, {amount:,} bytes, mode {mode:04o}"
     if not os.access(file, os.W_OK):
-        return Check(name="file", ok=False, detail=f"{detail}, read-only", remedy="allow writing")
+        return Check(name=name, ok=False, detail=f"{detail}, read-only", remedy="allow writing")
     if mode & OTHERS and os.name == "posix":
         return Check(
-            name="file",
+            name=name,
             ok=None,
             detail=f"{detail}: others on this machine may read it",
             remedy=f"chmod {700 if file.is_dir() else 600} {file}",
         )
-    return Check(name="file", ok=True, detail=detail)
+    return Check(name=name, ok=True, detail=detail)
 
 
 def _journal(file: Path) -> Check:

@@ -63,6 +63,11 @@ class Noted:
                 self._folders[scope] = TemporaryDirectory(prefix="recollect-notes-")
             return Path(self._folders[scope].name)
 
+    def temporary(self) -> list[tuple[Scope, Path]]:
+        """Return the temporary folders and whose notes are in them."""
+        with self._lock:
+            return [(scope, Path(folder.name)) for scope, folder in self._folders.items()]
+
     def close(self) -> None:
         """Remove what lasts no longer."""
         with self._lock:

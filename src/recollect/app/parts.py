@@ -17,13 +17,14 @@ from recollect.app.language import Language, StageModel
 from recollect.app.noted import Noted
 from recollect.app.settings import Settings, names
 from recollect.app.vectors import VectorMaker
-from recollect.core.actions import Action, Insert
+from recollect.core.actions import Action, Insert, KeepNotes
 from recollect.core.clock import Clock, SystemClock
-from recollect.core.errors import EmbeddingError, InvalidInput
+from recollect.core.errors import EmbeddingError, InvalidInput, StoreError
 from recollect.core.events import Events
 from recollect.core.ids import IdFactory
 from recollect.core.life import believed
 from recollect.core.models import Hit, Kind, Record
+from recollect.core.notes import NotesBase
 from recollect.core.ports import Embedder, EntityExtractor, LanguageModel, Store
 from recollect.core.query import Filter
 from recollect.core.scope import Scope
@@ -279,8 +280,16 @@ class Parts:
         self.language.close()  # Nobody waits for a model any more; what it was asked is not lost.
         self.consolidation.close()
         self.vectors.close()
+        self._leave_notes()
         self.noted.close()
         self.store.close()
+
+    def _leave_notes(self) -> None:
+        """Let a server keep nothing of notes that are gone when this memory is closed."""
+        if wiring.is_server(self.store.location):
+            for scope, folder in self.noted.temporary():
+                with suppress(StoreError):
+                    self.store.apply(scope, [KeepNotes(NotesBase(str(folder)))])
 
 
 def _check(part: object | None, name: str, *wanted: str) -> None:

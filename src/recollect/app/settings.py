@@ -255,8 +255,8 @@ class NotesSettings(Section):
     only where ``Memory.notes`` is used."""
     folder: str | None = Field(default=None, examples=["~/workspace/memory"])
     """Where they are. Otherwise in a folder beside the database, ``agent.notes`` for
-    ``agent.db``. ``{user}`` in it stands for the user; without it, other users than the
-    configured one have folders of their own inside."""
+    ``agent.db``; inside a folder of Chroma in ``notes``; of a server nowhere. ``{user}`` in it
+    stands for the user; without it, others than the configured one have folders inside."""
     max_memory_size: int = Field(default=8_192, ge=256)  # seed 002: maxMemorySize
     """Bytes from which MEMORY.md is made smaller."""
     in_context: bool = Field(default=True, examples=[False])

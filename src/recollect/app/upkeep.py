@@ -12,6 +12,7 @@ from recollect.app import porting
 from recollect.app.checks import named
 from recollect.app.notes.kept import notes_status
 from recollect.app.parts import Parts
+from recollect.core.capabilities import PURGE
 from recollect.core.life import StageUsage
 from recollect.core.models import Kind
 from recollect.core.ports import Progress
@@ -172,3 +173,14 @@ def parts_of(memory: Upkeep) -> Parts:
 def scope_of(memory: Upkeep) -> Scope:
     """Return whose memory it is, for what looks after it."""
     return memory._scope  # noqa: SLF001 - as above
+
+
+def unpurged(memory: Upkeep) -> str:
+    """Return why :meth:`Upkeep.purge` left something in free space, and what to do about it."""
+    able = next(each for each in parts_of(memory).store.capabilities() if each.name == PURGE)
+    if not able.native:
+        return f"free space may still hold what was erased: {able.detail}"
+    return (
+        "free space could not be overwritten while others read the file; run "
+        "recollect doctor --purge when they are done"
+    )

@@ -6,6 +6,8 @@ asked for, is not loaded.
 
 from __future__ import annotations
 
+import os
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from importlib.util import find_spec
@@ -39,6 +41,9 @@ from recollect.tokens.catalog import Catalog
 MEMORY = ":memory:"
 LATER = ("postgresql://", "postgres://")
 CHROMA, CHROMA_SERVERS = "chroma://", ("chroma+http://", "chroma+https://")
+NEARLY_CHROMA = ("chroma:", "chroma+http:", "chroma+https:")
+"""What is no file, but an address with too few slashes."""
+DRIVE = re.compile(r"/?[A-Za-z]:(?:[\\/]|$)")
 MATRYOSHKA = {"text-embedding-3-large": 256, "text-embedding-3-small": 256}  # seed 004
 
 
@@ -60,9 +65,11 @@ def place(location: str | Path | None, settings: Settings) -> str:
     if text.startswith(LATER):
         message = f"{text.partition(':')[0]} stores are not part of this version; name a file"
         raise ConfigError(message)
-    if text.startswith((CHROMA, *CHROMA_SERVERS)):
+    if text.startswith(CHROMA):
+        return f"{CHROMA}{_folder(text)}"
+    if text.startswith(CHROMA_SERVERS):
         return text
-    if "://" in text:
+    if "://" in text or text.startswith(NEARLY_CHROMA):
         message = (
             f"location {text!r} is unknown; use a file, :memory:, chroma:///folder or "
             f"chroma+http://host:port"
@@ -71,11 +78,47 @@ def place(location: str | Path | None, settings: Settings) -> str:
     return text if text == MEMORY else str(Path(text).expanduser())
 
 
+def _folder(text: str) -> Path:
+    """Return the folder that ``chroma://`` names, from the root on.
+
+    Raises:
+        ConfigError: it names none, or one of another system.
+    """
+    path = text.removeprefix(CHROMA)
+    drive = DRIVE.match(path)
+    if drive and os.name == "posix":
+        message = f"location {text!r} is a folder of Windows; here it is chroma:///folder"
+        raise ConfigError(message)
+    if not path.strip("/ "):
+        message = f"location {text!r} names no folder; use chroma:///folder, or chroma://~/folder"
+        raise ConfigError(message)
+    try:
+        return Path(path.removeprefix("/") if drive else path).expanduser().absolute()
+    except RuntimeError as error:  # There is no such user.
+        message = f"location {text!r} cannot be used: {error}"
+        raise ConfigError(message) from error
+
+
 def file_of(place: str) -> Path | None:
     """Return the file or folder of this machine that a :func:`place` is, if it is one."""
-    if place.startswith(CHROMA):
-        return Path(place.removeprefix(CHROMA)).expanduser()
-    return None if place == MEMORY or place.startswith(CHROMA_SERVERS) else Path(place)
+    if is_folder(place):
+        return Path(place.removeprefix(CHROMA))
+    return None if place == MEMORY or is_server(place) else Path(place)
+
+
+def is_folder(place: str) -> bool:
+    """Return whether a :func:`place` is a folder that Chroma keeps its files in."""
+    return place.startswith(CHROMA)
+
+
+def is_server(place: str) -> bool:
+    """Return whether a :func:`place` is on a server."""
+    return place.startswith(CHROMA_SERVERS)
+
+
+def medium(place: str) -> str:
+    """Return what a :func:`place` is: a file, a folder or a server."""
+    return "folder" if is_folder(place) else "server" if is_server(place) else "file"
 
 
 def open_store(location: str | Path | None, settings: Settings) -> Store:
@@ -86,7 +129,7 @@ def open_store(location: str | Path | None, settings: Settings) -> Store:
         StoreError: it cannot be opened.
     """
     path = place(location, settings)
-    if path.startswith((CHROMA, *CHROMA_SERVERS)):
+    if is_folder(path) or is_server(path):
         return _chroma(path, settings)
     if location is None and settings.location is None:
         Path(path).parent.mkdir(parents=True, exist_ok=True)

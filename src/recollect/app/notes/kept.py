@@ -10,6 +10,7 @@ from datetime import datetime
 from recollect.app.notes.places import folder_of
 from recollect.app.notes.syncing import DAMAGED, TRIES, Syncing
 from recollect.app.parts import Parts
+from recollect.app.wiring import is_server
 from recollect.core.errors import RecollectError, StoreClosed
 from recollect.core.notes import (
     HISTORY_FILE,
@@ -178,9 +179,9 @@ def _digests(text: str) -> set[str]:
 
 
 def notes_of(parts: Parts, scope: Scope) -> KeptNotes | None:
-    """Return the notes of ``scope``; ``None`` for a memory without a file whose notes nobody read.
+    """Return the notes of ``scope``; ``None`` where nobody read those of a memory without a file.
 
-    Those would be gone with it.
+    Those are gone when it is closed.
     """
     folder = folder_of(parts.settings, parts.store.location, scope)
     folder = parts.noted.folder(scope) if folder is None else folder
@@ -192,10 +193,18 @@ def opened_notes(parts: Parts, scope: Scope) -> KeptNotes:
     return notes_of(parts, scope) or KeptNotes(parts, scope, parts.noted.new_folder(scope))
 
 
+def lasting(notes: KeptNotes) -> bool:
+    """Return whether these notes outlast the memory that opened them."""
+    parts = notes._parts  # noqa: SLF001 - its own module
+    return folder_of(parts.settings, parts.store.location, notes.scope) is not None
+
+
 def notes_status(parts: Parts, scope: Scope) -> str:
     """Return where the notes of ``scope`` are, or what is wrong with them; writes nothing."""
     notes = notes_of(parts, scope)
     if notes is None:
+        if is_server(parts.store.location):
+            return "none: a memory on a server has them in the folder that notes.folder names"
         return "none: a memory without a file has notes only where Memory.notes is used"
     try:
         size = len(notes.as_it_stands().encode())

@@ -7,11 +7,11 @@ import re
 from pathlib import Path
 
 from recollect.app.settings import Settings
-from recollect.app.wiring import file_of
+from recollect.app.wiring import file_of, is_folder
 from recollect.core.scope import Scope
 
 USER = "{user}"
-FOLDER = ".notes"
+FOLDER, INSIDE = ".notes", "notes"
 AGENTS = "agents"
 USERS = "users"
 LONGEST = 80
@@ -28,7 +28,8 @@ def folder_of(settings: Settings, location: str, scope: Scope) -> Path | None:
 
     That of the setting ``notes.folder``, with ``{user}`` as the user; where it does not name the
     user, others than the configured one have folders inside. Otherwise ``agent.notes/USER``
-    beside ``agent.db``. An agent's own notes are in ``agents/NAME`` inside.
+    beside ``agent.db``; of a folder of Chroma, ``notes/USER`` in it, so that to copy or to remove
+    it is to copy or to remove all there is (seed 001). An agent's are in ``agents/NAME`` inside.
     """
     chosen = settings.notes.folder
     if chosen is not None:
@@ -38,7 +39,8 @@ def folder_of(settings: Settings, location: str, scope: Scope) -> Path | None:
         if file is None:
             return None
         file = file.expanduser()
-        folder = file.with_name(f"{file.stem}{FOLDER}") / folder_name(scope.user)
+        every = file / INSIDE if is_folder(location) else file.with_name(f"{file.stem}{FOLDER}")
+        folder = every / folder_name(scope.user)
     return folder if scope.agent is None else folder / AGENTS / folder_name(scope.agent)
 
 

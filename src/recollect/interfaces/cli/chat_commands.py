@@ -11,6 +11,7 @@ from rich.console import RenderableType
 from rich.text import Text
 
 from recollect.app.agent import Agent
+from recollect.app.notes.kept import lasting
 from recollect.core.errors import InvalidInput, NotFound
 from recollect.core.models import ForgetReceipt, Record
 from recollect.core.notes import MEMORY_FILE
@@ -136,7 +137,8 @@ def _memory(desk: Desk, rest: str) -> Drawn:
     text = notes.read_memory()
     shown = notes_drawing.markdown(text or "nothing is noted yet")
     yield from chat_drawing.notes(shown, desk.look)
-    yield styled(str(notes.folder / MEMORY_FILE), "dim")
+    where = str(notes.folder / MEMORY_FILE)
+    yield styled(where if lasting(notes) else f"{where}, until this chat ends", "dim")
 
 
 def _context(desk: Desk, rest: str) -> Drawn:

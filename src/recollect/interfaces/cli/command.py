@@ -33,8 +33,9 @@ Database = Annotated[
     str | None,
     typer.Option(
         "--db",
-        metavar="FILE",
-        help="The file; otherwise RECOLLECT_LOCATION, or one in the user's data folder.",
+        metavar="PLACE",
+        help="A file, chroma:///FOLDER or chroma+http://HOST:PORT; otherwise RECOLLECT_LOCATION, "
+        "or a file in the user's data folder.",
         rich_help_panel=SHARED,
         show_default=False,
     ),
@@ -93,7 +94,7 @@ class Session:
 
     @property
     def location(self) -> Path | None:
-        """The file, ``None`` for a memory without one."""
+        """The file or folder, ``None`` for a memory without one."""
         # With what it brings, a server that opens its memory later would start late, too.
         doctor = import_module("recollect.app.doctor")
         file: Path | None = doctor.located(self.shared.db, self.settings)

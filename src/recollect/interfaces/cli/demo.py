@@ -59,7 +59,7 @@ def demo(session: Session) -> None:
 
 def _page(told: Demo, settings: Settings) -> Iterator[RenderableType]:
     """Yield what a person sees of the demo, part by part."""
-    yield _head("1", "Four months of talk go into one file")
+    yield _head("1", f"Four months of talk go into one {told.place}")
     yield _inset(_sessions(told))
     yield _head("2", "What was said becomes facts, without a model")
     yield _inset(_learned(told, settings))
@@ -233,7 +233,8 @@ def _note(line: str) -> Text:
 def _next(told: Demo) -> Iterator[RenderableType]:
     margin = " " * INDENT
     where = f"--db {shlex.quote(told.file)} --user {shlex.quote(told.user)}"
-    yield _inset(Text(f"The file is {told.file}. All this took {told.seconds:.1f} s. Try on it:"))
+    took = f"All this took {told.seconds:.1f} s. Try on it:"
+    yield _inset(styled(f"The {told.place} is {told.file}. {took}", "not dim"))
     question = _best(told.answers)[0].ask
     for line in (f'search {where} "{question}" --why', f"facts {where}", f"chat {where}"):
         yield styled(f"{margin}recollect {line}", "bold")

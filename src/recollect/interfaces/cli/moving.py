@@ -109,14 +109,26 @@ def export(
     )
 
 
-@command(commands, "backup", panel=PANEL, examples=("recollect backup memory-2025-03-31.db",))
+@command(
+    commands,
+    "backup",
+    panel=PANEL,
+    examples=(
+        "recollect backup memory-2025-03-31.db",
+        "recollect backup memory-2025-03-31 --db chroma:///srv/memory",
+    ),
+)
 def backup(
     session: Session,
     *,
-    path: Annotated[Path, typer.Argument(help="The file to make.", show_default=False)],
+    path: Annotated[
+        Path,
+        typer.Argument(help="The file to make; on Chroma, the folder.", show_default=False),
+    ],
 ) -> None:
     """Copy the whole store, while others go on using it."""
     with session.memory() as memory:
         memory.backup(path)
-    amount = path.stat().st_size
+    files = path.rglob("*") if path.is_dir() else [path]
+    amount = sum(each.stat().st_size for each in files if each.is_file())
     session.show({"path": path, "size": amount}, styled(f"backed up to {path} ({size(amount)})"))

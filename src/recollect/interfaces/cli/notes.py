@@ -7,7 +7,8 @@ import shlex
 import shutil
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -20,7 +21,8 @@ from rich.text import Text
 from recollect.app.memory import Memory
 from recollect.app.notes import versions
 from recollect.app.notes.report import NotesReport
-from recollect.core.errors import InvalidInput, StoreError
+from recollect.app.wiring import is_server, place
+from recollect.core.errors import ConfigError, InvalidInput, StoreError
 from recollect.core.notes import MEMORY_FILE
 from recollect.interfaces.cli import notes_drawing as drawing
 from recollect.interfaces.cli import tables
@@ -33,6 +35,10 @@ STDIN = "-"
 MOST_READ, READ_LENGTH = 3, 120  # of the edits that were read by the way
 EDITORS = ("nano", "vim", "vi", "notepad")
 HELD = "recollect notes sync --accept-removals"
+SERVED = (
+    "a memory on a server has notes only in a folder that is set: "
+    "recollect config set notes.folder ~/notes"
+)
 EXAMPLES = (
     "recollect notes",
     "recollect notes edit",
@@ -74,8 +80,21 @@ class Overview:
     report: NotesReport
 
 
+@contextmanager
+def _memory(session: Session, *, writes: bool = False) -> Iterator[Memory]:
+    """Open the memory whose notes are meant.
+
+    Raises:
+        ConfigError: they would be gone when the command ends.
+    """
+    if is_server(place(session.shared.db, session.settings)) and not session.settings.notes.folder:
+        raise ConfigError(SERVED)
+    with session.memory(writes=writes) as memory:
+        yield memory
+
+
 def _overview(session: Session) -> None:
-    with session.memory() as memory:
+    with _memory(session) as memory:
         report = _in_step(session, memory)
         kept = memory.notes
         path = kept.folder / MEMORY_FILE
@@ -148,7 +167,7 @@ def show(
     path: Annotated[bool, typer.Option("--path", help="Print its path alone.")] = False,
 ) -> None:
     """Print MEMORY.md."""
-    with session.memory() as memory:
+    with _memory(session) as memory:
         file = memory.notes.folder / MEMORY_FILE
         if not path:
             _in_step(session, memory)
@@ -172,13 +191,13 @@ def edit(session: Session) -> None:
     A new line is a new fact, a changed line a correction, and one that is gone a forgetting.
     """
     editor = _editor()
-    with session.memory(writes=True) as memory:
+    with _memory(session, writes=True) as memory:
         _in_step(session, memory)
         file = memory.notes.folder / MEMORY_FILE
         if not file.exists():
             memory.notes.write_memory("# Memory\n")
     _edited(editor, file)
-    with session.memory(writes=True) as memory:
+    with _memory(session, writes=True) as memory:
         report = memory.notes.sync()
         if report.held and _meant(session, report):
             report = memory.notes.sync(accept_removals=True)
@@ -240,7 +259,7 @@ def sync(
     ] = False,
 ) -> None:
     """Read what you changed in MEMORY.md, and write what memory has learned."""
-    with session.memory(writes=True) as memory:
+    with _memory(session, writes=True) as memory:
         report = memory.notes.sync(accept_removals=accept_removals)
     _show_report(session, report)
 
@@ -265,7 +284,7 @@ def search(
     limit: Limit = LISTED,
 ) -> None:
     """Find the entries of the history that have these very words, the newest first."""
-    with session.memory() as memory:
+    with _memory(session) as memory:
         try:
             _in_step(session, memory)
         except StoreError as error:  # The history can be searched all the same.
@@ -289,7 +308,7 @@ def history(
 ) -> None:
     """Print the entries of the history, the newest first."""
     start = session.moment(since, "since")
-    with session.memory() as memory:
+    with _memory(session) as memory:
         found = memory.notes.history(since=start, limit=limit)
     session.show(found, *drawing.entries(found, session.settings))
     if not found and not session.shared.as_json:
@@ -311,7 +330,7 @@ def add(
 ) -> None:
     """Add an entry to the history, and to the file of its month."""
     said = sys.stdin.read().removesuffix("\n") if text == STDIN else text
-    with session.memory(writes=True) as memory:
+    with _memory(session, writes=True) as memory:
         entry = memory.notes.append_history_rotated(said)
         file = memory.notes.folder / entry.file
     told = Text("added ").append(minute(entry.at, session.settings), "bold")
@@ -321,7 +340,7 @@ def add(
 @command(notes, "log", examples=("recollect notes log", "recollect notes log --limit 50"))
 def log(session: Session, *, limit: Limit = LISTED) -> None:
     """List the commits that changed the notes, the newest first."""
-    with session.memory() as memory:
+    with _memory(session) as memory:
         found = versions.log(memory.notes, limit=limit)
     session.show(found, drawing.commits(found, session.settings))
 
@@ -338,7 +357,7 @@ def diff(
     ] = None,
 ) -> None:
     """Show how the notes differ from a commit."""
-    with session.memory() as memory:
+    with _memory(session) as memory:
         _in_step(session, memory)
         text = versions.diff(memory.notes, revision)
     if session.shared.as_json or text:
@@ -359,7 +378,7 @@ def restore(
     yes: Yes = False,
 ) -> None:
     """Bring back MEMORY.md of a commit: show what changes, ask, and read it as an edit."""
-    with session.memory(writes=True) as memory:
+    with _memory(session, writes=True) as memory:
         _in_step(session, memory)
         change = versions.restoring(memory.notes, revision)
         if not change.diff:
@@ -389,7 +408,7 @@ def commit(
     ] = None,
 ) -> None:
     """Commit the notes to git as they are, and nothing else."""
-    with session.memory(writes=True) as memory:
+    with _memory(session, writes=True) as memory:
         _in_step(session, memory)
         made = versions.commit(memory.notes, message)
     told = Text("nothing to commit: no note was changed since the last one")

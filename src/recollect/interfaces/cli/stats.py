@@ -9,6 +9,7 @@ from rich.console import RenderableType
 from rich.text import Text
 
 from recollect.app.upkeep import MemoryStats
+from recollect.app.wiring import medium
 from recollect.core.life import StageUsage, Usage
 from recollect.interfaces.cli import output, tables
 from recollect.interfaces.cli.command import Session, command
@@ -46,7 +47,7 @@ def _rows(session: Session, found: MemoryStats) -> Iterator[tuple[str, Renderabl
     yield "names", _names(found)
     yield "notes", Text(one_line(found.notes))
     yield "size", output.size(found.size)
-    yield "file", str(session.location or ":memory:")
+    yield medium(found.location), Text(str(session.location or found.location))
 
 
 def _model(found: MemoryStats) -> Text:

@@ -13,7 +13,9 @@ from time import perf_counter
 from typing import Any
 
 from recollect.app.memory import Memory
+from recollect.app.notes.kept import lasting
 from recollect.app.settings import Settings
+from recollect.app.wiring import medium
 from recollect.core.errors import EmbeddingError, InvalidInput
 from recollect.core.models import Change, Context, Entity, Hit, Record
 from recollect.interfaces.cli.command import foreground
@@ -83,9 +85,12 @@ class Correction:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Written:
-    """What the notes say: where they are, MEMORY.md, and the newest entry of the history."""
+    """What the notes say: where they are, MEMORY.md, and the newest entry of the history.
 
-    folder: str
+    A server has notes only for as long as the memory is open, where no folder is set.
+    """
+
+    folder: str | None
     memory: str
     entry: str
 
@@ -96,6 +101,7 @@ class Demo:
 
     Attributes:
         file: where the memory is.
+        place: what that is: a file, a folder or a server.
         user: whose it is.
         sessions: what was said, by session.
         facts: what was remembered beside it.
@@ -115,6 +121,7 @@ class Demo:
     """
 
     file: str
+    place: str
     user: str
     sessions: Sequence[Told]
     facts: Sequence[Record]
@@ -158,6 +165,7 @@ def play(story: Mapping[str, Any], place: str, user: str, settings: Settings) ->
         built = memory.conversation(sessions[-1].id, system=SYSTEM).context(PROMPT, budget=BUDGET)
         return Demo(
             file=place,
+            place=medium(place),
             user=user,
             sessions=sessions,
             facts=facts,
@@ -186,6 +194,7 @@ def _by_hand(settings: Settings) -> Settings:
 
 def _learn(memory: Memory) -> tuple[list[Record], float]:
     """Return the facts that consolidation draws, the surest first, and how long it took."""
+    memory.notes.sync()  # Of a memory without a file they are there from their first use on.
     start = perf_counter()
     memory.consolidate()
     found = [fact for fact in memory.records(kind="fact", limit=MOST) if fact.source_ids]
@@ -246,7 +255,9 @@ def _embed(memory: Memory) -> float:
 def _notes(memory: Memory) -> Written:
     (entry,) = memory.notes.history(limit=1)
     return Written(
-        folder=str(memory.notes.folder), memory=memory.notes.read_memory(), entry=entry.text
+        folder=str(memory.notes.folder) if lasting(memory.notes) else None,
+        memory=memory.notes.read_memory(),
+        entry=entry.text,
     )
 
 

@@ -8,6 +8,7 @@ import typer
 from rich.text import Text
 
 from recollect.app import doctor as doctors
+from recollect.app.upkeep import unpurged
 from recollect.interfaces.cli import bench as benchmark
 from recollect.interfaces.cli import tables
 from recollect.interfaces.cli.command import FAILED, Session, command
@@ -35,7 +36,7 @@ def doctor(
         bool, typer.Option("--rebuild", help="Derive index, links and vector queue anew.")
     ] = False,
     purge: Annotated[
-        bool, typer.Option("--purge", help="Overwrite what erased text left in the file.")
+        bool, typer.Option("--purge", help="Overwrite what erased text left in the files.")
     ] = False,
 ) -> None:
     """Check the memory, the model and the machine.
@@ -47,7 +48,7 @@ def doctor(
             different = memory.rebuild()
             session.note(f"rebuilt; {'; '.join(different) or 'nothing was different'}")
         if purge and not memory.purge():
-            session.warn("others are reading the file; purge again when they are done")
+            session.warn(unpurged(memory))
         if reembed:
             with progress_bar("embedding") as progress:
                 made = memory.reembed(progress)

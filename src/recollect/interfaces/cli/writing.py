@@ -10,6 +10,7 @@ import typer
 from rich.prompt import Confirm
 from rich.text import Text
 
+from recollect.app.upkeep import unpurged
 from recollect.core.errors import InvalidInput
 from recollect.core.models import ForgetReceipt
 from recollect.interfaces.cli import tables
@@ -138,15 +139,13 @@ def forget(
                 session.note("nothing was erased")
                 raise typer.Exit(FAILED)
         receipt = memory.forget(id, erase=erase)
+        left = unpurged(memory)
     if not erase:
         session.show(receipt, styled(f"forgotten {id}; history and as-of still know it"))
         return
     session.show(receipt, styled(", ".join(_gone(receipt))))
     if not receipt.purged:
-        session.warn(
-            "free space of the file could not be overwritten while others read it; "
-            "run recollect doctor --purge"
-        )
+        session.warn(left)
 
 
 def _gone(receipt: ForgetReceipt) -> list[str]:

@@ -1,0 +1,179 @@
+"""The command line on Chroma: every command on a folder; on a server what is different there."""
+
+import json
+import os
+import signal
+import subprocess
+
+import anyio
+import pytest
+from import_samples import chatgpt, node
+from mcp_clients import asked, command, environment, served, stdio, value
+
+from recollect import Memory, Settings
+
+pytest.importorskip("chromadb", reason="the extra chroma is not installed")
+
+from chroma_server import running
+from mcp import Client
+
+LINE = {
+    "type": "user",
+    "uuid": "u0",
+    "sessionId": "s-1",
+    "timestamp": "2026-03-02T10:00:00Z",
+    "message": {"role": "user", "content": "I moved to Lisbon."},
+}
+
+
+@pytest.fixture(autouse=True)
+def _settings(tmp_path, monkeypatch):
+    """No settings of this machine, no model, a folder of its own."""
+    for name in os.environ:
+        if name.startswith("RECOLLECT_"):
+            monkeypatch.delenv(name)
+    monkeypatch.setenv("RECOLLECT_CONFIG", str(tmp_path / "no-config.toml"))
+    monkeypatch.setenv("RECOLLECT_EMBEDDING__MODEL", "none")
+    monkeypatch.setenv("RECOLLECT_TIMEZONE", "UTC")
+    monkeypatch.setenv("RECOLLECT_LOCATION", "chroma://memory")
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    monkeypatch.setenv("COLUMNS", "80")
+    monkeypatch.chdir(tmp_path)
+
+
+@pytest.fixture(scope="module")
+def address(tmp_path_factory):
+    """Give the location of a Chroma server."""
+    with running(tmp_path_factory.mktemp("server")) as found:
+        yield f"chroma+http://{found}"
+
+
+def test_records_are_kept_found_and_corrected_on_a_folder(run, told, tmp_path):
+    """Commands that write and find do on ``chroma://`` what they do on a file."""
+    assert f"{tmp_path}/memory is new and holds nothing yet" in run("stats").stderr
+    first = told("remember", "Ana lives in Lisbon", "--tag", "home")["id"]
+    second = told("remember", "Rex is Ana's dog")["id"]
+    assert told("search", "where does Ana live?")[0]["record"]["id"] == first
+    assert "Ana lives in Lisbon" in run("recall", "where does Ana live?").stdout
+    new = told("correct", first, "Ana lives in Porto")["id"]
+    assert [each["action"] for each in told("history", first)] == ["insert", "close"]
+    assert told("confirm", new)["content"] == "Ana lives in Porto"
+    assert {each["id"] for each in told("list")} == {second, new}
+    assert told("show", new)["user"] == "default"
+    assert "Porto" in run("facts").stdout
+    assert [each["name"] for each in told("entities")] == ["Ana", "Porto", "Rex"]
+    assert "Rex is Ana's dog" in run("entity", "Rex").stdout
+    erased = run("forget", second, "--erase", "--yes")
+    assert (erased.stdout, erased.stderr) == (f"erased {second}\n", "")
+    assert "0 faults found" in run("audit").stdout
+
+
+def test_talks_and_their_upkeep_on_a_folder(run, told, tmp_path):
+    """Chat, conversations, contexts, notes, stages, imports and hooks work on a folder."""
+    chat = run("chat", stdin="I am allergic to peanuts.\n/memory\n/new\n").stdout
+    assert f"{tmp_path}/memory/notes/default/MEMORY.md" in chat.replace("\n", "")
+    (tmp_path / "s-1.jsonl").write_text(json.dumps(LINE) + "\n")
+    event = {"session_id": "s-1", "transcript_path": str(tmp_path / "s-1.jsonl")}
+    assert "saved 1 new message" in run("hook", "claude-code", stdin=json.dumps(event)).stderr
+    talk = chatgpt(node("a", None, "My sister Marta lives in Berlin."), current="a")
+    (tmp_path / "chatgpt.json").write_text(json.dumps([talk]))
+    assert told("import", "chatgpt.json")["format"] == "chatgpt"
+    assert {each["id"] for each in told("conversations")} == {"chat", "chat-2", "c1", "s-1"}
+    assert "Marta" in run("context", "Where does Marta live?").stdout
+    assert "Marta" in run("consolidate").stdout
+    assert "- The user is allergic to peanuts." in run("notes", "show").stdout
+    added = run("notes", "add", "Chose Lisbon").stdout
+    assert "memory/notes/default/HISTORY.md" in added.replace("\n", "")
+    assert "reflect" in run("maintain").stdout
+
+
+def test_a_folder_is_moved_and_looked_after(run, told, tmp_path):
+    """Stats and doctor speak of the folder; a backup is one, and its size is that of its files."""
+    run("remember", "Ana lives in Lisbon")
+    assert f"folder          {tmp_path}/memory"[:60] in run("stats").stdout
+    checks = {each["name"]: each for each in told("doctor", "--rebuild", "--purge")}
+    assert checks["folder"]["ok"]
+    assert f"{tmp_path}/memory, " in checks["folder"]["detail"]
+    assert "sqlite" not in checks
+    assert "full-text search" in checks["storage"]["detail"]
+    copy = told("backup", "copy")
+    files = [path for path in (tmp_path / "copy").rglob("*") if path.is_file()]
+    assert copy["size"] == sum(path.stat().st_size for path in files) > 100_000
+    assert told("list", "--db", "chroma://copy")[0]["content"] == "Ana lives in Lisbon"
+    assert told("export", "out.jsonl")["records"] == 1
+    assert told("import", "out.jsonl", "--db", "agent.db")["records"] == 1
+    assert "chroma://memory" in run("config").stdout
+
+
+def test_the_demo_runs_on_a_server(run, address, tmp_path):
+    """It says where it is and what to try there, shows notes, and leaves no file here."""
+    shown = run("demo", "--db", f"{address}/demo").stdout
+    assert "Four months of talk go into one server" in shown
+    assert "more lines" in shown.partition("MEMORY.md has what is known")[2]
+    assert f"recollect facts --db {address}/demo --user noa" in shown
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_server_is_told_as_one(run, told, address, tmp_path):
+    """Stats and doctor name the server, a purge says what is left, notes want a folder."""
+    place = ("--db", f"{address}/told")
+    found = told("remember", "Ana lives in Lisbon", *place)
+    assert "server          chroma+http://127.0.0.1:" in run("stats", *place).stdout
+    checks = {each["name"]: each for each in told("doctor", *place)}
+    assert checks["server"]["detail"].startswith(address)
+    assert (
+        "free space may still hold" in run("forget", found["id"], "--erase", "--yes", *place).stderr
+    )
+    told("remember", "Ana is vegetarian", *place)
+    assert told("backup", "copy", *place)["size"] > 0
+    assert told("list", "--db", "chroma://copy")[0]["content"] == "Ana is vegetarian"
+    for words in (("notes",), ("notes", "show"), ("notes", "edit"), ("notes", "add", "x")):
+        refused = run(*words, *place, code=1)
+        assert "recollect config set notes.folder" in refused.stderr
+    chat = run("chat", *place, stdin="/memory\n").stdout
+    assert "- Ana is vegetarian" in chat
+    assert "until this chat ends" in chat
+    run("config", "set", "notes.folder", str(tmp_path / "notes"))
+    assert "- Ana is vegetarian" in run("notes", "show", *place).stdout
+
+
+def test_a_model_is_served_from_chroma(address, tmp_path):
+    """The MCP server works on a folder as a process of its own, and on a server within one."""
+
+    async def work(client):
+        await value(client, "store_memory", content="Ana lives in Lisbon")
+        found = await value(client, "search_memories", query="Where does Ana live?")
+        return [each["content"] for each in found["result"]]
+
+    async def alone():
+        async with Client(stdio(tmp_path, "--db", "chroma://memory")) as client:
+            return await work(client)
+
+    assert anyio.run(alone) == ["Ana lives in Lisbon"]
+    assert asked(work, memory=served(f"{address}/mcp")) == ["Ana lives in Lisbon"]
+    with Memory("chroma://memory", settings=Settings(timezone="UTC")) as memory:
+        assert memory.users() == ["default"]
+
+
+def test_upkeep_on_a_folder_ends_when_it_is_asked_to(run, tmp_path):
+    """``maintain --watch`` works, ends by a signal, and leaves the folder to others."""
+    run("remember", "Ana lives in Lisbon")
+    with (
+        subprocess.Popen(  # noqa: S603 - this interpreter, on arguments of the test
+            [*command()[:-1], "maintain", "--watch", "--json"],
+            env=environment(tmp_path, RECOLLECT_LOCATION="chroma://memory"),
+            cwd=tmp_path,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        ) as watch
+    ):
+        try:
+            assert json.loads(watch.stdout.readline())["next"]
+            assert json.loads(watch.stdout.readline())["user"] == "default"
+            watch.send_signal(signal.SIGTERM)
+            _, said = watch.communicate(timeout=60)
+        finally:
+            watch.kill()
+    assert (watch.returncode, said) == (0, "")
+    assert run("stats").stderr == ""
