@@ -3,10 +3,11 @@
 import os
 import signal
 import socket
+import sqlite3
 import subprocess
 import sys
 import urllib.request
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from threading import Event
 from time import monotonic
@@ -23,6 +24,8 @@ def free_port():
 
 def start(folder, port):
     """Start a server over ``folder`` and return its process once it answers."""
+    with closing(sqlite3.connect(Path(folder) / "chroma.sqlite3")) as database:
+        database.execute("PRAGMA journal_mode = WAL")  # As in folders: each write is shorter.
     log = (Path(folder) / "server.log").open("ab")
     with log:
         process = subprocess.Popen(  # noqa: S603 - the program of the extra, and our arguments

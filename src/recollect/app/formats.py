@@ -15,7 +15,7 @@ from recollect.core.errors import InvalidInput
 RECOLLECT, OPENAI, SESSION, LOCOMO = "recollect", "openai", "session", "locomo"
 MEMORY_MD = "memory-md"
 CLAUDE_CODE, CHATGPT, CLAUDE = "claude-code", "chatgpt", "claude"
-MEM0, MCP_MEMORY = "mem0", "mcp-memory"
+MEM0, MCP_MEMORY, CHROMA = "mem0", "mcp-memory", "chroma"
 FORMATS = (
     RECOLLECT,
     OPENAI,
@@ -27,6 +27,7 @@ FORMATS = (
     CLAUDE,
     MEM0,
     MCP_MEMORY,
+    CHROMA,
 )
 KNOWN = (
     "known are recollect (an export, or JSON Lines of objects with content), "
@@ -34,7 +35,8 @@ KNOWN = (
     "session (one conversation in JSON Lines, metadata first), locomo, "
     "claude-code (session transcripts of Claude Code: a file or a folder), "
     "chatgpt and claude (their exports: the .zip or conversations.json), "
-    "mem0 (its memories), mcp-memory (the graph of the MCP memory server) "
+    "mem0 (its memories), mcp-memory (the graph of the MCP memory server), "
+    "chroma (a folder of Chroma with a collection memories of another program) "
     "and memory-md (the Markdown memory of an agent: a folder or a file that ends in .md)"
 )
 BOM = b"\xef\xbb\xbf"

@@ -25,7 +25,7 @@ from recollect.app.formats import (
     is_markdown,
     located,
 )
-from recollect.app.importing.readers import KNOWN_BY, import_foreign, recognised
+from recollect.app.importing.readers import READERS, import_foreign, recognised
 from recollect.app.parts import Parts
 from recollect.app.restore import restore
 from recollect.core.errors import InvalidInput, RecollectError
@@ -164,7 +164,7 @@ def import_file(
     _require_known(format)
     users: tuple[str, ...] = (scope.user,)
     known = format or _recognised(path)
-    if known in KNOWN_BY:
+    if known in READERS:
         users, moved, left_out = import_foreign(parts, scope, path, known, progress)
         return PortingReport(format=known, users=users, left_out=left_out, **moved._asdict())
     if known == MEMORY_MD or (known is None and is_markdown(path)):

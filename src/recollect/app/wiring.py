@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
+from typing import Any
 
 from platformdirs import user_data_path
 
@@ -151,6 +152,21 @@ def _chroma(location: str, settings: Settings) -> Store:
     token = settings.storage.token
     place = parse(location, token=None if token is None else token.get_secret_value())
     return ChromaStore(place, analyzer=TermAnalyzer(), names=Names())
+
+
+def foreign_memories(path: Path) -> list[tuple[str, str, dict[str, Any]]]:
+    """Return id, text and metadata of what another program keeps in a folder of Chroma.
+
+    Raises:
+        InvalidInput: the folder has no such memories.
+        MissingExtra: the extra ``chroma`` is not installed.
+        StoreError: the folder cannot be used.
+    """
+    if not find_spec("chromadb"):
+        raise MissingExtra(f"reading the memories of Chroma in {path}", "chroma")
+    from recollect.stores.chroma.foreign import foreign  # noqa: PLC0415 - extra `chroma`
+
+    return foreign(path)
 
 
 def open_embedder(

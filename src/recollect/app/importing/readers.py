@@ -8,13 +8,22 @@ from pathlib import Path
 from typing import NamedTuple
 
 from recollect.app.batches import Moved, Placed
-from recollect.app.formats import CHATGPT, CLAUDE, CLAUDE_CODE, MCP_MEMORY, MEM0, JsonFile
-from recollect.app.importing import chatgpt, claude, claude_code, mcp_memory, mem0
+from recollect.app.formats import (
+    CHATGPT,
+    CHROMA,
+    CLAUDE,
+    CLAUDE_CODE,
+    MCP_MEMORY,
+    MEM0,
+    JsonFile,
+)
+from recollect.app.importing import chatgpt, chroma, claude, claude_code, mcp_memory, mem0
 from recollect.app.importing.facts import import_facts
 from recollect.app.importing.found import LeftOut, Talk, Values
 from recollect.app.importing.talks import TalkImport, import_talks
 from recollect.app.importing.zipped import ZippedFile, is_archive
 from recollect.app.parts import Parts
+from recollect.app.wiring import foreign_memories
 from recollect.core.errors import InvalidInput
 from recollect.core.ports import Progress
 from recollect.core.scope import Scope
@@ -27,7 +36,9 @@ KNOWN_BY: dict[str, Callable[[object], bool]] = {
     MCP_MEMORY: mcp_memory.is_mcp_memory,
 }
 
-CONVERSATIONS = "conversations.json"
+CONVERSATIONS, CHROMA_FILE = "conversations.json", "chroma.sqlite3"
+READERS = frozenset({*KNOWN_BY, CHROMA})
+"""The formats that are read here."""
 
 
 class Imported(NamedTuple):
@@ -56,6 +67,8 @@ def recognised(path: Path) -> str | None:
         InvalidInput: it cannot be read.
     """
     path = unpacked(path)
+    if (path / CHROMA_FILE).is_file():
+        return CHROMA
     if path.is_dir():
         return CLAUDE_CODE if claude_code.holds_transcripts(path) else None
     file = opened(path)
@@ -85,12 +98,24 @@ def import_foreign(
     path = unpacked(path)
     if format == CLAUDE_CODE:
         return _talks(parts, scope, format, claude_code.Transcripts(path).talks, progress)
+    if format == CHROMA:
+        rows = foreign_memories(path)
+        return _facts(parts, scope, partial(chroma.drafts, path, rows, scope), progress)
     file = opened(path)
     if format == CHATGPT:
         return _talks(parts, scope, format, partial(chatgpt.talks, file), progress)
     if format == CLAUDE:
         return _talks(parts, scope, format, partial(claude.talks, file), progress)
     read = partial(mem0.drafts, file, scope) if format == MEM0 else partial(_own, file, scope)
+    return _facts(parts, scope, read, progress)
+
+
+def _facts(
+    parts: Parts,
+    scope: Scope,
+    read: Callable[[LeftOut], Iterator[tuple[Scope, Placed]]],
+    progress: Progress | None,
+) -> Imported:
     users, moved, left_out = import_facts(parts, read, progress)
     return Imported(users or (scope.user,), moved, left_out)
 
