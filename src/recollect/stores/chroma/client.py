@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+import sqlite3
+from collections.abc import Iterator
+from contextlib import closing, contextmanager, suppress
+from pathlib import Path
+from threading import Event
+from time import monotonic
 from typing import Any
+from urllib.parse import quote
 
 import chromadb
 import httpx
-from chromadb import AdminClient
 from chromadb.api import ClientAPI
 from chromadb.config import Settings
 from chromadb.errors import (
@@ -17,25 +21,30 @@ from chromadb.errors import (
     ChromaAuthError,
     ChromaError,
     NotFoundError,
-    UniqueConstraintError,
 )
 from filelock import FileLock, Timeout
 
 from recollect.core.errors import (
     InvalidInput,
     NotADatabase,
+    RecollectError,
     StoreBusy,
     StoreClosed,
     StoreError,
     StoreFull,
     StoreReadOnly,
 )
-from recollect.stores.chroma.place import DATABASE, TENANT, Folder, Place, Server
+from recollect.stores.chroma.place import Folder, Place, Server
 
 LOCK = "recollect.lock"
 DATABASE_FILE = "chroma.sqlite3"
 PATIENCE = 5.0
 """Seconds to wait for another process that has the folder."""
+TIMEOUT = httpx.Timeout(30.0, connect=PATIENCE)
+"""Seconds that a server may take to be reached, and to answer."""
+LEAVING = 1.0
+"""Seconds that Chroma's threads may take to leave a folder."""
+POLL = 0.001
 FOLDER_MODE = 0o700
 
 
@@ -47,20 +56,18 @@ class Connection:
         StoreError: the place cannot be reached or used.
     """
 
-    def __init__(self, place: Place, *, patience: float = PATIENCE) -> None:
+    def __init__(self, place: Place) -> None:
         """Connect to ``place``, making the folder or the database if it is not there."""
         self.place = place
         self._lock: FileLock | None = None
         with translated(place):
-            self.client: Any = (
-                self._folder(place, patience) if isinstance(place, Folder) else _of(place)
-            )
+            self.client: Any = self._folder(place) if isinstance(place, Folder) else _of(place)
 
-    def _folder(self, place: Folder, patience: float) -> ClientAPI:
+    def _folder(self, place: Folder) -> ClientAPI:
         _prepare(place)
         lock = FileLock(place.path / LOCK)
         try:
-            lock.acquire(timeout=patience)
+            lock.acquire(timeout=PATIENCE)
         except Timeout as error:
             message = (
                 f"{place.path} is in use by another process; close that one, or let a server "
@@ -68,12 +75,27 @@ class Connection:
             )
             raise StoreBusy(message) from error
         try:
-            client = chromadb.PersistentClient(path=str(place.path), settings=quiet())
+            _log_ahead(place)
+            client = _embedded(place)
         except BaseException:
             lock.release()
             raise
         self._lock = lock
         return client
+
+    @contextmanager
+    def suspended(self, place: Folder) -> Iterator[None]:
+        """Let the files of the folder be nobody's for as long as the block lasts."""
+        with translated(place):
+            self.client.close()
+        try:
+            if not _is_left(place):
+                message = f"{place} is in use by another program; close that one, and try again"
+                raise StoreBusy(message)
+            yield
+        finally:
+            with translated(place):
+                self.client = _embedded(place)
 
     @property
     def shared(self) -> bool:
@@ -84,7 +106,10 @@ class Connection:
         """Release the client and the folder. Twice is harmless."""
         with suppress(Exception):  # It is gone in any case; there is nothing to lose any more.
             self.client.close()
-        _hang_up(self.client)
+        for session in _sessions(self.client):
+            session.close()  # The client leaves it open.
+        if isinstance(self.place, Folder):
+            _is_left(self.place)
         if self._lock is not None:
             self._lock.release()
 
@@ -108,86 +133,42 @@ def _prepare(place: Folder) -> None:
         raise StoreReadOnly(message)
 
 
-def _has_more(path: os.PathLike[str]) -> bool:
-    return any(name != LOCK for name in os.listdir(path))  # noqa: PTH208 - names are enough
+def _embedded(place: Folder) -> ClientAPI:
+    return chromadb.PersistentClient(path=str(place.path), settings=quiet())
 
 
-def _of(place: Server) -> ClientAPI:
-    headers = {} if place.token is None else {"Authorization": f"Bearer {place.token}"}
-    where: dict[str, Any] = {
-        "host": place.host,
-        "port": place.port,
-        "ssl": place.secure,
-        "headers": headers,
-    }
-    if (place.tenant, place.database) != (TENANT, DATABASE):
-        _make_database(place, where)
-    return chromadb.HttpClient(
-        **where, settings=quiet(), tenant=place.tenant, database=place.database
-    )
+def _log_ahead(place: Folder) -> None:
+    """Let the database write ahead to a log: each call of Chroma takes a fraction of the time.
 
-
-def _make_database(place: Server, where: dict[str, Any]) -> None:
-    settings = quiet(
-        chroma_api_impl="chromadb.api.fastapi.FastAPI",
-        chroma_server_host=place.host,
-        chroma_server_http_port=place.port,
-        chroma_server_ssl_enabled=place.secure,
-        chroma_server_headers=where["headers"],
-    )
-    admin: Any = AdminClient(settings)
-    steps: tuple[Callable[[], object], ...] = (
-        lambda: admin.create_tenant(place.tenant),
-        lambda: admin.create_database(place.database, place.tenant),
-    )
-    for make in steps:
-        # It is there already, perhaps made by another process at this moment; a server that is
-        # no Chroma fails with the client itself.
-        with suppress(UniqueConstraintError, ChromaError):
-            make()
-    _hang_up(admin)
-
-
-def _hang_up(client: Any) -> None:
-    """Close the connections of a client, which it leaves open."""
-    for each in (client, getattr(client, "_admin_client", None)):
-        session = getattr(getattr(each, "_server", None), "_session", None)
-        if isinstance(session, httpx.Client):
-            session.close()
-
-
-@contextmanager
-def translated(place: Place) -> Iterator[None]:
-    """Turn what Chroma and its transports raise into errors of ours that name the place."""
+    Before Chroma opens it: a process that opens a database of SQLite by two libraries at once
+    loses its locks on it. Where the file system cannot do it, all stays as it is.
+    """
+    path = place.path / DATABASE_FILE
+    if _log(place).exists():
+        return  # It does so already; a killed process left the log.
     try:
-        yield
-    except (ChromaAuthError, AuthorizationError) as error:
-        message = f"{place} refuses the token; set storage.token to one that it knows"
-        raise StoreError(message) from error
-    except ChromaError as error:
-        raise _of_engine(place, error) from error
-    except httpx.HTTPError as error:
-        message = (
-            f"{place} did not answer ({str(error) or type(error).__name__}); is the server up?"
-        )
-        raise StoreError(message) from error
-    except AttributeError as error:
-        if "bindings" not in str(error):
-            raise
-        message = f"{place} is closed; open the memory again"
-        raise StoreClosed(message) from error
-    except UnicodeEncodeError as error:
-        message = f"a text holds a character that cannot be stored ({error.reason}); remove it"
-        raise InvalidInput(message) from error
-    except ValueError as error:
-        message = f"{place} cannot be used: {error}"
-        raise StoreError(message) from error
-    except OSError as error:
-        message = f"{place} cannot be used: {error}"
-        raise StoreError(message) from error
+        with closing(sqlite3.connect(path, timeout=PATIENCE)) as database:
+            database.execute("PRAGMA journal_mode = WAL")
+    except sqlite3.Error as error:
+        raise of_file(place, error) from error
 
 
-def _of_engine(place: Place, error: ChromaError) -> StoreError:
+def _log(place: Folder) -> Path:
+    return place.path / f"{DATABASE_FILE}-wal"
+
+
+def _is_left(place: Folder) -> bool:
+    """Wait until Chroma's threads have left the database: the log goes with the last of them."""
+    since = monotonic()
+    while _log(place).exists():
+        if monotonic() - since > LEAVING:
+            return False
+        Event().wait(POLL)
+    return True
+
+
+def of_file(place: Place, error: Exception) -> StoreError:
+    """Return the error of ours that tells of an error of the database's file."""
     text = str(error)
     low = text.lower()
     if "disk is full" in low or "no space left" in low:
@@ -196,9 +177,118 @@ def _of_engine(place: Place, error: ChromaError) -> StoreError:
         return StoreReadOnly(f"{place} cannot be written; change its permissions")
     if "not a database" in low or "malformed" in low:
         return NotADatabase(f"{place} is damaged or no database of Chroma ({text}); restore it")
+    if "locked" in low:
+        return StoreBusy(f"{place} is in use by another program; close that one, and try again")
     return StoreError(f"{place} failed: {text}")
 
 
-def missing(error: Exception) -> bool:
-    """Return whether ``error`` says that a collection is not there (any more)."""
-    return isinstance(error, NotFoundError) or isinstance(error.__cause__, NotFoundError)
+def _has_more(path: os.PathLike[str]) -> bool:
+    return any(name != LOCK for name in os.listdir(path))  # noqa: PTH208 - names are enough
+
+
+def _of(place: Server) -> ClientAPI:
+    headers = {} if place.token is None else {"Authorization": f"Bearer {place.token}"}
+    _make_database(place, headers)
+    # Without TLS no certificates are read, which takes longer than all else.
+    settings = quiet() if place.secure else quiet(chroma_server_ssl_verify=False)
+    client = chromadb.HttpClient(
+        host=place.host,
+        port=place.port,
+        ssl=place.secure,
+        headers=headers,
+        settings=settings,
+        tenant=place.tenant,
+        database=place.database,
+    )
+    for session in _sessions(client):
+        session.timeout = TIMEOUT  # Chroma's own client waits for ever.
+    return client
+
+
+def _make_database(place: Server, headers: dict[str, str]) -> None:
+    """See to it that the database is there, and that it is Chroma that answers."""
+    address = f"{'https' if place.secure else 'http'}://{_host(place)}:{place.port}/api/v2/tenants"
+    tenant, database = quote(place.tenant, safe=""), quote(place.database, safe="")
+    with httpx.Client(headers=headers, timeout=TIMEOUT, verify=place.secure) as http:
+        answer = http.get(f"{address}/{tenant}/databases/{database}")
+        if answer.status_code == httpx.codes.NOT_FOUND and _is_chroma(answer):
+            # Another process may make them at this moment: that they are there is looked at last.
+            http.post(address, json={"name": place.tenant})
+            made = http.post(f"{address}/{tenant}/databases", json={"name": place.database})
+            answer = http.get(f"{address}/{tenant}/databases/{database}")
+            answer = made if answer.status_code == httpx.codes.NOT_FOUND else answer
+    if answer.status_code in {httpx.codes.UNAUTHORIZED, httpx.codes.FORBIDDEN}:
+        raise StoreError(_refused(place))
+    if not _is_chroma(answer):
+        message = f"{place} answers, but is no Chroma server; check host, port and path"
+        raise StoreError(message)
+    if answer.is_error:
+        message = f"{place} cannot be used: {answer.json().get('message', answer.text)}"
+        raise StoreError(message)
+
+
+def _is_chroma(answer: httpx.Response) -> bool:
+    """Return whether an answer has the form of Chroma's: a database, or an error with its name."""
+    try:
+        held = answer.json()
+    except ValueError:
+        return False
+    return isinstance(held, dict) and ("error" in held if answer.is_error else "tenant" in held)
+
+
+def _host(place: Server) -> str:
+    return f"[{place.host}]" if ":" in place.host else place.host
+
+
+def _refused(place: Place) -> str:
+    return f"{place} refuses the token; set storage.token to one that it knows"
+
+
+def _sessions(client: Any) -> Iterator[httpx.Client]:
+    """Return the connections of a client."""
+    for each in (client, getattr(client, "_admin_client", None)):
+        session = getattr(getattr(each, "_server", None), "_session", None)
+        if isinstance(session, httpx.Client):
+            yield session
+
+
+@contextmanager
+def translated(place: Place) -> Iterator[None]:
+    """Turn what Chroma and its transports raise into errors of ours that name the place."""
+    try:
+        yield
+    except RecollectError:
+        raise
+    except Exception as error:
+        told = _told(place, error)
+        if told is None:
+            raise
+        raise told from error
+
+
+def _told(place: Place, error: Exception) -> RecollectError | None:
+    """Return the error of ours that tells of ``error``; ``None`` where it is none of Chroma's."""
+    match error:
+        case ChromaError():
+            return _of_engine(place, error)
+        case httpx.HTTPError():
+            why = str(error) or type(error).__name__
+            return StoreError(f"{place} did not answer ({why}); is the server up?")
+        case AttributeError() if "bindings" in str(error):
+            return StoreClosed(f"{place} is closed; open the memory again")
+        case UnicodeEncodeError(reason=why):
+            return InvalidInput(f"a text holds a character that cannot be stored: {why}; remove it")
+        case ValueError() | OSError():
+            return StoreError(f"{place} cannot be used: {error}")
+        case _:
+            # A plain one is what the client raises where something else than Chroma answers.
+            told = f"{place} did not answer as Chroma does ({error}); is the server up?"
+            return StoreError(told) if type(error) is Exception else None
+
+
+def _of_engine(place: Place, error: ChromaError) -> StoreError:
+    if isinstance(error, ChromaAuthError | AuthorizationError):
+        return StoreError(_refused(place))
+    if isinstance(error, NotFoundError):
+        return StoreError(f"{place}: what is there was removed ({error}); open the memory again")
+    return of_file(place, error)

@@ -12,7 +12,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from threading import Event, RLock
 from time import monotonic
-from typing import ClassVar, TypeVar
+from typing import ClassVar
+from uuid import uuid4
 
 from recollect.core.errors import InvalidInput, StoreBusy, StoreClosed, StoreError
 from recollect.core.ports import NameMatcher
@@ -20,8 +21,8 @@ from recollect.core.vectors import Vector, Vectors
 from recollect.stores.chroma.client import PATIENCE, Connection
 from recollect.stores.chroma.journal import KEPT, Journal
 from recollect.stores.chroma.place import Folder, Place
-from recollect.stores.chroma.rows import NOBODY, Facts, Stored
-from recollect.stores.chroma.shelf import MEMORIES, Shelf, Write
+from recollect.stores.chroma.rows import NOBODY, Counters, Facts, Stored
+from recollect.stores.chroma.shelf import Shelf, Write
 from recollect.stores.chroma.state import Changes, State
 
 log = logging.getLogger("recollect.stores.chroma")
@@ -29,9 +30,12 @@ log = logging.getLogger("recollect.stores.chroma")
 POLL = 0.005
 TRIES = 1_000
 ASKED = 5
-RESIZING = 60.0
-"""Seconds that another process may take to give all memories other dimensions."""
-T = TypeVar("T")
+PROMPT = PATIENCE / 2
+"""Seconds within which a commit is written as a matter of course: nobody else does it yet."""
+MOST_ROWS = 200_000
+"""Rows of all users together beyond which those who were not asked for longest are let go of."""
+A_STATE = 50
+"""As how many rows a state counts that has none."""
 Made = dict[str, Vector]
 """Vectors of records that a change brought."""
 
@@ -73,6 +77,8 @@ class Engine:
         self.journal = Journal(self.shelf)
         self._names = names
         self._held: dict[str, Held] = {}
+        self._most = MOST_ROWS
+        self._checked = False
         self._users = 1
         self._closed = False
         self._still = 0
@@ -89,6 +95,12 @@ class Engine:
             else:
                 cls._folders[key] = cls(key, names)
             return cls._folders[key]
+
+    @classmethod
+    def serving(cls, place: Folder) -> Engine | None:
+        """Return the engine of a folder that this process has open."""
+        with cls._opening:
+            return cls._folders.get(Folder(place.path.resolve()))
 
     def close(self) -> None:
         """Release the place, once all that opened it have closed it."""
@@ -127,7 +139,7 @@ class Engine:
         with self.lock:
             if ids:
                 self._turn(user)  # A row may say that it has one which is still to be written.
-            return self.shelf.vectors(ids)
+            return self.shelf.vectors(ids, self.facts.dimensions)
 
     @property
     def facts(self) -> Facts:
@@ -145,30 +157,47 @@ class Engine:
         if self._closed:
             message = f"{self.connection.place} is closed; open the memory again"
             raise StoreClosed(message)
-        held = self._held.get(user)
-        if held is None:
-            held = self._held[user] = self._loaded(user)
-        elif self.connection.shared and not (self._still and user in self._seen):
-            held = self._followed(user, held)
+        known = self._held.pop(user, None)
+        if known is None:
+            self._make_room()
+        held = self._held[user] = known or self._loaded(user)  # Behind all others.
+        if known and self.connection.shared and not (self._still and user in self._seen):
+            held = self._held[user] = self._followed(user, known)
         if self._still:
             self._seen.add(user)
         return held
+
+    def _make_room(self) -> None:
+        """Let go of the states that were not asked for longest, where there are too many rows."""
+        if self._still:
+            return  # They are of the moment.
+        rows = {user: A_STATE + held.state.size for user, held in self._held.items()}
+        spare = sum(rows.values()) - self._most
+        for user, held in list(self._held.items()):
+            if spare <= 0:
+                return
+            if user != NOBODY and not held.owing:
+                del self._held[user]
+                spare -= rows[user]
 
     def _loaded(self, user: str) -> Held:
         # The counters first: what is written while the rows are read is in the journal after them.
         written = self.journal.written(user)
         state = State(user, self._names, self.shelf.load(user))
-        state.follow({(written.table, written.key): written} if written.commit else {})
-        held = Held(state, written.commit, [])
-        return self._followed(user, held)
+        known = written or Counters()
+        if state.get((known.table, known.key)) is not None:
+            state.follow({(known.table, known.key): written})
+        return self._followed(user, Held(state, known.commit, []))
 
     def _followed(self, user: str, held: Held) -> Held:
+        """Return the state of a user with all that is in the journal."""
         while True:
             known = held.state.counters.commit
             ahead = self.journal.ahead(user, known)
-            if ahead.written - known > KEPT // 2:
-                held = self._held[user] = self._loaded(user)  # Too far behind to follow.
-                return held
+            missing = ahead.written - known - len(ahead.commits)
+            if ahead.written - known > KEPT // 2 or (missing > 0 and not ahead.more):
+                # Too far behind to follow, or what would have to be followed was erased.
+                return replace(self._loaded(user), owing=held.owing)
             for commit in ahead.commits:
                 held.state.follow(commit.changes)
             held.written = max(held.written, ahead.written)
@@ -192,31 +221,43 @@ class Engine:
         with self.lock:
             for _ in range(TRIES):
                 held = self._turn(user)
-                state = held.state
+                state, since = held.state, monotonic()
                 state.begin()
                 try:
                     write = self._planned(state, work)
                     if write is None or self._committed(held, write):
-                        state.keep()
                         break
                     state.undo()
-                except BaseException:
+                except BaseException as error:
                     state.undo()
+                    if not isinstance(error, Exception):
+                        del self._held[user]  # Interrupted anywhere: perhaps it is committed.
                     raise
             else:
                 message = f"{self.connection.place}: others write all the time; try again later"
                 raise StoreBusy(message)
-            if write is not None:
-                self._write(held, write)
+            state.keep()
+            if write is not None and held.written < state.counters.commit:
+                self._write(held, write, since)
             return write is not None
+
+    def settle(self) -> None:
+        """Write all that was committed and is not written, whoever did not come to do it."""
+        with self.lock:
+            owing = any(held.owing for held in self._held.values())
+            if self.connection.shared or owing or not self._checked:
+                for user in self.journal.behind():
+                    self._turn(user)
+                self._checked = True
 
     def _turn(self, user: str) -> Held:
         """Return the state of a user once all that was committed before is written, too."""
         held = self._fresh(user)
         while held.owing:
             number, write = held.owing[0]
-            self.shelf.write(replace(write, new=None))
-            held.written = max(held.written, number)
+            if number > held.written:  # Else another process did it by now.
+                self.shelf.write(replace(write, new=None))
+                held.written = number
             held.owing.pop(0)
         since = monotonic()
         while held.written < held.state.counters.commit:
@@ -248,21 +289,26 @@ class Engine:
         return Write(state.user, changes, vectors, new)
 
     def _committed(self, held: Held, write: Write) -> bool:
-        number = held.state.counters.commit
+        """Commit what a state has become; whether nobody else was first."""
+        number, token = held.state.counters.commit, uuid4().hex
+        if not self.connection.shared and self.shelf.is_one_call(write):
+            self.shelf.write(write)
+            held.written = number
+            return True
         try:
-            self.journal.append(write, number)
+            self.journal.append(write, number, token)
         except StoreError:
             # Perhaps it arrived all the same: then it counts.
-            if not self.connection.shared or not self._won(write.user, number):
+            if not self.connection.shared or not self._won(write.user, number, token):
                 raise
             return True
-        return not self.connection.shared or self._won(write.user, number)
+        return not self.connection.shared or self._won(write.user, number, token)
 
-    def _won(self, user: str, number: int) -> bool:
+    def _won(self, user: str, number: int, token: str) -> bool:
         """Ask whose the commit is, and ask again: what was sent cannot be taken back."""
         for _ in range(ASKED):
             try:
-                return self.journal.won(user, number)
+                return self.journal.won(user, number, token)
             except StoreError as error:
                 last = error
                 Event().wait(POLL)
@@ -272,8 +318,11 @@ class Engine:
         )
         raise StoreError(message) from last
 
-    def _write(self, held: Held, write: Write) -> None:
+    def _write(self, held: Held, write: Write, since: float) -> None:
         number = held.state.counters.commit
+        if self.connection.shared and monotonic() - since > PROMPT:
+            held.owing.append((number, write))  # Another process may have begun to write it.
+            return
         try:
             self.shelf.write(write)
         except StoreError as error:
@@ -290,11 +339,9 @@ class Engine:
     # The model of the vectors
 
     def settle_dimensions(self) -> None:
-        """See to it that the collection holds vectors of the length that the store's model has."""
+        """Let the memories be made for vectors of the length that the store's model has."""
         with self.lock:
-            wanted = self.facts.dimensions
-            if wanted and self.shelf.look_again() != wanted:
-                self.shelf.rewrite(MEMORIES, wanted)
+            self.shelf.wanted = self.facts.dimensions
 
 
 def _erases(changes: Changes) -> bool:

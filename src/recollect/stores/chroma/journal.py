@@ -15,15 +15,15 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
-from uuid import uuid4
 
 import numpy as np
 from pydantic_core import PydanticSerializationError
 
 from recollect.core.errors import InvalidInput, NotADatabase
 from recollect.core.vectors import Vector
+from recollect.stores.chroma.collections import COMMITS, PAGE, batches
 from recollect.stores.chroma.rows import Counters, Row, decode, encode
-from recollect.stores.chroma.shelf import COMMITS, Shelf, Write, address
+from recollect.stores.chroma.shelf import Shelf, Write, address
 from recollect.stores.chroma.state import Address
 
 KEPT = 64
@@ -51,13 +51,24 @@ class Journal:
     """The commits of all users of one place."""
 
     def __init__(self, shelf: Shelf) -> None:
-        """Write as a holder that nobody else is."""
+        """Keep the journal of ``shelf``."""
         self._shelf = shelf
-        self._holder = uuid4().hex
 
-    def written(self, user: str) -> Counters:
-        """Return the counters that are stored: they say which commit's rows are all written."""
+    def written(self, user: str) -> Counters | None:
+        """Return the counters that are stored: they say which commit's rows are all written.
+
+        ``None`` where nobody ever committed anything for the user.
+        """
         return self._counters(self._shelf.entries([_counters(user)]), user)
+
+    def behind(self) -> list[str]:
+        """Return the users who have a commit whose rows are not all written."""
+        heads = {
+            _commit(user, counters.commit + 1): user
+            for user, counters in self._shelf.users().items()
+        }
+        found = (self._shelf.entries(part) for part in batches(heads, PAGE))
+        return [heads[each] for part in found for each in part]
 
     def ahead(self, user: str, number: int) -> Ahead:
         """Return the commits that follow ``number``."""
@@ -68,29 +79,44 @@ class Journal:
             if each not in found:
                 break
             commits.append(self._read(user, found[each]))
-        written = self._counters(found, user).commit
+        written = (self._counters(found, user) or Counters()).commit
         return Ahead(commits, written, more=len(commits) == AHEAD)
 
-    def append(self, write: Write, number: int) -> None:
-        """Commit ``write`` under ``number``, unless another has that number already."""
-        entry = {
-            "user": write.user,
-            "table": COMMITS,
-            "holder": self._holder,
-            "row": _dumped(write),
-        }
-        self._shelf.add_once(_commit(write.user, number), entry)
+    def append(self, write: Write, number: int, token: str) -> None:
+        """Commit ``write`` under ``number``, unless another has that number already.
 
-    def won(self, user: str, number: int) -> bool:
-        """Return whether the commit ``number`` is the one that was made here.
+        Args:
+            write: what is committed.
+            number: follows the user's last.
+            token: by which the commit is known again; none of others, or of another try.
+        """
+        user = write.user
+        entries = {
+            _commit(user, number): {
+                "user": user,
+                "table": COMMITS,
+                "holder": token,
+                "row": _dumped(write),
+            }
+        }
+        if number == 1:
+            # So that the user is known of, should the rows not come to be written.
+            counters = Counters()
+            row = {"user": user, "table": counters.table, "row": encode(counters)}
+            entries[_counters(user)] = row
+        self._shelf.enter(entries)
+
+    def won(self, user: str, number: int, token: str) -> bool:
+        """Return whether the commit ``number`` is the one with this token.
 
         Not, where it was made so late that others have long gone on from there.
         """
         at = _commit(user, number)
         found = self._shelf.entries([at, _counters(user)])
-        if found.get(at, {}).get("holder") != self._holder:
+        if found.get(at, {}).get("holder") != token:
             return False
-        if self._counters(found, user).commit <= number:
+        written = self._counters(found, user)
+        if written is None or written.commit <= number:
             return True
         self._shelf.remove([at])
         return False
@@ -105,20 +131,16 @@ class Journal:
                 reads everything anew.
         """
         if all:
-            # From before the last time this was done as a part, to this one.
-            self._remove(user, max(1, number - 3 * KEPT), number)
+            commits = self._shelf.commits(user)
+            self._shelf.remove([each for each in commits if int(json.loads(each)[-1]) < number])
         elif number % KEPT == 0:
-            self._remove(user, max(1, number - 2 * KEPT), number - KEPT)
+            first = max(1, number - 2 * KEPT)
+            self._shelf.remove([_commit(user, old) for old in range(first, number - KEPT)])
 
-    def _remove(self, user: str, first: int, end: int) -> None:
-        self._shelf.remove([_commit(user, number) for number in range(first, end)])
-
-    def _counters(self, found: Mapping[str, Any], user: str) -> Counters:
+    def _counters(self, found: Mapping[str, Any], user: str) -> Counters | None:
         entry = found.get(_counters(user))
-        if entry is None:
-            return Counters()
-        row = decode(Counters.table, entry["row"])
-        return row if isinstance(row, Counters) else Counters()
+        row = None if entry is None else decode(Counters.table, entry["row"])
+        return row if isinstance(row, Counters) else None
 
     def _read(self, user: str, entry: Mapping[str, Any]) -> Write:
         try:

@@ -1,4 +1,4 @@
-"""The two collections: rows ⇄ what Chroma keeps.
+"""Rows ⇄ what Chroma keeps in its collections.
 
 ``memories`` has the records (seed 001): the text as the document, the embedding in cosine space,
 and as metadata whose it is, its type, when it was made, what the caller attached, the names it
@@ -16,28 +16,27 @@ import math
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import count
-from typing import Any, TypeVar
+from datetime import UTC, datetime
+from typing import Any
 
 import numpy as np
-from chromadb.api.models.Collection import Collection as ChromaCollection
-from chromadb.errors import ChromaError
 
-from recollect.core.errors import NotADatabase
+from recollect.core.errors import NotADatabase, StoreError
 from recollect.core.models import Kind
 from recollect.core.vectors import Vector, Vectors
-from recollect.stores.chroma.client import Connection, missing, translated
+from recollect.stores.chroma.collections import (
+    COMMITS,
+    LEDGER,
+    MEMORIES,
+    PAGE,
+    Collections,
+    batches,
+)
 from recollect.stores.chroma.rows import Counters, Row, Stored, decode, encode
 from recollect.stores.chroma.state import Changes
 
-MEMORIES, LEDGER = "memories", "ledger"
-EVERYTHING = ["metadatas", "documents", "embeddings"]
-TEXTS = ("ids", "metadatas", "documents")
-COMMITS = "commits"
-"""The table of the journal, in the ledger."""
-PAGE = 1_000
-UNKNOWN_DIMENSIONS = 1
-FLOAT = 4
+UNKNOWN_DIMENSIONS = 384
+"""Of stand-ins where no model is known yet: those of all-MiniLM-L6-v2 (seed 001)."""
 NO_VECTOR = [1.0]
 OWN = frozenset(
     {
@@ -45,8 +44,10 @@ OWN = frozenset(
         "agent",
         "type",
         "created_at",
+        "valid_until",
         "session_id",
         "entities",
+        "closed",
         "indexed",
         "generation",
         "row",
@@ -57,7 +58,6 @@ CONVERSATION = "conversation"  # What seed 001 calls an episode.
 LARGEST = 2**63 - 1
 NAME = re.compile(r"[^\W\d][\w.-]{0,63}")
 """Names that metadata can have, of those that a caller may give. Others are in the row alone."""
-T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,69 +77,8 @@ class Write:
     new: Collection[str] | None = None
 
 
-class Shelf:
-    """Reads and writes the collections of one place."""
-
-    def __init__(self, connection: Connection) -> None:
-        """Open the collections, making them if they are not there."""
-        self.connection = connection
-        self._mend()
-        self._collections = {name: self._opened(name) for name in (MEMORIES, LEDGER)}
-
-    # Collections
-
-    def _opened(self, name: str) -> ChromaCollection:
-        return self._made(self.connection.client, name, UNKNOWN_DIMENSIONS)
-
-    def _made(self, client: Any, name: str, dimensions: int) -> ChromaCollection:
-        with translated(self.connection.place):
-            made: ChromaCollection = client.get_or_create_collection(
-                name,
-                embedding_function=None,
-                metadata={"dimensions": dimensions},
-                configuration={"hnsw": {"space": "cosine"}},
-            )
-            return made
-
-    def _mend(self) -> None:
-        """Finish or take back a rewriting that was broken off."""
-        with translated(self.connection.place):
-            client = self.connection.client
-            names = {each.name for each in client.list_collections()}
-            for name in (MEMORIES, LEDGER):
-                if following(name) in names and name in names:
-                    client.delete_collection(following(name))
-                elif following(name) in names:
-                    client.get_collection(following(name), embedding_function=None).modify(
-                        name=name
-                    )
-
-    @property
-    def dimensions(self) -> int:
-        """How many numbers the embeddings have, also those that stand for none."""
-        return int(
-            (self._collections[MEMORIES].metadata or {}).get("dimensions", UNKNOWN_DIMENSIONS)
-        )
-
-    def look_again(self) -> int:
-        """Open the memories again, as another process may have replaced them."""
-        self._collections[MEMORIES] = self._opened(MEMORIES)
-        return self.dimensions
-
-    def _call(self, collection: str, method: str, **arguments: Any) -> Any:
-        with translated(self.connection.place):
-            try:
-                return self._invoke(collection, method, arguments)
-            except ChromaError as error:
-                if not missing(error) or collection != MEMORIES:
-                    raise
-        # Another process has given the memories other dimensions.
-        self.look_again()
-        with translated(self.connection.place):
-            return self._invoke(collection, method, arguments)
-
-    def _invoke(self, collection: str, method: str, arguments: Mapping[str, Any]) -> Any:
-        return getattr(self._collections[collection], method)(**arguments)
+class Shelf(Collections):
+    """Reads and writes the rows of one place."""
 
     # Reading
 
@@ -178,15 +117,30 @@ class Shelf:
             for each in self._call(MEMORIES, "get", ids=part, include=[])["ids"]
         }
 
-    def vectors(self, ids: Sequence[str]) -> Vectors:
-        """Return the embeddings of records, in the order of ``ids``."""
-        held: dict[str, Any] = {}
-        for part in batches(ids, PAGE):
-            found = self._call(MEMORIES, "get", ids=part, include=["embeddings"])
-            held.update(zip(found["ids"], found["embeddings"], strict=True))
+    def vectors(self, ids: Sequence[str], width: int) -> Vectors:
+        """Return the embeddings of records, in the order of ``ids``.
+
+        What another process erased in this moment has one that is near to nothing.
+        """
         if not ids:
             return np.empty((0, 0), np.float32)
-        return np.asarray([held[each] for each in ids], np.float32)
+        held: dict[str, Any] = {}
+        home = self.home(width)
+        for part in batches(ids, PAGE):
+            found = self._call(home, "get", ids=part, include=["embeddings"])
+            held.update(zip(found["ids"], found["embeddings"], strict=True))
+        rows = [held[each] if each in held else placeholder(each, width) for each in ids]
+        return np.asarray(rows, np.float32)
+
+    def embedded(self, width: int) -> set[str]:
+        """Return the records that have an embedding of this length, or what stands for one."""
+        pages = self._pages(self.home(width), None, [])
+        return {each for page in pages for each in page["ids"]}
+
+    def commits(self, user: str) -> list[str]:
+        """Return the ids of the commits of a user that are kept."""
+        where = {"$and": [{"user": user}, {"table": COMMITS}]}
+        return [each for page in self._pages(LEDGER, where, []) for each in page["ids"]]
 
     def shelved(self) -> Iterator[tuple[Stored, dict[str, Any]]]:
         """Return every record and the metadata it is stored with, whoever's it is."""
@@ -205,32 +159,20 @@ class Shelf:
                     found[entry["user"]] = row
         return found
 
-    def _pages(
-        self, collection: str, where: Mapping[str, Any] | None, include: Sequence[str]
-    ) -> Iterator[Any]:
-        condition = None if where is None else dict(where)
-        for offset in count(0, PAGE):
-            found = self._call(
-                collection, "get", where=condition, include=include, limit=PAGE, offset=offset
-            )
-            yield found
-            if len(found["ids"]) < PAGE:
-                return
-
     def _records(self, found: Any) -> Iterator[Stored]:
         for key, text, entry in _listed(found):
             if "row" not in entry:
-                continue  # Not written by recollect: ``verify`` tells of it.
-            row = self._row(Stored.table, entry)
-            if not isinstance(row, Stored) or row.key != key:
+                continue  # Not written by recollect, and none of its business.
+            row = self._row(Stored.table, entry, key)
+            if not isinstance(row, Stored) or row.key != key or text is None:
                 raise self._damaged(key)
             yield replace(row, record=replace(row.record, content=text))
 
-    def _row(self, table: str, entry: Mapping[str, Any]) -> Row:
+    def _row(self, table: str, entry: Mapping[str, Any], key: str = "a row") -> Row:
         try:
             return decode(table, entry["row"])
         except (KeyError, ValueError) as error:
-            raise self._damaged(f"a row of {table}") from error
+            raise self._damaged(f"{key} of {table}") from error
 
     def _damaged(self, what: str) -> NotADatabase:
         message = (
@@ -241,46 +183,85 @@ class Shelf:
 
     # Writing
 
-    def add_once(self, id: str, entry: Mapping[str, Any]) -> None:
-        """Add a row to the ledger, unless there is one with this id: the first one stays."""
-        self._call(LEDGER, "add", ids=[id], embeddings=[NO_VECTOR], metadatas=[dict(entry)])
+    def enter(self, entries: Mapping[str, Mapping[str, Any]]) -> None:
+        """Add rows to the ledger; where others may do so, too, the first one with an id stays."""
+        self._call(
+            LEDGER,
+            "add" if self.connection.shared else "upsert",
+            ids=list(entries),
+            embeddings=[NO_VECTOR] * len(entries),
+            metadatas=[dict(entry) for entry in entries.values()],
+        )
 
     def remove(self, ids: Sequence[str]) -> None:
         """Remove rows of the ledger, those that are there."""
         for part in batches(ids, PAGE):
             self._call(LEDGER, "delete", ids=part)
 
+    def is_one_call(self, write: Write) -> bool:
+        """Return whether a write is a single call, and so all or nothing by itself."""
+        rows = write.changes.values()
+        return len(rows) <= PAGE and not any(row is None or isinstance(row, Stored) for row in rows)
+
     def write(self, write: Write) -> None:
         """Store rows. Counters come last: where they are, all before them is there, too."""
         gone = [key for (table, key), row in write.changes.items() if row is None]
         lost = [key for key in gone if (Stored.table, key) in write.changes]
-        for part in batches(lost, PAGE):
-            self._call(MEMORIES, "delete", ids=part)
+        for home in self.homes() if lost else ():
+            for part in batches(lost, PAGE):
+                self._call(home, "delete", ids=part)
         records = [row for row in write.changes.values() if isinstance(row, Stored)]
         for rows in batches(records, PAGE):
             self._write_records(rows, write)
         self._write_ledger(write)
 
     def _write_records(self, rows: Sequence[Stored], write: Write) -> None:
+        known = self.width()
+        try:
+            self._write_wide(known or self.wanted or UNKNOWN_DIMENSIONS, rows, write)
+        except StoreError:
+            found = None if known else self.width()
+            if found is None:
+                raise
+            # Another process was the first to store something, of another length.
+            self._write_wide(found, rows, write)
+
+    def _write_wide(self, width: int, rows: Sequence[Stored], write: Write) -> None:
+        vectors = {row.key: write.vectors[row.key] for row in rows if row.key in write.vectors}
+        here = {key: vector for key, vector in vectors.items() if len(vector) == width}
         # Where it is not known what is new, all is added: what is there already stays as it is,
         # and is then changed.
         new = [row for row in rows if write.new is None or row.key in write.new]
         old = [row for row in rows if write.new is None or row.key not in write.new]
-        made = [row for row in old if row.key in write.vectors]
-        rest = [row for row in old if row.key not in write.vectors]
+        made = [row for row in old if row.key in here]
+        rest = [row for row in old if row.key not in here]
+        self._write_apart([key for key in vectors if key not in here], write)
         if new:
-            self._add(new, write)
+            self._add(new, width, here, write.user)
         if rest:
             entries = [metadata(write.user, row) for row in rest]
             self._call(MEMORIES, "update", ids=_keys(rest), metadatas=entries)
         if made:
-            entries = [metadata(write.user, row) for row in made]
-            vectors = [write.vectors[row.key] for row in made]
-            self._call(MEMORIES, "update", ids=_keys(made), metadatas=entries, embeddings=vectors)
+            # Chroma's index takes four times as long to move a vector as to take a new one in.
+            self._call(MEMORIES, "delete", ids=_keys(made))
+            self._add(made, width, here, write.user)
 
-    def _add(self, rows: Sequence[Stored], write: Write) -> None:
-        width, vectors = self.dimensions, write.vectors
-        entries = [metadata(write.user, row) for row in rows]
+    def _write_apart(self, keys: Sequence[str], write: Write) -> None:
+        """Store vectors of other lengths than those of the memories."""
+        for width in {len(write.vectors[key]) for key in keys}:
+            ids = [key for key in keys if len(write.vectors[key]) == width]
+            self._call(
+                self.home(width),
+                "upsert",
+                ids=ids,
+                embeddings=[write.vectors[key] for key in ids],
+                metadatas=[{"user": write.user}] * len(ids),
+            )
+
+    def _add(
+        self, rows: Sequence[Stored], width: int, vectors: Mapping[str, Vector], user: str
+    ) -> None:
+        entries = [metadata(user, row) for row in rows]
         self._call(
             MEMORIES,
             "add",
@@ -333,87 +314,6 @@ class Shelf:
             found = self._call(LEDGER, "get", where=where, limit=1, include=[])
         return bool(found["ids"])
 
-    def bytes(self) -> int:
-        """Return how many bytes the rows take, without what Chroma adds to them."""
-        total = 0
-        for collection in (MEMORIES, LEDGER):
-            width = FLOAT * self._width(collection)
-            for page in self._pages(collection, None, ["metadatas", "documents"]):
-                texts = [text or "" for text in page["documents"]]
-                rows = [entry.get("row", "") for entry in _metadatas(page)]
-                total += sum(width + len(text.encode()) for text in (*texts, *rows))
-        return total
-
-    # All of it
-
-    def _width(self, collection: str) -> int:
-        return self.dimensions if collection == MEMORIES else UNKNOWN_DIMENSIONS
-
-    def copy_to(self, client: Any) -> None:
-        """Copy everything to another client, so that what is there is of one moment.
-
-        What is committed while it goes on is in the journal, which is copied last.
-        """
-        for name, where in (
-            (LEDGER, {"table": Counters.table}),
-            (LEDGER, {"table": {"$nin": [Counters.table, COMMITS]}}),
-            (MEMORIES, None),
-            (LEDGER, {"table": COMMITS}),
-        ):
-            to = self._made(client, name, self._width(name))
-            for page in self._pages(name, where, EVERYTHING):
-                _paste(to, page, page["embeddings"])
-
-    def rewrite(self, collection: str, dimensions: int | None = None) -> None:
-        """Write a collection anew and drop the old one, with all that was removed from it.
-
-        Args:
-            collection: which.
-            dimensions: how many numbers the embeddings have from now on; none of the old ones
-                is kept then.
-        """
-        client = self.connection.client
-        width = dimensions or self._width(collection)
-        to = self._made(client, following(collection), width)
-        done: dict[str, str] = {}
-        while self._copy(collection, to, done, dimensions):
-            pass  # What came or changed meanwhile.
-        with translated(self.connection.place):
-            client.delete_collection(collection)
-            to.modify(name=collection)
-        self._collections[collection] = to
-
-    def _copy(
-        self, collection: str, to: ChromaCollection, done: dict[str, str], dimensions: int | None
-    ) -> int:
-        copied = 0
-        for page in self._pages(collection, None, EVERYTHING):
-            seen = [(entry or {}).get("row", "") for entry in page["metadatas"]]
-            fresh = [at for at, key in enumerate(page["ids"]) if done.get(key) != seen[at]]
-            copied += len(fresh)
-            done.update((page["ids"][at], seen[at]) for at in fresh)
-            part = {name: page[name] and [page[name][at] for at in fresh] for name in TEXTS}
-            vectors = [
-                placeholder(page["ids"][at], dimensions) if dimensions else page["embeddings"][at]
-                for at in fresh
-            ]
-            if fresh:
-                with translated(self.connection.place):
-                    _paste(to, part, vectors)
-        return copied
-
-
-def _paste(to: ChromaCollection, page: Mapping[str, Any], vectors: Any) -> None:
-    if not page["ids"]:
-        return
-    told = {"documents": page["documents"]} if any(page["documents"] or ()) else {}
-    to.upsert(ids=page["ids"], embeddings=vectors, metadatas=page["metadatas"], **told)
-
-
-def following(collection: str) -> str:
-    """Return the name under which a collection is written anew."""
-    return f"{collection}-next"
-
 
 def address(user: str, table: str, key: str) -> str:
     """Return the id of a row of the ledger."""
@@ -443,9 +343,11 @@ def metadata(user: str, row: Stored) -> dict[str, Any]:
         "user": user,
         "agent": item.agent,
         "type": CONVERSATION if item.kind is Kind.EPISODE else item.kind.value,
-        "created_at": item.created_at.isoformat(),
+        "created_at": _stamp(item.created_at),
+        "valid_until": None if item.valid_until is None else _stamp(item.valid_until),
         "session_id": item.session_id,
         "entities": sorted({name for _, name in row.links}) or None,
+        "closed": row.closed_at is not None or item.superseded_by is not None,
         "indexed": row.indexed,
         "generation": row.generation,
         "row": encode(replace(row, record=replace(item, content=""))),
@@ -453,11 +355,9 @@ def metadata(user: str, row: Stored) -> dict[str, Any]:
     return {**attached, **own}
 
 
-def batches(values: Sequence[T] | Collection[T], size: int) -> Iterator[list[T]]:
-    """Return ``values`` in lists of at most ``size``."""
-    held = list(values)
-    for start in range(0, len(held), size):
-        yield held[start : start + size]
+def _stamp(moment: datetime) -> str:
+    """Return a moment as seed 001 writes it: UTC, in ISO 8601 without a zone."""
+    return moment.astimezone(UTC).replace(tzinfo=None).isoformat()
 
 
 def _is_plain(value: object) -> bool:
@@ -477,7 +377,7 @@ def _keys(rows: Iterable[Stored]) -> list[str]:
     return [row.key for row in rows]
 
 
-def _listed(found: Any) -> list[tuple[str, str, dict[str, Any]]]:
+def _listed(found: Any) -> list[tuple[str, str | None, dict[str, Any]]]:
     return list(zip(found["ids"], found["documents"], _metadatas(found), strict=True))
 
 

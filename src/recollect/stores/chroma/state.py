@@ -8,7 +8,7 @@ one that is half changed.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -49,6 +49,7 @@ class State:
             leases, runs: the tables, for reading only.
         indexes: the other ways to find rows.
         version: grows with every change of a record, so that what was made of records can be kept.
+        made: what readers made of the rows, by a name; it goes when the state is let go of.
     """
 
     def __init__(self, user: str, names: NameMatcher, rows: Iterable[Row] = ()) -> None:
@@ -71,6 +72,7 @@ class State:
         self.runs: Mapping[str, Run] = tables["runs"]
         self.indexes = Indexes(names)
         self.version = 0
+        self.made: dict[str, Any] = {}
         self._before: dict[Address, Row | None] = {}
         self._dropped: set[str] = set()
         for row in sorted(rows, key=_place):
@@ -87,6 +89,11 @@ class State:
         """What is known of the store: in the state of ``NOBODY`` alone."""
         found: Facts | None = self._tables["facts"].get("")
         return found or Facts()
+
+    @property
+    def size(self) -> int:
+        """How many rows there are."""
+        return sum(map(len, self._tables.values()))
 
     def get(self, address: Address) -> Row | None:
         """Return the row at an address, or ``None``."""
@@ -136,17 +143,20 @@ class State:
         dropped, self._dropped = self._dropped, set()
         for address, row in before.items():
             self._set(address, row)
-        for table in dropped:
-            self._sort(table)  # What was dropped came back at the end.
-        if dropped:  # And so in the indexes.
-            self.indexes = Indexes(self._names)
-            for row in self.rows():
-                self.indexes.replace(None, row)
+        self._sort(dropped)  # What was dropped came back at the end.
 
     def follow(self, changes: Changes) -> None:
         """Take in what another transaction changed and stored."""
+        last = next(reversed(self._tables[Stored.table].values()), None)
+        late = {
+            row.table
+            for (_, key), row in changes.items()
+            if isinstance(row, Stored) and key not in self.records and last is not None
+            if row.ordinal < last.ordinal
+        }
         for address, row in changes.items():
             self._set(address, row)
+        self._sort(late)  # These were being written anew when all was read.
 
     def _change(self, address: Address, row: Row | None) -> None:
         self._before.setdefault(address, self.get(address))
@@ -168,11 +178,17 @@ class State:
         if table == Stored.table:
             self.version += 1
 
-    def _sort(self, table: str) -> None:
-        rows = self._tables[table]
-        ordered = sorted(rows.values(), key=_place)
-        rows.clear()
-        rows.update((row.key, row) for row in ordered)
+    def _sort(self, tables: Collection[str]) -> None:
+        """Bring tables into their order again, and so the indexes."""
+        for table in tables:
+            rows = self._tables[table]
+            ordered = sorted(rows.values(), key=_place)
+            rows.clear()
+            rows.update((row.key, row) for row in ordered)
+        if tables:
+            self.indexes = Indexes(self._names)
+            for row in self.rows():
+                self.indexes.replace(None, row)
 
 
 def _place(row: Row) -> tuple[int, str]:

@@ -66,7 +66,6 @@ class ChromaStore:
         self._place = place
         self._analyzer = analyzer
         self._names = names
-        self._postings: dict[str, Postings] = {}
         self._opened: Engine | None = Engine.opened(place, names)
         try:
             self._engine.settle_dimensions()
@@ -314,9 +313,10 @@ class ChromaStore:
     def match_terms(self, scope: Scope, terms: Sequence[str], *, limit: int) -> TermMatches:
         """Return which records hold which terms."""
         with self._reading(scope) as state:
-            known = self._postings.get(scope.user)
-            if known is None or known.state is not state:
-                known = self._postings[scope.user] = Postings(state, self._analyzer)
+            name = self._analyzer.name
+            known = state.made.get(name)
+            if not isinstance(known, Postings):
+                known = state.made[name] = Postings(state, self._analyzer)
             return match_terms(known, terms, limit=limit)
 
     def passing(self, scope: Scope, where: Filter) -> list[int]:
@@ -442,7 +442,6 @@ class ChromaStore:
 
     def purge(self) -> bool:
         """Overwrite the remains of erased text; not on a server, whose files are its own."""
-        self._postings.clear()
         return upkeep.purge(self._engine)
 
     def backup(self, path: str) -> None:

@@ -10,22 +10,20 @@ from dataclasses import replace
 from pathlib import Path
 from uuid import UUID
 
-import chromadb
-
 from recollect.core import capabilities as named
 from recollect.core.capabilities import Capability
-from recollect.core.errors import InvalidInput, StoreError, StoreReadOnly
+from recollect.core.errors import InvalidInput, StoreReadOnly
 from recollect.core.models import Record
 from recollect.core.ports import Analyzer, EntityExtractor, NameMatcher
 from recollect.core.scope import Scope
 from recollect.core.vectors import Vector
 from recollect.stores.chroma import health
 from recollect.stores.chroma.actions.transaction import Transaction
-from recollect.stores.chroma.client import DATABASE_FILE, quiet, translated
+from recollect.stores.chroma.client import DATABASE_FILE, Connection, of_file, translated
 from recollect.stores.chroma.engine import Engine
 from recollect.stores.chroma.place import Folder
 from recollect.stores.chroma.rows import NOBODY, Stored, Talk
-from recollect.stores.chroma.shelf import LEDGER, MEMORIES, metadata, without_none
+from recollect.stores.chroma.shelf import Shelf, Write, metadata, without_none
 from recollect.stores.chroma.state import State
 
 PART = ".part"
@@ -42,7 +40,7 @@ def capabilities(engine: Engine) -> tuple[Capability, ...]:
         named.PROCESSES: "any number through the server"
         if shared
         else "one at a time; start chroma run and use chroma+http:// for more",
-        named.PURGE: "the server's files are its own: stop it and run chroma vacuum"
+        named.PURGE: "the server's files are its own: serve a new backup, and remove the old folder"
         if shared
         else "the collections are written anew and free pages are overwritten",
     }
@@ -53,21 +51,27 @@ def capabilities(engine: Engine) -> tuple[Capability, ...]:
 def users(engine: Engine) -> list[str]:
     """Return every user with a record or a conversation, in order."""
     shelf = engine.shelf
-    return sorted(
-        user
-        for user in shelf.users()
-        if user != NOBODY and (shelf.has(user, Stored.table) or shelf.has(user, Talk.table))
-    )
+    with engine.lock:
+        engine.settle()
+        return sorted(
+            user
+            for user in shelf.users()
+            if user != NOBODY and (shelf.has(user, Stored.table) or shelf.has(user, Talk.table))
+        )
 
 
 def waiting(engine: Engine, limit: int) -> list[Record]:
     """Return the first records of all users that wait for their vectors."""
-    return [row.record for row in engine.shelf.records(_waiting(engine), limit=limit)]
+    with engine.lock:
+        engine.settle()
+        return [row.record for row in engine.shelf.records(_waiting(engine), limit=limit)]
 
 
 def waiting_count(engine: Engine) -> int:
     """Return how many records of all users wait for their vectors."""
-    return engine.shelf.count(_waiting(engine))
+    with engine.lock:
+        engine.settle()
+        return engine.shelf.count(_waiting(engine))
 
 
 def follow_analyzer(engine: Engine, analyzer: Analyzer) -> None:
@@ -121,35 +125,41 @@ def purge(engine: Engine) -> bool:
     """
     place = engine.connection.place
     with engine.lock:
-        asking = [user for user, counters in engine.shelf.users().items() if counters.erasures]
+        engine.settle()
+        users = engine.shelf.users()
+        asking = [user for user, counters in users.items() if counters.erasures]
+        for user in asking:
+            engine.journal.trim(user, users[user].commit, all=True)
         if asking and isinstance(place, Folder):
-            for collection in (MEMORIES, LEDGER):
-                engine.shelf.rewrite(collection)
-            _vacuum(place)
+            engine.shelf.rewrite()
+            _vacuum(engine, place)
         for user in asking:
             engine.change(user, _purged)
         return isinstance(place, Folder)
 
 
 def _purged(state: State) -> dict[str, Vector]:
+    state.made.clear()
     state.put(replace(state.counters, erasures=0))
     return {}
 
 
-def _vacuum(place: Folder) -> None:
-    with translated(place):
-        try:
-            with closing(sqlite3.connect(place.path / DATABASE_FILE, timeout=60)) as database:
-                rows = database.execute("SELECT id FROM segments").fetchall()
-                database.execute("VACUUM")
-        except sqlite3.Error as error:
-            message = f"{place.path / DATABASE_FILE} could not be cleaned: {error}; try again"
-            raise StoreError(message) from error
-        used = {row[0] for row in rows}
-        for entry in place.path.iterdir():
-            # Chroma leaves the folders of the indexes that it dropped.
-            if entry.is_dir() and _is_index(entry.name) and entry.name not in used:
-                shutil.rmtree(entry)
+def _vacuum(engine: Engine, place: Folder) -> None:
+    try:
+        with (
+            engine.connection.suspended(place),
+            closing(sqlite3.connect(place.path / DATABASE_FILE)) as database,
+        ):
+            rows = database.execute("SELECT id FROM segments").fetchall()
+            database.execute("VACUUM")
+    except sqlite3.Error as error:
+        raise of_file(place, error) from error
+    engine.shelf.look()
+    used = {row[0] for row in rows}
+    for entry in place.path.iterdir():
+        # Chroma leaves the folders of the indexes that it dropped.
+        if entry.is_dir() and _is_index(entry.name) and entry.name not in used:
+            shutil.rmtree(entry)
 
 
 def _is_index(name: str) -> bool:
@@ -170,16 +180,29 @@ def backup(engine: Engine, path: str) -> None:
     part = target.with_name(target.name + PART)
     shutil.rmtree(part, ignore_errors=True)
     try:
-        with engine.lock, translated(Folder(part)):
-            client = chromadb.PersistentClient(path=str(part), settings=quiet())
-            try:
-                engine.shelf.copy_to(client)
-            finally:
-                client.close()  # type: ignore[attr-defined]  # not in the interface, but there
-            part.chmod(0o700)
+        with engine.lock:
+            _copy(engine, Folder(part))
+        with translated(Folder(part)):
             part.rename(target)
     finally:
         shutil.rmtree(part, ignore_errors=True)
+
+
+def _copy(engine: Engine, place: Folder) -> None:
+    """Write what each user has at one moment into an empty place, without the journal."""
+    connection = Connection(place)
+    try:
+        shelf = Shelf(connection)
+        shelf.wanted = engine.facts.dimensions
+        for user in engine.shelf.users():
+            with engine.moment(), engine.reading(user) as state:
+                generation = engine.facts.generation
+                rows = {(row.table, row.key): row for row in state.rows()}
+                made = [row.key for row in state.records.values() if row.generation == generation]
+                vectors = dict(zip(made, engine.vectors(user, made), strict=True))
+                shelf.write(Write(user, rows, vectors, set(state.records)))
+    finally:
+        connection.close()
 
 
 def size(engine: Engine) -> int:
