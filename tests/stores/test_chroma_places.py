@@ -178,6 +178,25 @@ def test_what_is_erased_is_in_no_row_of_a_server(opened, chroma_server):
     assert "server's files" in purging.detail
 
 
+def test_what_a_server_kept_is_purged_in_its_folder(opened, tmp_path):
+    """Whoever opens the folder of a server that is gone is told what is left, and can purge it."""
+    folder = tmp_path / "served"
+    folder.mkdir()
+    with running(folder) as address:
+        store = opened(parse(f"chroma+http://{address}"))
+        secret = secretive(store)
+        store.apply(ANA, [Erase((secret.id,), moment(9), "asked")])
+        assert store.purge() is False
+        assert store.verify() == []
+        store.close()
+    (folder / "server.log").unlink()
+    store = opened(folder)
+    assert any("erased" in line for line in store.verify())
+    assert store.purge()
+    assert store.verify() == []
+    assert remains(folder, ERASED) == []
+
+
 # Copies
 
 

@@ -39,7 +39,7 @@ def problems(state: State, *, analyzer: Analyzer, generation: int) -> list[str]:
     for row_name, is_wrong in _row_checks(analyzer, generation).items():
         found += report(row_name, (row.key for row in state.records.values() if is_wrong(row)))
     found += [f"{folder} {STILL_NOTED}" for folder in _erased_but_noted(state)]
-    if state.counters.erasures:
+    if state.counters.erasures > state.counters.excused:
         found.append(UNPURGED)
     return found
 

@@ -285,6 +285,7 @@ class Counters:
         epoch: changes when rows that readers of the index know changed or went away.
         standing: how often the facts of an agent (or of none, ``""``) that stand have changed.
         erasures: how many erasures nothing has purged since.
+        excused: of how many of these it was told that they cannot be purged here: on a server.
     """
 
     table: ClassVar[str] = "counters"
@@ -295,6 +296,7 @@ class Counters:
     epoch: int = 0
     standing: tuple[tuple[str, int], ...] = ()
     erasures: int = 0
+    excused: int = 0
 
     @property
     def key(self) -> str:

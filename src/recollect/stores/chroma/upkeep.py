@@ -119,9 +119,10 @@ def reset_vectors(engine: Engine, model: str, dimensions: int) -> int:
 def purge(engine: Engine) -> bool:
     """Overwrite what is left of erased text, where the files can be reached.
 
-    Chroma keeps what was removed in its log and in free pages: both collections are written anew
+    Chroma keeps what was removed in its log and in free pages: all collections are written anew
     and the old ones dropped, and then the database is written without what is free. On a server
-    the calls of an agent do not reach that far.
+    the calls of an agent do not reach that far; that there is something to purge stays known, for
+    whoever opens its folder.
     """
     place = engine.connection.place
     with engine.lock:
@@ -229,6 +230,8 @@ def verify(engine: Engine, *, analyzer: Analyzer) -> list[str]:
         for user in sorted(engine.shelf.users()):
             with engine.reading(user) as state:
                 found += health.problems(state, analyzer=analyzer, generation=generation)
+                if state.counters.erasures and not engine.connection.shared:
+                    found.append(health.UNPURGED)  # Perhaps a server had it before.
         found += _shelved(engine)
     return list(dict.fromkeys(found))
 
