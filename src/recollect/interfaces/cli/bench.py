@@ -1,4 +1,4 @@
-"""A small measurement of this machine: adding, embedding, searching, in a temporary file."""
+"""A small measurement of this machine: adding, embedding, searching, in a temporary store."""
 
 from __future__ import annotations
 
@@ -12,6 +12,8 @@ from time import perf_counter
 
 from recollect.app.memory import Memory
 from recollect.app.settings import Settings
+from recollect.app.wiring import CHROMA, is_folder, is_server, place
+from recollect.core.errors import InvalidInput
 from recollect.core.ports import Progress
 from recollect.interfaces.cli.command import foreground
 
@@ -49,14 +51,26 @@ def sentence(number: int) -> str:
     )
 
 
-def measure(settings: Settings, records: int, progress: Progress) -> list[Figure]:
-    """Store ``records`` texts, embed them with the configured model, and search them."""
+def measure(
+    settings: Settings, records: int, progress: Progress, location: str | None = None
+) -> list[Figure]:
+    """Store ``records`` texts, embed them with the configured model, and search them.
+
+    In a new store of the kind that ``location`` is.
+
+    Raises:
+        InvalidInput: that is on a server, which would keep what is stored.
+    """
+    where = place(location, settings)
+    if is_server(where):
+        message = f"{where} is a server, which is not filled to measure it; give a file or a folder"
+        raise InvalidInput(message)
+    kind = "folder of Chroma" if is_folder(where) else "file"
     with tempfile.TemporaryDirectory(prefix="recollect-bench-") as folder:
+        made = f"{CHROMA}{folder}/bench" if is_folder(where) else Path(folder) / "bench.db"
         start = perf_counter()
-        with Memory(
-            Path(folder) / "bench.db", user="bench", settings=foreground(settings)
-        ) as memory:
-            opened = Figure("open a new file", (perf_counter() - start) * MILLISECONDS, "ms")
+        with Memory(made, user="bench", settings=foreground(settings)) as memory:
+            opened = Figure(f"open a new {kind}", (perf_counter() - start) * MILLISECONDS, "ms")
             return [
                 opened,
                 *_adding(memory, records),

@@ -73,10 +73,10 @@ def bench(
 ) -> None:
     """Measure adding, embedding and searching here.
 
-    It works in a temporary file, with the configured embedding model.
+    It works in a temporary store of the same kind, with the configured embedding model.
     """
     with progress_bar("embedding") as progress:
-        measured = benchmark.measure(session.settings, records, progress)
+        measured = benchmark.measure(session.settings, records, progress, session.shared.db)
     made = tables.table("what", "figure", "unit", right=("figure",))
     for line in measured:
         figure = f"{line.figure:,.0f}" if line.figure >= 100 else f"{line.figure:,.2f}"  # noqa: PLR2004 - three digits are enough

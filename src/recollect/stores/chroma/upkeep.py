@@ -135,13 +135,21 @@ def purge(engine: Engine) -> bool:
             engine.shelf.rewrite()
             _vacuum(engine, place)
         for user in asking:
-            engine.change(user, _purged)
+            engine.change(user, _purged if isinstance(place, Folder) else _excused)
         return isinstance(place, Folder)
 
 
 def _purged(state: State) -> dict[str, Vector]:
     state.made.clear()
-    state.put(replace(state.counters, erasures=0))
+    state.put(replace(state.counters, erasures=0, excused=0))
+    return {}
+
+
+def _excused(state: State) -> dict[str, Vector]:
+    state.made.clear()
+    counters = state.counters
+    if counters.excused != counters.erasures:
+        state.put(replace(counters, excused=counters.erasures))
     return {}
 
 
