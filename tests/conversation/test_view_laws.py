@@ -56,8 +56,9 @@ def test_the_newest_stay_while_they_fit(messages, budget, policy):
         recent.append(unit)
         left -= len(unit.messages)
     must = [*recent, *(unit for unit in units if unit.fixed and unit not in recent)]
-    requests = [unit for unit in units if unit.head.role == "user"]
-    must += [unit for unit in requests[-1:] if unit not in must]
+    if policy.strategy != "recency":  # It knows no requests, only what came last (seed 003).
+        requests = [unit for unit in units if unit.head.role == "user"]
+        must += [unit for unit in requests[-1:] if unit not in must]
     room_for_markers = 45 * (len(must) + 1)
     if sum(unit.tokens for unit in must) + 400 + room_for_markers <= budget and not policy.stable:
         whole = {message.id: message for unit in must for message in unit.messages}

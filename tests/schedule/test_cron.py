@@ -143,7 +143,9 @@ def test_no_run_lies_between_a_moment_and_the_next_run(text, name, moment):
     cron = Cron(text, ZoneInfo(name))
     after = cron.next(moment)
     for share in (0.1, 0.5, 0.9, 0.999):
-        assert cron.next(moment + (after - moment) * share) == after
+        between = moment + (after - moment) * share
+        if between < after:  # Of a few microseconds, a share may be all.
+            assert cron.next(between) == after
 
 
 @pytest.mark.parametrize(

@@ -21,7 +21,7 @@ from recollect.core.capabilities import PURGE
 from recollect.core.errors import NotADatabase, StoreClosed, StoreError
 from recollect.core.query import IndexVersion
 from recollect.core.scope import Scope
-from recollect.stores.chroma import client
+from recollect.stores.chroma import client, index_files
 from recollect.stores.chroma.place import Folder, Server, parse
 from recollect.stores.chroma.store import ChromaStore
 from recollect.testing.analyzers import PlainNames, WordAnalyzer
@@ -176,6 +176,25 @@ def test_what_is_erased_is_in_no_row_of_a_server(opened, chroma_server):
     (purging,) = [each for each in store.capabilities() if each.name == PURGE]
     assert not purging.native
     assert "server's files" in purging.detail
+
+
+def test_the_room_of_an_index_holds_nothing(opened, folder):
+    """What Chroma saved of the process's memory is gone from a folder that was left."""
+    store = opened(folder)
+    store.reset_vectors(MODEL, DIMENSIONS)
+    embed(store, ANA, remember(store, "tea", "milk"))
+    rows = vectors(store)
+    store.close()
+    files = [each / index_files.VECTORS for each in index_files.folders(folder)]
+    assert files
+    for file in files:
+        whole, used = file.read_bytes(), index_files._used(file.parent)
+        assert whole[used:].count(0) == len(whole) - used > 0
+        file.write_bytes(whole[:used] + b"Xylophon" + whole[used + 8 :])
+    again = opened(folder)
+    assert (vectors(again) == rows).all()
+    again.close()
+    assert not [file for file in files if b"Xylophon" in file.read_bytes()]
 
 
 def test_what_a_server_kept_is_purged_in_its_folder(opened, tmp_path):

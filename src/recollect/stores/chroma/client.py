@@ -34,6 +34,7 @@ from recollect.core.errors import (
     StoreFull,
     StoreReadOnly,
 )
+from recollect.stores.chroma import index_files
 from recollect.stores.chroma.place import Folder, Place, Server
 
 LOCK = "recollect.lock"
@@ -42,9 +43,13 @@ PATIENCE = 5.0
 """Seconds to wait for another process that has the folder."""
 TIMEOUT = httpx.Timeout(30.0, connect=PATIENCE)
 """Seconds that a server may take to be reached, and to answer."""
-LEAVING = 1.0
-"""Seconds that Chroma's threads may take to leave a folder."""
+GRACE = 0.05
+"""Seconds that Chroma's threads have to take the log of a folder away as they leave."""
+LEAVING = 10.0
+"""Seconds to wait for them where the folder is to be nobody's."""
 POLL = 0.001
+CLOSING = 1.0
+"""Seconds to wait for them where the folder is only left."""
 FOLDER_MODE = 0o700
 
 
@@ -93,6 +98,7 @@ class Connection:
                 message = f"{place} is in use by another program; close that one, and try again"
                 raise StoreBusy(message)
             yield
+            index_files.blank(place.path)
         finally:
             with translated(place):
                 self.client = _embedded(place)
@@ -108,10 +114,16 @@ class Connection:
             self.client.close()
         for session in _sessions(self.client):
             session.close()  # The client leaves it open.
-        if isinstance(self.place, Folder):
-            _is_left(self.place)
+        if (
+            isinstance(self.place, Folder)
+            and self._lock is not None
+            and _is_left(self.place, CLOSING)
+        ):
+            with suppress(OSError):  # A folder that was removed meanwhile.
+                index_files.blank(self.place.path)
         if self._lock is not None:
             self._lock.release()
+        self._lock = None
 
 
 def quiet(**more: Any) -> Settings:
@@ -143,7 +155,7 @@ def _log_ahead(place: Folder) -> None:
     Before Chroma opens it: a process that opens a database of SQLite by two libraries at once
     loses its locks on it. Where the file system cannot do it, all stays as it is.
     """
-    path = place.path / DATABASE_FILE
+    path = _database(place)
     if _log(place).exists():
         return  # It does so already; a killed process left the log.
     try:
@@ -157,14 +169,23 @@ def _log(place: Folder) -> Path:
     return place.path / f"{DATABASE_FILE}-wal"
 
 
-def _is_left(place: Folder) -> bool:
-    """Wait until Chroma's threads have left the database: the log goes with the last of them."""
+def _is_left(place: Folder, patience: float = LEAVING) -> bool:
+    """Wait until Chroma's threads have left the database, and see that its log goes, too."""
     since = monotonic()
     while _log(place).exists():
-        if monotonic() - since > LEAVING:
+        waited = monotonic() - since
+        if waited > patience:
             return False
+        if waited > GRACE:
+            # They may go without a word: the last one to close a database takes its log away.
+            with suppress(sqlite3.Error), closing(sqlite3.connect(_database(place))) as database:
+                database.execute("PRAGMA wal_checkpoint(TRUNCATE)")
         Event().wait(POLL)
     return True
+
+
+def _database(place: Folder) -> Path:
+    return place.path / DATABASE_FILE
 
 
 def of_file(place: Place, error: Exception) -> StoreError:

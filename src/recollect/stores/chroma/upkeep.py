@@ -5,10 +5,9 @@ from __future__ import annotations
 import os
 import shutil
 import sqlite3
-from contextlib import closing, suppress
+from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
-from uuid import UUID
 
 from recollect.core import capabilities as named
 from recollect.core.capabilities import Capability
@@ -17,7 +16,7 @@ from recollect.core.models import Record
 from recollect.core.ports import Analyzer, EntityExtractor, NameMatcher
 from recollect.core.scope import Scope
 from recollect.core.vectors import Vector
-from recollect.stores.chroma import health
+from recollect.stores.chroma import health, index_files
 from recollect.stores.chroma.actions.transaction import Transaction
 from recollect.stores.chroma.client import DATABASE_FILE, Connection, of_file, translated
 from recollect.stores.chroma.engine import Engine
@@ -165,16 +164,9 @@ def _vacuum(engine: Engine, place: Folder) -> None:
         raise of_file(place, error) from error
     engine.shelf.look()
     used = {row[0] for row in rows}
-    for entry in place.path.iterdir():
-        # Chroma leaves the folders of the indexes that it dropped.
-        if entry.is_dir() and _is_index(entry.name) and entry.name not in used:
-            shutil.rmtree(entry)
-
-
-def _is_index(name: str) -> bool:
-    with suppress(ValueError):
-        return str(UUID(name)) == name
-    return False
+    for entry in index_files.folders(place.path):
+        if entry.name not in used:
+            shutil.rmtree(entry)  # Chroma leaves the folders of the indexes that it dropped.
 
 
 def backup(engine: Engine, path: str) -> None:
