@@ -95,7 +95,7 @@ def test_a_folder_is_moved_and_looked_after(run, told, tmp_path):
     assert checks["folder"]["ok"]
     assert f"{tmp_path}/memory, " in checks["folder"]["detail"]
     assert "sqlite" not in checks
-    assert "full-text search" in checks["storage"]["detail"]
+    assert "in memory" in checks["full-text search"]["detail"]
     copy = told("backup", "copy")
     files = [path for path in (tmp_path / "copy").rglob("*") if path.is_file()]
     assert copy["size"] == sum(path.stat().st_size for path in files) > 100_000

@@ -81,7 +81,7 @@ def examine(memory: Memory, file: Path | None = None) -> list[Check]:
     if isinstance(store, SqliteStore):
         checks += [_sqlite(), *([] if file is None else [_journal(file)]), _schema()]
     checks += [
-        _capabilities(store),
+        *_stand_ins(store),
         _soundness(memory),
         *_vectors(memory),
         _model_files(memory.settings),
@@ -95,10 +95,13 @@ def located(location: str | Path | None, settings: Settings) -> Path | None:
     return file_of(place(location, settings))
 
 
-def _capabilities(store: Store) -> Check:
+def _stand_ins(store: Store) -> list[Check]:
     """Say what stands in for what the storage does not do by itself."""
-    told = [f"{each.name}: {each.detail}" for each in store.capabilities() if not each.native]
-    return Check(name="storage", ok=True, detail="; ".join(told) or "does all by itself")
+    return [
+        Check(name=each.name, ok=True, detail=each.detail)
+        for each in store.capabilities()
+        if not each.native
+    ]
 
 
 def _notes(memory: Memory) -> Check:
