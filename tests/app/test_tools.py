@@ -183,6 +183,14 @@ def test_what_an_agent_saved_is_trusted_as_an_agents_word(memory, tools):
     assert facts(memory)[0].trust == "agent"
 
 
+def test_a_correction_that_says_the_same_is_none(memory, tools):
+    """The word of a person is not replaced by the same words of an agent."""
+    fact = memory.remember("Ana lives in Lisbon")
+    told = tools["correct_fact"](id=fact.id, content="Ana lives in Lisbon")
+    assert "nothing to correct" in told
+    assert [each.id for each in memory.records(kind="fact")] == [fact.id]
+
+
 def test_a_correction_by_an_agent_is_the_agents_word(memory, tools):
     """It keeps neither the person's trust nor the turn that says otherwise as its source."""
     talk(memory, "monday", "I work at Tidepool.")

@@ -144,13 +144,15 @@ class AgentTools:
 
         Raises:
             NotFound: there is no such fact.
-            InvalidInput: it is no longer believed, or ``content`` may not be kept.
+            InvalidInput: it is no longer believed, ``content`` may not be kept, or says the same.
         """
-        old = self._fact(id)
+        old, text = self._fact(id), kept(content)
+        if text == old.content:
+            # It would only put the agent's word in the place of a person's.
+            message = f"{id} says just that already; there is nothing to correct"
+            raise InvalidInput(message)
         # The agent's own word, whoever's the old one was: it is no evidence of what a person said.
-        draft = replace(
-            revise.correction(old, kept(content)), role=ROLE, origin=ORIGIN, source_ids=()
-        )
+        draft = replace(revise.correction(old, text), role=ROLE, origin=ORIGIN, source_ids=())
         return self._parts.corrected(self._scope, old, draft)
 
     def _confirm(self, id: str) -> str:
