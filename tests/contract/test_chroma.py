@@ -37,56 +37,19 @@ def failing_at(store, step, *, once=False):
         del shelf._invoke
 
 
-class TestChromaFolder(StoreContract):
-    """Chroma embedded, in a folder."""
-
-    @pytest.fixture
-    def store(self, tmp_path):
-        """Give a new folder."""
-        store = open_store(Folder(tmp_path / "memory"))
-        yield store
-        store.close()
-
-    @pytest.fixture
-    def reopen(self, tmp_path):
-        """Close a store and open its folder again."""
-        opened = []
-
-        def again(store):
-            store.close()
-            opened.append(open_store(Folder(tmp_path / "memory")))
-            return opened[-1]
-
-        yield again
-        for store in opened:
-            store.close()
-
-    def failing_at(self, store, step):
-        """Fail at a request."""
-        return failing_at(store, step)
-
-
-NUMBERS = count(1)
-
-
-class TestChromaServer(StoreContract):
-    """Chroma behind a server, a database for each test."""
-
-    @pytest.fixture
-    def place(self, chroma_server):
-        """Give a new database of the server."""
-        return parse(f"chroma+http://{chroma_server}/contract-{next(NUMBERS)}")
+class ChromaContract(StoreContract):
+    """The contract over stores of one place, which a subclass gives."""
 
     @pytest.fixture
     def store(self, place):
-        """Give a new database."""
+        """Give a new store."""
         store = open_store(place)
         yield store
         store.close()
 
     @pytest.fixture
     def reopen(self, place):
-        """Close a store and open its database again."""
+        """Close a store and open its place again."""
         opened = []
 
         def again(store):
@@ -97,6 +60,31 @@ class TestChromaServer(StoreContract):
         yield again
         for store in opened:
             store.close()
+
+
+class TestChromaFolder(ChromaContract):
+    """Chroma embedded, in a folder."""
+
+    @pytest.fixture
+    def place(self, tmp_path):
+        """Give a new folder."""
+        return Folder(tmp_path / "memory")
+
+    def failing_at(self, store, step):
+        """Fail at a request."""
+        return failing_at(store, step)
+
+
+NUMBERS = count(1)
+
+
+class TestChromaServer(ChromaContract):
+    """Chroma behind a server, a database for each test."""
+
+    @pytest.fixture
+    def place(self, chroma_server):
+        """Give a new database of the server."""
+        return parse(f"chroma+http://{chroma_server}/contract-{next(NUMBERS)}")
 
     def failing_at(self, store, step):
         """Fail at one request: a server that is gone for good cannot say what it has stored."""

@@ -36,12 +36,12 @@ from recollect.entities.rules import RuleExtractor
 from recollect.entities.spacy_names import SpacyNames
 from recollect.lifecycle.ingest import Retention
 from recollect.retrieve.analysis import TermAnalyzer
+from recollect.stores.chroma.place import FOLDER, SERVERS, parse
 from recollect.stores.sqlite.store import SqliteStore
 from recollect.tokens.catalog import Catalog
 
 MEMORY = ":memory:"
 LATER = ("postgresql://", "postgres://")
-CHROMA, CHROMA_SERVERS = "chroma://", ("chroma+http://", "chroma+https://")
 NEARLY_CHROMA = ("chroma:", "chroma+http:", "chroma+https:")
 """What is no file, but an address with too few slashes."""
 DRIVE = re.compile(r"/?[A-Za-z]:(?:[\\/]|$)")
@@ -66,9 +66,9 @@ def place(location: str | Path | None, settings: Settings) -> str:
     if text.startswith(LATER):
         message = f"{text.partition(':')[0]} stores are not part of this version; name a file"
         raise ConfigError(message)
-    if text.startswith(CHROMA):
-        return f"{CHROMA}{_folder(text)}"
-    if text.startswith(CHROMA_SERVERS):
+    if text.startswith(FOLDER):
+        return folder_place(_folder(text))
+    if text.startswith(SERVERS):
         return text
     if "://" in text or text.startswith(NEARLY_CHROMA):
         message = (
@@ -85,7 +85,7 @@ def _folder(text: str) -> Path:
     Raises:
         ConfigError: it names none, or one of another system.
     """
-    path = text.removeprefix(CHROMA)
+    path = text.removeprefix(FOLDER)
     drive = DRIVE.match(path)
     if drive and os.name == "posix":
         message = f"location {text!r} is a folder of Windows; here it is chroma:///folder"
@@ -103,18 +103,23 @@ def _folder(text: str) -> Path:
 def file_of(place: str) -> Path | None:
     """Return the file or folder of this machine that a :func:`place` is, if it is one."""
     if is_folder(place):
-        return Path(place.removeprefix(CHROMA))
+        return Path(place.removeprefix(FOLDER))
     return None if place == MEMORY or is_server(place) else Path(place)
+
+
+def folder_place(folder: str | Path) -> str:
+    """Return the :func:`place` of a store that Chroma keeps in a folder."""
+    return f"{FOLDER}{folder}"
 
 
 def is_folder(place: str) -> bool:
     """Return whether a :func:`place` is a folder that Chroma keeps its files in."""
-    return place.startswith(CHROMA)
+    return place.startswith(FOLDER)
 
 
 def is_server(place: str) -> bool:
     """Return whether a :func:`place` is on a server."""
-    return place.startswith(CHROMA_SERVERS)
+    return place.startswith(SERVERS)
 
 
 def medium(place: str) -> str:
@@ -146,7 +151,6 @@ def open_store(location: str | Path | None, settings: Settings) -> Store:
 def _chroma(location: str, settings: Settings) -> Store:
     if not find_spec("chromadb"):
         raise MissingExtra(f"a store on Chroma ({location.partition('://')[0]}://)", "chroma")
-    from recollect.stores.chroma.place import parse  # noqa: PLC0415 - extra `chroma`
     from recollect.stores.chroma.store import ChromaStore  # noqa: PLC0415 - extra `chroma`
 
     token = settings.storage.token

@@ -15,7 +15,15 @@ from typing import Any
 
 from recollect.app.fields import Fields
 from recollect.app.formats import Item, located
-from recollect.app.importing.found import LeftOut, Said, Talk, Values, distinct, moment_of
+from recollect.app.importing.found import (
+    LeftOut,
+    Said,
+    Talk,
+    Values,
+    conversations,
+    distinct,
+    moment_of,
+)
 
 SPEAKERS = {"user": "user", "assistant": "assistant"}
 TEXTS = frozenset({"text", "multimodal_text"})
@@ -36,13 +44,7 @@ def talks(file: Values, left_out: LeftOut) -> Iterator[Talk]:
     Raises:
         InvalidInput: a conversation is not in ChatGPT's form; the message names it.
     """
-    for item in file.items():
-        with located(item.place):
-            talk = _talk(item, left_out)
-        if talk.said:
-            yield talk
-        else:
-            left_out.add("conversations without talk")
+    return conversations(file, _talk, left_out)
 
 
 def _talk(item: Item, left_out: LeftOut) -> Talk:

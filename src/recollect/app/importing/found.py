@@ -5,13 +5,13 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Protocol
 
 from recollect.app.fields import Fields
-from recollect.app.formats import Item
+from recollect.app.formats import Item, located
 from recollect.core.errors import InvalidInput
 from recollect.core.models import ToolCall, ToolResult
 from recollect.core.text import clean
@@ -70,6 +70,23 @@ class Talk:
     said: tuple[Said, ...]
     at: datetime | None = None
     title: str | None = None
+
+
+def conversations(
+    file: Values, read: Callable[[Item, LeftOut], Talk], left_out: LeftOut
+) -> Iterator[Talk]:
+    """Return the conversations of an export, each as ``read`` finds it; count those without talk.
+
+    Raises:
+        InvalidInput: ``read`` cannot read one; the message names it.
+    """
+    for item in file.items():
+        with located(item.place):
+            talk = read(item, left_out)
+        if talk.said:
+            yield talk
+        else:
+            left_out.add("conversations without talk")
 
 
 class LeftOut:

@@ -12,7 +12,7 @@ from time import perf_counter
 
 from recollect.app.memory import Memory
 from recollect.app.settings import Settings
-from recollect.app.wiring import CHROMA, is_folder, is_server, place
+from recollect.app.wiring import folder_place, is_folder, is_server, place
 from recollect.core.errors import InvalidInput
 from recollect.core.ports import Progress
 from recollect.interfaces.cli.command import foreground
@@ -67,7 +67,7 @@ def measure(
         raise InvalidInput(message)
     kind = "folder of Chroma" if is_folder(where) else "file"
     with tempfile.TemporaryDirectory(prefix="recollect-bench-") as folder:
-        made = f"{CHROMA}{folder}/bench" if is_folder(where) else Path(folder) / "bench.db"
+        made = folder_place(f"{folder}/bench") if is_folder(where) else Path(folder) / "bench.db"
         start = perf_counter()
         with Memory(made, user="bench", settings=foreground(settings)) as memory:
             opened = Figure(f"open a new {kind}", (perf_counter() - start) * MILLISECONDS, "ms")

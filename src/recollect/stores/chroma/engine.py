@@ -82,6 +82,7 @@ class Engine:
         self._users = 1
         self._closed = False
         self._still = 0
+        self._seen: set[str] = set()
 
     @classmethod
     def opened(cls, place: Place, names: NameMatcher) -> Engine:
@@ -128,7 +129,7 @@ class Engine:
         with self.lock:
             self._still += 1
             if self._still == 1:
-                self._seen: set[str] = set()
+                self._seen = set()
             try:
                 yield
             finally:

@@ -23,7 +23,7 @@ from recollect.core.errors import InvalidInput, NotADatabase
 from recollect.core.vectors import Vector
 from recollect.stores.chroma.collections import COMMITS, PAGE, batches
 from recollect.stores.chroma.rows import Counters, Row, decode, encode
-from recollect.stores.chroma.shelf import Shelf, Write, address
+from recollect.stores.chroma.shelf import Shelf, Write, address, entry
 from recollect.stores.chroma.state import Address
 
 KEPT = 64
@@ -101,9 +101,7 @@ class Journal:
         }
         if number == 1:
             # So that the user is known of, should the rows not come to be written.
-            counters = Counters()
-            row = {"user": user, "table": counters.table, "row": encode(counters)}
-            entries[_counters(user)] = row
+            entries[_counters(user)] = entry(user, Counters())
         self._shelf.enter(entries)
 
     def won(self, user: str, number: int, token: str) -> bool:

@@ -58,11 +58,6 @@ class Server:
 Place = Folder | Server
 
 
-def is_chroma(location: str) -> bool:
-    """Return whether ``location`` names a store on Chroma."""
-    return location.startswith((FOLDER, *SERVERS))
-
-
 def parse(location: str, *, token: str | None = None) -> Place:
     """Return the place that ``location`` names.
 

@@ -205,8 +205,11 @@ class Shelf(Collections):
 
     def write(self, write: Write) -> None:
         """Store rows. Counters come last: where they are, all before them is there, too."""
-        gone = [key for (table, key), row in write.changes.items() if row is None]
-        lost = [key for key in gone if (Stored.table, key) in write.changes]
+        lost = [
+            key
+            for (table, key), row in write.changes.items()
+            if row is None and table == Stored.table
+        ]
         for home in self.homes() if lost else ():
             for part in batches(lost, PAGE):
                 self._call(home, "delete", ids=part)
@@ -300,9 +303,7 @@ class Shelf(Collections):
                 "upsert",
                 ids=[address(write.user, row.table, row.key) for row in part],
                 embeddings=[NO_VECTOR] * len(part),
-                metadatas=[
-                    {"user": write.user, "table": row.table, "row": encode(row)} for row in part
-                ],
+                metadatas=[entry(write.user, row) for row in part],
             )
 
     def has(self, user: str, table: str) -> bool:
@@ -318,6 +319,11 @@ class Shelf(Collections):
 def address(user: str, table: str, key: str) -> str:
     """Return the id of a row of the ledger."""
     return json.dumps([user, table, key], ensure_ascii=False)
+
+
+def entry(user: str, row: Row) -> dict[str, Any]:
+    """Return the metadata of a row of the ledger."""
+    return {"user": user, "table": row.table, "row": encode(row)}
 
 
 def placeholder(id: str, dimensions: int) -> Vector:
