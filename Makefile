@@ -18,8 +18,8 @@ $(READY): pyproject.toml requirements-model.txt
 
 setup: $(READY)  ## Make the virtual environment and install everything into it
 
-demo: $(READY)  ## Show what recollect does, on a conversation that ships with it
-	$(BIN)/recollect demo
+demo: $(READY)  ## Show what memoranda does, on a conversation that ships with it
+	$(BIN)/memoranda demo
 
 test: $(READY)  ## Run every test
 	$(BIN)/python -m pytest --numprocesses 2 --dist loadfile

@@ -21,12 +21,12 @@ COMMAND = re.compile(r"^\$ (?P<command>.+)\n(?P<output>(?:(?!\$ ).*\n?)*)", re.M
 
 
 def run_console(example: Example) -> None:
-    """Run each ``$ recollect …`` line and compare what it prints with the lines below it."""
+    """Run each ``$ memoranda …`` line and compare what it prints with the lines below it."""
     for match in COMMAND.finditer(example.parsed):
         words = shlex.split(match["command"])
-        assert words[0] == "recollect", f"only recollect is run in console blocks, not {words[0]}"
+        assert words[0] == "memoranda", f"only memoranda is run in console blocks, not {words[0]}"
         done = subprocess.run(
-            [sys.executable, "-m", "recollect", *words[1:]],
+            [sys.executable, "-m", "memoranda", *words[1:]],
             capture_output=True,
             text=True,
             check=False,

@@ -8,8 +8,8 @@ from pathlib import Path
 from benchmarks.floors import RawAdd
 from benchmarks.measure import AGAINST, Step, Times, against, interleaved, micro, show
 from benchmarks.workload import talk
-from recollect import Memory, Settings
-from recollect.core.errors import RecollectError
+from memoranda import Memory, Settings
+from memoranda.core.errors import MemorandaError
 
 BATCH = 500
 FLOOR = "floor: row + FTS5 row"
@@ -59,7 +59,7 @@ def _background(texts: list[str], rounds: int) -> None:
         raw = RawAdd(Path(folder, "raw.db"), synchronous="NORMAL")
         try:
             memory = Memory(Path(folder, "memory.db"), settings=settings(model="local"))
-        except RecollectError as error:
+        except MemorandaError as error:
             print(f"\nAdding with embedding in the background: left out, {error}\n")
             return
         memory.search("load the model")

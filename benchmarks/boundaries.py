@@ -26,12 +26,12 @@ from typing import Any
 import numpy as np
 
 from benchmarks.measure import micro, show
-from recollect.conversation.cohesion import Cohesion, Turn
-from recollect.conversation.cohesion_weights import BIAS, GAP, weights_for
-from recollect.conversation.segments import Segmenter, segments
-from recollect.core.errors import RecollectError
-from recollect.core.models import Message, ToolCall, ToolResult
-from recollect.core.vectors import Vectors
+from memoranda.conversation.cohesion import Cohesion, Turn
+from memoranda.conversation.cohesion_weights import BIAS, GAP, weights_for
+from memoranda.conversation.segments import Segmenter, segments
+from memoranda.core.errors import MemorandaError
+from memoranda.core.models import Message, ToolCall, ToolResult
+from memoranda.core.vectors import Vectors
 
 DATA = Path(__file__).resolve().parents[2] / "shared" / "data"
 TIAGE = Path("dialseg") / "tiage_train_dev.json"
@@ -145,9 +145,9 @@ def embedded(dialogues: Sequence[Dialogue]) -> list[Dialogue]:
     """Return the dialogues with vectors of the local model.
 
     Raises:
-        RecollectError: it is not there.
+        MemorandaError: it is not there.
     """
-    from recollect.embed.minilm import MiniLM  # noqa: PLC0415 - extra `local`
+    from memoranda.embed.minilm import MiniLM  # noqa: PLC0415 - extra `local`
 
     model = MiniLM()
     return [
@@ -165,7 +165,7 @@ def run(data: Path = DATA, *, quick: bool) -> None:
     kinds = {"lexical": dialogues}
     try:
         kinds["MiniLM"] = embedded(dialogues)
-    except RecollectError as error:
+    except MemorandaError as error:
         print(f"\nBoundaries with embeddings: left out, {error}\n")
     for first, title in ((1, "held out"), (0, "tuned on")):
         show(

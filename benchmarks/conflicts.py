@@ -23,10 +23,10 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.measure import show
-from recollect.core.errors import RecollectError
-from recollect.core.ports import Embedder
-from recollect.lifecycle.claims import Relation, Statement
-from recollect.lifecycle.conflict import RuleJudge
+from memoranda.core.errors import MemorandaError
+from memoranda.core.ports import Embedder
+from memoranda.lifecycle.claims import Relation, Statement
+from memoranda.lifecycle.conflict import RuleJudge
 
 DATA = Path(__file__).resolve().parents[2] / "shared" / "data"
 PAIRS = Path("conflicts", "beam_conflicts_dev.jsonl")
@@ -98,11 +98,11 @@ def scores(name: str, found: Mapping[tuple[str, str], int]) -> Iterator[tuple[st
 
 def _embedder() -> Embedder | None:
     try:
-        from recollect.embed.minilm import MiniLM  # noqa: PLC0415 - extra `local`
+        from memoranda.embed.minilm import MiniLM  # noqa: PLC0415 - extra `local`
 
         embedder = MiniLM()
         embedder.embed(["ready"])
-    except RecollectError as error:
+    except MemorandaError as error:
         print(f"\nConflicts: without vectors, {error}\n")
         return None
     return embedder

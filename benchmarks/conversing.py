@@ -8,7 +8,7 @@ from pathlib import Path
 from benchmarks.adding import settings
 from benchmarks.measure import Step, interleaved, micro, show
 from benchmarks.workload import KnownVectors, talk
-from recollect import Conversation, Memory
+from memoranda import Conversation, Memory
 
 MESSAGES = 1_000
 BUDGET = 8_000

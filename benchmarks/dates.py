@@ -11,9 +11,9 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.measure import show
-from recollect.core.life import DateMention
-from recollect.core.ports import DateReader
-from recollect.dates.reader import Dates
+from memoranda.core.life import DateMention
+from memoranda.core.ports import DateReader
+from memoranda.dates.reader import Dates
 
 DAY = timedelta(days=1)
 TYPES = ("date", "daterange", "datetime")

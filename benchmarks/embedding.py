@@ -9,8 +9,8 @@ import numpy as np
 
 from benchmarks.measure import interleaved, show
 from benchmarks.workload import DIMENSIONS, talk
-from recollect.core.errors import RecollectError
-from recollect.core.vectors import Vectors
+from memoranda.core.errors import MemorandaError
+from memoranda.core.vectors import Vectors
 
 BATCH = 32
 MAX_TOKENS = 256
@@ -24,11 +24,11 @@ def run(*, quick: bool) -> None:
     texts = list(talk(BATCH * (rounds + 2), seed=2).texts)
     batches = [texts[start : start + BATCH] for start in range(0, len(texts), BATCH)]
     try:
-        from recollect.embed.files import find  # noqa: PLC0415 - extra `local`
-        from recollect.embed.minilm import MiniLM  # noqa: PLC0415 - extra `local`
+        from memoranda.embed.files import find  # noqa: PLC0415 - extra `local`
+        from memoranda.embed.minilm import MiniLM  # noqa: PLC0415 - extra `local`
 
         files = find()
-    except RecollectError as error:
+    except MemorandaError as error:
         print(f"\nEmbedding: left out, {error}\n")
         return
     raw = _Raw(str(files.tokenizer), str(files.weights))
@@ -68,7 +68,7 @@ class _Raw:
         from safetensors.numpy import load_file  # noqa: PLC0415 - extra `local`
         from tokenizers import Tokenizer  # noqa: PLC0415 - extra `local`
 
-        from recollect.embed.minilm import GRAPH  # noqa: PLC0415 - extra `local`
+        from memoranda.embed.minilm import GRAPH  # noqa: PLC0415 - extra `local`
 
         self._tokenizer = Tokenizer.from_file(tokenizer)
         self._tokenizer.enable_truncation(MAX_TOKENS)

@@ -25,10 +25,10 @@ from typing import Any
 import numpy as np
 
 from benchmarks.measure import show
-from recollect.dates.reader import Dates
-from recollect.entities.rules import RuleExtractor as Names
-from recollect.lifecycle.claims import Claim, Turn
-from recollect.lifecycle.extract import THRESHOLD, RuleExtractor
+from memoranda.dates.reader import Dates
+from memoranda.entities.rules import RuleExtractor as Names
+from memoranda.lifecycle.claims import Claim, Turn
+from memoranda.lifecycle.extract import THRESHOLD, RuleExtractor
 
 DATA = Path(__file__).resolve().parents[2] / "shared" / "data"
 LOCOMO = Path("locomo") / "locomo10.json"

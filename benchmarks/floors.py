@@ -13,7 +13,7 @@ from pathlib import Path
 import apsw
 import sqlite_vec
 
-from recollect.core.vectors import Vector, Vectors
+from memoranda.core.vectors import Vector, Vectors
 
 BEST = 50
 SCHEMA = """

@@ -22,12 +22,12 @@ import numpy as np
 
 from benchmarks import facts
 from benchmarks.measure import show
-from recollect.dates.reader import Dates
-from recollect.entities.rules import RuleExtractor as Names
-from recollect.lifecycle.chronicle import Chronicler
-from recollect.lifecycle.claims import Turn
-from recollect.lifecycle.reading import stems
-from recollect.lifecycle.wording import STOP_WORDS
+from memoranda.dates.reader import Dates
+from memoranda.entities.rules import RuleExtractor as Names
+from memoranda.lifecycle.chronicle import Chronicler
+from memoranda.lifecycle.claims import Turn
+from memoranda.lifecycle.reading import stems
+from memoranda.lifecycle.wording import STOP_WORDS
 
 SPAN = 20
 """Messages of a BEAM chat that one entry tells."""

@@ -16,7 +16,7 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
-from recollect.entities.rules import RuleExtractor
+from memoranda.entities.rules import RuleExtractor
 
 DATA = Path(__file__).resolve().parents[2] / "shared" / "data" / "ner" / "wnut17"
 FILES = {"dev": "emerging.dev.conll", "train": "wnut17train.conll"}

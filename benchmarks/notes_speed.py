@@ -11,8 +11,8 @@ from pathlib import Path
 
 from benchmarks.measure import AGAINST, Step, Times, against, interleaved, show, timed
 from benchmarks.workload import KnownVectors, Talk, talk
-from recollect import Conversation, Memory, Settings
-from recollect.notes import Notes
+from memoranda import Conversation, Memory, Settings
+from memoranda.notes import Notes
 
 if sys.platform != "win32":
     import fcntl

@@ -13,8 +13,8 @@ from typing import Any
 from benchmarks.adding import settings
 from benchmarks.measure import Step, Times, interleaved, micro, show
 from benchmarks.workload import talk
-from recollect import Conversation, Memory
-from recollect.conversation.choosing import STRATEGIES
+from memoranda import Conversation, Memory
+from memoranda.conversation.choosing import STRATEGIES
 
 try:
     from langchain_core.messages import AIMessage, HumanMessage, trim_messages

@@ -16,11 +16,11 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.measure import show
-from recollect import Conversation
-from recollect.conversation.choosing import STRATEGIES
-from recollect.conversation.markers import REFERENCE
-from recollect.core.errors import BudgetTooSmall
-from recollect.core.models import Context
+from memoranda import Conversation
+from memoranda.conversation.choosing import STRATEGIES
+from memoranda.conversation.markers import REFERENCE
+from memoranda.core.errors import BudgetTooSmall
+from memoranda.core.models import Context
 
 RUNS = Path("data", "tau_bench", "airline_80.json")
 BUDGETS = (2_000, 4_000, 8_000, 16_000)

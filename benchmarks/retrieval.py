@@ -17,14 +17,14 @@ from typing import Any
 import numpy as np
 
 from benchmarks.measure import show
-from benchmarks.retrieval_plugin import RecollectArm
-from recollect import Memory
-from recollect.core.query import Filter
-from recollect.core.scope import Scope
-from recollect.dates.questions import question_range
-from recollect.retrieve.analysis import TermAnalyzer
-from recollect.retrieve.fuse import Weights
-from recollect.retrieve.search import Ranking, Retriever
+from benchmarks.retrieval_plugin import MemorandaArm
+from memoranda import Memory
+from memoranda.core.query import Filter
+from memoranda.core.scope import Scope
+from memoranda.dates.questions import question_range
+from memoranda.retrieve.analysis import TermAnalyzer
+from memoranda.retrieve.fuse import Weights
+from memoranda.retrieve.search import Ranking, Retriever
 
 CORE = frozenset(
     {
@@ -149,7 +149,7 @@ def _means(rows: Sequence[Row]) -> Iterator[str]:
         yield f"{np.mean([row[2][metric] for row in rows]):.3f}"
 
 
-class Corpus(RecollectArm):
+class Corpus(MemorandaArm):
     """A corpus in memory, embedded once, that can be asked under any ranking."""
 
     def under(self, ranking: Ranking) -> Ranked:
@@ -176,7 +176,7 @@ def retriever(memory: Memory, ranking: Ranking) -> Retriever:
 class Ranked:
     """What the evaluator asks."""
 
-    def __init__(self, found: Retriever, where: Filter, scope: Scope, corpus: RecollectArm) -> None:
+    def __init__(self, found: Retriever, where: Filter, scope: Scope, corpus: MemorandaArm) -> None:
         """Search ``corpus`` with the retriever ``found``."""
         self._retriever = found
         self._where = where

@@ -1,4 +1,4 @@
-"""recollect as an arm of a retrieval evaluator, through its public face alone.
+"""memoranda as an arm of a retrieval evaluator, through its public face alone.
 
 The evaluator gives documents (``id``, ``text``, ``meta``) and asks for an order. Each
 document is remembered as an episode with its date and speaker, and each question is one
@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import Any, Protocol
 
-from recollect import Hit, Memory, Settings
+from memoranda import Hit, Memory, Settings
 
 DATES = (
     "%I:%M %p on %d %B, %Y",  # LoCoMo
@@ -31,7 +31,7 @@ class Document(Protocol):
     meta: dict[str, Any]
 
 
-class RecollectArm:
+class MemorandaArm:
     """A memory that holds one corpus."""
 
     def __init__(self, docs: Sequence[Document], **retrieval: Any) -> None:
@@ -67,18 +67,18 @@ class RecollectArm:
         self._memory.embed_pending()
 
 
-def make(docs: Sequence[Document]) -> RecollectArm:
+def make(docs: Sequence[Document]) -> MemorandaArm:
     """Return the arm with the default configuration.
 
     Give it as ``--plugin benchmarks.retrieval_plugin:make``. Settings come from the
-    environment, as always: ``RECOLLECT_RETRIEVAL__FUSION=rrf``.
+    environment, as always: ``MEMORANDA_RETRIEVAL__FUSION=rrf``.
     """
-    return RecollectArm(docs)
+    return MemorandaArm(docs)
 
 
-def make_with_facts(docs: Sequence[Document]) -> RecollectArm:
+def make_with_facts(docs: Sequence[Document]) -> MemorandaArm:
     """Return the same with facts: ``--plugin benchmarks.retrieval_plugin:make_with_facts``."""
-    arm = RecollectArm(docs)
+    arm = MemorandaArm(docs)
     arm.consolidate()
     return arm
 

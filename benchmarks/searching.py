@@ -10,8 +10,8 @@ from benchmarks.adding import settings
 from benchmarks.floors import RawSearch
 from benchmarks.measure import AGAINST, Step, Times, against, interleaved, show, timed
 from benchmarks.workload import KnownVectors, Talk, talk
-from recollect import Memory
-from recollect.core.vectors import Vectors
+from memoranda import Memory
+from memoranda.core.vectors import Vectors
 
 USERS = 20
 BATCH = 500

@@ -14,7 +14,7 @@ import resource, sys
 from pathlib import Path
 from benchmarks.adding import settings
 from benchmarks.workload import KnownVectors, talk
-from recollect import Memory
+from memoranda import Memory
 
 
 def peak():
@@ -42,8 +42,8 @@ def run(*, quick: bool) -> None:
     commands = {
         NOTHING: ["-c", "pass"],
         IMPORTS: ["-c", "import numpy, apsw, pydantic_settings"],
-        "python -c 'import recollect'": ["-c", "import recollect"],
-        "recollect --help": ["-m", "recollect", "--help"],
+        "python -c 'import memoranda'": ["-c", "import memoranda"],
+        "memoranda --help": ["-m", "memoranda", "--help"],
     }
     subjects: dict[str, Step] = {
         name: lambda _, command=command: _python(*command) for name, command in commands.items()

@@ -21,10 +21,10 @@ import numpy as np
 from benchmarks.bare_chroma import USER, BareChroma, served
 from benchmarks.measure import Step, Times, interleaved, micro, show, timed
 from benchmarks.workload import DIMENSIONS, talk
-from recollect import Memory, Settings
-from recollect.core.vectors import Vectors
-from recollect.testing.clocks import START, FrozenClock
-from recollect.testing.embedders import HashEmbedder
+from memoranda import Memory, Settings
+from memoranda.core.vectors import Vectors
+from memoranda.testing.clocks import START, FrozenClock
+from memoranda.testing.embedders import HashEmbedder
 
 SIZE, QUICK_SIZE = 10_000, 1_000
 PARTS = 10

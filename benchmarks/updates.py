@@ -21,11 +21,11 @@ from benchmarks.measure import show
 from benchmarks.retrieval import retriever
 from benchmarks.retrieval_cases import UPDATES, Case
 from benchmarks.retrieval_contrasts import CONTRASTS, LISTS, PAST, TALK
-from recollect import Memory, Settings
-from recollect.core.models import Hit
-from recollect.core.query import Filter
-from recollect.core.scope import Scope
-from recollect.retrieve.search import Ranking
+from memoranda import Memory, Settings
+from memoranda.core.models import Hit
+from memoranda.core.query import Filter
+from memoranda.core.scope import Scope
+from memoranda.retrieve.search import Ranking
 
 ALL = 1_000
 START = datetime(2024, 1, 1, 9, tzinfo=UTC)  # of the own talk

@@ -1,4 +1,4 @@
-"""Build ``src/recollect/embed/minilm.onnx``: all-MiniLM-L6-v2 as a graph without its weights.
+"""Build ``src/memoranda/embed/minilm.onnx``: all-MiniLM-L6-v2 as a graph without its weights.
 
 The weights stay in the published ``model.safetensors``; the initializers here
 bear the names of its tensors and are filled in when the graph is loaded. So the
@@ -25,7 +25,7 @@ from pathlib import Path
 import onnx
 from onnx import TensorProto, helper
 
-TARGET = Path(__file__).parents[1] / "src" / "recollect" / "embed" / "minilm.onnx"
+TARGET = Path(__file__).parents[1] / "src" / "memoranda" / "embed" / "minilm.onnx"
 WEIGHTS_FILE = "model.safetensors"
 
 OPSET = 17
@@ -198,7 +198,7 @@ def build() -> onnx.ModelProto:
         body,
         opset_imports=[helper.make_opsetid("", OPSET)],
         ir_version=IR_VERSION,
-        producer_name="recollect",
+        producer_name="memoranda",
     )
 
 

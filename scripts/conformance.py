@@ -30,7 +30,7 @@ PACKAGES = ROOT / "conformance" / "package.json"
 EXPECTED = ROOT / "conformance" / "expected-failures.yaml"
 TOOLS = ROOT / ".venv" / "conformance"
 PROGRAMS = TOOLS / "node_modules" / ".bin"
-SERVER = (sys.executable, "-m", "recollect", "mcp")
+SERVER = (sys.executable, "-m", "memoranda", "mcp")
 OLDEST_NODE = (22, 19)
 PATIENCE = 300  # seconds that a program may take
 ERAS = ("legacy", "modern")
@@ -67,7 +67,7 @@ def said(command: Sequence[str | Path], **named: Any) -> subprocess.CompletedPro
 
 def environment(folder: Path) -> dict[str, str]:
     """Return an environment with our programs, and without settings of this machine."""
-    kept = {name: value for name, value in os.environ.items() if not name.startswith("RECOLLECT_")}
+    kept = {name: value for name, value in os.environ.items() if not name.startswith("MEMORANDA_")}
     path = f"{PROGRAMS}{os.pathsep}{os.environ.get('PATH', '')}"
     return {**kept, **settings(folder), "PATH": path, "HOME": str(folder)}
 
@@ -75,10 +75,10 @@ def environment(folder: Path) -> dict[str, str]:
 def settings(folder: Path) -> dict[str, str]:
     """Return the settings of a server over a database of its own, which needs no model."""
     return {
-        "RECOLLECT_CONFIG": str(folder / "no-config.toml"),
-        "RECOLLECT_LOCATION": str(folder / "agent.db"),
-        "RECOLLECT_EMBEDDING__MODEL": "none",
-        "RECOLLECT_MCP__UPKEEP": "false",
+        "MEMORANDA_CONFIG": str(folder / "no-config.toml"),
+        "MEMORANDA_LOCATION": str(folder / "agent.db"),
+        "MEMORANDA_EMBEDDING__MODEL": "none",
+        "MEMORANDA_MCP__UPKEEP": "false",
     }
 
 
@@ -243,11 +243,11 @@ def inspect(ask: Inspector) -> list[str]:
     found = ask.call("search_memories", query="vegetarian", limit=3)["result"]
     check("tools/call search_memories", [each["id"] for each in found] == [kept["id"]])
     uris = {each["uri"] for each in ask("resources/list")["resources"]}
-    check("resources/list", "recollect://notes/MEMORY.md" in uris)
+    check("resources/list", "memoranda://notes/MEMORY.md" in uris)
     templates = ask("resources/templates/list")["resourceTemplates"]
     template = templates[0]["uriTemplate"]
-    check("resources/templates/list", template == "recollect://records/{id}")
-    for uri in ("recollect://notes/MEMORY.md", template.format(id=kept["id"])):
+    check("resources/templates/list", template == "memoranda://records/{id}")
+    for uri in ("memoranda://notes/MEMORY.md", template.format(id=kept["id"])):
         text = ask("resources/read", "--uri", uri)["contents"][0]["text"]
         check(f"resources/read {uri.removesuffix(kept['id'])}", "Ana is vegetarian" in text)
     prompts = {each["name"] for each in ask("prompts/list")["prompts"]}
@@ -286,7 +286,7 @@ def main() -> int:
     """Run both; return 0 if all is as expected."""
     try:
         install()
-        with TemporaryDirectory(prefix="recollect-conformance-") as place:
+        with TemporaryDirectory(prefix="memoranda-conformance-") as place:
             folders = [Path(place) / name for name in ("suite", "inspector")]
             for folder in folders:
                 folder.mkdir()

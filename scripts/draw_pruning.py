@@ -11,8 +11,8 @@ import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from recollect import Conversation
-from recollect.core.models import Message
+from memoranda import Conversation
+from memoranda.core.models import Message
 
 STRATEGIES = ("rolling_window", "recency", "importance", "hybrid")
 BUDGET = 4_000

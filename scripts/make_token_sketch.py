@@ -1,4 +1,4 @@
-"""Make ``src/recollect/tokens/*.sketch``: which tokens OpenAI's encodings have.
+"""Make ``src/memoranda/tokens/*.sketch``: which tokens OpenAI's encodings have.
 
 The vocabularies come from the package ``rs_bpe`` and are checked against the published ones.
 Most words stand in them several times, with and without a space before them, small and with a
@@ -33,7 +33,7 @@ from pathlib import Path
 
 from rs_bpe.bpe import openai
 
-TARGET = Path(__file__).parents[1] / "src" / "recollect" / "tokens"
+TARGET = Path(__file__).parents[1] / "src" / "memoranda" / "tokens"
 # Number of tokens, and sha256 of the published file of "base64 rank" lines.
 PUBLISHED = {
     "cl100k_base": (
@@ -91,7 +91,7 @@ def alike(first: bytes, second: bytes) -> int:
 
 
 def pack(tokens: Sequence[bytes]) -> bytes:
-    """Return the sketch of ``tokens``, in the form that ``recollect.tokens.sketch`` reads."""
+    """Return the sketch of ``tokens``, in the form that ``memoranda.tokens.sketch`` reads."""
     shared, added, bits, rest = bytearray(), bytearray(), bytearray(), bytearray()
     forms = stems(tokens)
     before = b""

@@ -4,7 +4,7 @@ from collections import Counter, defaultdict
 
 import pytest
 
-pytest.register_assert_rewrite("recollect.testing.contracts")
+pytest.register_assert_rewrite("memoranda.testing.contracts")
 
 OUTCOMES = ("passed", "failed", "error", "skipped")
 

@@ -6,17 +6,17 @@ from contextlib import ExitStack
 import pytest
 from model_server import ModelServer, running
 
-from recollect import Memory, Settings
-from recollect.testing.embedders import HashEmbedder
+from memoranda import Memory, Settings
+from memoranda.testing.embedders import HashEmbedder
 
 
 @pytest.fixture(autouse=True)
 def _no_settings_of_this_machine(tmp_path, monkeypatch):
     """Neither a settings file nor the environment of the machine reaches a test."""
     for name in os.environ:
-        if name.startswith("RECOLLECT_"):
+        if name.startswith("MEMORANDA_"):
             monkeypatch.delenv(name)
-    monkeypatch.setenv("RECOLLECT_CONFIG", str(tmp_path / "no-config.toml"))
+    monkeypatch.setenv("MEMORANDA_CONFIG", str(tmp_path / "no-config.toml"))
 
 
 @pytest.fixture

@@ -6,12 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from recollect.app.memory import Memory
-from recollect.app.settings import Settings
-from recollect.core.actions import Prune
-from recollect.core.models import Cut, Pruning
-from recollect.core.query import Filter
-from recollect.core.times import MILLISECOND
+from memoranda.app.memory import Memory
+from memoranda.app.settings import Settings
+from memoranda.core.actions import Prune
+from memoranda.core.models import Cut, Pruning
+from memoranda.core.query import Filter
+from memoranda.core.times import MILLISECOND
 
 START = datetime(2026, 3, 2, 17, 5, tzinfo=UTC)
 LOCOMO = Path(__file__).parents[3] / "shared" / "data" / "locomo" / "locomo10.json"

@@ -8,9 +8,9 @@ from datetime import UTC, datetime, timedelta
 
 import apsw
 
-from recollect import Memory, Settings
-from recollect.testing.clocks import FrozenClock
-from recollect.testing.embedders import HashEmbedder
+from memoranda import Memory, Settings
+from memoranda.testing.clocks import FrozenClock
+from memoranda.testing.embedders import HashEmbedder
 
 PATIENCE = 30.0
 MINUTE = timedelta(minutes=1)

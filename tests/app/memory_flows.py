@@ -10,14 +10,14 @@ from import_samples import agent, chatgpt, claude, gave, node, person, text, tra
 from import_samples import written as one_value
 from learning_talks import talk
 
-from recollect import AsyncMemory
-from recollect.app.agent import Agent
-from recollect.app.doctor import examine
-from recollect.app.maintenance import Maintenance
-from recollect.core.chat import ChatReply
-from recollect.core.life import Usage
-from recollect.core.models import ToolCall
-from recollect.testing.models import ScriptedLLM
+from memoranda import AsyncMemory
+from memoranda.app.agent import Agent
+from memoranda.app.doctor import examine
+from memoranda.app.maintenance import Maintenance
+from memoranda.core.chat import ChatReply
+from memoranda.core.life import Usage
+from memoranda.core.models import ToolCall
+from memoranda.testing.models import ScriptedLLM
 
 DAY = timedelta(days=1)
 MINUTE = timedelta(minutes=1)

@@ -6,23 +6,23 @@ import re
 from datetime import UTC, datetime, timedelta
 from threading import Event
 
-from recollect import Memory, Settings
-from recollect.app.agent import Agent
-from recollect.core.chat import ChatReply
-from recollect.core.models import ToolCall
-from recollect.lifecycle.modelled.extract import Drawn
-from recollect.lifecycle.modelled.summary import Consolidation
-from recollect.notes.document import parse
-from recollect.testing.clocks import FrozenClock
-from recollect.testing.embedders import HashEmbedder
-from recollect.testing.models import ScriptedLLM
+from memoranda import Memory, Settings
+from memoranda.app.agent import Agent
+from memoranda.core.chat import ChatReply
+from memoranda.core.models import ToolCall
+from memoranda.lifecycle.modelled.extract import Drawn
+from memoranda.lifecycle.modelled.summary import Consolidation
+from memoranda.notes.document import parse
+from memoranda.testing.clocks import FrozenClock
+from memoranda.testing.embedders import HashEmbedder
+from memoranda.testing.models import ScriptedLLM
 
 START = datetime(2026, 3, 2, 9, tzinfo=UTC)
 MINUTE = timedelta(minutes=1)
 PATIENCE = 30.0
 MEMORY = "MEMORY.md"
 HISTORY = "HISTORY.md"
-FENCE = re.compile(r"<(/?)\s*recollect-memory", re.IGNORECASE)
+FENCE = re.compile(r"<(/?)\s*memoranda-memory", re.IGNORECASE)
 QUIET = {"embedding": {"background": False}, "timezone": "UTC"}
 
 

@@ -2,10 +2,10 @@
 
 from provider_rules import problems_openai
 
-from recollect import Conversation, Memory, Settings
-from recollect.app.parts import TalkParts
-from recollect.core.models import ToolCall
-from recollect.testing.embedders import HashEmbedder
+from memoranda import Conversation, Memory, Settings
+from memoranda.app.parts import TalkParts
+from memoranda.core.models import ToolCall
+from memoranda.testing.embedders import HashEmbedder
 
 ALL = 10**9  # a budget that everything fits
 REPLY = 3  # tokens that open a reply in the format of OpenAI

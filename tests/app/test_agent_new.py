@@ -20,11 +20,11 @@ from noting import (
     talking,
 )
 
-from recollect.core.errors import LLMError
-from recollect.lifecycle.modelled.extract import Drawn
-from recollect.lifecycle.modelled.grounding import DrawnClaim
-from recollect.lifecycle.modelled.summary import Consolidation
-from recollect.testing.models import ScriptedLLM
+from memoranda.core.errors import LLMError
+from memoranda.lifecycle.modelled.extract import Drawn
+from memoranda.lifecycle.modelled.grounding import DrawnClaim
+from memoranda.lifecycle.modelled.summary import Consolidation
+from memoranda.testing.models import ScriptedLLM
 
 PORTO = "I live in Porto."
 LIVES = DrawnClaim("The user lives in Porto.", ["t1"])

@@ -9,9 +9,9 @@ from model_server import failing, said, talked
 from noting import HISTORY, MINUTE, balanced, chosen, clock_of, facts, items, noting, words
 from wire_shapes import wire_problems
 
-from recollect.app.agent import Agent
-from recollect.app.tools import Tool
-from recollect.core.errors import LLMError
+from memoranda.app.agent import Agent
+from memoranda.app.tools import Tool
+from memoranda.core.errors import LLMError
 
 TURNS = 200
 NEW_AT = (67, 134)

@@ -2,12 +2,12 @@
 
 import pytest
 
-from recollect import Memory, Settings
-from recollect.app.agent import Agent
-from recollect.app.tools import Tool
-from recollect.core.chat import ChatReply
-from recollect.core.models import ToolCall
-from recollect.testing.models import ScriptedLLM
+from memoranda import Memory, Settings
+from memoranda.app.agent import Agent
+from memoranda.app.tools import Tool
+from memoranda.core.chat import ChatReply
+from memoranda.core.models import ToolCall
+from memoranda.testing.models import ScriptedLLM
 
 SETTINGS = Settings(timezone="UTC", embedding={"model": "none"})
 KEY = "My API key is sk-proj-abc123XYZ456def789ghi and the staging host is Brimstone."

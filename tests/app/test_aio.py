@@ -6,9 +6,9 @@ import threading
 
 import pytest
 
-from recollect import AsyncMemory, Conversation, Memory, Settings, errors
-from recollect.app.aio import AsyncConversation
-from recollect.testing.embedders import HashEmbedder
+from memoranda import AsyncMemory, Conversation, Memory, Settings, errors
+from memoranda.app.aio import AsyncConversation
+from memoranda.testing.embedders import HashEmbedder
 
 PATIENCE = 30.0
 

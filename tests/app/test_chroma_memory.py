@@ -14,12 +14,12 @@ import pytest
 from both_stores import differences, plain
 from memory_flows import FLOWS, ON_A_SERVER, importing, noting
 
-from recollect import Memory, Settings
-from recollect.app.wiring import file_of
-from recollect.app.wiring import place as placed
-from recollect.core.errors import ConfigError, MissingExtra
-from recollect.testing.clocks import FrozenClock
-from recollect.testing.embedders import HashEmbedder
+from memoranda import Memory, Settings
+from memoranda.app.wiring import file_of
+from memoranda.app.wiring import place as placed
+from memoranda.core.errors import ConfigError, MissingExtra
+from memoranda.testing.clocks import FrozenClock
+from memoranda.testing.embedders import HashEmbedder
 
 pytest.importorskip("chromadb", reason="the extra chroma is not installed")
 
@@ -156,7 +156,7 @@ def test_the_folder_is_all_there_is(tmp_path):
     assert [name for name in files if Path(name).suffix in {".db", ".sqlite3"}] == [
         "chroma.sqlite3"
     ]
-    own = {"chroma.sqlite3", "recollect.lock"}
+    own = {"chroma.sqlite3", "memoranda.lock"}
     rest = {name.split("/")[0] for name in files} - own
     assert {len(name) for name in rest - {"notes"}} == {36}, rest  # the indexes of collections
     assert not [name for name, held in files.items() if b"Xylophon" in held]
@@ -207,8 +207,8 @@ def test_notes_of_a_server_are_where_they_are_set_to_be(place, tmp_path):
 
 LAZY = """
 import sys
-import recollect
-from recollect import AsyncMemory, Memory
+import memoranda
+from memoranda import AsyncMemory, Memory
 with Memory("agent.db") as memory:
     memory.remember("Ana lives in Lisbon")
     assert memory.search("Where does Ana live?")
@@ -221,7 +221,7 @@ def watch(event, given):
     if event in {"socket.connect", "socket.getaddrinfo", "socket.sendto"}:
         raise AssertionError((event, given))
 sys.addaudithook(watch)
-from recollect import Memory
+from memoranda import Memory
 with Memory("chroma://memory") as memory:
     memory.remember("Ana lives in Lisbon")
     memory.conversation("trip").add("user", "I live in Porto.")
@@ -236,8 +236,8 @@ assert "onnxruntime" not in sys.modules
 @pytest.mark.parametrize("program", [LAZY, OFFLINE], ids=["lazy", "offline"])
 def test_chroma_is_loaded_where_it_is_asked_for_and_calls_nobody(program, tmp_path):
     """A file never loads chromadb; a folder reaches no network, loads no model, and is quiet."""
-    kept = {name: value for name, value in os.environ.items() if not name.startswith("RECOLLECT_")}
-    away = {"RECOLLECT_CONFIG": "none.toml", "RECOLLECT_EMBEDDING__MODEL": "none", "HOME": "/none"}
+    kept = {name: value for name, value in os.environ.items() if not name.startswith("MEMORANDA_")}
+    away = {"MEMORANDA_CONFIG": "none.toml", "MEMORANDA_EMBEDDING__MODEL": "none", "HOME": "/none"}
     done = subprocess.run(  # noqa: S603 - this interpreter, on a program of this test
         [sys.executable, "-W", "error", "-c", program],
         cwd=tmp_path,
@@ -254,7 +254,7 @@ def test_without_the_extra_the_remedy_is_told(monkeypatch, tmp_path):
     """Where chromadb is not installed, a location on Chroma says how to install it."""
     monkeypatch.setitem(sys.modules, "chromadb", None)
     for location in (f"chroma://{tmp_path}/memory", "chroma+http://127.0.0.1:8000"):
-        with pytest.raises(MissingExtra, match=r"pip install 'recollect\[chroma\]'"):
+        with pytest.raises(MissingExtra, match=r"pip install 'memoranda\[chroma\]'"):
             Memory(location)
     assert not (tmp_path / "memory").exists()
 
@@ -288,7 +288,7 @@ def test_a_folder_is_named_as_a_user_names_it(monkeypatch, tmp_path):
     names = ("chroma://my robot", f"chroma://{tmp_path}/my robot/", "chroma://~/my robot")
     for name in names:
         assert file_of(placed(name, Settings())) == tmp_path / "my robot"
-    monkeypatch.setenv("RECOLLECT_LOCATION", names[0])
+    monkeypatch.setenv("MEMORANDA_LOCATION", names[0])
     with closing(remembering(None)) as memory:
         memory.remember("hello")
         monkeypatch.chdir("/")

@@ -6,13 +6,13 @@ from threading import Event, Thread
 
 import pytest
 
-from recollect import Settings, errors
-from recollect.app.notes.service import ConsolidationResult, ConsolidationService
-from recollect.core.errors import LLMError
-from recollect.core.life import Reply, Usage
-from recollect.lifecycle.modelled.summary import Consolidation
-from recollect.notes import Notes
-from recollect.testing.models import ScriptedLLM
+from memoranda import Settings, errors
+from memoranda.app.notes.service import ConsolidationResult, ConsolidationService
+from memoranda.core.errors import LLMError
+from memoranda.core.life import Reply, Usage
+from memoranda.lifecycle.modelled.summary import Consolidation
+from memoranda.notes import Notes
+from memoranda.testing.models import ScriptedLLM
 
 PATIENCE = 30.0
 SAID = [

@@ -7,8 +7,8 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from talks import REPLY, alone, chatter, fill, heard, lawful, remembering, sized
 
-from recollect import Settings, errors
-from recollect.core.models import Calibration
+from memoranda import Settings, errors
+from memoranda.core.models import Calibration
 
 WINDOW = 1_000
 EXACT = {"tokenizers": {"precise": "o200k_base"}}

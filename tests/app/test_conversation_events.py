@@ -23,7 +23,7 @@ from talks import (
     used,
 )
 
-from recollect import errors
+from memoranda import errors
 
 WINDOW = 1_000
 
@@ -151,7 +151,7 @@ def test_a_failing_subscriber_hurts_nobody(chat, caplog):
     for name in EVENTS:
         chat.on(name, fail)
     events = heard(chat)
-    with caplog.at_level(logging.ERROR, logger="recollect.events"):
+    with caplog.at_level(logging.ERROR, logger="memoranda.events"):
         everything(chat)
     assert {event.name for event in events} == set(HAPPENING)
     assert len(caplog.records) == len(events)

@@ -17,11 +17,11 @@ from talks import (
     sized,
 )
 
-from recollect import Conversation, errors
-from recollect.app.limits import checked
-from recollect.app.parts import TalkParts
-from recollect.conversation.transcript import MemoryTranscript
-from recollect.core.models import ConversationInfo
+from memoranda import Conversation, errors
+from memoranda.app.limits import checked
+from memoranda.app.parts import TalkParts
+from memoranda.conversation.transcript import MemoryTranscript
+from memoranda.core.models import ConversationInfo
 
 WINDOW = 1_000
 FAILURES = [
@@ -66,7 +66,7 @@ def failing(*, settings=None, **arguments):
 @pytest.fixture
 def logged(caplog):
     """What is logged of conversations."""
-    with caplog.at_level(logging.INFO, logger="recollect.conversation"):
+    with caplog.at_level(logging.INFO, logger="memoranda.conversation"):
         yield caplog
 
 

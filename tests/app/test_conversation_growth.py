@@ -6,11 +6,11 @@ import tracemalloc
 import pytest
 from talks import alone, chosen, exchange, fill, remembering, sized
 
-from recollect import Conversation
-from recollect.app.limits import checked
-from recollect.app.parts import TalkParts
-from recollect.conversation.transcript import MemoryTranscript
-from recollect.core.models import ConversationInfo
+from memoranda import Conversation
+from memoranda.app.limits import checked
+from memoranda.app.parts import TalkParts
+from memoranda.conversation.transcript import MemoryTranscript
+from memoranda.core.models import ConversationInfo
 
 WINDOW = 4_000
 FEW, MANY, MEASURED = 500, 2_000, 200

@@ -15,10 +15,10 @@ from hypothesis.stateful import (
 )
 from talks import ALL, STRATEGIES, alone, chosen, meter, places, remembering, sized
 
-from recollect import errors
-from recollect.conversation.choosing import Policy
-from recollect.conversation.view import view
-from recollect.core.models import ToolCall
+from memoranda import errors
+from memoranda.conversation.choosing import Policy
+from memoranda.conversation.view import view
+from memoranda.core.models import ToolCall
 
 WINDOW = 800
 SYSTEM = "You plan trips."

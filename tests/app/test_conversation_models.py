@@ -3,8 +3,8 @@
 import pytest
 from talks import alone, chatter, fill, heard, lawful, meter, remembering
 
-from recollect import Conversation, Memory, Settings
-from recollect.testing.embedders import HashEmbedder
+from memoranda import Conversation, Memory, Settings
+from memoranda.testing.embedders import HashEmbedder
 
 CHINESE = "我们明天早上九点在里斯本见面,然后一起去喝茶。" * 5
 

@@ -21,7 +21,7 @@ from talks import (
     used,
 )
 
-from recollect import errors
+from memoranda import errors
 
 WINDOW = 1_000
 SMALL = st.lists(st.integers(6, 45), min_size=30, max_size=70)

@@ -25,7 +25,7 @@ from talks import (
     used,
 )
 
-from recollect.core.models import ToolCall
+from memoranda.core.models import ToolCall
 
 WINDOW = 1_000
 

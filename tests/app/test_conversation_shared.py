@@ -11,11 +11,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from talks import ALL, PATIENCE, chosen, fill, heard, lawful, places, remembering, sized
 
-from recollect import Conversation
-from recollect.app.limits import checked
-from recollect.app.parts import TalkParts
-from recollect.conversation.transcript import MemoryTranscript
-from recollect.core.models import ConversationInfo
+from memoranda import Conversation
+from memoranda.app.limits import checked
+from memoranda.app.parts import TalkParts
+from memoranda.conversation.transcript import MemoryTranscript
+from memoranda.core.models import ConversationInfo
 
 WINDOW = 1_000
 HANDS = st.integers(0, 1)

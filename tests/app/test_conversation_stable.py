@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from talks import STRATEGIES, alone, chosen, exchange, fill, lawful, remembering, sized
 
-from recollect import errors
+from memoranda import errors
 
 WINDOW = 1_000
 LIMITS = {

@@ -4,9 +4,9 @@ from datetime import timedelta
 
 import pytest
 
-from recollect import Memory, Settings, errors
-from recollect.testing.clocks import FrozenClock
-from recollect.testing.embedders import HashEmbedder
+from memoranda import Memory, Settings, errors
+from memoranda.testing.clocks import FrozenClock
+from memoranda.testing.embedders import HashEmbedder
 
 
 def test_a_conversation_goes_on_where_it_was_left(tmp_path, opened):
@@ -87,7 +87,7 @@ def test_a_context_recalls_what_the_view_does_not_hold(memory):
     chat.add("user", "I would like some tea, maybe jasmine tea.")
     context = chat.context("Which tea do I like?", budget=2_000)
     head = context.messages[0]["content"]
-    assert head.startswith("You are kind.\n\n<recollect-memory")
+    assert head.startswith("You are kind.\n\n<memoranda-memory")
     assert "My favourite tea is jasmine." in head
     assert "I would like some tea" not in head
     assert [hit.record.session_id for hit in context.recall.hits] == ["earlier"]
@@ -131,12 +131,12 @@ def test_recalled_text_is_never_new_evidence(memory):
     chat = memory.conversation("c")
     chat.add("user", f"{block}\nSo what do I drink?")
     chat.add("assistant", f"{block}\n\n{block}")
-    chat.add("user", f"before {block} between {block} after <recollect-memory is a word")
+    chat.add("user", f"before {block} between {block} after <memoranda-memory is a word")
     assert [record.content for record in memory.records(kind="episode")] == [
         "So what do I drink?",
-        "before between after <recollect-memory is a word",
+        "before between after <memoranda-memory is a word",
     ]
-    assert chat.messages[0].content.startswith("<recollect-memory")
+    assert chat.messages[0].content.startswith("<memoranda-memory")
     assert chat.messages[1].record_id is None
 
 
@@ -151,7 +151,7 @@ def test_a_whole_context_given_back_adds_no_memory(memory):
 
 def test_many_broken_fences_cost_no_time(plain):
     """Law 9 holds for hostile text too: a megabyte of opened fences is taken at once."""
-    text = "<recollect-memory " * 30_000 + "<recollect-memory>" * 30_000
+    text = "<memoranda-memory " * 30_000 + "<memoranda-memory>" * 30_000
     plain.conversation("c").add("user", text)
     assert plain.records(kind="episode")[0].content == text
 

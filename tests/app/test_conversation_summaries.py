@@ -43,7 +43,7 @@ def summarized(chat):
 def settled():
     """Wait until no summary is being made."""
     for thread in threading.enumerate():
-        if thread.name == "recollect-summary":
+        if thread.name == "memoranda-summary":
             thread.join(PATIENCE)
             assert not thread.is_alive()
 
@@ -123,7 +123,7 @@ def test_a_summarizer_that_fails_leaves_the_bare_marker(start, answer, caplog):
     summarizer = Held(answer)
     summarizer.go.set()
     chat = start(summarizer=summarizer, keep_recent=2)
-    with caplog.at_level(logging.ERROR, logger="recollect.conversation"):
+    with caplog.at_level(logging.ERROR, logger="memoranda.conversation"):
         fill(chat, [60] * 14)
         settled()
     assert len(caplog.records) == (answer != "")
@@ -248,7 +248,7 @@ def test_a_memory_that_closes_while_a_summary_is_made(tmp_path, caplog):
     """The summary is lost, the marker stays bare, and nobody is hurt."""
     summarizer = Held()
     with (
-        caplog.at_level(logging.CRITICAL, logger="recollect.conversation"),
+        caplog.at_level(logging.CRITICAL, logger="memoranda.conversation"),
         remembering(tmp_path / "m.db") as memory,
     ):
         chat = memory.conversation("c", context_limit=WINDOW, keep_recent=2, summarizer=summarizer)

@@ -20,7 +20,7 @@ from talks import (
     sized,
 )
 
-from recollect.conversation.segments import segments
+from memoranda.conversation.segments import segments
 
 START = datetime(2026, 1, 1, 9, tzinfo=UTC)
 RULE = "Always answer in French, never in English."

@@ -22,9 +22,9 @@ from talks import (
     sized,
 )
 
-from recollect import errors
-from recollect.core.models import ToolCall
-from recollect.testing.embedders import HashEmbedder
+from memoranda import errors
+from memoranda.core.models import ToolCall
+from memoranda.testing.embedders import HashEmbedder
 
 WINDOW = 1_000
 

@@ -6,8 +6,8 @@ from datetime import UTC, datetime
 
 import pytest
 
-from recollect import Conversation, Message, errors
-from recollect.core.models import ToolCall, ToolResult
+from memoranda import Conversation, Message, errors
+from memoranda.core.models import ToolCall, ToolResult
 
 PATIENCE = 30.0
 NAIVE = datetime(2024, 1, 1)  # noqa: DTZ001 - the fault that is tested

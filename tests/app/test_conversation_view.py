@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from recollect import Conversation, errors
-from recollect.core.models import Marker, ToolCall
+from memoranda import Conversation, errors
+from memoranda.core.models import Marker, ToolCall
 
 OVERHEAD = 4  # tokens around each message
 WORDS = st.lists(st.sampled_from(["tea", "Lisbon", "yes", "and", "2026", "茶", "\n"]), max_size=25)

@@ -4,9 +4,9 @@ import stat
 
 import pytest
 
-from recollect import Memory, Settings
-from recollect.app.doctor import examine, located
-from recollect.testing.embedders import HashEmbedder
+from memoranda import Memory, Settings
+from memoranda.app.doctor import examine, located
+from memoranda.testing.embedders import HashEmbedder
 
 ARMS = ("lexical arm", "vector arm", "entity arm", "temporal arm")
 
@@ -67,7 +67,7 @@ def test_vectors_of_another_model_fail_with_the_remedy(opened, tmp_path):
         memory.embed_pending()
     memory = opened(file)
     check = found(memory)["vectors"]
-    assert (check.ok, check.remedy) == (False, "recollect doctor --reembed")
+    assert (check.ok, check.remedy) == (False, "memoranda doctor --reembed")
     memory.reembed()
     assert found(memory)["vectors"].ok
 
@@ -106,7 +106,7 @@ def test_a_missing_local_model_fails_only_where_it_is_asked_for(opened, tmp_path
     for model, ok in (("local", False), ("auto", None)):
         settings = Settings(timezone="UTC", embedding={"model": model, "folder": tmp_path})
         check = found(opened(settings=settings))["local model"]
-        assert (check.ok, check.remedy) == (ok, "recollect config models pull")
+        assert (check.ok, check.remedy) == (ok, "memoranda config models pull")
 
 
 def test_purge_says_whether_it_could(opened, tmp_path):

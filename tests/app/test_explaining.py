@@ -8,11 +8,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from talks import REPLY, STRATEGIES, alone, chatter, chosen, exchange, fill, remembering
 
-from recollect.app.explaining import SHOWN, Fold, State, explained, folded, marker_of
-from recollect.app.looking import expanded, message_at, opened, overviews, rehearsed
-from recollect.conversation.units import units
-from recollect.core.errors import InvalidInput, NotFound
-from recollect.core.models import ToolCall
+from memoranda.app.explaining import SHOWN, Fold, State, explained, folded, marker_of
+from memoranda.app.looking import expanded, message_at, opened, overviews, rehearsed
+from memoranda.conversation.units import units
+from memoranda.core.errors import InvalidInput, NotFound
+from memoranda.core.models import ToolCall
 
 SYSTEM = "You are terse."
 

@@ -8,9 +8,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from import_samples import START, at, chatgpt, claude, node, text, written, wrote
 
-from recollect.app.importing import chatgpt as chatgpt_reader
-from recollect.app.importing.found import LeftOut
-from recollect.core.errors import InvalidInput
+from memoranda.app.importing import chatgpt as chatgpt_reader
+from memoranda.app.importing.found import LeftOut
+from memoranda.core.errors import InvalidInput
 
 TRIP = chatgpt(
     node("root", None),

@@ -7,8 +7,8 @@ import chromadb
 import pytest
 from chromadb.config import Settings as ChromaSettings
 
-from recollect import Memory, Settings
-from recollect.core.errors import InvalidInput
+from memoranda import Memory, Settings
+from memoranda.core.errors import InvalidInput
 
 WHEN = datetime(2026, 3, 2, 10, 0)  # noqa: DTZ001 - as seed 001 has it: UTC without a zone
 

@@ -21,9 +21,9 @@ from import_samples import (
     use,
 )
 
-from recollect import Memory
-from recollect.core.errors import InvalidInput
-from recollect.core.models import Kind, ToolCall, Trust
+from memoranda import Memory
+from memoranda.core.errors import InvalidInput
+from memoranda.core.models import Kind, ToolCall, Trust
 
 TALK = [
     {"type": "summary", "summary": "Moving the shop", "leafUuid": "elsewhere"},
@@ -122,7 +122,7 @@ def test_what_memory_told_is_no_new_evidence(plain, tmp_path):
         person(0, f"{told}\n\nHow is the weather?"),
         agent(1, use("t1", "mcp__memory__search_memories", query="Rui")),
         person(2, [gave("t1", [text("Ana's brother Rui keeps bees on the roof")])]),
-        agent(3, use("t2", "Bash", command="cd /x && recollect search bees")),
+        agent(3, use("t2", "Bash", command="cd /x && memoranda search bees")),
         person(4, [gave("t2", "0.91 Ana's brother Rui keeps bees on the roof")]),
         person(5, [gave("gone", f"<system-reminder>{told}</system-reminder>")]),
     ]
@@ -273,9 +273,9 @@ def test_what_is_no_transcript_is_refused(plain, tmp_path):
 
 CHILD = """
 import sys
-from recollect import Memory, Settings
-from recollect.app import batches
-from recollect.app.importing import talks
+from memoranda import Memory, Settings
+from memoranda.app import batches
+from memoranda.app.importing import talks
 talks.BATCH = 5
 settings = Settings(embedding={"model": "none"}, timezone="UTC", consolidation={"automatic": False})
 append = talks.StoredTranscript.append

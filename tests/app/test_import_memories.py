@@ -9,10 +9,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from import_samples import written
 
-from recollect.app.formats import Item
-from recollect.app.importing import mcp_memory
-from recollect.app.importing.found import LeftOut
-from recollect.core.errors import InvalidInput
+from memoranda.app.formats import Item
+from memoranda.app.importing import mcp_memory
+from memoranda.app.importing.found import LeftOut
+from memoranda.core.errors import InvalidInput
 
 KEY = "sk-" + "proj-" + "Ab3" * 12
 MEMORIES = [

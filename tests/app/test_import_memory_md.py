@@ -5,10 +5,10 @@ from datetime import UTC, datetime
 
 import pytest
 
-from recollect import Settings
-from recollect.app import memory_md
-from recollect.core.errors import InvalidInput
-from recollect.core.models import Kind, Trust
+from memoranda import Settings
+from memoranda.app import memory_md
+from memoranda.core.errors import InvalidInput
+from memoranda.core.models import Kind, Trust
 
 
 @pytest.fixture

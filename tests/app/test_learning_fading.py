@@ -10,7 +10,7 @@ from zoneinfo import ZoneInfo
 import pytest
 from learning_talks import DAY, START, by_hand, clock_of, fact, facts, remembering, tables, talk
 
-from recollect.testing.clocks import FrozenClock
+from memoranda.testing.clocks import FrozenClock
 
 RATE, THRESHOLD = 0.1, 0.05
 HOUR = timedelta(hours=1)

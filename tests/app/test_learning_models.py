@@ -10,13 +10,13 @@ import pytest
 from learning_talks import DAY, PATIENCE, by_hand, clock_of, contents, fact, remembering, talk
 from model_server import answered, cut_off, failing, raw, stalling
 
-from recollect import Settings
-from recollect.core.errors import ConfigError, LLMError
-from recollect.lifecycle.modelled.extract import Drawn
-from recollect.lifecycle.modelled.grounding import DrawnClaim
-from recollect.lifecycle.modelled.judge import Judged
-from recollect.lifecycle.modelled.summary import Consolidation
-from recollect.testing.models import ONE_CALL, ScriptedLLM
+from memoranda import Settings
+from memoranda.core.errors import ConfigError, LLMError
+from memoranda.lifecycle.modelled.extract import Drawn
+from memoranda.lifecycle.modelled.grounding import DrawnClaim
+from memoranda.lifecycle.modelled.judge import Judged
+from memoranda.lifecycle.modelled.summary import Consolidation
+from memoranda.testing.models import ONE_CALL, ScriptedLLM
 
 PORTO = DrawnClaim("The user lives in Porto, near the river.", ["t1"], confidence=0.9)
 SAID = "I live in Porto, near the river."

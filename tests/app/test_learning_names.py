@@ -8,10 +8,10 @@ from datetime import timedelta
 import pytest
 from learning_talks import DAY, START, by_hand, clock_of, remembering, tables, talk
 
-from recollect.core.errors import ConfigError, LLMError
-from recollect.entities.model_names import NamedThing, NamedThings
-from recollect.lifecycle.enrich import UNAVAILABLE
-from recollect.testing.models import ScriptedLLM
+from memoranda.core.errors import ConfigError, LLMError
+from memoranda.entities.model_names import NamedThing, NamedThings
+from memoranda.lifecycle.enrich import UNAVAILABLE
+from memoranda.testing.models import ScriptedLLM
 
 pytest.importorskip("spacy", reason="the extra spacy is not installed")
 

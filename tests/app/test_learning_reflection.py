@@ -9,10 +9,10 @@ from datetime import timedelta
 import pytest
 from learning_talks import DAY, START, clock_of, facts, remembering, tables, talk
 
-from recollect.core.errors import LLMError
-from recollect.lifecycle.modelled.reflect import Reflection
-from recollect.testing.clocks import FrozenClock
-from recollect.testing.models import ScriptedLLM
+from memoranda.core.errors import LLMError
+from memoranda.lifecycle.modelled.reflect import Reflection
+from memoranda.testing.clocks import FrozenClock
+from memoranda.testing.models import ScriptedLLM
 
 LINES = (
     "I live in Porto.",

@@ -22,13 +22,13 @@ from learning_talks import (
     watched,
 )
 
-from recollect import Settings
-from recollect.app.background import Consolidation, Request
-from recollect.core.actions import Consolidated, Insert
-from recollect.core.errors import NotFound, StoreError
-from recollect.core.scope import Scope
-from recollect.lifecycle.modelled.extract import Drawn
-from recollect.testing.models import ScriptedLLM
+from memoranda import Settings
+from memoranda.app.background import Consolidation, Request
+from memoranda.core.actions import Consolidated, Insert
+from memoranda.core.errors import NotFound, StoreError
+from memoranda.core.scope import Scope
+from memoranda.lifecycle.modelled.extract import Drawn
+from memoranda.testing.models import ScriptedLLM
 
 AUTOMATIC = Settings(timezone="UTC")
 PORTO = "I live in Porto."

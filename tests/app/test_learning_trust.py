@@ -7,7 +7,7 @@ from contextlib import closing
 import pytest
 from learning_talks import clock_of, contents, facts, remembering, talk
 
-from recollect.core.models import ToolCall, Trust
+from memoranda.core.models import ToolCall, Trust
 
 
 @pytest.fixture

@@ -22,15 +22,15 @@ from learning_talks import (
     talk,
 )
 
-from recollect.app.maintenance import Maintenance
-from recollect.app.stages import STAGES
-from recollect.core.actions import Spend
-from recollect.core.errors import ConfigError, InvalidInput, LLMError, StoreClosed
-from recollect.core.life import Usage
-from recollect.lifecycle.modelled.extract import Drawn
-from recollect.lifecycle.modelled.grounding import DrawnClaim
-from recollect.testing.clocks import FrozenClock
-from recollect.testing.models import ScriptedLLM
+from memoranda.app.maintenance import Maintenance
+from memoranda.app.stages import STAGES
+from memoranda.core.actions import Spend
+from memoranda.core.errors import ConfigError, InvalidInput, LLMError, StoreClosed
+from memoranda.core.life import Usage
+from memoranda.lifecycle.modelled.extract import Drawn
+from memoranda.lifecycle.modelled.grounding import DrawnClaim
+from memoranda.testing.clocks import FrozenClock
+from memoranda.testing.models import ScriptedLLM
 
 HOUR = timedelta(hours=1)
 SUNDAY = datetime(2026, 3, 8, tzinfo=UTC)

@@ -6,8 +6,8 @@ from datetime import UTC, datetime, timedelta
 import pytest
 import tzlocal
 
-from recollect import Settings
-from recollect.testing.clocks import FrozenClock
+from memoranda import Settings
+from memoranda.testing.clocks import FrozenClock
 
 
 def at(text):

@@ -5,12 +5,12 @@ from datetime import timedelta
 
 import pytest
 
-from recollect import Memory
-from recollect.core.actions import Insert
-from recollect.core.ids import IdFactory
-from recollect.core.text import content_hash
-from recollect.testing.clocks import FrozenClock
-from recollect.testing.embedders import HashEmbedder
+from memoranda import Memory
+from memoranda.core.actions import Insert
+from memoranda.core.ids import IdFactory
+from memoranda.core.text import content_hash
+from memoranda.testing.clocks import FrozenClock
+from memoranda.testing.embedders import HashEmbedder
 
 SAID = "Quetzalcoatl Brimstone hides the xylophone under floorboard 81723"
 WORDS = ("Quetzalcoatl", "quetzalcoatl", "Brimstone", "brimston", "xylophon", "81723", "floorboard")

@@ -5,8 +5,8 @@ from datetime import UTC, datetime
 
 import pytest
 
-from recollect import Memory, Settings, errors
-from recollect.testing.embedders import HashEmbedder
+from memoranda import Memory, Settings, errors
+from memoranda.testing.embedders import HashEmbedder
 
 NAIVE = datetime(2024, 1, 1)  # noqa: DTZ001 - the fault that is tested
 HUGE = 10**400
@@ -333,7 +333,7 @@ def test_a_database_of_somebody_else_is_left_as_it_is(tmp_path, wordless):
 
 
 def test_a_newer_schema_is_refused_and_kept(tmp_path, wordless):
-    """A file of a newer recollect is named as such, and left to it."""
+    """A file of a newer memoranda is named as such, and left to it."""
     path = tmp_path / "m.db"
     with Memory(path, settings=wordless) as memory:
         memory.remember("Ana likes tea")

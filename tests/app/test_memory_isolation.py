@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from recollect import Memory, Settings, errors
-from recollect.testing.embedders import HashEmbedder
+from memoranda import Memory, Settings, errors
+from memoranda.testing.embedders import HashEmbedder
 
 SAID = "The vault code of Maria Santos is swordfish 4711."
 NAMES = st.one_of(

@@ -6,10 +6,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from recollect import Memory, Settings, errors
-from recollect.embed.files import find
-from recollect.testing.clocks import FrozenClock
-from recollect.testing.embedders import HashEmbedder
+from memoranda import Memory, Settings, errors
+from memoranda.embed.files import find
+from memoranda.testing.clocks import FrozenClock
+from memoranda.testing.embedders import HashEmbedder
 
 DECOYS = [
     "The quarterly report has forty pages of tables about steel prices.",

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from recollect import Memory, Settings, errors
-from recollect.core.models import Kind, Trust
+from memoranda import Memory, Settings, errors
+from memoranda.core.models import Kind, Trust
 
 TEXTS = st.text(
     st.characters(exclude_categories=["Cs"], exclude_characters="\x00"), min_size=1

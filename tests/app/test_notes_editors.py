@@ -2,8 +2,8 @@
 
 import pytest
 
-from recollect import Memory, Settings
-from recollect.testing.embedders import HashEmbedder
+from memoranda import Memory, Settings
+from memoranda.testing.embedders import HashEmbedder
 
 
 @pytest.fixture

@@ -5,11 +5,11 @@ from contextlib import closing
 import pytest
 from noting import HISTORY, MEMORY, MINUTE, by_hand, clock_of, edit, facts, items
 
-from recollect.lifecycle.modelled.extract import Drawn
-from recollect.lifecycle.modelled.grounding import DrawnClaim
-from recollect.lifecycle.modelled.summary import Consolidation
-from recollect.notes import Notes
-from recollect.testing.models import ScriptedLLM
+from memoranda.lifecycle.modelled.extract import Drawn
+from memoranda.lifecycle.modelled.grounding import DrawnClaim
+from memoranda.lifecycle.modelled.summary import Consolidation
+from memoranda.notes import Notes
+from memoranda.testing.models import ScriptedLLM
 
 SAID = "I live in Timbuktu."
 FACT = "The user lives in Timbuktu."

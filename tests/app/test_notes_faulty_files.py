@@ -23,7 +23,7 @@ from noting import (
     talking,
 )
 
-from recollect.core.errors import StoreBusy, StoreError
+from memoranda.core.errors import StoreBusy, StoreError
 
 NOBODY = 65_534
 FACTS = [f"Ana has read {name}." for name in ("Emma", "Persuasion", "Middlemarch", "Dubliners")]

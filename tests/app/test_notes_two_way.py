@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 from noting import MINUTE, by_hand, clock_of, facts, items, memory_file
 
-from recollect.core.notes import line_of
-from recollect.notes.document import parse
+from memoranda.core.notes import line_of
+from memoranda.notes.document import parse
 
 SECTIONS = ("Facts", "Preferences", "People", "Trips")
 TOPICS = ("tea", "chess", "boats", "rain", "trains", "music", "maps", "bread")

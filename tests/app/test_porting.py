@@ -23,8 +23,8 @@ from file_samples import (
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-from recollect.app.foreign import session_date
-from recollect.core.actions import (
+from memoranda.app.foreign import session_date
+from memoranda.core.actions import (
     Append,
     Calibrate,
     Consolidated,
@@ -35,8 +35,8 @@ from recollect.core.actions import (
     Retire,
     Supersede,
 )
-from recollect.core.errors import InvalidInput, NotFound, StoreError
-from recollect.core.models import (
+from memoranda.core.errors import InvalidInput, NotFound, StoreError
+from memoranda.core.models import (
     Calibration,
     ConversationInfo,
     Cut,
@@ -165,7 +165,7 @@ def test_an_export_holds_every_field(tmp_path):
     assert by_type["conversation"] == {field.name for field in fields(ConversationInfo)} - counted
     cut = next(line for line in lines if line["type"] == "pruning")["cuts"][0]
     assert set(cut) == {field.name for field in fields(Cut)}
-    assert header["format"] == "recollect"
+    assert header["format"] == "memoranda"
     assert by_type["session"] == {"id", "consolidated_at", "through"}
     assert by_type["decision"] == {"name", "target"}
     assert (header["version"], header["user"]) == (3, "noa")
@@ -392,11 +392,11 @@ def test_plain_lines_are_what_remember_takes(tmp_path):
     with opened() as memory:
         report = memory.import_(path)
         first, second, third = every(memory)
-    assert (report.format, report.records, report.users) == ("recollect", 3, ("noa",))
+    assert (report.format, report.records, report.users) == ("memoranda", 3, ("noa",))
     assert (first.content, first.tags, first.attributes) == ("Biscuit is a cat", ("pet",), {"n": 1})
     assert (second.kind, second.session_id, second.source_role) == ("episode", "move", "user")
     assert second.event_time == START
-    assert (third.content, third.origin) == ("only a text", "import:recollect")
+    assert (third.content, third.origin) == ("only a text", "import:memoranda")
 
 
 def test_plain_lines_are_added_once(tmp_path):

@@ -4,7 +4,7 @@ import json
 
 from file_samples import ALL, START, every, exported, opened, written
 
-from recollect.core.actions import (
+from memoranda.core.actions import (
     Close,
     Consolidated,
     Decide,
@@ -16,7 +16,7 @@ from recollect.core.actions import (
 )
 
 OLD = {
-    "format": "recollect",
+    "format": "memoranda",
     "version": 2,
     "user": "noa",
     "exported_at": "2026-03-02T17:05:00Z",

@@ -11,9 +11,9 @@ from file_samples import (
     written,
 )
 
-from recollect.core.errors import InvalidInput
+from memoranda.core.errors import InvalidInput
 
-HEADER = {"format": "recollect", "version": 3, "user": "noa", "exported_at": "2026-03-02T17:05:00Z"}
+HEADER = {"format": "memoranda", "version": 3, "user": "noa", "exported_at": "2026-03-02T17:05:00Z"}
 RECORD = {
     "type": "record",
     "id": "fact_1",
@@ -59,8 +59,8 @@ BACK = {**CUT, "first": "msg_2"}
     [
         ([""], "is empty"),
         (["[]"], "holds nothing"),
-        (["hello"], r"line 1: not valid JSON .*known are recollect"),
-        (['{"colour": "red"}'], r"line 1: the format is unknown.*known are recollect"),
+        (["hello"], r"line 1: not valid JSON .*known are memoranda"),
+        (['{"colour": "red"}'], r"line 1: the format is unknown.*known are memoranda"),
         (["[3]"], r"item 1: the format is unknown"),
         ([{"content": "x"}, '{"content": "y"'], r"bad\.jsonl, line 2: not valid JSON"),
         ([{"content": "x"}, "", {"contents": "y"}], r"line 3 must be a text or a dict"),
@@ -174,7 +174,7 @@ def test_files_that_cannot_be_read_are_refused(tmp_path):
                 memory.import_(tmp_path / name)
         with pytest.raises(InvalidInput, match="is a folder; name a file in it"):
             memory.import_(tmp_path, "openai")
-        with pytest.raises(InvalidInput, match="format='csv' is unknown; known are recollect"):
+        with pytest.raises(InvalidInput, match="format='csv' is unknown; known are memoranda"):
             memory.import_(tmp_path / "latin.jsonl", "csv")
         with pytest.raises(InvalidInput, match="cannot be written"):
             memory.export(tmp_path / "a\0b")
@@ -185,6 +185,6 @@ def test_the_named_format_wins(tmp_path):
     """With a format, a file is read as that: messages with a role can be plain records."""
     path = written(tmp_path, "x.jsonl", {"role": "user", "content": "hello"})
     with opened() as memory:
-        assert memory.import_(path, "recollect").records == 1
+        assert memory.import_(path, "memoranda").records == 1
         with pytest.raises(InvalidInput, match="the key sample_id is missing"):
             memory.import_(path, "locomo")

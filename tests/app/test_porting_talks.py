@@ -1,12 +1,12 @@
-"""Conversations in and out of files: recollect's own, and those of others."""
+"""Conversations in and out of files: memoranda's own, and those of others."""
 
 import json
 
 import pytest
 from file_samples import CHAT, every, exported, opened, prune, receipts, talk, written
 
-from recollect.core.errors import InvalidInput
-from recollect.core.models import Calibration, ToolCall
+from memoranda.core.errors import InvalidInput
+from memoranda.core.models import Calibration, ToolCall
 
 
 def test_what_is_believed_comes_back_after_an_erasure(tmp_path):
@@ -70,7 +70,7 @@ def test_a_conversation_that_is_there_keeps_its_prunings(tmp_path):
 
 
 FIRST_VERSION = """\
-{"format":"recollect","version":1,"user":"noa","exported_at":"2026-03-02T17:05:00.000Z"}
+{"format":"memoranda","version":1,"user":"noa","exported_at":"2026-03-02T17:05:00.000Z"}
 {"type":"record","id":"ep_1","kind":"episode","content":"Quay?","content_hash":"","agent":null,\
 "session_id":"trip","position":0,"event_time":"2026-03-02T17:05:00.000Z",\
 "created_at":"2026-03-02T17:05:00.000Z","valid_until":null,"superseded_by":null,"confidence":1.0,\
@@ -88,7 +88,7 @@ FIRST_VERSION = """\
 
 
 def test_a_file_of_the_first_version_is_read(tmp_path):
-    """What an older recollect exported comes in whole; what it did not know has its default."""
+    """What an older memoranda exported comes in whole; what it did not know has its default."""
     path = tmp_path / "old.jsonl"
     path.write_text(FIRST_VERSION, encoding="utf-8")
     with opened() as memory:

@@ -15,18 +15,18 @@ import numpy as np
 import pytest
 from talks import STRATEGIES, alone, chatter, exchange, fill, lawful, meter, remembering, sized
 
-from recollect import Conversation, Settings
-from recollect.app.limits import USUAL, checked
-from recollect.app.parts import TalkParts
-from recollect.app.settings import EmbeddingSettings
-from recollect.app.wiring import open_embedder
-from recollect.conversation.transcript import MemoryTranscript
-from recollect.core.models import ConversationInfo
-from recollect.testing.embedders import HashEmbedder
-from recollect.tokens.cached import CachedCounter
-from recollect.tokens.catalog import Catalog
-from recollect.tokens.chat import ChatMeter
-from recollect.tokens.estimate import EstimatedCounter
+from memoranda import Conversation, Settings
+from memoranda.app.limits import USUAL, checked
+from memoranda.app.parts import TalkParts
+from memoranda.app.settings import EmbeddingSettings
+from memoranda.app.wiring import open_embedder
+from memoranda.conversation.transcript import MemoryTranscript
+from memoranda.core.models import ConversationInfo
+from memoranda.testing.embedders import HashEmbedder
+from memoranda.tokens.cached import CachedCounter
+from memoranda.tokens.catalog import Catalog
+from memoranda.tokens.chat import ChatMeter
+from memoranda.tokens.estimate import EstimatedCounter
 
 MESSAGES = 1_000
 SENTENCE = "The train to Lisbon leaves at nine. "
@@ -168,10 +168,10 @@ def test_a_conversation_is_as_the_settings_say(tmp_path, monkeypatch, source):
     if source == "file":
         lines = [f"{name} = {value!r}" for name, value in names.items()]
         (tmp_path / "own.toml").write_text("\n".join(["[conversation]", *lines]))
-        monkeypatch.setenv("RECOLLECT_CONFIG", str(tmp_path / "own.toml"))
+        monkeypatch.setenv("MEMORANDA_CONFIG", str(tmp_path / "own.toml"))
     else:
         for name, value in names.items():
-            monkeypatch.setenv(f"RECOLLECT_CONVERSATION__{name.upper()}", str(value))
+            monkeypatch.setenv(f"MEMORANDA_CONVERSATION__{name.upper()}", str(value))
     assert Conversation(context_limit=1_000).context().receipt.budget == 500
     shown = {}
     for strategy in (None, *STRATEGIES):
@@ -304,7 +304,7 @@ def test_every_step_costs_the_same_at_any_length(strategy):
 
 SESSION = """
 from pathlib import Path
-from recollect import Conversation
+from memoranda import Conversation
 chat = Conversation(system="You help.", strategy="hybrid")
 for n in range(250):
     chat.add("user", f"Question {n}: " + f"word{n} " * 40)

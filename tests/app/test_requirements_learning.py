@@ -10,15 +10,15 @@ from pathlib import Path
 import pytest
 from learning_talks import DAY, START, by_hand, clock_of, contents, facts, remembering, talk
 
-from recollect import Memory, Settings
-from recollect.app.maintenance import Maintenance
-from recollect.app.stages.consolidating import PAGE
-from recollect.core.query import Filter
-from recollect.core.scope import Scope
-from recollect.entities.model_names import NamedThings
-from recollect.lifecycle import enrich, reflect
-from recollect.lifecycle.consolidate import SUPERSEDED
-from recollect.testing.models import ScriptedLLM
+from memoranda import Memory, Settings
+from memoranda.app.maintenance import Maintenance
+from memoranda.app.stages.consolidating import PAGE
+from memoranda.core.query import Filter
+from memoranda.core.scope import Scope
+from memoranda.entities.model_names import NamedThings
+from memoranda.lifecycle import enrich, reflect
+from memoranda.lifecycle.consolidate import SUPERSEDED
+from memoranda.testing.models import ScriptedLLM
 
 HOUR = timedelta(hours=1)
 ANA = Scope("ana")
@@ -74,7 +74,7 @@ def test_the_configuration_of_seed_001_can_be_written_in_yaml(tmp_path, monkeypa
         "embedding:\n  model: none\n"
         "schedule:\n  expire: '*/30 * * * *'\n"
     )
-    monkeypatch.setenv("RECOLLECT_CONFIG", str(config))
+    monkeypatch.setenv("MEMORANDA_CONFIG", str(config))
     with Memory(user="ana") as memory:
         chat = memory.conversation("s")
         for number in range(10):

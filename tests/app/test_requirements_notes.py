@@ -18,14 +18,14 @@ from noting import (
     talking,
 )
 
-from recollect import Settings
-from recollect.core.chat import ChatReply
-from recollect.core.life import Usage
-from recollect.core.notes import MEMORY_BYTES
-from recollect.lifecycle.modelled.extract import Drawn
-from recollect.lifecycle.modelled.prompting import instructions
-from recollect.lifecycle.modelled.summary import Consolidation
-from recollect.testing.models import ScriptedLLM
+from memoranda import Settings
+from memoranda.core.chat import ChatReply
+from memoranda.core.life import Usage
+from memoranda.core.notes import MEMORY_BYTES
+from memoranda.lifecycle.modelled.extract import Drawn
+from memoranda.lifecycle.modelled.prompting import instructions
+from memoranda.lifecycle.modelled.summary import Consolidation
+from memoranda.testing.models import ScriptedLLM
 
 SHORTEN = instructions("compress").partition("{bytes}")[0]
 # What a process may load and do that has notes and nothing else.
@@ -37,7 +37,7 @@ def watch(event, arguments):
         raise SystemExit(f"{event} {arguments}")
 
 sys.addaudithook(watch)
-from recollect.notes import Notes
+from memoranda.notes import Notes
 
 notes = Notes(sys.argv[1])
 notes.write_memory("- Ana likes tea\\n")
@@ -70,7 +70,7 @@ def test_notes_alone_ask_no_model_and_no_network(tmp_path):
     )
     assert done.returncode == 0, done.stderr
     loaded = set(done.stdout.split())
-    assert "recollect.notes.files" in loaded
+    assert "memoranda.notes.files" in loaded
     assert not loaded & {"pydantic_ai", "openai", "anthropic", "httpx", "onnxruntime"}
 
 
@@ -147,9 +147,9 @@ def test_the_three_settings_of_the_seed(tmp_path, monkeypatch, by):
     assert default.consolidation.timeout == 30.0
     assert default.agent.memory_window == 50
     if by == "environment":
-        monkeypatch.setenv("RECOLLECT_NOTES__MAX_MEMORY_SIZE", "400")
-        monkeypatch.setenv("RECOLLECT_CONSOLIDATION__TIMEOUT", "2.5")
-        monkeypatch.setenv("RECOLLECT_AGENT__MEMORY_WINDOW", "4")
+        monkeypatch.setenv("MEMORANDA_NOTES__MAX_MEMORY_SIZE", "400")
+        monkeypatch.setenv("MEMORANDA_CONSOLIDATION__TIMEOUT", "2.5")
+        monkeypatch.setenv("MEMORANDA_AGENT__MEMORY_WINDOW", "4")
         settings = chosen()
     else:
         settings = chosen(

@@ -9,13 +9,13 @@ from threading import Barrier, Thread
 import numpy as np
 import pytest
 
-from recollect import AsyncMemory, Memory, Settings, errors
-from recollect.app import wiring
-from recollect.app.config.profile import MODEL
-from recollect.app.maintenance import Maintenance
-from recollect.app.starting import clean_up
-from recollect.testing.clocks import FrozenClock
-from recollect.testing.embedders import HashEmbedder
+from memoranda import AsyncMemory, Memory, Settings, errors
+from memoranda.app import wiring
+from memoranda.app.config.profile import MODEL
+from memoranda.app.maintenance import Maintenance
+from memoranda.app.starting import clean_up
+from memoranda.testing.clocks import FrozenClock
+from memoranda.testing.embedders import HashEmbedder
 
 START = datetime(2026, 3, 2, 9, tzinfo=UTC)
 HOUR, DAY = timedelta(hours=1), timedelta(days=1)
@@ -211,7 +211,7 @@ def test_what_expired_is_cleaned_up_when_the_agent_starts(opened, clock, caplog)
         said = memory.remember("Hello robot", kind="conversation")
         memory.remember("Alex likes robots")
         memory.set_context("task", "wave")
-    with caplog.at_level(logging.INFO, "recollect.maintenance"):
+    with caplog.at_level(logging.INFO, "memoranda.maintenance"):
         opened().close()
         assert caplog.messages == []
         clock.advance(30 * DAY)
@@ -270,7 +270,7 @@ def test_a_clean_up_that_fails_keeps_nobody_from_the_memory(opened, caplog):
     """It is logged, and made at the next start."""
     memory = opened()
     memory.close()
-    with caplog.at_level(logging.WARNING, "recollect.maintenance"):
+    with caplog.at_level(logging.WARNING, "memoranda.maintenance"):
         clean_up(memory)
     (line,) = caplog.messages
     assert line.startswith("memory_cleanup failed: ")

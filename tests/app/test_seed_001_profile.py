@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 import yaml
 
-from recollect import Conversation, Memory, Settings, errors
-from recollect.app.config.profile import POLICY, derived, located, model
-from recollect.app.configure import explain, listed, put, unset
+from memoranda import Conversation, Memory, Settings, errors
+from memoranda.app.config.profile import POLICY, derived, located, model
+from memoranda.app.configure import explain, listed, put, unset
 
 ROOT = Path(__file__).parents[2]
 SHIPPED = ROOT / "config" / "reachy.yaml"
@@ -44,7 +44,7 @@ def written(tmp_path, monkeypatch):
     def write(text, name="agent.yaml"):
         path = tmp_path / name
         path.write_text(text)
-        monkeypatch.setenv("RECOLLECT_CONFIG", str(path))
+        monkeypatch.setenv("MEMORANDA_CONFIG", str(path))
         return path
 
     return write
@@ -61,7 +61,7 @@ def test_the_configuration_of_seed_001_is_shipped_as_it_stands_there(monkeypatch
             "cleanup_interval": 3600,
         }
     }
-    monkeypatch.setenv("RECOLLECT_CONFIG", str(SHIPPED))
+    monkeypatch.setenv("MEMORANDA_CONFIG", str(SHIPPED))
     monkeypatch.setenv("HOME", str(tmp_path))
     settings = Settings()
     assert settings.location == f"chroma://{tmp_path.as_posix()}/.reachy/memory"
@@ -153,7 +153,7 @@ def test_a_setting_of_its_own_wins_wherever_it_was_set(written, monkeypatch, pla
     if way == "file":
         text += f"{group}:\n  {name}: {own}\n" if name else f"{group}: {own}\n"
     elif way == "environment":
-        monkeypatch.setenv(f"RECOLLECT_{'__'.join(place).upper()}", str(own))
+        monkeypatch.setenv(f"MEMORANDA_{'__'.join(place).upper()}", str(own))
     else:
         arguments = {group: {name: own} if name else own}
     written(text)
@@ -167,7 +167,7 @@ def test_the_section_can_come_from_anywhere(written, monkeypatch):
     """A file of TOML, the environment, an argument; of two that say it the usual one wins."""
     written('[memory]\npath = "/toml"\ncleanup_interval = 60\n', "agent.toml")
     assert Settings().location == "chroma:///toml"
-    monkeypatch.setenv("RECOLLECT_MEMORY__PATH", "/environment")
+    monkeypatch.setenv("MEMORANDA_MEMORY__PATH", "/environment")
     assert Settings().location == "chroma:///environment"
     settings = Settings(memory={"path": "/argument"})
     assert (settings.location, settings.schedule.expire) == ("chroma:///argument", "60s")
@@ -203,7 +203,7 @@ def test_a_mistake_in_the_section_is_told_with_its_line(written, line, message):
 
 
 def test_each_value_says_what_it_follows_from(written):
-    """``recollect config`` tells the file for the four, and for the others which of them."""
+    """``memoranda config`` tells the file for the four, and for the others which of them."""
     path = written("memory:\n  path: /m\nretention:\n  episode: 7d\n")
     told = {setting.name: setting.source for setting in listed(Settings())}
     assert told["memory.path"] == told["retention.episode"] == str(path)
@@ -218,7 +218,7 @@ def test_each_value_says_what_it_follows_from(written):
 
 
 def test_the_section_is_set_and_unset_as_any(written):
-    """``recollect config set memory.path`` begins it, and its last ``unset`` ends it."""
+    """``memoranda config set memory.path`` begins it, and its last ``unset`` ends it."""
     path = written("user: ana  # who else\n")
     assert put("memory.path", "/m").changed
     assert Settings().retrieval.fusion == "cosine"

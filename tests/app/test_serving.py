@@ -6,10 +6,10 @@ from time import monotonic
 
 import pytest
 
-from recollect import Memory, Settings
-from recollect.app.serving.late import LateMemory
-from recollect.core.errors import InvalidInput
-from recollect.testing.clocks import FrozenClock
+from memoranda import Memory, Settings
+from memoranda.app.serving.late import LateMemory
+from memoranda.core.errors import InvalidInput
+from memoranda.testing.clocks import FrozenClock
 
 SETTINGS = Settings(embedding={"model": "none"})
 

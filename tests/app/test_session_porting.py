@@ -8,12 +8,12 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from file_samples import START, every, opened, written
 
-from recollect.app import porting
-from recollect.app.conversation import Conversation
-from recollect.app.limits import USUAL
-from recollect.app.parts import TalkParts
-from recollect.conversation.sessions import FileTranscript
-from recollect.core.errors import InvalidInput, NotFound
+from memoranda.app import porting
+from memoranda.app.conversation import Conversation
+from memoranda.app.limits import USUAL
+from memoranda.app.parts import TalkParts
+from memoranda.conversation.sessions import FileTranscript
+from memoranda.core.errors import InvalidInput, NotFound
 
 CREATED = "2026-02-27T14:30:00.123Z"
 HEAD = {"_type": "metadata", "key": "telegram:42", "createdAt": CREATED, "lastConsolidated": 1}

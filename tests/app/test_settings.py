@@ -6,15 +6,15 @@ from datetime import datetime, timedelta
 import pytest
 import tzlocal
 
-from recollect import Memory, Settings, errors
-from recollect.app.settings import parse_span
+from memoranda import Memory, Settings, errors
+from memoranda.app.settings import parse_span
 
 
 @pytest.fixture
 def file(tmp_path, monkeypatch):
     """Write the settings file of this test."""
     path = tmp_path / "config.toml"
-    monkeypatch.setenv("RECOLLECT_CONFIG", str(path))
+    monkeypatch.setenv("MEMORANDA_CONFIG", str(path))
     return path
 
 
@@ -22,8 +22,8 @@ def test_arguments_win_over_the_environment_and_that_over_the_file(file, monkeyp
     """The order of the sources: file, environment, arguments."""
     file.write_text('timezone = "UTC"\n[embedding]\nmodel = "none"\nthreads = 3\n')
     assert Settings().embedding.threads == 3
-    monkeypatch.setenv("RECOLLECT_EMBEDDING__THREADS", "4")
-    monkeypatch.setenv("RECOLLECT_TIMEZONE", "Europe/Lisbon")
+    monkeypatch.setenv("MEMORANDA_EMBEDDING__THREADS", "4")
+    monkeypatch.setenv("MEMORANDA_TIMEZONE", "Europe/Lisbon")
     settings = Settings()
     assert (settings.embedding.threads, settings.embedding.model) == (4, "none")
     assert settings.timezone == "Europe/Lisbon"
@@ -96,7 +96,7 @@ def test_an_unknown_model_is_named(tmp_path, model):
 
 def test_a_location_can_be_set(tmp_path, monkeypatch):
     """Without an argument the memory is where the settings say."""
-    monkeypatch.setenv("RECOLLECT_LOCATION", str(tmp_path / "set.db"))
+    monkeypatch.setenv("MEMORANDA_LOCATION", str(tmp_path / "set.db"))
     with Memory(settings=Settings(embedding={"model": "none"})) as memory:
         memory.remember("Ana likes tea")
     assert (tmp_path / "set.db").exists()

@@ -11,12 +11,12 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from recollect import Settings, errors
-from recollect.app.config import fields as declared
-from recollect.app.config import toml_text, yaml_text
-from recollect.app.config.places import MISSING, filled, found, placed, without
-from recollect.app.config.profile import derived
-from recollect.app.configure import explain, listed, put, stray_variables, summaries, unset
+from memoranda import Settings, errors
+from memoranda.app.config import fields as declared
+from memoranda.app.config import toml_text, yaml_text
+from memoranda.app.config.places import MISSING, filled, found, placed, without
+from memoranda.app.config.profile import derived
+from memoranda.app.configure import explain, listed, put, stray_variables, summaries, unset
 
 TOML = """\
 # Settings of the kitchen agent.
@@ -68,7 +68,7 @@ def file(request, tmp_path, monkeypatch):
     path = tmp_path / name
     if content is not None:
         path.write_text(content)
-    monkeypatch.setenv("RECOLLECT_CONFIG", str(path))
+    monkeypatch.setenv("MEMORANDA_CONFIG", str(path))
     return path
 
 
@@ -87,7 +87,7 @@ def difference(before, after):
 @pytest.mark.parametrize("field", FIELDS, ids=[field.name for field in FIELDS])
 def test_what_is_set_is_in_force(tmp_path, monkeypatch, name, field):
     """For every setting, what explain gives as example is what is in force after set."""
-    monkeypatch.setenv("RECOLLECT_CONFIG", str(tmp_path / name))
+    monkeypatch.setenv("MEMORANDA_CONFIG", str(tmp_path / name))
     before = in_force()
     words = explain(field.name).example.split()
     key, value = words[3].strip("'"), os.path.expanduser(words[4].strip("'"))  # noqa: PTH111 - only some values are paths
@@ -236,7 +236,7 @@ def test_a_whole_setting_of_names_is_replaced(file):
 def test_what_is_wrong_leaves_the_file_as_it_was(file, name, value):
     """A refused change writes no byte, and leaves nothing beside the file."""
     before = file.read_bytes()
-    with pytest.raises(errors.RecollectError):
+    with pytest.raises(errors.MemorandaError):
         put(name, value)
     assert file.read_bytes() == before
     assert list(file.parent.iterdir()) == [file]
@@ -246,29 +246,29 @@ def test_what_is_wrong_leaves_the_file_as_it_was(file, name, value):
 @pytest.mark.usefixtures("file")
 def test_a_value_hidden_by_the_environment_is_checked_too(monkeypatch):
     """What the environment overrides is told, and must be right nevertheless."""
-    monkeypatch.setenv("RECOLLECT_EMBEDDING__THREADS", "4")
+    monkeypatch.setenv("MEMORANDA_EMBEDDING__THREADS", "4")
     with pytest.raises(errors.ConfigError, match=r"embedding\.threads='many'"):
         put("embedding.threads", "many")
-    assert put("embedding.threads", "2").overridden_by == "RECOLLECT_EMBEDDING__THREADS"
+    assert put("embedding.threads", "2").overridden_by == "MEMORANDA_EMBEDDING__THREADS"
     assert Settings().embedding.threads == 4
     assert put("embedding.model", "auto").overridden_by is None
-    monkeypatch.delenv("RECOLLECT_EMBEDDING__THREADS")
+    monkeypatch.delenv("MEMORANDA_EMBEDDING__THREADS")
     assert Settings().embedding.threads == 2
 
 
 @BOTH
 def test_the_settings_as_a_whole_must_be_right(file, monkeypatch):
     """A value that contradicts one of the environment is refused, and so is a missing one."""
-    monkeypatch.setenv("RECOLLECT_CONVERSATION__PRUNE_AT", "0.5")
-    monkeypatch.setenv("RECOLLECT_CONVERSATION__PRUNE_TO", "0.5")
-    with pytest.raises(errors.ConfigError, match="RECOLLECT_CONVERSATION__PRUNE_AT"):
+    monkeypatch.setenv("MEMORANDA_CONVERSATION__PRUNE_AT", "0.5")
+    monkeypatch.setenv("MEMORANDA_CONVERSATION__PRUNE_TO", "0.5")
+    with pytest.raises(errors.ConfigError, match="MEMORANDA_CONVERSATION__PRUNE_AT"):
         put("conversation.aggressive_at", "0.4")
-    monkeypatch.setenv("RECOLLECT_EMBEDDING__THREADS", "many")
-    with pytest.raises(errors.ConfigError, match="RECOLLECT_EMBEDDING__THREADS: embedding"):
+    monkeypatch.setenv("MEMORANDA_EMBEDDING__THREADS", "many")
+    with pytest.raises(errors.ConfigError, match="MEMORANDA_EMBEDDING__THREADS: embedding"):
         put("embedding.threads", "2")
-    monkeypatch.delenv("RECOLLECT_EMBEDDING__THREADS")
-    monkeypatch.delenv("RECOLLECT_CONVERSATION__PRUNE_AT")
-    monkeypatch.delenv("RECOLLECT_CONVERSATION__PRUNE_TO")
+    monkeypatch.delenv("MEMORANDA_EMBEDDING__THREADS")
+    monkeypatch.delenv("MEMORANDA_CONVERSATION__PRUNE_AT")
+    monkeypatch.delenv("MEMORANDA_CONVERSATION__PRUNE_TO")
     put("conversation.prune_at", "0.85")
     put("conversation.prune_to", "0.85")
     before = file.read_bytes()
@@ -285,7 +285,7 @@ def test_what_is_wrong_in_the_file_can_be_put_right(tmp_path, monkeypatch, name,
     """A wrong value can be set anew, and a wrong name removed."""
     path = tmp_path / name
     path.write_text(content)
-    monkeypatch.setenv("RECOLLECT_CONFIG", str(path))
+    monkeypatch.setenv("MEMORANDA_CONFIG", str(path))
     with pytest.raises(errors.ConfigError, match="embeding is unknown"):
         put("user", "ana")
     unset("embeding")
@@ -397,7 +397,7 @@ def test_a_file_keeps_its_permissions_and_its_link(file, tmp_path):
 def test_a_new_file_is_for_its_owner_alone(tmp_path, monkeypatch):
     """A file that set makes, and its folder, can hold a key."""
     path = tmp_path / "new" / "folder" / "a.toml"
-    monkeypatch.setenv("RECOLLECT_CONFIG", str(path))
+    monkeypatch.setenv("MEMORANDA_CONFIG", str(path))
     done = put("embedding.api_key", "sk-swordfish")
     assert (done.value, done.path, done.exposed) == (declared.MASK, path, False)
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
@@ -408,7 +408,7 @@ def test_where_nothing_can_be_written_says_so(tmp_path, monkeypatch):
     """A folder in the way, or a file without a format, is an error of ours."""
     (tmp_path / "a.toml").mkdir()
     for name, message in (("a.toml", "cannot be written"), ("a.conf", "must be named .toml")):
-        monkeypatch.setenv("RECOLLECT_CONFIG", str(tmp_path / name))
+        monkeypatch.setenv("MEMORANDA_CONFIG", str(tmp_path / name))
         with pytest.raises(errors.ConfigError, match=message):
             put("user", "ana")
     assert [each.name for each in tmp_path.iterdir()] == ["a.toml"]
@@ -419,23 +419,23 @@ def test_writers_at_once_lose_nothing(tmp_path, name):
     """Of several processes that set at once, each finds its change in the end, and no rest."""
     path = tmp_path / name
     program = (
-        "import sys; from recollect.app.configure import put\n"
+        "import sys; from memoranda.app.configure import put\n"
         "for n in range(5): put(f'tokens.limits.{sys.argv[1]}-{n}', '7')"
     )
-    environment = os.environ | {"RECOLLECT_CONFIG": str(path)}
+    environment = os.environ | {"MEMORANDA_CONFIG": str(path)}
     running = [
         subprocess.Popen([sys.executable, "-c", program, who], env=environment)  # noqa: S603 - this interpreter
         for who in ("ana", "eva", "rui")
     ]
     assert [each.wait(timeout=60) for each in running] == [0, 0, 0]
     assert [each.name for each in tmp_path.iterdir()] == [name]
-    os.environ["RECOLLECT_CONFIG"] = str(path)
+    os.environ["MEMORANDA_CONFIG"] = str(path)
     assert len(Settings().tokens.limits) == 15
 
 
 def test_a_lock_that_stays_is_named(file, monkeypatch):
     """Where another writer never ends, the message says which file to delete."""
-    monkeypatch.setattr("recollect.app.config.files.PATIENCE", 0.0)
+    monkeypatch.setattr("memoranda.app.config.files.PATIENCE", 0.0)
     lock = file.with_name("a.toml.lock")
     lock.touch()
     with pytest.raises(errors.ConfigError, match=f"if none is, delete {lock}"):
@@ -453,7 +453,7 @@ def test_every_setting_says_what_it_is(file):
         assert told.meaning.endswith(".")
         assert "``" not in told.meaning
         assert told.type
-        assert told.example.startswith("recollect config set ")
+        assert told.example.startswith("memoranda config set ")
         assert all(value in told.type for value in told.allowed)
 
 
@@ -462,9 +462,9 @@ def test_explain_names_line_and_source(file, monkeypatch):
     file.write_text('user = "ana"\n\n[embedding]\nmodel = "none"\n')
     told = explain("embedding.model")
     assert (told.value, told.source, told.line) == ("none", str(file), 4)
-    monkeypatch.setenv("RECOLLECT_EMBEDDING", json.dumps({"model": "auto"}))
+    monkeypatch.setenv("MEMORANDA_EMBEDDING", json.dumps({"model": "auto"}))
     told = explain("embedding.model")
-    assert (told.value, told.source, told.line) == ("auto", "RECOLLECT_EMBEDDING", None)
+    assert (told.value, told.source, told.line) == ("auto", "MEMORANDA_EMBEDDING", None)
     assert explain("embedding.threads").source == "default"
     assert explain("conversation.max_messages").type == "whole number, at least 1"
     assert explain("conversation.budget_share").type == "number, above 0, at most 1"
@@ -496,7 +496,7 @@ def test_explain_helps_while_settings_are_wrong(file):
 )
 def test_an_unknown_name_suggests_the_nearest(name, near):
     """A slip of the pen is answered with the name that was meant."""
-    hint = f"did you mean {near}?" if near else "recollect config explain lists all there are"
+    hint = f"did you mean {near}?" if near else "memoranda config explain lists all there are"
     with pytest.raises(errors.InvalidInput, match="is unknown") as caught:
         explain(name)
     assert str(caught.value).endswith(hint)
@@ -505,18 +505,18 @@ def test_an_unknown_name_suggests_the_nearest(name, near):
 def test_variables_that_set_nothing_are_told(monkeypatch):
     """A variable with a slip is silent for the settings, and so must be told of elsewhere."""
     assert stray_variables() == []
-    monkeypatch.setenv("RECOLLECT_EMBEDING__MODEL", "none")
-    monkeypatch.setenv("RECOLLECT_TOKENS__LIMITS__GPT", "7")
-    monkeypatch.setenv("RECOLLECT_EMBEDDING", "{}")
+    monkeypatch.setenv("MEMORANDA_EMBEDING__MODEL", "none")
+    monkeypatch.setenv("MEMORANDA_TOKENS__LIMITS__GPT", "7")
+    monkeypatch.setenv("MEMORANDA_EMBEDDING", "{}")
     (told,) = stray_variables()
-    assert told.endswith("sets nothing; did you mean RECOLLECT_EMBEDDING__MODEL?")
+    assert told.endswith("sets nothing; did you mean MEMORANDA_EMBEDDING__MODEL?")
 
 
 def test_values_by_name_are_listed_one_by_one(file, monkeypatch):
     """Where some are of the file and some of the environment, each has its source."""
     file.write_text("[tokens.limits]\na = 5\n")
-    monkeypatch.setenv("RECOLLECT_TOKENS__LIMITS", '{"b": 6}')
+    monkeypatch.setenv("MEMORANDA_TOKENS__LIMITS", '{"b": 6}')
     found_ = {each.name: (each.value, each.source) for each in listed(Settings())}
     assert found_["tokens.limits.a"] == (5, str(file))
-    assert found_["tokens.limits.b"] == (6, "RECOLLECT_TOKENS__LIMITS")
+    assert found_["tokens.limits.b"] == (6, "MEMORANDA_TOKENS__LIMITS")
     assert "tokens.limits" not in found_

@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from recollect import Settings, errors
-from recollect.app.config import fields as declared
-from recollect.app.settings import config_path
+from memoranda import Settings, errors
+from memoranda.app.config import fields as declared
+from memoranda.app.settings import config_path
 
 TOML = """\
 timezone = "UTC"
@@ -43,7 +43,7 @@ tokens:
 @pytest.fixture
 def folder(tmp_path, monkeypatch):
     """The user's configuration folder, which is empty, and nothing that names another."""
-    monkeypatch.delenv("RECOLLECT_CONFIG")
+    monkeypatch.delenv("MEMORANDA_CONFIG")
     for name in ("XDG_CONFIG_HOME", "HOME"):
         monkeypatch.setenv(name, str(tmp_path))
     path = config_path().parent
@@ -58,7 +58,7 @@ def written(tmp_path, monkeypatch):
     def write(name, content):
         path = tmp_path / name
         path.write_bytes(content if isinstance(content, bytes) else content.encode())
-        monkeypatch.setenv("RECOLLECT_CONFIG", str(path))
+        monkeypatch.setenv("MEMORANDA_CONFIG", str(path))
         return path
 
     return write
@@ -80,7 +80,7 @@ def test_each_name_in_the_folder_is_read(folder, name, content):
 
 @pytest.mark.parametrize(("name", "content"), [("a.toml", TOML), ("a.yaml", YAML), ("a.YML", YAML)])
 def test_the_variable_names_a_file_of_either_format(folder, written, name, content):
-    """RECOLLECT_CONFIG wins over the folder, whatever is in there."""
+    """MEMORANDA_CONFIG wins over the folder, whatever is in there."""
     for other in ("config.toml", "config.yaml"):
         (folder / other).write_text("nonsense: [")
     written(name, content)
@@ -90,7 +90,7 @@ def test_the_variable_names_a_file_of_either_format(folder, written, name, conte
 def test_the_order_is_the_same_for_yaml(written, monkeypatch):
     """File, environment, arguments: the later wins, value by value."""
     written("a.yaml", YAML)
-    monkeypatch.setenv("RECOLLECT_EMBEDDING__THREADS", "4")
+    monkeypatch.setenv("MEMORANDA_EMBEDDING__THREADS", "4")
     settings = Settings(timezone="Asia/Tokyo")
     assert (settings.timezone, settings.embedding.threads) == ("Asia/Tokyo", 4)
     assert settings.embedding.model == "none"
@@ -114,7 +114,7 @@ def test_without_a_file_the_path_is_that_of_a_new_one(folder):
 
 def test_a_home_is_found_in_the_variable(folder, monkeypatch):
     """``~`` means the home, as no shell has expanded it."""
-    monkeypatch.setenv("RECOLLECT_CONFIG", "~/mine.yaml")
+    monkeypatch.setenv("MEMORANDA_CONFIG", "~/mine.yaml")
     (Path(os.environ["HOME"]) / "mine.yaml").write_text("user: ana")
     assert folder.is_dir()
     assert Settings().user == "ana"
@@ -233,7 +233,7 @@ def test_a_wrong_value_is_named_with_file_line_and_remedy(written, name, content
     with pytest.raises(errors.ConfigError) as caught:
         Settings()
     assert str(caught.value).startswith(f"settings: {path}, {message}")
-    assert " recollect config explain" in str(caught.value) or "did you mean" in str(caught.value)
+    assert " memoranda config explain" in str(caught.value) or "did you mean" in str(caught.value)
 
 
 def test_a_wrong_key_is_in_no_message(written):
@@ -247,11 +247,11 @@ def test_a_wrong_key_is_in_no_message(written):
 @pytest.mark.parametrize(
     ("name", "value", "message"),
     [
-        ("RECOLLECT_EMBEDDING__THREADS", "many", "embedding.threads='many' should be a valid int"),
-        ("RECOLLECT_EMBEDDING", '{"threads": 0}', "embedding.threads=0 should be greater"),
-        ("RECOLLECT_EMBEDDING__MODLE", "none", "embedding.modle is unknown; did you mean"),
-        ("RECOLLECT_TOKENS__LIMITS__GPT", "x", "tokens.limits.gpt='x' should be a valid integer"),
-        ("recollect_user", '{"a": 1}', None),
+        ("MEMORANDA_EMBEDDING__THREADS", "many", "embedding.threads='many' should be a valid int"),
+        ("MEMORANDA_EMBEDDING", '{"threads": 0}', "embedding.threads=0 should be greater"),
+        ("MEMORANDA_EMBEDDING__MODLE", "none", "embedding.modle is unknown; did you mean"),
+        ("MEMORANDA_TOKENS__LIMITS__GPT", "x", "tokens.limits.gpt='x' should be a valid integer"),
+        ("memoranda_user", '{"a": 1}', None),
     ],
 )
 def test_a_wrong_variable_is_named(monkeypatch, name, value, message):
@@ -268,8 +268,8 @@ def test_a_wrong_variable_is_named(monkeypatch, name, value, message):
 @pytest.mark.parametrize(
     ("name", "single"),
     [
-        ("RECOLLECT_EMBEDDING", "RECOLLECT_EMBEDDING__MODEL"),
-        ("RECOLLECT_TOKENS__LIMITS", "RECOLLECT_TOKENS__LIMITS__NAME"),
+        ("MEMORANDA_EMBEDDING", "MEMORANDA_EMBEDDING__MODEL"),
+        ("MEMORANDA_TOKENS__LIMITS", "MEMORANDA_TOKENS__LIMITS__NAME"),
     ],
 )
 def test_a_variable_that_is_no_json_is_named(monkeypatch, name, single):
@@ -284,7 +284,7 @@ def test_a_variable_that_is_no_json_is_named(monkeypatch, name, single):
 
 def test_a_file_that_cannot_be_read_is_named(tmp_path, monkeypatch):
     """An error of the machine is one of ours."""
-    monkeypatch.setenv("RECOLLECT_CONFIG", str(tmp_path / ("x" * 300 + ".toml")))
+    monkeypatch.setenv("MEMORANDA_CONFIG", str(tmp_path / ("x" * 300 + ".toml")))
     with pytest.raises(errors.ConfigError, match=r"the settings file .* cannot be read: File"):
         Settings()
 

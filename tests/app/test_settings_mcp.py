@@ -2,8 +2,8 @@
 
 import pytest
 
-from recollect import Settings, errors
-from recollect.app.config.mcp import users_by_token
+from memoranda import Settings, errors
+from memoranda.app.config.mcp import users_by_token
 
 ONE, TWO = "0123456789abcdef", "fedcba9876543210=="
 

@@ -6,8 +6,8 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 import pytest
 
-from recollect import Memory, Settings, errors
-from recollect.testing.embedders import HashEmbedder
+from memoranda import Memory, Settings, errors
+from memoranda.testing.embedders import HashEmbedder
 
 PATIENCE = 30.0
 FOREGROUND = {"timezone": "UTC", "embedding": {"background": False}}

@@ -1,4 +1,4 @@
-"""What ``import recollect`` costs: none of the heavy libraries is loaded before it is needed."""
+"""What ``import memoranda`` costs: none of the heavy libraries is loaded before it is needed."""
 
 import subprocess
 import sys
@@ -6,9 +6,9 @@ import sys
 HEAVY = ["onnxruntime", "openai", "torch", "sentence_transformers", "typer", "rich"]
 
 
-def test_importing_recollect_loads_nothing_heavy():
-    """A fresh interpreter that imports recollect has no model runtime and no terminal library."""
-    program = f"import sys, recollect; print(sorted(set({HEAVY!r}) & set(sys.modules)))"
+def test_importing_memoranda_loads_nothing_heavy():
+    """A fresh interpreter that imports memoranda has no model runtime and no terminal library."""
+    program = f"import sys, memoranda; print(sorted(set({HEAVY!r}) & set(sys.modules)))"
     run = subprocess.run(  # noqa: S603 - our own interpreter, fixed arguments
         [sys.executable, "-c", program], capture_output=True, text=True, check=False
     )

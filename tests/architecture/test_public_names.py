@@ -6,9 +6,9 @@ from types import ModuleType
 
 import pytest
 
-import recollect
-from recollect import AsyncMemory, Conversation, Memory
-from recollect.app.aio import AsyncConversation
+import memoranda
+from memoranda import AsyncMemory, Conversation, Memory
+from memoranda.app.aio import AsyncConversation
 
 PUBLIC = {"AsyncMemory", "Conversation", "Hit", "Memory", "Message", "Record", "Settings", "errors"}
 FACES = [(Memory, AsyncMemory), (Conversation, AsyncConversation)]
@@ -31,16 +31,16 @@ def parameters(function: Callable) -> list[tuple[str, object, object]]:
 
 
 def test_the_public_names_are_these():
-    """``recollect`` exports what the design fixes, and nothing else."""
-    assert set(recollect.__all__) == PUBLIC
-    assert len(recollect.__all__) == len(PUBLIC)
-    assert all(hasattr(recollect, name) for name in PUBLIC)
+    """``memoranda`` exports what the design fixes, and nothing else."""
+    assert set(memoranda.__all__) == PUBLIC
+    assert len(memoranda.__all__) == len(PUBLIC)
+    assert all(hasattr(memoranda, name) for name in PUBLIC)
 
 
 @pytest.mark.parametrize("name", sorted(PUBLIC))
 def test_public_names_are_documented(name: str):
     """Every public name, and every public method of it, has a docstring of its own."""
-    thing = getattr(recollect, name)
+    thing = getattr(memoranda, name)
     assert (thing.__doc__ or "").strip()
     if isinstance(thing, ModuleType):
         return

@@ -7,7 +7,7 @@ from statistics import quantiles
 
 import pytest
 
-SOURCE = Path(__file__).parents[2] / "src" / "recollect"
+SOURCE = Path(__file__).parents[2] / "src" / "memoranda"
 FILES = sorted(SOURCE.rglob("*.py"))
 NAMES = [str(file.relative_to(SOURCE)) for file in FILES]
 EMPTY_NAMES = {"utils", "util", "helpers", "helper", "manager", "managers", "common", "misc"}
@@ -33,9 +33,9 @@ def length(function: Function) -> int:
 def is_ours(node: ast.AST) -> bool:
     """Return whether a statement imports from this package."""
     if isinstance(node, ast.ImportFrom):
-        return node.level > 0 or (node.module or "").split(".")[0] == "recollect"
+        return node.level > 0 or (node.module or "").split(".")[0] == "memoranda"
     return isinstance(node, ast.Import) and any(
-        alias.name.split(".")[0] == "recollect" for alias in node.names
+        alias.name.split(".")[0] == "memoranda" for alias in node.names
     )
 
 

@@ -5,11 +5,11 @@ from itertools import count
 
 import pytest
 
-from recollect.core.errors import StoreError
-from recollect.stores.chroma.place import Folder, parse
-from recollect.stores.chroma.store import ChromaStore
-from recollect.testing.analyzers import PlainNames, WordAnalyzer
-from recollect.testing.contracts import StoreContract
+from memoranda.core.errors import StoreError
+from memoranda.stores.chroma.place import Folder, parse
+from memoranda.stores.chroma.store import ChromaStore
+from memoranda.testing.analyzers import PlainNames, WordAnalyzer
+from memoranda.testing.contracts import StoreContract
 
 
 def open_store(place):

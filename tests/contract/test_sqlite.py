@@ -4,9 +4,9 @@ from contextlib import contextmanager
 
 import pytest
 
-from recollect.stores.sqlite.store import SqliteStore
-from recollect.testing.analyzers import PlainNames, WordAnalyzer
-from recollect.testing.contracts import StoreContract
+from memoranda.stores.sqlite.store import SqliteStore
+from memoranda.testing.analyzers import PlainNames, WordAnalyzer
+from memoranda.testing.contracts import StoreContract
 
 
 def open_store(path):

@@ -5,8 +5,8 @@ from datetime import UTC, datetime, timedelta
 
 from hypothesis import strategies as st
 
-from recollect.core.models import Image, Message, ToolCall, ToolResult
-from recollect.tokens.catalog import Catalog
+from memoranda.core.models import Image, Message, ToolCall, ToolResult
+from memoranda.tokens.catalog import Catalog
 
 METER = Catalog(limits={}, tokenizers={"*": "estimate"}, load_timeout=1).meter("any")
 START = datetime(2026, 3, 1, 9, tzinfo=UTC)

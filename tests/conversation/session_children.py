@@ -10,7 +10,7 @@ from pathlib import Path
 
 from session_samples import cut, message, pruning
 
-from recollect.conversation.sessions import FileTranscript, SessionFile
+from memoranda.conversation.sessions import FileTranscript, SessionFile
 
 
 def acknowledge(text):

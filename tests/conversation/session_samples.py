@@ -6,8 +6,8 @@ from itertools import count
 
 from hypothesis import strategies as st
 
-from recollect.conversation.sessions import SessionFile
-from recollect.core.models import (
+from memoranda.conversation.sessions import SessionFile
+from memoranda.core.models import (
     Calibration,
     ConversationInfo,
     Cut,

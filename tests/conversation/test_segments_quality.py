@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from recollect.conversation.cohesion_weights import GAP, GAP_WEIGHT, weights_for
-from recollect.conversation.segments import segments
-from recollect.core.errors import RecollectError
+from memoranda.conversation.cohesion_weights import GAP, GAP_WEIGHT, weights_for
+from memoranda.conversation.segments import segments
+from memoranda.core.errors import MemorandaError
 
 ROOT = Path(__file__).parents[2]
 DATA = ROOT.parent / "shared" / "data"
@@ -89,7 +89,7 @@ def test_embeddings_beat_words_alone(measure, held_out):
     some = held_out[:SOME]
     try:
         embedded = measure.embedded(some)
-    except RecollectError as error:
+    except MemorandaError as error:
         pytest.skip(str(error))
     for lookahead in (False, True):
         scores, plain = (

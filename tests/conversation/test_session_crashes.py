@@ -9,9 +9,9 @@ from threading import Thread
 import pytest
 from session_samples import CREATED, begun, message, texts
 
-from recollect.conversation.sessions import FileTranscript, SessionFile
-from recollect.core.errors import StoreBusy, StoreError, StoreFull
-from recollect.core.models import ConversationInfo, ToolCall
+from memoranda.conversation.sessions import FileTranscript, SessionFile
+from memoranda.core.errors import StoreBusy, StoreError, StoreFull
+from memoranda.core.models import ConversationInfo, ToolCall
 
 CHILDREN = Path(__file__).parent / "session_children.py"
 

@@ -21,10 +21,10 @@ from session_samples import (
     values,
 )
 
-from recollect.conversation.sessions import SessionFile
-from recollect.core.errors import InvalidInput, NotFound, StoreFull, StoreReadOnly
-from recollect.core.models import ConversationInfo, Image, ToolCall, ToolResult
-from recollect.core.times import require_aware
+from memoranda.conversation.sessions import SessionFile
+from memoranda.core.errors import InvalidInput, NotFound, StoreFull, StoreReadOnly
+from memoranda.core.models import ConversationInfo, Image, ToolCall, ToolResult
+from memoranda.core.times import require_aware
 
 CHECKS = [HealthCheck.function_scoped_fixture, HealthCheck.too_slow]
 laws = settings(max_examples=40, deadline=None, suppress_health_check=CHECKS)
@@ -268,7 +268,7 @@ def test_a_line_that_was_corrected_is_back_in_its_place(tmp_path):
         '{"_type":"metadata","createdAt":"2026-02-27T14:30:00"}\n',
         '{"_type":"metadata","createdAt":"2026-02-27T14:30:00Z","lastConsolidated":"1"}\n',
         '{"_type":"metadata","createdAt":"2026-02-27T14:30:00Z","prunings":[{}]}\n',
-        '{"format":"recollect","version":1}\n{"role":"user","content":"torn',
+        '{"format":"memoranda","version":1}\n{"role":"user","content":"torn',
         '{"_type":"metadata","createdAt":"2026-',
     ],
 )

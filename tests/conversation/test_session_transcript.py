@@ -8,10 +8,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from session_samples import CREATED, SEED, begun, cut, message, pruning, texts
 
-from recollect.conversation.sessions import FileTranscript, SessionFile
-from recollect.conversation.transcript import MemoryTranscript
-from recollect.core.errors import InvalidInput, NotFound
-from recollect.core.models import Calibration, ConversationInfo
+from memoranda.conversation.sessions import FileTranscript, SessionFile
+from memoranda.conversation.transcript import MemoryTranscript
+from memoranda.core.errors import InvalidInput, NotFound
+from memoranda.core.models import Calibration, ConversationInfo
 
 laws = settings(
     max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]

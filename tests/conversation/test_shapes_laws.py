@@ -8,9 +8,9 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from provider_rules import problems_anthropic, problems_openai, problems_responses
 
-from recollect.conversation.shapes import FORMS, render, turns_of
-from recollect.conversation.shapes.anthropic import FAILED, OPENING
-from recollect.core.models import Image, Marker, Message, ToolCall, ToolResult
+from memoranda.conversation.shapes import FORMS, render, turns_of
+from memoranda.conversation.shapes.anthropic import FAILED, OPENING
+from memoranda.core.models import Image, Marker, Message, ToolCall, ToolResult
 
 MOMENT = datetime(2026, 1, 1, tzinfo=UTC)
 ANY = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\x00"), max_size=8)

@@ -12,9 +12,9 @@ from openai.types.responses import (
 )
 from pydantic import BaseModel
 
-from recollect.conversation.shapes import Turn, turns, turns_of
-from recollect.core.errors import InvalidInput
-from recollect.core.models import Image, Message, ToolCall, ToolResult
+from memoranda.conversation.shapes import Turn, turns, turns_of
+from memoranda.core.errors import InvalidInput
+from memoranda.core.models import Image, Message, ToolCall, ToolResult
 
 PICTURE = "https://x.org/a.png"
 INLINE = "data:image/png;base64,AAAA"

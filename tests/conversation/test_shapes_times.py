@@ -4,8 +4,8 @@ from datetime import UTC, datetime
 
 import pytest
 
-from recollect.conversation.shapes import turns
-from recollect.core.errors import InvalidInput
+from memoranda.conversation.shapes import turns
+from memoranda.core.errors import InvalidInput
 
 NEW_YEAR = datetime(2024, 1, 1, tzinfo=UTC)
 

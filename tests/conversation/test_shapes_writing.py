@@ -6,9 +6,9 @@ from datetime import UTC, datetime
 import pytest
 from provider_rules import problems_anthropic, problems_openai, problems_responses
 
-from recollect.conversation.shapes import FORMS, openai, render, turns_of
-from recollect.core.errors import InvalidInput
-from recollect.core.models import Image, Marker, Message, ToolCall, ToolResult
+from memoranda.conversation.shapes import FORMS, openai, render, turns_of
+from memoranda.core.errors import InvalidInput
+from memoranda.core.models import Image, Marker, Message, ToolCall, ToolResult
 
 MOMENT = datetime(2026, 1, 1, tzinfo=UTC)
 PICTURE = Image("https://x.org/a.png", "high")

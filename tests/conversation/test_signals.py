@@ -12,12 +12,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from recollect.conversation.scoring import static
-from recollect.conversation.signals import NONE, Signals, signals
-from recollect.conversation.signals.lexicon import Cue
-from recollect.conversation.signals.phrasebook import lexicons, variants
-from recollect.conversation.signals.wording import HEAD, TAIL
-from recollect.core.models import Image, Message, ToolCall, ToolResult
+from memoranda.conversation.scoring import static
+from memoranda.conversation.signals import NONE, Signals, signals
+from memoranda.conversation.signals.lexicon import Cue
+from memoranda.conversation.signals.phrasebook import lexicons, variants
+from memoranda.conversation.signals.wording import HEAD, TAIL
+from memoranda.core.models import Image, Message, ToolCall, ToolResult
 
 JUDGED = Path(__file__).with_name("judged.txt")
 SHARED = Path(__file__).parents[3] / "shared" / "data"
@@ -229,7 +229,7 @@ def test_the_notation_of_phrases_means_what_it_says(number):
 
 def test_every_language_knows_the_certain_cues():
     """In ten languages there are phrases for each signal that words give."""
-    folder = Path(__file__).parents[2] / "src/recollect/conversation/signals/phrases"
+    folder = Path(__file__).parents[2] / "src/memoranda/conversation/signals/phrases"
     files = sorted(folder.glob("*.txt"))
     assert len(files) == LANGUAGES
     for file in files:

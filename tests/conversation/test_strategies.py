@@ -4,10 +4,10 @@ import pytest
 from dialogues import METER, dialogues, transcript
 from hypothesis import given
 
-from recollect.app.limits import USUAL, checked
-from recollect.conversation.choosing import STRATEGIES, Policy
-from recollect.conversation.view import view
-from recollect.core.errors import InvalidInput
+from memoranda.app.limits import USUAL, checked
+from memoranda.conversation.choosing import STRATEGIES, Policy
+from memoranda.conversation.view import view
+from memoranda.core.errors import InvalidInput
 
 HERE = USUAL.settings
 

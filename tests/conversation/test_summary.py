@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from recollect.conversation.summary import LABELS, ExtractiveSummarizer
-from recollect.core.errors import InvalidInput
-from recollect.core.models import Message, ToolCall, ToolResult
-from recollect.core.ports import Summarizer
+from memoranda.conversation.summary import LABELS, ExtractiveSummarizer
+from memoranda.core.errors import InvalidInput
+from memoranda.core.models import Message, ToolCall, ToolResult
+from memoranda.core.ports import Summarizer
 
 SHARED = Path(__file__).parents[3] / "shared" / "data"
 LINE = re.compile(r"(?P<label>[a-z]+|error in \S+): (?P<said>.+?)(?: ×\d+)?")

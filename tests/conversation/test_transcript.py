@@ -4,9 +4,9 @@ from datetime import UTC, datetime
 
 import pytest
 
-from recollect.conversation.transcript import MemoryTranscript
-from recollect.core.errors import NotFound
-from recollect.core.models import Calibration, ConversationInfo, Cut, Message, Pruning
+from memoranda.conversation.transcript import MemoryTranscript
+from memoranda.core.errors import NotFound
+from memoranda.core.models import Calibration, ConversationInfo, Cut, Message, Pruning
 
 MOMENT = datetime(2026, 1, 1, tzinfo=UTC)
 

@@ -4,8 +4,8 @@ from datetime import UTC, datetime
 
 import pytest
 
-from recollect.conversation.units import Grouping, units
-from recollect.core.models import Message, ToolCall, ToolResult
+from memoranda.conversation.units import Grouping, units
+from memoranda.core.models import Message, ToolCall, ToolResult
 
 MOMENT = datetime(2026, 1, 1, tzinfo=UTC)
 

@@ -7,13 +7,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from provider_rules import problems_anthropic, problems_openai, problems_responses
 
-from recollect.conversation.choosing import STRATEGIES, Policy
-from recollect.conversation.ledger import Ledger
-from recollect.conversation.pruning import cuts
-from recollect.conversation.shapes import render
-from recollect.conversation.units import Grouping
-from recollect.conversation.view import view, view_of
-from recollect.core.models import Marker, Message, Pruning
+from memoranda.conversation.choosing import STRATEGIES, Policy
+from memoranda.conversation.ledger import Ledger
+from memoranda.conversation.pruning import cuts
+from memoranda.conversation.shapes import render
+from memoranda.conversation.units import Grouping
+from memoranda.conversation.view import view, view_of
+from memoranda.core.models import Marker, Message, Pruning
 
 BUDGETS = st.integers(20, 6_000)
 POLICIES = st.builds(

@@ -1,18 +1,18 @@
-"""Every error of recollect is under one root, and is what Python calls such an error."""
+"""Every error of memoranda is under one root, and is what Python calls such an error."""
 
 import inspect
 
 import pytest
 
-from recollect.core import errors
+from memoranda.core import errors
 
 ALL = [item for _, item in inspect.getmembers(errors, inspect.isclass)]
 
 
 @pytest.mark.parametrize("error", ALL)
 def test_one_root_catches_all(error):
-    """``except RecollectError`` catches every error, and each is in the drawn tree."""
-    assert issubclass(error, errors.RecollectError)
+    """``except MemorandaError`` catches every error, and each is in the drawn tree."""
+    assert issubclass(error, errors.MemorandaError)
     assert error.__name__ in errors.__doc__
 
 
@@ -30,4 +30,4 @@ def test_messages_name_the_value_and_the_remedy():
     assert "20 more than the budget of 100" in str(budget)
     extra = errors.MissingExtra("the local model", "local")
     assert extra.extra == "local"
-    assert "pip install 'recollect[local]'" in str(extra)
+    assert "pip install 'memoranda[local]'" in str(extra)

@@ -5,7 +5,7 @@ import threading
 
 import pytest
 
-from recollect.core.events import Events
+from memoranda.core.events import Events
 
 
 def test_subscribers_are_called_in_order():
@@ -33,7 +33,7 @@ def test_a_failing_subscriber_harms_nobody(caplog):
 
     events.on("remembered", fail)
     events.on("remembered", heard.append)
-    with caplog.at_level(logging.ERROR, logger="recollect.events"):
+    with caplog.at_level(logging.ERROR, logger="memoranda.events"):
         events.emit("remembered", 7)
         events.emit("remembered", 8)
     assert [event.subject for event in heard] == [7, 8]

@@ -6,10 +6,10 @@ from datetime import UTC, datetime, timedelta
 from hypothesis import given
 from hypothesis import strategies as st
 
-from recollect.core.clock import SystemClock
-from recollect.core.ids import ALPHABET, IdFactory
-from recollect.core.models import Kind
-from recollect.testing.clocks import START, FrozenClock
+from memoranda.core.clock import SystemClock
+from memoranda.core.ids import ALPHABET, IdFactory
+from memoranda.core.models import Kind
+from memoranda.testing.clocks import START, FrozenClock
 
 STEPS = st.lists(st.integers(-10_000, 10_000), min_size=1, max_size=50)
 

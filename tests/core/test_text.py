@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from recollect.core.errors import InvalidInput
-from recollect.core.text import clean, content_hash, storable
+from memoranda.core.errors import InvalidInput
+from memoranda.core.text import clean, content_hash, storable
 
 ANY = st.text(st.characters())
 

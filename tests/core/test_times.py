@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from recollect.core.errors import InvalidInput
-from recollect.core.times import EPOCH, from_ms, require_aware, to_ms
-from recollect.testing.clocks import START, FrozenClock
+from memoranda.core.errors import InvalidInput
+from memoranda.core.times import EPOCH, from_ms, require_aware, to_ms
+from memoranda.testing.clocks import START, FrozenClock
 
 DAY = timedelta(days=1)
 ZONES = st.integers(-14 * 60, 14 * 60).map(lambda minutes: timezone(timedelta(minutes=minutes)))
@@ -58,7 +58,7 @@ def test_what_is_no_aware_datetime_is_refused(value):
     ],
 )
 def test_moments_beyond_the_calendar_are_refused(moment):
-    """A moment that is in no year from 1 to 9999 in UTC is an error of recollect."""
+    """A moment that is in no year from 1 to 9999 in UTC is an error of memoranda."""
     with pytest.raises(InvalidInput, match="years 1 to 9999"):
         require_aware(moment, "event_time")
 

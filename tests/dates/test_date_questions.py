@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from recollect.core.errors import InvalidInput
-from recollect.dates.questions import EARLIEST_YEAR, TimeRange, time_range, when_question
+from memoranda.core.errors import InvalidInput
+from memoranda.dates.questions import EARLIEST_YEAR, TimeRange, time_range, when_question
 
 BERLIN = ZoneInfo("Europe/Berlin")
 NOW = datetime(2023, 7, 12, 15, 30, tzinfo=BERLIN)  # A Wednesday.

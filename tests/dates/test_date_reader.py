@@ -12,9 +12,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from recollect.core.errors import InvalidInput
-from recollect.core.ports import DateReader
-from recollect.dates.reader import Dates
+from memoranda.core.errors import InvalidInput
+from memoranda.core.ports import DateReader
+from memoranda.dates.reader import Dates
 
 BERLIN = ZoneInfo("Europe/Berlin")
 SAID = datetime(2023, 5, 10, 13, 56, tzinfo=BERLIN)  # A Wednesday.

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from recollect.dates.reader import Dates
-from recollect.dates.wording import dated
+from memoranda.dates.reader import Dates
+from memoranda.dates.wording import dated
 
 SAID = datetime(2023, 5, 8, 13, 56, tzinfo=ZoneInfo("Europe/Berlin"))  # A Monday.
 

@@ -8,8 +8,8 @@ from threading import Thread
 
 import pytest
 
-from recollect.embed.files import DISTRIBUTION, TOKENIZER, WEIGHTS, ModelFiles
-from recollect.embed.minilm import MiniLM
+from memoranda.embed.files import DISTRIBUTION, TOKENIZER, WEIGHTS, ModelFiles
+from memoranda.embed.minilm import MiniLM
 
 
 @pytest.fixture(scope="session")
@@ -27,8 +27,8 @@ def published():
 def user_folders(tmp_path, monkeypatch):
     """Data and cache folders that are empty and belong to this test alone."""
     folders = {"data": tmp_path / "data", "cache": tmp_path / "cache"}
-    monkeypatch.setattr("recollect.embed.files.user_data_path", lambda _: folders["data"])
-    monkeypatch.setattr("recollect.embed.files.user_cache_path", lambda _: folders["cache"])
+    monkeypatch.setattr("memoranda.embed.files.user_data_path", lambda _: folders["data"])
+    monkeypatch.setattr("memoranda.embed.files.user_cache_path", lambda _: folders["cache"])
     return folders
 
 

@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from recollect.core.errors import EmbeddingError, InvalidInput
-from recollect.embed.cache import CachedEmbedder
-from recollect.testing.embedders import HashEmbedder
+from memoranda.core.errors import EmbeddingError, InvalidInput
+from memoranda.embed.cache import CachedEmbedder
+from memoranda.testing.embedders import HashEmbedder
 
 
 class Recording(HashEmbedder):

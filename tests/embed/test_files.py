@@ -5,9 +5,9 @@ import shutil
 
 import pytest
 
-from recollect.core.errors import InvalidInput, ModelUnavailable
-from recollect.embed import files
-from recollect.embed.files import PUBLISHED, TOKENIZER, WEIGHTS, default_folder, find, pull
+from memoranda.core.errors import InvalidInput, ModelUnavailable
+from memoranda.embed import files
+from memoranda.embed.files import PUBLISHED, TOKENIZER, WEIGHTS, default_folder, find, pull
 
 
 def link(published, folder):
@@ -38,7 +38,7 @@ def test_an_explicit_folder_is_the_only_one_searched(tmp_path, published):
     link(published, tmp_path / "mine")
     assert find(tmp_path / "mine").weights == tmp_path / "mine" / WEIGHTS.name
     link(published, default_folder())
-    with pytest.raises(ModelUnavailable, match="recollect config models pull") as caught:
+    with pytest.raises(ModelUnavailable, match="memoranda config models pull") as caught:
         find(tmp_path / "empty")
     assert str(tmp_path / "empty") in str(caught.value)
 
@@ -62,11 +62,11 @@ def test_half_a_model_is_passed_over(published):
 @pytest.mark.usefixtures("user_folders")
 def test_no_wheel_and_no_folder_says_what_to_run(monkeypatch):
     """With nothing anywhere the message names the folder, the wheel and the remedy."""
-    monkeypatch.setattr(files, "DISTRIBUTION", "recollect-no-such-distribution")
-    with pytest.raises(ModelUnavailable, match="recollect config models pull") as caught:
+    monkeypatch.setattr(files, "DISTRIBUTION", "memoranda-no-such-distribution")
+    with pytest.raises(ModelUnavailable, match="memoranda config models pull") as caught:
         find()
     assert str(default_folder()) in str(caught.value)
-    assert "recollect-no-such-distribution" in str(caught.value)
+    assert "memoranda-no-such-distribution" in str(caught.value)
 
 
 @pytest.mark.usefixtures("user_folders")

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from recollect.core.errors import InvalidInput
-from recollect.testing.embedders import HashEmbedder
+from memoranda.core.errors import InvalidInput
+from memoranda.testing.embedders import HashEmbedder
 
 
 @given(
@@ -28,7 +28,7 @@ def test_vectors_are_the_same_in_another_process():
     """Python's random hash seed plays no part."""
     text = "Ana is vegetarian 安娜"
     program = (
-        "from recollect.testing.embedders import HashEmbedder\n"
+        "from memoranda.testing.embedders import HashEmbedder\n"
         f"print(HashEmbedder().embed([{text!a}]).tobytes().hex())"
     )
     other = subprocess.run(  # noqa: S603  # our own text

@@ -11,8 +11,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from recollect.core.errors import EmbeddingError, InvalidInput, ModelUnavailable
-from recollect.embed.minilm import GRAPH, TOKENS_PER_BATCH, MiniLM
+from memoranda.core.errors import EmbeddingError, InvalidInput, ModelUnavailable
+from memoranda.embed.minilm import GRAPH, TOKENS_PER_BATCH, MiniLM
 
 ROOT = Path(__file__).parents[2]
 LONG = "Ana told me about her trip to Lisbon, the food and the late flight. " * 40
@@ -116,7 +116,7 @@ def test_impossible_numbers_are_refused(wrong):
 def test_missing_files_say_what_to_run_and_may_come_later(tmp_path, published):
     """The error names folder and remedy; the same embedder works once the files are there."""
     embedder = MiniLM(tmp_path)
-    with pytest.raises(ModelUnavailable, match="recollect config models pull") as caught:
+    with pytest.raises(ModelUnavailable, match="memoranda config models pull") as caught:
         embedder.embed(["a"])
     assert str(tmp_path) in str(caught.value)
     for path in (published.weights, published.tokenizer):
@@ -128,7 +128,7 @@ def test_a_runtime_that_fails_is_an_embedding_error(published, monkeypatch, tmp_
     """No exception of the runtime gets out, and the message says what to do."""
     broken = tmp_path / "minilm.onnx"
     broken.write_bytes(GRAPH.read_bytes()[:1000])
-    monkeypatch.setattr("recollect.embed.minilm.GRAPH", broken)
+    monkeypatch.setattr("memoranda.embed.minilm.GRAPH", broken)
     with pytest.raises(EmbeddingError, match="pip install --upgrade") as caught:
         MiniLM(published.weights.parent).embed(["a"])
     assert not isinstance(caught.value, ModelUnavailable)
@@ -148,7 +148,7 @@ def test_the_shipped_graph_is_what_the_script_builds(tmp_path):
 def test_importing_the_room_imports_no_model():
     """Who searches by words alone pays for no runtime."""
     program = (
-        "import sys, recollect.embed, recollect.embed.cache, recollect.embed.files\n"
+        "import sys, memoranda.embed, memoranda.embed.cache, memoranda.embed.files\n"
         "assert not {'onnxruntime', 'tokenizers', 'openai', 'torch'} & set(sys.modules)"
     )
     subprocess.run([sys.executable, "-c", program], check=True)  # noqa: S603  # our own text
@@ -167,8 +167,8 @@ def test_a_missing_library_names_its_extra(module, absent, extra):
     """Without the library the module says which extra to install."""
     program = (
         f"import sys; sys.modules['{absent}'] = None\n"
-        "from recollect.core.errors import MissingExtra\n"
-        f"try:\n    import recollect.embed.{module}\n"
+        "from memoranda.core.errors import MissingExtra\n"
+        f"try:\n    import memoranda.embed.{module}\n"
         f"except MissingExtra as error:\n    assert error.extra == '{extra}', error\n"
         "else:\n    raise SystemExit('imported')"
     )
@@ -177,7 +177,7 @@ def test_a_missing_library_names_its_extra(module, absent, extra):
 
 def test_the_runtime_tells_nobody_anything(tmp_path):
     """Loading the model leaves no id of the device and no record of use in the user's home."""
-    program = "import recollect.embed.minilm"
+    program = "import memoranda.embed.minilm"
     home = {"HOME": str(tmp_path), "USERPROFILE": str(tmp_path), "PATH": os.environ["PATH"]}
     subprocess.run(  # noqa: S603 - this Python, and our own program
         [sys.executable, "-c", program], env=home, cwd=ROOT, check=True, timeout=120

@@ -7,8 +7,8 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 import pytest
 
-from recollect.core.errors import ConfigError, EmbeddingError, InvalidInput, ModelUnavailable
-from recollect.embed.openai import OpenAIEmbedder
+from memoranda.core.errors import ConfigError, EmbeddingError, InvalidInput, ModelUnavailable
+from memoranda.embed.openai import OpenAIEmbedder
 
 ERROR = {"error": {"message": "the server's own words", "type": "t", "param": None, "code": None}}
 

@@ -4,8 +4,8 @@ import pytest
 
 pytest.importorskip("sentence_transformers", reason="brings torch")
 
-from recollect.core.errors import ModelUnavailable
-from recollect.embed.sentence_models import SentenceTransformerEmbedder
+from memoranda.core.errors import ModelUnavailable
+from memoranda.embed.sentence_models import SentenceTransformerEmbedder
 
 
 def test_it_gives_the_vectors_that_minilm_gives(published, minilm):

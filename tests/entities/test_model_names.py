@@ -8,12 +8,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from recollect.core.errors import LLMError
-from recollect.core.life import Reply, Usage
-from recollect.core.ports import EntityExtractor, LanguageModel
-from recollect.entities.labels import our_type
-from recollect.entities.model_names import ModelNames, NamedThing, NamedThings
-from recollect.entities.rules import TEXT_LIMIT
+from memoranda.core.errors import LLMError
+from memoranda.core.life import Reply, Usage
+from memoranda.core.ports import EntityExtractor, LanguageModel
+from memoranda.entities.labels import our_type
+from memoranda.entities.model_names import ModelNames, NamedThing, NamedThings
+from memoranda.entities.rules import TEXT_LIMIT
 
 USED = Usage(requests=1, input_tokens=7)
 

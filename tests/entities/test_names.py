@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from recollect.core.ports import NameMatcher
-from recollect.entities.names import (
+from memoranda.core.ports import NameMatcher
+from memoranda.entities.names import (
     Names,
     fold,
     is_initialism,
@@ -16,7 +16,7 @@ from recollect.entities.names import (
     same_person,
     same_thing,
 )
-from recollect.entities.nicknames import GIVEN_NAMES_OF, PLACE_OF
+from memoranda.entities.nicknames import GIVEN_NAMES_OF, PLACE_OF
 
 MATCHER = Names()
 PORT: NameMatcher = MATCHER

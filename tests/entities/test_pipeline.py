@@ -8,12 +8,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from recollect.core.errors import ConfigError, InvalidInput, LLMError
-from recollect.core.models import Mention
-from recollect.core.ports import EntityExtractor
-from recollect.entities.overlaps import resolve
-from recollect.entities.pipeline import REMEDIES, Pipeline, Reading
-from recollect.entities.rules import RuleExtractor
+from memoranda.core.errors import ConfigError, InvalidInput, LLMError
+from memoranda.core.models import Mention
+from memoranda.core.ports import EntityExtractor
+from memoranda.entities.overlaps import resolve
+from memoranda.entities.pipeline import REMEDIES, Pipeline, Reading
+from memoranda.entities.rules import RuleExtractor
 
 TEXT = "Ana Bell met Bo in Rio"
 
@@ -180,7 +180,7 @@ def test_a_provider_that_fails_is_passed_over(error: Exception, caplog):
     """Its failure is logged without the text, the others' names stay, and it is asked again."""
     failing = Fixed(error=error)
     pipeline = Pipeline({"regex": Fixed(at("Bo")), "llm": failing})
-    with caplog.at_level(logging.WARNING, "recollect.entities"):
+    with caplog.at_level(logging.WARNING, "memoranda.entities"):
         assert pipeline.read("accurate", TEXT) == Reading([at("Bo")], ("llm",))
         pipeline.read("accurate", TEXT)
     assert failing.asked == 2
@@ -194,7 +194,7 @@ def test_a_provider_that_cannot_run_is_not_asked_again(caplog):
     broken = Fixed(error=ConfigError("the folder is empty; train a pipeline"))
     pipeline = Pipeline({"regex": Fixed(at("Bo")), "spacy": broken})
     assert pipeline.accurate_available
-    with caplog.at_level(logging.WARNING, "recollect.entities"):
+    with caplog.at_level(logging.WARNING, "memoranda.entities"):
         for _ in range(2):
             assert names(pipeline.extract_with("accurate", TEXT)) == [("Bo", "person")]
     assert broken.asked == 1

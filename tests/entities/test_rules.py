@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from recollect.core.ports import EntityExtractor
-from recollect.entities.rules import TEXT_LIMIT, RuleExtractor
+from memoranda.core.ports import EntityExtractor
+from memoranda.entities.rules import TEXT_LIMIT, RuleExtractor
 
 EXTRACTOR: EntityExtractor = RuleExtractor()
 

@@ -14,13 +14,13 @@ pytest.importorskip("spacy", reason="the extra spacy is not installed")
 import spacy
 from small_pipeline import trained
 
-from recollect.core.errors import ConfigError, MissingExtra, RecollectError
-from recollect.core.models import Mention
-from recollect.core.ports import EntityExtractor
-from recollect.entities import spacy_names
-from recollect.entities.pipeline import Pipeline
-from recollect.entities.rules import TEXT_LIMIT, RuleExtractor
-from recollect.entities.spacy_names import SpacyNames
+from memoranda.core.errors import ConfigError, MemorandaError, MissingExtra
+from memoranda.core.models import Mention
+from memoranda.core.ports import EntityExtractor
+from memoranda.entities import spacy_names
+from memoranda.entities.pipeline import Pipeline
+from memoranda.entities.rules import TEXT_LIMIT, RuleExtractor
+from memoranda.entities.spacy_names import SpacyNames
 
 PEOPLE = ["zora", "quill", "brandt", "imani", "teodor", "pilar"]
 PLACES = ["marlow", "vantaa", "quito", "the hague", "bergen", "pune"]
@@ -112,7 +112,7 @@ def test_a_pipeline_without_names_is_refused(tmp_path):
 def test_without_spacy_the_extra_is_named(folder, monkeypatch):
     """Where spaCy is not installed the error says which extra brings it."""
     monkeypatch.setattr(spacy_names, "find_spec", lambda _: None)
-    with pytest.raises(MissingExtra, match=r"recollect\[spacy\]"):
+    with pytest.raises(MissingExtra, match=r"memoranda\[spacy\]"):
         SpacyNames(str(folder))
 
 
@@ -172,7 +172,7 @@ def test_a_failure_on_a_text_is_ours(ruled):
     extractor = ruled(("PERSON", "Bo"))
     assert extractor.extract("Bo")
     extractor._pipeline.max_length = 3
-    with pytest.raises(RecollectError, match="failed with ValueError"):
+    with pytest.raises(MemorandaError, match="failed with ValueError"):
         extractor.extract("Bo Bo Bo")
     assert extractor.extract("Bo")
 

@@ -12,12 +12,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from recollect import errors
-from recollect.core.query import Filter
-from recollect.core.scope import Scope
-from recollect.dates.questions import question_range
-from recollect.embed.files import find
-from recollect.retrieve.search import Ranking, Retriever
+from memoranda import errors
+from memoranda.core.query import Filter
+from memoranda.core.scope import Scope
+from memoranda.dates.questions import question_range
+from memoranda.embed.files import find
+from memoranda.retrieve.search import Ranking, Retriever
 
 ROOT = Path(__file__).parents[2]
 SHARED = ROOT.parent / "shared"

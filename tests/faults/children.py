@@ -6,12 +6,12 @@ Each line of output is an acknowledgement, written after the store has returned.
 import signal
 import sys
 
-from recollect.core.actions import Append, Erase
-from recollect.core.models import Message
-from recollect.core.query import IndexVersion
-from recollect.stores.sqlite.store import SqliteStore
-from recollect.testing.analyzers import PlainNames, WordAnalyzer
-from recollect.testing.contracts.samples import (
+from memoranda.core.actions import Append, Erase
+from memoranda.core.models import Message
+from memoranda.core.query import IndexVersion
+from memoranda.stores.sqlite.store import SqliteStore
+from memoranda.testing.analyzers import PlainNames, WordAnalyzer
+from memoranda.testing.contracts.samples import (
     ALL,
     ANA,
     insert,

@@ -9,13 +9,13 @@ import os
 import signal
 import sys
 
-from recollect.core.actions import Append, Erase, PutVectors
-from recollect.core.models import Message
-from recollect.core.scope import Scope
-from recollect.stores.chroma.place import parse
-from recollect.stores.chroma.store import ChromaStore
-from recollect.testing.analyzers import PlainNames, WordAnalyzer
-from recollect.testing.contracts.samples import (
+from memoranda.core.actions import Append, Erase, PutVectors
+from memoranda.core.models import Message
+from memoranda.core.scope import Scope
+from memoranda.stores.chroma.place import parse
+from memoranda.stores.chroma.store import ChromaStore
+from memoranda.testing.analyzers import PlainNames, WordAnalyzer
+from memoranda.testing.contracts.samples import (
     DIMENSIONS,
     MODEL,
     insert,

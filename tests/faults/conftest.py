@@ -9,8 +9,8 @@ from pathlib import Path
 import apsw
 import pytest
 
-from recollect.stores.sqlite.store import SqliteStore
-from recollect.testing.analyzers import PlainNames, WordAnalyzer
+from memoranda.stores.sqlite.store import SqliteStore
+from memoranda.testing.analyzers import PlainNames, WordAnalyzer
 
 CHILDREN = Path(__file__).parent / "children.py"
 
@@ -71,9 +71,9 @@ def children(request):
 def no_settings(monkeypatch, tmp_path):
     """Keep the settings of this machine out, also of the children."""
     for name in os.environ:
-        if name.startswith("RECOLLECT_"):
+        if name.startswith("MEMORANDA_"):
             monkeypatch.delenv(name)
-    monkeypatch.setenv("RECOLLECT_CONFIG", str(tmp_path / "no-config.toml"))
+    monkeypatch.setenv("MEMORANDA_CONFIG", str(tmp_path / "no-config.toml"))
 
 
 @pytest.fixture(scope="module")

@@ -12,12 +12,12 @@ from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 
-from recollect import Memory, Settings
-from recollect.app.wiring import NameProviders
-from recollect.core.models import Mention
-from recollect.entities.rules import RuleExtractor
-from recollect.testing.clocks import FrozenClock
-from recollect.testing.embedders import HashEmbedder
+from memoranda import Memory, Settings
+from memoranda.app.wiring import NameProviders
+from memoranda.core.models import Mention
+from memoranda.entities.rules import RuleExtractor
+from memoranda.testing.clocks import FrozenClock
+from memoranda.testing.embedders import HashEmbedder
 
 
 class SlowNames:
@@ -111,5 +111,5 @@ def serve():
 
 
 if __name__ == "__main__":
-    os.environ["RECOLLECT_CONFIG"] = os.devnull + ".toml"
+    os.environ["MEMORANDA_CONFIG"] = os.devnull + ".toml"
     serve()

@@ -13,13 +13,13 @@ import sys
 from dataclasses import replace
 from datetime import UTC, datetime
 
-from recollect import Memory, Settings
-from recollect.app.agent import Agent
-from recollect.core.chat import ChatReply
-from recollect.core.models import ToolCall
-from recollect.testing.clocks import FrozenClock
-from recollect.testing.embedders import HashEmbedder
-from recollect.testing.models import ScriptedLLM
+from memoranda import Memory, Settings
+from memoranda.app.agent import Agent
+from memoranda.core.chat import ChatReply
+from memoranda.core.models import ToolCall
+from memoranda.testing.clocks import FrozenClock
+from memoranda.testing.embedders import HashEmbedder
+from memoranda.testing.models import ScriptedLLM
 
 CALLS = ("write", "fsync", "replace", "unlink", "mkdir", "ftruncate")
 START = datetime(2026, 3, 2, 9, tzinfo=UTC)
@@ -195,7 +195,7 @@ def problems_of(messages):
 
 
 if __name__ == "__main__":
-    os.environ["RECOLLECT_CONFIG"] = os.devnull + ".toml"
+    os.environ["MEMORANDA_CONFIG"] = os.devnull + ".toml"
     if sys.argv[1:]:
         {"keeper": keeper, "agent": agent}[sys.argv[1]](*sys.argv[2:])
     else:

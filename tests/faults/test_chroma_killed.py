@@ -12,14 +12,14 @@ import numpy as np
 import pytest
 from chroma_server import running
 
-from recollect.core.actions import Append, Erase, PutVectors, Touch
-from recollect.core.errors import StoreBusy, StoreError
-from recollect.core.models import Message
-from recollect.core.query import IndexVersion
-from recollect.core.scope import Scope
-from recollect.stores.chroma import client, engine
-from recollect.testing.contracts.isolation import everything
-from recollect.testing.contracts.samples import (
+from memoranda.core.actions import Append, Erase, PutVectors, Touch
+from memoranda.core.errors import StoreBusy, StoreError
+from memoranda.core.models import Message
+from memoranda.core.query import IndexVersion
+from memoranda.core.scope import Scope
+from memoranda.stores.chroma import client, engine
+from memoranda.testing.contracts.isolation import everything
+from memoranda.testing.contracts.samples import (
     ALL,
     ANA,
     BEN,

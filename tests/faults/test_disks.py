@@ -4,10 +4,10 @@ from contextlib import suppress
 
 import pytest
 
-from recollect.core.actions import Erase
-from recollect.core.errors import StoreBusy, StoreError, StoreFull, StoreReadOnly
-from recollect.testing.contracts.changes import everything, prepare
-from recollect.testing.contracts.samples import ANA, insert, moment, page, record, remember
+from memoranda.core.actions import Erase
+from memoranda.core.errors import StoreBusy, StoreError, StoreFull, StoreReadOnly
+from memoranda.testing.contracts.changes import everything, prepare
+from memoranda.testing.contracts.samples import ANA, insert, moment, page, record, remember
 
 LONG = "tea " * 50_000
 

@@ -80,7 +80,7 @@ def files(children, tmp_path_factory):
     """Return for each job a file with work for it, and the moment at which that is due."""
     folder, found = tmp_path_factory.mktemp("jobs"), {}
     with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("RECOLLECT_CONFIG", str(folder / "no-config.toml"))
+        patch.setenv("MEMORANDA_CONFIG", str(folder / "no-config.toml"))
         for job in JOBS:
             with closing(children.opened(folder / f"{job}.db", NOW.isoformat())) as memory:
                 clock = memory._parts.clock

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from recollect.notes.document import parse
+from memoranda.notes.document import parse
 
 CHILDREN = Path(__file__).parent / "note_children.py"
 pytestmark = pytest.mark.usefixtures("no_settings")

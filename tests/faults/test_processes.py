@@ -5,7 +5,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from recollect.testing.contracts.samples import ALL, ANA, EXTRACTOR, page, remember
+from memoranda.testing.contracts.samples import ALL, ANA, EXTRACTOR, page, remember
 
 ROUNDS = 6
 WRITERS = 4

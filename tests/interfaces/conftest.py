@@ -5,7 +5,7 @@ import json
 import pytest
 from typer.testing import CliRunner
 
-from recollect.interfaces.cli import app
+from memoranda.interfaces.cli import app
 
 
 @pytest.fixture

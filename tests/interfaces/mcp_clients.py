@@ -18,9 +18,9 @@ from mcp_types import (
     SubscribeRequestParams,
 )
 
-from recollect.app.serving.late import LateMemory
-from recollect.app.settings import Settings
-from recollect.interfaces.mcp.server import build
+from memoranda.app.serving.late import LateMemory
+from memoranda.app.settings import Settings
+from memoranda.interfaces.mcp.server import build
 
 MODES = {"legacy": "2025-11-25", "auto": "2026-07-28"}
 """How a client connects: by the handshake, or as the present revision has it; and what it gets."""
@@ -58,19 +58,19 @@ def asked(work, *, mode="auto", memory=None, tools="full", **named):
 
 def environment(folder, **changes):
     """Return an environment without settings of this machine, without a model and jobs."""
-    kept = {name: value for name, value in os.environ.items() if not name.startswith("RECOLLECT_")}
+    kept = {name: value for name, value in os.environ.items() if not name.startswith("MEMORANDA_")}
     return kept | {
-        "RECOLLECT_CONFIG": str(folder / "no-config.toml"),
-        "RECOLLECT_LOCATION": str(folder / "agent.db"),
-        "RECOLLECT_EMBEDDING__MODEL": "none",
-        "RECOLLECT_MCP__UPKEEP": "false",
+        "MEMORANDA_CONFIG": str(folder / "no-config.toml"),
+        "MEMORANDA_LOCATION": str(folder / "agent.db"),
+        "MEMORANDA_EMBEDDING__MODEL": "none",
+        "MEMORANDA_MCP__UPKEEP": "false",
         **changes,
     }
 
 
 def command(*arguments):
     """Return the command that starts the server."""
-    return [sys.executable, "-m", "recollect", "mcp", *arguments]
+    return [sys.executable, "-m", "memoranda", "mcp", *arguments]
 
 
 def stdio(folder, *arguments):

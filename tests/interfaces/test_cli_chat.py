@@ -1,4 +1,4 @@
-"""``recollect chat`` in a pipe: lines in, answers out, with a model and from memory alone."""
+"""``memoranda chat`` in a pipe: lines in, answers out, with a model and from memory alone."""
 
 import json
 import os
@@ -7,8 +7,8 @@ import stat
 import pytest
 from model_server import ModelServer, failing, running, said, stopping, talked
 
-from recollect import Memory
-from recollect.interfaces.cli.chat_history import KEPT, MOST, PromptHistory, history_file
+from memoranda import Memory
+from memoranda.interfaces.cli.chat_history import KEPT, MOST, PromptHistory, history_file
 
 HOSTILE = "[red]x[/] :smile: \x1b[31mred\x1b[0m \x07bell"
 
@@ -17,12 +17,12 @@ HOSTILE = "[red]x[/] :smile: \x1b[31mred\x1b[0m \x07bell"
 def _settings(tmp_path, monkeypatch):
     """No settings of this machine, no embedding model, one time zone, a folder of its own."""
     for name in os.environ:
-        if name.startswith(("RECOLLECT_", "OPENAI_", "ANTHROPIC_")):
+        if name.startswith(("MEMORANDA_", "OPENAI_", "ANTHROPIC_")):
             monkeypatch.delenv(name)
-    monkeypatch.setenv("RECOLLECT_CONFIG", str(tmp_path / "no-config.toml"))
-    monkeypatch.setenv("RECOLLECT_EMBEDDING__MODEL", "none")
-    monkeypatch.setenv("RECOLLECT_TIMEZONE", "UTC")
-    monkeypatch.setenv("RECOLLECT_LOCATION", str(tmp_path / "agent.db"))
+    monkeypatch.setenv("MEMORANDA_CONFIG", str(tmp_path / "no-config.toml"))
+    monkeypatch.setenv("MEMORANDA_EMBEDDING__MODEL", "none")
+    monkeypatch.setenv("MEMORANDA_TIMEZONE", "UTC")
+    monkeypatch.setenv("MEMORANDA_LOCATION", str(tmp_path / "agent.db"))
     monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))
     monkeypatch.setenv("OPENAI_API_KEY", "no-secret")
     monkeypatch.setenv("ANTHROPIC_API_KEY", "no-secret")
@@ -32,7 +32,7 @@ def _settings(tmp_path, monkeypatch):
 
 @pytest.fixture
 def prefix():
-    """All commands here are ``recollect chat``."""
+    """All commands here are ``memoranda chat``."""
     return ("chat",)
 
 
@@ -303,7 +303,7 @@ def test_the_history_is_private(tmp_path):
     """What was typed is in a file of mode 0600 for each user, also where it was open before."""
     files = {history_file(user) for user in ("ana", "Ana", "bruno", "../ana", "ana/..")}
     assert len(files) == 5
-    assert {file.parent for file in files} == {tmp_path / "data" / "recollect" / "chat"}
+    assert {file.parent for file in files} == {tmp_path / "data" / "memoranda" / "chat"}
     path = history_file("ana")
     history = PromptHistory(path, pytest.fail)
     history.add("one\ntwo 日本 \ud800")

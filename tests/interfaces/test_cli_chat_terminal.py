@@ -1,4 +1,4 @@
-"""``recollect chat`` on a terminal: the line editor, questions, signals, and what they leave."""
+"""``memoranda chat`` on a terminal: the line editor, questions, signals, and what they leave."""
 
 import contextlib
 import io
@@ -20,15 +20,15 @@ from prompt_toolkit.output import DummyOutput
 from rich.cells import cell_len
 from rich.console import Console
 
-from recollect import Memory
-from recollect.app.agent import Agent
-from recollect.interfaces.cli.chat import Talk
-from recollect.interfaces.cli.chat_commands import MEANINGS, Desk
-from recollect.interfaces.cli.chat_drawing import Words
-from recollect.interfaces.cli.chat_history import PromptHistory, history_file
-from recollect.interfaces.cli.chat_prompt import Prompt
-from recollect.interfaces.cli.command import Session, Shared
-from recollect.interfaces.cli.conversations_drawing import Look
+from memoranda import Memory
+from memoranda.app.agent import Agent
+from memoranda.interfaces.cli.chat import Talk
+from memoranda.interfaces.cli.chat_commands import MEANINGS, Desk
+from memoranda.interfaces.cli.chat_drawing import Words
+from memoranda.interfaces.cli.chat_history import PromptHistory, history_file
+from memoranda.interfaces.cli.chat_prompt import Prompt
+from memoranda.interfaces.cli.command import Session, Shared
+from memoranda.interfaces.cli.conversations_drawing import Look
 
 UP, ALT_ENTER, CTRL_C, CTRL_D, ENTER = "\x1b[A", "\x1b\r", "\x03", "\x04", "\r"
 TAB = "\t"
@@ -46,12 +46,12 @@ ATTACHED = (
 def environment(tmp_path, monkeypatch):
     """No settings of this machine, no embedding model, one time zone, a folder of its own."""
     for name in os.environ:
-        if name.startswith(("RECOLLECT_", "OPENAI_", "ANTHROPIC_")):
+        if name.startswith(("MEMORANDA_", "OPENAI_", "ANTHROPIC_")):
             monkeypatch.delenv(name)
-    monkeypatch.setenv("RECOLLECT_CONFIG", str(tmp_path / "no-config.toml"))
-    monkeypatch.setenv("RECOLLECT_EMBEDDING__MODEL", "none")
-    monkeypatch.setenv("RECOLLECT_TIMEZONE", "UTC")
-    monkeypatch.setenv("RECOLLECT_LOCATION", str(tmp_path / "agent.db"))
+    monkeypatch.setenv("MEMORANDA_CONFIG", str(tmp_path / "no-config.toml"))
+    monkeypatch.setenv("MEMORANDA_EMBEDDING__MODEL", "none")
+    monkeypatch.setenv("MEMORANDA_TIMEZONE", "UTC")
+    monkeypatch.setenv("MEMORANDA_LOCATION", str(tmp_path / "agent.db"))
     monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))
     monkeypatch.setenv("OPENAI_API_KEY", "no-secret")
     monkeypatch.setenv("NO_PROXY", "127.0.0.1")
@@ -224,7 +224,7 @@ def test_a_greeting_says_who_answers(live):
     """The first lines say that memory alone answers and how to change that, and which session."""
     shown, *_ = live(f"hello there{ENTER}{CTRL_D}")
     assert "memory alone" in shown
-    assert "recollect config set llm.model" in shown
+    assert "memoranda config set llm.model" in shown
     assert "session chat is new" in shown
     assert "session chat goes on with 2 messages" in live(CTRL_D)[0]
 
@@ -272,11 +272,11 @@ class Terminal:
     """A process at a pseudo terminal."""
 
     def __init__(self, *arguments):
-        """Start ``recollect chat`` there."""
+        """Start ``memoranda chat`` there."""
         self.ours, self.theirs = pty.openpty()
         self.before = termios.tcgetattr(self.theirs)
         self.shown, self.seen = b"", 0
-        chat = ["-W", "error", "-m", "recollect", "chat", *arguments]
+        chat = ["-W", "error", "-m", "memoranda", "chat", *arguments]
         self.process = subprocess.Popen(  # noqa: S603 - this interpreter, on arguments of the test
             [sys.executable, "-c", ATTACHED, *chat],
             stdin=self.theirs,

@@ -10,7 +10,7 @@ import pytest
 from import_samples import chatgpt, node
 from mcp_clients import asked, command, environment, served, stdio, value
 
-from recollect import Memory, Settings
+from memoranda import Memory, Settings
 
 pytest.importorskip("chromadb", reason="the extra chroma is not installed")
 
@@ -30,12 +30,12 @@ LINE = {
 def _settings(tmp_path, monkeypatch):
     """No settings of this machine, no model, a folder of its own."""
     for name in os.environ:
-        if name.startswith("RECOLLECT_"):
+        if name.startswith("MEMORANDA_"):
             monkeypatch.delenv(name)
-    monkeypatch.setenv("RECOLLECT_CONFIG", str(tmp_path / "no-config.toml"))
-    monkeypatch.setenv("RECOLLECT_EMBEDDING__MODEL", "none")
-    monkeypatch.setenv("RECOLLECT_TIMEZONE", "UTC")
-    monkeypatch.setenv("RECOLLECT_LOCATION", "chroma://memory")
+    monkeypatch.setenv("MEMORANDA_CONFIG", str(tmp_path / "no-config.toml"))
+    monkeypatch.setenv("MEMORANDA_EMBEDDING__MODEL", "none")
+    monkeypatch.setenv("MEMORANDA_TIMEZONE", "UTC")
+    monkeypatch.setenv("MEMORANDA_LOCATION", "chroma://memory")
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
     monkeypatch.setenv("COLUMNS", "80")
     monkeypatch.chdir(tmp_path)
@@ -110,7 +110,7 @@ def test_the_demo_runs_on_a_server(run, address, tmp_path):
     shown = run("demo", "--db", f"{address}/demo").stdout
     assert "Four months of talk go into one server" in shown
     assert "more lines" in shown.partition("MEMORY.md has what is known")[2]
-    assert f"recollect facts --db {address}/demo --user noa" in shown
+    assert f"memoranda facts --db {address}/demo --user noa" in shown
     assert list(tmp_path.iterdir()) == []
 
 
@@ -129,7 +129,7 @@ def test_a_server_is_told_as_one(run, told, address, tmp_path):
     assert told("list", "--db", "chroma://copy")[0]["content"] == "Ana is vegetarian"
     for words in (("notes",), ("notes", "show"), ("notes", "edit"), ("notes", "add", "x")):
         refused = run(*words, *place, code=1)
-        assert "recollect config set notes.folder" in refused.stderr
+        assert "memoranda config set notes.folder" in refused.stderr
     chat = run("chat", *place, stdin="/memory\n").stdout
     assert "- Ana is vegetarian" in chat
     assert "until this chat ends" in chat
@@ -161,7 +161,7 @@ def test_upkeep_on_a_folder_ends_when_it_is_asked_to(run, tmp_path):
     with (
         subprocess.Popen(  # noqa: S603 - this interpreter, on arguments of the test
             [*command()[:-1], "maintain", "--watch", "--json"],
-            env=environment(tmp_path, RECOLLECT_LOCATION="chroma://memory"),
+            env=environment(tmp_path, MEMORANDA_LOCATION="chroma://memory"),
             cwd=tmp_path,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,

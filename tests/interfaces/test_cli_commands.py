@@ -8,7 +8,7 @@ from datetime import datetime
 import pytest
 from rich.cells import cell_len
 
-from recollect import Memory
+from memoranda import Memory
 
 HOSTILE = "[red]x[/] :smile: \x1b[31mred\x1b[0m \x9b1m \x07bell [link=http://x]y[/link]"
 COMMANDS = [
@@ -40,12 +40,12 @@ COMMANDS = [
 def _settings(tmp_path, monkeypatch):
     """No settings of this machine, no model, one time zone, a folder of its own."""
     for name in os.environ:
-        if name.startswith("RECOLLECT_"):
+        if name.startswith("MEMORANDA_"):
             monkeypatch.delenv(name)
-    monkeypatch.setenv("RECOLLECT_CONFIG", str(tmp_path / "no-config.toml"))
-    monkeypatch.setenv("RECOLLECT_EMBEDDING__MODEL", "none")
-    monkeypatch.setenv("RECOLLECT_TIMEZONE", "Europe/Lisbon")
-    monkeypatch.setenv("RECOLLECT_LOCATION", str(tmp_path / "agent.db"))
+    monkeypatch.setenv("MEMORANDA_CONFIG", str(tmp_path / "no-config.toml"))
+    monkeypatch.setenv("MEMORANDA_EMBEDDING__MODEL", "none")
+    monkeypatch.setenv("MEMORANDA_TIMEZONE", "Europe/Lisbon")
+    monkeypatch.setenv("MEMORANDA_LOCATION", str(tmp_path / "agent.db"))
     monkeypatch.setenv("COLUMNS", "80")
     monkeypatch.chdir(tmp_path)
 
@@ -79,9 +79,9 @@ def test_shared_options_stand_on_either_side(told, tmp_path):
 
 
 def test_the_environment_names_file_and_user(run, told, monkeypatch, tmp_path):
-    """RECOLLECT_LOCATION and RECOLLECT_USER are used where no option is given."""
-    monkeypatch.setenv("RECOLLECT_LOCATION", str(tmp_path / "env.db"))
-    monkeypatch.setenv("RECOLLECT_USER", "eva")
+    """MEMORANDA_LOCATION and MEMORANDA_USER are used where no option is given."""
+    monkeypatch.setenv("MEMORANDA_LOCATION", str(tmp_path / "env.db"))
+    monkeypatch.setenv("MEMORANDA_USER", "eva")
     assert told("remember", "by environment")["user"] == "eva"
     run("list")
     with Memory(tmp_path / "env.db", user="eva") as memory:
@@ -217,7 +217,7 @@ def test_recall_is_a_fenced_block(run, told):
     """Recall prints the block alone on stdout, and its size on stderr."""
     run("remember", "Ana plays the oboe")
     result = run("recall", "what does Ana play?", "--budget", "300")
-    assert result.stdout.startswith("<recollect-memory")
+    assert result.stdout.startswith("<memoranda-memory")
     assert "tokens" in result.stderr
     assert told("recall", "what does Ana play?")["text"] + "\n" == result.stdout
 
@@ -240,7 +240,7 @@ def test_stats(run, told):
 def test_an_import_embeds_all_it_brought(run, told, monkeypatch, tmp_path):
     """With a model, every record of an import has its vector when the command ends."""
     pytest.importorskip("onnxruntime")
-    monkeypatch.setenv("RECOLLECT_EMBEDDING__MODEL", "auto")
+    monkeypatch.setenv("MEMORANDA_EMBEDDING__MODEL", "auto")
     if told("stats")["vectors"].startswith("off"):
         pytest.skip("the files of the local model are not here")
     with Memory(tmp_path / "agent.db") as memory:
@@ -311,7 +311,7 @@ def test_a_file_of_something_else_is_left_alone(run, tmp_path):
 
 def test_a_wrong_setting_is_named(run, monkeypatch):
     """A bad setting ends with its name and value, on one line."""
-    monkeypatch.setenv("RECOLLECT_EMBEDDING__THREADS", "many")
+    monkeypatch.setenv("MEMORANDA_EMBEDDING__THREADS", "many")
     line = run("stats", code=1).stderr
     assert "embedding.threads" in line
     assert "many" in line
@@ -329,7 +329,7 @@ def test_every_command_explains_itself(run, name):
     out = run(name, "--help").stdout
     assert all(option in out for option in ("--db", "--user", "--json"))
     if name != "config":
-        assert f"recollect {name}" in out.split("Examples:")[1]
+        assert f"memoranda {name}" in out.split("Examples:")[1]
 
 
 def test_help_lists_every_command(run):
@@ -341,7 +341,7 @@ def test_help_lists_every_command(run):
 
 def test_version(run):
     """--version prints name and version alone."""
-    assert run("--version").stdout.startswith("recollect 0.")
+    assert run("--version").stdout.startswith("memoranda 0.")
 
 
 def test_reading_a_new_file_says_so(run):
@@ -354,13 +354,13 @@ def test_config_names_the_source_of_each_setting(told, run, tmp_path, monkeypatc
     """Each setting has its value in force and where it comes from; a secret stays one."""
     file = tmp_path / "config.toml"
     file.write_text('[retrieval]\nfusion = "rrf"\n[embedding]\nmodel = "auto"\n')
-    monkeypatch.setenv("RECOLLECT_CONFIG", str(file))
-    monkeypatch.setenv("RECOLLECT_EMBEDDING__API_KEY", "sk-swordfish")
+    monkeypatch.setenv("MEMORANDA_CONFIG", str(file))
+    monkeypatch.setenv("MEMORANDA_EMBEDDING__API_KEY", "sk-swordfish")
     found = {setting["name"]: setting for setting in told("config")}
     assert found["retrieval.fusion"] == {
         "name": "retrieval.fusion", "value": "rrf", "source": str(file),
     }  # fmt: skip
-    assert found["embedding.model"]["source"] == "RECOLLECT_EMBEDDING__MODEL"
+    assert found["embedding.model"]["source"] == "MEMORANDA_EMBEDDING__MODEL"
     assert found["storage.durability"]["source"] == "default"
     assert "swordfish" not in run("config").output + run("config", "--json").output
     assert run("config", "path").stdout.strip() == str(file)
@@ -369,7 +369,7 @@ def test_config_names_the_source_of_each_setting(told, run, tmp_path, monkeypatc
 
 def test_pulling_a_model_from_nowhere_fails_clearly(run, tmp_path, monkeypatch):
     """Config models pull tells which address could not be reached."""
-    monkeypatch.setenv("RECOLLECT_EMBEDDING__FOLDER", str(tmp_path / "models"))
+    monkeypatch.setenv("MEMORANDA_EMBEDDING__FOLDER", str(tmp_path / "models"))
     line = run("config", "models", "pull", "--from", "http://127.0.0.1:9/m", code=1).stderr
     assert line.startswith("error: cannot download http://127.0.0.1:9/m")
 
@@ -394,8 +394,8 @@ def test_doctor_is_well_and_can_rebuild(told, run):
 
 def test_doctor_exits_1_if_something_is_wrong(run, tmp_path, monkeypatch):
     """A model that cannot be had though it was asked for is a failure."""
-    monkeypatch.setenv("RECOLLECT_EMBEDDING__MODEL", "local")
-    monkeypatch.setenv("RECOLLECT_EMBEDDING__FOLDER", str(tmp_path))
+    monkeypatch.setenv("MEMORANDA_EMBEDDING__MODEL", "local")
+    monkeypatch.setenv("MEMORANDA_EMBEDDING__FOLDER", str(tmp_path))
     run("doctor", code=1)
 
 

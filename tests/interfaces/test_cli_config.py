@@ -7,24 +7,24 @@ import sys
 import pytest
 from rich.cells import cell_len
 
-from recollect import Settings
+from memoranda import Settings
 
 
 @pytest.fixture(autouse=True)
 def file(tmp_path, monkeypatch):
     """No settings of this machine; a settings file of the test's own, which is not there yet."""
     for name in os.environ:
-        if name.startswith("RECOLLECT_"):
+        if name.startswith("MEMORANDA_"):
             monkeypatch.delenv(name)
     path = tmp_path / "config.toml"
-    monkeypatch.setenv("RECOLLECT_CONFIG", str(path))
+    monkeypatch.setenv("MEMORANDA_CONFIG", str(path))
     monkeypatch.setenv("COLUMNS", "80")
     return path
 
 
 @pytest.fixture
 def prefix():
-    """All commands here are those of ``recollect config``."""
+    """All commands here are those of ``memoranda config``."""
     return ("config",)
 
 
@@ -64,7 +64,7 @@ def test_a_yaml_file_is_changed_as_well(run, told, tmp_path, monkeypatch):
     """The commands treat either format alike; comments stay."""
     path = tmp_path / "mine.yaml"
     path.write_text("# mine\nuser: ana  # me\n")
-    monkeypatch.setenv("RECOLLECT_CONFIG", str(path))
+    monkeypatch.setenv("MEMORANDA_CONFIG", str(path))
     run("set", "tokens.limits.my-model", "32000")
     run("set", "user", "eva")
     assert path.read_text() == (
@@ -76,14 +76,14 @@ def test_a_yaml_file_is_changed_as_well(run, told, tmp_path, monkeypatch):
 
 def test_what_the_environment_overrides_is_told(run, told, monkeypatch):
     """Set says which variable keeps its value from being in force."""
-    monkeypatch.setenv("RECOLLECT_CONVERSATION__STRATEGY", "recency")
+    monkeypatch.setenv("MEMORANDA_CONVERSATION__STRATEGY", "recency")
     result = run("set", "conversation.strategy", "hybrid")
     assert result.stderr == (
-        "warning: RECOLLECT_CONVERSATION__STRATEGY is set in the environment, "
+        "warning: MEMORANDA_CONVERSATION__STRATEGY is set in the environment, "
         "and wins over the file\n"
     )
     shown = {each["name"]: each for each in told()}["conversation.strategy"]
-    assert (shown["value"], shown["source"]) == ("recency", "RECOLLECT_CONVERSATION__STRATEGY")
+    assert (shown["value"], shown["source"]) == ("recency", "MEMORANDA_CONVERSATION__STRATEGY")
 
 
 @pytest.mark.parametrize(
@@ -92,9 +92,9 @@ def test_what_the_environment_overrides_is_told(run, told, monkeypatch):
         (("set", "conversation.stratgy", "x"), "did you mean conversation.strategy?"),
         (("set", "conversation", "x"), "conversation is a group of settings; name one of them"),
         (("set", "conversation.strategy", "magic"), "strategy='magic' should be 'rolling_window'"),
-        (("set", "embedding.threads", "0"), "see recollect config explain embedding.threads"),
-        (("set", "conversation.prune_at", "0.1"), "see recollect config explain conversation"),
-        (("set", "tokens.limits", "x"), "set one value of it by its name: recollect config set"),
+        (("set", "embedding.threads", "0"), "see memoranda config explain embedding.threads"),
+        (("set", "conversation.prune_at", "0.1"), "see memoranda config explain conversation"),
+        (("set", "tokens.limits", "x"), "set one value of it by its name: memoranda config set"),
         (("unset", "embeding.model"), "did you mean embedding.model?"),
         (("explain", "strateg"), "did you mean conversation.strategy?"),
     ],
@@ -118,7 +118,7 @@ def test_a_wrong_file_is_one_line_and_explain_still_helps(run, file):
     file.write_text("\n[embedding]\nthreads = 0\n")
     line = one_line(run("show", code=1))
     assert line.startswith(f"settings: {file}, line 3: embedding.threads=0 should be greater")
-    assert line.endswith("see recollect config explain embedding.threads")
+    assert line.endswith("see memoranda config explain embedding.threads")
     result = run("explain", "embedding.threads")
     assert "whole number, at least 1" in result.stdout
     assert result.stderr.startswith("warning: settings:")
@@ -128,10 +128,10 @@ def test_a_wrong_file_is_one_line_and_explain_still_helps(run, file):
 
 def test_two_files_are_one_line(run, tmp_path, monkeypatch):
     """Which of two files is meant is asked, not guessed, before anything is written."""
-    monkeypatch.delenv("RECOLLECT_CONFIG")
+    monkeypatch.delenv("MEMORANDA_CONFIG")
     for name in ("XDG_CONFIG_HOME", "HOME"):
         monkeypatch.setenv(name, str(tmp_path))
-    folder = tmp_path / "recollect"
+    folder = tmp_path / "memoranda"
     for name in ("config.toml", "config.yaml"):
         (folder / name).parent.mkdir(exist_ok=True)
         (folder / name).touch()
@@ -162,7 +162,7 @@ def test_explain_says_all_there_is(told, run, file):
     assert found["allowed"] == ["rolling_window", "recency", "importance", "hybrid"]
     assert (found["default"], found["value"]) == ("rolling_window", "hybrid")
     assert (found["source"], found["line"]) == (str(file), 2)
-    assert found["variable"] == "RECOLLECT_CONVERSATION__STRATEGY"
+    assert found["variable"] == "MEMORANDA_CONVERSATION__STRATEGY"
     out = run("explain", "conversation.strategy").stdout
     assert found["meaning"].split(". ")[0] in out
     for text in ("one of rolling_window, recency", "line 2", found["variable"], found["example"]):
@@ -188,14 +188,14 @@ def test_explain_alone_lists_all_with_a_line_each(run, told):
 def test_it_fits_the_terminal(run, monkeypatch, width):
     """No line is wider than the terminal, even with the longest names and values."""
     monkeypatch.setenv("COLUMNS", width)
-    monkeypatch.setenv("RECOLLECT_CONVERSATION__AT_TASK_BOUNDARY", "keep")
-    monkeypatch.setenv("RECOLLECT_LOCATION", "/a/long/path" * 9)
+    monkeypatch.setenv("MEMORANDA_CONVERSATION__AT_TASK_BOUNDARY", "keep")
+    monkeypatch.setenv("MEMORANDA_LOCATION", "/a/long/path" * 9)
     run("set", "tokens.limits.an-organisation/a-model-with-a-name", "32000")
     for arguments in (("show",), ("explain",), ("explain", "tokens.tokenizers")):
         lines = run(*arguments).stdout.splitlines()
         tables = [line for line in lines if not line.startswith("settings file")]
         assert max(map(cell_len, tables)) <= int(width)
-    assert "RECOLLECT_CONVERSATION__AT_TASK_BOUNDARY" in "".join(run().stdout.split())
+    assert "MEMORANDA_CONVERSATION__AT_TASK_BOUNDARY" in "".join(run().stdout.split())
 
 
 def test_options_of_the_command_are_shown_as_sources(told):
@@ -207,16 +207,16 @@ def test_options_of_the_command_are_shown_as_sources(told):
 
 def test_a_variable_that_sets_nothing_is_noted(run, monkeypatch):
     """A slip in the name of a variable is seen when settings are shown."""
-    monkeypatch.setenv("RECOLLECT_EMBEDING__MODEL", "none")
+    monkeypatch.setenv("MEMORANDA_EMBEDING__MODEL", "none")
     note = run("show").stderr
-    assert note.startswith("note: RECOLLECT_EMBEDING__MODEL sets nothing; did you mean RECOLLECT_")
+    assert note.startswith("note: MEMORANDA_EMBEDING__MODEL sets nothing; did you mean MEMORANDA_")
 
 
 @pytest.mark.parametrize("name", ["show", "explain", "set", "unset", "path"])
 def test_each_command_explains_itself(run, name):
     """Each has a help with examples, and takes the shared options."""
     out = run(name, "--help").stdout
-    assert f"recollect config {name}" in out.split("Examples:")[1]
+    assert f"memoranda config {name}" in out.split("Examples:")[1]
     assert "--json" in out
     assert name in run("--help").stdout
 
@@ -224,17 +224,17 @@ def test_each_command_explains_itself(run, name):
 def test_it_works_as_a_process(file):
     """From a shell: set, then another command that uses it, with nothing on standard error."""
 
-    def recollect(*arguments):
+    def memoranda(*arguments):
         return subprocess.run(  # noqa: S603 - this interpreter, on arguments of the test
-            [sys.executable, "-W", "error", "-m", "recollect", *arguments],
-            env=os.environ | {"RECOLLECT_EMBEDDING__MODEL": "none"},
+            [sys.executable, "-W", "error", "-m", "memoranda", *arguments],
+            env=os.environ | {"MEMORANDA_EMBEDDING__MODEL": "none"},
             capture_output=True,
             text=True,
             check=False,
             timeout=60,
         )
 
-    done = recollect("config", "set", "location", str(file.with_name("agent.db")))
+    done = memoranda("config", "set", "location", str(file.with_name("agent.db")))
     assert (done.returncode, done.stderr) == (0, "")
-    assert recollect("remember", "tea").returncode == 0
+    assert memoranda("remember", "tea").returncode == 0
     assert file.with_name("agent.db").exists()

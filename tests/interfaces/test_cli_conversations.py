@@ -9,9 +9,9 @@ import pytest
 from rich.cells import cell_len
 from typer.testing import CliRunner
 
-from recollect import Memory
-from recollect.core.models import Image, ToolCall, ToolResult
-from recollect.interfaces.cli import app
+from memoranda import Memory
+from memoranda.core.models import Image, ToolCall, ToolResult
+from memoranda.interfaces.cli import app
 
 HOSTILE = "[red]x[/] :smile: \x1b[31mred\x1b[0m \x9b1m \x07bell"
 START = datetime(2025, 3, 31, 9, tzinfo=UTC)
@@ -26,14 +26,14 @@ CODES = re.compile(r"\x1b\[[0-9;]*m")
 def _settings(tmp_path, monkeypatch):
     """No settings of this machine, no model, one time zone, a folder of its own."""
     for name in os.environ:
-        if name.startswith("RECOLLECT_"):
+        if name.startswith("MEMORANDA_"):
             monkeypatch.delenv(name)
     for name in ("FORCE_COLOR", "NO_COLOR", "TTY_COMPATIBLE", "TTY_INTERACTIVE"):
         monkeypatch.delenv(name, raising=False)
-    monkeypatch.setenv("RECOLLECT_CONFIG", str(tmp_path / "no-config.toml"))
-    monkeypatch.setenv("RECOLLECT_EMBEDDING__MODEL", "none")
-    monkeypatch.setenv("RECOLLECT_TIMEZONE", "UTC")
-    monkeypatch.setenv("RECOLLECT_LOCATION", str(tmp_path / "agent.db"))
+    monkeypatch.setenv("MEMORANDA_CONFIG", str(tmp_path / "no-config.toml"))
+    monkeypatch.setenv("MEMORANDA_EMBEDDING__MODEL", "none")
+    monkeypatch.setenv("MEMORANDA_TIMEZONE", "UTC")
+    monkeypatch.setenv("MEMORANDA_LOCATION", str(tmp_path / "agent.db"))
     monkeypatch.setenv("COLUMNS", "80")
     monkeypatch.setenv("TERM", "xterm")
     monkeypatch.chdir(tmp_path)
@@ -41,7 +41,7 @@ def _settings(tmp_path, monkeypatch):
 
 @pytest.fixture
 def prefix():
-    """All commands here are those of ``recollect conversations``."""
+    """All commands here are those of ``memoranda conversations``."""
     return ("conversations",)
 
 
@@ -310,14 +310,14 @@ def test_limit_gives_the_newest(run, told, trip):
 def test_looking_changes_nothing(run, looked, monkeypatch):
     """No look writes, also where the settings prune when a session starts."""
     before = looked()
-    monkeypatch.setenv("RECOLLECT_CONVERSATION__AT_SESSION_START", "prune")
+    monkeypatch.setenv("MEMORANDA_CONVERSATION__AT_SESSION_START", "prune")
     run("show", "trip", "--explain", "--all", "--budget", "500", "--strategy", "hybrid")
     run("prune", "trip", "--to", "500", "--dry-run")
     run("expand", "trip", "cut_1-2")
     run("receipts", "trip")
     run()
     run("show", "trap", code=1)
-    monkeypatch.delenv("RECOLLECT_CONVERSATION__AT_SESSION_START")
+    monkeypatch.delenv("MEMORANDA_CONVERSATION__AT_SESSION_START")
     assert looked() == before
 
 
@@ -471,18 +471,18 @@ def test_every_command_explains_itself(run, name):
     """Each command has a help with an example, and takes the shared options."""
     out = run(name, "--help").stdout
     assert all(option in out for option in ("--db", "--user", "--json"))
-    assert f"recollect conversations {name}" in out.split("Examples:")[1]
+    assert f"memoranda conversations {name}" in out.split("Examples:")[1]
 
 
 @pytest.mark.usefixtures("trip")
 def test_ids_are_completed(monkeypatch):
     """The shell completes the ids that are stored, of the file and the user on the line."""
-    monkeypatch.setenv("_RECOLLECT_COMPLETE", "complete_bash")
+    monkeypatch.setenv("_MEMORANDA_COMPLETE", "complete_bash")
 
     def completed(*words):
-        monkeypatch.setenv("COMP_WORDS", " ".join(("recollect", *words)))
+        monkeypatch.setenv("COMP_WORDS", " ".join(("memoranda", *words)))
         monkeypatch.setenv("COMP_CWORD", str(len(words)))
-        return CliRunner().invoke(app, prog_name="recollect").stdout.split()
+        return CliRunner().invoke(app, prog_name="memoranda").stdout.split()
 
     assert completed("conversations", "show", "tr") == ["trip"]
     assert completed("conversations", "pin", "x") == []

@@ -7,8 +7,8 @@ import re
 import pytest
 from typer.testing import CliRunner
 
-from recollect import Memory
-from recollect.interfaces.cli import app
+from memoranda import Memory
+from memoranda.interfaces.cli import app
 
 TIMING = re.compile(r"\d+\.\d+ s\b")
 
@@ -17,10 +17,10 @@ TIMING = re.compile(r"\d+\.\d+ s\b")
 def _settings(tmp_path, monkeypatch):
     """No settings of this machine."""
     for name in os.environ:
-        if name.startswith("RECOLLECT_"):
+        if name.startswith("MEMORANDA_"):
             monkeypatch.delenv(name)
-    monkeypatch.setenv("RECOLLECT_CONFIG", str(tmp_path / "no-config.toml"))
-    monkeypatch.setenv("RECOLLECT_TIMEZONE", "Europe/Brussels")
+    monkeypatch.setenv("MEMORANDA_CONFIG", str(tmp_path / "no-config.toml"))
+    monkeypatch.setenv("MEMORANDA_TIMEZONE", "Europe/Brussels")
     monkeypatch.setenv("COLUMNS", "80")
     monkeypatch.setenv("TMPDIR", str(tmp_path))
     monkeypatch.chdir(tmp_path)
@@ -36,7 +36,7 @@ def demo(*arguments, code=0):
 @pytest.fixture
 def wordless(monkeypatch):
     """The demo without a model, which is fast."""
-    monkeypatch.setenv("RECOLLECT_EMBEDDING__MODEL", "none")
+    monkeypatch.setenv("MEMORANDA_EMBEDDING__MODEL", "none")
 
 
 @pytest.mark.usefixtures("wordless")
@@ -44,7 +44,7 @@ def test_it_fits_on_two_screens():
     """The demo prints fewer than 100 lines of at most 80 columns, save its last commands."""
     lines = demo().stdout.splitlines()
     assert len(lines) < 100
-    assert all(len(line) <= 80 for line in lines if "recollect-demo-" not in line)
+    assert all(len(line) <= 80 for line in lines if "memoranda-demo-" not in line)
 
 
 @pytest.mark.usefixtures("wordless")
@@ -67,7 +67,7 @@ def test_it_is_the_same_every_time():
 def test_it_leaves_a_file_to_try_things_on():
     """The memory of the demo can be searched afterwards, by the commands it prints."""
     out = demo("--db", "tryme.db").stdout
-    command = next(line for line in out.splitlines() if "recollect search" in line)
+    command = next(line for line in out.splitlines() if "memoranda search" in line)
     assert "--db tryme.db --user noa" in command
     with Memory("tryme.db", user="noa") as memory:
         assert len(memory.conversations()) == 7

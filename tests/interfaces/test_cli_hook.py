@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from recollect import Memory, Settings
+from memoranda import Memory, Settings
 
 PAGE = Path(__file__).parents[2] / "docs" / "capture.md"
 SESSION = "5b1f0c1e-3333-4000-8000-000000000001"
@@ -32,9 +32,9 @@ LINES = [line(0, "user", "I moved to Lisbon."), line(1, "assistant", "How nice!"
 @pytest.fixture
 def event(tmp_path, monkeypatch):
     """What Claude Code gives to a hook, as JSON; the transcript is there."""
-    monkeypatch.setenv("RECOLLECT_CONFIG", str(tmp_path / "none.toml"))
-    monkeypatch.setenv("RECOLLECT_LOCATION", str(tmp_path / "memory.db"))
-    monkeypatch.setenv("RECOLLECT_EMBEDDING__MODEL", "none")
+    monkeypatch.setenv("MEMORANDA_CONFIG", str(tmp_path / "none.toml"))
+    monkeypatch.setenv("MEMORANDA_LOCATION", str(tmp_path / "memory.db"))
+    monkeypatch.setenv("MEMORANDA_EMBEDDING__MODEL", "none")
     path = tmp_path / f"{SESSION}.jsonl"
     path.write_text("".join(json.dumps(each) + "\n" for each in LINES))
 
@@ -76,8 +76,8 @@ def test_the_documented_hooks_save_a_session(event, tmp_path):
         assert (done.returncode, done.stdout) == (0, ""), done.stderr
         said.append(done.stderr)
     assert said == [
-        f"recollect: saved 2 new messages of session {SESSION}\n",
-        f"recollect: saved 0 new messages of session {SESSION}\n",
+        f"memoranda: saved 2 new messages of session {SESSION}\n",
+        f"memoranda: saved 0 new messages of session {SESSION}\n",
     ]
     assert kept(tmp_path) == (["I moved to Lisbon.", "How nice!"], [])
 

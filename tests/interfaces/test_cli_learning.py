@@ -8,12 +8,12 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from rich.cells import cell_len
 
-from recollect import Memory
-from recollect.app.upkeep import parts_of
-from recollect.core.actions import Spend
-from recollect.core.life import Usage
-from recollect.core.scope import Scope
-from recollect.testing.clocks import FrozenClock
+from memoranda import Memory
+from memoranda.app.upkeep import parts_of
+from memoranda.core.actions import Spend
+from memoranda.core.life import Usage
+from memoranda.core.scope import Scope
+from memoranda.testing.clocks import FrozenClock
 
 CODES = re.compile(r"\x1b\[[0-9;]*m")
 COLOUR = re.compile(r"\x1b\[(?:\d+;)*3[0-7](?:;\d+)*m")
@@ -33,16 +33,16 @@ KINDS = (
 def _settings(tmp_path, monkeypatch):
     """No settings of this machine, no model, one time zone, a folder of its own."""
     for name in os.environ:
-        if name.startswith("RECOLLECT_"):
+        if name.startswith("MEMORANDA_"):
             monkeypatch.delenv(name)
     for name in ("FORCE_COLOR", "NO_COLOR", "TTY_COMPATIBLE", "TTY_INTERACTIVE"):
         monkeypatch.delenv(name, raising=False)
-    monkeypatch.setenv("RECOLLECT_CONFIG", str(tmp_path / "no-config.toml"))
-    monkeypatch.setenv("RECOLLECT_EMBEDDING__MODEL", "none")
-    monkeypatch.setenv("RECOLLECT_CONSOLIDATION__AUTOMATIC", "false")
-    monkeypatch.setenv("RECOLLECT_TIMEZONE", "UTC")
-    monkeypatch.setenv("RECOLLECT_LOCATION", str(tmp_path / "agent.db"))
-    monkeypatch.setenv("RECOLLECT_USER", "ana")
+    monkeypatch.setenv("MEMORANDA_CONFIG", str(tmp_path / "no-config.toml"))
+    monkeypatch.setenv("MEMORANDA_EMBEDDING__MODEL", "none")
+    monkeypatch.setenv("MEMORANDA_CONSOLIDATION__AUTOMATIC", "false")
+    monkeypatch.setenv("MEMORANDA_TIMEZONE", "UTC")
+    monkeypatch.setenv("MEMORANDA_LOCATION", str(tmp_path / "agent.db"))
+    monkeypatch.setenv("MEMORANDA_USER", "ana")
     monkeypatch.setenv("COLUMNS", "80")
     monkeypatch.setenv("TERM", "xterm")
     monkeypatch.chdir(tmp_path)
@@ -131,7 +131,7 @@ def test_a_dry_run_changes_nothing(run, talked):
 @pytest.mark.usefixtures("talked")
 def test_a_session_that_fails_is_named_and_the_exit_code_says_so(run, monkeypatch):
     """What cannot be read is told on stderr with its session; both commands exit with 1."""
-    monkeypatch.setenv("RECOLLECT_CONSOLIDATION__EXTRACTOR", "llm")
+    monkeypatch.setenv("MEMORANDA_CONSOLIDATION__EXTRACTOR", "llm")
     result = run("consolidate", "talk0", code=1)
     assert "talk0 waits:" in result.stderr
     assert "llm.model" in result.stderr
@@ -311,7 +311,7 @@ def test_audit_counts_shows_and_names_the_remedy(run, told):
     assert counts == {"exact duplicates": 1, "secrets": 1}
     out = run("audit").stdout
     assert "3 entries, 2 faults found" in out
-    assert "recollect forget ID --erase" in out
+    assert "memoranda forget ID --erase" in out
     assert "hunter2" not in out
 
 
@@ -353,7 +353,7 @@ def test_stats_show_what_waits_and_what_was_used(run, told, talked):
     assert found["usage"][0]["usage"]["input_tokens"] == 12_345
     assert found["names"]["fast"] == ["regex"]
     out = run("stats").stdout
-    assert "3 sessions: recollect consolidate" in out
+    assert "3 sessions: memoranda consolidate" in out
     assert "without llm: no language model is set up; set llm.model" in " ".join(out.split())
     row = next(line for line in out.splitlines() if line.startswith("consolidate "))
     assert row.split() == ["consolidate", "openai:small", "3", "1", "12,345", "67", "$0.01", "4.5",
@@ -374,8 +374,8 @@ def test_doctor_notes_that_there_is_no_model(told):
 def test_doctor_names_the_model_without_asking_it(told, monkeypatch):
     """A model that is set up is named; that nothing listens at its address is not noticed."""
     pytest.importorskip("pydantic_ai")
-    monkeypatch.setenv("RECOLLECT_LLM__MODEL", "openai:small@http://127.0.0.1:9/v1")
-    monkeypatch.setenv("RECOLLECT_ENTITIES__ACCURATE", "regex, llm")
+    monkeypatch.setenv("MEMORANDA_LLM__MODEL", "openai:small@http://127.0.0.1:9/v1")
+    monkeypatch.setenv("MEMORANDA_ENTITIES__ACCURATE", "regex, llm")
     checks = {check["name"]: check for check in told("doctor")}
     assert checks["language model"]["ok"] is True
     assert "openai:small" in checks["language model"]["detail"]
@@ -415,7 +415,7 @@ def test_a_record_that_is_no_fact_is_named_so(run, told):
     """For an episode, facts show says what it is and which command shows it."""
     episode = told("remember", "We met", "--kind", "episode")["id"]
     (line,) = run("facts", "show", episode, code=1).stderr.splitlines()
-    assert f"recollect show {episode}" in line
+    assert f"memoranda show {episode}" in line
 
 
 @pytest.mark.parametrize("columns", [40, 80, 120])
@@ -455,6 +455,6 @@ def test_stored_text_cannot_drive_the_terminal(run, told):
 def test_help_has_examples(run, command):
     """Each command says what it does, with an example, and takes the shared options."""
     out = run(*command.split(), "--help").stdout
-    assert f"recollect {command.removesuffix(' list')}" in out
+    assert f"memoranda {command.removesuffix(' list')}" in out
     assert "Examples" in out
     assert "--json" in out

@@ -10,9 +10,9 @@ from contextlib import contextmanager
 
 import pytest
 
-from recollect import Memory, Settings
-from recollect.app.stages import STAGES
-from recollect.app.upkeep import parts_of
+from memoranda import Memory, Settings
+from memoranda.app.stages import STAGES
+from memoranda.app.upkeep import parts_of
 
 QUIET = Settings(consolidation={"automatic": False})
 
@@ -20,13 +20,13 @@ QUIET = Settings(consolidation={"automatic": False})
 @pytest.fixture
 def environment(tmp_path):
     """An environment without settings of this machine, and without a model."""
-    kept = {name: value for name, value in os.environ.items() if not name.startswith("RECOLLECT_")}
+    kept = {name: value for name, value in os.environ.items() if not name.startswith("MEMORANDA_")}
     return kept | {
-        "RECOLLECT_CONFIG": str(tmp_path / "no-config.toml"),
-        "RECOLLECT_LOCATION": str(tmp_path / "agent.db"),
-        "RECOLLECT_EMBEDDING__MODEL": "none",
-        "RECOLLECT_TIMEZONE": "UTC",
-        "RECOLLECT_USER": "ana",
+        "MEMORANDA_CONFIG": str(tmp_path / "no-config.toml"),
+        "MEMORANDA_LOCATION": str(tmp_path / "agent.db"),
+        "MEMORANDA_EMBEDDING__MODEL": "none",
+        "MEMORANDA_TIMEZONE": "UTC",
+        "MEMORANDA_USER": "ana",
         "COLUMNS": "80",
     }
 
@@ -47,7 +47,7 @@ def started(environment, tmp_path, talked):
     @contextmanager
     def start(*arguments, stdin=subprocess.DEVNULL, **changes):
         with subprocess.Popen(  # noqa: S603 - this interpreter, on arguments of the test
-            [sys.executable, "-W", "error", "-m", "recollect", *arguments, "--db", str(talked)],
+            [sys.executable, "-W", "error", "-m", "memoranda", *arguments, "--db", str(talked)],
             env=environment | changes,
             cwd=tmp_path,
             stdin=stdin,
@@ -121,7 +121,7 @@ def test_watch_in_json_is_json_lines(started):
 
 def test_watch_tells_what_failed_and_goes_on(started):
     """A stage that fails is told with its reason, and the other stages still run."""
-    with started("maintain", "--watch", RECOLLECT_CONSOLIDATION__EXTRACTOR="llm") as process:
+    with started("maintain", "--watch", MEMORANDA_CONSOLIDATION__EXTRACTOR="llm") as process:
         runs = "".join(until(process.stdout, "expire      eva"))
         process.send_signal(signal.SIGTERM)
         _, said = process.communicate(timeout=60)

@@ -1,4 +1,4 @@
-"""``recollect notes``: MEMORY.md, the history, an editor, and git, on real files."""
+"""``memoranda notes``: MEMORY.md, the history, an editor, and git, on real files."""
 
 import json
 import os
@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from recollect import Memory
-from recollect.app.notes import versions
-from recollect.core.errors import InvalidInput
+from memoranda import Memory
+from memoranda.app.notes import versions
+from memoranda.core.errors import InvalidInput
 
 HOSTILE = "[red]x[/] :smile: \x1b[31mred\x1b[0m"
 THINGS = ["boat", "cat", "house", "piano", "car", "garden", "lamp", "ladder", "kettle", "drum"]
@@ -21,15 +21,15 @@ COMMANDS = ["show", "edit", "sync", "search", "history", "add", "log", "diff", "
 def _settings(tmp_path, monkeypatch):
     """No settings of this machine, no model, one time zone, git without its user's settings."""
     for name in os.environ:
-        if name.startswith(("RECOLLECT_", "GIT_")):
+        if name.startswith(("MEMORANDA_", "GIT_")):
             monkeypatch.delenv(name)
     for name in ("VISUAL", "EDITOR", "FORCE_COLOR"):
         monkeypatch.delenv(name, raising=False)
-    monkeypatch.setenv("RECOLLECT_CONFIG", str(tmp_path / "no-config.toml"))
-    monkeypatch.setenv("RECOLLECT_EMBEDDING__MODEL", "none")
-    monkeypatch.setenv("RECOLLECT_TIMEZONE", "UTC")
-    monkeypatch.setenv("RECOLLECT_LOCATION", str(tmp_path / "agent.db"))
-    monkeypatch.setenv("RECOLLECT_NOTES__FOLDER", str(tmp_path / "notes"))
+    monkeypatch.setenv("MEMORANDA_CONFIG", str(tmp_path / "no-config.toml"))
+    monkeypatch.setenv("MEMORANDA_EMBEDDING__MODEL", "none")
+    monkeypatch.setenv("MEMORANDA_TIMEZONE", "UTC")
+    monkeypatch.setenv("MEMORANDA_LOCATION", str(tmp_path / "agent.db"))
+    monkeypatch.setenv("MEMORANDA_NOTES__FOLDER", str(tmp_path / "notes"))
     monkeypatch.setenv("GIT_CONFIG_GLOBAL", os.devnull)
     monkeypatch.setenv("GIT_CONFIG_SYSTEM", os.devnull)
     monkeypatch.setenv("GIT_CEILING_DIRECTORIES", str(tmp_path))
@@ -38,7 +38,7 @@ def _settings(tmp_path, monkeypatch):
 
 @pytest.fixture
 def prefix():
-    """All commands here are those of ``recollect notes``."""
+    """All commands here are those of ``memoranda notes``."""
     return ("notes",)
 
 
@@ -220,7 +220,7 @@ def test_a_damaged_file_keeps_nothing_from_being_found(run, file):
 @pytest.mark.parametrize("value", ["", " ", "{agent}/x", "{foo}/x", "a/{}"])
 def test_a_folder_that_is_none_is_refused(run, monkeypatch, value):
     """notes.folder must be a name; a placeholder other than {user} would become a folder."""
-    monkeypatch.setenv("RECOLLECT_NOTES__FOLDER", value)
+    monkeypatch.setenv("MEMORANDA_NOTES__FOLDER", value)
     err = run("show", code=1).stderr
     assert f"notes.folder: {value!r}" in err
     assert len(err.splitlines()) == 1
@@ -228,7 +228,7 @@ def test_a_folder_that_is_none_is_refused(run, monkeypatch, value):
 
 def test_a_folder_in_place_of_the_lock_is_named(run, file):
     """The message names the lock, which must be a file."""
-    lock = file.with_name(".recollect.lock")
+    lock = file.with_name(".memoranda.lock")
     lock.mkdir(parents=True)
     assert f"{lock} is a folder" in run("add", "We met", code=1).stderr
 
@@ -358,4 +358,4 @@ def test_notes_of_users_are_apart(run, told, remember):
 @pytest.mark.parametrize("command", COMMANDS)
 def test_help_has_examples(run, command):
     """Each command's help has an example of it."""
-    assert f"recollect notes {command}" in run(command, "--help").stdout
+    assert f"memoranda notes {command}" in run(command, "--help").stdout

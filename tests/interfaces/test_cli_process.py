@@ -13,22 +13,22 @@ import pytest
 @pytest.fixture
 def environment(tmp_path):
     """An environment without settings of this machine, and without a model."""
-    kept = {name: value for name, value in os.environ.items() if not name.startswith("RECOLLECT_")}
+    kept = {name: value for name, value in os.environ.items() if not name.startswith("MEMORANDA_")}
     return kept | {
-        "RECOLLECT_CONFIG": str(tmp_path / "no-config.toml"),
-        "RECOLLECT_LOCATION": str(tmp_path / "agent.db"),
-        "RECOLLECT_EMBEDDING__MODEL": "none",
+        "MEMORANDA_CONFIG": str(tmp_path / "no-config.toml"),
+        "MEMORANDA_LOCATION": str(tmp_path / "agent.db"),
+        "MEMORANDA_EMBEDDING__MODEL": "none",
         "COLUMNS": "80",
     }
 
 
 @pytest.fixture
 def run(environment, tmp_path):
-    """Run ``python -m recollect`` to its end."""
+    """Run ``python -m memoranda`` to its end."""
 
     def start(*arguments, stdin=None, **changes):
         return subprocess.run(  # noqa: S603 - this interpreter, on arguments of the test
-            [sys.executable, "-W", "error", "-m", "recollect", *arguments],
+            [sys.executable, "-W", "error", "-m", "memoranda", *arguments],
             env=environment | changes,
             cwd=tmp_path,
             input=stdin,
@@ -63,7 +63,7 @@ def test_a_closed_pipe_is_no_error(run, environment, tmp_path):
     record = json.loads(run("remember", "-", "--json", stdin="word " * 100_000).stdout)
     for options in ((), ("--json",)):
         with subprocess.Popen(  # noqa: S603 - this interpreter, on arguments of the test
-            [sys.executable, "-m", "recollect", "show", record["id"], *options],
+            [sys.executable, "-m", "memoranda", "show", record["id"], *options],
             env=environment,
             cwd=tmp_path,
             stdout=subprocess.PIPE,
@@ -83,7 +83,7 @@ def asking(run, environment, tmp_path):
     # Who runs tests side by side may ignore the signal, and a child inherits that.
     signal.signal(signal.SIGINT, signal.default_int_handler)
     with subprocess.Popen(  # noqa: S603 - this interpreter, on arguments of the test
-        [sys.executable, "-m", "recollect", "forget", record["id"], "--erase"],
+        [sys.executable, "-m", "memoranda", "forget", record["id"], "--erase"],
         env=environment,
         cwd=tmp_path,
         stdin=theirs,
@@ -131,7 +131,7 @@ def test_an_interrupt_ends_quietly_with_130(asking, run):
 def test_the_local_model_in_a_process(run):
     """With the local model a search by meaning finds what shares no word with it."""
     pytest.importorskip("onnxruntime")
-    settings = {"RECOLLECT_EMBEDDING__MODEL": "local"}
+    settings = {"MEMORANDA_EMBEDDING__MODEL": "local"}
     if "FAIL" in run("doctor", **settings).stdout:
         pytest.skip("the files of the local model are not here")
     run("remember", "Ana is vegetarian", **settings)

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from mcp import Client, MCPError
 from mcp_clients import FULL, MODES, process, served
 
-from recollect.interfaces.mcp.server import build
+from memoranda.interfaces.mcp.server import build
 
 TEXTS = st.text(max_size=40) | st.sampled_from(["fact", "fact_1", "\0", "\ud800", "5", "[]", "é"])
 LEAVES = st.none() | st.booleans() | st.integers() | st.floats() | TEXTS

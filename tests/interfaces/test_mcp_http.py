@@ -11,8 +11,8 @@ import pytest
 from mcp import MCPError
 from mcp_clients import MODES, PATIENCE, Ear, address, over_http, process, value, watching
 
-from recollect import Settings, errors
-from recollect.interfaces.mcp.http import Address, bound
+from memoranda import Settings, errors
+from memoranda.interfaces.mcp.http import Address, bound
 
 ANA, BEN = "token-of-ana-0123456789", "token-of-ben-0123456789"
 HEADERS = {"Accept": "application/json, text/event-stream", "Content-Type": "application/json"}
@@ -34,9 +34,9 @@ def servers(tmp_path_factory):
     """A server with two tokens, and one without, started at the same time; and their folders."""
     folders = tmp_path_factory.mktemp("http"), tmp_path_factory.mktemp("open")
     changes = {
-        "RECOLLECT_MCP__TOKENS": f"{ANA}=ana, {BEN}=ben",
-        "RECOLLECT_MCP__ALLOWED_HOSTS": "memory.example.org, other.example.org:*",
-        "RECOLLECT_MCP__ALLOWED_ORIGINS": "https://app.example.org",
+        "MEMORANDA_MCP__TOKENS": f"{ANA}=ana, {BEN}=ben",
+        "MEMORANDA_MCP__ALLOWED_HOSTS": "memory.example.org, other.example.org:*",
+        "MEMORANDA_MCP__ALLOWED_ORIGINS": "https://app.example.org",
     }
     local = ("--http", "[::1]:0", "--tools", "basic", "--user", "ana")
     with (
@@ -73,12 +73,12 @@ def test_a_token_opens_the_memory_of_its_user_alone(mode, url):
             found = await value(ben, "search_memories", query="green tea")
             gone = await value(ben, "forget_memory", memory_id=kept["id"])
             with pytest.raises(MCPError, match="there is no memory"):
-                await ben.read_resource(f"recollect://records/{kept['id']}")
-            notes = await ben.read_resource("recollect://notes/MEMORY.md")
+                await ben.read_resource(f"memoranda://records/{kept['id']}")
+            notes = await ben.read_resource("memoranda://notes/MEMORY.md")
             prompt = await ben.get_prompt("recall", {"question": "Who likes green tea?"})
             after = await value(ben, "memory_stats")
             own = await value(ana, "search_memories", query=f"green tea {mode}", limit=1)
-            hers = await ana.read_resource("recollect://notes/MEMORY.md")
+            hers = await ana.read_resource("memoranda://notes/MEMORY.md")
         assert found == {"result": []}
         assert gone["success"] is False
         assert before == after
@@ -98,7 +98,7 @@ def test_without_a_token_nothing_is_answered(token, url):
         answer = httpx2.post(url, json=HELLO, headers=HEADERS | headers | wanted)
         assert answer.status_code == 401
         assert answer.headers["www-authenticate"].startswith("Bearer ")
-        assert "recollect" not in answer.text
+        assert "memoranda" not in answer.text
 
 
 def test_a_session_is_of_the_token_that_began_it(url):
@@ -205,8 +205,8 @@ def test_nobody_hears_of_the_memory_of_another(mode, url):
                 (await value(client, "store_memory", content=f"Something to watch, {mode}"))["id"]
                 for client in (ana, ben)
             ]
-            own = f"recollect://records/{his}"
-            async with watching(ben, f"recollect://records/{hers}", own):
+            own = f"memoranda://records/{his}"
+            async with watching(ben, f"memoranda://records/{hers}", own):
                 while own not in ear.heard:  # A stream for what is told opens when it opens.
                     await value(ana, "confirm_fact", memory_id=hers)
                     await value(ben, "confirm_fact", memory_id=his)

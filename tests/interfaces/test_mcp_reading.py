@@ -28,10 +28,10 @@ def test_the_notes_are_a_resource(mode, tmp_path):
     """MEMORY.md says what is known, as soon as it is known."""
 
     async def work(client):
-        before = await text(client, "recollect://notes/MEMORY.md")
+        before = await text(client, "memoranda://notes/MEMORY.md")
         await value(client, "store_memory", content="Ana is vegetarian")
-        history = await text(client, "recollect://notes/HISTORY.md")
-        return before, history, await text(client, "recollect://notes/MEMORY.md")
+        history = await text(client, "memoranda://notes/HISTORY.md")
+        return before, history, await text(client, "memoranda://notes/MEMORY.md")
 
     before, history, after = asked(work, mode=mode, memory=served(tmp_path / "a.db"))
     assert (before, history) == ("", "")
@@ -44,10 +44,10 @@ def test_the_newest_insight_is_a_resource(tmp_path):
     direct = memory.of()._memory
 
     async def work(client):
-        before = await text(client, "recollect://insight/weekly")
+        before = await text(client, "memoranda://insight/weekly")
         for each in ("An older week", "Ana is busy with Lisbon"):
             direct.remember(each, kind="reflection")
-        return before, await text(client, "recollect://insight/weekly")
+        return before, await text(client, "memoranda://insight/weekly")
 
     assert asked(work, memory=memory) == ("", "Ana is busy with Lisbon")
 
@@ -58,13 +58,13 @@ def test_a_record_is_a_resource(mode):
 
     async def work(client):
         kept = await value(client, "store_memory", content="Ana is vegetarian")
-        record = json.loads(await text(client, f"recollect://records/{kept['id']}"))
+        record = json.loads(await text(client, f"memoranda://records/{kept['id']}"))
         return kept, record, (await client.list_resource_templates()).resource_templates
 
     kept, record, templates = asked(work, mode=mode)
     assert record.items() >= kept.items()
     assert record["confidence"] == 1.0
-    assert [each.uri_template for each in templates] == ["recollect://records/{id}"]
+    assert [each.uri_template for each in templates] == ["memoranda://records/{id}"]
 
 
 @pytest.mark.parametrize("mode", MODES)
@@ -75,7 +75,7 @@ def test_what_is_not_there_is_the_protocols_error(mode):
         kept = await value(client, "store_memory", content="Ana is vegetarian")
         await value(client, "forget_memory", memory_id=kept["id"])
         ids = ("none", kept["id"], "%20", "..", "%00")
-        uris = [f"recollect://records/{each}" for each in ids] + ["recollect://nothing"]
+        uris = [f"memoranda://records/{each}" for each in ids] + ["memoranda://nothing"]
         found = [await failure(client.read_resource(uri)) for uri in uris]
         found.append(await failure(client.get_prompt("dream")))
         found.append(await failure(client.get_prompt("recall", {})))
@@ -108,5 +108,5 @@ def test_the_prompts_are_these(mode):
     assert (argument.name, argument.required) == ("question", True)
     assert argument.description
     told = recall.messages[0].content.text
-    assert "Ana is vegetarian\n</recollect-memory>\n\nWhat does Ana eat?" in told
+    assert "Ana is vegetarian\n</memoranda-memory>\n\nWhat does Ana eat?" in told
     assert "store_memory" in keep.messages[0].content.text

@@ -22,7 +22,7 @@ def entries():
     for block in BLOCKS:
         (servers,) = (block[root] for root in ("mcpServers", "servers") if root in block)
         assert set(block) <= {"mcpServers"} or set(block) <= {"servers", "inputs"}
-        yield servers["recollect"]
+        yield servers["memoranda"]
 
 
 def starts():
@@ -47,8 +47,8 @@ def test_every_client_has_its_configuration():
 def test_the_commands_of_claude_code_are_of_its_form():
     """Options come before the name, and the server's own command after two dashes."""
     assert len(COMMANDS) == 2
-    form = r"claude mcp add (--scope user recollect -- recollect mcp .*|"
-    form += r"--transport http recollect http://127\.0\.0\.1:8000/mcp)"
+    form = r"claude mcp add (--scope user memoranda -- memoranda mcp .*|"
+    form += r"--transport http memoranda http://127\.0\.0\.1:8000/mcp)"
     assert all(re.fullmatch(form, each) for each in COMMANDS)
 
 

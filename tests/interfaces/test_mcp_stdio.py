@@ -15,7 +15,7 @@ import pytest
 from mcp import Client
 from mcp_clients import MODES, PATIENCE, process, stdio, value
 
-from recollect import Memory, Settings
+from memoranda import Memory, Settings
 
 HELLO = {
     "jsonrpc": "2.0",
@@ -133,7 +133,7 @@ def test_nothing_breaks_the_session(tmp_path):
     ]
     with process(tmp_path) as server:
         send(server, *garbage, HELLO)
-        assert answer(server, "hello")["result"]["serverInfo"]["name"] == "recollect"
+        assert answer(server, "hello")["result"]["serverInfo"]["name"] == "memoranda"
         send(server, READY, *garbage, call("kept", "store_memory", content="Ana is vegetarian"))
         assert not answer(server, "kept")["result"]["isError"]
         server.stdin.close()
@@ -211,20 +211,20 @@ def test_it_answers_within_a_second(ended, tmp_path):
 
 def test_it_starts_without_what_a_memory_needs():
     """Neither the command line nor the server imports stores, models or the other commands."""
-    doors = "recollect.interfaces.cli, recollect.interfaces.mcp.run"
+    doors = "memoranda.interfaces.cli, memoranda.interfaces.mcp.run"
     program = f"import sys, {doors}; print('\\n'.join(sys.modules))"
     run = subprocess.run(  # noqa: S603 - this interpreter, on a program of the test
         [sys.executable, "-c", program], capture_output=True, text=True, check=True
     )
     loaded = set(run.stdout.split())
-    assert "recollect.app.serving.late" in loaded
-    assert not loaded & {"recollect.app.memory", "recollect.interfaces.cli.chat", "numpy", "apsw"}
+    assert "memoranda.app.serving.late" in loaded
+    assert not loaded & {"memoranda.app.memory", "memoranda.interfaces.cli.chat", "numpy", "apsw"}
 
 
 @pytest.fixture
 def no_settings(monkeypatch, tmp_path):
     """An environment in which only what a test sets is set."""
-    monkeypatch.setenv("RECOLLECT_CONFIG", str(tmp_path / "no-config.toml"))
+    monkeypatch.setenv("MEMORANDA_CONFIG", str(tmp_path / "no-config.toml"))
     return monkeypatch
 
 
@@ -233,8 +233,8 @@ def no_settings(monkeypatch, tmp_path):
     [
         (["--http", "nowhere"], {}, "--http='nowhere' is no address; write HOST:PORT"),
         (["--http", "0.0.0.0:0"], {}, "no tokens are set; set mcp.tokens"),
-        (["--http", "127.0.0.1:0"], {"RECOLLECT_MCP__TOKENS": "secret=ana"}, "entry 1 has 6"),
-        ([], {"RECOLLECT_MCP__TOOLS": "all"}, "mcp.tools='all' should be 'full' or 'basic'"),
+        (["--http", "127.0.0.1:0"], {"MEMORANDA_MCP__TOKENS": "secret=ana"}, "entry 1 has 6"),
+        ([], {"MEMORANDA_MCP__TOOLS": "all"}, "mcp.tools='all' should be 'full' or 'basic'"),
     ],
 )
 def test_what_cannot_be_served_is_said(arguments, changes, told, run, no_settings):
@@ -250,5 +250,5 @@ def test_what_cannot_be_served_is_said(arguments, changes, told, run, no_setting
 
 def test_without_the_extra_it_says_how_to_get_it(run, no_settings):
     """Where the SDK is not installed, the command names what to install."""
-    no_settings.setattr("recollect.interfaces.cli.mcp.find_spec", lambda _: None)
-    assert "pip install 'recollect[mcp]'" in run("mcp", code=1).stderr
+    no_settings.setattr("memoranda.interfaces.cli.mcp.find_spec", lambda _: None)
+    assert "pip install 'memoranda[mcp]'" in run("mcp", code=1).stderr

@@ -15,10 +15,10 @@ from mcp_types import (
     UnsubscribeRequestParams,
 )
 
-from recollect.app.serving.late import LateMemory
-from recollect.interfaces.mcp import watching as door
+from memoranda.app.serving.late import LateMemory
+from memoranda.interfaces.mcp import watching as door
 
-NOTES = "recollect://notes/MEMORY.md"
+NOTES = "memoranda://notes/MEMORY.md"
 
 
 @pytest.mark.parametrize("mode", MODES)
@@ -28,7 +28,7 @@ def test_who_watches_hears_of_each_change(mode):
 
     async def work(client):
         kept = await value(client, "store_memory", content="Ana is vegetarian")
-        record = f"recollect://records/{kept['id']}"
+        record = f"memoranda://records/{kept['id']}"
         async with watching(client, NOTES, record):
             await value(client, "search_memories", query="vegetarian")
             await value(client, "forget_memory", memory_id="fact_none")
@@ -48,7 +48,7 @@ def test_who_does_not_watch_any_more_hears_nothing():
 
     async def work(client):
         kept = await value(client, "store_memory", content="Ana is vegetarian")
-        record = f"recollect://records/{kept['id']}"
+        record = f"memoranda://records/{kept['id']}"
         async with watching(client, NOTES, record):
             request = UnsubscribeRequest(params=UnsubscribeRequestParams(uri=NOTES))
             await client.session.send_request(request, EmptyResult)
@@ -128,7 +128,7 @@ def test_the_id_of_a_memory_is_completed_from_words(mode):
     async def work(client):
         kept = await value(client, "store_memory", content="Ana is vegetarian")
         await value(client, "store_memory", content="Ben plays chess")
-        record = ResourceTemplateReference(uri="recollect://records/{id}")
+        record = ResourceTemplateReference(uri="memoranda://records/{id}")
         tried = [(record, "vegetarian"), (record, " "), (PromptReference(name="recall"), "veg")]
         found = [await client.complete(ref, {"name": "id", "value": text}) for ref, text in tried]
         with pytest.raises(MCPError, match="NUL character"):

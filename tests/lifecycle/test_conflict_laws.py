@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from recollect.lifecycle.claims import Relation, Statement
-from recollect.lifecycle.conflict import RuleJudge
+from memoranda.lifecycle.claims import Relation, Statement
+from memoranda.lifecycle.conflict import RuleJudge
 
 ROOT = Path(__file__).parents[2]
 PAIRS = ROOT.parent / "shared" / "data" / "conflicts" / "beam_conflicts_dev.jsonl"

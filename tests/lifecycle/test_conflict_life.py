@@ -4,10 +4,10 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from recollect.lifecycle.aspect import Aspect, aspect
-from recollect.lifecycle.claims import Category, Relation, Statement
-from recollect.lifecycle.conflict import RuleJudge
-from recollect.lifecycle.deduplicate import says_more
+from memoranda.lifecycle.aspect import Aspect, aspect
+from memoranda.lifecycle.claims import Category, Relation, Statement
+from memoranda.lifecycle.conflict import RuleJudge
+from memoranda.lifecycle.deduplicate import says_more
 
 OLD = datetime(2024, 3, 1, tzinfo=UTC)
 NEW = OLD + timedelta(days=60)

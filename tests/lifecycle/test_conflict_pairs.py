@@ -5,8 +5,8 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from recollect.lifecycle.claims import Relation, Statement
-from recollect.lifecycle.conflict import RuleJudge
+from memoranda.lifecycle.claims import Relation, Statement
+from memoranda.lifecycle.conflict import RuleJudge
 
 OLD = datetime(2024, 3, 1, tzinfo=UTC)
 NEW = OLD + timedelta(days=60)

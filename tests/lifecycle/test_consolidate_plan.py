@@ -9,15 +9,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from recollect.core.actions import Consolidated, Credit, Insert, Supersede
-from recollect.core.ids import IdFactory
-from recollect.core.models import Kind, Trust
-from recollect.core.scope import Scope
-from recollect.lifecycle.claims import Category, Claim, Relation, Verdict
-from recollect.lifecycle.conflict import RuleJudge
-from recollect.lifecycle.consolidate import Candidate, Moment, Page, plan, unclear
-from recollect.lifecycle.ingest import Draft, Ingest, Retention
-from recollect.testing.clocks import FrozenClock
+from memoranda.core.actions import Consolidated, Credit, Insert, Supersede
+from memoranda.core.ids import IdFactory
+from memoranda.core.models import Kind, Trust
+from memoranda.core.scope import Scope
+from memoranda.lifecycle.claims import Category, Claim, Relation, Verdict
+from memoranda.lifecycle.conflict import RuleJudge
+from memoranda.lifecycle.consolidate import Candidate, Moment, Page, plan, unclear
+from memoranda.lifecycle.ingest import Draft, Ingest, Retention
+from memoranda.testing.clocks import FrozenClock
 
 NOW = datetime(2026, 1, 1, 12, tzinfo=UTC)
 SAID = datetime(2024, 1, 1, 9, tzinfo=UTC)

@@ -12,12 +12,12 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from recollect.core.actions import Fade, Retire, Reweigh, Supersede, Touch
-from recollect.core.models import Kind, Record
-from recollect.lifecycle import decay
-from recollect.stores.sqlite.store import SqliteStore
-from recollect.testing.analyzers import PlainNames, WordAnalyzer
-from recollect.testing.contracts.samples import ANA, insert, record
+from memoranda.core.actions import Fade, Retire, Reweigh, Supersede, Touch
+from memoranda.core.models import Kind, Record
+from memoranda.lifecycle import decay
+from memoranda.stores.sqlite.store import SqliteStore
+from memoranda.testing.analyzers import PlainNames, WordAnalyzer
+from memoranda.testing.contracts.samples import ANA, insert, record
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
 DAY = timedelta(days=1)

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from recollect.lifecycle.claims import Category, Statement
-from recollect.lifecycle.deduplicate import difference, duplicate, jaccard, read, says_more
+from memoranda.lifecycle.claims import Category, Statement
+from memoranda.lifecycle.deduplicate import difference, duplicate, jaccard, read, says_more
 
 DAY = datetime(2024, 5, 1, 12, tzinfo=UTC)
 WORDS = ["ana", "tea", "green", "likes", "garden", "violin", "plays", "often", "school", "river"]

@@ -5,14 +5,14 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from recollect.core.actions import Enrich
-from recollect.core.errors import LLMError
-from recollect.core.models import Kind, Mention, Record
-from recollect.core.query import Filter
-from recollect.lifecycle import enrich
-from recollect.stores.sqlite.store import SqliteStore
-from recollect.testing.analyzers import PlainNames, WordAnalyzer
-from recollect.testing.contracts.samples import ANA, insert, record
+from memoranda.core.actions import Enrich
+from memoranda.core.errors import LLMError
+from memoranda.core.models import Kind, Mention, Record
+from memoranda.core.query import Filter
+from memoranda.lifecycle import enrich
+from memoranda.stores.sqlite.store import SqliteStore
+from memoranda.testing.analyzers import PlainNames, WordAnalyzer
+from memoranda.testing.contracts.samples import ANA, insert, record
 
 NOW = datetime(2026, 1, 2, 2, tzinfo=UTC)
 

@@ -8,13 +8,13 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from recollect.core.actions import Retire
-from recollect.core.models import Kind, Record
-from recollect.lifecycle import expire
-from recollect.lifecycle.ingest import Retention
-from recollect.stores.sqlite.store import SqliteStore
-from recollect.testing.analyzers import PlainNames, WordAnalyzer
-from recollect.testing.contracts.samples import ANA, insert, record
+from memoranda.core.actions import Retire
+from memoranda.core.models import Kind, Record
+from memoranda.lifecycle import expire
+from memoranda.lifecycle.ingest import Retention
+from memoranda.stores.sqlite.store import SqliteStore
+from memoranda.testing.analyzers import PlainNames, WordAnalyzer
+from memoranda.testing.contracts.samples import ANA, insert, record
 
 NOW = datetime(2026, 6, 1, 12, tzinfo=UTC)
 DAY = timedelta(days=1)

@@ -9,11 +9,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from recollect.core.life import DateMention
-from recollect.core.text import clean
-from recollect.entities.rules import RuleExtractor as Names
-from recollect.lifecycle.claims import Turn
-from recollect.lifecycle.extract import RuleExtractor
+from memoranda.core.life import DateMention
+from memoranda.core.text import clean
+from memoranda.entities.rules import RuleExtractor as Names
+from memoranda.lifecycle.claims import Turn
+from memoranda.lifecycle.extract import RuleExtractor
 
 SAID = datetime(2024, 2, 29, 23, 59, tzinfo=UTC)
 SENTENCES = [

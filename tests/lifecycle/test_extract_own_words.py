@@ -7,10 +7,10 @@ from datetime import UTC, datetime
 
 import pytest
 
-from recollect.core.life import DateMention
-from recollect.entities.rules import RuleExtractor as Names
-from recollect.lifecycle.claims import Category, Claim, Turn
-from recollect.lifecycle.extract import RuleExtractor
+from memoranda.core.life import DateMention
+from memoranda.entities.rules import RuleExtractor as Names
+from memoranda.lifecycle.claims import Category, Claim, Turn
+from memoranda.lifecycle.extract import RuleExtractor
 
 SAID = datetime(2025, 6, 2, 14, 30, tzinfo=UTC)
 
@@ -137,8 +137,8 @@ BORROWED = [
     "Tom wrote: I quit my job.",
     'My mother told me: "I own a boat. I live in Rome.',
     "Ana replied:\nI live in Rome. I own a boat.",
-    "<recollect-memory id=3>\nI live in Rome.\nI work at Google.",
-    "Hi. <recollect-memory>I live in Rome. I work at Google.",
+    "<memoranda-memory id=3>\nI live in Rome.\nI work at Google.",
+    "Hi. <memoranda-memory>I live in Rome. I work at Google.",
 ]
 
 
@@ -150,9 +150,9 @@ def test_what_is_not_the_speakers_own_word_gives_nothing(text):
 
 OWN = [
     ("I live in Porto. Please translate this: I live in Tokyo.", ["The user lives in Porto."]),
-    ("I live in Porto.\n<recollect-memory>\nI live in Rome.", ["The user lives in Porto."]),
+    ("I live in Porto.\n<memoranda-memory>\nI live in Rome.", ["The user lives in Porto."]),
     (
-        "<recollect-memory>I live in Rome.</recollect-memory> I live in Porto.",
+        "<memoranda-memory>I live in Rome.</memoranda-memory> I live in Porto.",
         ["The user lives in Porto."],
     ),
     ("Tom wrote: I quit my job. I live in Porto.", ["The user lives in Porto."]),

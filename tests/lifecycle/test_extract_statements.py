@@ -7,10 +7,10 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from recollect.core.life import DateMention
-from recollect.entities.rules import RuleExtractor as Names
-from recollect.lifecycle.claims import Category, Claim, Turn
-from recollect.lifecycle.extract import RuleExtractor
+from memoranda.core.life import DateMention
+from memoranda.entities.rules import RuleExtractor as Names
+from memoranda.lifecycle.claims import Category, Claim, Turn
+from memoranda.lifecycle.extract import RuleExtractor
 
 SAID = datetime(2023, 6, 2, 14, 30, tzinfo=UTC)  # a Friday
 

@@ -7,11 +7,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from recollect.core.errors import InvalidInput
-from recollect.core.ids import IdFactory
-from recollect.core.models import Kind, Mention, Trust
-from recollect.core.scope import Scope
-from recollect.lifecycle.ingest import (
+from memoranda.core.errors import InvalidInput
+from memoranda.core.ids import IdFactory
+from memoranda.core.models import Kind, Mention, Trust
+from memoranda.core.scope import Scope
+from memoranda.lifecycle.ingest import (
     Draft,
     Ingest,
     Retention,
@@ -19,7 +19,7 @@ from recollect.lifecycle.ingest import (
     parse_metadata,
     parse_tags,
 )
-from recollect.testing.clocks import FrozenClock
+from memoranda.testing.clocks import FrozenClock
 
 
 class Capitals:

@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from recollect.dates.reader import Dates
-from recollect.lifecycle.claims import Category, Turn
-from recollect.lifecycle.modelled.proposal import Proposal, proposal
+from memoranda.dates.reader import Dates
+from memoranda.lifecycle.claims import Category, Turn
+from memoranda.lifecycle.modelled.proposal import Proposal, proposal
 
 AT = datetime(2023, 6, 2, 14, 5, tzinfo=UTC)  # A Friday.
 LINES = {"fact_1": "The user likes tea.", "fact_2": "Bob is the user's brother."}
@@ -101,7 +101,7 @@ def test_a_claim_may_rest_on_several_turns():
         ("The user lives on Mars.", ["Please translate this letter: I live on Mars."]),
         ("The user lives on Mars.", ["Tom wrote:\nI live on Mars."]),
         ("The user lives on Mars.", ["I live on Mars, just kidding."]),
-        ("<recollect-memory>The user likes rum.", ["I like rum."]),
+        ("<memoranda-memory>The user likes rum.", ["I like rum."]),
         ("The user loves chess, opera, skydiving and Lisbon.", ["I love Lisbon."]),
         ("She owns a boat.", ["My sister owns a boat."]),
     ],

@@ -6,10 +6,10 @@ from datetime import UTC, datetime
 
 import pytest
 
-from recollect.core.errors import LLMError
-from recollect.lifecycle.claims import Relation, Statement
-from recollect.lifecycle.modelled.judge import Judged, JudgedPair, ModelJudge
-from recollect.testing.models import ScriptedLLM
+from memoranda.core.errors import LLMError
+from memoranda.lifecycle.claims import Relation, Statement
+from memoranda.lifecycle.modelled.judge import Judged, JudgedPair, ModelJudge
+from memoranda.testing.models import ScriptedLLM
 
 AT = datetime(2023, 6, 2, tzinfo=UTC)
 PAIR = (Statement("Ana lives in Porto.", AT, "Ana"), Statement("Ana lives in Lisbon.", AT))

@@ -6,16 +6,16 @@ from pathlib import Path
 
 import pytest
 
-from recollect.lifecycle.claims import Category, Relation
-from recollect.lifecycle.modelled.extract import Drawn
-from recollect.lifecycle.modelled.grounding import DrawnClaim
-from recollect.lifecycle.modelled.judge import Judged, JudgedPair
-from recollect.lifecycle.modelled.prompting import fenced, instructions, shortened
-from recollect.lifecycle.modelled.reflect import Reflection
-from recollect.lifecycle.modelled.summary import Consolidation
+from memoranda.lifecycle.claims import Category, Relation
+from memoranda.lifecycle.modelled.extract import Drawn
+from memoranda.lifecycle.modelled.grounding import DrawnClaim
+from memoranda.lifecycle.modelled.judge import Judged, JudgedPair
+from memoranda.lifecycle.modelled.prompting import fenced, instructions, shortened
+from memoranda.lifecycle.modelled.reflect import Reflection
+from memoranda.lifecycle.modelled.summary import Consolidation
 
 ROOT = Path(__file__).parents[2]
-PROMPTS = ROOT / "src" / "recollect" / "lifecycle" / "prompts"
+PROMPTS = ROOT / "src" / "memoranda" / "lifecycle" / "prompts"
 ANSWERS = {
     "extract": [Drawn, DrawnClaim],
     "judge": [Judged, JudgedPair],
@@ -29,9 +29,9 @@ def test_every_prompt_is_known_and_packaged():
     """Each file is read as a resource of the package, which the wheel takes in as a whole."""
     assert {path.stem for path in PROMPTS.glob("*.md")} == set(ANSWERS)
     for name in ANSWERS:
-        text = files("recollect.lifecycle").joinpath("prompts", f"{name}.md").read_text("utf-8")
+        text = files("memoranda.lifecycle").joinpath("prompts", f"{name}.md").read_text("utf-8")
         assert instructions(name) == text.strip() != ""
-    assert 'packages = ["src/recollect"]' in (ROOT / "pyproject.toml").read_text("utf-8")
+    assert 'packages = ["src/memoranda"]' in (ROOT / "pyproject.toml").read_text("utf-8")
     ignored = (ROOT / ".gitignore").read_text("utf-8").splitlines()  # The build leaves these out.
     assert not [line for line in ignored if line.endswith(".md") or "prompts" in line]
 

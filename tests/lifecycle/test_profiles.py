@@ -3,8 +3,8 @@
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
-from recollect.core.models import Entity, Kind, Record
-from recollect.lifecycle.profiles import LONGEST, profile
+from memoranda.core.models import Entity, Kind, Record
+from memoranda.lifecycle.profiles import LONGEST, profile
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 ANA = Entity(id="ent_1", name="Ana Lima", type="person", aliases=("Ana",))

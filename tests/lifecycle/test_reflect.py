@@ -9,17 +9,17 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from recollect.core.actions import Erase
-from recollect.core.ids import IdFactory
-from recollect.core.models import Kind, Record, Trust
-from recollect.core.query import Filter
-from recollect.lifecycle import reflect
-from recollect.lifecycle.ingest import Ingest, Retention
-from recollect.lifecycle.weekly.digest import LINE, LONGEST
-from recollect.stores.sqlite.store import SqliteStore
-from recollect.testing.analyzers import CapitalizedNames, PlainNames, WordAnalyzer
-from recollect.testing.clocks import FrozenClock
-from recollect.testing.contracts.samples import ANA, insert
+from memoranda.core.actions import Erase
+from memoranda.core.ids import IdFactory
+from memoranda.core.models import Kind, Record, Trust
+from memoranda.core.query import Filter
+from memoranda.lifecycle import reflect
+from memoranda.lifecycle.ingest import Ingest, Retention
+from memoranda.lifecycle.weekly.digest import LINE, LONGEST
+from memoranda.stores.sqlite.store import SqliteStore
+from memoranda.testing.analyzers import CapitalizedNames, PlainNames, WordAnalyzer
+from memoranda.testing.clocks import FrozenClock
+from memoranda.testing.contracts.samples import ANA, insert
 
 NOW = datetime(2026, 3, 8, 3, tzinfo=UTC)  # a Sunday, at three
 DAY = timedelta(days=1)
@@ -205,7 +205,7 @@ def test_it_says_who_was_talked_about_and_what_came_up_again():
 
 def test_what_memory_itself_had_said_is_not_what_people_talked_about():
     """A recalled block inside a message counts for nothing."""
-    block = '<recollect-memory note="data">\n- Zoe, Zoe and the bees\n</recollect-memory>\n'
+    block = '<memoranda-memory note="data">\n- Zoe, Zoe and the bees\n</memoranda-memory>\n'
     talk = [episode(n, f"{block}yes", age=n) for n in (1, 2)]
     facts = [*three(), fact(4, "the bees are well", age=3)]
     text = looked_back(facts, talk).draft.content
@@ -319,7 +319,7 @@ def test_a_models_words_have_the_same_provenance():
     assert LONGEST * 0.9 < len(long) <= LONGEST
     assert long.endswith("thing.…")
     assert len(reflect.plan(week, READERS, text="x" * 5_000).draft.content) == LONGEST
-    nothing = reflect.plan(week, READERS, text="<recollect-memory>old</recollect-memory>", by="m")
+    nothing = reflect.plan(week, READERS, text="<memoranda-memory>old</memoranda-memory>", by="m")
     assert (nothing.draft, nothing.why) == (None, "m had nothing to say")
 
 

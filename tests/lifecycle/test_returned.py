@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from recollect.lifecycle.returned import (
+from memoranda.lifecycle.returned import (
     apart,
     lines,
     without_lines,
@@ -12,7 +12,7 @@ from recollect.lifecycle.returned import (
     without_recalled,
 )
 
-BLOCK = "<recollect-memory note='x'>\n- [2026] tea\n</recollect-memory>"
+BLOCK = "<memoranda-memory note='x'>\n- [2026] tea\n</memoranda-memory>"
 LINE = "- [2026-05-01 12:00, user] Ana is vegetarian"
 
 
@@ -22,9 +22,9 @@ LINE = "- [2026-05-01 12:00, user] Ana is vegetarian"
         (BLOCK, ""),
         (f"a {BLOCK}\n\n b", "a b"),
         (f"{BLOCK}{BLOCK}x{BLOCK}", "x"),
-        ("<recollect-memory> never closed", "<recollect-memory> never closed"),
-        ("</recollect-memory> only closed", "</recollect-memory> only closed"),
-        ("<recollect-memoryish>x</recollect-memory>", "<recollect-memoryish>x</recollect-memory>"),
+        ("<memoranda-memory> never closed", "<memoranda-memory> never closed"),
+        ("</memoranda-memory> only closed", "</memoranda-memory> only closed"),
+        ("<memoranda-memoryish>x</memoranda-memory>", "<memoranda-memoryish>x</memoranda-memory>"),
         ("no block", "no block"),
         ("", ""),
     ],
@@ -34,20 +34,20 @@ def test_blocks_of_recall_are_taken_out(text, left):
     assert without_recalled(text) == left
 
 
-@given(parts=st.lists(st.sampled_from([BLOCK, "tea ", "<", ">", "recollect-memory", "</"])))
+@given(parts=st.lists(st.sampled_from([BLOCK, "tea ", "<", ">", "memoranda-memory", "</"])))
 def test_taking_out_twice_is_taking_out_once_where_no_block_is_left(parts):
     """What is left is never longer, and text without a fence is untouched."""
     text = "".join(parts)
     left = without_recalled(text)
     assert len(left) <= len(text)
-    if "<recollect-memory" not in text:
+    if "<memoranda-memory" not in text:
         assert left == text
     assert BLOCK not in left or left != text
 
 
 def test_a_block_says_which_contents_it_told():
     """Each whole line of a block is the content of a record; what is around it is new."""
-    found = apart(f"Hello <recollect-memory>\n## Relevant memory\n{LINE}\n</recollect-memory> you")
+    found = apart(f"Hello <memoranda-memory>\n## Relevant memory\n{LINE}\n</memoranda-memory> you")
     assert found.text == "Hello you"
     assert found.told == ("Ana is vegetarian",)
 

@@ -5,9 +5,9 @@ from datetime import UTC, datetime
 
 import pytest
 
-from recollect.core.actions import Close, Erase, Insert, Reweigh
-from recollect.core.models import Kind, Record
-from recollect.lifecycle import revise
+from memoranda.core.actions import Close, Erase, Insert, Reweigh
+from memoranda.core.models import Kind, Record
+from memoranda.lifecycle import revise
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 

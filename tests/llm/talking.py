@@ -4,10 +4,10 @@ import asyncio
 
 import pytest
 
-from recollect.core.chat import ToolSpec
-from recollect.core.errors import LLMError
-from recollect.llm.client import PydanticAIModel
-from recollect.llm.spec import parse_spec
+from memoranda.core.chat import ToolSpec
+from memoranda.core.errors import LLMError
+from memoranda.llm.client import PydanticAIModel
+from memoranda.llm.spec import parse_spec
 
 HELLO = [{"role": "system", "content": "Be kind."}, {"role": "user", "content": "Hello?"}]
 LOOK = ToolSpec("look", "Looks things up.", {"type": "object", "properties": {"q": {}}})

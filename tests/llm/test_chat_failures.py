@@ -18,7 +18,7 @@ from model_server import (
 )
 from talking import HELLO, LOOK, WORDS, Talker
 
-from recollect.core.errors import InvalidInput
+from memoranda.core.errors import InvalidInput
 
 
 def test_a_busy_server_is_asked_again_when_it_says(server, spec, stream):

@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from recollect.conversation.shapes.writing import render
-from recollect.core.errors import InvalidInput
-from recollect.core.models import Image, Marker, Message, ToolCall, ToolResult
-from recollect.llm.chat_messages import (
+from memoranda.conversation.shapes.writing import render
+from memoranda.core.errors import InvalidInput
+from memoranda.core.models import Image, Marker, Message, ToolCall, ToolResult
+from memoranda.llm.chat_messages import (
     ANTHROPIC,
     CALL_ID,
     COMPATIBLE,
@@ -33,7 +33,7 @@ from recollect.llm.chat_messages import (
     form_of,
     turns,
 )
-from recollect.llm.spec import parse_spec
+from memoranda.llm.spec import parse_spec
 
 NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)
 PIXEL = base64.b64encode(b"pixel").decode()
@@ -172,7 +172,7 @@ def test_a_plain_exchange_stays_as_it_is():
         assert turns(given_messages, form) == expected
 
 
-def test_what_recollect_renders_is_read_whole():
+def test_what_memoranda_renders_is_read_whole():
     """A context with markers, memory, pictures and parallel calls comes through in its order."""
 
     def message(role, content, **more):

@@ -9,10 +9,10 @@ from model_server import Received, raw, stopping, talked, trickling
 from talking import HELLO, LOOK, WORDS, Talker
 from wire_shapes import wire_problems
 
-from recollect.core.chat import ToolSpec
-from recollect.core.errors import ConfigError
-from recollect.core.models import ToolCall
-from recollect.llm.client import open_model
+from memoranda.core.chat import ToolSpec
+from memoranda.core.errors import ConfigError
+from memoranda.core.models import ToolCall
+from memoranda.llm.client import open_model
 
 
 def no_problems(server):

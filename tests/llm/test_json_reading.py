@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from recollect.llm.json_reading import Reading, read_json
+from memoranda.llm.json_reading import Reading, read_json
 
 FIELDS = ["history_entry", "memory_update", "claims"]
 TEXTS = st.text(st.characters(exclude_categories=["Cs"]))

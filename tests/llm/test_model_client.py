@@ -17,9 +17,9 @@ from model_server import (
     trickling,
 )
 
-from recollect.core.errors import InvalidInput, LLMError
-from recollect.llm.client import Backoff, PydanticAIModel, open_model
-from recollect.llm.spec import parse_spec
+from memoranda.core.errors import InvalidInput, LLMError
+from memoranda.llm.client import Backoff, PydanticAIModel, open_model
+from memoranda.llm.spec import parse_spec
 
 ANSWER = {"name": "Ana", "claims": [{"text": "Ana moved.", "sure": 0.5}]}
 FORMATS = ["openai", "anthropic"]

@@ -5,10 +5,10 @@ import sys
 
 import pytest
 
-from recollect.core.errors import ConfigError
-from recollect.core.ports import LanguageModel
-from recollect.llm.client import open_model
-from recollect.llm.spec import ModelSpec, find_key, parse_spec
+from memoranda.core.errors import ConfigError
+from memoranda.core.ports import LanguageModel
+from memoranda.llm.client import open_model
+from memoranda.llm.spec import ModelSpec, find_key, parse_spec
 
 
 @pytest.mark.parametrize(
@@ -87,7 +87,7 @@ def test_a_server_by_url_gets_only_the_key_given_for_it():
 def test_opening_loads_nothing_heavy():
     """A process that opens a model and does not ask it waits for no library, and sends nothing."""
     program = (
-        "import sys; from recollect.llm.client import open_model; "
+        "import sys; from memoranda.llm.client import open_model; "
         "print(open_model('openai:m@http://127.0.0.1:9/v1').name); "
         "print(sorted({'pydantic_ai', 'openai', 'anthropic', 'httpx2'} & set(sys.modules)))"
     )

@@ -5,11 +5,11 @@ from dataclasses import dataclass
 
 import pytest
 
-from recollect.core.chat import ChatModel, ChatReply, ToolSpec
-from recollect.core.errors import LLMError
-from recollect.core.life import Usage
-from recollect.core.models import ToolCall
-from recollect.testing.models import ChatAsked, ScriptedLLM
+from memoranda.core.chat import ChatModel, ChatReply, ToolSpec
+from memoranda.core.errors import LLMError
+from memoranda.core.life import Usage
+from memoranda.core.models import ToolCall
+from memoranda.testing.models import ChatAsked, ScriptedLLM
 
 LOOK = ToolSpec("look", "Looks.", {"type": "object"})
 CALL = ToolCall("c1", "look", '{"q": 1}')

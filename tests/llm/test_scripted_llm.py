@@ -5,10 +5,10 @@ from dataclasses import dataclass
 
 import pytest
 
-from recollect.core.errors import LLMError
-from recollect.core.life import Usage
-from recollect.core.ports import LanguageModel
-from recollect.testing.models import Asked, ScriptedLLM
+from memoranda.core.errors import LLMError
+from memoranda.core.life import Usage
+from memoranda.core.ports import LanguageModel
+from memoranda.testing.models import Asked, ScriptedLLM
 
 
 @dataclass

@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from recollect.core.errors import InvalidInput
-from recollect.core.text import storable
-from recollect.llm.typed import MISSING, Coercion, check_answer_type
+from memoranda.core.errors import InvalidInput
+from memoranda.core.text import storable
+from memoranda.llm.typed import MISSING, Coercion, check_answer_type
 
 
 class Colour(StrEnum):

@@ -9,7 +9,7 @@ import sys
 from contextlib import suppress
 from itertools import count
 
-from recollect.notes import Notes
+from memoranda.notes import Notes
 
 CALLS = ("open", "write", "fsync", "replace", "unlink", "chmod", "mkdir", "close", "lseek")
 

@@ -6,8 +6,8 @@ from datetime import UTC, datetime
 from hypothesis import given
 from hypothesis import strategies as st
 
-from recollect.core.models import Kind, Record, Trust
-from recollect.notes.compaction import Candidate, choose
+from memoranda.core.models import Kind, Record, Trust
+from memoranda.notes.compaction import Candidate, choose
 
 NOW = datetime(2026, 3, 1, tzinfo=UTC)
 

@@ -7,10 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from recollect.notes.blocks import guarded
-from recollect.notes.document import parse, start
-from recollect.notes.scrub import scrub
-from recollect.notes.topics import TITLES
+from memoranda.notes.blocks import guarded
+from memoranda.notes.document import parse, start
+from memoranda.notes.scrub import scrub
+from memoranda.notes.topics import TITLES
 
 FRAGMENTS = [
     "- a fact", "* starred", "+ plus", "1. first", "1986. a year", "  - nested", "    - deep",

@@ -7,10 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from recollect.core.models import Kind, Record
-from recollect.core.text import content_hash
-from recollect.notes.document import parse
-from recollect.notes.edits import Conflict, digest_of, noted, read_edits
+from memoranda.core.models import Kind, Record
+from memoranda.core.text import content_hash
+from memoranda.notes.document import parse
+from memoranda.notes.edits import Conflict, digest_of, noted, read_edits
 
 NOW = datetime(2026, 3, 1, tzinfo=UTC)
 TEA = "Ana likes green tea"

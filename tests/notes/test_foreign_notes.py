@@ -9,8 +9,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from recollect.core.errors import InvalidInput
-from recollect.notes.foreign import read_memory_md
+from memoranda.core.errors import InvalidInput
+from memoranda.notes.foreign import read_memory_md
 
 LISBON = ZoneInfo("Europe/Lisbon")
 HIDDEN = "what is in the cellar"

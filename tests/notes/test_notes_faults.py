@@ -10,10 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from recollect.core.errors import StoreError, StoreFull, StoreReadOnly
-from recollect.notes import Notes
-from recollect.notes.files import LOCK, PART
-from recollect.notes.history import parse_history
+from memoranda.core.errors import StoreError, StoreFull, StoreReadOnly
+from memoranda.notes import Notes
+from memoranda.notes.files import LOCK, PART
+from memoranda.notes.history import parse_history
 
 resource = pytest.importorskip("resource", reason="limits of files are those of Unix")
 
@@ -341,5 +341,5 @@ def test_a_file_system_that_may_only_be_read():
     """A place where nobody can make a folder, not even root, is named."""
     if not Path("/sys/kernel").is_dir():
         pytest.skip("there is no /sys here")
-    with pytest.raises(StoreError, match=r"/sys/kernel/recollect-notes cannot be written"):
-        Notes("/sys/kernel/recollect-notes").write_memory("new")
+    with pytest.raises(StoreError, match=r"/sys/kernel/memoranda-notes cannot be written"):
+        Notes("/sys/kernel/memoranda-notes").write_memory("new")

@@ -9,10 +9,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from recollect.core.errors import InvalidInput, StoreBusy, StoreError
-from recollect.core.notes import MEMORY_BYTES
-from recollect.notes import Notes
-from recollect.notes.files import LOCK, NotesFolder
+from memoranda.core.errors import InvalidInput, StoreBusy, StoreError
+from memoranda.core.notes import MEMORY_BYTES
+from memoranda.notes import Notes
+from memoranda.notes.files import LOCK, NotesFolder
 
 storable = st.text(st.characters(exclude_characters="\x00", exclude_categories=["Cs"]))
 texts = st.lists(storable | st.sampled_from(["\r\n", "\r", "\n", "\ufeff", "\x1a", "\u2028"]))
@@ -281,7 +281,7 @@ def test_a_link_in_the_place_of_the_part_file(tmp_path):
     (tmp_path / "secret").write_text("secret", "utf-8")
     folder = tmp_path / "notes"
     folder.mkdir()
-    (folder / ".recollect.part").symlink_to(tmp_path / "secret")
+    (folder / ".memoranda.part").symlink_to(tmp_path / "secret")
     Notes(folder).write_memory("new")
     assert (tmp_path / "secret").read_text("utf-8") == "secret"
     assert visible(folder) == ["MEMORY.md"]

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from recollect.core.errors import InvalidInput, NotFound, StoreBusy, StoreError
-from recollect.notes.git import NotesGit
+from memoranda.core.errors import InvalidInput, NotFound, StoreBusy, StoreError
+from memoranda.notes.git import NotesGit
 
 GIT = shutil.which("git")
 pytestmark = pytest.mark.skipif(GIT is None, reason="git is not installed")
@@ -115,7 +115,7 @@ def test_the_log_tells_of_notes_alone(repository, folder):
     (repository / "code.py").write_text("two\n")
     git(repository, "commit", "-qam", "no note at all")
     newest, oldest = NotesGit(folder).log()
-    assert (newest.id, newest.subject, newest.author) == (second, "second", "recollect")
+    assert (newest.id, newest.subject, newest.author) == (second, "second", "memoranda")
     assert newest.files == ("HISTORY-2026-02.md", "HISTORY.md", "MEMORY.md")
     assert (oldest.subject, oldest.author, oldest.files) == ("start", "Ana", ("MEMORY.md",))
     assert abs((datetime.now(UTC) - newest.at).total_seconds()) < 600
@@ -222,7 +222,7 @@ def test_worktrees_and_submodules_are_repositories(tmp_path, repository, folder)
 
 
 def test_an_identity_is_given_only_where_there_is_none(repository, folder, monkeypatch):
-    """Without one it is recollect; a configured one, or the environment's, is kept."""
+    """Without one it is memoranda; a configured one, or the environment's, is kept."""
     write(folder, "- two\n")
     NotesGit(folder).commit("two")
     git(repository, "config", "user.name", "Bea")
@@ -237,7 +237,7 @@ def test_an_identity_is_given_only_where_there_is_none(repository, folder, monke
     assert git(repository, "log", "-3", "--format=%an <%ae> %cn").splitlines() == [
         "Eve <eve@example.org> Eve",
         "Bea <bea@example.org> Bea",
-        "recollect <recollect@localhost> recollect",
+        "memoranda <memoranda@localhost> memoranda",
     ]
 
 

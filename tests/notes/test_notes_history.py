@@ -6,11 +6,11 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-from recollect.core.errors import InvalidInput
-from recollect.core.notes import HistoryEntry
-from recollect.notes import Notes
-from recollect.notes.history import parse_history, render_entry, rewrite_history
-from recollect.testing.clocks import FrozenClock
+from memoranda.core.errors import InvalidInput
+from memoranda.core.notes import HistoryEntry
+from memoranda.notes import Notes
+from memoranda.notes.history import parse_history, render_entry, rewrite_history
+from memoranda.testing.clocks import FrozenClock
 
 AT = datetime(2026, 2, 27, 14, 30, tzinfo=UTC)
 HEADING = "## 2026-02-27T14:30:00.000Z"

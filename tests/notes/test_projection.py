@@ -9,13 +9,13 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
-from recollect.core.models import Kind, Record, Trust
-from recollect.core.notes import line_of
-from recollect.core.text import content_hash
-from recollect.notes.document import parse
-from recollect.notes.edits import digest_of, noted, read_edits
-from recollect.notes.projection import project
-from recollect.notes.topics import topic
+from memoranda.core.models import Kind, Record, Trust
+from memoranda.core.notes import line_of
+from memoranda.core.text import content_hash
+from memoranda.notes.document import parse
+from memoranda.notes.edits import digest_of, noted, read_edits
+from memoranda.notes.projection import project
+from memoranda.notes.topics import topic
 
 NOW = datetime(2026, 3, 1, tzinfo=UTC)
 BIG = 100_000

@@ -12,10 +12,10 @@ import Stemmer
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from recollect.retrieve.analysis import TermAnalyzer
-from recollect.retrieve.folding import normalize
-from recollect.retrieve.languages import STOP_WORDS, guess_language
-from recollect.retrieve.segmentation import ascii_words, segment
+from memoranda.retrieve.analysis import TermAnalyzer
+from memoranda.retrieve.folding import normalize
+from memoranda.retrieve.languages import STOP_WORDS, guess_language
+from memoranda.retrieve.segmentation import ascii_words, segment
 
 ANALYZER = TermAnalyzer()
 PAIRS = [

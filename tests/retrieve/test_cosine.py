@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from recollect import Memory, Settings, errors
-from recollect.core.errors import EmbeddingError
-from recollect.testing.clocks import FrozenClock
-from recollect.testing.embedders import HashEmbedder
+from memoranda import Memory, Settings, errors
+from memoranda.core.errors import EmbeddingError
+from memoranda.testing.clocks import FrozenClock
+from memoranda.testing.embedders import HashEmbedder
 
 START = datetime(2026, 3, 2, 9, tzinfo=UTC)
 DAY = timedelta(days=1)
@@ -195,7 +195,7 @@ def test_vectors_of_another_model_are_never_compared(tmp_path):
     with closing(opened(HashEmbedder(name="other"), location=path)) as memory:
         (hit, *_) = memory.search("green tea")
         assert hit.why.arms.keys() == {"lexical"}
-        assert "recollect doctor --reembed" in memory.stats().vectors
+        assert "memoranda doctor --reembed" in memory.stats().vectors
         memory.reembed()
         (hit, *_) = memory.search("green tea")
         assert hit.why.arms.keys() == {"vector"}

@@ -5,12 +5,12 @@ from datetime import UTC, datetime
 import numpy as np
 import pytest
 
-from recollect import Memory, Settings
-from recollect.core.query import TermMatches
-from recollect.core.scope import Scope
-from recollect.core.times import to_ms
-from recollect.retrieve import evidence
-from recollect.retrieve.index import UserIndex
+from memoranda import Memory, Settings
+from memoranda.core.query import TermMatches
+from memoranda.core.scope import Scope
+from memoranda.core.times import to_ms
+from memoranda.retrieve import evidence
+from memoranda.retrieve.index import UserIndex
 
 SCOPE = Scope("ana")
 

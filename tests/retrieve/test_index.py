@@ -6,10 +6,10 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 import pytest
 
-from recollect import Memory, Settings
-from recollect.core.scope import Scope
-from recollect.retrieve.index import KINDS, NEVER, NO_NUMBER, IndexCache, UserIndex
-from recollect.testing.embedders import HashEmbedder
+from memoranda import Memory, Settings
+from memoranda.core.scope import Scope
+from memoranda.retrieve.index import KINDS, NEVER, NO_NUMBER, IndexCache, UserIndex
+from memoranda.testing.embedders import HashEmbedder
 
 SCOPE = Scope("ana")
 

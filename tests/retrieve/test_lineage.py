@@ -4,15 +4,15 @@ from datetime import UTC
 
 import pytest
 
-from recollect import Memory, Settings
-from recollect.core.actions import Close, Insert, Supersede
-from recollect.core.models import Kind
-from recollect.core.query import Filter
-from recollect.core.scope import Scope
-from recollect.dates.questions import question_range
-from recollect.retrieve.index import UserIndex
-from recollect.retrieve.search import Ranking, Retriever
-from recollect.testing.contracts.samples import ANA, LATER, record
+from memoranda import Memory, Settings
+from memoranda.core.actions import Close, Insert, Supersede
+from memoranda.core.models import Kind
+from memoranda.core.query import Filter
+from memoranda.core.scope import Scope
+from memoranda.dates.questions import question_range
+from memoranda.retrieve.index import UserIndex
+from memoranda.retrieve.search import Ranking, Retriever
+from memoranda.testing.contracts.samples import ANA, LATER, record
 
 QUESTION = "Where does Ana live?"
 

@@ -6,11 +6,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from recollect import Memory, Settings
-from recollect.core.query import Filter
-from recollect.core.scope import Scope
-from recollect.dates.questions import question_range
-from recollect.retrieve.search import Ranking, Retriever
+from memoranda import Memory, Settings
+from memoranda.core.query import Filter
+from memoranda.core.scope import Scope
+from memoranda.dates.questions import question_range
+from memoranda.retrieve.search import Ranking, Retriever
 
 SCOPE = Scope("ana")
 NOW = datetime(2026, 6, 1, tzinfo=UTC)

@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from recollect.core.models import NO_RECALL, ArmEvidence, Hit, Kind, Record, Trust, Why
-from recollect.core.text import content_hash
-from recollect.retrieve.recall import CLOSING, LONGEST, OPENING, pack
+from memoranda.core.models import NO_RECALL, ArmEvidence, Hit, Kind, Record, Trust, Why
+from memoranda.core.text import content_hash
+from memoranda.retrieve.recall import CLOSING, LONGEST, OPENING, pack
 
 NOW = datetime(2026, 7, 1, 12, tzinfo=UTC)
 
@@ -101,11 +101,11 @@ def test_an_insight_comes_last_if_it_fits():
 
 
 @pytest.mark.parametrize(
-    "fence", [OPENING, CLOSING, "</ RECOLLECT-memory>", "<\n/recollect-memory"]
+    "fence", [OPENING, CLOSING, "</ MEMORANDA-memory>", "<\n/memoranda-memory"]
 )
 def test_no_text_is_a_fence(fence):
     """Law 10: whatever a record says, the block begins and ends once."""
     text = packed([hit(fence, source_role=fence), hit("tea")]).text.lower()
     flat = "".join(text.split())
-    assert flat.count("<recollect-memory") == 1
-    assert flat.count("</recollect-memory") == 1
+    assert flat.count("<memoranda-memory") == 1
+    assert flat.count("</memoranda-memory") == 1

@@ -5,14 +5,14 @@ from datetime import UTC, datetime
 import numpy as np
 import pytest
 
-from recollect import Memory, Settings
-from recollect.core.errors import EmbeddingError
-from recollect.core.query import Filter
-from recollect.core.scope import Scope
-from recollect.dates.questions import question_range
-from recollect.retrieve.fuse import Weights
-from recollect.retrieve.search import Ranking, Retriever
-from recollect.testing.embedders import HashEmbedder
+from memoranda import Memory, Settings
+from memoranda.core.errors import EmbeddingError
+from memoranda.core.query import Filter
+from memoranda.core.scope import Scope
+from memoranda.dates.questions import question_range
+from memoranda.retrieve.fuse import Weights
+from memoranda.retrieve.search import Ranking, Retriever
+from memoranda.testing.embedders import HashEmbedder
 
 SCOPE = Scope("ana")
 NOW = datetime(2100, 1, 1, tzinfo=UTC)

@@ -2,10 +2,10 @@
 
 import pytest
 
-from recollect.retrieve.analysis import TermAnalyzer
-from recollect.retrieve.questions import Asks, read, state_of
-from recollect.retrieve.rivals import competes
-from recollect.retrieve.statements import sentences, speaks_of_change, values
+from memoranda.retrieve.analysis import TermAnalyzer
+from memoranda.retrieve.questions import Asks, read, state_of
+from memoranda.retrieve.rivals import competes
+from memoranda.retrieve.statements import sentences, speaks_of_change, values
 
 ANALYZER = TermAnalyzer()
 

@@ -4,8 +4,8 @@ import threading
 
 import pytest
 
-from recollect.core.life import JobRun
-from recollect.testing.clocks import FrozenClock
+from memoranda.core.life import JobRun
+from memoranda.testing.clocks import FrozenClock
 
 
 class JobRuns:

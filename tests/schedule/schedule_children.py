@@ -8,12 +8,12 @@ import sys
 from datetime import UTC, datetime
 from pathlib import Path
 
-from recollect.schedule.cron import Cron
-from recollect.schedule.jobs import Job
-from recollect.schedule.schedule import Schedule
-from recollect.stores.sqlite.store import SqliteStore
-from recollect.testing.analyzers import PlainNames, WordAnalyzer
-from recollect.testing.clocks import FrozenClock
+from memoranda.schedule.cron import Cron
+from memoranda.schedule.jobs import Job
+from memoranda.schedule.schedule import Schedule
+from memoranda.stores.sqlite.store import SqliteStore
+from memoranda.testing.analyzers import PlainNames, WordAnalyzer
+from memoranda.testing.clocks import FrozenClock
 
 CRONS = {"enrich": "0 2 * * *", "consolidate": "0 3 * * *", "expire": "0 * * * *"}
 

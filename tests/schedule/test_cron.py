@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from recollect.core.errors import ConfigError
-from recollect.schedule.cron import Cron, parse
+from memoranda.core.errors import ConfigError
+from memoranda.schedule.cron import Cron, parse
 
 BERLIN = ZoneInfo("Europe/Berlin")
 ZONES = (

@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from recollect.schedule.every import Every
-from recollect.schedule.jobs import Job, Ran, due, following
-from recollect.schedule.schedule import NAP, Schedule
+from memoranda.schedule.every import Every
+from memoranda.schedule.jobs import Job, Ran, due, following
+from memoranda.schedule.schedule import NAP, Schedule
 
 START = datetime(2026, 1, 1, 12, tzinfo=UTC)
 SECOND, MINUTE, HOUR = timedelta(seconds=1), timedelta(minutes=1), timedelta(hours=1)

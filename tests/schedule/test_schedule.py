@@ -6,14 +6,14 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-from recollect.core.errors import InvalidInput, StoreBusy, StoreClosed
-from recollect.schedule import claims
-from recollect.schedule.background import Background
-from recollect.schedule.claims import Claim
-from recollect.schedule.cron import Cron, parse
-from recollect.schedule.jobs import Job, NextRun, Ran, due
-from recollect.schedule.schedule import ATTEMPTS, LEASE, Schedule
-from recollect.testing.clocks import START, FrozenClock
+from memoranda.core.errors import InvalidInput, StoreBusy, StoreClosed
+from memoranda.schedule import claims
+from memoranda.schedule.background import Background
+from memoranda.schedule.claims import Claim
+from memoranda.schedule.cron import Cron, parse
+from memoranda.schedule.jobs import Job, NextRun, Ran, due
+from memoranda.schedule.schedule import ATTEMPTS, LEASE, Schedule
+from memoranda.testing.clocks import START, FrozenClock
 
 HOUR = timedelta(hours=1)
 MINUTE = timedelta(minutes=1)

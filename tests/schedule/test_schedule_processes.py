@@ -8,12 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from recollect.schedule.cron import Cron
-from recollect.schedule.jobs import Job
-from recollect.schedule.schedule import LEASE, Schedule
-from recollect.stores.sqlite.store import SqliteStore
-from recollect.testing.analyzers import PlainNames, WordAnalyzer
-from recollect.testing.clocks import START, FrozenClock
+from memoranda.schedule.cron import Cron
+from memoranda.schedule.jobs import Job
+from memoranda.schedule.schedule import LEASE, Schedule
+from memoranda.stores.sqlite.store import SqliteStore
+from memoranda.testing.analyzers import PlainNames, WordAnalyzer
+from memoranda.testing.clocks import START, FrozenClock
 
 CHILDREN = Path(__file__).with_name("schedule_children.py")
 

@@ -4,8 +4,8 @@ import subprocess
 
 import pytest
 
-from recollect.stores.sqlite.store import SqliteStore
-from recollect.testing.analyzers import PlainNames, WordAnalyzer
+from memoranda.stores.sqlite.store import SqliteStore
+from memoranda.testing.analyzers import PlainNames, WordAnalyzer
 
 
 @pytest.fixture

@@ -10,21 +10,21 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from recollect.core import actions as do
-from recollect.core.errors import InvalidInput, NotFound, RecollectError
-from recollect.core.life import Usage
-from recollect.core.models import Calibration, ConversationInfo, Kind, Message
-from recollect.core.notes import NotedLine, NotesBase
-from recollect.core.times import to_ms
-from recollect.stores.chroma import decisions
-from recollect.stores.chroma.actions import apply
-from recollect.stores.chroma.actions.transaction import Transaction
-from recollect.stores.chroma.derivation import copies, derived, resting, versions
-from recollect.stores.chroma.rows import Facts, decode, encode
-from recollect.stores.chroma.state import State
-from recollect.stores.sqlite.store import SqliteStore
-from recollect.testing.analyzers import PlainNames, WordAnalyzer
-from recollect.testing.contracts.samples import (
+from memoranda.core import actions as do
+from memoranda.core.errors import InvalidInput, MemorandaError, NotFound
+from memoranda.core.life import Usage
+from memoranda.core.models import Calibration, ConversationInfo, Kind, Message
+from memoranda.core.notes import NotedLine, NotesBase
+from memoranda.core.times import to_ms
+from memoranda.stores.chroma import decisions
+from memoranda.stores.chroma.actions import apply
+from memoranda.stores.chroma.actions.transaction import Transaction
+from memoranda.stores.chroma.derivation import copies, derived, resting, versions
+from memoranda.stores.chroma.rows import Facts, decode, encode
+from memoranda.stores.chroma.state import State
+from memoranda.stores.sqlite.store import SqliteStore
+from memoranda.testing.analyzers import PlainNames, WordAnalyzer
+from memoranda.testing.contracts.samples import (
     ALL,
     ANA,
     DIMENSIONS,
@@ -65,7 +65,7 @@ class Memory:
         tx = Transaction(state, scope, NAMES, WordAnalyzer(), FACTS)
         try:
             apply(tx, plan)
-        except RecollectError:
+        except MemorandaError:
             state.undo()
             raise
         self.other.follow(state.changes())
@@ -275,7 +275,7 @@ def carried_out(store, scope, plan):
         store.apply(scope, plan)
     except NotFound:
         return "not found"
-    except RecollectError:
+    except MemorandaError:
         return "refused"
     return None
 
@@ -288,7 +288,7 @@ def test_a_plan_is_carried_out_whole_or_not_at_all(plans):
     for who, step in [(0, SETUP), *plans]:
         plan = [make(memory.entity) for make in steps.plan(step)]
         before = whole(memory.state)
-        with pytest.raises(RecollectError):
+        with pytest.raises(MemorandaError):
             memory.apply(SCOPES[who], [*plan, FAILURE])
         assert whole(memory.state) == before
         if carried_out(memory, SCOPES[who], plan):

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from recollect.core.actions import (
+from memoranda.core.actions import (
     Append,
     Erase,
     Insert,
@@ -13,15 +13,15 @@ from recollect.core.actions import (
     Prune,
     PutVectors,
 )
-from recollect.core.models import ConversationInfo, Kind, Mention, Message
-from recollect.core.notes import NotedLine, NotesBase
-from recollect.stores.chroma import health, notes, queue, reading
-from recollect.stores.chroma.actions import apply
-from recollect.stores.chroma.actions.transaction import Transaction
-from recollect.stores.chroma.rows import Decided, Facts, Progress, Thing
-from recollect.stores.chroma.state import State
-from recollect.testing.analyzers import PlainNames, WordAnalyzer
-from recollect.testing.contracts.samples import (
+from memoranda.core.models import ConversationInfo, Kind, Mention, Message
+from memoranda.core.notes import NotedLine, NotesBase
+from memoranda.stores.chroma import health, notes, queue, reading
+from memoranda.stores.chroma.actions import apply
+from memoranda.stores.chroma.actions.transaction import Transaction
+from memoranda.stores.chroma.rows import Decided, Facts, Progress, Thing
+from memoranda.stores.chroma.state import State
+from memoranda.testing.analyzers import PlainNames, WordAnalyzer
+from memoranda.testing.contracts.samples import (
     ALL,
     ANA,
     DIMENSIONS,
@@ -160,7 +160,7 @@ DAMAGE = {
         folded="zoe", target="zoe"
     ),
     "vectors of a model that was never named": lambda rows: replace(_first(rows), generation=9),
-    "records changed behind recollect's back": lambda rows: _item(rows, content="Carl left"),
+    "records changed behind memoranda's back": lambda rows: _item(rows, content="Carl left"),
     "records indexed under other terms": lambda rows: replace(_first(rows), terms=77),
 }
 

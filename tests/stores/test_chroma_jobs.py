@@ -2,12 +2,12 @@
 
 from datetime import timedelta
 
-from recollect.core.life import JobRun
-from recollect.stores.chroma import jobs
-from recollect.stores.chroma.rows import NOBODY, Lease
-from recollect.stores.chroma.state import State
-from recollect.testing.analyzers import PlainNames
-from recollect.testing.contracts.samples import moment
+from memoranda.core.life import JobRun
+from memoranda.stores.chroma import jobs
+from memoranda.stores.chroma.rows import NOBODY, Lease
+from memoranda.stores.chroma.state import State
+from memoranda.testing.analyzers import PlainNames
+from memoranda.testing.contracts.samples import moment
 
 NAMES = PlainNames()
 

@@ -16,17 +16,17 @@ import numpy as np
 import pytest
 from chroma_server import free_port, running, start, stop
 
-from recollect.core.actions import Erase, Prune, PutVectors
-from recollect.core.capabilities import PURGE
-from recollect.core.errors import NotADatabase, StoreClosed, StoreError
-from recollect.core.query import IndexVersion
-from recollect.core.scope import Scope
-from recollect.stores.chroma import client, index_files
-from recollect.stores.chroma.place import Folder, Server, parse
-from recollect.stores.chroma.store import ChromaStore
-from recollect.testing.analyzers import PlainNames, WordAnalyzer
-from recollect.testing.contracts.isolation import everything
-from recollect.testing.contracts.samples import (
+from memoranda.core.actions import Erase, Prune, PutVectors
+from memoranda.core.capabilities import PURGE
+from memoranda.core.errors import NotADatabase, StoreClosed, StoreError
+from memoranda.core.query import IndexVersion
+from memoranda.core.scope import Scope
+from memoranda.stores.chroma import client, index_files
+from memoranda.stores.chroma.place import Folder, Server, parse
+from memoranda.stores.chroma.store import ChromaStore
+from memoranda.testing.analyzers import PlainNames, WordAnalyzer
+from memoranda.testing.contracts.isolation import everything
+from memoranda.testing.contracts.samples import (
     ALL,
     ANA,
     BEN,

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from recollect.core.actions import (
+from memoranda.core.actions import (
     Append,
     Close,
     Erase,
@@ -18,20 +18,20 @@ from recollect.core.actions import (
     Prune,
     PutVectors,
 )
-from recollect.core.errors import NotFound
-from recollect.core.life import SessionInfo, believed
-from recollect.core.models import ConversationInfo, Kind, Message
-from recollect.core.query import Filter, IndexVersion
-from recollect.core.times import to_ms
-from recollect.stores.chroma import life, notes, queue, reading, search, transcripts
-from recollect.stores.chroma.actions import apply
-from recollect.stores.chroma.actions.transaction import Transaction
-from recollect.stores.chroma.filters import matching, sees
-from recollect.stores.chroma.lexical import Postings, match_terms
-from recollect.stores.chroma.rows import Decided, Facts, Progress
-from recollect.stores.chroma.state import State
-from recollect.testing.analyzers import PlainNames, WordAnalyzer
-from recollect.testing.contracts.samples import (
+from memoranda.core.errors import NotFound
+from memoranda.core.life import SessionInfo, believed
+from memoranda.core.models import ConversationInfo, Kind, Message
+from memoranda.core.query import Filter, IndexVersion
+from memoranda.core.times import to_ms
+from memoranda.stores.chroma import life, notes, queue, reading, search, transcripts
+from memoranda.stores.chroma.actions import apply
+from memoranda.stores.chroma.actions.transaction import Transaction
+from memoranda.stores.chroma.filters import matching, sees
+from memoranda.stores.chroma.lexical import Postings, match_terms
+from memoranda.stores.chroma.rows import Decided, Facts, Progress
+from memoranda.stores.chroma.state import State
+from memoranda.testing.analyzers import PlainNames, WordAnalyzer
+from memoranda.testing.contracts.samples import (
     ALL,
     ANA,
     DIMENSIONS,

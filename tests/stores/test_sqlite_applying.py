@@ -4,9 +4,9 @@ from itertools import count
 
 import pytest
 
-from recollect.core.errors import StoreError
-from recollect.testing.contracts.changes import everything, prepare
-from recollect.testing.contracts.samples import ANA
+from memoranda.core.errors import StoreError
+from memoranda.testing.contracts.changes import everything, prepare
+from memoranda.testing.contracts.samples import ANA
 
 STEPS = 37  # of SQLite's machine between two interruptions: a prime, to hit ever other places
 

@@ -5,7 +5,7 @@ from types import MappingProxyType
 
 import pytest
 
-from recollect.core.actions import (
+from memoranda.core.actions import (
     Close,
     Credit,
     Erase,
@@ -16,9 +16,9 @@ from recollect.core.actions import (
     Summarize,
     Touch,
 )
-from recollect.core.models import Image, Mention, ToolCall
-from recollect.core.notes import NotedLine, NotesBase
-from recollect.testing.contracts.samples import (
+from memoranda.core.models import Image, Mention, ToolCall
+from memoranda.core.notes import NotedLine, NotesBase
+from memoranda.testing.contracts.samples import (
     ACTIVE,
     ANA,
     DIMENSIONS,

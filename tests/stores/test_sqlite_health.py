@@ -2,14 +2,14 @@
 
 import pytest
 
-from recollect.core.actions import Erase, KeepNotes, MergeEntities, Retire, SplitEntity, Touch
-from recollect.core.errors import NotADatabase
-from recollect.core.notes import NotedLine, NotesBase
-from recollect.core.query import IndexVersion
-from recollect.core.scope import Scope
-from recollect.core.text import content_hash
-from recollect.testing.contracts.changes import everything
-from recollect.testing.contracts.samples import (
+from memoranda.core.actions import Erase, KeepNotes, MergeEntities, Retire, SplitEntity, Touch
+from memoranda.core.errors import NotADatabase
+from memoranda.core.notes import NotedLine, NotesBase
+from memoranda.core.query import IndexVersion
+from memoranda.core.scope import Scope
+from memoranda.core.text import content_hash
+from memoranda.testing.contracts.changes import everything
+from memoranda.testing.contracts.samples import (
     ACTIVE,
     ALL,
     ANA,
@@ -176,7 +176,7 @@ def test_counts_are_mended(filled):
 def test_a_text_changed_by_hand_becomes_the_truth(filled):
     """The text of a record is canonical: index, entities, hash and vector follow it."""
     plant(filled, "UPDATE records SET content = 'Carl likes juice' WHERE key = 1")
-    assert any("behind recollect's back" in line for line in filled.verify())
+    assert any("behind memoranda's back" in line for line in filled.verify())
     filled.rebuild(EXTRACTOR)
     assert filled.verify() == []
     item = filled.page(ANA, ALL, limit=1, after=None)[0]

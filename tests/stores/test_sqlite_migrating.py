@@ -6,18 +6,18 @@ from datetime import UTC, datetime
 import apsw
 import pytest
 
-from recollect.core.actions import Close, Consolidated, Erase, KeepNotes, Noted, Retire
-from recollect.core.errors import StoreError
-from recollect.core.life import SessionInfo
-from recollect.core.models import ConversationInfo, Message, ToolCall, ToolResult
-from recollect.core.notes import NotedLine, NotesBase
-from recollect.core.scope import Scope
-from recollect.core.text import content_hash
-from recollect.core.times import from_ms
-from recollect.stores.sqlite import entities, schema
-from recollect.stores.sqlite.store import SqliteStore
-from recollect.testing.analyzers import PlainNames, WordAnalyzer
-from recollect.testing.contracts.samples import ALL, ANA, BEN, moment, page, placed, prune, say
+from memoranda.core.actions import Close, Consolidated, Erase, KeepNotes, Noted, Retire
+from memoranda.core.errors import StoreError
+from memoranda.core.life import SessionInfo
+from memoranda.core.models import ConversationInfo, Message, ToolCall, ToolResult
+from memoranda.core.notes import NotedLine, NotesBase
+from memoranda.core.scope import Scope
+from memoranda.core.text import content_hash
+from memoranda.core.times import from_ms
+from memoranda.stores.sqlite import entities, schema
+from memoranda.stores.sqlite.store import SqliteStore
+from memoranda.testing.analyzers import PlainNames, WordAnalyzer
+from memoranda.testing.contracts.samples import ALL, ANA, BEN, moment, page, placed, prune, say
 
 FIRST_SCHEMA, SECOND_SCHEMA, THIRD_SCHEMA = schema.migrations()[:3]
 # What the first version wrote: a conversation with every field and a cleared beginning, one of
@@ -56,7 +56,7 @@ VALUES ('fact_1', 1, NULL, 'fact', 'a', 'a', 1, NULL, NULL, 1, 10, NULL, NULL, 0
     ('ctx_1', 1, NULL, 'context', 'c', 'c', 1, NULL, NULL, 1, 10, 40, NULL, 1, NULL, 0,
         '[]', 'api', 'person'),
     ('ep_2', 1, NULL, 'episode', 'd', 'd', 1, 'trip', 1, 1, 11, 50, NULL, 1, NULL, 0,
-        '[]', 'import:recollect', 'person'),
+        '[]', 'import:memoranda', 'person'),
     ('ep_3', 1, 'cook', 'episode', 'e', 'e', 1, 'trip', 2, 1, 12, NULL, NULL, 1, NULL, 0,
         '[]', 'conversation', 'person'),
     ('ep_4', 1, NULL, 'episode', 'f', 'f', 1, 'done', 0, 1, 13, NULL, NULL, 1, NULL, 0,
@@ -98,9 +98,9 @@ TRIP = [
 
 
 def write_old(path, version):
-    """Make a database as an older version of recollect wrote it, with something in it."""
+    """Make a database as an older version of memoranda wrote it, with something in it."""
     connection = apsw.Connection(os.fspath(path))
-    connection.create_scalar_function("recollect_terms", str.lower, 1)
+    connection.create_scalar_function("memoranda_terms", str.lower, 1)
     connection.execute(FIRST_SCHEMA)
     connection.execute(FILLED, {"hash": content_hash("Green tea")})
     connection.execute(LIVED)

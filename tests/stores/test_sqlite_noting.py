@@ -4,9 +4,9 @@ from itertools import count
 
 import pytest
 
-from recollect.core.actions import Close
-from recollect.core.models import Kind, Trust
-from recollect.testing.contracts.samples import (
+from memoranda.core.actions import Close
+from memoranda.core.models import Kind, Trust
+from memoranda.testing.contracts.samples import (
     ANA,
     PLANNER,
     WRITER,

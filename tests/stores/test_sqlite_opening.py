@@ -9,7 +9,7 @@ from pathlib import Path
 import apsw
 import pytest
 
-from recollect.core.errors import (
+from memoranda.core.errors import (
     InvalidInput,
     NotADatabase,
     SchemaTooNew,
@@ -17,11 +17,11 @@ from recollect.core.errors import (
     StoreError,
     StoreReadOnly,
 )
-from recollect.core.query import IndexVersion
-from recollect.stores.sqlite import schema
-from recollect.stores.sqlite.store import SqliteStore
-from recollect.testing.analyzers import PlainNames, WordAnalyzer
-from recollect.testing.contracts.samples import ACTIVE, ALL, ANA, insert, page, record, remember
+from memoranda.core.query import IndexVersion
+from memoranda.stores.sqlite import schema
+from memoranda.stores.sqlite.store import SqliteStore
+from memoranda.testing.analyzers import PlainNames, WordAnalyzer
+from memoranda.testing.contracts.samples import ACTIVE, ALL, ANA, insert, page, record, remember
 
 ZERO = IndexVersion()
 
@@ -101,7 +101,7 @@ def test_an_interrupted_migration_leaves_nothing(path, open_store, point):
 
 
 def test_a_newer_schema_is_left_alone(path, open_store):
-    """A file of a newer recollect is refused with the remedy, and not a byte of it changes."""
+    """A file of a newer memoranda is refused with the remedy, and not a byte of it changes."""
     open_store().close()
     connection = apsw.Connection(os.fspath(path))
     connection.execute("PRAGMA journal_mode = DELETE")
@@ -240,7 +240,7 @@ def test_a_reader_may_outlive_the_store(store):
 
 
 def test_text_that_utf8_cannot_hold_is_our_error(store):
-    """A lone surrogate anywhere is refused by an error of recollect, not of a codec."""
+    """A lone surrogate anywhere is refused by an error of memoranda, not of a codec."""
     for use in (
         lambda: store.get(ANA, "\ud800"),
         lambda: store.entity(ANA, "\ud800", ACTIVE),

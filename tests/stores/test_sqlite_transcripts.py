@@ -4,8 +4,8 @@ from itertools import count
 
 import pytest
 
-from recollect.core.actions import ClearView, Recount
-from recollect.testing.contracts.samples import ANA, cut, open_conversation, prune, say
+from memoranda.core.actions import ClearView, Recount
+from memoranda.testing.contracts.samples import ANA, cut, open_conversation, prune, say
 
 SIZES = (20, 2_000)
 FEW = 12

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from recollect.tokens import bpe, fallback
+from memoranda.tokens import bpe, fallback
 
 SAMPLES = sorted((Path(__file__).parent / "samples").glob("*.txt"))
 

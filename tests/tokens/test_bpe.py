@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from recollect.tokens import bpe
-from recollect.tokens.estimate import EstimatedCounter
+from memoranda.tokens import bpe
+from memoranda.tokens.estimate import EstimatedCounter
 
 # What the patterns tell apart.
 TRICKY = (
@@ -47,7 +47,7 @@ def proxy(monkeypatch):
             monkeypatch.delenv(name, raising=False)
         yield server
     for thread in threading.enumerate():
-        if thread.name.startswith("recollect-download"):
+        if thread.name.startswith("memoranda-download"):
             thread.join()
 
 
@@ -114,9 +114,9 @@ def test_a_download_that_hangs_ends_in_an_estimate(encoding, caplog):
     assert counter.name == EstimatedCounter(encoding).name
     assert not counter.exact
     (record,) = caplog.records
-    assert record.name == "recollect.tokens"
+    assert record.name == "memoranda.tokens"
     assert record.levelno == logging.WARNING
-    for part in (encoding, "0.05 s", "estimate", "'recollect[tokens]'", "TIKTOKEN_CACHE_DIR"):
+    for part in (encoding, "0.05 s", "estimate", "'memoranda[tokens]'", "TIKTOKEN_CACHE_DIR"):
         assert part in record.getMessage()
 
 

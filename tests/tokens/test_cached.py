@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from recollect.core.errors import InvalidInput
-from recollect.tokens.cached import ENTRY_BYTES, CachedCounter
-from recollect.tokens.estimate import EstimatedCounter
+from memoranda.core.errors import InvalidInput
+from memoranda.tokens.cached import ENTRY_BYTES, CachedCounter
+from memoranda.tokens.estimate import EstimatedCounter
 
 ANY = st.text(st.characters(exclude_categories=[]))
 

@@ -9,13 +9,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from recollect.core.errors import ConfigError
-from recollect.core.models import Image
-from recollect.tokens.cached import CachedCounter
-from recollect.tokens.catalog import Catalog, Known, families
-from recollect.tokens.chat import ANTHROPIC, OPENAI, Area, Patches, Tiles
-from recollect.tokens.estimate import EstimatedCounter
-from recollect.tokens.sketch import ENCODINGS
+from memoranda.core.errors import ConfigError
+from memoranda.core.models import Image
+from memoranda.tokens.cached import CachedCounter
+from memoranda.tokens.catalog import Catalog, Known, families
+from memoranda.tokens.chat import ANTHROPIC, OPENAI, Area, Patches, Tiles
+from memoranda.tokens.estimate import EstimatedCounter
+from memoranda.tokens.sketch import ENCODINGS
 
 TEXT = "Ana flies to São Paulo. 安娜飞往圣保罗。"
 

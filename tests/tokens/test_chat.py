@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from recollect.core.models import Image, ToolCall
-from recollect.tokens.chat import (
+from memoranda.core.models import Image, ToolCall
+from memoranda.tokens.chat import (
     ANTHROPIC,
     OPENAI,
     Area,
@@ -18,7 +18,7 @@ from recollect.tokens.chat import (
     Patches,
     Tiles,
 )
-from recollect.tokens.estimate import EstimatedCounter
+from memoranda.tokens.estimate import EstimatedCounter
 
 COUNTER = EstimatedCounter("o200k_base")
 CALLS = (ToolCall("c1", "get_weather", '{"city":"Lisbon"}'), ToolCall("c2", "now"))

@@ -13,9 +13,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from recollect.core.errors import InvalidInput
-from recollect.tokens import estimate
-from recollect.tokens.estimate import EstimatedCounter
+from memoranda.core.errors import InvalidInput
+from memoranda.tokens import estimate
+from memoranda.tokens.estimate import EstimatedCounter
 
 DATA = Path(__file__).parents[3] / "shared" / "data"
 CODE = [argparse, difflib, heapq, textwrap]

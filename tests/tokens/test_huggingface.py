@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from recollect.tokens.estimate import EstimatedCounter
-from recollect.tokens.huggingface import HuggingFaceCounter, huggingface_counter
+from memoranda.tokens.estimate import EstimatedCounter
+from memoranda.tokens.huggingface import HuggingFaceCounter, huggingface_counter
 
 tokenizers = pytest.importorskip("tokenizers")
 
@@ -124,4 +124,4 @@ def test_without_the_package_there_is_an_estimate(file, monkeypatch, caplog):
     """With one warning that names the extra."""
     monkeypatch.setitem(sys.modules, "tokenizers", None)
     assert not huggingface_counter(file).exact
-    assert "recollect[local]" in caplog.text
+    assert "memoranda[local]" in caplog.text

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from recollect.tokens.pictures import Size, size_in_url, size_of
+from memoranda.tokens.pictures import Size, size_in_url, size_of
 
 SIDES = st.integers(1, 16_383)
 

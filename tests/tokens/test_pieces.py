@@ -6,10 +6,10 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from recollect.tokens import bpe
-from recollect.tokens.characters import BREAK, STRETCH, stretches, whole
-from recollect.tokens.pieces import pieces
-from recollect.tokens.sketch import ENCODINGS
+from memoranda.tokens import bpe
+from memoranda.tokens.characters import BREAK, STRETCH, stretches, whole
+from memoranda.tokens.pieces import pieces
+from memoranda.tokens.sketch import ENCODINGS
 
 ANY = st.text(st.characters(exclude_categories=["Cs"]))
 # Later versions of Unicode give a category to characters that have none yet.

@@ -1,0 +1,103 @@
+"""Gaps: runs of messages that are out of a view, and how they join and part."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from datetime import datetime
+
+from memoranda.core.models import Cut, Message
+
+LONGEST_SUMMARY = 1_200  # characters, of all the cuts in whose place one marker stands
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Gap:
+    """Messages in a row that are out of a view, by one pruning or several, or for want of room.
+
+    Attributes:
+        first: position of the first of them.
+        last: position of the last.
+        messages: how many they are.
+        tokens: how many tokens they take.
+        since: when the first was said.
+        until: when the last was said.
+        why: why they are out.
+        summary: what they said in short, where that is known.
+    """
+
+    first: int
+    last: int
+    messages: int
+    tokens: int
+    since: datetime
+    until: datetime
+    why: str
+    summary: str | None = None
+
+    @classmethod
+    def of_cut(cls, cut: Cut) -> Gap:
+        """Return the gap that one cut leaves."""
+        return cls(
+            first=cut.first,
+            last=cut.last,
+            messages=cut.messages,
+            tokens=cut.tokens,
+            since=cut.since,
+            until=cut.until,
+            why=cut.why,
+            summary=cut.summary,
+        )
+
+    @classmethod
+    def of_message(cls, message: Message, why: str) -> Gap:
+        """Return the gap that one message leaves."""
+        place, said = message.position or 0, message.timestamp
+        return cls(
+            first=place,
+            last=place,
+            messages=1,
+            tokens=message.tokens,
+            since=said,
+            until=said,
+            why=why,
+        )
+
+    def joined(self, after: Gap) -> Gap:
+        """Return this gap and the next as one; two writers may have cut the same messages."""
+        twice = max(0, self.last + 1 - after.first)
+        told = [text for text in (self.summary, after.summary) if text]
+        whys = dict.fromkeys([*self.why.split("; "), *after.why.split("; ")])
+        return Gap(
+            first=self.first,
+            last=max(self.last, after.last),
+            messages=self.messages + after.messages - twice,
+            tokens=self.tokens + after.tokens * (after.messages - twice) // after.messages,
+            since=self.since,
+            until=after.until,
+            why="; ".join(whys),
+            summary=_newest("\n".join(told).splitlines()) or None,
+        )
+
+    def without(self, message: Message) -> list[Gap]:
+        """Return what is left of this gap beside one message in it: two gaps, one or none."""
+        place, said = message.position or 0, message.timestamp
+        tokens = max(0, self.tokens - message.tokens)
+        before, after = place - self.first, self.last - place
+        share = tokens * before // max(1, before + after)
+        parts = [
+            replace(self, last=place - 1, messages=before, tokens=share, until=said),
+            replace(self, first=place + 1, messages=after, tokens=tokens - share, since=said),
+        ]
+        return [part for part in parts if part.messages > 0]
+
+
+def _newest(lines: list[str]) -> str:
+    """Return as many of the last lines as there is room for."""
+    kept: list[str] = []
+    left = LONGEST_SUMMARY
+    for line in reversed(lines):
+        left -= len(line) + 1
+        if left < 0 and kept:
+            break
+        kept.append(line[:LONGEST_SUMMARY])
+    return "\n".join(reversed(kept))

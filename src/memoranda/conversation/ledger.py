@@ -1,0 +1,159 @@
+"""What a view is made from: the messages that no pruning took out, grouped as they come.
+
+It grows with the conversation: one more message costs the same at any length. What it says
+is a pure function of the messages and the receipts, however they were fed in.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Iterable, Sequence
+from copy import copy
+from dataclasses import replace
+
+from memoranda.conversation.gaps import Gap
+from memoranda.conversation.markers import marker
+from memoranda.conversation.reading import Reading
+from memoranda.conversation.scene import Scene
+from memoranda.conversation.units import Grouping, Unit
+from memoranda.core.models import Cut, Message, Pruning
+from memoranda.core.ports import MessageMeter
+
+
+class Ledger:
+    """Live messages, their units and the gaps between them. Not thread-safe.
+
+    Attributes:
+        messages: the messages that no pruning took out, in order.
+        grouping: the same, as units.
+        gaps: what prunings took out, in order, each as long as no live message parts it.
+        next: the position after that of the newest message.
+        reading: what was read out of the messages so far.
+    """
+
+    def __init__(
+        self,
+        prunings: Iterable[Pruning] = (),
+        messages: Iterable[Message] = (),
+        *,
+        start: int = 0,
+    ) -> None:
+        """Start with the receipts of all prunings so far and messages in order.
+
+        Messages that a pruning took out may be among them or not. The first message that
+        has no position gets ``start``.
+        """
+        self.messages: list[Message] = []
+        self.grouping = Grouping()
+        self.gaps: list[Gap] = []
+        self._cuts: list[Gap] = []  # the gaps as each pruning made them
+        self._back: list[Message] = []  # what was pinned after it left, and so is live again
+        self.next = start
+        self.reading = Reading()
+        self._marked: tuple[list[Gap], int] | None = None  # the gaps that were measured
+        self._scene: Scene | None = None
+        self._start: Scene | None = None
+        self._of: Sequence[Unit] = ()  # the units of which that is the start
+        self._take_out([cut for item in prunings for cut in item.cuts])
+        if self.gaps:
+            self.next = max(self.next, self.gaps[-1].last + 1)
+        self.extend(messages)
+
+    @property
+    def units(self) -> Sequence[Unit]:
+        """The live units, in order."""
+        return self.grouping.units
+
+    @property
+    def tokens(self) -> int:
+        """The tokens of the live units."""
+        return self.grouping.tokens
+
+    def marked(self, meter: MessageMeter) -> int:
+        """Return the tokens of the markers that stand for the gaps."""
+        if self._marked is None or self._marked[0] != self.gaps:
+            cost = sum(marker(gap, meter).cost for gap in self.gaps)
+            self._marked = (list(self.gaps), cost)
+        return self._marked[1]
+
+    def scene(self, count: int | None = None) -> Scene:
+        """Return the scene of the live units, or of the first ``count`` of them."""
+        units = self.grouping.units
+        if count is not None:
+            if self._start is None or self._of is not units or len(self._start.units) != count:
+                self._start, self._of = Scene(units[:count], self.reading), units
+            return self._start
+        if self._scene is None or self._scene.units is not units:
+            self._scene = Scene(units, self.reading)
+        self._scene.grow()
+        return self._scene
+
+    def extend(self, messages: Iterable[Message]) -> None:
+        """Add messages that come after those before. One without a position gets the next."""
+        live: list[Message] = []
+        for item in messages:
+            message = item if item.position is not None else replace(item, position=self.next)
+            place = message.position or 0
+            self.next = max(self.next, place + 1)
+            index = self._gap_at(place)
+            if index is None:
+                live.append(message)
+            elif message.pinned:
+                live.append(message)
+                self._back.append(message)
+                self.gaps = self._parted()
+        self.messages += live
+        self.grouping.extend(live)
+
+    def but_last(self) -> Ledger:
+        """Return the ledger without the newest message, which the user said."""
+        fewer = copy(self)
+        fewer.messages = self.messages[:-1]
+        fewer.grouping = self.grouping.first(len(self.grouping.units) - 1)
+        return fewer
+
+    def prune(self, pruning: Pruning) -> None:
+        """Take out what the receipt names."""
+        self._take_out(pruning.cuts)
+        before, self.messages, self.grouping = self.messages, [], Grouping()
+        self.extend(before)
+        self._scene = self._start = None
+        self.reading.keep(self.messages)
+
+    def _gap_at(self, place: int) -> int | None:
+        index = bisect_right(self.gaps, place, key=_start) - 1
+        return index if index >= 0 and place <= self.gaps[index].last else None
+
+    def _take_out(self, cuts: Iterable[Cut]) -> None:
+        new = [Gap.of_cut(cut) for cut in cuts]
+        self._cuts += new
+        self.gaps = self._parted() if self._back else _joined([*self.gaps, *new])
+
+    def _parted(self) -> list[Gap]:
+        """Return the gaps, parted where a message is live again."""
+        parts: list[Gap] = []
+        for cut in self._cuts:
+            rest = [cut]
+            for message in self._back:
+                place = message.position or 0
+                rest = [
+                    part
+                    for gap in rest
+                    for part in (gap.without(message) if gap.first <= place <= gap.last else [gap])
+                ]
+            parts += rest
+        return _joined(parts)
+
+
+def _joined(gaps: Iterable[Gap]) -> list[Gap]:
+    found: list[Gap] = []
+    for gap in sorted(gaps, key=_start):
+        if not found or gap.first > found[-1].last + 1:
+            found.append(gap)
+        elif gap.last > found[-1].last:
+            found[-1] = found[-1].joined(gap)
+    return found
+
+
+def _start(gap: Gap) -> int:
+    return gap.first

@@ -1,0 +1,298 @@
+"""SessionFile: a conversation as JSON Lines, as seed 002 keeps its sessions."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from memoranda.conversation.sessions.aside import set_aside, trimmed_lines
+from memoranda.conversation.sessions.disk import LineFile
+from memoranda.conversation.sessions.lines import message_value, parse_message
+from memoranda.conversation.sessions.metadata import Metadata, metadata_value
+from memoranda.conversation.sessions.reading import Meters, Reader, Session, going_on
+from memoranda.conversation.sessions.values import MOST, dump, parsed
+from memoranda.core.errors import InvalidInput, StoreReadOnly
+from memoranda.core.models import ConversationInfo, Message
+from memoranda.core.times import EPOCH
+
+log = logging.getLogger("memoranda.sessions")
+
+Lines = list[bytes]
+
+
+class SessionFile:
+    """A conversation in a file of JSON Lines. Thread-safe, and safe between processes.
+
+    The first line is metadata (:class:`Metadata`), then comes one line for each message
+    (:mod:`~memoranda.conversation.sessions.lines`). A line's position counts from the first
+    message ever said, also after older ones were trimmed.
+
+    - Adding is one write at the end. Several messages at once are added all or not at all.
+    - All else is a new file that takes the place of the old one in one step, with the same
+      permissions (0600, unless they were changed). Lines that are not concerned stay as they
+      are to the byte, keys that are unknown here stay, and so does ``createdAt``, for ever.
+    - Writers take turns with a lock on ``NAME.lock``, readers need none. The lock is advisory:
+      a program that ignores it can lose what it writes during a change.
+    - What a crash left unfinished at the end goes to ``NAME.torn``, and is told of in
+      :attr:`repaired` and the log; what :meth:`trim_before` takes out goes to ``NAME.trimmed``.
+
+    Args:
+        path: the file.
+        power_safe: whether added messages survive a power cut, not only a killed process.
+        busy_timeout: seconds to wait while another process writes.
+        meters: counts tokens of lines that do not say how many they have; without it, these
+            messages have 0.
+
+    Raises:
+        InvalidInput: no file can have this path.
+    """
+
+    def __init__(
+        self,
+        path: str | Path,
+        *,
+        power_safe: bool = False,
+        busy_timeout: float = 60.0,
+        meters: Meters | None = None,
+    ) -> None:
+        """Touch nothing yet."""
+        self._disk = LineFile(Path(path), power_safe=power_safe, busy_timeout=busy_timeout)
+        self._reader = Reader(self._disk.path, meters)
+        self._repairs: list[str] = []
+
+    @property
+    def path(self) -> Path:
+        """Where it is, with links followed."""
+        return self._disk.path
+
+    @property
+    def repaired(self) -> tuple[str, ...]:
+        """What was repaired at the end of the file through this object, oldest first."""
+        return tuple(self._repairs)
+
+    def locked(self) -> AbstractContextManager[None]:
+        """Keep other writers out for the time of a block; may be nested.
+
+        Raises:
+            StoreBusy: another one did not let go in time.
+            StoreReadOnly: the folder cannot be written.
+        """
+        return self._disk.locked()
+
+    # Reading
+
+    def load(self) -> Session:
+        """Return all that is in the file, after repairing what a crash left at its end.
+
+        Where the folder cannot be written, an unfinished end stays and is passed over.
+
+        Raises:
+            NotFound: there is no such file.
+            InvalidInput: its first line is no metadata; nothing was changed.
+            StoreBusy: the end needs a repair, and another process kept the lock.
+        """
+        try:
+            self._mend()
+        except StoreReadOnly:
+            log.warning("%s ends in an unfinished line that cannot be repaired here", self.path)
+        session = self.look()
+        for problem in session.problems:
+            log.warning("passed over in %s, %s", self.path, problem)
+        return session
+
+    def look(self) -> Session:
+        """Return all that is in the file and whole, as :meth:`load` does, repairing nothing."""
+        return self._reader.session(self._disk.read())
+
+    def news(self, known: Session) -> Session | None:
+        """Return what was added or changed since ``known``; ``None`` if nothing was.
+
+        It costs what is new, unless lines that were there changed.
+        """
+        if not self._disk.changed(known.mark):
+            return None
+        chunk = self._disk.read(known.mark)
+        before: Session | None = known
+        if chunk.head != known.mark.head:
+            before = going_on(known, self._reader.metadata(chunk.head))
+        if before is None or chunk.whole:
+            return self.look()
+        return self._reader.session(chunk, before)
+
+    def trimmed(self) -> tuple[Message, ...]:
+        """Return the messages that :meth:`trim_before` took out, as far as they are still there."""
+        metadata = self._reader.metadata(self._disk.read().head)
+        lines = trimmed_lines(self._disk.beside("trimmed"), metadata.first)
+        place = metadata.first - len(lines)
+        return self._reader.messages(lines, metadata, place, metadata.created_at)[0]
+
+    # Writing
+
+    def start(self, info: ConversationInfo) -> bool:
+        """Begin the conversation ``info``, unless there is one; return whether it was begun.
+
+        Raises:
+            InvalidInput: the folder is not there, or ``info`` cannot be written.
+        """
+        if not self._disk.is_empty():
+            return False  # Also where the lock could not be made: it may be there to be read.
+        with self._disk.locked():
+            if not self._disk.is_empty():
+                return False
+            self._disk.replace([dump(metadata_value(Metadata.of(info)))])
+        return True
+
+    def append(self, messages: Sequence[Message]) -> None:
+        """Add messages at the end: all of them, or none.
+
+        Raises:
+            InvalidInput: a message could not be read back; nothing was added.
+            StoreError: the file cannot be written; nothing was added.
+        """
+        count = len(messages)
+        lines = [_line(item, last=index == count) for index, item in enumerate(messages, 1)]
+        if not lines:
+            return
+        with self._disk.locked():
+            self._mend()
+            self._disk.append(lines)
+
+    def update(self, change: Callable[[Metadata], Metadata], *, seen: bool = True) -> None:
+        """Write other metadata; the moment of creation stays what it was.
+
+        Args:
+            change: makes the new metadata of the old; if they are equal, nothing is written.
+            seen: whether readers of the transcript must look again: its revision grows.
+        """
+
+        def changed(metadata: Metadata, _: Lines) -> Metadata:
+            new = replace(change(metadata), created_at=metadata.created_at, line=metadata.line)
+            return replace(new, revision=new.revision + seen) if new != metadata else metadata
+
+        self._rewrite(changed)
+
+    def set(self, changes: Mapping[int, Mapping[str, Any]]) -> None:
+        """Set keys of the lines at these positions; ``None`` takes a key away.
+
+        Raises:
+            InvalidInput: there is no message at a position; nothing was changed.
+        """
+
+        def changed(metadata: Metadata, lines: Lines) -> Metadata:
+            for position, keys in changes.items():
+                index = position - metadata.first
+                if not 0 <= index < len(lines):
+                    message = f"{self.path} has no message at position {position}"
+                    raise InvalidInput(message)
+                lines[index] = _with(lines[index], keys)
+            return _edited(metadata)
+
+        if changes:
+            self._rewrite(changed)
+
+    def trim_before(self, position: int) -> int:
+        """Take the messages before a position out of the file (``trimBefore`` of seed 002).
+
+        They go to ``NAME.trimmed`` first, so that nothing is lost; the others keep their
+        positions, and the conversation its moment of creation. Doing it again is harmless.
+
+        Returns:
+            How many lines went.
+
+        Raises:
+            InvalidInput: ``position`` is no whole number of at least 0.
+        """
+        wanted, gone = _position(position), 0
+
+        def changed(metadata: Metadata, lines: Lines) -> Metadata:
+            nonlocal gone
+            gone = min(max(0, wanted - metadata.first), len(lines))
+            if not gone:
+                return metadata
+            set_aside(self._disk.beside("trimmed"), lines[:gone], metadata.first)
+            del lines[:gone]
+            first = metadata.first + gone
+            # Of the seed's number nothing is left where more went than was consolidated.
+            done = max(first, metadata.consolidated)
+            return replace(_edited(metadata), first=first, consolidated=done)
+
+        self._rewrite(changed)
+        return gone
+
+    def update_consolidated(self, position: int) -> None:
+        """Note that all before a position is in long-term memory (``updateConsolidated``).
+
+        Raises:
+            InvalidInput: ``position`` is no whole number of at least 0.
+        """
+        wanted = _position(position)
+        self.update(
+            lambda item: replace(item, consolidated=max(item.first, wanted)),
+            seen=False,
+        )
+
+    def _rewrite(self, change: Callable[[Metadata, Lines], Metadata]) -> None:
+        """Write what ``change`` makes of the metadata and, in place, of the lines after it."""
+        with self._disk.locked():
+            self._mend()
+            chunk = self._disk.read()
+            before, lines = self._reader.metadata(chunk.head), chunk.lines
+            after = change(before, lines)
+            if after != before:
+                self._disk.replace([dump(metadata_value(after)), *lines])
+
+    def _mend(self) -> None:
+        """Repair the end of the file, if a crash left something unfinished there."""
+        if not self._disk.is_torn():
+            return
+        # Before anything is cut off: another program's file is left as it is.
+        self._reader.metadata(self._disk.read().head)
+        with self._disk.locked():
+            if not self._disk.is_torn():
+                return  # It was only being written.
+            rest = self._disk.last_line()
+            whole = bool(rest) and _is_object(rest)
+            cut = self._disk.mend(finish=whole)
+        told = "the last line lacked its end, and got it"
+        if cut:
+            aside = self._disk.beside("torn")
+            told = f"{cut} bytes at the end were never written whole; they are in {aside}"
+        self._repairs.append(told)
+        log.warning("repaired %s: %s", self.path, told)
+
+
+def _line(message: Message, *, last: bool) -> bytes:
+    value = message_value(message)
+    parse_message(value, 0, message.timestamp)  # What cannot be read is not written.
+    # The key must be the last one: see CONTINUED in disk.py.
+    return dump(value if last else value | {"continued": True})
+
+
+def _with(line: bytes, keys: Mapping[str, Any]) -> bytes:
+    value = parsed(line)
+    parse_message(value, 0, EPOCH)
+    changed = {name: item for name, item in (value | keys).items() if item is not None}
+    changed.pop("continued", None)
+    return dump(changed)
+
+
+def _edited(metadata: Metadata) -> Metadata:
+    return replace(metadata, revision=metadata.revision + 1, edition=metadata.edition + 1)
+
+
+def _is_object(line: bytes) -> bool:
+    try:
+        return isinstance(parsed(line), dict)
+    except InvalidInput:
+        return False
+
+
+def _position(value: object) -> int:
+    if not isinstance(value, int) or isinstance(value, bool) or not 0 <= value <= MOST:
+        message = f"position={value!r:.80} must be a whole number of at least 0"
+        raise InvalidInput(message)
+    return value

@@ -1,0 +1,268 @@
+"""What messages said, in a few lines taken from them word for word: no model, no invention.
+
+What binds later turns comes first: standing rules, corrections, errors, decisions, what was
+asked and done, the tools that were called, and the ids, names and figures that were used.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from memoranda.conversation.signals import Signals, signals
+from memoranda.conversation.signals.lexicon import Cue
+from memoranda.conversation.signals.reading import read
+from memoranda.conversation.signals.wording import excerpt, prose
+from memoranda.core.errors import InvalidInput
+from memoranda.core.models import Message
+
+LEAST = 40  # characters below which nothing useful can be said
+LONGEST = 180  # characters of a quoted sentence
+NAMED = 160  # characters of the list of names and figures
+CALLED = 6  # tools that are listed
+
+# What a line is about, the most important first, and how many such lines there may be.
+RULE, CORRECTION, DECISION, ERROR, LATEST, NAMES, DONE, TOOLS, ASKED, FACT, SAID = range(11)
+MOST = {RULE: 5, CORRECTION: 3, DECISION: 3, ERROR: 3, DONE: 3, ASKED: 4, FACT: 3, SAID: 3}
+LABELS = {
+    RULE: "rule",
+    CORRECTION: "corrected",
+    ERROR: "error",
+    DECISION: "decided",
+    NAMES: "named",
+    DONE: "done",
+    TOOLS: "tools",
+    LATEST: "asked",
+    ASKED: "asked",
+    FACT: "said",
+    SAID: "said",
+}
+
+_SENTENCE = re.compile(
+    r"(?<=[.!?])(?<!Dr\.)(?<!Mr\.)(?<!Ms\.)(?<!Mrs\.)\s+(?!\d)|(?<=[\u3002\uff01\uff1f])|\n+"
+)
+_FORMS = r"""
+    [\w.+-]+@[\w-]+(?:\.[\w-]+)+                                    # an address
+    | https?://[^\s<>()"'`]{3,80}[\w/]
+    | (?:[\w.-]+)?(?:/[\w.-]+)+\.\w{1,5}\b                          # a path
+    | \b[\w-]+\.(?:py|js|ts|tsx|md|txt|csv|json|ya?ml|toml|html|css|sql|sh|rs|go|java|pdf|docx?
+        |xlsx?|png|jpe?g|ini|cfg|log|c|h|cpp|rb|php|ipynb|env|xml|zip)\b
+    | \d{4}-\d{2}-\d{2} | \d{1,2}:\d{2}\b
+    | \b(?:MONTH)\.?[ ]\d{1,2}\b(?:,[ ]\d{4})?
+    | \b\d{1,2}\.?[ ](?:de[ ])?(?:MONTH)\b(?:[ ](?:de[ ])?\d{4})?
+    | [$€£¥₹]\s?\d[\d.,]*\d|[$€£¥₹]\s?\d | \b\d[\d.,]*\s?(?:€|%|USD|EUR|CHF|GBP)
+    | \bv?\d+\.\d+(?:\.\d+)*\b
+    | (?<![a-z0-9_])(?!\d+(?:st|nd|rd|th)\b|\d+-[a-z]+\b)(?=[a-z0-9_-]{4})
+      (?=[a-z_-]*\d)(?=[\d_-]*[a-z])[a-z0-9_]{1,40}(?:-[a-z0-9_]{1,40}){0,6}  # an id
+    | (?<!\d)\d{3,}(?!\d)
+"""
+_MONTHS = """
+    jan january januar janvier enero janeiro gennaio feb february februar février febrero
+    fevereiro febbraio mar march märz mars marzo março apr april avril abril aprile may mai mayo
+    maio maggio jun june juni juin junio junho giugno jul july juli juillet julio julho luglio
+    aug august août agosto sep sept september septembre septiembre setembro settembre oct october
+    oktober octobre octubre outubro ottobre nov november novembre noviembre novembro dec december
+    dezember décembre diciembre dezembro dicembre
+"""
+_NAME = re.compile(_FORMS.replace("MONTH", "|".join(_MONTHS.split())), re.VERBOSE | re.IGNORECASE)
+_FIGURE = re.compile(r"\W?[\d.,: -]+[a-z%€]{0,3}", re.IGNORECASE)  # a number, with its unit
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """A line that a summary can have: what it is about, its place in the talk, and its text."""
+
+    about: int
+    place: int
+    text: str
+
+
+class ExtractiveSummarizer:
+    """Quotes what matters in messages; the rule-based ``Summarizer``.
+
+    Deterministic. Every quotation stands in a message as it is here, except that ``…`` marks
+    where it was cut. Works for any language: where no words are known, what was asked is
+    quoted by its first sentence, and ids, names and figures are known by their form.
+    """
+
+    def __init__(self, *, max_characters: int = 600) -> None:
+        """Make summaries of at most ``max_characters`` characters.
+
+        Raises:
+            InvalidInput: ``max_characters`` is too small to say anything.
+        """
+        if max_characters < LEAST:
+            raise InvalidInput(
+                f"max_characters={max_characters} is too small for a summary; give it {LEAST} "
+                f"or more"
+            )
+        self._most = max_characters
+
+    def summarize(self, messages: Sequence[Message]) -> str:
+        """Return what ``messages`` said, in lines, the most important first.
+
+        Empty if nothing matters: small talk alone, or no messages.
+        """
+        known = [signals(message) for message in messages]
+        lines = [
+            line
+            for place, (message, kind) in enumerate(zip(messages, known, strict=True))
+            for line in _quotations(place, message, kind)
+        ]
+        lines = _thinned(_distinct([*lines, *_failures(messages, known)]))
+        lines += _tools(messages)
+        names = _names(messages, known)
+        kept = _fitting(lines, self._most - min(NAMED, self._most // 3) if names else self._most)
+        kept += _unquoted(names, kept, self._most - sum(len(line.text) + 1 for line in kept))
+        return "\n".join(line.text for line in sorted(kept, key=_order))
+
+
+def _quotations(place: int, message: Message, kind: Signals) -> Iterator[Line]:
+    """Yield the sentences of a message that matter, each for the best reason."""
+    if message.role not in {"user", "assistant"} or kind.casual:
+        return
+    quoted = False
+    for sentence in _sentences(message.content):
+        about = _about(sentence, message.role)
+        if about is not None:
+            quoted = True
+            yield Line(about, place, f"{LABELS[about]}: {_cut(sentence, LONGEST)}")
+    if not quoted and message.role == "user" and (first := _first(message.content)):
+        yield Line(SAID, place, f"{LABELS[SAID]}: {_cut(first, LONGEST)}")
+
+
+def _about(sentence: str, role: str) -> int | None:
+    cues = Cue(read(sentence, role).cues)
+    if role == "assistant":
+        reasons = {CORRECTION: Cue.CORRECTION, DECISION: Cue.DECISION, DONE: Cue.COMPLETION}
+    else:
+        reasons = {
+            RULE: Cue.RULE,
+            CORRECTION: Cue.CORRECTION,
+            ERROR: Cue.ERROR,
+            DECISION: Cue.DECISION,
+            ASKED: Cue.REQUEST | Cue.IMPERATIVE,
+        }
+    found = next((about for about, cue in reasons.items() if cues & cue), None)
+    if found is None and role == "user" and _NAME.search(sentence):
+        return FACT
+    return found
+
+
+def _failures(messages: Sequence[Message], known: Sequence[Signals]) -> Iterator[Line]:
+    """Yield what the tools said when they failed."""
+    names = {call.id: call.name for message in messages for call in message.tool_calls}
+    for place, (message, kind) in enumerate(zip(messages, known, strict=True)):
+        said = [line.strip() for line in excerpt(message.content).split("\n") if line.strip()]
+        if kind.error and message.role == "tool" and said:
+            traced = said[0].startswith("Traceback")
+            source = names.get(message.tool_result.call_id if message.tool_result else "")
+            label = f"error in {source}" if source else "error"
+            yield Line(ERROR, place, f"{label}: {_cut(said[-traced], LONGEST)}")
+
+
+def _tools(messages: Sequence[Message]) -> Iterator[Line]:
+    """Yield which tools were called how often."""
+    calls = Counter(call.name for message in messages for call in message.tool_calls)
+    if calls:
+        told = [_times(name, count) for name, count in calls.most_common(CALLED)]
+        more = ["…"] if len(calls) > CALLED else []
+        yield Line(TOOLS, len(messages), f"{LABELS[TOOLS]}: {', '.join([*told, *more])}")
+
+
+def _unquoted(names: Sequence[str], lines: Sequence[Line], room: int) -> Iterator[Line]:
+    """Yield the names that no line has, as many as there is room for."""
+    quoted = "\n".join(line.text for line in lines)
+    told = f"{LABELS[NAMES]}:"
+    for name in names:
+        if (
+            name not in quoted
+            and name not in told
+            and len(told) + len(name) + 2 <= min(room, NAMED)
+        ):
+            told += f" {name},"
+    if told.endswith(","):
+        yield Line(NAMES, 0, told.removesuffix(","))
+
+
+def _names(messages: Sequence[Message], known: Sequence[Signals]) -> list[str]:
+    """Return the ids, names and figures that were used, the most used first.
+
+    What only the results of tools hold was not used by anyone: it is left out.
+    """
+    weights: Counter[str] = Counter()
+    latest: dict[str, int] = {}
+    for place, (message, kind) in enumerate(zip(messages, known, strict=True)):
+        if kind.casual or message.role not in {"user", "assistant"}:
+            continue
+        texts = [prose(excerpt(message.content)), *(call.arguments for call in message.tool_calls)]
+        used = message.role == "user" or bool(message.tool_calls)
+        for name in {name for text in texts for name in _NAME.findall(text)}:
+            weights[name] += (3 if used else 1) * (1 if _FIGURE.fullmatch(name) else 2)
+            latest[name] = place
+    return sorted(weights, key=lambda name: (-weights[name], -latest[name], name))
+
+
+def _distinct(lines: Iterable[Line]) -> list[Line]:
+    """Return each text once, at its last place; one that was said more often says so."""
+    last: dict[str, Line] = {}
+    times: Counter[str] = Counter()
+    for line in lines:
+        last[line.text] = line
+        times[line.text] += 1
+    return [replace(line, text=_times(text, times[text])) for text, line in last.items()]
+
+
+def _thinned(lines: Sequence[Line]) -> list[Line]:
+    """Return of each kind only the newest few; the newest request of all is one of its own."""
+    kept: list[Line] = []
+    for about, most in MOST.items():
+        kept += sorted((line for line in lines if line.about == about), key=_order)[-most:]
+    asked = [line for line in kept if line.about == ASKED]
+    if asked:
+        kept[kept.index(asked[-1])] = replace(asked[-1], about=LATEST)
+    return kept
+
+
+def _fitting(lines: Sequence[Line], room: int) -> list[Line]:
+    """Return the lines that fit into ``room``: of the most important kinds, the newest first."""
+    kept: list[Line] = []
+    for line in sorted(lines, key=lambda line: (line.about, -line.place, line.text)):
+        text = line.text if len(line.text) <= room or room < LEAST else _cut(line.text, room)
+        if len(text) <= room:
+            kept.append(replace(line, text=text))
+            room -= len(text) + 1
+    return kept
+
+
+def _sentences(text: str) -> list[str]:
+    found = (part.strip() for part in _SENTENCE.split(prose(excerpt(text))))
+    return [part for part in found if part]
+
+
+def _first(text: str) -> str:
+    """Return the first sentence that is not mere courtesy."""
+    for sentence in _sentences(text):
+        words = read(sentence, "user")
+        if words.substance or not words.cues & Cue.CASUAL:
+            return sentence
+    return ""
+
+
+def _cut(text: str, most: int) -> str:
+    """Return ``text``, or its beginning up to a space, with ``…`` for the rest."""
+    if len(text) <= most:
+        return text
+    start, _, _ = text[: most - 1].rpartition(" ")
+    kept = start if len(start) > most // 2 else text[: most - 1]
+    return f"{kept.rstrip(' ,;:')}…"
+
+
+def _times(text: str, count: int) -> str:
+    return text if count == 1 else f"{text} ×{count}"
+
+
+def _order(line: Line) -> tuple[int, int, str]:
+    return line.about, line.place, line.text

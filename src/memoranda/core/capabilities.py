@@ -1,0 +1,38 @@
+"""What a storage does by itself, and what stands in for what it does not."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+TRANSACTIONS = "transactions"
+FULL_TEXT = "full-text search"
+NEAREST = "nearest neighbours"
+SNAPSHOTS = "snapshots"
+PROCESSES = "several processes"
+PURGE = "purging"
+NAMES = (TRANSACTIONS, FULL_TEXT, NEAREST, SNAPSHOTS, PROCESSES, PURGE)
+"""What every store speaks of."""
+
+
+@dataclass(frozen=True, slots=True)
+class Capability:
+    """One thing that memoranda needs of a storage.
+
+    Attributes:
+        name: one of ``NAMES``.
+        native: whether the storage does it by itself.
+        detail: how it is done; where it is not native, what stands in for it and what that costs.
+    """
+
+    name: str
+    native: bool
+    detail: str
+
+
+class Capable(Protocol):
+    """A store that says what its storage does by itself: nothing is silently missing."""
+
+    def capabilities(self) -> Sequence[Capability]:
+        """Return one entry for each of ``NAMES``, in their order."""

@@ -1,0 +1,51 @@
+"""Events: what subscribers are told, and how a failing one is kept from doing harm."""
+
+from __future__ import annotations
+
+import logging
+from collections import defaultdict
+from collections.abc import Callable
+from dataclasses import dataclass
+from threading import Lock
+from typing import Any
+
+log = logging.getLogger("memoranda.events")
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """Something that happened: its ``name`` and what it concerns."""
+
+    name: str
+    subject: Any
+
+
+Callback = Callable[[Event], None]
+
+
+class Events:
+    """Calls the subscribers of an event, in the order in which they subscribed.
+
+    Thread-safe. An exception in a subscriber is logged and goes no further.
+    """
+
+    def __init__(self) -> None:
+        """Start without subscribers."""
+        self._callbacks: dict[str, list[Callback]] = defaultdict(list)
+        self._lock = Lock()
+
+    def on(self, name: str, callback: Callback) -> None:
+        """Call ``callback`` whenever ``name`` happens."""
+        with self._lock:
+            self._callbacks[name].append(callback)
+
+    def emit(self, name: str, subject: Any) -> None:
+        """Tell the subscribers of ``name``."""
+        with self._lock:
+            callbacks = tuple(self._callbacks[name])
+        event = Event(name, subject)
+        for callback in callbacks:
+            try:
+                callback(event)
+            except Exception:
+                log.exception("a subscriber of %r failed", name)

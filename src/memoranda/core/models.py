@@ -1,0 +1,500 @@
+"""The things memoranda keeps and returns. All of them are immutable values."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from enum import StrEnum
+from types import MappingProxyType
+from typing import Any
+
+NO_ATTRIBUTES: Mapping[str, Any] = MappingProxyType({})
+
+
+class Kind(StrEnum):
+    """What a record is (seed 004, ``memories.kind``; seed 001, memory types)."""
+
+    EPISODE = "episode"
+    FACT = "fact"
+    CONTEXT = "context"
+    REFLECTION = "reflection"
+
+    @property
+    def prefix(self) -> str:
+        """The start of the ids of this kind."""
+        return {"episode": "ep", "fact": "fact", "context": "ctx", "reflection": "ref"}[self]
+
+
+class Trust(StrEnum):
+    """Who stands behind a text; what is external never acts as an instruction."""
+
+    PERSON = "person"
+    AGENT = "agent"
+    EXTERNAL = "external"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Record:
+    """One unit of long-term memory.
+
+    Attributes:
+        id: ``ep_…``, ``fact_…``, ``ctx_…`` or ``ref_…``; sorts by creation.
+        kind: episode, fact, context or reflection.
+        content: the text, exactly as it was given.
+        user: whose memory it is.
+        agent: which agent of the user wrote it, if that was said.
+        session_id: the conversation it belongs to.
+        position: its place in that session, from 0 in the order of arrival.
+        event_time: when it happened.
+        created_at: when it was recorded.
+        valid_until: when it stopped, or will stop, being believed; ``None`` is open.
+        superseded_by: id of the record that replaced it.
+        confidence: 0 to 1.
+        access_count: how often it was recalled.
+        last_accessed: when it was last recalled.
+        decay_rate: per day, for the forgetting curve; 0 never fades.
+        strength, strength_at: the confidence from which it fades, ``None`` is ``confidence``,
+            and since when: when it was last said or recalled.
+        source_ids: the records it was derived from.
+        source_role: who said it: ``user``, ``assistant``, an agent or a speaker.
+        origin: how it came in: ``api``, ``conversation``, ``import:…``.
+        trust: who stands behind it.
+        tags: labels to filter by.
+        attributes: any JSON the caller attached (the ``metadata`` argument).
+        content_hash: hash of the content.
+    """
+
+    id: str
+    kind: Kind
+    content: str
+    user: str
+    event_time: datetime
+    created_at: datetime
+    content_hash: str
+    agent: str | None = None
+    session_id: str | None = None
+    position: int | None = None
+    valid_until: datetime | None = None
+    superseded_by: str | None = None
+    confidence: float = 1.0
+    access_count: int = 0
+    last_accessed: datetime | None = None
+    decay_rate: float = 0.0
+    strength: float | None = None
+    strength_at: datetime | None = None
+    source_ids: tuple[str, ...] = ()
+    source_role: str | None = None
+    origin: str = "api"
+    trust: Trust = Trust.PERSON
+    tags: tuple[str, ...] = ()
+    attributes: Mapping[str, Any] = field(default_factory=lambda: NO_ATTRIBUTES)
+
+
+@dataclass(frozen=True, slots=True)
+class ToolCall:
+    """A call that the assistant made: ``arguments`` is the JSON text it wrote."""
+
+    id: str
+    name: str
+    arguments: str = "{}"
+
+
+@dataclass(frozen=True, slots=True)
+class ToolResult:
+    """The answer to the call ``call_id``; its text is the message's content."""
+
+    call_id: str
+    is_error: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Image:
+    """A picture in a message. It is sent whole or not at all.
+
+    Attributes:
+        url: where it is: ``https://…``, or ``data:image/png;base64,…`` with the picture in it.
+        detail: OpenAI's ``low``, ``high`` or ``auto``; decides what it costs.
+    """
+
+    url: str
+    detail: str = "auto"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Message:
+    """One turn of a conversation (seed 000, R1.2).
+
+    Attributes:
+        id: ``msg_…``; sorts by arrival.
+        role: ``system``, ``user``, ``assistant`` or ``tool``.
+        content: the text; may be empty where there are tool calls or images.
+        timestamp: when it was said.
+        tokens: its length for a model, counted once when it was added.
+        importance: 0 to 1: what its content alone says, without age or place.
+        pinned: stays in every view.
+        tool_calls: the calls it makes (assistant only).
+        tool_result: the call it answers (tool only).
+        images: the pictures in it.
+        task: the title of the task that starts with it, where the caller said so.
+        position: its place in the transcript, from 0; ``None`` until it is in one.
+        record_id: the episode under which it is found later.
+    """
+
+    id: str
+    role: str
+    content: str
+    timestamp: datetime
+    tokens: int
+    importance: float | None = None
+    pinned: bool = False
+    tool_calls: tuple[ToolCall, ...] = ()
+    tool_result: ToolResult | None = None
+    images: tuple[Image, ...] = ()
+    task: str | None = None
+    position: int | None = None
+    record_id: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Cut:
+    """A run of messages without gaps that one pruning took out of view.
+
+    Attributes:
+        first: position of its first message.
+        last: position of its last message.
+        messages: how many they are.
+        tokens: how many tokens they took.
+        since, until: when the first and the last was said.
+        score: the highest importance among them, 0 to 1; ``None`` where none was scored.
+        why: why these.
+        summary: what they said, in short, where summaries are on.
+    """
+
+    first: int
+    last: int
+    messages: int
+    tokens: int
+    since: datetime
+    until: datetime
+    why: str
+    score: float | None = None
+    summary: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Pruning:
+    """The receipt of one pruning (seed 000, R7.2). The messages stay in the transcript.
+
+    Attributes:
+        id: ``prn_…``; sorts by time.
+        at: when it was done.
+        trigger: ``automatic``, ``aggressive``, ``manual``, ``task_boundary`` or
+            ``session_start`` (R6.1 to R6.5).
+        why: what set it off, with its figures.
+        strategy: how the messages were chosen.
+        before, after: tokens of the view before and after it.
+        cuts: what it took out, in order.
+    """
+
+    id: str
+    at: datetime
+    trigger: str
+    why: str
+    strategy: str
+    before: int
+    after: int
+    cuts: tuple[Cut, ...]
+
+    @property
+    def messages(self) -> int:
+        """How many messages it took out of view."""
+        return sum(cut.messages for cut in self.cuts)
+
+    @property
+    def tokens(self) -> int:
+        """How many tokens it freed."""
+        return sum(cut.tokens for cut in self.cuts)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Marker:
+    """What stands in a view for messages that are left out (seed 000, R3.6).
+
+    Attributes:
+        id: ``cut_12-26``, by the positions of the first and the last message;
+            ``Conversation.expand`` takes it.
+        first: position of the first message left out.
+        last: position of the last one.
+        messages: how many they are.
+        tokens: how many tokens they would take.
+        since, until: when the first and the last was said.
+        why: why they are out.
+        text: what the model reads in their place.
+        cost: tokens of ``text`` as a message.
+        quotes: whether ``text`` tells what messages said: then it is sent as data, in the
+            user's role, and never as an instruction.
+    """
+
+    id: str
+    first: int
+    last: int
+    messages: int
+    tokens: int
+    since: datetime
+    until: datetime
+    why: str
+    text: str
+    cost: int
+    quotes: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Calibration:
+    """How counts of tokens become what the provider bills.
+
+    Attributes:
+        scale: factor on an estimate; 1 where counts are exact.
+        overhead: tokens that come on top in every call, such as tool definitions.
+    """
+
+    scale: float = 1.0
+    overhead: int = 0
+
+    def room(self, budget: int) -> int:
+        """Return how many tokens, as they are counted here, ``budget`` of the provider's hold."""
+        return int((budget - self.overhead) / self.scale)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ConversationInfo:
+    """A stored conversation: its settings and how far it is cleared.
+
+    Attributes:
+        id: the caller's name for it, unique for the user.
+        system: the system prompt.
+        model: the model whose tokens count.
+        context_limit: the model's context window, in tokens.
+        created_at: when it was first opened.
+        ended_at: when ``end()`` was called.
+        cleared_through: messages up to this one are out of every view.
+        start: position of the first message that is not cleared.
+        messages: how many messages the transcript holds.
+        revision: a number that grows whenever what was in the transcript changes: a pin, an
+            erasure, a pruning, a summary. Messages added at the end leave it as it is.
+        calibration: what the provider's own counts taught.
+    """
+
+    id: str
+    created_at: datetime
+    system: str | None = None
+    model: str | None = None
+    context_limit: int | None = None
+    ended_at: datetime | None = None
+    cleared_through: str | None = None
+    start: int = 0
+    messages: int = 0
+    revision: int = 0
+    calibration: Calibration = Calibration()
+
+
+@dataclass(frozen=True, slots=True)
+class Mention:
+    """A named thing in a text.
+
+    Attributes:
+        text: as it is written there.
+        type: person, organization, location, project, date, email, url, mention,
+            hashtag or other.
+        start, end: first character of it in the text, and the character after it.
+        confidence: 0 to 1.
+    """
+
+    text: str
+    type: str
+    start: int
+    end: int
+    confidence: float = 1.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Entity:
+    """A person, place or thing that records speak of, under one name.
+
+    Attributes:
+        id: ``ent_…``.
+        name: the canonical name.
+        type: as in :class:`Mention`.
+        aliases: the other names under which it occurs.
+        mention_count: how many records mention it.
+        summary: what facts say of it, in short, where a profile was asked for.
+        records: the newest of those records, where a profile was asked for.
+    """
+
+    id: str
+    name: str
+    type: str
+    aliases: tuple[str, ...] = ()
+    mention_count: int = 0
+    summary: str | None = None
+    records: tuple[Record, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """One entry of a record's history: what was done, when and why."""
+
+    at: datetime
+    action: str
+    reason: str
+    detail: Mapping[str, Any] = field(default_factory=lambda: NO_ATTRIBUTES)
+
+
+@dataclass(frozen=True, slots=True)
+class ArmEvidence:
+    """What one retrieval method said of a record.
+
+    Attributes:
+        rank: its place in that arm's list, from 1.
+        score: in the arm's own unit (BM25, cosine, …).
+        share: what it adds to the fused score.
+    """
+
+    rank: int
+    score: float
+    share: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Why:
+    """Why a record was found: its score is the arms' shares, times the three factors.
+
+    Attributes:
+        arms: evidence by the arm's name: lexical, vector, entity, temporal, …
+        recency: factor for age; 1 where age does not count.
+        confidence: factor for how far the record is believed.
+        precedence: above 1, it brings another hit up to date; below 1, one does so with it.
+        when, speaker: when it happened, and who said it.
+        before, after: the turns around it in its session, shortened.
+    """
+
+    arms: Mapping[str, ArmEvidence]
+    recency: float = 1.0
+    confidence: float = 1.0
+    precedence: float = 1.0
+    when: datetime
+    speaker: str | None = None
+    before: str | None = None
+    after: str | None = None
+
+    def __str__(self) -> str:
+        """One line: the arms, largest share first."""
+        parts = sorted(self.arms.items(), key=lambda item: -item[1].share)
+        return " · ".join(
+            f"{name} #{arm.rank} ({arm.score:.2f}) +{arm.share:.3f}" for name, arm in parts
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Hit:
+    """A record that answers a query, best first by ``score``, with the reasons."""
+
+    record: Record
+    score: float
+    why: Why
+
+
+@dataclass(frozen=True, slots=True)
+class Recall:
+    """Memory for a prompt.
+
+    Attributes:
+        text: a Markdown block that fences the memories as data; empty if none fit.
+        hits: the records in it, best first.
+        tokens: the length of ``text``.
+    """
+
+    text: str
+    hits: tuple[Hit, ...]
+    tokens: int
+
+
+NO_RECALL = Recall("", (), 0)
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """One line of a receipt: a part of the context, its tokens, and why it is in or out."""
+
+    what: str
+    tokens: int
+    why: str
+    id: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ContextReceipt:
+    """What went into a context and what stayed out.
+
+    Attributes:
+        budget: the tokens that were allowed.
+        tokens: the tokens it takes.
+        exact: whether these are the model's own counts rather than estimates.
+        included: the parts that went in, in order; their tokens add up to ``tokens``.
+        left_out: the messages that stayed out, those that an earlier pruning took out by
+            runs. They remain in the transcript, and their episodes can still be found.
+        markers: what stands for them in the context; ``Conversation.expand`` gives them back.
+    """
+
+    budget: int
+    tokens: int
+    exact: bool
+    included: tuple[Item, ...]
+    left_out: tuple[Item, ...]
+    markers: tuple[Marker, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Context:
+    """A context ready for a call to a model.
+
+    Attributes:
+        messages: dicts in the form that was asked for: OpenAI's chat completions, OpenAI's
+            responses, or Anthropic's messages.
+        tokens: how many tokens they take; never more than the budget.
+        receipt: what went in, what stayed out, and why.
+        recall: the memory that went in.
+        system: the system text, for forms where it is an argument of its own
+            (``instructions``, ``system``); ``None`` where it is among the messages.
+    """
+
+    messages: list[dict[str, Any]]
+    tokens: int
+    receipt: ContextReceipt
+    recall: Recall
+    system: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ForgetReceipt:
+    """What a forgetting did.
+
+    Attributes:
+        id: the record that was forgotten.
+        erased: whether its text was removed for good, not only retired.
+        versions: records that it had replaced, which went with it.
+        derived: records derived from it that went with it.
+        copies: other records with the very same text, which went, too.
+        messages: how many transcript messages held its text and were removed.
+        purged: whether the free pages of the file were overwritten, too.
+        notes: how many lines and entries of the Markdown notes were cleaned of it.
+    """
+
+    id: str
+    erased: bool
+    versions: tuple[str, ...] = ()
+    derived: tuple[str, ...] = ()
+    copies: tuple[str, ...] = ()
+    messages: int = 0
+    purged: bool = False
+    notes: int = 0

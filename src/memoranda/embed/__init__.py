@@ -1,0 +1,12 @@
+"""Text to vectors: the room of the embedding models, their cache and their files.
+
+It is apart because every model comes with something heavy (a runtime, an SDK, a
+download) that nobody should pay for who searches by words alone. So importing
+the room itself imports none of it; each model is a module of its own:
+
+- :mod:`memoranda.embed.minilm`: all-MiniLM-L6-v2 on this machine, without torch.
+- :mod:`memoranda.embed.openai`: any server that speaks OpenAI's embeddings format.
+- :mod:`memoranda.embed.sentence_models`: any sentence-transformers model.
+- :mod:`memoranda.embed.cache`: remembers the vectors of recent texts.
+- :mod:`memoranda.embed.files`: finds, checks and downloads the files of MiniLM.
+"""

@@ -1,0 +1,133 @@
+"""Named things that have a form of their own: addresses, tags, dates, quoted titles.
+
+One pattern finds them all in one pass, so that an earlier form hides the later ones: what
+is inside code or a URL is never a hashtag. Every repetition in it is bounded or excludes
+what follows it, so the work grows with the length of the text only.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from memoranda.core.models import Mention
+from memoranda.entities.words import words
+
+_MONTHS = (
+    "january|february|march|april|may|june|july|august|september|october|november|december|"
+    "jan|feb|mar|apr|jun|jul|aug|sept?|oct|nov|dec|"
+    "januar|februar|märz|mai|juni|juli|oktober|dezember|"
+    "janvier|février|mars|avril|juin|juillet|août|septembre|octobre|novembre|décembre|"
+    "enero|febrero|marzo|abril|mayo|junio|julio|agosto|septiembre|octubre|noviembre|diciembre"
+)
+_MONTH = rf"(?:{_MONTHS})\b\.?"
+_DAY = r"[0-9]{1,2}(?:st|nd|rd|th|er|º|\.)?"
+_YEAR = r"(?:1[5-9]|20)[0-9]{2}\b"
+# A tag may hold any letter and mark of any script, but no punctuation, symbol or emoji.
+_TAG = (
+    r"[^\s\x00-/:-@\[-^`{-\x7f\u00a0-\u00bf\u2000-\u200b\u200e-\u206f\u2190-\u2bff\u3000-\u303f"
+    r"\ufe00-\ufe0f\uff00-\uff0f\uff1a-\uff20\U0001f000-\U0001faff]"
+)
+_MARKS = re.compile(
+    rf"""
+      (?P<code>```.*?(?:```|\Z)|`[^`\n]{{1,200}}`)
+    | (?P<url>\b(?:https?|ftp)://[^\s<>"“”「」『』《》\u3001\u3002\uff0c]++
+      |\bwww\.[\w-]+\.[^\s<>"“”\u3001\u3002\uff0c]++)
+    | (?P<email>(?<![\w.+%-])\w[\w.+%-]{{0,63}}
+        @(?:[\w-]{{1,63}}\.){{1,8}}[^\W\d_]{{2,24}}+(?![\w@]))
+    | (?P<date>
+        (?<![\w/.-])(?:
+            [0-9]{{4}}-[0-9]{{2}}-[0-9]{{2}}(?![\w-])
+          | [0-9]{{1,2}}(?P<sep>[/.-])[0-9]{{1,2}}(?P=sep)(?:[0-9]{{4}}|[0-9]{{2}})(?![\w/-])
+          | {_DAY}\s(?:(?:of|de)\s)?{_MONTH}(?:,?\s(?:de\s)?{_YEAR})?
+          | {_MONTH}\s{_DAY}(?!\w)(?:,?\s{_YEAR})?
+          | {_MONTH},?\s(?:de\s)?{_YEAR}
+        )(?!\w)
+        | [0-9]{{4}}年[0-9]{{1,2}}月(?:[0-9]{{1,2}}[日号])?
+      )
+    | (?P<mention>(?<![\w@./])@\w++(?:[.-]\w++){{0,8}}(?![/@]))
+    | (?P<hashtag>(?<![\w&#/])[#\uff03](?!\d+\b){_TAG}{{1,100}}+)
+    | (?P<title>[「《][^「」《》\n]{{1,80}}[」》])
+    | (?P<quoted>["“](?=(?-i:[^\W\d_a-z]))[^"“”\n]{{2,60}}["”])
+    """,
+    re.VERBOSE | re.IGNORECASE | re.DOTALL,
+)
+_ANY_MARK = re.compile(r"[`@#\uff03「《\"“0-9]|://|www\.", re.IGNORECASE)
+"""What every mark has in it: most turns have nothing of this, and are done with at once."""
+_HEX = re.compile(r"[0-9a-f]{3,4}|[0-9a-f]{6}|[0-9a-f]{8}", re.IGNORECASE)
+_DIRECTIVES = words("include define undef ifdef ifndef endif pragma elif")
+_SMALL = words("a an and as at but by for from in is nor of on or so the to up with")
+_MONTHS_A_YEAR, _DAYS_A_MONTH, _TWO_DIGITS = 12, 31, 99
+
+
+def find_marks(text: str) -> Iterator[tuple[int, int, Mention | None]]:
+    """Yield what has a form of its own: begin, end and the mention.
+
+    ``None`` stands for a stretch that holds no names at all: code, a refused form.
+    """
+    if _ANY_MARK.search(text) is None:
+        return
+    for match in _MARKS.finditer(text):
+        start, end = match.span()
+        kind = str(match.lastgroup)
+        if kind == "url":
+            end = _url_end(text, start, end)
+        if kind == "title":
+            yield start, end, Mention(text[start + 1 : end - 1], "other", start + 1, end - 1, 0.9)
+        elif kind == "quoted":
+            # A quotation that is no title is plain text: names in it still count.
+            if _is_title(text[start + 1 : end - 1]):
+                title = text[start + 1 : end - 1]
+                yield start, end, Mention(title, "other", start + 1, end - 1, 0.8)
+        elif kind == "code" or not _is_genuine(kind, text[start:end]):
+            yield start, end, None
+        else:
+            yield start, end, Mention(text[start:end], kind, start, end)
+
+
+def _url_end(text: str, start: int, end: int) -> int:
+    """Leave out the punctuation of the sentence, and brackets that the URL did not open."""
+    url = text[start:end]
+    closing = {close: url.count(close) - url.count(open_) for open_, close in ("()", "[]", "{}")}
+    while end > start:
+        last = text[end - 1]
+        if closing.get(last, 0) > 0:
+            closing[last] -= 1
+        elif last not in ".,;:!?'\"*_~…’>|":
+            break
+        end -= 1
+    return end
+
+
+def _is_genuine(kind: str, mark: str) -> bool:
+    """Refuse colours, preprocessor lines and impossible or doubtful dates."""
+    if kind == "hashtag":
+        body = mark[1:]
+        if body in _DIRECTIVES:
+            return False
+        colour = _HEX.fullmatch(body) is not None
+        return not (colour and (any(c.isdigit() for c in body) or len(set(body.lower())) == 1))
+    if kind == "date":
+        return _is_date(mark)
+    return True
+
+
+def _is_date(mark: str) -> bool:
+    numbers = [int(number) for number in re.findall("[0-9]+", mark)]
+    small = [number for number in numbers if number <= _TWO_DIGITS]
+    if any(number > _DAYS_A_MONTH for number in small[:2]) or 0 in small[:2]:
+        return False
+    numeric = not any(c.isalpha() for c in mark)
+    if numeric:
+        return min(small[:2]) <= _MONTHS_A_YEAR and (mark[4:5] != "-" or small[0] <= _MONTHS_A_YEAR)
+    # "may 5" and "march 10" without a capital or a year are as often a verb.
+    doubtful = re.search(r"\b(?:may|march|mar)\b", mark) is not None
+    return not doubtful or len(numbers) > len(small)
+
+
+def _is_title(quoted: str) -> bool:
+    """Tell a title ("Nothing Is Impossible") from a sentence or a word in quotes."""
+    words = re.findall(r"[^\W_]+(?:['’][^\W_]+)*", quoted)
+    if not words or quoted[-1] in ".!?,;…" or not words[-1][0].isupper():
+        return False
+    return len(words) > 1 and all(w[0].isupper() or w in _SMALL or w[0].isdigit() for w in words)

@@ -1,0 +1,207 @@
+"""Which names mean the same thing: the form they are compared in, and aliases.
+
+Cautious on purpose: two names that stay apart cost a link; two people taken for one mix
+their memories. So a short name is linked only while exactly one longer name fits.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Mapping
+
+from memoranda.entities.nicknames import GIVEN_NAMES_OF, PLACE_OF
+from memoranda.entities.words import LEGAL_FORMS, NAME_JOINERS, TITLES
+
+NICKNAME_LENGTHS = range(3, 6)
+"""How long a short form that is the beginning of a given name may be: Mel, Mike, Steph."""
+
+LONGER_BY = 2
+"""How many letters it must leave out: one more is another name (Paul, Paula)."""
+
+INITIALS = range(2, 7)
+"""How many letters an initialism may have: UN, NYC, UNESCO."""
+
+_LETTERS = str.maketrans(
+    {"ø": "o", "ł": "l", "đ": "d", "ð": "d", "æ": "ae", "œ": "oe", "\u0131": "i", "þ": "th"}
+    | dict.fromkeys("\u2018\u2019\u02bc\u00b4`", "'")
+)
+_ACCENTS = re.compile("[\u0300-\u036f]+")
+_POSSESSIVE = re.compile(r"(?<=\w)'s?$")
+_SPACE = re.compile(r"\s+")
+_WORD = re.compile(r"[^\W_]+(?:['-][^\W_]+)*")
+_PERSON_LIKE = frozenset({"person", "other"})
+_SMALL = NAME_JOINERS | {"the", "and", "for"}
+
+
+class Names:
+    """The rules of this module as a :class:`~memoranda.core.ports.NameMatcher`."""
+
+    def fold(self, name: str) -> str:
+        """Return the form in which names are compared; see :func:`fold`."""
+        return fold(name)
+
+    def link(self, name: str, type: str, known: Mapping[str, str]) -> str | None:
+        """Return the one known name that is meant; see :func:`link`."""
+        return link(name, type, known)
+
+    def keys(self, name: str) -> frozenset[str]:
+        """Return under which keys to look for names that mean the same; see :func:`keys`."""
+        return keys(name)
+
+
+def fold(name: str) -> str:
+    """Return the key under which ``name`` is looked up.
+
+    Without case, width, accents (of Latin, Greek and Cyrillic letters; the marks of other
+    scripts are letters), possessive and needless spaces. ``fold(fold(name)) == fold(name)``.
+    """
+    folded = name
+    while True:
+        before = folded
+        folded = unicodedata.normalize("NFKC", folded).casefold().translate(_LETTERS)
+        folded = _ACCENTS.sub("", unicodedata.normalize("NFD", folded))
+        folded = unicodedata.normalize("NFC", _SPACE.sub(" ", folded).strip())
+        folded = _POSSESSIVE.sub("", folded).strip()
+        if folded == before:
+            return folded
+
+
+def same_person(short: str, full: str) -> bool:
+    """Return whether ``short`` may be another way to call the person ``full``.
+
+    Titles are left out ("Dr. Smith" is "Smith"). A single name is the given name, the family
+    name or a nickname of the given name: its beginning ("Mel" of "Melanie") or a common one
+    ("Bob" of "Robert"). With several, the family names agree and the given names do
+    ("M. Smith", "Mel Smith", "Bob Smith"). Never the other way round: ``full`` is the longer
+    or the more formal name.
+    """
+    one, whole = _person(short), _person(full)
+    if not one or not whole or len(one) > len(whole):
+        return False
+    if one == whole:
+        return True
+    if len(one) == 1:
+        return one[0] in {whole[0], whole[-1]} or _is_nickname(one[0], whole[0])
+    if one[-1] != whole[-1]:
+        return False
+    initial = len(one[0]) == 1 and whole[0].startswith(one[0])
+    return initial or one[0] == whole[0] or _is_nickname(one[0], whole[0])
+
+
+def is_initialism(short: str, full: str) -> bool:
+    """Return whether ``short`` is the initials of ``full``: NYC, N.Y.C., UN.
+
+    Small words between count or do not ("DoJ" and "DJ" are both Department of Justice).
+    ``short`` is as written: in capitals, so that no everyday word becomes initials.
+    """
+    letters = short.replace(".", "").strip()
+    small = sum(1 for letter in letters if not letter.isupper())
+    if len(letters) not in INITIALS or not letters.isalpha() or small > (len(letters) - 1) // 2:
+        return False
+    return fold(letters) in _initials(fold(full))
+
+
+def same_thing(one: str, other: str) -> bool:
+    """Return whether two names of a place or an organization are spellings of one.
+
+    "UK" and "Great Britain" by a short list; "Acme" and "Acme Ltd." without legal form.
+    """
+    return _thing(fold(one)) == _thing(fold(other))
+
+
+def keys(name: str) -> frozenset[str]:
+    """Return the blocking keys of ``name``: names that share none never mean the same.
+
+    A store that keeps the keys of every name it knows finds with them all candidates for
+    :func:`link`, in either direction, whatever their first letters: "Bob" meets "Robert
+    Smith", "NYC" meets "New York City". Sharing a key proves nothing by itself. The keys of a
+    name and of its folded form are the same; a name that folds to nothing has none.
+    """
+    folded = fold(name)
+    if not folded:
+        return frozenset()
+    found = {f"t {_thing(folded)}"}
+    person = _person(folded)
+    for word in {*person[:1], *person[-1:]}:
+        found |= {f"p {part[: NICKNAME_LENGTHS.start]}" for part in _given(word)}
+    letters = folded.replace(".", "")
+    if len(letters) in INITIALS and letters.isalpha():
+        found.add(f"i {letters}")
+    found |= {f"i {initials}" for initials in _initials(folded) if len(initials) in INITIALS}
+    return frozenset(found)
+
+
+def link(name: str, type: str, known: Mapping[str, str]) -> str | None:
+    """Return the key in ``known`` that ``name`` also means, if there is exactly one.
+
+    Args:
+        name: as it is written in the text.
+        type: as in :class:`~memoranda.core.models.Mention`.
+        known: folded names and their types. A name in it is linked to itself.
+
+    Returns:
+        The key, or ``None`` where no or several known names fit: "Mel" is neither Melanie
+        nor Melissa while both are known.
+    """
+    key = fold(name)
+    if key in known:
+        return key
+    candidates: list[str] = []
+    for other, other_type in known.items():
+        if _fits(name, key, type, other, other_type):
+            candidates.append(other)
+            if len(candidates) > 1:
+                return None
+    return candidates[0] if candidates else None
+
+
+def _fits(name: str, key: str, type: str, other: str, other_type: str) -> bool:
+    if type in _PERSON_LIKE and other_type == "person":
+        # A name that no rule took for a person is one only where it is the whole word.
+        nickname = type == "person" or " " in other
+        return nickname and same_person(key, other)
+    if "person" in {type, other_type}:
+        return False
+    agree = type == other_type or "other" in {type, other_type}
+    return agree and (is_initialism(name, other) or same_thing(name, other))
+
+
+def _initials(folded: str) -> set[str]:
+    """Return the initials of all words of a name, and of the weighty ones."""
+    words = _WORD.findall(folded)
+    if len(words) < INITIALS.start:
+        return set()
+    weighty = (word[0] for word in words if word not in _SMALL)
+    return {"".join(word[0] for word in words), "".join(weighty)}
+
+
+def _thing(folded: str) -> str:
+    """Return the name under which a place or an organization is compared."""
+    words = folded.replace(",", " ").split()
+    if len(words) > 1 and words[0] == "the":
+        words = words[1:]
+    while len(words) > 1 and words[-1].rstrip(".") in LEGAL_FORMS:
+        words.pop()
+    name = " ".join(words) or folded
+    return PLACE_OF.get(name, name)
+
+
+def _person(name: str) -> list[str]:
+    """Return the words of a person's name, without titles."""
+    words = _WORD.findall(fold(name))
+    return [word for word in words if word not in TITLES]
+
+
+def _given(word: str) -> set[str]:
+    """Return a given name, and the names that it is a nickname of."""
+    return {word, *GIVEN_NAMES_OF.get(word, ())}
+
+
+def _is_nickname(short: str, given: str) -> bool:
+    beginning = (
+        len(short) in NICKNAME_LENGTHS
+        and len(given) >= len(short) + LONGER_BY
+        and given.startswith(short)
+    )
+    return beginning or given in GIVEN_NAMES_OF.get(short, ())

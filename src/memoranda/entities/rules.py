@@ -1,0 +1,268 @@
+"""Named things by rule: no model, no dictionary of the world, quick enough for every turn.
+
+The first provider of seed 004's pipeline (``regex``), widened from marks to names: people,
+places, organizations and projects, by capitals and the words around them. Right rather
+than complete: a missed name costs a link, a false one pollutes every search for it.
+
+In scripts without capitals (Chinese, Japanese, Arabic, …) only marks and quoted titles
+are found. In German, where every noun has a capital, a single word needs more evidence.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+from memoranda.core.models import Mention
+from memoranda.entities import words as w
+from memoranda.entities.everyday import INTERJECTION, is_common, is_plain
+from memoranda.entities.gazetteer import (
+    GIVEN_NAMES,
+    NO_LOWER_CASE,
+    ORGANIZATIONS,
+    PLACES,
+    PRODUCTS,
+)
+from memoranda.entities.kinds import WITH_DIGIT, kind_by_form, kind_of
+from memoranda.entities.marks import find_marks
+from memoranda.entities.runs import (
+    HEADLINE,
+    INNER_CAPITAL,
+    Token,
+    is_headline,
+    is_shouted,
+    is_title_line,
+    parts_of,
+    phrases,
+    tokens_of,
+)
+
+TEXT_LIMIT = 20_000
+"""Only so many characters of a text are read for names: a turn, not a book."""
+
+_MASK = "\ue000"
+_LINE = re.compile(r"[^\n]+")
+_HEADING = re.compile(r"\s{0,3}(?:#{1,6}\s|\*\*[^*]{1,80}\*\*:?\s*$|[|=]|-{3})")
+_LABEL = re.compile(r"\s{0,8}(?:(?:[-*+•]|\d{1,3}[.)])\s+)*(?:\*\*|__)[^*_\n]{1,80}(?:\*\*|__)")
+_FUNCTION = w.words("the a an my your his her our their this that and but or i if so to in")
+_LONGEST_ACRONYM = 6
+_CODE = frozenset("/\\=@:_.#$%&+<-")
+_SHORTEST_OPENER = 3
+_KNOWN = GIVEN_NAMES | PLACES | ORGANIZATIONS | PRODUCTS
+_IN_LOWER_CASE = (
+    frozenset(name for name in _KNOWN if name.isalpha()) - NO_LOWER_CASE - w.COMMON - w.NAME_JOINERS
+)
+_PLACE_STARTS = frozenset(name.split()[0] for name in PLACES if " " in name)
+
+
+class RuleExtractor:
+    """The rule-based :class:`~memoranda.core.ports.EntityExtractor`.
+
+    Finds e-mails, URLs, @mentions, #hashtags, dates, quoted titles and capitalised names,
+    typed ``person``, ``organization``, ``location`` or ``project`` where a rule tells and
+    ``other`` elsewhere. Stateless and thread-safe.
+
+    Reads the first :data:`TEXT_LIMIT` characters; time is linear in them.
+    """
+
+    def extract(self, text: str) -> list[Mention]:
+        """Return mentions in the order of their start, none overlapping."""
+        text = text[:TEXT_LIMIT]
+        mentions: list[Mention] = []
+        masked: list[str] = []
+        end = 0
+        for start, stop, mention in find_marks(text):
+            masked += text[end:start], _MASK * (stop - start)
+            end = stop
+            if mention is not None:
+                mentions.append(mention)
+        masked.append(text[end:])
+        names = list(_names("".join(masked)))
+        mentions += _agree(names)
+        mentions.sort(key=lambda mention: mention.start)
+        return mentions
+
+
+def _agree(names: Sequence[Mention]) -> Iterator[Mention]:
+    """Let a name have one type in the whole text: the one that a rule could tell."""
+    types = {name.text: name.type for name in names if name.type != "other"}
+    for name in names:
+        known = types.get(name.text, name.type)
+        yield name if known == name.type else replace(name, type=known)
+
+
+def _names(text: str) -> Iterator[Mention]:
+    """Yield the names of each line; headings and shouted lines have none."""
+    lowered = frozenset(text[:400].split())
+    german = len(lowered & w.GERMAN) > 1
+    for line in _LINE.finditer(text):
+        if _HEADING.match(line[0]):
+            continue
+        label = _LABEL.match(line[0])
+        tokens = tokens_of(text, line.start() + (label.end() if label else 0), line.end())
+        yield from _lower_case(text, tokens)
+        capitals = [token for token in tokens if token.name[0].isupper()]
+        if not capitals or is_shouted(tokens):
+            continue
+        strict = german or is_title_line(tokens, len(capitals))
+        headline = is_headline(tokens)
+        for first, last in phrases(tokens):
+            for start, stop in parts_of(tokens, first, last) if headline else ((first, last),):
+                cut = stop - start < last - first
+                mention = _mention(text, tokens, start, stop, strict=strict or cut)
+                if mention is not None:
+                    yield mention
+
+
+def _lower_case(text: str, tokens: Sequence[Token]) -> Iterator[Mention]:
+    """Yield the well-known names that stand without a capital, where they are no word as well."""
+    after = 0
+    for index, token in enumerate(tokens):
+        if index < after or not token.name.islower():
+            continue
+        last = _known_from(tokens, index)
+        if last is None or not _stands_alone(text, token.start, tokens[last].end):
+            continue
+        name = text[token.start : tokens[last].end]
+        kind = kind_by_form(name, token.name, name) or "other"
+        yield Mention(name, kind, token.start, tokens[last].end, 0.6)
+        after = last + 1
+
+
+def _known_from(tokens: Sequence[Token], first: int) -> int | None:
+    """Return the last word of the known name in lower case that begins at ``first``."""
+    if tokens[first].name in _PLACE_STARTS:
+        for count in (3, 2):
+            run = tokens[first : first + count]
+            spaced = all(token.gap == " " for token in run[1:])
+            if len(run) == count and spaced and " ".join(t.name for t in run) in PLACES:
+                return first + count - 1
+    return first if tokens[first].name in _IN_LOWER_CASE else None
+
+
+def _stands_alone(text: str, start: int, end: int) -> bool:
+    """Tell a word of a sentence from a part of a path, an address or an assignment."""
+    before, after = text[start - 1 : start] if start else "", text[end : end + 2]
+    dotted = after[:1] == "." and after[1:].isalnum()
+    return before not in _CODE and (after[:1] not in _CODE - {"."}) and not dotted
+
+
+def _mention(
+    text: str, tokens: Sequence[Token], first: int, last: int, *, strict: bool
+) -> Mention | None:
+    """Return the name in a run of capitalised words, if there is one."""
+    begin = first
+    first, last, title = _trim(tokens, first, last)
+    if first > last or tokens[first].name[0].isdigit():
+        return None
+    start, end = tokens[first].start, tokens[last].end
+    name = text[start:end]
+    if begin + 1 == first and not strict and _is_titled(tokens, begin):
+        start = tokens[begin].start
+        return Mention(text[start:end], kind_of(name, tokens, first, last), start, end, 0.7)
+    if first == last and not title and not _is_single_name(tokens, first, strict=strict):
+        return None
+    if first < last and not _is_phrase(tokens, first, last, strict=strict):
+        return None
+    type_ = "person" if title else kind_of(name, tokens, first, last)
+    confidence = 0.5 if tokens[first].opens and first == last else 0.7
+    return Mention(name, type_, start, end, 0.8 if first < last or title else confidence)
+
+
+def _is_titled(tokens: Sequence[Token], index: int) -> bool:
+    """Tell the article of a title ("in The Replacement"): its capital opens no sentence."""
+    return tokens[index].name == "The" and not tokens[index].opens and tokens[index + 1].gap == " "
+
+
+def _trim(tokens: Sequence[Token], first: int, last: int) -> tuple[int, int, bool]:
+    """Drop what only stands beside a name: sentence openers, articles, titles, dates."""
+    title = False
+    whole = " ".join(token.name for token in tokens[first : last + 1]).lower()
+    while first <= last:
+        word = tokens[first].name
+        low = word.lower()
+        if low in w.TITLES and first < last:
+            title = True
+        elif not (
+            low in _FUNCTION
+            or low in w.MONTHS_AND_DAYS
+            or (word in w.NAME_JOINERS)
+            or (word in w.ASIDES and first < last)
+            or (tokens[first].opens and not _keeps_opener(tokens, first, last, whole))
+        ):
+            break
+        first += 1
+        if tokens[first - 1].possessive:
+            break
+    while first <= last and _ends_no_name(tokens[last].name, alone=first == last):
+        last -= 1
+    return first, last, title
+
+
+def _ends_no_name(word: str, *, alone: bool) -> bool:
+    loud = word in w.SHOUTED and not alone
+    return word.lower() in w.MONTHS_AND_DAYS or word in w.NAME_JOINERS or loud
+
+
+def _keeps_opener(tokens: Sequence[Token], first: int, last: int, whole: str) -> bool:
+    """Tell whether the capital that opens a sentence also begins a name."""
+    word = tokens[first].name
+    low = word.lower()
+    if low in GIVEN_NAMES or low in PLACES or any(whole.startswith(p) for p in _two(whole)):
+        return True
+    if low in w.ORGANIZATION_STARTS and first < last and tokens[first + 1].name == "of":
+        return True
+    if word.isupper() and len(word) > 1:
+        return first < last or (low not in w.COMMON)
+    return not (is_common(word) if first < last else is_plain(word))
+
+
+def _two(whole: str) -> Iterator[str]:
+    """Yield the first two and three words if they are a known place."""
+    parts = whole.split()
+    for count in (2, 3):
+        place = " ".join(parts[:count])
+        if len(parts) >= count and place in PLACES:
+            yield place
+
+
+def _is_single_name(tokens: Sequence[Token], index: int, *, strict: bool) -> bool:
+    token = tokens[index]
+    word, low = token.name, token.name.lower()
+    if len(word) == 1 or low in w.MONTHS_AND_DAYS or low in w.TITLES:
+        return False
+    if WITH_DIGIT.fullmatch(word) or INNER_CAPITAL.fullmatch(word):
+        return True
+    letters = word.replace(".", "").rstrip("+")
+    if letters.isupper() and len(letters) > 1:
+        return (
+            letters not in w.SHOUTED and not is_common(letters) and len(letters) <= _LONGEST_ACRONYM
+        )
+    if low in PLACES or (low in _KNOWN and low not in w.COMMON):
+        return True
+    # An order is none: "Define the steps".
+    order = token.opens and index + 1 < len(tokens) and tokens[index + 1].name in w.OBJECTS
+    if strict or order or is_common(word) or _is_sound(token):
+        return False
+    return word.isalpha() or "-" in word or "'" in word
+
+
+def _is_sound(token: Token) -> bool:
+    """Tell an interjection ("Hahaha", "Nooo", "Hmm") and a stray syllable from a name."""
+    if token.name.isupper():
+        return False
+    stray = token.opens and len(token.name) < _SHORTEST_OPENER
+    return stray or INTERJECTION.fullmatch(token.name.lower()) is not None
+
+
+def _is_phrase(tokens: Sequence[Token], first: int, last: int, *, strict: bool) -> bool:
+    """Refuse phrases of everyday words alone ("Happy Birthday"), and whole headlines."""
+    parts = [t.name for t in tokens[first : last + 1] if t.name not in w.NAME_JOINERS]
+    if (strict and len(parts) >= HEADLINE) or all(len(part) == 1 for part in parts):
+        return False
+    if any(not is_common(part) and part.lower() not in w.MONTHS_AND_DAYS for part in parts):
+        return True
+    whole = " ".join(parts).lower()
+    end = parts[-1].lower()
+    return whole in PLACES or (end in w.PLACE_ENDS | w.ORGANIZATION_ENDS and not strict)

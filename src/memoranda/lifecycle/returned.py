@@ -1,0 +1,111 @@
+"""Memory's own words when they come back: recognised, so that they are no new evidence.
+
+What was recalled into a prompt may return inside a message: whole in its fence, line by line
+where a program took the fence away, or quoted by someone. That is use of a memory. Taken for
+something newly said it would confirm itself, again and again.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import NamedTuple
+
+FENCE = "memoranda-memory"
+OPENING = re.compile(rf"<{FENCE}\b[^<>]*>")
+CLOSING = re.compile(rf"</{FENCE}>\s*")
+LINE = re.compile(r"^[ \t]*- \[\d{4}-\d\d-\d\d \d\d:\d\d, [^\]\n]{1,200}\] (.+)$\n?", re.MULTILINE)
+NOTHING = "Nothing in memory answers this."
+NOTED = "Noted, and kept in memory."
+RELATED = "Noted, and kept in memory. It has on this:"
+FOUND = "From memory:"
+NO_ANSWER = "(no answer)"
+OWN = frozenset({NOTHING, NOTED, RELATED, FOUND, NO_ANSWER})
+"""What memory says where it answers alone, and what stands for an answer that never came."""
+_ID = r"(?:fact|ep|ctx|ref)_\w+"
+OF_TOOLS = re.compile(
+    rf"(?:Remembered as|Known already as) {_ID}\.|Corrected: {_ID} takes the place of {_ID}\.|"
+    rf"Confirmed: {_ID} never fades\.|Nothing is known of .{{0,100}}\.|"
+    r"\d[\d,]* \w+, .*; \d[\d,]* conversations; last recorded .*|"
+    r"Error: (?:there is no (?:tool|fact) .*|content (?:is|seems) .*|.* is no longer believed.*|"
+    r"(?:search_memory|remember_fact|correct_fact|confirm_fact|memory_stats|get_entity_info|"
+    r"expand_messages)\b.*)",
+    re.DOTALL,
+)
+"""What the tools of memory say beside records."""
+LEAST_WORDS = 4
+"""A shorter sentence may well be said again by someone who means it."""
+
+
+class Returned(NamedTuple):
+    """A text in two parts.
+
+    Attributes:
+        text: what is new in it.
+        told: the contents that memory had told, as far as its lines hold them whole.
+    """
+
+    text: str
+    told: tuple[str, ...]
+
+
+def without_recalled(text: str) -> str:
+    """Return ``text`` without the fenced blocks that recall itself put there."""
+    return apart(text).text
+
+
+def apart(text: str) -> Returned:
+    """Return what is new in ``text``, and what stood in fenced blocks of recall."""
+    kept: list[str] = []
+    told: list[str] = []
+    start = 0
+    while opening := OPENING.search(text, start):
+        closing = CLOSING.search(text, opening.end())
+        if closing is None:
+            break
+        kept.append(text[start : opening.start()])
+        told += lines(text[opening.end() : closing.start()])
+        start = closing.end()
+    return Returned("".join([*kept, text[start:]]), tuple(told))
+
+
+def without_own(text: str) -> str:
+    """Return ``text``; empty, if it is what memory or its tools say around records."""
+    said = text.strip()
+    return "" if said in OWN or OF_TOOLS.fullmatch(said) else text
+
+
+def lines(text: str) -> list[str]:
+    """Return the contents of the lines of ``text`` that have the form of recalled records."""
+    return [line[1].strip() for line in LINE.finditer(text)]
+
+
+def is_line_of(line: str, content: str) -> bool:
+    """Return whether a recalled line tells ``content``, on one line and perhaps cut at its end."""
+    flat = " ".join(content.split())
+    return flat == line or (line.endswith("…") and flat.startswith(line[:-1]))
+
+
+def without_lines(text: str, known: Mapping[str, object]) -> str:
+    """Return ``text`` without the lines of recall whose contents are ``known`` records'."""
+    return LINE.sub(lambda line: "" if line[1].strip() in known else line[0], text)
+
+
+def without_quotes(text: str, recalled: Mapping[str, str]) -> tuple[str, tuple[str, ...]]:
+    """Return ``text`` without what it quotes of recalled records, and the ids of these.
+
+    Args:
+        text: what was said in a conversation.
+        recalled: id → content of the records that were recalled into it before.
+    """
+    used: list[str] = []
+    for record, content in recalled.items():
+        words = content.split()
+        if len(words) < LEAST_WORDS:
+            continue
+        spaced = r"\s+".join(map(re.escape, words)).removesuffix(r"\.")
+        found = re.compile(rf"(?<!\w){spaced}(?!\w)\.?", re.IGNORECASE).sub("", text)
+        if found != text:
+            used.append(record)
+            text = found
+    return text, tuple(used)

@@ -1,0 +1,5 @@
+"""The Markdown notes that a person can read and edit: MEMORY.md and the history (seed 002)."""
+
+from memoranda.notes.notes import Notes
+
+__all__ = ["Notes"]

@@ -1,0 +1,373 @@
+"""What a person changed in MEMORY.md since a store last read or wrote it.
+
+Three things are compared: the lines that the file then had, the file as it is, and the records
+that the store believes now. A line is known by its text, so one that was only moved is no edit.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from difflib import SequenceMatcher
+
+from memoranda.core.models import Record
+from memoranda.core.notes import NotedLine, line_of
+from memoranda.core.text import content_hash
+from memoranda.notes.document import Document, Item
+from memoranda.notes.likeness import alike, words
+from memoranda.notes.topics import key_of, topic
+
+ALIKE = 0.5
+"""From this share of words on, a new line is another wording of the one that is missing."""
+ALL = 3
+"""From so many lines on, losing all of them at once is not believed unasked."""
+MASS = 10
+"""From so many lines on, losing more than half of them at once is not believed unasked."""
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """An item of the file, and the record that it tells."""
+
+    item: Item
+    id: str
+
+
+@dataclass(frozen=True, slots=True)
+class Conflict:
+    """A line that a person changed while the store ended its record.
+
+    Attributes:
+        id: the record.
+        text: what the line says now.
+    """
+
+    id: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Edits:
+    """What is in the file, and what a person did to it.
+
+    Attributes:
+        lines: items that tell a record which is believed: nothing is to be done.
+        stale: items whose record ended in the store: memory replaces them or takes them out.
+            In a file that was cut short also the last one, where its text is cut off.
+        erased: items whose record was erased: memory takes them out; never new evidence.
+        changed: items that say anew what a believed record said: a correction each.
+        removed: believed records whose line a person took out: a forgetting each.
+        added: items that tell no record: a new fact of a person each.
+        conflicts: added items that were another wording of a record which ended meanwhile.
+        unseen: believed records whose lines memory had written after an editor had opened the
+            file, which then saved its own text over them: no edit; memory writes them again.
+        cut_short: the file is the beginning of what was written: to be restored, and nothing
+            in it is an edit.
+        mass_removal: more than half of at least ten lines are gone: to be asked about.
+    """
+
+    lines: tuple[Line, ...] = ()
+    stale: tuple[Line, ...] = ()
+    erased: tuple[Line, ...] = ()
+    changed: tuple[Line, ...] = ()
+    removed: tuple[str, ...] = ()
+    added: tuple[Item, ...] = ()
+    conflicts: tuple[Conflict, ...] = ()
+    unseen: tuple[str, ...] = ()
+    cut_short: bool = False
+    mass_removal: bool = False
+
+    def __bool__(self) -> bool:
+        """Whether a person changed anything."""
+        return bool(self.changed or self.removed or self.added)
+
+
+NO_EDITS = Edits()
+
+
+def noted(id: str, text: str) -> NotedLine:
+    """Return the line with this text as a store keeps it."""
+    return NotedLine(id, digest_of(line_of(text)))
+
+
+def digest_of(text: str) -> str:
+    """Return the digest of a line; also of one that no store can keep."""
+    return content_hash(text.encode("utf-8", "replace").decode())
+
+
+def read_edits(
+    base: Sequence[NotedLine],
+    document: Document,
+    known: Mapping[str, Record],
+    believed: Callable[[Record], bool],
+) -> Edits:
+    """Return what a person changed in ``document`` since it had the lines of ``base``.
+
+    Args:
+        base: the lines when the store last read or wrote the file, from top to bottom.
+        document: the file as it is.
+        known: the records of these lines that still exist, and all standing facts, the best
+            first.
+        believed: whether a record is believed and nothing took its place.
+    """
+    standing = {each: record for each, record in known.items() if believed(record)}
+    reader = _Reader(base, document, known, standing)
+    if reader.cut is not None:
+        return reader.cut
+    return reader.edits()
+
+
+@dataclass(frozen=True, slots=True)
+class _Missing:
+    """A line of the base that is not in the file: its record, and where it was."""
+
+    at: int
+    id: str
+    words: tuple[str, ...]
+    sections: frozenset[str]
+
+
+class _Reader:
+    """Compares one file with one base."""
+
+    def __init__(
+        self,
+        base: Sequence[NotedLine],
+        document: Document,
+        known: Mapping[str, Record],
+        standing: Mapping[str, Record],
+    ) -> None:
+        self.base, self.document = base, document
+        self.known, self.standing = known, standing
+        self.owners = self._owners()
+        self.digests = [digest_of(item.text) for item in document.items]
+        self.cut = self._cut_short()
+        self.unseen = self._unseen()
+        self.base = [line for line in base if line.id not in self.unseen]
+
+    def _owners(self) -> dict[str, str]:
+        """Return the record of each digest: believed before ended before erased."""
+        found: dict[str, str] = {}
+        for line in self.base:
+            if line.id in self.standing:
+                found.setdefault(line.digest, line.id)
+        for name, record in self.standing.items():
+            found.setdefault(digest_of(line_of(record.content)), name)
+        for line in sorted(self.base, key=lambda each: each.id not in self.known):
+            found.setdefault(line.digest, line.id)
+        return found
+
+    def edits(self) -> Edits:
+        """Return all that is in the file, and what was changed."""
+        lines: list[Line] = []
+        stale: list[Line] = []
+        erased: list[Line] = []
+        fresh: list[int] = []
+        for at, (item, digest) in enumerate(zip(self.document.items, self.digests, strict=True)):
+            owner = self.owners.get(digest)
+            if owner is None:
+                fresh.append(at)
+            elif owner in self.standing:
+                lines.append(Line(item, owner))
+            else:
+                (stale if owner in self.known else erased).append(Line(item, owner))
+        missing = self._missing({line.id for line in lines})
+        pairs = _Pairing(self, missing, fresh).pairs()
+        items = self.document.items
+        changed = [(at, one.id) for one, at in pairs if one.id in self.standing]
+        taken = {at for at, _ in changed}
+        removed = self._removed(missing, {name for _, name in changed})
+        told = [(at, one.id) for one, at in pairs if one.id not in self.standing]
+        return Edits(
+            lines=tuple(lines),
+            stale=tuple(stale),
+            erased=tuple(erased),
+            changed=tuple(Line(items[at], name) for at, name in sorted(changed)),
+            removed=removed,
+            added=tuple(items[at] for at in fresh if at not in taken),
+            conflicts=tuple(Conflict(name, items[at].text) for at, name in sorted(told)),
+            unseen=self.unseen,
+            mass_removal=self._is_mass(removed),
+        )
+
+    def _unseen(self) -> tuple[str, ...]:
+        """Return the records whose lines an editor wrote over that had not seen them.
+
+        All lines of the last writes are gone together, and something else was changed, too:
+        whoever only takes out what memory has just written means it.
+        """
+        there = set(self.digests)
+        batches: dict[int, list[NotedLine]] = {}
+        for line in self.base:
+            if line.batch and line.id in self.standing:
+                batches.setdefault(line.batch, []).append(line)
+        gone: list[str] = []
+        for batch in sorted(batches, reverse=True):
+            if any(line.digest in there for line in batches[batch]):
+                break
+            gone += [line.id for line in batches[batch]]
+        missing = {
+            line.id for line in self.base if line.id in self.standing and line.digest not in there
+        }
+        new = [
+            words(item.text)
+            for item, digest in zip(self.document.items, self.digests, strict=True)
+            if digest not in self.owners
+        ]
+        if any(
+            alike(words(self.known[each].content), said) >= ALIKE for each in gone for said in new
+        ):
+            return ()  # Another wording of it was written by someone who has read it.
+        return tuple(dict.fromkeys(gone)) if new or missing.difference(gone) else ()
+
+    def _missing(self, present: set[str]) -> list[_Missing]:
+        """Return the lines of the base that are gone, once for each record."""
+        there = set(self.digests)
+        sections = self._sections()
+        found: dict[str, _Missing] = {}
+        for at, line in enumerate(self.base):
+            if line.digest in there or line.id in present or line.id in found:
+                continue
+            record = self.known.get(line.id)
+            near = set(sections[at])
+            if record is not None:
+                near.add(key_of(topic(record)))
+            said = words(record.content) if record is not None else ()
+            found[line.id] = _Missing(at, line.id, said, frozenset(near))
+        return list(found.values())
+
+    def _sections(self) -> list[set[str]]:
+        """Return for each line of the base the sections of its nearest neighbours in the file."""
+        where = {
+            digest: key_of(item.section or "")
+            for digest, item in zip(self.digests, self.document.items, strict=True)
+        }
+        found: list[set[str]] = [set() for _ in self.base]
+        for order in (range(len(self.base)), range(len(self.base) - 1, -1, -1)):
+            near: str | None = None
+            for at in order:
+                near = where.get(self.base[at].digest, near)
+                if near is not None:
+                    found[at].add(near)
+        return found
+
+    def _removed(self, missing: Iterable[_Missing], changed: set[str]) -> tuple[str, ...]:
+        """Return the believed records whose words are gone, also those that say just the same."""
+        gone = [one.id for one in missing if one.id in self.standing]
+        digests = {digest_of(line_of(self.standing[each].content)) for each in gone}
+        twins = [
+            name
+            for name, record in (self.standing.items() if gone else ())
+            if digest_of(line_of(record.content)) in digests
+        ]
+        return tuple(each for each in dict.fromkeys([*gone, *twins]) if each not in changed)
+
+    def _is_mass(self, removed: Sequence[str]) -> bool:
+        lines = {line.id for line in self.base if line.id in self.standing}
+        gone = len(lines.intersection(removed))
+        return (len(lines) >= MASS and 2 * gone > len(lines)) or ALL <= gone == len(lines)
+
+    def _cut_short(self) -> Edits | None:
+        """Return what is left of a file that was not written to its end; ``None`` if it was."""
+        if self.document.blank:
+            return Edits(cut_short=True) if self._is_lost(0) else None
+        if self.document.lines[-1].endswith("\n"):
+            return None
+        broken = self.document.unclosed
+        items = [each for each in self.document.items if broken is None or each.stop <= broken]
+        whole = [line.digest for line in self.base]
+        same = 0
+        while same < min(len(items), len(whole)) and self.digests[same] == whole[same]:
+            same += 1
+        if not self._is_lost(same) or same < len(items) - 1:
+            return None
+        part: tuple[Line, ...] = ()
+        if same < len(items):
+            if not self._is_part(items[-1], same):
+                return None
+            part = (Line(items[-1], self.base[same].id),)
+        left = [Line(item, self.base[at].id) for at, item in enumerate(items[:same])]
+        return Edits(
+            lines=tuple(line for line in left if line.id in self.standing),
+            stale=tuple(line for line in left if line.id not in self.standing) + part,
+            cut_short=True,
+        )
+
+    def _is_lost(self, start: int) -> bool:
+        """Return whether the base has lines from ``start`` on that are still believed."""
+        return any(line.id in self.standing for line in self.base[start:])
+
+    def _is_part(self, item: Item, at: int) -> bool:
+        """Return whether an item is the beginning of the line at a place of the base."""
+        record = self.known.get(self.base[at].id)
+        ends = item.stop == len(self.document.lines)
+        return ends and record is not None and line_of(record.content).startswith(item.text)
+
+
+class _Pairing:
+    """Finds which new line is another wording of which missing one."""
+
+    def __init__(self, reader: _Reader, missing: list[_Missing], fresh: list[int]) -> None:
+        self.reader, self.missing, self.fresh = reader, missing, fresh
+        self.items = reader.document.items
+        self.found: dict[int, _Missing] = {}
+
+    def pairs(self) -> list[tuple[_Missing, int]]:
+        """Return pairs of a missing line and the place of an item."""
+        gaps = self._gaps() if self.missing and self.fresh else []
+        for missing, fresh in gaps:
+            self._take_alike(missing, fresh)
+        self._take_alike(self.missing, self.fresh)
+        for missing, fresh in gaps:
+            self._take_in_order(missing, fresh)
+        return [(one, at) for at, one in self.found.items()]
+
+    def _gaps(self) -> list[tuple[list[_Missing], list[int]]]:
+        """Return missing and new lines that stand between the same unchanged neighbours."""
+        old = [line.digest for line in self.reader.base]
+        new = self.reader.digests
+        missing = {one.at: one for one in self.missing}
+        fresh = set(self.fresh)
+        found = []
+        for name, a, b, c, d in SequenceMatcher(None, old, new, autojunk=False).get_opcodes():
+            if name == "replace":
+                gone = [missing[at] for at in range(a, b) if at in missing]
+                came = [at for at in range(c, d) if at in fresh]
+                if gone and came:
+                    found.append((gone, came))
+        return found
+
+    def _take_alike(self, missing: Iterable[_Missing], fresh: Iterable[int]) -> None:
+        """Pair what is alike within a section, the most alike first."""
+        taken = {one.id for one in self.found.values()}
+        open_ = [(at, words(self.items[at].text)) for at in fresh if at not in self.found]
+        scored = []
+        for one in missing:
+            if one.id in taken or not one.words:
+                continue
+            for at, said in open_:
+                if self._same_section(one, at) and (likeness := alike(one.words, said)) >= ALIKE:
+                    ended = one.id not in self.reader.standing
+                    scored.append((-likeness, ended, one.at, at, one))
+        for _, _, _, at, one in sorted(scored, key=lambda each: each[:4]):
+            if at not in self.found and one.id not in taken:
+                self.found[at] = one
+                taken.add(one.id)
+
+    def _take_in_order(self, missing: Iterable[_Missing], fresh: Iterable[int]) -> None:
+        """Pair what is left of a gap in its order, where as many are missing as are new."""
+        taken = {one.id for one in self.found.values()}
+        left = [one for one in missing if one.id not in taken]
+        standing = self.reader.standing
+        for one_by_one in (
+            [one for one in left if one.id in standing],
+            [one for one in left if one.id not in standing],
+        ):
+            open_ = [at for at in fresh if at not in self.found]
+            if len(open_) == len(one_by_one):
+                for one, at in zip(one_by_one, open_, strict=True):
+                    if self._same_section(one, at):
+                        self.found[at] = one
+
+    def _same_section(self, one: _Missing, at: int) -> bool:
+        return key_of(self.items[at].section or "") in one.sections

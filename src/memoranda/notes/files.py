@@ -1,0 +1,293 @@
+"""A folder of text files that survives crashes, full disks, several writers and editors.
+
+Every writer holds the lock of ``.memoranda.lock``. A file that is written is a new file that takes
+the place of the old one in one step; what is added comes with a single write at the end. So nobody
+ever sees half of a text that was written, and after a crash the old text or the new one is there.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import shutil
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager, suppress
+from fnmatch import fnmatchcase
+from pathlib import Path
+
+from filelock import BaseFileLock, FileLock
+
+from memoranda.core.errors import StoreError, StoreReadOnly
+from memoranda.core.text import storable
+from memoranda.notes.failures import translated
+from memoranda.notes.places import (
+    BINARY,
+    NO_LINK,
+    PRIVATE,
+    Place,
+    locate,
+    make_folder,
+    read_bytes,
+    sync_folder,
+)
+
+LOCK = ".memoranda.lock"
+PART = ".memoranda.part"
+POLL = 0.0005  # seconds between two looks at a lock that another writer holds
+BUSY_TIMEOUT = 60.0
+
+Stamp = tuple[int, int, int]
+"""Number, size in bytes and time of change (ns) of a file: another one after every change."""
+
+
+class NotesFolder:
+    """Reads and writes text files in one folder. Thread-safe, and safe between processes.
+
+    The folder is made, for its owner alone, when something is written first. A link in it to
+    another file in it is followed, and stays; one that leads out of it is refused.
+
+    Args:
+        folder: an absolute path, links followed.
+        busy_timeout: seconds to wait while another one writes.
+
+    Every method but ``names`` raises:
+        InvalidInput: a name is no plain name of a file, or a text cannot be stored.
+        StoreError: what has the name is a folder, a link out of the folder or nowhere, or
+            otherwise no file that can be used; the message names it and the remedy.
+    """
+
+    def __init__(self, folder: Path, *, busy_timeout: float = BUSY_TIMEOUT) -> None:
+        """Touch nothing yet."""
+        self.folder = folder
+        self._busy_timeout = busy_timeout
+        self._lock, self._process = self._new_lock(), os.getpid()
+
+    @contextmanager
+    def locked(self) -> Iterator[None]:
+        """Keep all other writers out. May be nested in one thread; makes the folder.
+
+        Raises:
+            StoreBusy: another one did not let go in time.
+            StoreReadOnly: the folder cannot be written.
+        """
+        with translated(self.folder, writing=True):
+            make_folder(self.folder)
+            lock = self._lock_here()
+            if (self.folder / LOCK).is_dir():
+                raise StoreError(
+                    f"{self.folder / LOCK} is a folder where the lock of the notes must be a file; "
+                    f"move it away"
+                )
+            lock.acquire(timeout=self._busy_timeout, poll_interval=POLL)
+        try:
+            with translated(self.folder, writing=True):
+                _remove(self.folder / PART)  # A crash may have left it.
+            yield
+        finally:
+            lock.release()
+
+    @contextmanager
+    def quiet(self) -> Iterator[None]:
+        """Keep writers out while several files are read, where there have been any; leave no trace.
+
+        Raises:
+            StoreBusy: a writer did not let go in time.
+        """
+        with ExitStack() as held:
+            with translated(self.folder, writing=False):
+                shared = (self.folder / LOCK).exists()
+            if shared:
+                with suppress(StoreReadOnly):  # Who may only read does so without the lock.
+                    held.enter_context(self.locked())
+            yield
+
+    # Reading
+
+    def read(self, name: str) -> str:
+        """Return the text of a file, with its line ends as they are; empty, if there is none.
+
+        Raises:
+            StoreError: it is not UTF-8, or may not be read.
+        """
+        place = self._place(name, writing=False)
+        data = read_bytes(place)
+        try:
+            return data.decode()
+        except UnicodeDecodeError as error:
+            raise _not_utf8(place.path, data, error.start) from error
+
+    def stamp(self, name: str) -> Stamp | None:
+        """Return what is another one after every change of a file; ``None``, if there is none."""
+        found = self._place(name, writing=False).found
+        return (found.st_ino, found.st_size, found.st_mtime_ns) if found else None
+
+    def names(self, pattern: str) -> list[str]:
+        """Return the names of what is in the folder and matches a pattern, in order.
+
+        Args:
+            pattern: as of a shell, such as ``HISTORY-*.md``; case matters.
+        """
+        with translated(self.folder, writing=False):
+            try:
+                found = [entry.name for entry in self.folder.iterdir()]
+            except FileNotFoundError:
+                return []
+        return sorted(name for name in found if fnmatchcase(name, pattern))
+
+    # Writing
+
+    def write(self, name: str, text: str) -> bool:
+        """Put ``text`` in the place of a file; return whether that changed anything.
+
+        Where there is no file, empty text makes none.
+        It has the permissions and the owner of the old file; a new one is its owner's alone.
+
+        Raises:
+            StoreFull: there is no room.
+            StoreReadOnly: the file or its folder cannot be written.
+        """
+        data = _encoded(text, name)
+        if read_bytes(self._place(name, writing=False)) == data:
+            return False
+        with self.locked():
+            place = self._place(name)
+            return read_bytes(place) != data and self._replace(place, data)
+
+    def swap(self, name: str, old: str, new: str) -> bool:
+        """Put ``new`` in the place of a file that says ``old``, as ``write`` does.
+
+        Returns:
+            Whether it said ``old`` to the last moment. If not, somebody changed it: then nothing
+            is written.
+        """
+        before, data = _encoded(old, name), _encoded(new, name)
+        with self.locked():
+            place = self._place(name)
+            if read_bytes(place) != before:
+                return False
+            return before == data or self._replace(place, data, before=before)
+
+    def append(self, name: str, text: str) -> None:
+        """Add ``text`` at the end of a file, on a new line.
+
+        Raises:
+            StoreFull: there is no room; nothing was added.
+            StoreReadOnly: the file cannot be written.
+        """
+        self.append_each([name], text)
+
+    def append_each(self, names: Sequence[str], text: str) -> None:
+        """Add ``text`` to several files, as ``append`` does: to all of them, or to none."""
+        data = _encoded(text, "text")
+        with self.locked(), ExitStack() as opened:
+            # A link may make two names one file.
+            places = list({place.path: place for place in map(self._place, names)}.values())
+            ends = [opened.enter_context(_at_end(place)) for place in places]
+            for place, descriptor in zip(places, ends, strict=True):
+                with translated(place.path, writing=True):
+                    _add(descriptor, data)
+
+    def _lock_here(self) -> BaseFileLock:
+        if self._process != os.getpid():  # A lock does not go with a process that was forked.
+            self._lock, self._process = self._new_lock(), os.getpid()
+        return self._lock
+
+    def _new_lock(self) -> BaseFileLock:
+        # One a folder in this process: who holds it can go on through another NotesFolder.
+        return FileLock(self.folder / LOCK, mode=PRIVATE, is_singleton=True)
+
+    def _place(self, name: str, *, writing: bool = True) -> Place:
+        with translated(self.folder / name, writing=writing):
+            return locate(self.folder, name)
+
+    @staticmethod
+    def _replace(place: Place, data: bytes, *, before: bytes | None = None) -> bool:
+        """Put a file of ``data`` in the place of one, if that still has the bytes ``before``."""
+        part = place.path.with_name(PART)
+        with translated(place.path, writing=True):
+            if place.found:  # A file that is protected from writing is not replaced either.
+                os.close(os.open(place.path, os.O_WRONLY | NO_LINK | BINARY))
+            _remove(part)
+            try:
+                _write_new(part, data, place)
+                if before is not None and read_bytes(place) != before:
+                    return False
+                part.replace(place.path)
+            finally:
+                _remove(part)
+            sync_folder(part.parent)
+        return True
+
+
+def _encoded(text: str, name: str) -> bytes:
+    try:
+        return text.encode()
+    except UnicodeEncodeError:
+        return storable(text, name).encode()  # It says what is wrong.
+
+
+def _remove(part: Path) -> None:
+    with suppress(FileNotFoundError):
+        part.unlink()
+
+
+def _write_new(part: Path, data: bytes, place: Place) -> None:
+    """Write a new file to the disk, with the permissions of the file whose place it takes."""
+    descriptor = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL | NO_LINK | BINARY, PRIVATE)
+    try:
+        if place.found:
+            _belong(part, place)
+        rest = memoryview(data)
+        while rest:
+            rest = rest[os.write(descriptor, rest) :]
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def _belong(part: Path, place: Place) -> None:
+    """Give a new file owner and permissions of an old one, as far as this process may."""
+    mine, old = part.stat(), place.found
+    if old and (mine.st_uid, mine.st_gid) != (old.st_uid, old.st_gid):
+        with suppress(PermissionError):
+            os.chown(part, old.st_uid, old.st_gid)
+    shutil.copymode(place.path, part)
+
+
+@contextmanager
+def _at_end(place: Place) -> Iterator[int]:
+    """Open a file to add to it; if that fails, it becomes what it was."""
+    flags = os.O_RDWR | os.O_APPEND | os.O_CREAT | NO_LINK | BINARY
+    with translated(place.path, writing=True):
+        descriptor = os.open(place.path, flags, PRIVATE)
+    try:
+        size = os.lseek(descriptor, 0, os.SEEK_END)
+        try:
+            yield descriptor
+        except BaseException:
+            os.ftruncate(descriptor, size)
+            if place.found is None and not size:
+                place.path.unlink(missing_ok=True)
+            raise
+    finally:
+        os.close(descriptor)
+
+
+def _add(descriptor: int, data: bytes) -> None:
+    """Add a block in one call, or readers and other writers could find a part of it."""
+    if os.lseek(descriptor, 0, os.SEEK_END):
+        os.lseek(descriptor, -1, os.SEEK_END)
+        if os.read(descriptor, 1) != b"\n":  # A crash or an editor left the last line open.
+            data = b"\n" + data
+    if os.write(descriptor, data) < len(data):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+
+def _not_utf8(path: Path, data: bytes, position: int) -> StoreError:
+    line = data.count(b"\n", 0, position) + 1
+    utf16 = data.startswith((b"\xff\xfe", b"\xfe\xff"))
+    looks = "it looks like UTF-16; " if utf16 else ""
+    return StoreError(
+        f"{path} is not UTF-8: byte 0x{data[position]:02x} at position {position}, line {line}; "
+        f"{looks}open it in an editor and save it as UTF-8. It was left as it is"
+    )

@@ -1,0 +1,68 @@
+"""Small parts for the tests of stores: analysis of text and names without any language.
+
+The contract suite expects a store that was made with :class:`WordAnalyzer` and
+:class:`PlainNames`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+
+from memoranda.core.models import Mention
+
+WORD = re.compile(r"[^\W_]+")
+CAPITALIZED = re.compile(r"\b[A-Z]\w*(?: [A-Z]\w*)*")
+
+
+class WordAnalyzer:
+    """Implements :class:`memoranda.core.ports.Analyzer`: words in lower case."""
+
+    def __init__(self, name: str = "words-1") -> None:
+        """Call this version of the analyzer ``name``."""
+        self._name = name
+
+    @property
+    def name(self) -> str:
+        """Name and version."""
+        return self._name
+
+    def terms(self, text: str) -> list[str]:
+        """Return the words of ``text`` in order."""
+        return WORD.findall(text.lower())
+
+    def query_terms(self, text: str) -> list[str]:
+        """Return the distinct words of ``text``."""
+        return list(dict.fromkeys(self.terms(text)))
+
+
+class PlainNames:
+    """Implements :class:`memoranda.core.ports.NameMatcher`: case aside, a name is itself.
+
+    A first name is also the full name that begins with it, if only one is known.
+    """
+
+    def fold(self, name: str) -> str:
+        """Return ``name`` in lower case."""
+        return name.casefold().strip()
+
+    def link(self, name: str, type: str, known: Mapping[str, str]) -> str | None:
+        """Return the one known full name of this type whose first name is ``name``."""
+        start = self.fold(name) + " "
+        found = [full for full in known if full.startswith(start) and known[full] == type]
+        return found[0] if len(found) == 1 else None
+
+    def keys(self, name: str) -> frozenset[str]:
+        """Return the first name."""
+        return frozenset(self.fold(name).split()[:1])
+
+
+class CapitalizedNames:
+    """Implements :class:`memoranda.core.ports.EntityExtractor`: words with a capital letter."""
+
+    def extract(self, text: str) -> list[Mention]:
+        """Return each run of capitalized words as a mention of type ``other``."""
+        return [
+            Mention(match.group(), "other", match.start(), match.end())
+            for match in CAPITALIZED.finditer(text)
+        ]

@@ -1,0 +1,87 @@
+"""An embedder for tests: no model, no download, the same vectors everywhere."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+import unicodedata
+from collections import Counter
+from collections.abc import Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from memoranda.core.errors import InvalidInput
+
+WORD = re.compile(r"\w+")
+GRAM_SIZES = (2, 3)
+
+
+class HashEmbedder:
+    """Feature hashing of words and the character pairs and triples in them.
+
+    Texts that share words or parts of words have similar vectors; synonyms do
+    not. Deterministic across processes and machines (Weinberger et al. 2009).
+    """
+
+    def __init__(self, dimensions: int = 64, name: str = "hash") -> None:
+        """Make vectors of ``dimensions`` numbers under the model name ``name``.
+
+        Raises:
+            InvalidInput: ``dimensions`` is below one.
+        """
+        if dimensions < 1:
+            message = f"dimensions must be at least 1, got {dimensions}"
+            raise InvalidInput(message)
+        self._dimensions = dimensions
+        self._name = name
+
+    @property
+    def name(self) -> str:
+        """The name that was given."""
+        return self._name
+
+    @property
+    def dimensions(self) -> int:
+        """How many numbers a vector has."""
+        return self._dimensions
+
+    def embed(self, texts: Sequence[str]) -> npt.NDArray[np.float32]:
+        """Return a float32 array of shape ``(len(texts), dimensions)``, rows of unit length.
+
+        Raises:
+            InvalidInput: ``texts`` is one string instead of a list.
+        """
+        if isinstance(texts, str):
+            message = f"texts must be a list of strings, got one string: {texts!r:.80}"
+            raise InvalidInput(message)
+        result = np.empty((len(texts), self._dimensions), dtype=np.float32)
+        for position, text in enumerate(texts):
+            result[position] = self._row(text)
+        return result
+
+    def _row(self, text: str) -> npt.NDArray[np.float64]:
+        row = np.zeros(self._dimensions)
+        for feature, count in _features(text).items():
+            digest = hashlib.blake2b(feature.encode(errors="replace"), digest_size=8).digest()
+            number = int.from_bytes(digest, "little")
+            # The sign makes collisions cancel on average, instead of adding up.
+            sign = 1.0 if number & 1 else -1.0
+            row[(number >> 1) % self._dimensions] += sign * count**0.5
+        if not row.any():
+            row[0] = 1.0
+        return row / np.linalg.norm(row)
+
+
+def _features(text: str) -> Counter[str]:
+    """Count the words of ``text``, and the character n-grams inside each word."""
+    counts: Counter[str] = Counter()
+    for word in WORD.findall(unicodedata.normalize("NFKC", text).casefold()):
+        counts[f"word:{word}"] += 1
+        for size in GRAM_SIZES:
+            counts.update(
+                f"gram:{word[start : start + size]}" for start in range(len(word) - size + 1)
+            )
+    if not counts:
+        counts[f"text:{text.strip()}"] = 1
+    return counts

@@ -1,0 +1,149 @@
+"""A language model for tests: it says what a script says, and remembers what it was asked."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from copy import deepcopy
+from dataclasses import dataclass, field, replace
+from threading import Lock
+from typing import Any, TypeVar
+
+from memoranda.core.chat import ChatReply, Told, ToolSpec
+from memoranda.core.errors import LLMError
+from memoranda.core.life import Reply, Usage
+from memoranda.core.models import ToolCall
+
+T = TypeVar("T")
+
+PIECES = re.compile(r"\S+\s*|\s+")
+ONE_CALL = Usage(requests=1, input_tokens=100, output_tokens=20, cost=0.001, seconds=0.5)
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """One question: the task, what it was about, and the type that was wanted."""
+
+    instructions: str
+    prompt: str
+    answer: type[Any]
+
+
+@dataclass(frozen=True, slots=True)
+class ChatAsked:
+    """One turn of a talk: the messages as they were then, and what could be called."""
+
+    messages: tuple[Mapping[str, Any], ...]
+    tools: tuple[ToolSpec, ...] = ()
+
+
+@dataclass(slots=True)
+class ScriptedLLM:
+    """Answers and talks without a model. Thread-safe.
+
+    It implements :class:`memoranda.core.ports.LanguageModel` and
+    :class:`memoranda.core.chat.ChatModel`.
+
+    An entry of a script is an answer; an exception, which is raised; or a function of
+    :class:`Asked` that gives either. To a talk, an answer is words, a :class:`ToolCall`, several
+    of them, or a whole :class:`ChatReply`, and a function is one of :class:`ChatAsked`.
+
+    Args:
+        script: entries in the order in which they are given, to whatever is asked; or, by the
+            type that is asked for, a list of entries or one entry for every time. The type of
+            talk is :class:`ChatReply`.
+        name: what it says it is.
+        usage: what each answer takes.
+        asked: the questions so far.
+        chatted: the turns of talk so far.
+    """
+
+    script: Iterable[Any] | Mapping[type[Any], Any] = ()
+    name: str = "scripted"
+    usage: Usage = ONE_CALL
+    asked: list[Asked] = field(default_factory=list)
+    chatted: list[ChatAsked] = field(default_factory=list)
+    _queues: dict[type[Any] | None, list[Any]] = field(default_factory=dict, init=False, repr=False)
+    _always: dict[type[Any], Any] = field(default_factory=dict, init=False, repr=False)
+    _lock: Lock = field(default_factory=Lock, init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        """Take the script apart."""
+        if not isinstance(self.script, Mapping):
+            self._queues[None] = list(self.script)
+            return
+        for kind, entry in self.script.items():
+            if isinstance(entry, list):
+                self._queues[kind] = list(entry)
+            else:
+                self._always[kind] = entry
+
+    async def ask(self, instructions: str, prompt: str, answer: type[T]) -> Reply[T]:
+        """Return the script's next answer.
+
+        Raises:
+            LLMError: if the script says so.
+            AssertionError: the script has nothing for this, or something of another type.
+        """
+        question = Asked(instructions, prompt, answer)
+        with self._lock:
+            self.asked.append(question)
+            entry = self._next(answer)
+        value = self._said(entry, question)
+        if not isinstance(value, answer):
+            message = f"the script answers {value!r:.200}, and {answer.__name__} was asked for"
+            raise AssertionError(message)  # noqa: TRY004 - the script is wrong, not an argument
+        return Reply(value, self.usage)
+
+    async def chat(
+        self,
+        messages: Sequence[Mapping[str, Any]],
+        *,
+        tools: Sequence[ToolSpec] = (),
+        told: Told | None = None,
+    ) -> ChatReply:
+        """Return the script's next reply, and tell its words one by one.
+
+        Raises:
+            LLMError: if the script says so.
+            AssertionError: the script has nothing for this, or something that is no reply.
+        """
+        turn = ChatAsked(tuple(deepcopy(dict(message)) for message in messages), tuple(tools))
+        with self._lock:
+            self.chatted.append(turn)
+            entry = self._next(ChatReply)
+        reply = self._reply(self._said(entry, turn))
+        if told is not None:
+            for piece in PIECES.findall(reply.text):
+                told(piece)
+        return reply
+
+    def _reply(self, value: Any) -> ChatReply:
+        match value:
+            case ChatReply():
+                return value
+            case str():
+                return ChatReply(value, (), self.usage)
+            case ToolCall():
+                return ChatReply("", (value,), self.usage)
+            case [*calls] if calls and all(isinstance(call, ToolCall) for call in calls):
+                return ChatReply("", tuple(calls), self.usage)
+        message = f"the script replies {value!r:.200}; give words, calls or a ChatReply"
+        raise AssertionError(message)
+
+    def _said(self, entry: Any, question: Asked | ChatAsked) -> Any:
+        value = entry(question) if callable(entry) and not isinstance(entry, type) else entry
+        if isinstance(value, LLMError) and value.usage is None:
+            value.usage = replace(self.usage, failures=self.usage.requests)
+        if isinstance(value, BaseException):
+            raise value
+        return value
+
+    def _next(self, answer: type[Any]) -> Any:
+        queue = self._queues.get(answer, self._queues.get(None))
+        if queue:
+            return queue.pop(0)
+        if answer in self._always:
+            return self._always[answer]
+        message = f"the script has no more answers, and {answer.__name__} was asked for"
+        raise AssertionError(message)

@@ -1,0 +1,160 @@
+"""Exact counts in OpenAI's encodings, by whichever tokenizer is there.
+
+What needs no network comes first: the package rs_bpe, which holds the vocabularies, then
+tiktoken with a vocabulary it has downloaded before, then tiktoken with a download.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import logging
+import os
+import tempfile
+from collections.abc import Callable
+from functools import partial
+from importlib import import_module
+from importlib.util import find_spec
+from pathlib import Path
+from queue import Empty, SimpleQueue
+from threading import Lock, Thread
+
+from memoranda.core.ports import TokenCounter
+from memoranda.tokens.characters import stretches, whole
+from memoranda.tokens.fallback import estimate_instead
+from memoranda.tokens.sketch import ENCODINGS
+
+log = logging.getLogger("memoranda.tokens")
+
+ADDRESS = "https://openaipublic.blob.core.windows.net/encodings/{}.tiktoken"
+# sha256 of the published vocabularies, the same as tiktoken checks.
+PUBLISHED = {
+    "cl100k_base": "223921b76ee99bde995b7ff738513eef100fb51d18c93597a113bcffe865b2a7",
+    "o200k_base": "446a9538cb6c348e3516120d7c08b09f57c36495e2acfffe59a5bf8b0cfb1a2d",
+}
+# Every alternative of both patterns, and how many tokens tiktoken makes of it.
+CANARY = "It's 12345 o'CLOCK — don't!?\r\n\r\n\tTeäHeißt 東京タワー🗼  مرحبا   \n x+=1;//  "
+CANARY_TOKENS = {"cl100k_base": 41, "o200k_base": 33}
+REMEDY = (
+    "pip install 'memoranda[tokens]', and where there is no network set TIKTOKEN_CACHE_DIR to a "
+    "folder in which tiktoken has downloaded {} before"
+)
+
+_loaded: dict[str, TokenCounter] = {}
+_loading = {encoding: Lock() for encoding in ENCODINGS}
+
+
+class ExactCounter:
+    """Counts with a tokenizer itself. Special tokens in a text are ordinary text to it."""
+
+    exact = True
+
+    def __init__(self, name: str, count: Callable[[str], int]) -> None:
+        """Count with ``count``, which takes any text without lone surrogates."""
+        self._name = name
+        self._count = count
+
+    @property
+    def name(self) -> str:
+        """The encoding: ``o200k_base`` or ``cl100k_base``."""
+        return self._name
+
+    def count(self, text: str) -> int:
+        """Return how many tokens ``text`` has; a lone surrogate counts as U+FFFD."""
+        return self._count(whole(text))
+
+
+def openai_counter(encoding: str, *, timeout: float) -> TokenCounter:
+    """Return what counts in one of ``ENCODINGS``: exactly, if that can be had at all.
+
+    The first call in a process decides, and later ones get the same counter. If no tokenizer
+    can be loaded it is an estimate, and a warning says why and what to do.
+
+    Args:
+        encoding: ``cl100k_base`` or ``o200k_base``.
+        timeout: seconds to wait for a download. It goes on afterwards, so that the next
+            process finds the vocabulary.
+    """
+    with _loading[encoding]:
+        if encoding not in _loaded:
+            _loaded[encoding] = _load(encoding, timeout)
+        return _loaded[encoding]
+
+
+def _load(encoding: str, timeout: float) -> TokenCounter:
+    ways: list[Callable[[], ExactCounter | str]] = [partial(rust, encoding)]
+    if find_spec("tiktoken"):
+        ways += [partial(tiktoken_on_disk, encoding), partial(tiktoken_download, encoding, timeout)]
+    else:
+        ways.append(lambda: "tiktoken is not installed")
+    tried = []
+    for way in ways:
+        found = way()
+        if isinstance(found, ExactCounter):
+            return found
+        tried.append(found)
+    remedy = REMEDY.format(encoding)
+    return estimate_instead(encoding, why="; ".join(tried), remedy=remedy, encoding=encoding)
+
+
+def rust(encoding: str) -> ExactCounter | str:
+    """Return a counter by rs_bpe, or why there is none."""
+    try:
+        count = getattr(import_module("rs_bpe.bpe").openai, encoding)().count
+    except (ImportError, AttributeError) as error:
+        return f"rs_bpe: {error}"
+    if count(CANARY) != CANARY_TOKENS[encoding]:
+        return "rs_bpe does not count as tiktoken does"
+    return ExactCounter(encoding, count)
+
+
+def tiktoken_on_disk(encoding: str) -> ExactCounter | str:
+    """Return a counter by tiktoken and a vocabulary it downloaded before, or why there is none."""
+    folder = tiktoken_folder()
+    file = (
+        folder / hashlib.sha1(ADDRESS.format(encoding).encode(), usedforsecurity=False).hexdigest()
+    )
+    try:
+        data = file.read_bytes()
+    except OSError:
+        return f"tiktoken has no {encoding} in {folder}"
+    if hashlib.sha256(data).hexdigest() != PUBLISHED[encoding]:
+        return f"{file} is not the published {encoding}"
+    return _tiktoken(encoding)
+
+
+def tiktoken_folder() -> Path:
+    """Return where tiktoken keeps what it has downloaded."""
+    for variable in ("TIKTOKEN_CACHE_DIR", "DATA_GYM_CACHE_DIR"):
+        if variable in os.environ:
+            return Path(os.environ[variable])
+    return Path(tempfile.gettempdir()) / "data-gym-cache"
+
+
+def tiktoken_download(encoding: str, timeout: float) -> ExactCounter | str:
+    """Return a counter by tiktoken and a fresh vocabulary, or why there is none in time.
+
+    tiktoken itself waits for ever, so it does on a thread that nothing waits for.
+    """
+    answer: SimpleQueue[ExactCounter | str] = SimpleQueue()
+    work = Thread(
+        target=lambda: answer.put(_tiktoken(encoding)),
+        name=f"memoranda-download-{encoding}",
+        daemon=True,
+    )
+    work.start()
+    try:
+        return answer.get(timeout=timeout)
+    except Empty:
+        return f"the download took longer than {timeout:g} s"
+
+
+def _tiktoken(encoding: str) -> ExactCounter | str:
+    try:
+        tiktoken = import_module("tiktoken")
+        # Not tiktoken.get_encoding: it would hold a lock for all encodings while it downloads.
+        parts = import_module("tiktoken_ext.openai_public").ENCODING_CONSTRUCTORS[encoding]()
+        encode = tiktoken.Encoding(**parts).encode_ordinary
+    except Exception as error:
+        log.debug("tiktoken could not load %s", encoding, exc_info=True)
+        return f"tiktoken: {type(error).__name__}: {error!s:.200}"
+    return ExactCounter(encoding, lambda text: sum(len(encode(part)) for part in stretches(text)))

@@ -1,0 +1,261 @@
+"""What is known of models by their names: context window, tokenizer, and format of messages."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, replace
+from fnmatch import fnmatchcase
+from functools import cache
+from pathlib import Path
+from threading import Lock
+from types import MappingProxyType
+from typing import Any
+
+from memoranda.core.errors import ConfigError
+from memoranda.core.ports import TokenCounter
+from memoranda.tokens.bpe import openai_counter
+from memoranda.tokens.cached import CachedCounter
+from memoranda.tokens.chat import (
+    ANTHROPIC,
+    OPENAI,
+    Area,
+    ChatFormat,
+    ChatMeter,
+    Flat,
+    ImageRule,
+    Patches,
+    Tiles,
+)
+from memoranda.tokens.estimate import DEFAULT, EstimatedCounter
+from memoranda.tokens.huggingface import huggingface_counter
+from memoranda.tokens.sketch import ENCODINGS
+
+LIST = Path(__file__).with_name("models.toml")
+ESTIMATE = "estimate"
+FORMATS = {"openai": OPENAI, "anthropic": ANTHROPIC}
+RULES: dict[str, Callable[..., ImageRule]] = {
+    "tiles": Tiles,
+    "patches": Patches,
+    "area": Area,
+    "flat": Flat,
+}
+# What may stand before a model's name: "openai/", "openai:", "us.anthropic.".
+BEFORE = re.compile(r"[/:]|(?<![^/:.])[a-z]+\.")
+WILDCARDS = frozenset("*?[]")
+KEPT_MODELS = 1_000
+NOTHING: Mapping[str, Any] = MappingProxyType({})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Family:
+    """An entry of ``models.toml``."""
+
+    name: str
+    match: tuple[str, ...]
+    window: int
+    tokenizer: str
+    factor: float = 1.0
+    format: ChatFormat = OPENAI
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Known:
+    """What the catalog knows of a model, and from where.
+
+    Attributes:
+        model: the name that was asked for.
+        family: the family of models it belongs to; ``None`` if it is not known.
+        limit: its context window in tokens, if that is known.
+        limit_from: the pattern that gave the limit, and whose it is, such as
+            ``gpt-4o* (known models)`` or ``my-* (settings)``.
+        tokenizer: what is to count: ``o200k_base``, ``cl100k_base``, the path of a
+            ``tokenizer.json``, or ``estimate``. Where it cannot be loaded an estimate counts;
+            ``Catalog.meter(model).counter`` tells.
+        tokenizer_from: as ``limit_from``.
+        encoding: where an estimate counts, the encoding it is for.
+        factor: on an estimate.
+        format: what is added to the text of a message.
+    """
+
+    model: str | None
+    family: str | None = None
+    limit: int | None = None
+    limit_from: str | None = None
+    tokenizer: str = ESTIMATE
+    tokenizer_from: str | None = None
+    encoding: str = DEFAULT
+    factor: float = 1.0
+    format: ChatFormat = OPENAI
+
+
+class Catalog:
+    """Finds what a model's name means, and makes its meter. Thread-safe.
+
+    A name may have a provider before it (``openai/gpt-4o``, ``anthropic:claude-…``) and a date
+    or a tag after it; case does not matter. Patterns are those of :mod:`fnmatch`; of several
+    that match, the one with the most letters counts.
+    """
+
+    def __init__(
+        self,
+        *,
+        limits: Mapping[str, int] = NOTHING,
+        tokenizers: Mapping[str, str] = NOTHING,
+        load_timeout: float = 5.0,
+    ) -> None:
+        """Take the user's patterns, which win over the known models.
+
+        Args:
+            limits: context windows by name or pattern.
+            tokenizers: by name or pattern ``o200k_base``, ``cl100k_base``, the path of a
+                ``tokenizer.json``, or ``estimate``.
+            load_timeout: seconds to wait for a tokenizer that must be downloaded.
+
+        Raises:
+            ConfigError: a limit is no number above 0, or a tokenizer none of these.
+        """
+        self._limits = {_pattern(key, "limits"): _limit(key, limits[key]) for key in limits}
+        self._tokenizers = {
+            _pattern(key, "tokenizers"): _tokenizer(key, tokenizers[key]) for key in tokenizers
+        }
+        self._timeout = load_timeout
+        self._meters: dict[str | None, ChatMeter] = {}
+        self._counters: dict[tuple[str, str, float], TokenCounter] = {}
+        self._known: dict[str | None, Known] = {}
+        self._lock = Lock()
+
+    def context_limit(self, model: str | None) -> int | None:
+        """Return the context window of ``model`` in tokens; ``None`` if it is not known."""
+        return self.known(model).limit
+
+    def known(self, model: str | None) -> Known:
+        """Return what is known of ``model``, and where from. Loads nothing."""
+        found = self._known.get(model)
+        if found is None:
+            if len(self._known) >= KEPT_MODELS:
+                self._known.clear()
+            found = self._known[model] = self._looked_up(model)
+        return found
+
+    def _looked_up(self, model: str | None) -> Known:
+        names = _names(model)
+        limit, mine = _best(names, self._limits), _best(names, self._tokenizers)
+        listed = _best(names, families())
+        known = Known(model=model)
+        if listed:
+            family = families()[listed]
+            known = replace(
+                known,
+                family=family.name,
+                limit=family.window,
+                limit_from=f"{listed} (known models)",
+                tokenizer=family.tokenizer,
+                tokenizer_from=f"{listed} (known models)",
+                encoding=family.tokenizer if family.tokenizer in ENCODINGS else DEFAULT,
+                factor=family.factor,
+                format=family.format,
+            )
+        if limit:
+            known = replace(known, limit=self._limits[limit], limit_from=f"{limit} (settings)")
+        if mine:
+            chosen = self._tokenizers[mine]
+            known = replace(known, tokenizer=chosen, tokenizer_from=f"{mine} (settings)")
+        return known
+
+    def meter(self, model: str | None) -> ChatMeter:
+        """Return what measures messages for ``model``; of an unknown one by cautious estimates.
+
+        The first meter with a tokenizer loads it, which can take ``load_timeout``. Later ones
+        share its counter and its cache.
+        """
+        with self._lock:
+            meter = self._meters.get(model)
+        if meter is None:
+            known = self.known(model)
+            meter = ChatMeter(self._counter(known), known.format)
+            with self._lock:
+                if len(self._meters) >= KEPT_MODELS:
+                    self._meters.clear()
+                meter = self._meters.setdefault(model, meter)
+        return meter
+
+    def _counter(self, known: Known) -> TokenCounter:
+        key = (known.tokenizer, known.encoding, known.factor)
+        with self._lock:
+            counter = self._counters.get(key)
+        if counter is None:
+            loaded = CachedCounter(self._load(known))
+            with self._lock:  # Not while it loads: others need not wait for a download.
+                counter = self._counters.setdefault(key, loaded)
+        return counter
+
+    def _load(self, known: Known) -> TokenCounter:
+        if known.tokenizer == ESTIMATE:
+            return EstimatedCounter(known.encoding, factor=known.factor)
+        if known.tokenizer in ENCODINGS:
+            return openai_counter(known.tokenizer, timeout=self._timeout)
+        return huggingface_counter(Path(known.tokenizer).expanduser())
+
+
+@cache
+def families() -> Mapping[str, Family]:
+    """Return the known models: a family for each of its patterns."""
+    entries = tomllib.loads(LIST.read_text("utf-8"))["family"]
+    return {pattern: family for family in map(_family, entries) for pattern in family.match}
+
+
+def _family(entry: dict[str, Any]) -> Family:
+    form = FORMATS[entry.pop("format", "openai")]
+    if images := entry.pop("images", None):
+        rule = RULES[images.pop("rule")](**images)
+        form = ChatFormat(message=form.message, reply=form.reply, call=form.call, images=rule)
+    return Family(match=tuple(entry.pop("match")), format=form, **entry)
+
+
+def _names(model: str | None) -> list[str]:
+    """Return the name in small letters, and what remains of it behind each provider."""
+    name = (model or "").strip().lower()
+    return [name, *(name[found.end() :] for found in BEFORE.finditer(name))]
+
+
+def _best(names: Iterable[str], patterns: Iterable[str]) -> str | None:
+    names = [name for name in names if name]
+    matching = [
+        pattern for pattern in patterns if any(fnmatchcase(name, pattern.lower()) for name in names)
+    ]
+    # Most letters first, then fewest wildcards: "gpt-4o" before "gpt-4o*".
+    return max(matching, key=_weight, default=None)
+
+
+def _weight(pattern: str) -> tuple[int, int]:
+    wildcards = sum(character in WILDCARDS for character in pattern)
+    return len(pattern) - wildcards, -wildcards
+
+
+def _pattern(key: object, setting: str) -> str:
+    if not isinstance(key, str) or not key.strip():
+        message = f"tokens.{setting}: {key!r} is no model; write its name or a pattern like my-*"
+        raise ConfigError(message)
+    return key.strip()
+
+
+def _limit(key: str, value: object) -> int:
+    if isinstance(value, bool) or not isinstance(value, int) or value <= 0:
+        message = (
+            f"tokens.limits[{key!r}] = {value!r} is no number of tokens above 0; "
+            f"give the context window of the model, such as 128000"
+        )
+        raise ConfigError(message)
+    return value
+
+
+def _tokenizer(key: str, value: object) -> str:
+    if isinstance(value, str) and (value in {ESTIMATE, *ENCODINGS} or value.endswith(".json")):
+        return value
+    message = (
+        f"tokens.tokenizers[{key!r}] = {value!r} is unknown; use {', '.join(ENCODINGS)}, "
+        f"{ESTIMATE}, or the path of a tokenizer.json"
+    )
+    raise ConfigError(message)
