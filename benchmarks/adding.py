@@ -9,7 +9,7 @@ from benchmarks.floors import RawAdd
 from benchmarks.measure import AGAINST, Step, Times, against, interleaved, micro, show
 from benchmarks.workload import talk
 from memoranda import Memory, Settings
-from memoranda.core.errors import MemorandaError
+from memoranda.errors import MemorandaError
 
 BATCH = 500
 FLOOR = "floor: row + FTS5 row"

@@ -29,9 +29,9 @@ from benchmarks.measure import micro, show
 from memoranda.conversation.cohesion import Cohesion, Turn
 from memoranda.conversation.cohesion_weights import BIAS, GAP, weights_for
 from memoranda.conversation.segments import Segmenter, segments
-from memoranda.core.errors import MemorandaError
-from memoranda.core.models import Message, ToolCall, ToolResult
-from memoranda.core.vectors import Vectors
+from memoranda.errors import MemorandaError
+from memoranda.model.models import Message, ToolCall, ToolResult
+from memoranda.model.vectors import Vectors
 
 DATA = Path(__file__).resolve().parents[2] / "shared" / "data"
 TIAGE = Path("dialseg") / "tiage_train_dev.json"
@@ -147,7 +147,7 @@ def embedded(dialogues: Sequence[Dialogue]) -> list[Dialogue]:
     Raises:
         MemorandaError: it is not there.
     """
-    from memoranda.embed.minilm import MiniLM  # noqa: PLC0415 - extra `local`
+    from memoranda.providers.embedding.minilm import MiniLM  # noqa: PLC0415 - extra `local`
 
     model = MiniLM()
     return [

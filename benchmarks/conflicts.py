@@ -23,10 +23,10 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.measure import show
-from memoranda.core.errors import MemorandaError
-from memoranda.core.ports import Embedder
-from memoranda.lifecycle.claims import Relation, Statement
-from memoranda.lifecycle.conflict import RuleJudge
+from memoranda.errors import MemorandaError
+from memoranda.learning.claims import Relation, Statement
+from memoranda.learning.conflict import RuleJudge
+from memoranda.model.ports import Embedder
 
 DATA = Path(__file__).resolve().parents[2] / "shared" / "data"
 PAIRS = Path("conflicts", "beam_conflicts_dev.jsonl")
@@ -98,7 +98,7 @@ def scores(name: str, found: Mapping[tuple[str, str], int]) -> Iterator[tuple[st
 
 def _embedder() -> Embedder | None:
     try:
-        from memoranda.embed.minilm import MiniLM  # noqa: PLC0415 - extra `local`
+        from memoranda.providers.embedding.minilm import MiniLM  # noqa: PLC0415 - extra `local`
 
         embedder = MiniLM()
         embedder.embed(["ready"])

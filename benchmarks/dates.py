@@ -11,9 +11,9 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.measure import show
-from memoranda.core.life import DateMention
-from memoranda.core.ports import DateReader
-from memoranda.dates.reader import Dates
+from memoranda.model.life import DateMention
+from memoranda.model.ports import DateReader
+from memoranda.text.dates.reader import Dates
 
 DAY = timedelta(days=1)
 TYPES = ("date", "daterange", "datetime")

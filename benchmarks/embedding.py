@@ -9,8 +9,8 @@ import numpy as np
 
 from benchmarks.measure import interleaved, show
 from benchmarks.workload import DIMENSIONS, talk
-from memoranda.core.errors import MemorandaError
-from memoranda.core.vectors import Vectors
+from memoranda.errors import MemorandaError
+from memoranda.model.vectors import Vectors
 
 BATCH = 32
 MAX_TOKENS = 256
@@ -24,8 +24,8 @@ def run(*, quick: bool) -> None:
     texts = list(talk(BATCH * (rounds + 2), seed=2).texts)
     batches = [texts[start : start + BATCH] for start in range(0, len(texts), BATCH)]
     try:
-        from memoranda.embed.files import find  # noqa: PLC0415 - extra `local`
-        from memoranda.embed.minilm import MiniLM  # noqa: PLC0415 - extra `local`
+        from memoranda.providers.embedding.files import find  # noqa: PLC0415 - extra `local`
+        from memoranda.providers.embedding.minilm import MiniLM  # noqa: PLC0415 - extra `local`
 
         files = find()
     except MemorandaError as error:
@@ -68,7 +68,7 @@ class _Raw:
         from safetensors.numpy import load_file  # noqa: PLC0415 - extra `local`
         from tokenizers import Tokenizer  # noqa: PLC0415 - extra `local`
 
-        from memoranda.embed.minilm import GRAPH  # noqa: PLC0415 - extra `local`
+        from memoranda.providers.embedding.minilm import GRAPH  # noqa: PLC0415 - extra `local`
 
         self._tokenizer = Tokenizer.from_file(tokenizer)
         self._tokenizer.enable_truncation(MAX_TOKENS)

@@ -25,10 +25,10 @@ from typing import Any
 import numpy as np
 
 from benchmarks.measure import show
-from memoranda.dates.reader import Dates
 from memoranda.entities.rules import RuleExtractor as Names
-from memoranda.lifecycle.claims import Claim, Turn
-from memoranda.lifecycle.extract import THRESHOLD, RuleExtractor
+from memoranda.learning.claims import Claim, Turn
+from memoranda.learning.extract import THRESHOLD, RuleExtractor
+from memoranda.text.dates.reader import Dates
 
 DATA = Path(__file__).resolve().parents[2] / "shared" / "data"
 LOCOMO = Path("locomo") / "locomo10.json"

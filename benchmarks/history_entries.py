@@ -22,12 +22,12 @@ import numpy as np
 
 from benchmarks import facts
 from benchmarks.measure import show
-from memoranda.dates.reader import Dates
 from memoranda.entities.rules import RuleExtractor as Names
-from memoranda.lifecycle.chronicle import Chronicler
-from memoranda.lifecycle.claims import Turn
-from memoranda.lifecycle.reading import stems
-from memoranda.lifecycle.wording import STOP_WORDS
+from memoranda.learning.claims import Turn
+from memoranda.learning.reading import stems
+from memoranda.learning.wording import STOP_WORDS
+from memoranda.notes.chronicle import Chronicler
+from memoranda.text.dates.reader import Dates
 
 SPAN = 20
 """Messages of a BEAM chat that one entry tells."""

@@ -19,8 +19,8 @@ from benchmarks.measure import show
 from memoranda import Conversation
 from memoranda.conversation.choosing import STRATEGIES
 from memoranda.conversation.markers import REFERENCE
-from memoranda.core.errors import BudgetTooSmall
-from memoranda.core.models import Context
+from memoranda.errors import BudgetTooSmall
+from memoranda.model.models import Context
 
 RUNS = Path("data", "tau_bench", "airline_80.json")
 BUDGETS = (2_000, 4_000, 8_000, 16_000)

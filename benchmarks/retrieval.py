@@ -19,12 +19,12 @@ import numpy as np
 from benchmarks.measure import show
 from benchmarks.retrieval_plugin import MemorandaArm
 from memoranda import Memory
-from memoranda.core.query import Filter
-from memoranda.core.scope import Scope
-from memoranda.dates.questions import question_range
-from memoranda.retrieve.analysis import TermAnalyzer
-from memoranda.retrieve.fuse import Weights
-from memoranda.retrieve.search import Ranking, Retriever
+from memoranda.model.query import Filter
+from memoranda.model.scope import Scope
+from memoranda.search.fuse import Weights
+from memoranda.search.search import Ranking, Retriever
+from memoranda.text.analysis import TermAnalyzer
+from memoranda.text.dates.questions import question_range
 
 CORE = frozenset(
     {

@@ -22,10 +22,10 @@ from benchmarks.retrieval import retriever
 from benchmarks.retrieval_cases import UPDATES, Case
 from benchmarks.retrieval_contrasts import CONTRASTS, LISTS, PAST, TALK
 from memoranda import Memory, Settings
-from memoranda.core.models import Hit
-from memoranda.core.query import Filter
-from memoranda.core.scope import Scope
-from memoranda.retrieve.search import Ranking
+from memoranda.model.models import Hit
+from memoranda.model.query import Filter
+from memoranda.model.scope import Scope
+from memoranda.search.search import Ranking
 
 ALL = 1_000
 START = datetime(2024, 1, 1, 9, tzinfo=UTC)  # of the own talk

@@ -1,6 +1,6 @@
 """Draw how facts fade: ``python scripts/draw_decay.py docs/images/decay.svg``.
 
-The curves are those of ``memoranda.lifecycle.decay.curve``: strength × exp(-rate × days).
+The curves are those of ``memoranda.maintenance.decay.curve``: strength × exp(-rate × days).
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from memoranda.lifecycle.decay import THRESHOLD, curve
+from memoranda.maintenance.decay import THRESHOLD, curve
 
 DAYS = 80
 STEPS = 4  # points of a curve in a day

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from memoranda import Conversation
-from memoranda.core.models import Message
+from memoranda.model.models import Message
 
 STRATEGIES = ("rolling_window", "recency", "importance", "hybrid")
 BUDGET = 4_000

@@ -15,14 +15,14 @@ before it opens a memory starts at once.
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from memoranda.core import errors
-from memoranda.core.models import Hit, Message, Record
+from memoranda import errors
+from memoranda.model.models import Hit, Message, Record
 
 if TYPE_CHECKING:
-    from memoranda.app.aio import AsyncMemory
-    from memoranda.app.conversation import Conversation
-    from memoranda.app.memory import Memory
-    from memoranda.app.settings import Settings
+    from memoranda.aio import AsyncMemory
+    from memoranda.conversation.conversation import Conversation
+    from memoranda.memory import Memory
+    from memoranda.settings.settings import Settings
 
 __all__ = [
     "AsyncMemory",
@@ -36,10 +36,10 @@ __all__ = [
 ]
 
 _HOMES = {
-    "AsyncMemory": "memoranda.app.aio",
-    "Conversation": "memoranda.app.conversation",
-    "Memory": "memoranda.app.memory",
-    "Settings": "memoranda.app.settings",
+    "AsyncMemory": "memoranda.aio",
+    "Conversation": "memoranda.conversation.conversation",
+    "Memory": "memoranda.memory",
+    "Settings": "memoranda.settings.settings",
 }
 
 

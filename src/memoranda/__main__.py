@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from memoranda.interfaces.cli import main
+from memoranda.cli import main
 
 if __name__ == "__main__":
     main()

@@ -8,7 +8,7 @@ import pytest
 
 import memoranda
 from memoranda import AsyncMemory, Conversation, Memory
-from memoranda.app.aio import AsyncConversation
+from memoranda.aio import AsyncConversation
 
 PUBLIC = {"AsyncMemory", "Conversation", "Hit", "Memory", "Message", "Record", "Settings", "errors"}
 FACES = [(Memory, AsyncMemory), (Conversation, AsyncConversation)]

@@ -5,9 +5,9 @@ from itertools import count
 
 import pytest
 
-from memoranda.core.errors import StoreError
-from memoranda.stores.chroma.place import Folder, parse
-from memoranda.stores.chroma.store import ChromaStore
+from memoranda.errors import StoreError
+from memoranda.store.chroma.place import Folder, parse
+from memoranda.store.chroma.store import ChromaStore
 from memoranda.testing.analyzers import PlainNames, WordAnalyzer
 from memoranda.testing.contracts import StoreContract
 

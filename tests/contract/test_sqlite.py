@@ -4,7 +4,7 @@ from contextlib import contextmanager
 
 import pytest
 
-from memoranda.stores.sqlite.store import SqliteStore
+from memoranda.store.sqlite.store import SqliteStore
 from memoranda.testing.analyzers import PlainNames, WordAnalyzer
 from memoranda.testing.contracts import StoreContract
 

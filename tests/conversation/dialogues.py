@@ -5,7 +5,7 @@ from datetime import UTC, datetime, timedelta
 
 from hypothesis import strategies as st
 
-from memoranda.core.models import Image, Message, ToolCall, ToolResult
+from memoranda.model.models import Image, Message, ToolCall, ToolResult
 from memoranda.tokens.catalog import Catalog
 
 METER = Catalog(limits={}, tokenizers={"*": "estimate"}, load_timeout=1).meter("any")

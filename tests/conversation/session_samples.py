@@ -7,7 +7,7 @@ from itertools import count
 from hypothesis import strategies as st
 
 from memoranda.conversation.sessions import SessionFile
-from memoranda.core.models import (
+from memoranda.model.models import (
     Calibration,
     ConversationInfo,
     Cut,

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from memoranda.conversation.scoring import Place, redundant, score, scores, static
 from memoranda.conversation.signals import NONE, Signals, signals
-from memoranda.core.models import Image, Message, ToolCall, ToolResult
+from memoranda.model.models import Image, Message, ToolCall, ToolResult
 
 NOON = datetime(2026, 1, 31, 12, tzinfo=UTC)
 SHARED = Path(__file__).parents[3] / "shared" / "data"

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from memoranda.conversation.cohesion_weights import MEANINGS
 from memoranda.conversation.segments import START, Segmenter, segments
 from memoranda.conversation.signals import NONE, signals
-from memoranda.core.errors import InvalidInput
-from memoranda.core.models import Message, ToolCall, ToolResult
+from memoranda.errors import InvalidInput
+from memoranda.model.models import Message, ToolCall, ToolResult
 
 START_TIME = datetime(2026, 3, 1, 9, tzinfo=UTC)
 ROLES = {"u": "user", "a": "assistant", "s": "system", "t": "tool"}

@@ -7,7 +7,7 @@ import pytest
 
 from memoranda.conversation.cohesion_weights import GAP, GAP_WEIGHT, weights_for
 from memoranda.conversation.segments import segments
-from memoranda.core.errors import MemorandaError
+from memoranda.errors import MemorandaError
 
 ROOT = Path(__file__).parents[2]
 DATA = ROOT.parent / "shared" / "data"

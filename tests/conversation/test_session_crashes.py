@@ -10,8 +10,8 @@ import pytest
 from session_samples import CREATED, begun, message, texts
 
 from memoranda.conversation.sessions import FileTranscript, SessionFile
-from memoranda.core.errors import StoreBusy, StoreError, StoreFull
-from memoranda.core.models import ConversationInfo, ToolCall
+from memoranda.errors import StoreBusy, StoreError, StoreFull
+from memoranda.model.models import ConversationInfo, ToolCall
 
 CHILDREN = Path(__file__).parent / "session_children.py"
 

@@ -22,9 +22,9 @@ from session_samples import (
 )
 
 from memoranda.conversation.sessions import SessionFile
-from memoranda.core.errors import InvalidInput, NotFound, StoreFull, StoreReadOnly
-from memoranda.core.models import ConversationInfo, Image, ToolCall, ToolResult
-from memoranda.core.times import require_aware
+from memoranda.errors import InvalidInput, NotFound, StoreFull, StoreReadOnly
+from memoranda.model.models import ConversationInfo, Image, ToolCall, ToolResult
+from memoranda.model.times import require_aware
 
 CHECKS = [HealthCheck.function_scoped_fixture, HealthCheck.too_slow]
 laws = settings(max_examples=40, deadline=None, suppress_health_check=CHECKS)

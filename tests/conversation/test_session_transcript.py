@@ -10,8 +10,8 @@ from session_samples import CREATED, SEED, begun, cut, message, pruning, texts
 
 from memoranda.conversation.sessions import FileTranscript, SessionFile
 from memoranda.conversation.transcript import MemoryTranscript
-from memoranda.core.errors import InvalidInput, NotFound
-from memoranda.core.models import Calibration, ConversationInfo
+from memoranda.errors import InvalidInput, NotFound
+from memoranda.model.models import Calibration, ConversationInfo
 
 laws = settings(
     max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]

@@ -10,7 +10,7 @@ from provider_rules import problems_anthropic, problems_openai, problems_respons
 
 from memoranda.conversation.shapes import FORMS, render, turns_of
 from memoranda.conversation.shapes.anthropic import FAILED, OPENING
-from memoranda.core.models import Image, Marker, Message, ToolCall, ToolResult
+from memoranda.model.models import Image, Marker, Message, ToolCall, ToolResult
 
 MOMENT = datetime(2026, 1, 1, tzinfo=UTC)
 ANY = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\x00"), max_size=8)

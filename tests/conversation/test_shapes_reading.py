@@ -13,8 +13,8 @@ from openai.types.responses import (
 from pydantic import BaseModel
 
 from memoranda.conversation.shapes import Turn, turns, turns_of
-from memoranda.core.errors import InvalidInput
-from memoranda.core.models import Image, Message, ToolCall, ToolResult
+from memoranda.errors import InvalidInput
+from memoranda.model.models import Image, Message, ToolCall, ToolResult
 
 PICTURE = "https://x.org/a.png"
 INLINE = "data:image/png;base64,AAAA"

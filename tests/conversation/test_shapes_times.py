@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 import pytest
 
 from memoranda.conversation.shapes import turns
-from memoranda.core.errors import InvalidInput
+from memoranda.errors import InvalidInput
 
 NEW_YEAR = datetime(2024, 1, 1, tzinfo=UTC)
 

@@ -7,8 +7,8 @@ import pytest
 from provider_rules import problems_anthropic, problems_openai, problems_responses
 
 from memoranda.conversation.shapes import FORMS, openai, render, turns_of
-from memoranda.core.errors import InvalidInput
-from memoranda.core.models import Image, Marker, Message, ToolCall, ToolResult
+from memoranda.errors import InvalidInput
+from memoranda.model.models import Image, Marker, Message, ToolCall, ToolResult
 
 MOMENT = datetime(2026, 1, 1, tzinfo=UTC)
 PICTURE = Image("https://x.org/a.png", "high")

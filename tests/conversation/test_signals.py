@@ -17,7 +17,7 @@ from memoranda.conversation.signals import NONE, Signals, signals
 from memoranda.conversation.signals.lexicon import Cue
 from memoranda.conversation.signals.phrasebook import lexicons, variants
 from memoranda.conversation.signals.wording import HEAD, TAIL
-from memoranda.core.models import Image, Message, ToolCall, ToolResult
+from memoranda.model.models import Image, Message, ToolCall, ToolResult
 
 JUDGED = Path(__file__).with_name("judged.txt")
 SHARED = Path(__file__).parents[3] / "shared" / "data"

@@ -4,10 +4,10 @@ import pytest
 from dialogues import METER, dialogues, transcript
 from hypothesis import given
 
-from memoranda.app.limits import USUAL, checked
 from memoranda.conversation.choosing import STRATEGIES, Policy
+from memoranda.conversation.limits import USUAL, checked
 from memoranda.conversation.view import view
-from memoranda.core.errors import InvalidInput
+from memoranda.errors import InvalidInput
 
 HERE = USUAL.settings
 

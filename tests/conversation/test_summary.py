@@ -10,9 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memoranda.conversation.summary import LABELS, ExtractiveSummarizer
-from memoranda.core.errors import InvalidInput
-from memoranda.core.models import Message, ToolCall, ToolResult
-from memoranda.core.ports import Summarizer
+from memoranda.errors import InvalidInput
+from memoranda.model.models import Message, ToolCall, ToolResult
+from memoranda.model.ports import Summarizer
 
 SHARED = Path(__file__).parents[3] / "shared" / "data"
 LINE = re.compile(r"(?P<label>[a-z]+|error in \S+): (?P<said>.+?)(?: ×\d+)?")

@@ -5,8 +5,8 @@ from datetime import UTC, datetime
 import pytest
 
 from memoranda.conversation.transcript import MemoryTranscript
-from memoranda.core.errors import NotFound
-from memoranda.core.models import Calibration, ConversationInfo, Cut, Message, Pruning
+from memoranda.errors import NotFound
+from memoranda.model.models import Calibration, ConversationInfo, Cut, Message, Pruning
 
 MOMENT = datetime(2026, 1, 1, tzinfo=UTC)
 

@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 import pytest
 
 from memoranda.conversation.units import Grouping, units
-from memoranda.core.models import Message, ToolCall, ToolResult
+from memoranda.model.models import Message, ToolCall, ToolResult
 
 MOMENT = datetime(2026, 1, 1, tzinfo=UTC)
 

@@ -13,7 +13,7 @@ from memoranda.conversation.pruning import cuts
 from memoranda.conversation.shapes import render
 from memoranda.conversation.units import Grouping
 from memoranda.conversation.view import view, view_of
-from memoranda.core.models import Marker, Message, Pruning
+from memoranda.model.models import Marker, Message, Pruning
 
 BUDGETS = st.integers(20, 6_000)
 POLICIES = st.builds(

@@ -8,12 +8,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memoranda.core.errors import LLMError
-from memoranda.core.life import Reply, Usage
-from memoranda.core.ports import EntityExtractor, LanguageModel
 from memoranda.entities.labels import our_type
 from memoranda.entities.model_names import ModelNames, NamedThing, NamedThings
 from memoranda.entities.rules import TEXT_LIMIT
+from memoranda.errors import LLMError
+from memoranda.model.life import Reply, Usage
+from memoranda.model.ports import EntityExtractor, LanguageModel
 
 USED = Usage(requests=1, input_tokens=7)
 

@@ -6,7 +6,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memoranda.core.ports import NameMatcher
 from memoranda.entities.names import (
     Names,
     fold,
@@ -17,6 +16,7 @@ from memoranda.entities.names import (
     same_thing,
 )
 from memoranda.entities.nicknames import GIVEN_NAMES_OF, PLACE_OF
+from memoranda.model.ports import NameMatcher
 
 MATCHER = Names()
 PORT: NameMatcher = MATCHER

@@ -8,12 +8,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memoranda.core.errors import ConfigError, InvalidInput, LLMError
-from memoranda.core.models import Mention
-from memoranda.core.ports import EntityExtractor
 from memoranda.entities.overlaps import resolve
 from memoranda.entities.pipeline import REMEDIES, Pipeline, Reading
 from memoranda.entities.rules import RuleExtractor
+from memoranda.errors import ConfigError, InvalidInput, LLMError
+from memoranda.model.models import Mention
+from memoranda.model.ports import EntityExtractor
 
 TEXT = "Ana Bell met Bo in Rio"
 

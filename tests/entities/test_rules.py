@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memoranda.core.ports import EntityExtractor
 from memoranda.entities.rules import TEXT_LIMIT, RuleExtractor
+from memoranda.model.ports import EntityExtractor
 
 EXTRACTOR: EntityExtractor = RuleExtractor()
 

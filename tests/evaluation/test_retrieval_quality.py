@@ -13,11 +13,11 @@ import numpy as np
 import pytest
 
 from memoranda import errors
-from memoranda.core.query import Filter
-from memoranda.core.scope import Scope
-from memoranda.dates.questions import question_range
-from memoranda.embed.files import find
-from memoranda.retrieve.search import Ranking, Retriever
+from memoranda.model.query import Filter
+from memoranda.model.scope import Scope
+from memoranda.providers.embedding.files import find
+from memoranda.search.search import Ranking, Retriever
+from memoranda.text.dates.questions import question_range
 
 ROOT = Path(__file__).parents[2]
 SHARED = ROOT.parent / "shared"

@@ -6,10 +6,10 @@ Each line of output is an acknowledgement, written after the store has returned.
 import signal
 import sys
 
-from memoranda.core.actions import Append, Erase
-from memoranda.core.models import Message
-from memoranda.core.query import IndexVersion
-from memoranda.stores.sqlite.store import SqliteStore
+from memoranda.model.actions import Append, Erase
+from memoranda.model.models import Message
+from memoranda.model.query import IndexVersion
+from memoranda.store.sqlite.store import SqliteStore
 from memoranda.testing.analyzers import PlainNames, WordAnalyzer
 from memoranda.testing.contracts.samples import (
     ALL,

@@ -9,11 +9,11 @@ import os
 import signal
 import sys
 
-from memoranda.core.actions import Append, Erase, PutVectors
-from memoranda.core.models import Message
-from memoranda.core.scope import Scope
-from memoranda.stores.chroma.place import parse
-from memoranda.stores.chroma.store import ChromaStore
+from memoranda.model.actions import Append, Erase, PutVectors
+from memoranda.model.models import Message
+from memoranda.model.scope import Scope
+from memoranda.store.chroma.place import parse
+from memoranda.store.chroma.store import ChromaStore
 from memoranda.testing.analyzers import PlainNames, WordAnalyzer
 from memoranda.testing.contracts.samples import (
     DIMENSIONS,

@@ -13,11 +13,11 @@ from datetime import datetime
 from pathlib import Path
 
 from memoranda import Memory, Settings
-from memoranda.app.wiring import NameProviders
-from memoranda.core.models import Mention
 from memoranda.entities.rules import RuleExtractor
+from memoranda.model.models import Mention
 from memoranda.testing.clocks import FrozenClock
 from memoranda.testing.embedders import HashEmbedder
+from memoranda.wiring import NameProviders
 
 
 class SlowNames:

@@ -14,9 +14,9 @@ from dataclasses import replace
 from datetime import UTC, datetime
 
 from memoranda import Memory, Settings
-from memoranda.app.agent import Agent
-from memoranda.core.chat import ChatReply
-from memoranda.core.models import ToolCall
+from memoranda.agent import Agent
+from memoranda.model.chat import ChatReply
+from memoranda.model.models import ToolCall
 from memoranda.testing.clocks import FrozenClock
 from memoranda.testing.embedders import HashEmbedder
 from memoranda.testing.models import ScriptedLLM

@@ -12,12 +12,12 @@ import numpy as np
 import pytest
 from chroma_server import running
 
-from memoranda.core.actions import Append, Erase, PutVectors, Touch
-from memoranda.core.errors import StoreBusy, StoreError
-from memoranda.core.models import Message
-from memoranda.core.query import IndexVersion
-from memoranda.core.scope import Scope
-from memoranda.stores.chroma import client, engine
+from memoranda.errors import StoreBusy, StoreError
+from memoranda.model.actions import Append, Erase, PutVectors, Touch
+from memoranda.model.models import Message
+from memoranda.model.query import IndexVersion
+from memoranda.model.scope import Scope
+from memoranda.store.chroma import client, engine
 from memoranda.testing.contracts.isolation import everything
 from memoranda.testing.contracts.samples import (
     ALL,

@@ -4,8 +4,8 @@ from contextlib import suppress
 
 import pytest
 
-from memoranda.core.actions import Erase
-from memoranda.core.errors import StoreBusy, StoreError, StoreFull, StoreReadOnly
+from memoranda.errors import StoreBusy, StoreError, StoreFull, StoreReadOnly
+from memoranda.model.actions import Erase
 from memoranda.testing.contracts.changes import everything, prepare
 from memoranda.testing.contracts.samples import ANA, insert, moment, page, record, remember
 

@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memoranda.core.models import Kind, Record, Trust
+from memoranda.model.models import Kind, Record, Trust
 from memoranda.notes.compaction import Candidate, choose
 
 NOW = datetime(2026, 3, 1, tzinfo=UTC)

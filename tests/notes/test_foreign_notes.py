@@ -9,7 +9,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from memoranda.core.errors import InvalidInput
+from memoranda.errors import InvalidInput
 from memoranda.notes.foreign import read_memory_md
 
 LISBON = ZoneInfo("Europe/Lisbon")

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from memoranda.core.errors import StoreError, StoreFull, StoreReadOnly
+from memoranda.errors import StoreError, StoreFull, StoreReadOnly
 from memoranda.notes import Notes
 from memoranda.notes.files import LOCK, PART
 from memoranda.notes.history import parse_history

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from memoranda.core.errors import InvalidInput, StoreBusy, StoreError
-from memoranda.core.notes import MEMORY_BYTES
+from memoranda.errors import InvalidInput, StoreBusy, StoreError
+from memoranda.model.notes import MEMORY_BYTES
 from memoranda.notes import Notes
 from memoranda.notes.files import LOCK, NotesFolder
 

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from memoranda.core.errors import InvalidInput, NotFound, StoreBusy, StoreError
+from memoranda.errors import InvalidInput, NotFound, StoreBusy, StoreError
 from memoranda.notes.git import NotesGit
 
 GIT = shutil.which("git")

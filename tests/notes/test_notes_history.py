@@ -6,8 +6,8 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-from memoranda.core.errors import InvalidInput
-from memoranda.core.notes import HistoryEntry
+from memoranda.errors import InvalidInput
+from memoranda.model.notes import HistoryEntry
 from memoranda.notes import Notes
 from memoranda.notes.history import parse_history, render_entry, rewrite_history
 from memoranda.testing.clocks import FrozenClock

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memoranda.core.errors import ConfigError
-from memoranda.core.models import Image
+from memoranda.errors import ConfigError
+from memoranda.model.models import Image
 from memoranda.tokens.cached import CachedCounter
 from memoranda.tokens.catalog import Catalog, Known, families
 from memoranda.tokens.chat import ANTHROPIC, OPENAI, Area, Patches, Tiles

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memoranda.core.models import Image, ToolCall
+from memoranda.model.models import Image, ToolCall
 from memoranda.tokens.chat import (
     ANTHROPIC,
     OPENAI,

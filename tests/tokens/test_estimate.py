@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memoranda.core.errors import InvalidInput
+from memoranda.errors import InvalidInput
 from memoranda.tokens import estimate
 from memoranda.tokens.estimate import EstimatedCounter
 

@@ -23,8 +23,8 @@ from memoranda.conversation.strategies import (
     task_boundary,
 )
 from memoranda.conversation.units import Grouping, Unit
-from memoranda.core.errors import InvalidInput
-from memoranda.core.ports import MessageMeter
+from memoranda.errors import InvalidInput
+from memoranda.model.ports import MessageMeter
 
 Keep = Callable[[Scene, Choice], None]
 Kept = dict[int, Unit]

@@ -28,7 +28,7 @@ from memoranda.conversation.cohesion_weights import (
     Weights,
     weights_for,
 )
-from memoranda.core.vectors import Vector
+from memoranda.model.vectors import Vector
 
 READ = 300  # characters that are read at each end of a longer text
 BLOCK = 3  # turns that a new one is compared with

@@ -13,8 +13,8 @@ from memoranda.conversation.ledger import Ledger
 from memoranda.conversation.markers import reference
 from memoranda.conversation.shapes import render
 from memoranda.conversation.view import NO_ROOM, ORPHAN, View, view_of
-from memoranda.core.errors import BudgetTooSmall
-from memoranda.core.models import (
+from memoranda.errors import BudgetTooSmall
+from memoranda.model.models import (
     NO_RECALL,
     Calibration,
     Context,
@@ -23,7 +23,7 @@ from memoranda.core.models import (
     Message,
     Recall,
 )
-from memoranda.core.ports import MessageMeter, TokenCounter
+from memoranda.model.ports import MessageMeter, TokenCounter
 
 RECALL_SHARE = 0.3  # of what is left beside system prompt, pins and prompt
 GRAIN = 16  # with stable prefixes a prompt is taken to need a whole number of such parts

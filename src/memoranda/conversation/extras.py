@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from memoranda.core.ports import TokenCounter
+from memoranda.model.ports import TokenCounter
 
 GLUE = "\n\n"
 GLUE_TOKENS = 2

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from datetime import datetime
 
-from memoranda.core.models import Cut, Message
+from memoranda.model.models import Cut, Message
 
 LONGEST_SUMMARY = 1_200  # characters, of all the cuts in whose place one marker stands
 

@@ -16,8 +16,8 @@ from memoranda.conversation.markers import marker
 from memoranda.conversation.reading import Reading
 from memoranda.conversation.scene import Scene
 from memoranda.conversation.units import Grouping, Unit
-from memoranda.core.models import Cut, Message, Pruning
-from memoranda.core.ports import MessageMeter
+from memoranda.model.models import Cut, Message, Pruning
+from memoranda.model.ports import MessageMeter
 
 
 class Ledger:

@@ -6,9 +6,9 @@ import re
 from datetime import UTC, datetime
 
 from memoranda.conversation.gaps import Gap
-from memoranda.core.errors import InvalidInput
-from memoranda.core.models import Marker
-from memoranda.core.ports import MessageMeter
+from memoranda.errors import InvalidInput
+from memoranda.model.models import Marker
+from memoranda.model.ports import MessageMeter
 
 REFERENCE = re.compile(r"cut_(\d+)(?:-(\d+))?")
 

@@ -13,8 +13,8 @@ from memoranda.conversation.ledger import Ledger
 from memoranda.conversation.scoring import Place, score
 from memoranda.conversation.shorten import shortest
 from memoranda.conversation.view import NO_ROOM, View, view_of
-from memoranda.core.models import Cut, Message
-from memoranda.core.ports import MessageMeter
+from memoranda.model.models import Cut, Message
+from memoranda.model.ports import MessageMeter
 
 BATCH = 5  # one in so many of the most messages leave a full window together
 PERCENT = 100

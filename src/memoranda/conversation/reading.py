@@ -12,7 +12,7 @@ from itertools import pairwise
 from memoranda.conversation.segments import Segmenter
 from memoranda.conversation.signals import Signals, signals
 from memoranda.conversation.units import Unit
-from memoranda.core.models import Message
+from memoranda.model.models import Message
 
 
 @dataclass(frozen=True, slots=True)

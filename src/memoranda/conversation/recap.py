@@ -12,8 +12,8 @@ from memoranda.conversation.choosing import Policy
 from memoranda.conversation.ledger import Ledger
 from memoranda.conversation.pruning import SESSION_START, cut_of, cuts_of, fresh
 from memoranda.conversation.view import view_of
-from memoranda.core.models import Cut, Message, Pruning
-from memoranda.core.ports import MessageMeter
+from memoranda.model.models import Cut, Message, Pruning
+from memoranda.model.ports import MessageMeter
 
 OVERFLOW = "overflow"
 """The trigger of a pruning after which a recap stands for the newest messages."""

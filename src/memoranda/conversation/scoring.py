@@ -32,7 +32,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 
 from memoranda.conversation.signals import Signals, signals
-from memoranda.core.models import Message, ToolCall
+from memoranda.model.models import Message, ToolCall
 
 BASE = 0.5
 TOOL_CALL = 0.3

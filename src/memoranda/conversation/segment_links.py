@@ -15,7 +15,7 @@ from dataclasses import replace
 
 from memoranda.conversation.cohesion import content_words
 from memoranda.conversation.signals import signals
-from memoranda.core.models import Message
+from memoranda.model.models import Message
 
 KNOWN = 2_000  # names, and words, of a task that are remembered
 UNREAD = 500  # messages whose names are still to be looked for

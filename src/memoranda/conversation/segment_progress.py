@@ -8,7 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from memoranda.conversation.signals import Signals
-from memoranda.core.models import Message
+from memoranda.model.models import Message
 
 Read = Callable[[Message], Signals]
 

@@ -16,9 +16,9 @@ from memoranda.conversation.cohesion import Cohesion, Turn
 from memoranda.conversation.segment_links import Links
 from memoranda.conversation.segment_progress import Progress, Read
 from memoranda.conversation.signals import signals
-from memoranda.core.errors import InvalidInput
-from memoranda.core.models import Message
-from memoranda.core.vectors import Vector, Vectors
+from memoranda.errors import InvalidInput
+from memoranda.model.models import Message
+from memoranda.model.vectors import Vector, Vectors
 
 Kind = Literal["start", "explicit", "completion", "topic"]
 

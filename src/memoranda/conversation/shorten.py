@@ -7,8 +7,8 @@ from dataclasses import replace
 
 from memoranda.conversation.markers import reference
 from memoranda.conversation.units import Unit
-from memoranda.core.models import Message
-from memoranda.core.ports import MessageMeter
+from memoranda.model.models import Message
+from memoranda.model.ports import MessageMeter
 
 SHORTEST = 80  # tokens that a result keeps at least
 HEAD_SHARE = 2 / 3  # of what is kept; the rest is its tail, where totals and errors stand

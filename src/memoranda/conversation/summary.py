@@ -15,8 +15,8 @@ from memoranda.conversation.signals import Signals, signals
 from memoranda.conversation.signals.lexicon import Cue
 from memoranda.conversation.signals.reading import read
 from memoranda.conversation.signals.wording import excerpt, prose
-from memoranda.core.errors import InvalidInput
-from memoranda.core.models import Message
+from memoranda.errors import InvalidInput
+from memoranda.model.models import Message
 
 LEAST = 40  # characters below which nothing useful can be said
 LONGEST = 180  # characters of a quoted sentence

@@ -8,8 +8,8 @@ from datetime import datetime
 from threading import Lock
 from typing import Protocol
 
-from memoranda.core.errors import NotFound
-from memoranda.core.models import Calibration, ConversationInfo, Cut, Message, Pruning
+from memoranda.errors import NotFound
+from memoranda.model.models import Calibration, ConversationInfo, Cut, Message, Pruning
 
 
 class Transcript(Protocol):

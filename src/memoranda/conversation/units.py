@@ -11,7 +11,7 @@ from collections.abc import Iterable, Sequence
 from copy import copy
 from dataclasses import dataclass, field
 
-from memoranda.core.models import Message
+from memoranda.model.models import Message
 
 
 @dataclass(frozen=True, slots=True)

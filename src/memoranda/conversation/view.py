@@ -12,8 +12,8 @@ from memoranda.conversation.gaps import Gap
 from memoranda.conversation.ledger import Ledger
 from memoranda.conversation.markers import marker
 from memoranda.conversation.units import Unit
-from memoranda.core.models import Marker, Message, Pruning
-from memoranda.core.ports import MessageMeter
+from memoranda.model.models import Marker, Message, Pruning
+from memoranda.model.ports import MessageMeter
 
 NO_ROOM = "older or less important than what fits"
 SUMMARIES = 0.2  # most of a budget that what markers tell in short may take

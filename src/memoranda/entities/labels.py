@@ -40,7 +40,7 @@ _OURS = {
 
 
 def our_type(label: str) -> str | None:
-    """Return the type of :class:`~memoranda.core.models.Mention` that ``label`` means.
+    """Return the type of :class:`~memoranda.model.models.Mention` that ``label`` means.
 
     ``other`` for a name of a kind that has no type here (an event, a work of art, a
     nationality) and for an unknown label; ``None`` for what is no name: a date, a number.

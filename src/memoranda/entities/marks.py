@@ -10,8 +10,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from memoranda.core.models import Mention
 from memoranda.entities.words import words
+from memoranda.model.models import Mention
 
 _MONTHS = (
     "january|february|march|april|may|june|july|august|september|october|november|december|"

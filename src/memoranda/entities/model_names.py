@@ -13,13 +13,13 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
-from memoranda.core.errors import LLMError
-from memoranda.core.life import Reply, Usage
-from memoranda.core.models import Mention
-from memoranda.core.ports import LanguageModel
 from memoranda.entities.labels import our_type
 from memoranda.entities.overlaps import resolve
 from memoranda.entities.rules import TEXT_LIMIT
+from memoranda.errors import LLMError
+from memoranda.model.life import Reply, Usage
+from memoranda.model.models import Mention
+from memoranda.model.ports import LanguageModel
 
 CONFIDENCE = 0.95
 """Of a name that the model gave and the text holds; below marks, which have a form of their own."""
@@ -73,7 +73,7 @@ def in_a_thread(asking: Coroutine[Any, Any, Answer]) -> Answer:
 
 
 class ModelNames:
-    """A language model as an :class:`~memoranda.core.ports.EntityExtractor`.
+    """A language model as an :class:`~memoranda.model.ports.EntityExtractor`.
 
     Reads the first :data:`~memoranda.entities.rules.TEXT_LIMIT` characters, in one question.
     """

@@ -35,7 +35,7 @@ _SMALL = NAME_JOINERS | {"the", "and", "for"}
 
 
 class Names:
-    """The rules of this module as a :class:`~memoranda.core.ports.NameMatcher`."""
+    """The rules of this module as a :class:`~memoranda.model.ports.NameMatcher`."""
 
     def fold(self, name: str) -> str:
         """Return the form in which names are compared; see :func:`fold`."""
@@ -137,7 +137,7 @@ def link(name: str, type: str, known: Mapping[str, str]) -> str | None:
 
     Args:
         name: as it is written in the text.
-        type: as in :class:`~memoranda.core.models.Mention`.
+        type: as in :class:`~memoranda.model.models.Mention`.
         known: folded names and their types. A name in it is linked to itself.
 
     Returns:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from memoranda.core.models import Mention
+from memoranda.model.models import Mention
 
 
 def resolve(text: str, found: Sequence[Iterable[Mention]]) -> list[Mention]:

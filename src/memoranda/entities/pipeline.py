@@ -11,10 +11,10 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 
-from memoranda.core.errors import ConfigError, InvalidInput, MemorandaError, MissingExtra
-from memoranda.core.models import Mention
-from memoranda.core.ports import EntityExtractor
 from memoranda.entities.overlaps import resolve
+from memoranda.errors import ConfigError, InvalidInput, MemorandaError, MissingExtra
+from memoranda.model.models import Mention
+from memoranda.model.ports import EntityExtractor
 
 log = logging.getLogger("memoranda.entities")
 
@@ -159,7 +159,7 @@ class Pipeline:
 
 @dataclass(frozen=True, slots=True)
 class _Chosen:
-    """One strategy of a pipeline as an :class:`~memoranda.core.ports.EntityExtractor`."""
+    """One strategy of a pipeline as an :class:`~memoranda.model.ports.EntityExtractor`."""
 
     pipeline: Pipeline
     strategy: str

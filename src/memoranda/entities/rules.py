@@ -14,7 +14,6 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from memoranda.core.models import Mention
 from memoranda.entities import words as w
 from memoranda.entities.everyday import INTERJECTION, is_common, is_plain
 from memoranda.entities.gazetteer import (
@@ -37,6 +36,7 @@ from memoranda.entities.runs import (
     phrases,
     tokens_of,
 )
+from memoranda.model.models import Mention
 
 TEXT_LIMIT = 20_000
 """Only so many characters of a text are read for names: a turn, not a book."""
@@ -57,7 +57,7 @@ _PLACE_STARTS = frozenset(name.split()[0] for name in PLACES if " " in name)
 
 
 class RuleExtractor:
-    """The rule-based :class:`~memoranda.core.ports.EntityExtractor`.
+    """The rule-based :class:`~memoranda.model.ports.EntityExtractor`.
 
     Finds e-mails, URLs, @mentions, #hashtags, dates, quoted titles and capitalised names,
     typed ``person``, ``organization``, ``location`` or ``project`` where a rule tells and

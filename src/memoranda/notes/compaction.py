@@ -11,7 +11,7 @@ from collections.abc import Iterable, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 
-from memoranda.core.models import Record, Trust
+from memoranda.model.models import Record, Trust
 from memoranda.notes.likeness import shared, words
 
 NEAR = 0.75

@@ -10,9 +10,9 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
 
-from memoranda.core.models import Record
-from memoranda.core.notes import NotedLine, line_of
-from memoranda.core.text import content_hash
+from memoranda.model.models import Record
+from memoranda.model.notes import NotedLine, line_of
+from memoranda.model.text import content_hash
 from memoranda.notes.document import Document, Item
 from memoranda.notes.likeness import alike, words
 from memoranda.notes.topics import key_of, topic

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from filelock import Timeout
 
-from memoranda.core.errors import MemorandaError, StoreBusy, StoreError, StoreFull, StoreReadOnly
+from memoranda.errors import MemorandaError, StoreBusy, StoreError, StoreFull, StoreReadOnly
 
 FULL = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
 FORBIDDEN = frozenset({errno.EACCES, errno.EPERM, errno.EROFS})
@@ -17,7 +17,7 @@ FORBIDDEN = frozenset({errno.EACCES, errno.EPERM, errno.EROFS})
 
 @contextmanager
 def translated(path: Path, *, writing: bool) -> Iterator[None]:
-    """Raise a :class:`~memoranda.core.errors.StoreError` in place of an ``OSError``.
+    """Raise a :class:`~memoranda.errors.StoreError` in place of an ``OSError``.
 
     Args:
         path: the file or folder that is worked on, for the message.

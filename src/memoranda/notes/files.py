@@ -17,8 +17,8 @@ from pathlib import Path
 
 from filelock import BaseFileLock, FileLock
 
-from memoranda.core.errors import StoreError, StoreReadOnly
-from memoranda.core.text import storable
+from memoranda.errors import StoreError, StoreReadOnly
+from memoranda.model.text import storable
 from memoranda.notes.failures import translated
 from memoranda.notes.places import (
     BINARY,

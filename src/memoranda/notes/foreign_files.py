@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path, PureWindowsPath
 from typing import NamedTuple
 
-from memoranda.core.errors import InvalidInput
+from memoranda.errors import InvalidInput
 
 LARGEST = 2**20
 """Bytes; a memory that is loaded into every prompt is far smaller."""

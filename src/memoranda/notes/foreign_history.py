@@ -10,7 +10,7 @@ from datetime import datetime, time, tzinfo
 from itertools import dropwhile
 from pathlib import PurePosixPath
 
-from memoranda.core.times import require_aware
+from memoranda.model.times import require_aware
 from memoranda.notes.history import parse_history
 
 DAY = r"(?P<day>\d{4}-\d{2}-\d{2})"

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from itertools import groupby
 
-from memoranda.core.notes import line_of
+from memoranda.model.notes import line_of
 from memoranda.notes.blocks import bare, split
 from memoranda.notes.document import Item, parse
 

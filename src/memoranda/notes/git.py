@@ -14,10 +14,10 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
-from memoranda.core.errors import InvalidInput, MemorandaError, NotFound, StoreError
-from memoranda.core.notes import MEMORY_FILE
-from memoranda.core.text import clean
-from memoranda.core.times import EPOCH
+from memoranda.errors import InvalidInput, MemorandaError, NotFound, StoreError
+from memoranda.model.notes import MEMORY_FILE
+from memoranda.model.text import clean
+from memoranda.model.times import EPOCH
 from memoranda.notes.git_program import TIMEOUT, Answer, GitProgram
 
 NOTES = re.compile(r"MEMORY\.md|HISTORY[-.\w]*\.md", re.ASCII)

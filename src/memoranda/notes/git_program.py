@@ -12,7 +12,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from memoranda.core.errors import (
+from memoranda.errors import (
     InvalidInput,
     MemorandaError,
     StoreBusy,

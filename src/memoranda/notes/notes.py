@@ -9,11 +9,11 @@ from datetime import datetime
 from itertools import islice
 from pathlib import Path
 
-from memoranda.core.clock import Clock, SystemClock
-from memoranda.core.errors import InvalidInput
-from memoranda.core.notes import HISTORY_FILE, MEMORY_BYTES, MEMORY_FILE, HistoryEntry, stamp
-from memoranda.core.text import clean, storable
-from memoranda.core.times import require_aware
+from memoranda.errors import InvalidInput
+from memoranda.model.clock import Clock, SystemClock
+from memoranda.model.notes import HISTORY_FILE, MEMORY_BYTES, MEMORY_FILE, HistoryEntry, stamp
+from memoranda.model.text import clean, storable
+from memoranda.model.times import require_aware
 from memoranda.notes.files import BUSY_TIMEOUT, NotesFolder
 from memoranda.notes.history import (
     Change,
@@ -40,7 +40,7 @@ class Notes:
     Raises:
         InvalidInput: an argument cannot be used.
 
-    Every method that touches the files raises a :class:`~memoranda.core.errors.StoreError` that
+    Every method that touches the files raises a :class:`~memoranda.errors.StoreError` that
     names the file and the remedy: ``StoreReadOnly`` without permission to write, ``StoreFull``
     without room, ``StoreBusy`` when another one writes for too long, and ``StoreError`` for a
     folder or a link out of the folder in the place of a file, and for a file that is not UTF-8.

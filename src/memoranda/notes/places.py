@@ -11,7 +11,7 @@ import stat
 from dataclasses import dataclass
 from pathlib import Path
 
-from memoranda.core.errors import InvalidInput, StoreError
+from memoranda.errors import InvalidInput, StoreError
 from memoranda.notes.failures import translated
 
 PRIVATE = 0o600

@@ -11,8 +11,8 @@ from collections.abc import Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 
-from memoranda.core.models import Record
-from memoranda.core.notes import NotedLine, line_of
+from memoranda.model.models import Record
+from memoranda.model.notes import NotedLine, line_of
 from memoranda.notes.blocks import Block, Item
 from memoranda.notes.compaction import Candidate, choose
 from memoranda.notes.document import Document, parse, start

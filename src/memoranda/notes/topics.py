@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
-from memoranda.core.models import Record
-from memoranda.core.notes import line_of
+from memoranda.model.models import Record
+from memoranda.model.notes import line_of
 
 FACTS = "Facts"
 _OF_CATEGORY: Mapping[str, str] = {

@@ -9,14 +9,14 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
-from memoranda.core.models import Mention
+from memoranda.model.models import Mention
 
 WORD = re.compile(r"[^\W_]+")
 CAPITALIZED = re.compile(r"\b[A-Z]\w*(?: [A-Z]\w*)*")
 
 
 class WordAnalyzer:
-    """Implements :class:`memoranda.core.ports.Analyzer`: words in lower case."""
+    """Implements :class:`memoranda.model.ports.Analyzer`: words in lower case."""
 
     def __init__(self, name: str = "words-1") -> None:
         """Call this version of the analyzer ``name``."""
@@ -37,7 +37,7 @@ class WordAnalyzer:
 
 
 class PlainNames:
-    """Implements :class:`memoranda.core.ports.NameMatcher`: case aside, a name is itself.
+    """Implements :class:`memoranda.model.ports.NameMatcher`: case aside, a name is itself.
 
     A first name is also the full name that begins with it, if only one is known.
     """
@@ -58,7 +58,7 @@ class PlainNames:
 
 
 class CapitalizedNames:
-    """Implements :class:`memoranda.core.ports.EntityExtractor`: words with a capital letter."""
+    """Implements :class:`memoranda.model.ports.EntityExtractor`: words with a capital letter."""
 
     def extract(self, text: str) -> list[Mention]:
         """Return each run of capitalized words as a mention of type ``other``."""

@@ -5,13 +5,13 @@ from __future__ import annotations
 import threading
 from datetime import UTC, datetime, timedelta
 
-from memoranda.core.times import require_aware
+from memoranda.model.times import require_aware
 
 START = datetime(2026, 1, 1, 12, tzinfo=UTC)
 
 
 class FrozenClock:
-    """Implements :class:`memoranda.core.clock.Clock`. Thread-safe."""
+    """Implements :class:`memoranda.model.clock.Clock`. Thread-safe."""
 
     def __init__(self, now: datetime = START) -> None:
         """Stand at ``now``.

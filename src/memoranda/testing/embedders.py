@@ -11,7 +11,7 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
-from memoranda.core.errors import InvalidInput
+from memoranda.errors import InvalidInput
 
 WORD = re.compile(r"\w+")
 GRAM_SIZES = (2, 3)

@@ -9,10 +9,10 @@ from dataclasses import dataclass, field, replace
 from threading import Lock
 from typing import Any, TypeVar
 
-from memoranda.core.chat import ChatReply, Told, ToolSpec
-from memoranda.core.errors import LLMError
-from memoranda.core.life import Reply, Usage
-from memoranda.core.models import ToolCall
+from memoranda.errors import LLMError
+from memoranda.model.chat import ChatReply, Told, ToolSpec
+from memoranda.model.life import Reply, Usage
+from memoranda.model.models import ToolCall
 
 T = TypeVar("T")
 
@@ -41,8 +41,8 @@ class ChatAsked:
 class ScriptedLLM:
     """Answers and talks without a model. Thread-safe.
 
-    It implements :class:`memoranda.core.ports.LanguageModel` and
-    :class:`memoranda.core.chat.ChatModel`.
+    It implements :class:`memoranda.model.ports.LanguageModel` and
+    :class:`memoranda.model.chat.ChatModel`.
 
     An entry of a script is an answer; an exception, which is raised; or a function of
     :class:`Asked` that gives either. To a talk, an answer is words, a :class:`ToolCall`, several

@@ -18,7 +18,7 @@ from pathlib import Path
 from queue import Empty, SimpleQueue
 from threading import Lock, Thread
 
-from memoranda.core.ports import TokenCounter
+from memoranda.model.ports import TokenCounter
 from memoranda.tokens.characters import stretches, whole
 from memoranda.tokens.fallback import estimate_instead
 from memoranda.tokens.sketch import ENCODINGS

@@ -6,8 +6,8 @@ import hashlib
 from collections import OrderedDict
 from threading import Lock
 
-from memoranda.core.errors import InvalidInput
-from memoranda.core.ports import TokenCounter
+from memoranda.errors import InvalidInput
+from memoranda.model.ports import TokenCounter
 
 # What an entry takes at most: a digest of 16 bytes, a number, and its places in a dictionary that
 # is half empty. Measured with tracemalloc (281) and rounded up.

@@ -13,8 +13,8 @@ from threading import Lock
 from types import MappingProxyType
 from typing import Any
 
-from memoranda.core.errors import ConfigError
-from memoranda.core.ports import TokenCounter
+from memoranda.errors import ConfigError
+from memoranda.model.ports import TokenCounter
 from memoranda.tokens.bpe import openai_counter
 from memoranda.tokens.cached import CachedCounter
 from memoranda.tokens.chat import (

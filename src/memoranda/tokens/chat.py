@@ -6,8 +6,8 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from memoranda.core.models import Image, ToolCall
-from memoranda.core.ports import TokenCounter
+from memoranda.model.models import Image, ToolCall
+from memoranda.model.ports import TokenCounter
 from memoranda.tokens.pictures import size_in_url
 
 ImageRule = Callable[[Image], int]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from memoranda.core.errors import InvalidInput
+from memoranda.errors import InvalidInput
 from memoranda.tokens.characters import stretches, whole
 from memoranda.tokens.pieces import pieces
 from memoranda.tokens.sketch import ENCODINGS, Sketch, load

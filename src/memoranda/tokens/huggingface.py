@@ -7,7 +7,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from memoranda.core.ports import TokenCounter
+from memoranda.model.ports import TokenCounter
 from memoranda.tokens.characters import whole
 from memoranda.tokens.fallback import estimate_instead
 

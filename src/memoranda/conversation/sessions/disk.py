@@ -22,7 +22,7 @@ from typing import BinaryIO
 from filelock import FileLock, Timeout
 
 from memoranda.conversation.sessions.failures import translated
-from memoranda.core.errors import InvalidInput
+from memoranda.errors import InvalidInput
 
 PRIVATE = 0o600
 POLL = 0.002  # seconds between two looks at a lock that another process holds

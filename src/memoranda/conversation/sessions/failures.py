@@ -9,7 +9,7 @@ from pathlib import Path
 
 from filelock import Timeout
 
-from memoranda.core.errors import (
+from memoranda.errors import (
     InvalidInput,
     MemorandaError,
     NotFound,
@@ -25,7 +25,7 @@ FORBIDDEN = frozenset({errno.EACCES, errno.EPERM, errno.EROFS})
 
 @contextmanager
 def translated(path: Path) -> Iterator[None]:
-    """Raise a :class:`~memoranda.core.errors.MemorandaError` in place of an ``OSError``."""
+    """Raise a :class:`~memoranda.errors.MemorandaError` in place of an ``OSError``."""
     try:
         yield
     except MemorandaError:

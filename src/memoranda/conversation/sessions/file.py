@@ -15,9 +15,9 @@ from memoranda.conversation.sessions.lines import message_value, parse_message
 from memoranda.conversation.sessions.metadata import Metadata, metadata_value
 from memoranda.conversation.sessions.reading import Meters, Reader, Session, going_on
 from memoranda.conversation.sessions.values import MOST, dump, parsed
-from memoranda.core.errors import InvalidInput, StoreReadOnly
-from memoranda.core.models import ConversationInfo, Message
-from memoranda.core.times import EPOCH
+from memoranda.errors import InvalidInput, StoreReadOnly
+from memoranda.model.models import ConversationInfo, Message
+from memoranda.model.times import EPOCH
 
 log = logging.getLogger("memoranda.sessions")
 

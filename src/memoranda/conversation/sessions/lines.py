@@ -16,8 +16,8 @@ from typing import Any
 
 from memoranda.conversation.sessions.values import Keys, iso
 from memoranda.conversation.shapes import parse_role
-from memoranda.core.models import Image, Message, ToolCall, ToolResult
-from memoranda.core.ports import MessageMeter
+from memoranda.model.models import Image, Message, ToolCall, ToolResult
+from memoranda.model.ports import MessageMeter
 
 
 def message_value(message: Message) -> dict[str, Any]:

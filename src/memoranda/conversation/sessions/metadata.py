@@ -12,8 +12,8 @@ from datetime import datetime
 from typing import Any
 
 from memoranda.conversation.sessions.values import Keys, iso
-from memoranda.core.errors import InvalidInput
-from memoranda.core.models import NO_ATTRIBUTES, Calibration, ConversationInfo, Cut, Pruning
+from memoranda.errors import InvalidInput
+from memoranda.model.models import NO_ATTRIBUTES, Calibration, ConversationInfo, Cut, Pruning
 
 TYPE = "metadata"
 NEUTRAL = Calibration()

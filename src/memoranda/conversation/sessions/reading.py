@@ -11,9 +11,9 @@ from memoranda.conversation.sessions.disk import Chunk, Mark
 from memoranda.conversation.sessions.lines import parse_message
 from memoranda.conversation.sessions.metadata import Metadata, parse_metadata
 from memoranda.conversation.sessions.values import parsed
-from memoranda.core.errors import InvalidInput
-from memoranda.core.models import Message
-from memoranda.core.ports import MessageMeter
+from memoranda.errors import InvalidInput
+from memoranda.model.models import Message
+from memoranda.model.ports import MessageMeter
 
 Meters = Callable[[str | None], MessageMeter]
 """Gives what counts the tokens of a model."""

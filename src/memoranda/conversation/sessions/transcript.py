@@ -14,8 +14,8 @@ from memoranda.conversation.sessions.file import SessionFile
 from memoranda.conversation.sessions.metadata import Metadata
 from memoranda.conversation.sessions.reading import Meters
 from memoranda.conversation.transcript import newest, summarized
-from memoranda.core.errors import NotFound
-from memoranda.core.models import Calibration, ConversationInfo, Message, Pruning
+from memoranda.errors import NotFound
+from memoranda.model.models import Calibration, ConversationInfo, Message, Pruning
 
 
 class FileTranscript:

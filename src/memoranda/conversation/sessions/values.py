@@ -7,9 +7,9 @@ from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Any
 
-from memoranda.core.errors import InvalidInput
-from memoranda.core.text import clean, storable
-from memoranda.core.times import require_aware
+from memoranda.errors import InvalidInput
+from memoranda.model.text import clean, storable
+from memoranda.model.times import require_aware
 
 BOM = b"\xef\xbb\xbf"  # Editors of Windows put it before the first line.
 MOST = 2**53  # Beyond it, other readers of JSON no longer tell whole numbers apart.

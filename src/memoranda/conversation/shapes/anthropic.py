@@ -22,7 +22,7 @@ from memoranda.conversation.shapes.parts import (
     function_name,
 )
 from memoranda.conversation.shapes.values import arguments_object
-from memoranda.core.models import Message, ToolCall
+from memoranda.model.models import Message, ToolCall
 
 LONGEST_ID = 64
 OPENING = "(start)"

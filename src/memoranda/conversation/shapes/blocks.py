@@ -13,8 +13,8 @@ from typing import Any
 
 from memoranda.conversation.shapes.images import image_of
 from memoranda.conversation.shapes.values import arguments_text, json_text, unwrapped
-from memoranda.core.errors import InvalidInput
-from memoranda.core.models import Image, ToolCall, ToolResult
+from memoranda.errors import InvalidInput
+from memoranda.model.models import Image, ToolCall, ToolResult
 
 REASONING = ("thinking", "redacted_thinking", "reasoning")
 SUPPORTED = "text, images, tool_use, tool_result and reasoning, which is passed over"

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from memoranda.conversation.shapes.values import unwrapped
-from memoranda.core.models import Image
+from memoranda.model.models import Image
 
 INLINE = re.compile(r"data:([\w.+-]+/[\w.+-]+)(?:;[^;,]*)*;base64,(?=.)", re.IGNORECASE)
 MEDIA = {

@@ -21,7 +21,7 @@ from memoranda.conversation.shapes.parts import (
     call_arguments,
     function_name,
 )
-from memoranda.core.models import Image, Message
+from memoranda.model.models import Image, Message
 
 LONGEST_ID = 40
 

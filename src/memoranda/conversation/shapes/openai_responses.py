@@ -22,7 +22,7 @@ from memoranda.conversation.shapes.parts import (
     call_arguments,
     function_name,
 )
-from memoranda.core.models import Image, Message, ToolCall
+from memoranda.model.models import Image, Message, ToolCall
 
 LONGEST_ID = 64
 Item = dict[str, Any]

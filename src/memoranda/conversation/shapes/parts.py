@@ -6,9 +6,9 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from memoranda.core.errors import InvalidInput
-from memoranda.core.models import Image, Marker, Message, ToolCall
-from memoranda.core.text import content_hash
+from memoranda.errors import InvalidInput
+from memoranda.model.models import Image, Marker, Message, ToolCall
+from memoranda.model.text import content_hash
 
 NAME = re.compile(r"[^a-zA-Z0-9_-]")
 LONGEST_NAME = 64

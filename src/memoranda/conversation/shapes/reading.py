@@ -14,8 +14,8 @@ from typing import Any
 from memoranda.conversation.shapes.blocks import Outcome, chat_calls, legacy_call, outcome, said
 from memoranda.conversation.shapes.turn import Turn, parse_role
 from memoranda.conversation.shapes.values import arguments_text, unwrapped
-from memoranda.core.errors import InvalidInput
-from memoranda.core.models import Message, ToolCall, ToolResult
+from memoranda.errors import InvalidInput
+from memoranda.model.models import Message, ToolCall, ToolResult
 
 TIMES = ("timestamp", "created_at", "create_time")
 

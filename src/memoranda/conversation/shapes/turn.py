@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import datetime
 
-from memoranda.core.errors import InvalidInput
-from memoranda.core.models import Image, ToolCall, ToolResult
+from memoranda.errors import InvalidInput
+from memoranda.model.models import Image, ToolCall, ToolResult
 
 ROLES = ("system", "user", "assistant", "tool")
 SAME_ROLE = {"developer": "system", "function": "tool", "model": "assistant", "human": "user"}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from memoranda.core.errors import InvalidInput
+from memoranda.errors import InvalidInput
 
 WRAPPED = "unparsed_arguments"
 """Holds arguments that are no JSON object where a provider takes nothing else."""

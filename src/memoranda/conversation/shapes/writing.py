@@ -10,8 +10,8 @@ from memoranda.conversation.shapes.anthropic import alternating
 from memoranda.conversation.shapes.openai_chat import chat_messages
 from memoranda.conversation.shapes.openai_responses import input_items
 from memoranda.conversation.shapes.parts import Note, Part, Prompt, parts
-from memoranda.core.errors import InvalidInput
-from memoranda.core.models import Marker, Message
+from memoranda.errors import InvalidInput
+from memoranda.model.models import Marker, Message
 
 FORMS = ("openai", "responses", "anthropic")
 

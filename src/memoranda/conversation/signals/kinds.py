@@ -9,7 +9,7 @@ from memoranda.conversation.signals.failures import begins, failed, printed
 from memoranda.conversation.signals.lexicon import Cue
 from memoranda.conversation.signals.reading import Words, read
 from memoranda.conversation.signals.wording import excerpt
-from memoranda.core.models import Message
+from memoranda.model.models import Message
 
 _RULE, _ERROR, _CORRECTION = Cue.RULE.value, Cue.ERROR.value, Cue.CORRECTION.value
 _COMPLETION, _OPENING, _CASUAL = Cue.COMPLETION.value, Cue.OPENING.value, Cue.CASUAL.value

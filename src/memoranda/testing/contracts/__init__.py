@@ -14,7 +14,7 @@ Subclass :class:`StoreContract` in a test file and give it a store:
             yield store
             store.close()
 
-Each test proves one sentence of :mod:`memoranda.core.ports`; its docstring says which. The
+Each test proves one sentence of :mod:`memoranda.model.ports`; its docstring says which. The
 classes it is made of can be run one by one. For readable failures, call
 ``pytest.register_assert_rewrite("memoranda.testing.contracts")`` in ``conftest.py``.
 """
@@ -109,4 +109,4 @@ class StoreContract(
     IsolationContract,
     UpkeepContract,
 ):
-    """The whole contract of :class:`memoranda.core.ports.Store`."""
+    """The whole contract of :class:`memoranda.model.ports.Store`."""

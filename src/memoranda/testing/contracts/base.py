@@ -8,7 +8,7 @@ from contextlib import AbstractContextManager
 import pytest
 from hypothesis import HealthCheck, settings
 
-from memoranda.core.ports import Store
+from memoranda.model.ports import Store
 
 Reopen = Callable[[Store], Store]
 ONE_STORE = settings(

@@ -8,7 +8,8 @@ from itertools import count
 
 import pytest
 
-from memoranda.core.actions import (
+from memoranda.errors import MemorandaError, NotFound, StoreError
+from memoranda.model.actions import (
     Action,
     Append,
     Calibrate,
@@ -36,13 +37,12 @@ from memoranda.core.actions import (
     Supersede,
     Touch,
 )
-from memoranda.core.errors import MemorandaError, NotFound, StoreError
-from memoranda.core.life import Usage
-from memoranda.core.models import Calibration, Kind, Mention
-from memoranda.core.notes import NotedLine, NotesBase
-from memoranda.core.ports import Store
-from memoranda.core.query import IndexVersion
-from memoranda.core.scope import Scope
+from memoranda.model.life import Usage
+from memoranda.model.models import Calibration, Kind, Mention
+from memoranda.model.notes import NotedLine, NotesBase
+from memoranda.model.ports import Store
+from memoranda.model.query import IndexVersion
+from memoranda.model.scope import Scope
 from memoranda.testing.contracts.base import Contract, Reopen
 from memoranda.testing.contracts.samples import (
     ACTIVE,

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from memoranda.core.actions import Decide, Erase, MergeEntities, Retire, SplitEntity
-from memoranda.core.errors import InvalidInput, NotFound
-from memoranda.core.ports import Store
+from memoranda.errors import InvalidInput, NotFound
+from memoranda.model.actions import Decide, Erase, MergeEntities, Retire, SplitEntity
+from memoranda.model.ports import Store
 from memoranda.testing.contracts.base import Contract, Reopen
 from memoranda.testing.contracts.samples import (
     ACTIVE,

@@ -1,11 +1,11 @@
-"""The contract of :class:`memoranda.core.ports.EntityStore`."""
+"""The contract of :class:`memoranda.model.ports.EntityStore`."""
 
 from __future__ import annotations
 
-from memoranda.core.actions import Close, Erase, Insert
-from memoranda.core.models import Mention
-from memoranda.core.ports import Store
-from memoranda.core.scope import Scope
+from memoranda.model.actions import Close, Erase, Insert
+from memoranda.model.models import Mention
+from memoranda.model.ports import Store
+from memoranda.model.scope import Scope
 from memoranda.testing.contracts.base import Contract
 from memoranda.testing.contracts.samples import (
     ACTIVE,

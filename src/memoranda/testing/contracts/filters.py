@@ -1,4 +1,4 @@
-"""The contract of :class:`memoranda.core.query.Filter`, for every method that takes one."""
+"""The contract of :class:`memoranda.model.query.Filter`, for every method that takes one."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from memoranda.core.actions import Close
-from memoranda.core.models import Kind
-from memoranda.core.ports import Store
-from memoranda.core.query import Filter
-from memoranda.core.scope import Scope
+from memoranda.model.actions import Close
+from memoranda.model.models import Kind
+from memoranda.model.ports import Store
+from memoranda.model.query import Filter
+from memoranda.model.scope import Scope
 from memoranda.testing.contracts.base import ONE_STORE, Contract
 from memoranda.testing.contracts.samples import (
     ALL,

@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memoranda.core.actions import (
+from memoranda.errors import NotFound
+from memoranda.model.actions import (
     Consolidated,
     KeepNotes,
     MergeEntities,
@@ -18,12 +19,11 @@ from memoranda.core.actions import (
     Summarize,
     Touch,
 )
-from memoranda.core.errors import NotFound
-from memoranda.core.models import Record
-from memoranda.core.notes import NotesBase
-from memoranda.core.ports import Store
-from memoranda.core.query import Filter
-from memoranda.core.scope import Scope
+from memoranda.model.models import Record
+from memoranda.model.notes import NotesBase
+from memoranda.model.ports import Store
+from memoranda.model.query import Filter
+from memoranda.model.scope import Scope
 from memoranda.testing.contracts.base import ONE_STORE, Contract
 from memoranda.testing.contracts.changes import NOTES, everything, on_record, prepare
 from memoranda.testing.contracts.samples import (

@@ -1,11 +1,11 @@
-"""The contract of :class:`memoranda.core.ports.JobStore`."""
+"""The contract of :class:`memoranda.model.ports.JobStore`."""
 
 from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
 
-from memoranda.core.life import JobRun
-from memoranda.core.ports import Store
+from memoranda.model.life import JobRun
+from memoranda.model.ports import Store
 from memoranda.testing.contracts.base import Contract, Reopen
 from memoranda.testing.contracts.samples import moment
 

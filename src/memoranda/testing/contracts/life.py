@@ -1,4 +1,4 @@
-"""The contract of :class:`memoranda.core.ports.LifeStore`: what upkeep asks a store."""
+"""The contract of :class:`memoranda.model.ports.LifeStore`: what upkeep asks a store."""
 
 from __future__ import annotations
 
@@ -6,7 +6,8 @@ from functools import partial
 
 import pytest
 
-from memoranda.core.actions import (
+from memoranda.errors import InvalidInput, NotFound
+from memoranda.model.actions import (
     Close,
     Consolidated,
     Enrich,
@@ -18,10 +19,9 @@ from memoranda.core.actions import (
     Spend,
     Supersede,
 )
-from memoranda.core.errors import InvalidInput, NotFound
-from memoranda.core.life import SessionInfo, StageUsage, Usage
-from memoranda.core.models import Kind
-from memoranda.core.ports import Store
+from memoranda.model.life import SessionInfo, StageUsage, Usage
+from memoranda.model.models import Kind
+from memoranda.model.ports import Store
 from memoranda.testing.contracts.base import Contract, Reopen
 from memoranda.testing.contracts.samples import (
     ALL,

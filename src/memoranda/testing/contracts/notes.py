@@ -1,4 +1,4 @@
-"""The contract of :class:`memoranda.core.notes.NotesStore`, and of how far sessions are told."""
+"""The contract of :class:`memoranda.model.notes.NotesStore`, and of how far sessions are told."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from memoranda.core.actions import (
+from memoranda.model.actions import (
     Action,
     Close,
     Consolidated,
@@ -25,10 +25,10 @@ from memoranda.core.actions import (
     Supersede,
     Touch,
 )
-from memoranda.core.models import Kind, Record, Trust
-from memoranda.core.notes import NotedLine, NotesBase
-from memoranda.core.ports import Store
-from memoranda.core.scope import Scope
+from memoranda.model.models import Kind, Record, Trust
+from memoranda.model.notes import NotedLine, NotesBase
+from memoranda.model.ports import Store
+from memoranda.model.scope import Scope
 from memoranda.testing.contracts.base import ONE_STORE, Contract, Reopen
 from memoranda.testing.contracts.samples import (
     ALL,

@@ -6,10 +6,10 @@ from dataclasses import replace
 
 import pytest
 
-from memoranda.core.actions import Erase, Prune, Summarize
-from memoranda.core.models import Cut, Pruning
-from memoranda.core.ports import Store
-from memoranda.core.scope import Scope
+from memoranda.model.actions import Erase, Prune, Summarize
+from memoranda.model.models import Cut, Pruning
+from memoranda.model.ports import Store
+from memoranda.model.scope import Scope
 from memoranda.testing.contracts.base import Contract, Reopen
 from memoranda.testing.contracts.samples import (
     ANA,

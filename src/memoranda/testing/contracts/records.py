@@ -1,4 +1,4 @@
-"""The contract of :class:`memoranda.core.ports.RecordStore`."""
+"""The contract of :class:`memoranda.model.ports.RecordStore`."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memoranda.core.actions import Close, Credit, Erase, Reweigh
-from memoranda.core.errors import NotFound
-from memoranda.core.models import Kind, Trust
-from memoranda.core.ports import Store
-from memoranda.core.scope import Scope
+from memoranda.errors import NotFound
+from memoranda.model.actions import Close, Credit, Erase, Reweigh
+from memoranda.model.models import Kind, Trust
+from memoranda.model.ports import Store
+from memoranda.model.scope import Scope
 from memoranda.testing.contracts.base import ONE_STORE, Contract, Reopen
 from memoranda.testing.contracts.samples import (
     ACTIVE,

@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from memoranda.core.actions import Append, Insert, OpenConversation, Prune, PutVectors
-from memoranda.core.models import (
+from memoranda.model.actions import Append, Insert, OpenConversation, Prune, PutVectors
+from memoranda.model.models import (
     ConversationInfo,
     Cut,
     Kind,
@@ -20,11 +20,11 @@ from memoranda.core.models import (
     Pruning,
     Record,
 )
-from memoranda.core.ports import Store
-from memoranda.core.query import Filter
-from memoranda.core.scope import Scope
-from memoranda.core.text import content_hash
-from memoranda.core.vectors import Vector
+from memoranda.model.ports import Store
+from memoranda.model.query import Filter
+from memoranda.model.scope import Scope
+from memoranda.model.text import content_hash
+from memoranda.model.vectors import Vector
 from memoranda.testing.analyzers import CapitalizedNames
 
 ANA = Scope("ana")

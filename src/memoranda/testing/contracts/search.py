@@ -1,4 +1,4 @@
-"""The contract of :class:`memoranda.core.ports.SearchStore`."""
+"""The contract of :class:`memoranda.model.ports.SearchStore`."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memoranda.core.actions import Close, Erase, Reweigh
-from memoranda.core.models import Kind, Record
-from memoranda.core.ports import Store
-from memoranda.core.query import IndexChanges, IndexVersion
-from memoranda.core.scope import Scope
-from memoranda.core.times import to_ms
+from memoranda.model.actions import Close, Erase, Reweigh
+from memoranda.model.models import Kind, Record
+from memoranda.model.ports import Store
+from memoranda.model.query import IndexChanges, IndexVersion
+from memoranda.model.scope import Scope
+from memoranda.model.times import to_ms
 from memoranda.testing.contracts.base import ONE_STORE, Contract
 from memoranda.testing.contracts.samples import (
     ALL,

@@ -1,4 +1,4 @@
-"""The contract of :class:`memoranda.core.ports.TranscriptStore`."""
+"""The contract of :class:`memoranda.model.ports.TranscriptStore`."""
 
 from __future__ import annotations
 
@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 
-from memoranda.core.actions import (
+from memoranda.errors import InvalidInput, NotFound
+from memoranda.model.actions import (
     Append,
     Calibrate,
     ClearView,
@@ -19,10 +20,9 @@ from memoranda.core.actions import (
     Recount,
     Summarize,
 )
-from memoranda.core.errors import InvalidInput, NotFound
-from memoranda.core.models import Calibration, ConversationInfo, Image, ToolCall, ToolResult
-from memoranda.core.ports import Store
-from memoranda.core.scope import Scope
+from memoranda.model.models import Calibration, ConversationInfo, Image, ToolCall, ToolResult
+from memoranda.model.ports import Store
+from memoranda.model.scope import Scope
 from memoranda.testing.contracts.base import Contract, Reopen
 from memoranda.testing.contracts.samples import (
     ANA,

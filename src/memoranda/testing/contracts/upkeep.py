@@ -8,12 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from memoranda.core import capabilities
-from memoranda.core.actions import Close
-from memoranda.core.errors import InvalidInput, MemorandaError, StoreClosed
-from memoranda.core.models import Kind
-from memoranda.core.ports import Store
-from memoranda.core.query import IndexVersion
+from memoranda.errors import InvalidInput, MemorandaError, StoreClosed
+from memoranda.model import capabilities
+from memoranda.model.actions import Close
+from memoranda.model.models import Kind
+from memoranda.model.ports import Store
+from memoranda.model.query import IndexVersion
 from memoranda.testing.contracts.base import Contract, Reopen
 from memoranda.testing.contracts.changes import everything, prepare
 from memoranda.testing.contracts.samples import (

@@ -1,14 +1,14 @@
-"""The contract of :class:`memoranda.core.ports.VectorQueue` and of stored vectors."""
+"""The contract of :class:`memoranda.model.ports.VectorQueue` and of stored vectors."""
 
 from __future__ import annotations
 
 import pytest
 
-from memoranda.core.actions import Erase, PutVectors
-from memoranda.core.errors import InvalidInput
-from memoranda.core.ports import Store
-from memoranda.core.query import IndexVersion
-from memoranda.core.scope import Scope
+from memoranda.errors import InvalidInput
+from memoranda.model.actions import Erase, PutVectors
+from memoranda.model.ports import Store
+from memoranda.model.query import IndexVersion
+from memoranda.model.scope import Scope
 from memoranda.testing.contracts.base import Contract, Reopen
 from memoranda.testing.contracts.samples import (
     ANA,

@@ -7,7 +7,8 @@ from datetime import UTC
 
 import pytest
 
-from memoranda.core.actions import (
+from memoranda.errors import InvalidInput, NotFound
+from memoranda.model.actions import (
     Close,
     Credit,
     Enrich,
@@ -19,10 +20,9 @@ from memoranda.core.actions import (
     Supersede,
     Touch,
 )
-from memoranda.core.errors import InvalidInput, NotFound
-from memoranda.core.models import Record
-from memoranda.core.ports import Store
-from memoranda.core.query import Filter, IndexVersion
+from memoranda.model.models import Record
+from memoranda.model.ports import Store
+from memoranda.model.query import Filter, IndexVersion
 from memoranda.testing.contracts.base import Contract
 from memoranda.testing.contracts.samples import (
     ACTIVE,

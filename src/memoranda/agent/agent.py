@@ -1,0 +1,286 @@
+"""Agent: a language model that has a conversation, a memory, notes, and tools to use them."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterable, Sequence
+from typing import cast
+
+from memoranda.agent import console, sessions
+from memoranda.agent.answer import Answer
+from memoranda.agent.expanding import expanding
+from memoranda.conversation.conversation import Conversation
+from memoranda.errors import InvalidInput, LLMError, StoreClosed
+from memoranda.learning.returned import NO_ANSWER
+from memoranda.memory import Memory
+from memoranda.memory_upkeep import parts_of, scope_of
+from memoranda.model.actions import Spend
+from memoranda.model.chat import ChatModel, ChatReply, Told, ToolSpec
+from memoranda.model.checks import named
+from memoranda.model.life import Usage
+from memoranda.model.models import Context, Message, ToolCall, ToolResult
+from memoranda.model.scope import Scope
+from memoranda.model.text import clean
+from memoranda.tools import Tool
+from memoranda.wiring import open_model
+
+log = logging.getLogger("memoranda.agent")
+
+NEW = "/new"
+CLEARED = "Session cleared."
+STAGE = "chat"
+RECALL_BUDGET = 1_000
+"""Tokens of what an answer without a model is made from."""
+WAITS = "not consolidated yet: the last messages are kept as they were, the rest is done later"
+STUCK = "I could not finish this within {steps} steps."
+
+
+class Agent:
+    """A reference agent: what it hears and says is stored, and memory is in all it says.
+
+    Each call of the model gets the system prompt, MEMORY.md, what memory recalls for what was
+    said, the weekly insight, a recap of the session where it grew long, and the view of the
+    conversation; it may call the memory's tools. Without a model it answers from recall alone.
+
+    Args:
+        memory: the memory it has; it stays open when the agent is done.
+        session: name of its conversation. ``/new`` ends it and goes on in the next: ``chat``,
+            ``chat-2``, …. Who comes back finds the one that was not ended.
+        system: its system prompt; the setting ``agent.system``, if not given.
+        llm: a model that talks, or the name of one; that of the memory, if not given.
+        tools: more tools for the model, beside those of the memory.
+
+    Raises:
+        InvalidInput: an argument cannot be used.
+        ConfigError, MissingExtra: the model that is named cannot be used.
+    """
+
+    def __init__(
+        self,
+        memory: Memory,
+        *,
+        session: str = "chat",
+        system: str | None = None,
+        llm: ChatModel | str | None = None,
+        tools: Iterable[Tool] = (),
+    ) -> None:
+        """Open the conversation; nothing is asked yet."""
+        self.memory = memory
+        self._parts = parts_of(memory)
+        self._name = clean(session, "session")
+        self._system = named(system, "system") or memory.settings.agent.system
+        self._model = _talking(memory, llm)
+        own = *memory.tools(), expanding(lambda: self._chat)
+        self._tools = {tool.name: tool for tool in (*own, *tools)}
+        self._read_notes()  # Or a memory without a file had none for its first conversation.
+        self._day = self._today()
+        self._chat = self._opened()
+
+    @property
+    def chat(self) -> Conversation:
+        """The conversation it is in."""
+        return self._chat
+
+    @property
+    def model(self) -> str | None:
+        """The name of the language model, ``None`` without one."""
+        return None if self._model is None else self._model.name
+
+    def process(self, text: str, *, told: Told | None = None) -> Answer:
+        """Answer what the user says (seed 002, ``processMessage``).
+
+        ``/new`` consolidates the conversation, waits for that, and starts the next one. A
+        conversation that has grown beyond ``agent.memory_window`` messages is consolidated and
+        goes on with a recap. What the user said is stored before anything else is done.
+
+        Args:
+            text: what the user says.
+            told: called with each piece of the answer as it comes.
+
+        Raises:
+            InvalidInput: there is no text.
+            LLMError: the model failed; what was said is stored, and can be said again.
+        """
+        said = clean(text, "text")
+        if said.strip() == NEW:
+            return self.new()
+        if self._day != self._today():
+            self._day, self._chat = self._today(), self._opened()  # With another date to tell.
+        self._chat.add("user", said)
+        self._read_notes()
+        before = self._session()[:-1]
+        if len(before) > self.memory.settings.agent.memory_window:
+            self._overflow(before)
+        if self._model is None:
+            return self._recalled(said, told)
+        return self._answered(self._model, said, told)
+
+    def new(self) -> Answer:
+        """End the conversation and begin the next: what ``/new`` does (seed 002).
+
+        Waits until it was consolidated, or ``consolidation.timeout`` seconds; then the history
+        gets its last messages as they were, and the rest is done later.
+        """
+        ended = self._chat.id
+        if len(self._chat):
+            self._chat.end()
+            if not self.memory.settings.consolidation.automatic:
+                self._parts.consolidated(self._scope, ended)
+        info = self._parts.store.session(self._scope, ended)
+        waits = info is not None and info.consolidated_at is None
+        self._chat = self._opened()
+        return Answer(CLEARED, command=NEW, note=WAITS if waits else None)
+
+    def context(self, text: str | None = None) -> Context:
+        """Return what the model would be sent, if the user said ``text``."""
+        return self._chat.context(text)
+
+    # Parts of an answer
+
+    def _read_notes(self) -> None:
+        """Have MEMORY.md there, and in step: it is part of every call."""
+        self.memory.notes.told(make=True)
+
+    def _answered(self, model: ChatModel, said: str, told: Told | None) -> Answer:
+        """Ask the model, do what it calls for, and ask again until it has an answer."""
+        specs = [
+            ToolSpec(tool.name, tool.description, tool.parameters) for tool in self._tools.values()
+        ]
+        called: list[str] = []
+        usage = Usage()
+        first: Context | None = None
+        for step in range(self.memory.settings.agent.max_steps):
+            context = self._chat.context(said if step == 0 else None)
+            first = first or context
+            reply = self._asked(model, context, specs, told)
+            usage += reply.usage
+            if not reply.tool_calls:
+                return self._ended(reply.text, first, context, called, usage)
+            self._chat.add("assistant", reply.text, tool_calls=reply.tool_calls)
+            called += [self._called(call) for call in reply.tool_calls]
+        context = self._chat.context()
+        # With what it has found, it must answer now. Some providers want the tools described as
+        # long as there are calls among the messages; what it calls for is not done any more.
+        reply = self._asked(model, context, specs, told)
+        return self._ended(reply.text, first or context, context, called, usage + reply.usage)
+
+    def _asked(
+        self, model: ChatModel, context: Context, specs: Sequence[ToolSpec], told: Told | None
+    ) -> ChatReply:
+        try:
+            reply = self._parts.language.wait(model.chat(context.messages, tools=specs, told=told))
+        except LLMError as error:
+            self._spent(model, error.usage or Usage(requests=1, failures=1))
+            # Or a message that the provider refuses would be part of every later request.
+            self._chat.add("assistant", NO_ANSWER)
+            raise
+        self._spent(model, reply.usage)
+        return reply
+
+    def _spent(self, model: ChatModel, usage: Usage) -> None:
+        self._parts.store.apply(self._scope, [Spend(STAGE, model.name, usage, self._parts.now())])
+
+    def _called(self, call: ToolCall) -> str:
+        tool = self._tools.get(call.name)
+        if tool is None:
+            result = f"Error: there is no tool {call.name!r:.80}; use {', '.join(self._tools)}"
+        else:
+            result = _result(tool, call)
+        failed = result.startswith("Error:")
+        self._chat.add("tool", result, tool_result=ToolResult(call.id, is_error=failed))
+        return call.name
+
+    def _ended(
+        self, text: str, first: Context, last: Context, called: Sequence[str], usage: Usage
+    ) -> Answer:
+        words = text if text.strip() else STUCK.format(steps=self.memory.settings.agent.max_steps)
+        self._chat.add("assistant", words)
+        return Answer(
+            words,
+            sources=first.recall.hits,
+            tools=tuple(called),
+            receipt=last.receipt,
+            usage=usage,
+        )
+
+    def _recalled(self, said: str, told: Told | None) -> Answer:
+        found = self.memory.recall(said, budget=RECALL_BUDGET)
+        sources = console.sources(found)
+        text = console.said(said, sources, self.memory.settings.zone)
+        if told is not None:
+            told(text)
+        self._chat.add("assistant", text)
+        return Answer(text, sources=sources)
+
+    # Sessions
+
+    @property
+    def _scope(self) -> Scope:
+        return scope_of(self.memory)
+
+    def _opened(self) -> Conversation:
+        window = self.memory.settings.agent.memory_window
+        most = max(2 * window, self.memory.settings.conversation.max_messages)
+        return self.memory.conversation(
+            sessions.present(self.memory, self._name),
+            system=f"{self._system}\n\n{self._day}",
+            model=_name_of_model(self.model),
+            max_messages=most,  # The window comes first: it leaves nothing unread behind.
+        )
+
+    def _today(self) -> str:
+        """Return what tells the model the date: what is remembered is full of dates."""
+        now = self._parts.now().astimezone(self.memory.settings.zone)
+        return f"Today is {now:%A}, {now.day} {now:%B %Y}."
+
+    def _session(self) -> tuple[Message, ...]:
+        session = self._chat.session
+        return (*session.recapped, *session.messages)
+
+    def _overflow(self, messages: Sequence[Message]) -> None:
+        """Consolidate what is old, and go on with a recap of what is not (seed 002).
+
+        Args:
+            messages: of the session, without what the user has just said.
+        """
+        keep = min(self.memory.settings.conversation.keep_recent, len(messages) - 1)
+        cutoff = len(messages) - keep
+        while cutoff and messages[cutoff].role == "tool":
+            cutoff -= 1  # A call stays with its results.
+        old = [item.record_id for item in messages[:cutoff] if item.record_id]
+        found = self._parts.store.get_many(self._scope, old)
+        if found:
+            self._parts.consolidated(self._scope, self._chat.id, until=found[-1].position)
+        self._chat.start_session(recap=keep)
+
+
+def _result(tool: Tool, call: ToolCall) -> str:
+    """Return what a tool says; one that fails says so to the model, which may go on without it."""
+    try:
+        return tool.call(call.arguments)
+    except StoreClosed:
+        raise
+    except Exception as error:
+        log.exception("the tool %s failed", tool.name)
+        return f"Error: {tool.name} failed: {error}"
+
+
+def _talking(memory: Memory, llm: ChatModel | str | None) -> ChatModel | None:
+    """Return the model that talks, if there is one; that of the memory may only answer questions.
+
+    Raises:
+        InvalidInput: what was given cannot talk.
+    """
+    if llm is None:
+        own = parts_of(memory).language.model
+        return cast("ChatModel", own) if hasattr(own, "chat") else None
+    model: object = open_model(memory.settings.llm, llm) if isinstance(llm, str) else llm
+    if not hasattr(model, "chat"):
+        message = f"llm={llm!r:.80} cannot be used: it has no chat(messages)"
+        raise InvalidInput(message)
+    return cast("ChatModel", model)
+
+
+def _name_of_model(name: str | None) -> str | None:
+    """Return the model's own name, by which its tokens are counted."""
+    return None if name is None else name.partition(":")[2].partition("@")[0] or name

@@ -1,1 +1,0 @@
-"""The one place where rooms meet: settings, wiring, and the faces Memory and Conversation."""

@@ -1,4 +1,0 @@
-"""Where settings come from: files, the environment, and what is wrong in them.
-
-Nothing here knows which settings there are; :mod:`memoranda.app.settings` says that.
-"""

@@ -1,0 +1,1 @@
+"""What is computed later from stored rows, in the background: vectors."""

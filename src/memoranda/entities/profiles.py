@@ -1,0 +1,44 @@
+"""What facts say of an entity, in short (seed 004, ``entities.summary``).
+
+Made when it is asked for, and never stored: so it is never older than the facts, and nothing of
+it is left when these are erased.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from memoranda.model.models import Entity, Kind, Record
+
+MOST_FACTS = 3
+LONGEST = 400
+"""Characters of a summary."""
+
+
+def profile(entity: Entity) -> Entity:
+    """Return ``entity`` with a summary: the facts about it that are believed most.
+
+    What is said of the entity itself comes before what only mentions it, and of equals the
+    newer. Superseded facts are left out.
+    """
+    names = {name.casefold() for name in (entity.name, *entity.aliases)}
+    facts = [
+        record
+        for record in entity.records
+        if record.kind is Kind.FACT and record.superseded_by is None
+    ]
+    facts.sort(
+        key=lambda fact: (_is_about(fact, names), fact.confidence, fact.event_time), reverse=True
+    )
+    text = ""
+    for fact in facts[:MOST_FACTS]:
+        longer = f"{text} {' '.join(fact.content.split())}".strip()
+        if len(longer) > LONGEST:
+            break
+        text = longer
+    return replace(entity, summary=text or None)
+
+
+def _is_about(fact: Record, names: set[str]) -> bool:
+    subject = fact.attributes.get("subject")
+    return isinstance(subject, str) and subject.casefold() in names

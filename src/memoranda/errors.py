@@ -1,0 +1,115 @@
+"""Every error memoranda raises, under one root.
+
+.. code-block:: text
+
+    MemorandaError
+    ├── InvalidInput          (also ValueError)  an argument that cannot be used
+    ├── NotFound              (also LookupError) no such id for this user
+    ├── BudgetTooSmall        what must be in a context does not fit its budget
+    ├── ConfigError           a setting, a file of settings or a location is wrong
+    ├── MissingExtra          (also ImportError) an optional extra is not installed
+    ├── EmbeddingError        an embedding model failed
+    │   └── ModelUnavailable  the model's files or server are not there
+    ├── LLMError              a language model failed, or what it answered is of no use
+    └── StoreError            the storage failed; nothing was half written
+        ├── NotADatabase      the file is something else, or damaged
+        ├── SchemaTooNew      written by a newer memoranda
+        ├── StoreReadOnly     the file or its folder cannot be written
+        ├── StoreFull         the disk or the quota is full
+        ├── StoreBusy         another process held the lock beyond the timeout
+        └── StoreClosed       used after close()
+
+A message names the value that was wrong and what to do about it. No exception
+of a driver or a client library leaves the room that uses it.
+"""
+
+from __future__ import annotations
+
+from memoranda.model import life
+
+
+class MemorandaError(Exception):
+    """The root: ``except MemorandaError`` catches everything memoranda raises."""
+
+
+class InvalidInput(MemorandaError, ValueError):
+    """An argument has the wrong type or an impossible value."""
+
+
+class NotFound(MemorandaError, LookupError):
+    """The id does not exist, or belongs to another user (the two look alike on purpose)."""
+
+
+class BudgetTooSmall(MemorandaError):
+    """System prompt, pinned messages and prompt alone exceed the token budget."""
+
+    def __init__(self, *, needed: int, budget: int) -> None:
+        """Say by how much ``needed`` tokens exceed ``budget``."""
+        self.needed = needed
+        self.budget = budget
+        super().__init__(
+            f"the system prompt, the pinned messages and the prompt need {needed} tokens, "
+            f"{needed - budget} more than the budget of {budget}; raise the budget, "
+            f"unpin a message or shorten the prompt"
+        )
+
+
+class ConfigError(MemorandaError):
+    """A setting, a settings file or a location cannot be used."""
+
+
+class MissingExtra(MemorandaError, ImportError):
+    """A feature needs an optional extra that is not installed."""
+
+    def __init__(self, feature: str, extra: str) -> None:
+        """Name the ``feature`` that was asked for and the ``extra`` that brings it."""
+        self.extra = extra
+        super().__init__(f"{feature} needs an extra: pip install 'memoranda[{extra}]'")
+
+
+class EmbeddingError(MemorandaError):
+    """An embedding model could not turn text into vectors."""
+
+
+class ModelUnavailable(EmbeddingError):
+    """The files or the server of an embedding model cannot be reached."""
+
+
+class LLMError(MemorandaError):
+    """A language model failed, took too long, or answered what cannot be used.
+
+    ``usage`` is what was spent all the same.
+    """
+
+    def __init__(self, message: str, usage: life.Usage | None = None) -> None:
+        """Say what went wrong, and what was spent."""
+        super().__init__(message)
+        self.usage = usage
+
+
+class StoreError(MemorandaError):
+    """The storage failed; the transaction it was in left no trace."""
+
+
+class NotADatabase(StoreError):
+    """The file is not a database of memoranda, or it is damaged."""
+
+
+class SchemaTooNew(StoreError):
+    """The database was written by a newer version of memoranda."""
+
+
+class StoreReadOnly(StoreError):
+    """The database, or the folder it is in, cannot be written."""
+
+
+class StoreFull(StoreError):
+    """No room is left on the disk; what was stored before is intact."""
+
+
+class StoreBusy(StoreError):
+    """Another process kept the database locked for longer than the timeout."""
+
+
+class StoreClosed(StoreError):
+    """The memory was used after ``close()``."""

@@ -1,0 +1,108 @@
+"""Turns finished sessions into facts while nobody waits: one thread, one session at a time."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+from dataclasses import dataclass
+from threading import Condition, Event, Thread
+
+from memoranda.errors import MemorandaError, StoreClosed
+from memoranda.model.scope import Scope
+
+log = logging.getLogger("memoranda.consolidate")
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """Which sessions to consolidate.
+
+    Attributes:
+        scope: whose.
+        session: only this one, if given.
+        but: all that wait but this one, which still goes on.
+        until: position of the last episode of ``session`` that is to be read.
+    """
+
+    scope: Scope
+    session: str | None = None
+    but: str | None = None
+    until: int | None = None
+
+    def replaces(self, other: Request) -> bool:
+        """Return whether it does what an older request wanted."""
+        return self.scope == other.scope and self.session is None and other.session is None
+
+
+Work = Callable[[Event], object]
+"""Does what was asked for; stops early when the event is set."""
+
+
+class Consolidation:
+    """Runs consolidation when it is asked to (seed 002, sequential queue). Thread-safe.
+
+    The same request twice is done once. Of requests for all sessions but one only the newest
+    is done: the session that an older one spared is over, and one that it would read goes on.
+    What was not done when it is closed stays pending in the store and is done next time.
+    """
+
+    def __init__(self) -> None:
+        """Start no thread yet."""
+        self._wake = Condition()
+        self._wanted: dict[Request, Work] = {}
+        self._busy = False
+        self._stop = Event()
+        self._thread: Thread | None = None
+
+    def ask(self, request: Request, work: Work) -> None:
+        """Have ``work`` do what is requested; returns at once."""
+        with self._wake:
+            if self._stop.is_set():
+                return
+            if request.session is None:
+                for waiting in [each for each in self._wanted if request.replaces(each)]:
+                    del self._wanted[waiting]
+            self._wanted[request] = work
+            if self._thread is None:
+                self._thread = Thread(target=self._run, name="memoranda-consolidation", daemon=True)
+                self._thread.start()
+            self._wake.notify_all()
+
+    def wait(self, timeout: float | None = None) -> bool:
+        """Wait until nothing is asked for or being done; whether it came to that in time."""
+        with self._wake:
+            return self._wake.wait_for(lambda: not self._wanted and not self._busy, timeout)
+
+    def stop(self) -> None:
+        """Begin nothing more; what is being done ends after the page at hand."""
+        with self._wake:
+            self._stop.set()
+            self._wanted.clear()
+            self._wake.notify_all()
+
+    def close(self) -> None:
+        """Stop, and wait for the end of the page at hand."""
+        self.stop()
+        if self._thread is not None:
+            self._thread.join()
+
+    def _run(self) -> None:
+        while True:
+            with self._wake:
+                self._wake.wait_for(lambda: self._wanted or self._stop.is_set())
+                if self._stop.is_set():
+                    return
+                work = self._wanted.pop(next(iter(self._wanted)))
+                self._busy = True
+            try:
+                work(self._stop)
+            except StoreClosed:
+                return
+            except MemorandaError as error:
+                log.warning("consolidation failed: %s; it is tried again later", error)
+            except Exception:
+                log.exception("consolidation failed; it is tried again later")
+            finally:
+                with self._wake:
+                    self._busy = False
+                    self._wake.notify_all()

@@ -1,0 +1,123 @@
+"""A language model as the stages use it: from synchronous code, its use written down by stage."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Coroutine
+from concurrent.futures import CancelledError, Future
+from concurrent.futures import TimeoutError as FutureTimeout
+from dataclasses import dataclass
+from threading import Lock, Thread
+from typing import Any, TypeVar
+
+from memoranda.errors import LLMError
+from memoranda.model.actions import Spend
+from memoranda.model.clock import Clock
+from memoranda.model.life import Reply, Usage
+from memoranda.model.ports import LanguageModel, Store
+from memoranda.model.scope import Scope
+from memoranda.model.times import require_aware
+
+T = TypeVar("T")
+
+CLOSED = "the memory was closed before the model had answered; it is asked again next time"
+
+
+class Language:
+    """The language model of a memory, if it has one, and the event loop on which it is asked.
+
+    One loop for all, in a thread of its own: clients keep connections that belong to a loop.
+    Thread-safe.
+    """
+
+    def __init__(self, model: LanguageModel | None) -> None:
+        """Start no thread yet."""
+        self.model = model
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._thread: Thread | None = None
+        self._closed = False
+        self._lock = Lock()
+
+    def wait(self, answer: Coroutine[Any, Any, T], *, timeout: float | None = None) -> T:
+        """Return what ``answer`` gives.
+
+        Raises:
+            LLMError: the model failed, ``timeout`` seconds were not enough, or this was closed.
+        """
+        with self._lock:
+            if self._closed:
+                answer.close()
+                raise LLMError(CLOSED)
+            # Under the lock: what is asked before the end is cancelled by it.
+            future: Future[T] = asyncio.run_coroutine_threadsafe(answer, self._running())
+        try:
+            return future.result(timeout)
+        except CancelledError as error:
+            raise LLMError(CLOSED) from error
+        except FutureTimeout as error:
+            future.cancel()
+            message = f"no answer within {timeout:g} s; raise the time-out or try again later"
+            raise LLMError(message) from error
+        except BaseException:  # Ctrl+C: nobody wants the answer any more.
+            future.cancel()
+            raise
+
+    def _running(self) -> asyncio.AbstractEventLoop:
+        if self._loop is None:
+            self._loop = asyncio.new_event_loop()
+            self._thread = Thread(target=self._loop.run_forever, name="memoranda-llm", daemon=True)
+            self._thread.start()
+        return self._loop
+
+    def close(self) -> None:
+        """Stop the loop; what was asked and not answered fails."""
+        with self._lock:
+            loop, thread = self._loop, self._thread
+            self._loop = self._thread = None
+            self._closed = True
+        if loop is None or thread is None:
+            return
+        asyncio.run_coroutine_threadsafe(_cancelled(), loop).result()
+        loop.call_soon_threadsafe(loop.stop)
+        thread.join()
+        loop.close()
+
+
+async def _cancelled() -> None:
+    own = asyncio.current_task()
+    others = [task for task in asyncio.all_tasks() if task is not own]
+    for task in others:
+        task.cancel()
+    await asyncio.gather(*others, return_exceptions=True)
+
+
+@dataclass(frozen=True, slots=True)
+class StageModel:
+    """Implements :class:`memoranda.model.ports.LanguageModel`: what it uses goes to one stage."""
+
+    model: LanguageModel
+    store: Store
+    scope: Scope
+    stage: str
+    clock: Clock
+
+    @property
+    def name(self) -> str:
+        """The model."""
+        return self.model.name
+
+    async def ask(self, instructions: str, prompt: str, answer: type[T]) -> Reply[T]:
+        """Ask, and write down what it took, also where it failed."""
+        try:
+            reply = await self.model.ask(instructions, prompt, answer)
+        except LLMError as error:
+            await self._spent(error.usage or Usage(requests=1, failures=1))
+            raise
+        await self._spent(reply.usage)
+        return reply
+
+    async def _spent(self, usage: Usage) -> None:
+        at = require_aware(self.clock.now(), "clock")
+        await asyncio.to_thread(
+            self.store.apply, self.scope, [Spend(self.stage, self.name, usage, at)]
+        )

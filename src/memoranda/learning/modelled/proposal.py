@@ -1,0 +1,282 @@
+"""Notes as a model would have them: a proposal, of which only what was said becomes claims.
+
+A model writes the notes anew as a whole (seed 002, ``memory_update``). It may forget lines,
+reword them or make some up. So its text is never the new notes: it says which lines it would
+keep and drop, and each new line is held to the talk, as claims are that a model draws.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from memoranda.learning.claims import Category, Claim, Turn
+from memoranda.learning.extract.prose import sentences
+from memoranda.learning.extract.refusal import is_joke, is_refused
+from memoranda.learning.extract.scene import ROLES
+from memoranda.learning.modelled.evidence import numbers, stems
+from memoranda.learning.modelled.extract import MOST_PER_TURN
+from memoranda.learning.modelled.grounding import (
+    CALENDAR,
+    JUST_BEFORE,
+    MANY,
+    THE_USER,
+    DrawnClaim,
+    Dropped,
+    Talk,
+)
+from memoranda.learning.reading import read
+from memoranda.model.ports import DateReader
+
+TRIED = 3
+"""Turns that a line is held to: those that share most words with it."""
+COVERED = 0.5
+"""Share of the words of a longer line that must have been said."""
+_MARK = re.compile(r"^\s*(?:>\s*)*(?:(?:[-*+•]|\d{1,3}[.)])\s+)?(?:\[[ xX]\]\s+)?")
+_NO_LINE = re.compile(r"^\s*(?:#|\||[-*_=]{3,}\s*$|\(empty\)\s*$|[^\n:]{1,60}:\s*$)")
+_FENCE = re.compile(r"^\s*(?:```|~~~)")
+_COMMENT = re.compile(r"<!--.*?(?:-->|\Z)", re.DOTALL)
+_EMPHASIS = re.compile(r"\*\*|__|(?<!\w)[*_](?=\w)|(?<=\w)[*_](?!\w)")
+_END = re.compile(r"(?<=[.!?])\s+(?=[^\W\d_a-z])|(?<=[\u3002\uff01\uff1f])")
+# What only asks; "I'm moving to Lisbon, can you help?" tells something, too.
+_ASKS = re.compile(
+    r"\s*(?:(?:so|and|but|ok|okay|hey|well|hmm|oh)[, ]+)*(?:(?:do|does|did|am|is|are|was|were|"
+    r"should|"
+    r"shall|can|could|will|would|have|has|had|may|might)(?:n['’]t)? (?!you\b)|"
+    r"(?:what|who|where|when|why|how|which|whose)\b)",
+    re.IGNORECASE,
+)
+# Of whom it speaks stands in another sentence.
+_POINTS = re.compile(r"(?:he|she|it|they|his|her|its|their|this|that|these|those)\b", re.IGNORECASE)
+_CATEGORIES = (
+    (Category.DECISION, r"decided|chose|chosen|agreed|settled on|switched to|opted|picked"),
+    (
+        Category.CONSTRAINT,
+        r"must|cannot|can't|allerg\w+|intoleran\w+|deadline|budget|no more than|at most|never",
+    ),
+    (
+        Category.PREFERENCE,
+        (
+            r"likes?|loves?|prefers?|hates?|dislikes?|enjoys?|favou?rite|fond of|fan of|vegetarian|"
+            r"vegan"
+        ),
+    ),
+    (
+        Category.PLAN,
+        r"plans?|planning|will|going to|wants? to|hopes? to|intends?|goal|considering|next \w+",
+    ),
+    (
+        Category.RELATION,
+        (
+            r"wife|husband|partner|girlfriend|boyfriend|mother|father|sister|brother|sons?|daughters?|"
+            r"child(?:ren)?|kids?|friends?|colleagues?|boss|manager|married"
+        ),
+    ),
+    (
+        Category.EVENT,
+        (
+            r"moved|went|visited|started|finished|bought|sold|won|lost|ran|joined|launched|attended|"
+            r"booked|met|got|adopted|signed|completed"
+        ),
+    ),
+    (
+        Category.IDENTITY,
+        r"name is|named|called|lives?|born|years old|works? (?:as|at|for|in)|is an?|job|speaks?",
+    ),
+    (Category.POSSESSION, r"has an?|owns?|dogs?|cats?|car|house|has (?:two|three|\d)"),
+)
+_RULES = [
+    (category, re.compile(rf"\b(?:{words})\b", re.IGNORECASE)) for category, words in _CATEGORIES
+]
+
+
+@dataclass(frozen=True, slots=True)
+class Proposal:
+    """What comes of notes that a model wrote anew.
+
+    Attributes:
+        claims: new lines that hold, in their order.
+        kept: ids whose lines the model would keep.
+        dropped: ids whose lines it left out. It may have reworded or forgotten them, so this is
+            no reason to forget anything.
+        refused: new lines that do not hold, and why.
+    """
+
+    claims: tuple[Claim, ...]
+    kept: frozenset[str]
+    dropped: frozenset[str]
+    refused: tuple[Dropped, ...]
+
+
+def proposal(
+    memory: str,
+    update: str,
+    turns: Sequence[Turn],
+    lines: Mapping[str, str],
+    reader: DateReader,
+) -> Proposal:
+    """Return what a model's new notes come to.
+
+    A new line becomes a claim if persons said it in the talk, in plain words of their own: not
+    in a question, nor in a text, code or log that they pasted. Orders, secrets, fences, strange
+    names, numbers and days, and the contrary of what was said are refused.
+
+    Args:
+        memory: the notes as they stood.
+        update: the notes as the model wrote them; empty where nothing changes.
+        turns: the talk it was shown.
+        lines: id → text of the records whose lines stand in the notes.
+        reader: finds the times that turns speak of.
+    """
+    if not update.strip():
+        return Proposal((), frozenset(lines), frozenset(), ())
+    written = list(dict.fromkeys(_statements(update)))
+    now = {_normal(line) for line in written} | {_normal(line) for line in _lines(update)}
+    before = {_normal(line) for line in [*_lines(memory), *_statements(memory), *lines.values()]}
+    kept = frozenset(each for each, line in lines.items() if _stands(line, now))
+    claims, refused = _judged(
+        [line for line in written if _normal(line) not in before], turns, reader
+    )
+    return Proposal(tuple(claims), kept, frozenset(lines) - kept, tuple(refused))
+
+
+def _stands(line: str, now: set[str]) -> bool:
+    """Return whether a line is there, whole or as all its sentences."""
+    parts = [_normal(part) for part in _statements(line)]
+    return _normal(line) in now or (bool(parts) and now.issuperset(parts))
+
+
+def _lines(text: str) -> Iterator[str]:
+    """Yield the lines of Markdown that state something, without marks."""
+    fenced = False
+    for line in _COMMENT.sub(" ", text).splitlines():
+        if _FENCE.match(line):
+            fenced = not fenced
+            continue
+        plain = " ".join(_EMPHASIS.sub("", _MARK.sub("", line)).split())
+        if plain and not fenced and not _NO_LINE.match(line) and not _NO_LINE.match(plain):
+            yield plain
+
+
+def _statements(text: str) -> Iterator[str]:
+    """Yield the sentences of these lines: each must hold by itself."""
+    for line in _lines(text):
+        yield from (part.strip() for part in _END.split(line) if part.strip())
+
+
+def _normal(line: str) -> str:
+    """Return a line as lines are compared: without case and punctuation."""
+    plain = " ".join(_EMPHASIS.sub("", _MARK.sub("", line)).split())
+    return read(plain).normal or plain.casefold()
+
+
+def _judged(
+    new: Sequence[str], turns: Sequence[Turn], reader: DateReader
+) -> tuple[list[Claim], list[Dropped]]:
+    page = [_own_words(turn) for turn in turns]
+    talk = Talk(page, (), {}, reader)
+    most = MOST_PER_TURN * sum(turn.person for turn in turns)
+    claims: list[Claim] = []
+    refused: list[Dropped] = []
+    for content in _distinct(new):
+        judged = _check(talk, content)
+        if isinstance(judged, Dropped):
+            refused.append(judged)
+        elif len(claims) < most:
+            claims.append(judged)
+        else:
+            refused.append(Dropped(content, "it is one of too many for so short a talk"))
+    return claims, refused
+
+
+def _distinct(lines: Sequence[str]) -> list[str]:
+    found: dict[str, str] = {}
+    for line in lines:
+        found.setdefault(_normal(line), line)
+    return list(found.values())
+
+
+def _own_words(turn: Turn) -> Turn:
+    """Return a person's turn without questions, jokes, orders, and what is not their own word."""
+    if not turn.person:
+        return turn
+    said = []
+    for sentence in sentences(turn.text):
+        text = turn.text[sentence.start : sentence.start + len(sentence.shown)]
+        asks = sentence.question and _ASKS.match(text)
+        if not (asks or is_joke(text) or is_refused(text)):
+            said.append(text)
+    return replace(turn, text=" ".join(said))
+
+
+def _check(talk: Talk, content: str) -> Claim | Dropped:
+    """Return the claim that a line is, resting on the turns that say it, or why it is none."""
+    if _POINTS.match(content):
+        return Dropped(content, "it cannot be understood alone")
+    about = _about(talk, content)
+    best = _nearest(talk, content, about)
+    tried = [_together(talk, about, best), *([place] for place in best), best]
+    why = Dropped(content, "no turn of a person says it")
+    for places in filter(None, tried):
+        if not _covered(talk, about, places):
+            why = Dropped(content, "too little of it was said")
+            continue
+        sources = [talk.page[place].id for place in places]
+        drawn = DrawnClaim(content, sources, _subject(talk, content), _category(content))
+        judged = talk.check(drawn)
+        if isinstance(judged, Claim):
+            return judged
+        why = judged
+    return why
+
+
+def _nearest(talk: Talk, content: str, about: set[str]) -> list[int]:
+    """Return the persons' turns that share most with a line; of equals the later, which holds.
+
+    Where none shares anything, the last one: it may be a yes.
+    """
+    figures = numbers(content)
+    shared = {
+        place: len(about & stems(turn.text)) + len(figures & numbers(turn.text))
+        for place, turn in enumerate(talk.page)
+        if turn.person and turn.text
+    }
+    best = sorted(shared, key=lambda place: (shared[place], place), reverse=True)[:TRIED]
+    return [place for place in best if shared[place]] or best[:1]
+
+
+def _together(talk: Talk, about: set[str], best: Sequence[int]) -> list[int]:
+    """Return the first of these turns, and those that say words of a line which it does not."""
+    left, found = set(about), list(best[:1])
+    for place in best:
+        said = stems(talk.page[place].text)
+        if place not in found and left & said:
+            found.append(place)
+        left -= said
+    return found
+
+
+def _about(talk: Talk, content: str) -> set[str]:
+    speakers = stems(" ".join([THE_USER, *(turn.speaker for turn in talk.page)]))
+    return stems(content) - speakers - CALENDAR
+
+
+def _covered(talk: Talk, about: set[str], places: Sequence[int]) -> bool:
+    """Return whether enough of a longer line is in these turns and in what they answer."""
+    if len(about) < MANY:
+        return True
+    near = {at for place in places for at in range(max(0, place - JUST_BEFORE), place + 1)}
+    said = set().union(*(stems(talk.page[at].text) for at in near))
+    return len(about & said) >= COVERED * len(about)
+
+
+def _subject(talk: Talk, content: str) -> str:
+    """Return whom a line is about, if it begins so; empty for who says it."""
+    speakers = {turn.speaker for turn in talk.page if turn.person} - ROLES
+    opening = content.casefold()
+    return next((one for one in sorted(speakers) if opening.startswith(one.casefold())), "")
+
+
+def _category(content: str) -> Category:
+    return next((category for category, rule in _RULES if rule.search(content)), Category.STATE)

@@ -1,0 +1,104 @@
+"""A talk as an entry of the history and an update of the notes (seed 002, consolidation)."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from memoranda.learning.claims import Turn
+from memoranda.learning.modelled.prompting import fenced, instructions, moment, shortened
+from memoranda.learning.returned import CLOSING, OPENING, without_recalled
+from memoranda.model.life import Usage
+from memoranda.model.notes import MEMORY_BYTES
+from memoranda.model.ports import LanguageModel
+from memoranda.notes.chronicle.plain import cut, one_line, stamp, without_secrets
+
+EMPTY = "(empty)"
+LONGEST = 2_000
+"""Characters of an entry: it tells a talk in one paragraph."""
+MEMORY = "## Current Long-term Memory"
+TALK = "## Conversation to Process"
+"""The headings of the prompt (seed 002)."""
+_STAMP = re.compile(r"\A\s*(?:#+\s*)?\[\d{4}-\d\d-\d\d(?:[ T]\d\d:\d\d(?::\d\d)?Z?)?\][\s:-]*")
+# The tags of the prompt, which a model may give back.
+_TAG = re.compile(r"</?(?:memory|turns)\b[^<>]*>", re.IGNORECASE)
+_MARKUP = re.compile(r"^\s*(?:```\w*|~~~\w*|#{1,6}\s)\s*")
+
+
+@dataclass(frozen=True, slots=True)
+class Consolidation:
+    """What a model makes of a talk; see ``prompts/summary.md`` for each field."""
+
+    history_entry: str = ""
+    memory_update: str = ""
+
+
+class ModelSummarizer:
+    """Writes down a talk for the history, and brings the notes up to date. Stateless.
+
+    Args:
+        model: what writes.
+        most_bytes: size of the notes beyond which they are to be shortened.
+    """
+
+    def __init__(self, model: LanguageModel, *, most_bytes: int = MEMORY_BYTES) -> None:
+        """Write with this model."""
+        self._model = model
+        self._most_bytes = most_bytes
+
+    async def consolidate(
+        self, turns: Sequence[Turn], memory: str, at: datetime
+    ) -> tuple[Consolidation, Usage]:
+        """Return the entry and the new notes, and what the model took.
+
+        An empty ``history_entry`` or ``memory_update`` says that there is nothing to write. An
+        entry begins with the time of ``at``, whatever the model wrote there, is one paragraph of
+        at most 2,000 characters, and holds no secret and no fence of memory. The update is as
+        the model gave it, but for such fences: it is a proposal, for
+        :func:`~memoranda.learning.modelled.proposal.proposal` to judge.
+
+        Args:
+            turns: the talk.
+            memory: the notes as they stand.
+            at: when the talk is written down, in the user's time zone.
+
+        Raises:
+            LLMError: the model failed; ``error.usage`` says what was spent.
+        """
+        task, prompt = self.prompt(turns, memory)
+        reply = await self._model.ask(task, prompt, Consolidation)
+        update = _TAG.sub("", _unfenced(reply.value.memory_update)).strip()
+        unchanged = update in {memory.strip(), EMPTY}
+        entry = _entry(reply.value.history_entry, at)
+        return Consolidation(entry, "" if unchanged else update), reply.usage
+
+    def prompt(self, turns: Sequence[Turn], memory: str) -> tuple[str, str]:
+        """Return the instructions and the prompt; the first asks for less if notes are too long.
+
+        The texts are data: one JSON object a line, between tags that they cannot close.
+        """
+        task = instructions("summary")
+        if len(memory.encode(errors="replace")) > self._most_bytes:
+            task += f"\n\n{instructions('compress')}".replace("{bytes}", str(self._most_bytes))
+        rows = [
+            {"speaker": turn.speaker, "at": moment(turn.at), "text": shortened(turn.text)}
+            for turn in turns
+        ]
+        notes = memory.strip()
+        told = fenced("memory", [{"text": notes}]) if notes else EMPTY
+        return task, "\n\n".join([f"{MEMORY}\n{told}", f"{TALK}\n{fenced('turns', rows)}"])
+
+
+def _entry(written: str, at: datetime) -> str:
+    """Return the entry that a model wrote, made fit for the history."""
+    lines = [_MARKUP.sub("", line) for line in _TAG.sub("", _unfenced(written)).split("\n")]
+    text = without_secrets(one_line(_STAMP.sub("", "\n".join(lines))))
+    text = _STAMP.sub("", text)
+    return cut(f"{stamp(at)} {text}", LONGEST) if text else ""
+
+
+def _unfenced(text: str) -> str:
+    """Return ``text`` without blocks of recall, and without tags of theirs that are left over."""
+    return CLOSING.sub("", OPENING.sub("", without_recalled(text)))

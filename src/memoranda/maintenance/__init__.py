@@ -1,0 +1,1 @@
+"""Keeps a memory true over time: expiry, decay, enrichment, audits, schedules."""

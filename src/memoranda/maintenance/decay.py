@@ -1,0 +1,108 @@
+"""Decay: the forgetting curve of facts that nobody asks for (Ebbinghaus; seed 004).
+
+What is left of a fact is ``strength × exp(-decay_rate × days)``, counted from the strength it
+had when it was last said or recalled, and never from what an earlier night left of it. So a
+plan is a function of the moment alone: made twice, or after a night was missed, it gives the
+same. Episodes, reflections and facts with a decay rate of 0 never fade.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator
+from datetime import datetime, timedelta
+
+from memoranda.model.actions import Action, Fade, Retire
+from memoranda.model.life import believed
+from memoranda.model.models import Kind, Record
+from memoranda.model.times import from_ms, to_ms
+
+THRESHOLD = 0.05
+"""Confidence below which a fact is retired (seed 004)."""
+ROUNDING = 1e-3
+"""A smaller change of confidence is none."""
+DAY = timedelta(days=1)
+DAY_MS = DAY // timedelta(milliseconds=1)
+
+
+def curve(strength: float, rate: float, days: float) -> float:
+    """Return the confidence that is left after ``days``.
+
+    Args:
+        strength: the confidence from which it fades, 0 to 1.
+        rate: per day; 0 is never.
+        days: since it was last said or recalled. Before that, nothing has faded.
+    """
+    if rate <= 0 or days <= 0:
+        return strength
+    return strength * math.exp(-rate * days)
+
+
+def confidence(record: Record, now: datetime) -> float:
+    """Return how far a record is believed at ``now``, if it is not recalled until then."""
+    if not fades(record):
+        return record.confidence
+    # In UTC: two times on one wall clock may be an hour closer or farther than they look.
+    days = (to_ms(now) - to_ms(_since(record))) / DAY_MS
+    return curve(_strength(record), record.decay_rate, days)
+
+
+def fades(record: Record) -> bool:
+    """Return whether time takes something from a record's confidence."""
+    return record.kind is Kind.FACT and record.decay_rate > 0
+
+
+def fades_on(record: Record, threshold: float = THRESHOLD) -> datetime | None:
+    """Return when a record will be below ``threshold`` if nobody recalls it, to the second or so.
+
+    ``None`` where that is never, or where it has ended before.
+    """
+    strength = _strength(record)
+    if not fades(record) or threshold <= 0:
+        return None
+    days = max(0.0, math.log(strength / threshold) / record.decay_rate) if strength > 0 else 0.0
+    try:
+        at = from_ms(to_ms(_since(record)) + math.ceil(days * DAY_MS))
+    except OverflowError:  # Beyond the calendar, so never.
+        return None
+    return at if believed(record, at) else None
+
+
+def plan(records: Iterable[Record], now: datetime, threshold: float = THRESHOLD) -> list[Action]:
+    """Plan what time has taken of each record's confidence, and whom it has retired.
+
+    Args:
+        records: what may have faded (``LifeStore.fading``), superseded facts among them. What
+            does not fade, and what has ended, is passed over.
+        now: the present. If the clock was set back, less has faded, and nothing is retired
+            for it.
+        threshold: confidence below which a record is retired.
+    """
+    return list(_planned(records, now, threshold))
+
+
+def _planned(records: Iterable[Record], now: datetime, threshold: float) -> Iterator[Action]:
+    for record in records:
+        if not fades(record) or not believed(record, now):
+            continue
+        left = confidence(record, now)
+        if left < threshold:
+            yield Retire(record.id, now, f"faded: confidence {_below(left, threshold)}")
+        elif abs(left - record.confidence) > ROUNDING:
+            yield Fade(record.id, now, left)
+
+
+def _strength(record: Record) -> float:
+    return record.confidence if record.strength is None else record.strength
+
+
+def _since(record: Record) -> datetime:
+    return record.strength_at or record.last_accessed or record.created_at
+
+
+def _below(left: float, threshold: float) -> str:
+    """Say both in as few digits as show which is less."""
+    digits = 2
+    while f"{left:.{digits}f}" == f"{threshold:.{digits}f}":
+        digits += 1
+    return f"{left:.{digits}f} is below {threshold:.{max(digits, 2)}f}"

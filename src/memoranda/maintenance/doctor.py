@@ -1,0 +1,314 @@
+"""The doctor: says whether a memory and the machine it is on are well, and what to do if not.
+
+An arm that silently finds nothing is the fault users notice last. So each arm has to find
+a canary: a record planted for it in a memory of its own, made with the same settings and
+the same model.
+"""
+
+from __future__ import annotations
+
+import os
+import platform
+import stat
+from dataclasses import dataclass
+from datetime import timedelta
+from importlib.metadata import version
+from importlib.util import find_spec
+from pathlib import Path
+
+from memoranda.errors import MemorandaError, ModelUnavailable
+from memoranda.memory import Memory
+from memoranda.memory_upkeep import parts_of, scope_of
+from memoranda.model.ports import Store
+from memoranda.model.scope import Scope
+from memoranda.notes.kept import WRONG, notes_status
+from memoranda.providers.embedding import files
+from memoranda.settings.settings import Settings
+from memoranda.store.sqlite.schema import migrations
+from memoranda.store.sqlite.store import SqliteStore
+from memoranda.wiring import MEMORY, file_of, is_server, medium, place
+
+EXTRAS = {
+    "local": ("onnxruntime", "safetensors", "tokenizers"),
+    "chroma": ("chromadb",),
+    "mcp": ("mcp",),
+    "openai": ("openai",),
+    "sentence-transformers": ("sentence_transformers",),
+}
+WAL_AT, WAL = 18, b"\x02\x02"
+"""Where an SQLite file says how it is written, and that it is by a write-ahead log."""
+OTHERS = stat.S_IRWXG | stat.S_IRWXO
+NOTES = "may hold notes of what was erased"
+CANARY = "Captain Almeida keeps a lighthouse near Lisbon and paints small boats."
+DECOYS = (
+    "The quarterly report has forty pages of tables about steel prices.",
+    "Basil and tomatoes grow well together on a sunny balcony.",
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Check:
+    """What the doctor found at one point.
+
+    Attributes:
+        name: what was looked at.
+        ok: whether it is well; ``None`` where it is off, or worth knowing but no fault.
+        detail: what was found.
+        remedy: what to do about it, if anything.
+    """
+
+    name: str
+    ok: bool | None
+    detail: str
+    remedy: str | None = None
+
+
+def examine(memory: Memory, file: Path | None = None) -> list[Check]:
+    """Look at everything that can be wrong with ``memory``.
+
+    Args:
+        memory: what to examine. It is only read; canaries live in a memory of their own.
+        file: the file it is in, as :func:`located` gives it; without, the checks of the
+            file itself are left out.
+    """
+    store = parts_of(memory).store
+    checks = [_python()]
+    if file is not None:
+        checks.append(_file(file, store))
+    elif is_server(store.location):
+        detail = f"{store.location}, {store.size():,} bytes of records at least"
+        checks.append(Check(name="server", ok=True, detail=detail))
+    if isinstance(store, SqliteStore):
+        checks += [_sqlite(), *([] if file is None else [_journal(file)]), _schema()]
+    checks += [
+        *_stand_ins(store),
+        _soundness(memory),
+        *_vectors(memory),
+        _model_files(memory.settings),
+    ]
+    about = [_notes(memory), _extras(), _language(memory), _names(memory)]
+    return [*checks, *about, *_arms(memory)]
+
+
+def located(location: str | Path | None, settings: Settings) -> Path | None:
+    """Return the file or folder that :class:`Memory` would open, or ``None``."""
+    return file_of(place(location, settings))
+
+
+def _stand_ins(store: Store) -> list[Check]:
+    """Say what stands in for what the storage does not do by itself."""
+    return [
+        Check(name=each.name, ok=True, detail=each.detail)
+        for each in store.capabilities()
+        if not each.native
+    ]
+
+
+def _notes(memory: Memory) -> Check:
+    found = notes_status(parts_of(memory), scope_of(memory))
+    if found.startswith(WRONG):
+        remedy = "put it right; memory goes on without them, and nothing is lost"
+        return Check(name="notes", ok=False, detail=found, remedy=remedy)
+    return Check(name="notes", ok=True, detail=found)
+
+
+def _python() -> Check:
+    return Check(name="python", ok=True, detail=f"{platform.python_version()}, {platform.system()}")
+
+
+def _sqlite() -> Check:
+    return Check(name="sqlite", ok=True, detail=f"{version('apsw')} with FTS5 (apsw)")
+
+
+def _file(file: Path, store: Store) -> Check:
+    name = medium(store.location)
+    try:
+        status = file.stat()
+    except OSError as error:
+        return Check(name=name, ok=False, detail=f"{file}: {error.strerror}")
+    mode = stat.S_IMODE(status.st_mode)
+    amount = status.st_size if file.is_file() else store.size()
+    detail = f"{file}, {amount:,} bytes, mode {mode:04o}"
+    if not os.access(file, os.W_OK):
+        return Check(name=name, ok=False, detail=f"{detail}, read-only", remedy="allow writing")
+    if mode & OTHERS and os.name == "posix":
+        return Check(
+            name=name,
+            ok=None,
+            detail=f"{detail}: others on this machine may read it",
+            remedy=f"chmod {700 if file.is_dir() else 600} {file}",
+        )
+    return Check(name=name, ok=True, detail=detail)
+
+
+def _journal(file: Path) -> Check:
+    try:
+        with file.open("rb") as opened:
+            header = opened.read(WAL_AT + len(WAL))
+    except OSError as error:
+        return Check(name="journal", ok=False, detail=f"{file}: {error.strerror}")
+    if header[WAL_AT:] == WAL:
+        return Check(name="journal", ok=True, detail="WAL: readers never wait for a writer")
+    return Check(
+        name="journal",
+        ok=False,
+        detail="not WAL: readers and writers wait for each other",
+        remedy="put the file on a local disk, and close other programs that have it open",
+    )
+
+
+def _schema() -> Check:
+    # To open a memory is to bring its schema to the newest.
+    newest = len(migrations())
+    return Check(name="schema", ok=True, detail=f"version {newest}, the newest")
+
+
+def _soundness(memory: Memory) -> Check:
+    problems = memory.verify()
+    if not problems:
+        return Check(name="contents", ok=True, detail="index, links and vectors agree with records")
+    if all("--purge" in problem for problem in problems):
+        remedy = "memoranda doctor --purge"
+    elif all(NOTES in problem for problem in problems):
+        remedy = "memoranda notes sync, as the user whose notes they are"
+    else:
+        remedy = "memoranda doctor --rebuild"
+    return Check(name="contents", ok=False, detail="; ".join(problems), remedy=remedy)
+
+
+def _vectors(memory: Memory) -> list[Check]:
+    parts = parts_of(memory)
+    problem, waiting = parts.vectors.problem, parts.store.pending_count(None)
+    if problem is None:
+        detail = f"{waiting:,} records wait; the next search embeds those of its user"
+        return [
+            Check(name="vectors", ok=True, detail=parts.vector_status()),
+            Check(name="waiting", ok=True, detail=detail if waiting else "every record has one"),
+        ]
+    chosen_off = memory.settings.embedding.model == "none" and parts.embedder is None
+    mismatch = "--reembed" in problem
+    remedy = "memoranda doctor --reembed" if mismatch else None
+    off = Check(
+        name="vectors",
+        ok=None if parts.embedder is None else False,
+        detail=f"off: {problem}",
+        remedy=None if chosen_off else remedy,
+    )
+    return [off, Check(name="waiting", ok=None, detail=f"{waiting:,} records without a vector")]
+
+
+def _model_files(settings: Settings) -> Check:
+    wanted = settings.embedding.model in {"auto", "local"}
+    try:
+        found = files.find(settings.embedding.folder)
+    except ModelUnavailable as error:
+        return Check(
+            name="local model",
+            ok=False if settings.embedding.model == "local" else None,
+            detail=str(error).removesuffix(f"; {files.REMEDY}"),
+            remedy=files.REMEDY.removeprefix("run: ") if wanted else None,
+        )
+    return Check(name="local model", ok=True, detail=f"{files.MODEL} in {found.weights.parent}")
+
+
+def _extras() -> Check:
+    there = [name for name, modules in EXTRAS.items() if all(find_spec(each) for each in modules)]
+    absent = [name for name in EXTRAS if name not in there]
+    detail = f"installed: {', '.join(there) or 'none'}"
+    if absent:
+        detail += f"; not installed: {', '.join(absent)}"
+    return Check(
+        name="extras",
+        ok=True if "local" in there else None,
+        detail=detail,
+        remedy=None if "local" in there else "pip install 'memoranda[local]'",
+    )
+
+
+def _language(memory: Memory) -> Check:
+    model = parts_of(memory).language.model
+    if model is None:
+        detail = "none: rules do all that a model would do better"
+        return Check(name="language model", ok=None, detail=detail)
+    return Check(name="language model", ok=True, detail=f"{model.name} (it was not asked)")
+
+
+def _names(memory: Memory) -> Check:
+    """Look at what finds names: providers that settings name and nobody set up are no fault."""
+    found = parts_of(memory).names(Scope(memory.user))
+    used = (f"{strategy}: {', '.join(order)}" for strategy, order in found.strategies.items())
+    detail = "; ".join(used)
+    if not found.missing:
+        return Check(name="names", ok=True, detail=detail)
+    return Check(
+        name="names",
+        ok=None,
+        detail=f"{detail}; without {', '.join(found.missing)}",
+        remedy="; ".join(found.missing.values()),
+    )
+
+
+def _arms(memory: Memory) -> list[Check]:
+    parts = parts_of(memory)
+    try:
+        with Memory(
+            MEMORY,
+            user="canary",
+            settings=memory.settings,
+            embedder=parts.embedder,
+            clock=parts.clock,
+        ) as cage:
+            for decoy in DECOYS:
+                cage.remember(decoy, event_time=parts.now() - timedelta(days=400))
+            canary = cage.remember(CANARY, event_time=parts.now() - timedelta(days=1)).id
+            return [
+                _lexical(cage, canary),
+                _vector(cage, canary),
+                _entity(cage, canary),
+                _temporal(cage, canary),
+            ]
+    except MemorandaError as error:
+        return [Check(name="arms", ok=False, detail=f"the canary could not be asked for: {error}")]
+
+
+def _lexical(cage: Memory, canary: str) -> Check:
+    return _arm(cage, canary, "lexical", "boat painting")
+
+
+def _vector(cage: Memory, canary: str) -> Check:
+    if parts_of(cage).embedder is None:
+        return Check(name="vector arm", ok=None, detail=cage.stats().vectors)
+    return _arm(cage, canary, "vector", CANARY)
+
+
+def _temporal(cage: Memory, canary: str) -> Check:
+    return _arm(cage, canary, "temporal", "what happened yesterday?")
+
+
+def _arm(cage: Memory, canary: str, arm: str, query: str) -> Check:
+    first = [
+        hit.record.id
+        for hit in cage.search(query, limit=len(DECOYS) + 1)
+        if arm in hit.why.arms and hit.why.arms[arm].rank == 1
+    ]
+    if first == [canary]:
+        return Check(name=f"{arm} arm", ok=True, detail="finds its canary")
+    problem = parts_of(cage).vectors.problem if arm == "vector" else None
+    return Check(
+        name=f"{arm} arm",
+        ok=False,
+        detail=problem or f"does not find its canary by {query!r}",
+        remedy="pip install --force-reinstall memoranda" if problem is None else None,
+    )
+
+
+def _entity(cage: Memory, canary: str) -> Check:
+    found = cage.entity("lisbon")
+    if found is not None and any(record.id == canary for record in found.records):
+        return Check(name="entity arm", ok=True, detail="finds its canary")
+    return Check(
+        name="entity arm",
+        ok=False,
+        detail="does not find its canary by 'lisbon'",
+        remedy="pip install --force-reinstall memoranda",
+    )

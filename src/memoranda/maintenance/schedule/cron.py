@@ -1,0 +1,170 @@
+"""Times of a job as five fields of cron, read in the user's time zone.
+
+Minute, hour, day of the month, month, day of the week, as in crontab(5): Sunday is 0 or 7, and
+where both kinds of day are given, either will do. Daylight saving never skips or doubles a run
+at a set hour: a time that the clock leaves out comes as much later, and of one that comes twice
+the first counts. A job of every hour (its hour begins with ``*``) runs in both.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta, tzinfo
+
+from apscheduler.triggers.cron import CronTrigger
+
+from memoranda.errors import ConfigError
+from memoranda.model.times import EPOCH
+
+OFF = "off"
+FIELDS = 5
+REFUSED = (
+    "{!r} is no time for a job: {}; write five fields (minute hour day month weekday), such as "
+    "'0 3 * * *', or 'off'"
+)
+MINUTE = timedelta(minutes=1)
+DAY_AND_HOUR = timedelta(hours=25)
+"""More than any clock was ever moved at once."""
+HORIZON = timedelta(days=9 * 366)
+"""Longer than from one 29 February to the next."""
+WIDEN = 4
+WEEKDAYS = ("sun", "mon", "tue", "wed", "thu", "fri", "sat")
+WEEKDAY = r"[0-7]|sun|mon|tue|wed|thu|fri|sat"
+WEEKDAY_ITEM = re.compile(
+    rf"(?:\*|(?P<first>{WEEKDAY})(?:-(?P<last>{WEEKDAY}))?)(?:/(?P<step>[1-7]))?", re.ASCII
+)
+
+
+class Cron:
+    """When a job is due. A value, safe to share between threads."""
+
+    def __init__(self, text: str, zone: tzinfo) -> None:
+        """Read five fields, such as ``0 3 * * sun``, as times of the clock in ``zone``.
+
+        Raises:
+            ConfigError: they cannot be read, or no day ever fits them.
+        """
+        self.text = " ".join(text.split())
+        self.zone = zone
+        fields = self.text.lower().split(" ")
+        if len(fields) != FIELDS:
+            raise ConfigError(REFUSED.format(text, f"it has {len(fields)} fields"))
+        self._hourly = fields[1].startswith("*")
+        try:
+            self._triggers = _triggers(fields)
+        except ValueError as error:
+            raise ConfigError(REFUSED.format(text, error)) from error
+        if next(self._walls(EPOCH), None) is None:
+            raise ConfigError(REFUSED.format(text, "no day ever fits it"))
+
+    def __repr__(self) -> str:
+        """Show fields and zone."""
+        return f"Cron({self.text!r}, {self.zone})"
+
+    def next(self, after: datetime) -> datetime | None:
+        """Return the first time later than ``after``, in UTC; ``None`` beyond the calendar."""
+        slack = self._moved(after)
+        best: datetime | None = None
+        for wall in self._walls(after.astimezone(self.zone).replace(tzinfo=None) - slack):
+            if best is not None and wall > best.astimezone(self.zone).replace(tzinfo=None) + slack:
+                break
+            later = [moment for moment in self._moments(wall) if moment > after]
+            best = min([*later, best] if best is not None else later, default=None)
+            if best is not None and not slack:
+                break
+        return best
+
+    def last(self, until: datetime, *, since: datetime | None = None) -> datetime | None:
+        """Return the last time not later than ``until`` and later than ``since``, in UTC."""
+        span = MINUTE
+        while True:
+            start = until - span if since is None else max(until - span, since)
+            found = None
+            while (moment := self.next(found or start)) is not None and moment <= until:
+                found = moment
+            if found is not None or start == since or span > HORIZON:
+                return found
+            span *= WIDEN
+
+    def _walls(self, start: datetime) -> Iterator[datetime]:
+        """Yield what the clock shows when the job is due, from ``start`` on."""
+        moment = start.replace(tzinfo=UTC)
+        try:
+            while True:
+                fits = [each.get_next_fire_time(None, moment) for each in self._triggers]
+                found = min((each for each in fits if each is not None), default=None)
+                if found is None:
+                    return
+                yield found.replace(tzinfo=None)
+                moment = found + MINUTE
+        except (OverflowError, ValueError):  # The end of the calendar.
+            return
+
+    def _moments(self, wall: datetime) -> list[datetime]:
+        first, second = (
+            wall.replace(tzinfo=self.zone, fold=fold).astimezone(UTC) for fold in (0, 1)
+        )
+        return [first, second] if self._hourly and first < second else [first]
+
+    def _moved(self, moment: datetime) -> timedelta:
+        """Return by how much the clock is moved around ``moment``."""
+        try:
+            offsets = [
+                (moment + by).astimezone(self.zone).utcoffset() or timedelta()
+                for by in (-DAY_AND_HOUR, timedelta(), DAY_AND_HOUR)
+            ]
+        except OverflowError:  # The first or the last day that there is.
+            return timedelta()
+        return max(offsets) - min(offsets)
+
+
+def parse(text: str, zone: tzinfo) -> Cron | None:
+    """Return the times that a setting names in ``zone``; ``None`` is ``off``.
+
+    Raises:
+        ConfigError: it names none; the message says how to write it.
+    """
+    return None if text.strip().lower() == OFF else Cron(text, zone)
+
+
+def _triggers(fields: list[str]) -> list[CronTrigger]:
+    minute, hour, day, month, weekday = fields
+    days = _weekdays(weekday)
+    pairs = [(day, days)]
+    if not (day.startswith("*") or weekday.startswith("*")):
+        pairs = [(day, "*"), ("*", days)]
+    return [
+        # The clock's own face, which knows no zone: what time that is, is reckoned here.
+        CronTrigger(
+            minute=minute, hour=hour, day=of_month, month=month, day_of_week=of_week, timezone=UTC
+        )
+        for of_month, of_week in pairs
+    ]
+
+
+def _weekdays(text: str) -> str:
+    """Return the days by name: the library counts them from Monday, cron from Sunday."""
+    if text == "*":
+        return text
+    days = sorted({day for item in text.split(",") for day in _item(item)})
+    return ",".join(WEEKDAYS[day] for day in days)
+
+
+def _item(text: str) -> list[int]:
+    match = WEEKDAY_ITEM.fullmatch(text)
+    if match is None:
+        raise ValueError(f"{text!r} is no day of the week (0-7, sun-sat)")
+    first = _number(match["first"] or "0")
+    last = first
+    if match["last"]:
+        last = _number(match["last"])
+    elif match["first"] is None or match["step"]:
+        last = 6
+    if last < first:
+        last += 7
+    return [day % 7 for day in range(first, last + 1, int(match["step"] or 1))]
+
+
+def _number(day: str) -> int:
+    return int(day) if day.isdecimal() else WEEKDAYS.index(day)

@@ -1,0 +1,139 @@
+"""Resources and prompts: what a person or a client puts before a model."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Awaitable, Callable
+from typing import Annotated, Any, TypeVar
+
+import anyio.to_thread
+from mcp.server import ServerRequestContext
+from mcp.server.mcpserver import MCPServer
+from mcp.server.mcpserver.exceptions import ResourceError, ResourceNotFoundError
+from mcp.shared.exceptions import MCPError
+from mcp_types import (
+    INVALID_PARAMS,
+    CompleteRequestParams,
+    CompleteResult,
+    Completion,
+    ResourceTemplateReference,
+)
+from pydantic import Field
+
+from memoranda.errors import InvalidInput, MemorandaError
+from memoranda.mcp.results import stored
+from memoranda.mcp.tools import NOTHING, caller
+from memoranda.model.models import Record
+from memoranda.serving.late import LateMemory
+
+Value = TypeVar("Value")
+
+MEMORY = "memoranda://notes/MEMORY.md"
+HISTORY = "memoranda://notes/HISTORY.md"
+INSIGHT = "memoranda://insight/weekly"
+RECORD = "memoranda://records/{id}"
+MARKDOWN = "text/markdown"
+JSON = "application/json"
+REMEMBER = (
+    "Go through this session and store what will still matter in later ones, each with "
+    "store_memory as one self-contained sentence with names and absolute dates: facts about me "
+    "and my work, decisions with their reasons, preferences. Search memory first, and store "
+    "nothing that is known already. Leave out small talk, secrets such as passwords and keys, "
+    "and what only matters today. Then list what you stored."
+)
+
+
+def add_resources(server: MCPServer[Any], memory: LateMemory) -> None:
+    """Let ``server`` offer notes, the weekly insight and records of whoever reads."""
+
+    @server.resource(MEMORY, name="MEMORY.md", title="Notes", mime_type=MARKDOWN)
+    def notes() -> str:
+        """What is known of the user, as Markdown that a person can read and edit."""
+        return _read(lambda: memory.of(caller()).notes())
+
+    @server.resource(HISTORY, name="HISTORY.md", title="History", mime_type=MARKDOWN)
+    def history() -> str:
+        """What happened in earlier sessions, oldest first."""
+        return _read(lambda: memory.of(caller()).history())
+
+    @server.resource(INSIGHT, name="weekly insight", title="Weekly insight", mime_type=MARKDOWN)
+    def insight() -> str:
+        """The newest look back on a week; empty until there is one."""
+        found = _read(lambda: memory.of(caller()).insight())
+        return "" if found is None else found.content
+
+    @server.resource(RECORD, name="record", title="Memory by id", mime_type=JSON)
+    def record(id: str) -> str:
+        """One memory with its source, times and confidence."""
+        found = _read(lambda: memory.of(caller()).record(id))
+        if found is None:
+            raise ResourceNotFoundError(f"there is no memory {id!r:.80}")
+        return json.dumps(_told(found), ensure_ascii=False, indent=2)
+
+
+def add_prompts(server: MCPServer[Any], memory: LateMemory) -> None:
+    """Let ``server`` offer a question with what memory has on it, and the keeping of a session."""
+
+    @server.prompt(title="Recall")
+    def recall(
+        question: Annotated[str, Field(description="What you want to know or do.")],
+    ) -> str:
+        """Ask a question together with what memory has on it."""
+        try:
+            found = memory.of(caller()).recall(question, budget=2_000)
+        except MemorandaError as error:
+            raise MCPError(code=INVALID_PARAMS, message=str(error)) from error
+        return f"{found.text or NOTHING}\n\n{question}"
+
+    @server.prompt(title="Remember this session")
+    def remember_this_session() -> str:
+        """Store what is worth keeping of this session."""
+        return REMEMBER
+
+
+def completion(
+    memory: LateMemory,
+) -> Callable[[ServerRequestContext[Any, Any], CompleteRequestParams], Awaitable[CompleteResult]]:
+    """Return what completes the id of a memory from words that it is found by."""
+
+    async def complete(
+        _: ServerRequestContext[Any, Any], params: CompleteRequestParams
+    ) -> CompleteResult:
+        ref, text = params.ref, params.argument.value
+        if not isinstance(ref, ResourceTemplateReference) or ref.uri != RECORD:
+            return CompleteResult(completion=Completion(values=[]))
+        user = caller()
+        try:
+            found = await anyio.to_thread.run_sync(lambda: memory.of(user).ids(text))
+        except MemorandaError as error:
+            raise MCPError(code=INVALID_PARAMS, message=str(error)) from error
+        return CompleteResult(completion=Completion(values=found))
+
+    return complete
+
+
+def _read(read: Callable[[], Value]) -> Value:
+    """Return what is read; an error of ours is told as it is."""
+    try:
+        return read()
+    except InvalidInput as error:
+        raise ResourceNotFoundError(str(error)) from error
+    except MemorandaError as error:
+        raise ResourceError(str(error)) from error
+
+
+def _told(record: Record) -> dict[str, Any]:
+    moments = {"event_time": record.event_time, "valid_until": record.valid_until}
+    return {
+        **stored(record),
+        "metadata": dict(record.attributes),
+        "tags": list(record.tags),
+        "session": record.session_id,
+        "said_by": record.source_role,
+        "trust": record.trust.value,
+        "origin": record.origin,
+        "confidence": record.confidence,
+        **{name: moment and moment.isoformat() for name, moment in moments.items()},
+        "superseded_by": record.superseded_by,
+        "sources": list(record.source_ids),
+    }

@@ -1,0 +1,354 @@
+"""Every change to a store is a list of these values, applied in one transaction.
+
+A plan of actions can be shown before it is run, tested without a store, and
+leaves one history entry for each record that it changes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+
+from memoranda.model.life import Usage
+from memoranda.model.models import (
+    Calibration,
+    ConversationInfo,
+    Mention,
+    Message,
+    Pruning,
+    Record,
+)
+from memoranda.model.notes import NotesBase
+from memoranda.model.vectors import Vector
+
+
+@dataclass(frozen=True, slots=True)
+class Insert:
+    """Add a record with the entities it mentions. Its position is given by the store."""
+
+    record: Record
+    mentions: tuple[Mention, ...] = ()
+    reason: str = "remembered"
+
+
+@dataclass(frozen=True, slots=True)
+class Close:
+    """End the validity of a record; it stays for ``as_of`` and history."""
+
+    id: str
+    at: datetime
+    reason: str
+    superseded_by: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Reweigh:
+    """Set confidence and decay rate, from which it fades anew: a confirmation, a conflict."""
+
+    id: str
+    at: datetime
+    confidence: float
+    decay_rate: float
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Touch:
+    """Count one recall of each record, which is then believed as when it began to fade.
+
+    Leaves no history; unknown ids are passed over.
+
+    Attributes:
+        ids: the records.
+        at: when they were recalled.
+        session: the conversation into which they were recalled, if it was one.
+    """
+
+    ids: tuple[str, ...]
+    at: datetime
+    session: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Fade:
+    """Set the confidence that is left of a record's strength. Leaves no history.
+
+    Passed over where the record was recalled or said again after ``at``.
+    """
+
+    id: str
+    at: datetime
+    confidence: float
+
+
+@dataclass(frozen=True, slots=True)
+class Retire:
+    """End the validity of a record, if it has not ended, and drop its vector and its links.
+
+    It stays for ``as_of``, where words find it, and for history. Passed over if it was recalled
+    after ``at``.
+    """
+
+    id: str
+    at: datetime
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Credit:
+    """Add sources to a record that was said again; it fades anew from its strength.
+
+    Sources that it has already are passed over; where none is left, nothing happens.
+    """
+
+    id: str
+    at: datetime
+    sources: tuple[str, ...]
+    reason: str = "said again"
+
+
+@dataclass(frozen=True, slots=True)
+class Supersede:
+    """Say that ``by`` took the place of a record, which is believed less from now on.
+
+    It is not closed: it stays findable, behind what replaced it, whose attribute ``supersedes``
+    names it if it names no other (seed 004, resolve_conflict).
+    """
+
+    id: str
+    by: str
+    at: datetime
+    confidence: float
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Enrich:
+    """Link a record to more entities, and stamp its attribute ``enriched_at`` (seed 004)."""
+
+    id: str
+    at: datetime
+    mentions: tuple[Mention, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class MergeEntities:
+    """Make two entities one: all names of ``other`` mean ``entity`` from now on.
+
+    A decision of a person: it outlives a rebuild, and rules of names do not undo it.
+    """
+
+    entity: str
+    other: str
+
+
+@dataclass(frozen=True, slots=True)
+class SplitEntity:
+    """Make an alias of an entity an entity of its own, for good, and so its mentions."""
+
+    entity: str
+    alias: str
+
+
+@dataclass(frozen=True, slots=True)
+class Decide:
+    """Keep a decision on a name that was made elsewhere, unless there is one on it: an import.
+
+    Attributes:
+        name: the name that was decided upon.
+        target: it belongs to the entity that this names; the same name: it stands alone.
+    """
+
+    name: str
+    target: str
+
+
+@dataclass(frozen=True, slots=True)
+class Consolidated:
+    """Say how far the episodes of a session have become facts.
+
+    Attributes:
+        session: the session.
+        through: position of the last episode that was read.
+        at: when.
+        finished: whether that was its last episode; not, if more have come by now.
+        after: position up to which they had been read before. Where another process has read
+            on since, this raises ``InvalidInput``, so that nothing is learned twice.
+    """
+
+    session: str
+    through: int
+    at: datetime
+    finished: bool
+    after: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Noted:
+    """Say how far a session is told in the history of the notes (seed 002); never back.
+
+    A session that is not there is passed over.
+    """
+
+    session: str
+    through: int
+
+
+@dataclass(frozen=True, slots=True)
+class KeepNotes:
+    """Keep what MEMORY.md says, in place of what was kept for the same scope and folder."""
+
+    base: NotesBase
+
+
+@dataclass(frozen=True, slots=True)
+class Spend:
+    """Add to what a stage has used of a language model."""
+
+    stage: str
+    model: str
+    usage: Usage
+    at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class Erase:
+    """Remove records and every trace of their text: index, vectors, links, messages, history.
+
+    What they replaced, records of the user with the very same text, and what was derived from
+    any of these go with them, and the summaries of prunings that covered their messages.
+    ``purge()`` then cleans the free space.
+    """
+
+    ids: tuple[str, ...]
+    at: datetime
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class PutVectors:
+    """Store the embeddings of records and take these off the pending list.
+
+    Attributes:
+        model: name of the model that made them.
+        vectors: record id → its vector. Records that are gone by now are passed over.
+    """
+
+    model: str
+    vectors: Mapping[str, Vector]
+
+
+@dataclass(frozen=True, slots=True)
+class OpenConversation:
+    """Create a conversation, or update the settings of the one with this id."""
+
+    info: ConversationInfo
+
+
+@dataclass(frozen=True, slots=True)
+class Append:
+    """Add a message at the end of a transcript."""
+
+    conversation: str
+    message: Message
+
+
+@dataclass(frozen=True, slots=True)
+class Pin:
+    """Keep a message in every view, or stop keeping it."""
+
+    conversation: str
+    message: str
+    pinned: bool
+
+
+@dataclass(frozen=True, slots=True)
+class ClearView:
+    """Leave what was said so far out of every later view; the transcript keeps it."""
+
+    conversation: str
+
+
+@dataclass(frozen=True, slots=True)
+class Prune:
+    """Keep the receipt of a pruning: what its cuts name is out of every later view.
+
+    A cut that holds fewer messages than it says, as some were erased, loses its summary.
+    """
+
+    conversation: str
+    pruning: Pruning
+
+
+@dataclass(frozen=True, slots=True)
+class Summarize:
+    """Give cuts of a pruning their summaries; what is gone by now is passed over.
+
+    So is a cut that lost a message to an erasure: its summary may hold what was erased.
+
+    Attributes:
+        summaries: first position of a cut → its summary.
+    """
+
+    conversation: str
+    pruning: str
+    summaries: Mapping[int, str]
+
+
+@dataclass(frozen=True, slots=True)
+class Calibrate:
+    """Keep what the provider's own counts taught about a conversation's tokens."""
+
+    conversation: str
+    calibration: Calibration
+
+
+@dataclass(frozen=True, slots=True)
+class Recount:
+    """Set the token counts of messages, by their ids: the model, and so the tokenizer, changed.
+
+    Ids that are not there are passed over.
+    """
+
+    conversation: str
+    tokens: Mapping[str, int]
+
+
+@dataclass(frozen=True, slots=True)
+class EndConversation:
+    """Mark a conversation as finished."""
+
+    conversation: str
+    at: datetime
+
+
+Action = (
+    Insert
+    | Close
+    | Reweigh
+    | Touch
+    | Fade
+    | Retire
+    | Credit
+    | Supersede
+    | Enrich
+    | MergeEntities
+    | SplitEntity
+    | Decide
+    | Consolidated
+    | Noted
+    | KeepNotes
+    | Spend
+    | Erase
+    | PutVectors
+    | OpenConversation
+    | Append
+    | Pin
+    | ClearView
+    | Prune
+    | Summarize
+    | Calibrate
+    | Recount
+    | EndConversation
+)

@@ -1,0 +1,66 @@
+"""A language model that talks: messages in, a reply in words and calls of tools out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from memoranda.model.life import Usage
+from memoranda.model.models import ToolCall
+
+Told = Callable[[str], None]
+"""Called with each piece of a reply as it comes."""
+
+
+@dataclass(frozen=True, slots=True)
+class ToolSpec:
+    """A tool as a model is told of it: its name, what it does, a JSON schema of its arguments."""
+
+    name: str
+    description: str
+    parameters: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class ChatReply:
+    """What a model replied.
+
+    Attributes:
+        text: its words; may be empty where it calls tools.
+        tool_calls: the calls it makes, in order.
+        usage: what the reply took, retries included.
+    """
+
+    text: str
+    tool_calls: tuple[ToolCall, ...]
+    usage: Usage
+
+
+class ChatModel(Protocol):
+    """A large language model that holds a conversation and can call tools."""
+
+    @property
+    def name(self) -> str:
+        """The model, such as ``anthropic:claude-…``; no secrets."""
+
+    async def chat(
+        self,
+        messages: Sequence[Mapping[str, Any]],
+        *,
+        tools: Sequence[ToolSpec] = (),
+        told: Told | None = None,
+    ) -> ChatReply:
+        """Return what the model replies to ``messages``.
+
+        Args:
+            messages: a conversation in the form of OpenAI's chat completions, as
+                ``Context.messages`` gives it: system messages first, calls with their results.
+            tools: what it may call.
+            told: called with each piece of its words as they come; they are streamed then. It
+                is called on the thread of the event loop, and must not block.
+
+        Raises:
+            LLMError: it failed beyond the retries, or took too long; ``error.usage`` says what
+                was spent all the same. Once words were told, nothing is tried again.
+        """

@@ -1,0 +1,99 @@
+"""Values of the Markdown layer, and what it asks of a store (seed 002)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Protocol
+
+from memoranda.model.models import Record
+
+if TYPE_CHECKING:
+    from memoranda.model.scope import Scope
+
+MEMORY_FILE = "MEMORY.md"
+HISTORY_FILE = "HISTORY.md"
+MEMORY_BYTES = 8_192
+"""From this size on, MEMORY.md is to be made smaller (seed 002, ``maxMemorySize``)."""
+
+
+@dataclass(frozen=True, slots=True)
+class HistoryEntry:
+    """One entry of the history.
+
+    Attributes:
+        at: the moment in its heading, UTC.
+        text: what stands below the heading, exactly as it was given.
+        file: name of the file it was found in.
+    """
+
+    at: datetime
+    text: str
+    file: str = HISTORY_FILE
+
+    def __str__(self) -> str:
+        """The entry as it is read in the file."""
+        return f"## {stamp(self.at)}\n\n{self.text}"
+
+
+def stamp(at: datetime) -> str:
+    """Return a moment as headings of the history have it: ``2026-02-27T14:30:00.000Z``."""
+    return at.astimezone(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
+def line_of(content: str) -> str:
+    """Return the text of a record as MEMORY.md has it: on one line."""
+    return " ".join(content.split())
+
+
+@dataclass(frozen=True, slots=True)
+class NotedLine:
+    """A line of MEMORY.md that a store knows.
+
+    Attributes:
+        id: the record that it tells.
+        digest: ``content_hash`` of its text, by which it is known when the record is gone.
+        batch: which write of memory put it there, counted since a person last saved the file
+            with it: an editor that opened the file before does not know of it. 0 after that.
+    """
+
+    id: str
+    digest: str
+    batch: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class NotesBase:
+    """What MEMORY.md said when a store last read or wrote it: what was changed since is an edit.
+
+    Attributes:
+        folder: the folder of the notes, by its absolute path.
+        lines: the lines of it that tell records, from top to bottom.
+    """
+
+    folder: str
+    lines: tuple[NotedLine, ...] = ()
+
+
+class NotesStore(Protocol):
+    """What the Markdown layer asks of a store."""
+
+    def notes_base(self, scope: Scope, folder: str) -> NotesBase | None:
+        """Return what ``KeepNotes`` last kept for exactly this scope and folder, or ``None``."""
+
+    def notes_kept(self, scope: Scope) -> list[tuple[Scope, str]]:
+        """Return the scopes and folders for which ``KeepNotes`` kept something.
+
+        Of the scope itself; where it names no agent, also of all agents of the user.
+        """
+
+    def standing(self, scope: Scope, *, now: datetime, limit: int) -> list[Record]:
+        """Return the facts that are worth a line in MEMORY.md, at most ``limit``.
+
+        Those that are believed, that nothing took the place of, and whose trust is not
+        external. First what a person stands behind, then what never fades, then what is
+        believed most, then the newest.
+        """
+
+    def standing_version(self, scope: Scope, *, now: datetime) -> str:
+        """Return a text that is another whenever other facts are standing. Cheap."""

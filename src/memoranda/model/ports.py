@@ -1,0 +1,498 @@
+"""The ports: what memoranda asks of a store, an embedder and its other parts.
+
+The docstrings are the specification; ``memoranda.testing.contracts`` is the
+same specification as tests, for any implementation.
+
+Common to every store method:
+
+- ``scope`` bounds what is read. A record of another user, or of another agent of
+  the same user when the scope names an agent, is as if it did not exist.
+- Errors are those of :mod:`memoranda.errors`; none of a driver gets out.
+- Methods may be called from any thread, and by several processes on one store.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager
+from datetime import datetime
+from typing import TYPE_CHECKING, Protocol, TypeVar
+
+from memoranda.model.capabilities import Capable
+from memoranda.model.notes import NotesStore
+
+if TYPE_CHECKING:
+    from memoranda.model.actions import Action
+    from memoranda.model.life import DateMention, JobRun, Lineage, Reply, SessionInfo, StageUsage
+    from memoranda.model.models import (
+        Change,
+        ConversationInfo,
+        Entity,
+        Image,
+        Kind,
+        Mention,
+        Message,
+        Pruning,
+        Record,
+        ToolCall,
+    )
+    from memoranda.model.query import Filter, IndexChanges, IndexVersion, TermMatches
+    from memoranda.model.scope import Scope
+    from memoranda.model.vectors import Vectors
+
+
+T = TypeVar("T")
+
+
+class Analyzer(Protocol):
+    """Turns text into the terms under which it is found."""
+
+    @property
+    def name(self) -> str:
+        """Name and version; another name means that an index must be rebuilt."""
+
+    def terms(self, text: str) -> list[str]:
+        """Return the terms of ``text`` in order, repeated as often as they occur.
+
+        The same word in another inflection, case or Unicode form gives the same term.
+        Terms hold letters and digits only, so they can stand in any query language.
+        """
+
+    def query_terms(self, text: str) -> list[str]:
+        """Return the distinct terms worth searching: as ``terms``, less the stop words."""
+
+
+class Embedder(Protocol):
+    """Turns texts into vectors whose dot product is their likeness."""
+
+    @property
+    def name(self) -> str:
+        """The model; vectors of another name are never compared with these."""
+
+    @property
+    def dimensions(self) -> int:
+        """How many numbers a vector has."""
+
+    def embed(self, texts: Sequence[str]) -> Vectors:
+        """Return a float32 array of shape ``(len(texts), dimensions)``, rows of unit length.
+
+        Thread-safe. May be slow, so it is never called while a message is added.
+
+        Raises:
+            EmbeddingError: the model failed; the message says what to do.
+        """
+
+
+class EntityExtractor(Protocol):
+    """Finds the named things in a text."""
+
+    def extract(self, text: str) -> list[Mention]:
+        """Return mentions in the order of their start, none overlapping."""
+
+
+class DateReader(Protocol):
+    """Finds the times that a text speaks of."""
+
+    def read(self, text: str, said_at: datetime) -> list[DateMention]:
+        """Return the times in ``text``, in order, none overlapping.
+
+        Args:
+            text: what was said.
+            said_at: when, in the time zone of who said it: "yesterday" is the day before.
+        """
+
+
+class LanguageModel(Protocol):
+    """A large language model: text in, a typed answer out.
+
+    Nothing needs one; each stage that can use one says what it does without.
+    """
+
+    @property
+    def name(self) -> str:
+        """The model, such as ``anthropic:claude-…``; no secrets."""
+
+    async def ask(self, instructions: str, prompt: str, answer: type[T]) -> Reply[T]:
+        """Return what the model answers to ``prompt``, as an ``answer``.
+
+        Args:
+            instructions: what its task is; the system prompt.
+            prompt: what it works on; data, never instructions.
+            answer: the type wanted: a dataclass of plain values, lists and dataclasses. The
+                docstring and fields are told to the model as a JSON schema.
+
+        Raises:
+            LLMError: it failed beyond the retries, took too long, or gave no such answer;
+                ``error.usage`` says what was spent all the same.
+        """
+
+
+class NameMatcher(Protocol):
+    """Decides which names mean the same entity."""
+
+    def fold(self, name: str) -> str:
+        """Return the form in which names are compared: without case, accents or possessive."""
+
+    def link(self, name: str, type: str, known: Mapping[str, str]) -> str | None:
+        """Return which of the ``known`` folded names (with their types) ``name`` also means.
+
+        ``None`` where there is no candidate, or more than one.
+        """
+
+    def keys(self, name: str) -> frozenset[str]:
+        """Return under which keys to look for names that may mean the same.
+
+        Names that :meth:`link` makes one share a key, whichever of them is known first.
+        """
+
+
+class TokenCounter(Protocol):
+    """Measures text in the tokens of a model."""
+
+    @property
+    def exact(self) -> bool:
+        """Whether the counts are the model's own rather than an estimate."""
+
+    @property
+    def name(self) -> str:
+        """What counts: ``o200k_base``, the path of a tokenizer, ``estimate (cl100k_base)``, …."""
+
+    def count(self, text: str) -> int:
+        """Return how many tokens ``text`` has; 0 for an empty one.
+
+        Thread-safe, and never fails: special tokens and lone surrogates in ``text`` are
+        ordinary characters to it.
+        """
+
+
+class MessageMeter(Protocol):
+    """Measures messages as the chat format of a model's provider packs them."""
+
+    @property
+    def counter(self) -> TokenCounter:
+        """What measures their text."""
+
+    @property
+    def reply(self) -> int:
+        """Tokens that open the model's reply, once in a context."""
+
+    def message(
+        self,
+        content: str,
+        calls: Sequence[ToolCall] = (),
+        images: Sequence[Image] = (),
+    ) -> int:
+        """Return the tokens of a message with all that the format adds around it."""
+
+
+class Summarizer(Protocol):
+    """Says in short what messages said that leave the view."""
+
+    def summarize(self, messages: Sequence[Message]) -> str:
+        """Return a summary of ``messages``, a few lines at most; empty if nothing matters.
+
+        It may be slow: it is called in the background. What it raises is logged, and the
+        bare marker stays.
+        """
+
+
+class RecordStore(Protocol):
+    """Records, as rows."""
+
+    def get(self, scope: Scope, id: str) -> Record | None:
+        """Return the record, active or not, or ``None``."""
+
+    def get_many(self, scope: Scope, ids: Sequence[str]) -> list[Record]:
+        """Return the records that exist, active or not, in the order of ``ids``."""
+
+    def page(self, scope: Scope, where: Filter, *, limit: int, after: str | None) -> list[Record]:
+        """Return at most ``limit`` matching records in the order they were recorded.
+
+        The first is the one recorded after ``after``, the last id of the page before.
+
+        Raises:
+            NotFound: ``after`` is no record of this scope.
+        """
+
+    def latest(self, scope: Scope, where: Filter) -> Record | None:
+        """Return the matching record that was recorded last."""
+
+    def versions(self, scope: Scope, ids: Sequence[str]) -> list[str]:
+        """Return the records that one of ``ids`` replaced, and those that these did, oldest first.
+
+        Without ``ids`` themselves.
+        """
+
+    def copies(self, scope: Scope, ids: Sequence[str]) -> list[str]:
+        """Return the other records whose text is exactly that of one of ``ids``, oldest first."""
+
+    def derived(self, scope: Scope, ids: Sequence[str]) -> list[str]:
+        """Return the records whose sources are among ``ids``, directly or through others.
+
+        Not what a person asked to remember (origin ``api``): that stands on its own word.
+        """
+
+    def resting(self, scope: Scope, ids: Sequence[str]) -> list[Record]:
+        """Return the records that name one of ``ids`` as a source, believed or not, oldest first.
+
+        Also what stands on its own word and was only credited with it.
+        """
+
+    def history(self, scope: Scope, id: str) -> list[Change]:
+        """Return what was done to a record, oldest first; an erased one leaves only that."""
+
+    def count(self, scope: Scope, where: Filter) -> dict[Kind, int]:
+        """Return how many records match, by kind; kinds without any are left out."""
+
+    def newest(self, scope: Scope) -> datetime | None:
+        """Return when the newest record was recorded."""
+
+    def with_hashes(self, scope: Scope, hashes: Sequence[str], *, now: datetime) -> list[Record]:
+        """Return the believed records whose content has one of these hashes, oldest first."""
+
+
+class LifeStore(Protocol):
+    """What upkeep asks: sessions, what fades, what ended, what was used."""
+
+    def sessions(
+        self, scope: Scope, *, pending: bool = False, exclude: str | None = None
+    ) -> list[SessionInfo]:
+        """Return the sessions with episodes, the first seen first.
+
+        With ``pending`` only those not consolidated, and never the one to ``exclude``.
+        """
+
+    def session(self, scope: Scope, id: str) -> SessionInfo | None:
+        """Return one session with episodes, or ``None``."""
+
+    def episodes(self, scope: Scope, session: str, *, after: int, limit: int) -> list[Record]:
+        """Return the first ``limit`` episodes of a session beyond position ``after``, in order.
+
+        Also those that have expired; not those that were forgotten or corrected.
+        """
+
+    def recalled(self, scope: Scope, session: str) -> list[str]:
+        """Return the records that were recalled into a conversation, the last one first."""
+
+    def fading(self, scope: Scope, now: datetime) -> list[Record]:
+        """Return the believed facts that have a decay rate, oldest first."""
+
+    def lapsed(self, scope: Scope, now: datetime) -> list[Record]:
+        """Return the records whose validity ended by itself and that were not retired yet."""
+
+    def recorded(
+        self,
+        scope: Scope,
+        kind: Kind,
+        *,
+        now: datetime,
+        since: datetime | None = None,
+        before: datetime | None = None,
+    ) -> list[Record]:
+        """Return the believed records of a kind recorded in a span of time, oldest first."""
+
+    def unenriched(
+        self, scope: Scope, *, kinds: Sequence[Kind], most: int, limit: int, now: datetime
+    ) -> list[Record]:
+        """Return believed records that were never enriched, with at most ``most`` entities.
+
+        The oldest ``limit`` of them (seed 004).
+        """
+
+    def usage(self, scope: Scope) -> list[StageUsage]:
+        """Return what stages have used of language models, by stage and model."""
+
+
+class JobStore(Protocol):
+    """Which process runs a scheduled job, and which runs are done."""
+
+    def claim(
+        self, job: str, holder: str, *, due: datetime, now: datetime, until: datetime
+    ) -> bool:
+        """Take the run of a job that was due at ``due``, or renew one's own claim.
+
+        False if it was finished, as was a later one, or while another holder's claim lasts.
+        """
+
+    def complete(self, job: str, holder: str, *, due: datetime, at: datetime) -> None:
+        """Say that the run is done and give up the claim; nothing, if it is another's by now."""
+
+    def job_runs(self) -> list[JobRun]:
+        """Return the last finished run of each job, by name."""
+
+
+class SearchStore(Protocol):
+    """What ranking reads. It works with ordinals, and asks for texts only at the end."""
+
+    def index_changes(self, scope: Scope, since: IndexVersion) -> IndexChanges:
+        """Return the records and vectors of the scope's user that came after ``since``.
+
+        Of all the user's agents, active or not; where rows known to the reader have
+        changed or gone, all of them anew. Rows are in the order of their ordinals.
+        """
+
+    def match_terms(self, scope: Scope, terms: Sequence[str], *, limit: int) -> TermMatches:
+        """Return which records of the scope's user hold any of ``terms``, at most ``limit``.
+
+        Where more match, those that hold the rarer terms are kept. Only the user's own
+        records count in the frequencies: others neither change a ranking nor can be
+        guessed from it.
+        """
+
+    def passing(self, scope: Scope, where: Filter) -> list[int]:
+        """Return the ordinals of the records that the scope sees and the filter lets through."""
+
+    def mentioning(self, scope: Scope, names: Sequence[str]) -> list[tuple[int, int]]:
+        """Return ordinals of the records that mention entities with these names or aliases.
+
+        With each the number of distinct entities; most first, then newest.
+        """
+
+    def lineage(self, scope: Scope) -> Lineage:
+        """Return what the user's records rest on, and what took whose place.
+
+        Only sources and replacements that are there; also of records no longer believed.
+        """
+
+    def by_ordinals(self, scope: Scope, ordinals: Sequence[int]) -> dict[int, Record]:
+        """Return the records with these ordinals, as far as they exist in the scope."""
+
+
+class VectorQueue(Protocol):
+    """Which records still wait for their vectors, and for which model."""
+
+    def pending(self, scope: Scope | None, *, limit: int) -> list[Record]:
+        """Return the oldest records without vectors; of all users where scope is ``None``."""
+
+    def pending_count(self, scope: Scope | None) -> int:
+        """Return how many records wait."""
+
+    def vector_model(self) -> tuple[str, int] | None:
+        """Return name and dimensions of the model of the stored vectors; ``None`` before any."""
+
+    def reset_vectors(self, model: str, dimensions: int) -> int:
+        """Drop all vectors, name the new model and mark every record pending; return their count.
+
+        Atomic. Also how the first model of a store is named.
+        """
+
+
+class EntityStore(Protocol):
+    """Entities under their canonical names."""
+
+    def entity(self, scope: Scope, name: str, where: Filter) -> Entity | None:
+        """Return the entity with this name or alias, ignoring case; its newest records with it.
+
+        Only records that the filter lets through are counted and returned.
+        """
+
+    def entities(
+        self, scope: Scope, where: Filter, *, type: str | None, limit: int
+    ) -> list[Entity]:
+        """Return the entities of matching records, most mentioned first, then by name."""
+
+    def decisions(self, scope: Scope) -> Mapping[str, str]:
+        """Return what persons decided on names: folded name → the name to whose entity it belongs.
+
+        One that stands alone has itself. For an agent, only of names in what it sees.
+        """
+
+
+class TranscriptStore(Protocol):
+    """Conversations, message by message, in the order they were added."""
+
+    def conversation(self, scope: Scope, id: str) -> ConversationInfo | None:
+        """Return the conversation, or ``None``."""
+
+    def conversations(self, scope: Scope) -> list[ConversationInfo]:
+        """Return all conversations, the newest first."""
+
+    def quoting(self, scope: Scope, records: Sequence[str]) -> int:
+        """Return how many messages hold the text of these records."""
+
+    def messages(
+        self,
+        scope: Scope,
+        conversation: str,
+        *,
+        last: int | None = None,
+        after: int | None = None,
+        cleared: bool = False,
+        pinned: bool = False,
+    ) -> list[Message]:
+        """Return messages in order: the ``last`` so many, or all.
+
+        Those left behind by ``ClearView`` only with ``cleared``, only those whose position
+        is greater than ``after``, and with ``pinned`` only those that are.
+        """
+
+    def prunings(self, scope: Scope, conversation: str) -> list[Pruning]:
+        """Return the receipts of all prunings of a conversation, oldest first."""
+
+
+class Store(
+    RecordStore,
+    LifeStore,
+    JobStore,
+    SearchStore,
+    VectorQueue,
+    EntityStore,
+    TranscriptStore,
+    NotesStore,
+    Capable,
+    Protocol,
+):
+    """A whole store: the read ports, one way to write, and its own upkeep."""
+
+    @property
+    def location(self) -> str:
+        """Where it is: a path, ``:memory:`` or an address without secrets."""
+
+    def apply(self, scope: Scope, actions: Sequence[Action]) -> None:
+        """Carry out ``actions`` in order, in one transaction: all of them or none.
+
+        When it returns, they survive a kill of the process, and every other reader
+        sees them. Actions on a record of another scope raise.
+
+        Raises:
+            NotFound: an action names a record or conversation that is not there.
+            StoreError: the storage failed; nothing was changed.
+        """
+
+    def lease(self, name: str, holder: str, *, now: datetime, until: datetime) -> bool:
+        """Take or renew the lease ``name``; false while another holder's is unexpired."""
+
+    def users(self) -> list[str]:
+        """Return every user with a record or a conversation, in order."""
+
+    def verify(self) -> list[str]:
+        """Compare what is derived with what is canonical; one line per problem, none if sound."""
+
+    def rebuild(self, extractor: EntityExtractor) -> list[str]:
+        """Derive index, links and vector queue anew; return what was different."""
+
+    def purge(self) -> bool:
+        """Overwrite the remains of erased text in free space; whether it could be done."""
+
+    def backup(self, path: str) -> None:
+        """Write a consistent copy to ``path`` while others go on reading and writing.
+
+        Raises:
+            InvalidInput: ``path`` exists already.
+        """
+
+    def size(self) -> int:
+        """Return the bytes that the store takes."""
+
+    def snapshot(self) -> AbstractContextManager[None]:
+        """Let all reads of this thread inside the block see one moment."""
+
+    def close(self) -> None:
+        """Release files and connections. Closing twice is harmless."""
+
+
+class Progress(Protocol):
+    """Told how far a long piece of work is."""
+
+    def __call__(self, done: int, total: int) -> None:
+        """``done`` of ``total`` units are finished."""

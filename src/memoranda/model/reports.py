@@ -1,0 +1,64 @@
+"""What the stages of upkeep did, or would do."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from types import MappingProxyType
+
+from memoranda.model.actions import Action
+
+NO_COUNTS: Mapping[str, int] = MappingProxyType({})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StageReport:
+    """What one stage did.
+
+    Attributes:
+        stage: ``enrich``, ``consolidate``, ``decay``, ``expire`` or ``reflect``.
+        count: how many records it made or changed: the sum that matters of ``counts``.
+        counts: what it did, by kind of deed.
+        lines: each deed in a line, for a person; no more than a few hundred.
+        skipped: why there was nothing to do, where that needs saying.
+        failed: what went wrong, by session or record; the rest was done.
+        dry_run: whether nothing was changed: this is what would be done.
+        actions: what consolidation did, action by action; not told by the other stages.
+    """
+
+    stage: str
+    count: int = 0
+    counts: Mapping[str, int] = field(default_factory=lambda: NO_COUNTS)
+    lines: tuple[str, ...] = ()
+    skipped: str | None = None
+    failed: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
+    dry_run: bool = False
+    actions: tuple[Action, ...] = field(default=(), repr=False, compare=False)
+
+    def __int__(self) -> int:
+        """Return :attr:`count`."""
+        return self.count
+
+    def __str__(self) -> str:
+        """One line: what was done, or why not."""
+        if self.skipped:
+            return f"{self.stage}: {self.skipped}"
+        did = ", ".join(f"{number:,} {name}" for name, number in self.counts.items() if number)
+        wrong = f"; {len(self.failed)} failed" if self.failed else ""
+        return f"{self.stage}: {did or 'nothing to do'}{wrong}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MaintenanceReport:
+    """What one round of upkeep did, stage by stage."""
+
+    stages: tuple[StageReport, ...]
+
+    @property
+    def count(self) -> int:
+        """How many records were made or changed in all."""
+        return sum(stage.count for stage in self.stages)
+
+    def __str__(self) -> str:
+        """One line a stage."""
+        return "\n".join(map(str, self.stages))

@@ -1,0 +1,1 @@
+"""Adapters to other people's software: embedding models, language models, entity recognisers."""

@@ -1,0 +1,12 @@
+"""Text to vectors: the room of the embedding models, their cache and their files.
+
+It is apart because every model comes with something heavy (a runtime, an SDK, a
+download) that nobody should pay for who searches by words alone. So importing
+the room itself imports none of it; each model is a module of its own:
+
+- :mod:`memoranda.providers.embedding.minilm`: all-MiniLM-L6-v2 on this machine, without torch.
+- :mod:`memoranda.providers.embedding.openai`: any server that speaks OpenAI's embeddings format.
+- :mod:`memoranda.providers.embedding.sentence_models`: any sentence-transformers model.
+- :mod:`memoranda.providers.embedding.cache`: remembers the vectors of recent texts.
+- :mod:`memoranda.providers.embedding.files`: finds, checks and downloads the files of MiniLM.
+"""

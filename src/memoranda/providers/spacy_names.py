@@ -1,0 +1,120 @@
+"""Names found by an installed spaCy pipeline: the provider ``spacy`` (extra ``spacy``).
+
+Any pipeline that fills ``doc.ents``, by its package name or its folder. spaCy itself, and the
+pipeline, are loaded when the first text is read, so that starting costs nothing.
+"""
+
+from __future__ import annotations
+
+import re
+from importlib import import_module
+from importlib.metadata import PackageNotFoundError, distribution
+from importlib.util import find_spec
+from pathlib import Path
+from threading import Lock
+from typing import TYPE_CHECKING
+
+from memoranda.entities.labels import our_type
+from memoranda.entities.rules import TEXT_LIMIT
+from memoranda.errors import ConfigError, MemorandaError, MissingExtra
+from memoranda.model.models import Mention
+
+if TYPE_CHECKING:
+    from spacy.language import Language
+
+CONFIDENCE = 0.85
+"""Of every name: above the rules' names, below marks, which have a form of their own.
+
+spaCy's pipelines do not say how sure they are.
+"""
+
+_SURROGATE = re.compile("[\ud800-\udfff]")
+_BEFORE = re.compile(r"(?:(?:the|a|an)\s|[\s\"'“”\u2018’(\[])+", re.IGNORECASE)
+_AFTER = re.compile(r"(?:['’]s|[\s\"'“”\u2018’)\],;:!?])+\Z")
+
+
+class SpacyNames:
+    """A spaCy pipeline as an :class:`~memoranda.model.ports.EntityExtractor`.
+
+    Thread-safe: one text at a time, since a pipeline's vocabulary grows as it reads. Reads
+    the first :data:`~memoranda.entities.rules.TEXT_LIMIT` characters.
+    """
+
+    def __init__(self, model: str) -> None:
+        """Take the installed pipeline ``model``, by its package name or its folder.
+
+        Raises:
+            MissingExtra: spaCy is not installed.
+            ConfigError: there is no such pipeline.
+        """
+        if find_spec("spacy") is None:
+            raise MissingExtra(f"the spaCy pipeline {model}", "spacy")
+        self._model = _located(model)
+        self._lock = Lock()
+        self._pipeline: Language | None = None
+
+    def extract(self, text: str) -> list[Mention]:
+        """Return the names in the order of their start, none overlapping.
+
+        Raises:
+            ConfigError: the pipeline cannot be loaded, or finds no names at all.
+            MemorandaError: it failed on this text.
+        """
+        read = _SURROGATE.sub("\ufffd", text[:TEXT_LIMIT])
+        with self._lock:
+            if self._pipeline is None:
+                self._pipeline = _loaded(self._model)
+            try:
+                document = self._pipeline(read)
+                found = [(e.start_char, e.end_char, e.label_) for e in document.ents]
+            except Exception as error:
+                raise MemorandaError(
+                    f"the spaCy pipeline {self._model} failed with {type(error).__name__}: "
+                    f"{error}; try another one (entities.spacy_model)"
+                ) from error
+        mentions = (_mention(text, *each) for each in sorted(found))
+        return [mention for mention in mentions if mention is not None]
+
+
+def _located(model: str) -> str:
+    """Return the package or the folder; the pipeline in it is not loaded yet."""
+    try:
+        distribution(model)
+    except (PackageNotFoundError, ValueError):
+        folder = Path(model).expanduser()
+        if model and (folder / "config.cfg").is_file():
+            return str(folder)
+        raise ConfigError(
+            f"entities.spacy_model={model!r} is neither an installed spaCy pipeline nor the "
+            f"folder of one; install it (python -m spacy download NAME) or correct the name"
+        ) from None
+    return model
+
+
+def _loaded(model: str) -> Language:
+    try:
+        pipeline: Language = import_module("spacy").load(model)
+        metas = [pipeline.get_pipe_meta(name) for name in pipeline.pipe_names]
+    except Exception as error:
+        raise ConfigError(
+            f"entities.spacy_model={model!r} could not be loaded: {type(error).__name__}: {error}; "
+            f"install a pipeline that fits the installed spaCy (python -m spacy validate)"
+        ) from error
+    if not any("doc.ents" in meta.assigns for meta in metas):
+        raise ConfigError(
+            f"entities.spacy_model={model!r} has no component that finds names (it has "
+            f"{', '.join(pipeline.pipe_names) or 'none'}); choose a pipeline with ner"
+        )
+    return pipeline
+
+
+def _mention(text: str, start: int, end: int, label: str) -> Mention | None:
+    """Return a name without the article, possessive and quotes that stand around it."""
+    kind = our_type(label)
+    before = _BEFORE.match(text, start, end)
+    start = before.end() if before else start
+    after = _AFTER.search(text, start, end)
+    end = after.start() if after else end
+    if kind is None or not any(character.isalnum() for character in text[start:end]):
+        return None
+    return Mention(text[start:end], kind, start, end, CONFIDENCE)

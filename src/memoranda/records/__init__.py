@@ -1,0 +1,1 @@
+"""Records: how they come in, are corrected, confirmed and forgotten."""

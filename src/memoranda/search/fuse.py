@@ -1,0 +1,78 @@
+"""Fusion: the evidence of all arms as one score, with each arm's share in it.
+
+``blend`` adds the arms up by fixed weights. ``rrf`` is reciprocal rank fusion (Cormack,
+Clarke and Büttcher 2009; seed 004), which looks at ranks alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from memoranda.search.index import Floats
+
+LONGEST_LIST = 1_000  # a rank below this adds next to nothing
+
+
+@dataclass(frozen=True, slots=True)
+class Weights:
+    """What full evidence of each arm adds to a score before it is divided by their sum.
+
+    Measured on LoCoMo (turns) and BEAM (rounds) at once: see docs/retrieval.md.
+    """
+
+    lexical: float = 0.9
+    vector: float = 1.0
+    context: float = 1.0
+    entity: float = 0.0
+    temporal: float = 0.3
+    length: float = 0.2
+    user: float = 0.1
+
+
+@dataclass(frozen=True, slots=True)
+class Fused:
+    """Scores of all records, and the share of each arm in them."""
+
+    score: Floats
+    shares: Mapping[str, Floats]
+
+
+def blend(evidence: Mapping[str, Floats], weights: Weights) -> Fused:
+    """Return the weighted sum of ``evidence``, divided by the sum of the weights in use.
+
+    The score is 1 for a record with full evidence of every arm that was asked.
+    """
+    used: dict[str, float] = {name: getattr(weights, name) for name in evidence}
+    whole = sum(used.values()) or 1.0
+    shares = {
+        name: (evidence[name] * (weight / whole)).astype(np.float32)
+        for name, weight in used.items()
+        if weight
+    }
+    return Fused(_total(shares), shares)
+
+
+def rrf(evidence: Mapping[str, Floats], wanted: npt.NDArray[np.bool_], k: int) -> Fused:
+    """Return the sum of ``1 / (k + rank)`` over the arms in which a record was found.
+
+    A record without evidence in an arm, or one that is not ``wanted``, has no rank there.
+    """
+    shares = {name: _reciprocal(values, wanted, k) for name, values in evidence.items()}
+    return Fused(_total(shares), shares)
+
+
+def _total(shares: Mapping[str, Floats]) -> Floats:
+    total: Floats = np.stack(list(shares.values())).sum(axis=0).astype(np.float32)
+    return total
+
+
+def _reciprocal(values: Floats, wanted: npt.NDArray[np.bool_], k: int) -> Floats:
+    share = np.zeros(len(values), np.float32)
+    found = np.flatnonzero((values > 0) & wanted)
+    order = found[np.argsort(-values[found], kind="stable")][:LONGEST_LIST]
+    share[order] = 1 / (k + np.arange(1, len(order) + 1))
+    return share

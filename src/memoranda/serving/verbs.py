@@ -1,0 +1,199 @@
+"""What a model at the other end of a protocol may do with a memory, told as records."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from dataclasses import replace
+from typing import Any
+
+from memoranda.errors import EmbeddingError, InvalidInput, NotFound
+from memoranda.learning.returned import without_recalled
+from memoranda.memory import Memory
+from memoranda.memory_upkeep import MemoryStats, parts_of, scope_of
+from memoranda.model.life import believed
+from memoranda.model.models import Entity, Hit, Kind, Recall, Record
+from memoranda.model.ports import Progress
+from memoranda.model.query import Filter
+from memoranda.model.text import clean
+from memoranda.notes.chronicle.plain import HIDDEN, is_secret, without_secrets
+from memoranda.records.ingest import Draft, parse_kind
+from memoranda.search.drawn import used
+from memoranda.search.shown import for_model, shown
+from memoranda.tools.agent import ORIGIN, ROLE, AgentTools, kept
+
+MOST_IDS = 20
+LONGEST_METADATA = 4_000
+"""Characters of the metadata of one memory, as JSON."""
+
+
+class Verbs:
+    """The memory of one user, for a model: it is shown no secrets, and its word is no person's."""
+
+    def __init__(self, memory: Memory) -> None:
+        """Work on ``memory``."""
+        self._memory = memory
+        self._parts = parts_of(memory)
+        self._scope = scope_of(memory)
+
+    def embed(self, progress: Progress) -> None:
+        """Give the user's records that wait their vectors, which a search would do untold."""
+        with suppress(EmbeddingError):  # The problem shows in the status of the vectors.
+            self._parts.vectors.finish(self._scope, progress)
+
+    def search(self, query: str, kind: str | None, limit: int) -> list[Hit]:
+        """Return what answers ``query``, best first; it counts as recalled."""
+        kinds = () if kind is None else (parse_kind(kind),)
+        where = Filter(now=self._parts.now(), kinds=kinds)
+        hits = for_model(self._parts, self._scope, clean(query, "query"), where, limit=limit)
+        used(self._parts, self._scope, hits, where)
+        return [replace(hit, record=_told(hit.record)) for hit in hits]
+
+    def ids(self, text: str) -> list[str]:
+        """Return the ids of the memories that answer ``text``, best first; none is recalled.
+
+        Of a blank text, none.
+        """
+        if not text.strip():
+            return []
+        where = Filter(now=self._parts.now())
+        hits = for_model(self._parts, self._scope, clean(text, "text"), where, limit=MOST_IDS)
+        return [hit.record.id for hit in hits]
+
+    def recall(self, question: str, budget: int) -> Recall:
+        """Return a fenced block of ``budget`` tokens at most for ``question``."""
+        return self._memory.recall(question, budget=budget)
+
+    def store(self, content: str, kind: str, metadata: Mapping[str, Any] | None) -> Record:
+        """Keep ``content`` as the model's own word; a fact that is known is not kept twice.
+
+        One whose metadata says more than the known one's is a fact of its own.
+
+        Raises:
+            InvalidInput: it may not be kept: a secret, an order, what memory itself had told.
+        """
+        text = _new(content)
+        _kept_metadata(metadata or {})
+        draft = Draft(content=text, kind=kind, metadata=metadata, role=ROLE, origin=ORIGIN)
+        plan = self._parts.ingest.plan(self._scope, draft)
+        if plan.record.kind is Kind.FACT:
+            hashes = [plan.record.content_hash]
+            for known in self._parts.store.with_hashes(
+                self._scope, hashes, now=plan.record.created_at
+            ):
+                if known.kind is Kind.FACT and _says(known, plan.record.attributes):
+                    return known
+        return self._parts.stored(self._scope, [plan])[0]
+
+    def forget(self, id: str) -> bool:
+        """Stop believing a record; whether there is one."""
+        try:
+            self._memory.forget(id)
+        except NotFound:
+            return False
+        return True
+
+    def correct(self, id: str, content: str) -> Record:
+        """Return the fact that takes the place of the fact ``id``."""
+        return self._tools().corrected(id, _new(content))
+
+    def confirm(self, id: str) -> Record:
+        """Return the fact ``id``, which never fades from now on."""
+        return self._tools().confirmed(id)
+
+    def stats(self) -> MemoryStats:
+        """Return figures."""
+        return self._memory.stats()
+
+    def entity(self, name: str) -> Entity | None:
+        """Return what is known of a person, place or thing, facts first, without insights."""
+        found = self._memory.entity(name)
+        if found is None:
+            return None
+        told = [shown(each) for each in found.records if each.kind is not Kind.REFLECTION]
+        told.sort(key=lambda each: each.kind is not Kind.FACT)
+        summary = found.summary and without_secrets(found.summary)
+        return replace(found, records=tuple(told), summary=summary)
+
+    def notes(self) -> str:
+        """Return MEMORY.md, in step with the store; empty, if there is nothing to say."""
+        return _unsecret(self._memory.notes.told(make=True))
+
+    def history(self) -> str:
+        """Return HISTORY.md; empty, if there is none."""
+        return _unsecret(self._memory.notes.read_history())
+
+    def insight(self) -> Record | None:
+        """Return the newest weekly insight."""
+        where = Filter(now=self._parts.now(), kinds=(Kind.REFLECTION,))
+        found = self._parts.store.latest(self._scope, where)
+        return None if found is None else shown(found)
+
+    def record(self, id: str) -> Record | None:
+        """Return a record that is believed, of this user; what was forgotten is not told."""
+        found = self._memory.get(id)
+        return _told(found) if found and believed(found, self._parts.now()) else None
+
+    def _tools(self) -> AgentTools:
+        return AgentTools(self._memory, self._parts, self._scope)
+
+
+def _unsecret(text: str) -> str:
+    """Return ``text`` without what seems to be secret, line by line."""
+    return "".join(without_secrets(line) for line in text.splitlines(keepends=True))
+
+
+def _new(content: str) -> str:
+    """Return ``content`` if it may be kept, and is not what memory itself had told (law 9)."""
+    text = kept(content)
+    if without_recalled(text) != text:
+        message = "content holds what memory had told; store only what is new"
+        raise InvalidInput(message)
+    return text
+
+
+def _kept_metadata(metadata: Mapping[str, Any]) -> None:
+    """Refuse metadata that may not be kept: it comes back with every hit."""
+    length = len(json.dumps(metadata, default=str))
+    if length > LONGEST_METADATA:
+        message = (
+            f"metadata has {length:,} characters, more than {LONGEST_METADATA:,}; "
+            f"put what is long into content"
+        )
+        raise InvalidInput(message)
+    for line in _lines(metadata):
+        kept(line, "metadata")
+
+
+def _says(known: Record, metadata: Mapping[str, Any]) -> bool:
+    """Return whether a record has all that is to be stored with its text."""
+    return all(known.attributes.get(name) == value for name, value in metadata.items())
+
+
+def _lines(value: object, name: str = "") -> Iterator[str]:
+    """Yield what metadata says, each value with its name, as a text would say it."""
+    if isinstance(value, Mapping):
+        for key, inner in value.items():
+            yield from _lines(inner, str(key))
+    elif isinstance(value, list):
+        for inner in value:
+            yield from _lines(inner, name)
+    else:
+        yield f"{name}: {value}"
+
+
+def _told(record: Record) -> Record:
+    """Return a record without what seems to be secret in its content or its metadata."""
+    told = shown(record)
+    if not any(is_secret(line) for line in _lines(record.attributes)):
+        return told
+    return replace(told, attributes=_masked(record.attributes))
+
+
+def _masked(value: Any, name: str = "") -> Any:
+    if isinstance(value, Mapping):
+        return {key: _masked(inner, str(key)) for key, inner in value.items()}
+    if isinstance(value, list):
+        return [_masked(inner, name) for inner in value]
+    return HIDDEN if is_secret(f"{name}: {value}") else value

@@ -1,0 +1,334 @@
+"""What `memoranda config` does: list settings with their sources, explain them, change the file.
+
+A change is tried before it is written: the value by itself, and all settings as they would be
+in force with it. Nothing is written unless both are right.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shlex
+import stat
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from pydantic import BaseModel, SecretStr
+
+from memoranda.errors import ConfigError, InvalidInput
+from memoranda.settings import fields as declared
+from memoranda.settings.fields import MASK, Field
+from memoranda.settings.files import SettingsFile, rewrite
+from memoranda.settings.origins import DEFAULT, Origins, set_variable, strangers
+from memoranda.settings.places import MISSING, Place, found, placed, without
+from memoranda.settings.settings import Settings, config_path, origins
+
+OTHERS = stat.S_IRWXG | stat.S_IRWXO
+GENERAL = "general"
+"""What the settings are called together that are in no group."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Setting:
+    """A setting with its value in force and where that comes from.
+
+    Attributes:
+        name: such as ``embedding.model``.
+        value: as JSON would hold it; a secret only as asterisks.
+        source: the name of an environment variable, the path of a file, or ``default``.
+    """
+
+    name: str
+    value: Any
+    source: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Explanation:
+    """All there is to say about a setting.
+
+    Attributes:
+        name: such as ``embedding.model``.
+        meaning: what it does, as running text.
+        type: what may stand in it, in words.
+        allowed: the only values there are, empty where there are others.
+        default: its value where nothing says otherwise.
+        value: its value in force, a secret only as asterisks; with a ``problem``, the text that
+            is there.
+        source: where that comes from, as in :class:`Setting`; ``None`` if that cannot be read.
+        line: the line of the file, if it comes from there.
+        variable: the environment variable that sets it.
+        example: the command that sets it.
+        problem: why no settings are in force, if something is wrong in them.
+    """
+
+    name: str
+    meaning: str
+    type: str
+    allowed: Sequence[str]
+    default: Any
+    value: Any
+    source: str | None
+    line: int | None
+    variable: str
+    example: str
+    problem: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Changed:
+    """What became of a change to the settings file.
+
+    Attributes:
+        name: the setting, or the group, that was changed.
+        value: what is now in the file, a secret only as asterisks; ``None`` if removed.
+        path: the file.
+        changed: whether the file is different from before.
+        overridden_by: the environment variable that wins over the file here, if any is set.
+        exposed: whether it is a secret, and others on this machine may read the file.
+    """
+
+    name: str
+    value: Any
+    path: Path
+    changed: bool
+    overridden_by: str | None
+    exposed: bool = False
+
+
+def listed(settings: Settings) -> list[Setting]:
+    """Return every setting in the order of declaration; of values by name, each by itself."""
+    known = origins(type(settings))
+    return [
+        Setting(name=".".join(place), value=value, source=known.of(place))
+        for field in declared.fields(Settings)
+        for place, value in _values(field, settings)
+    ]
+
+
+def groups() -> dict[str, str]:
+    """Return what each group of settings is about."""
+    return {GENERAL: "Where and whose the memory is", **declared.groups(Settings)}
+
+
+def summaries(group: str | None = None) -> dict[str, str]:
+    """Return what each setting, or each of a group, is about in one sentence."""
+    return {
+        field.name: field.summary
+        for field in declared.fields(Settings)
+        if group in {None, field.place[0] if field.place[1:] else GENERAL}
+    }
+
+
+def explain(name: str) -> Explanation:
+    """Return all there is to say about a setting, even while the settings are wrong.
+
+    Raises:
+        InvalidInput: there is no such setting; the message suggests the nearest.
+    """
+    field, place = declared.find(Settings, name)
+    known, value, problem = None, None, None
+    try:
+        known = origins()
+        value = known.value(place)
+        value = found(_plain(Settings()), place)
+    except ConfigError as error:
+        problem = str(error)
+    return Explanation(
+        name=name,
+        meaning=field.meaning,
+        type=field.type,
+        allowed=field.allowed,
+        default=_shown(field, _plain(field.default)) if place == field.place else None,
+        value=_shown(field, value),
+        source=None if known is None else known.of(place),
+        line=None if known is None else known.line(place),
+        variable=field.variable,
+        example=_example(field, place),
+        problem=problem,
+    )
+
+
+def put(name: str, text: str) -> Changed:
+    """Write a setting to the settings file, its other lines as they are.
+
+    Args:
+        name: such as ``embedding.model``, or ``tokens.limits.my-model`` for one value of many.
+        text: the value as the environment would hold it: plain text, or a JSON object for a
+            setting of many values.
+
+    Raises:
+        InvalidInput: there is no such setting, or ``text`` cannot be written in a file.
+        ConfigError: the value is impossible, the settings would contradict each other, or the
+            file cannot be written. The file is as it was.
+    """
+    field, place = declared.find(Settings, name)
+    given = _given(field, place, text)
+
+    def change(file: SettingsFile) -> SettingsFile:
+        # As an argument it is tried even where the environment hides it.
+        others = replace(file, values=without(file.values, place))
+        value = found(_plain(_drafted(others)(**placed({}, place, given))), place)
+        after = _with(file, place, value, given)
+        _drafted(after)()
+        return after
+
+    path, changed = _rewritten(change)
+    written = text if isinstance(given, str) else given
+    return Changed(
+        name=name,
+        value=_shown(field, written),
+        path=path,
+        changed=changed,
+        overridden_by=_overriding(place),
+        exposed=field.is_secret and os.name == "posix" and bool(path.stat().st_mode & OTHERS),
+    )
+
+
+def unset(name: str) -> Changed:
+    """Remove a setting, or a group of them, from the settings file.
+
+    A name that is no setting can be removed, too, if it is in the file.
+
+    Raises:
+        InvalidInput: there is no such setting, neither here nor in the file.
+        ConfigError: the others would contradict each other without it, or the file cannot be
+            written. The file is as it was.
+    """
+    place = tuple(name.split("."))
+    in_file = found(Settings.settings_file().values, place) is not MISSING
+    if not in_file and name not in declared.groups(Settings):
+        place = declared.find(Settings, name)[1]
+
+    def change(file: SettingsFile) -> SettingsFile:
+        after = _emptied(file, place)
+        wrong = _problem(after)
+        if wrong is not None and _problem(file) is None:
+            raise ConfigError(wrong)
+        return after
+
+    path, changed = _rewritten(change)
+    return Changed(
+        name=name, value=None, path=path, changed=changed, overridden_by=_overriding(place)
+    )
+
+
+def stray_variables() -> list[str]:
+    """Return the environment variables that look like settings and are none, with a remedy."""
+    known = list(declared.fields(Settings))
+    places = [field.place for field in known] + [(name,) for name in declared.groups(Settings)]
+    below = [field.place for field in known if field.has_names]
+    told = []
+    for name in strangers(places, below):
+        near = declared.nearest(name, [declared.variable(place).lower() for place in places])
+        told.append(f"{name} sets nothing" + (f"; did you mean {near.upper()}?" if near else ""))
+    return told
+
+
+def _values(field: Field, settings: Settings) -> Iterator[tuple[Place, Any]]:
+    value = found(_plain(settings), field.place)
+    if field.has_names and value:
+        for name, inner in value.items():
+            yield (*field.place, name), inner
+    else:
+        yield field.place, _shown(field, value)
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, BaseModel):
+        return {name: _plain(getattr(value, name)) for name in type(value).model_fields}
+    if isinstance(value, Mapping):
+        return {name: _plain(inner) for name, inner in value.items()}
+    if isinstance(value, SecretStr):
+        return value.get_secret_value()
+    return str(value) if isinstance(value, Path) else value
+
+
+def _shown(field: Field, value: Any) -> Any:
+    if value is None or value is MISSING:
+        return None
+    return MASK if field.is_secret else value
+
+
+def _text(value: Any) -> str:
+    return ("false", "true")[value] if isinstance(value, bool) else str(value)
+
+
+def _example(field: Field, place: Place) -> str:
+    name, value = ".".join(place), field.example
+    if field.has_names and place == field.place:
+        ((inner, value),) = field.example.items()
+        name = f"{name}.{inner}"
+    elif field.has_names:
+        ((_, value),) = field.example.items()
+    return f"memoranda config set {shlex.quote(name)} {shlex.quote(_text(value))}"
+
+
+def _given(field: Field, place: Place, text: str) -> str | dict[str, Any]:
+    try:
+        text.encode()
+    except UnicodeEncodeError as error:
+        raise InvalidInput(f"{field.name}={text!r:.80} is no Unicode text") from error
+    if not field.has_names or place != field.place:
+        return text
+    try:
+        given = json.loads(text)
+    except ValueError:
+        given = None
+    if not isinstance(given, dict):
+        message = (
+            f"{field.name}={text!r:.80} is no JSON object; set one value of it by its name: "
+            f"{_example(field, place)}"
+        )
+        raise InvalidInput(message)
+    return given
+
+
+def _drafted(file: SettingsFile) -> type[Settings]:
+    class Draft(Settings):
+        @classmethod
+        def settings_file(cls) -> SettingsFile:
+            return file
+
+    return Draft
+
+
+def _problem(file: SettingsFile) -> str | None:
+    try:
+        _drafted(file)()
+    except ConfigError as error:
+        return str(error)
+    return None
+
+
+def _with(file: SettingsFile, place: Place, value: Any, given: Any) -> SettingsFile:
+    if not isinstance(given, Mapping):
+        return file.with_value(place, value)
+    there = found(file.values, place)
+    for name in there if isinstance(there, Mapping) else ():
+        if name not in given:
+            file = file.without((*place, name))
+    for name in given:
+        file = file.with_value((*place, name), value[name])
+    return file
+
+
+def _emptied(file: SettingsFile, place: Place) -> SettingsFile:
+    there = found(file.values, place)
+    if isinstance(there, Mapping):
+        # One by one, so that the comments between them stay.
+        for name in there:
+            file = _emptied(file, (*place, name))
+    return file.without(place)
+
+
+def _rewritten(change: Callable[[SettingsFile], SettingsFile]) -> tuple[Path, bool]:
+    path = config_path()
+    return path, rewrite(path, change)
+
+
+def _overriding(place: Place) -> str | None:
+    known = Origins(environment=origins().environment)
+    return set_variable(place) if known.of(place) != DEFAULT else None

@@ -1,0 +1,193 @@
+"""Which settings a model has, what they mean, and what may stand in them: read off the model."""
+
+from __future__ import annotations
+
+import types
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from difflib import SequenceMatcher
+from pathlib import Path
+from typing import Any, Literal, Union, get_args, get_origin
+
+from pydantic import BaseModel, SecretStr
+from pydantic.fields import FieldInfo
+
+from memoranda.errors import InvalidInput
+from memoranda.settings.places import Place
+
+PREFIX = "MEMORANDA_"
+JOINT = "__"
+MASK = "**********"
+"""What is shown of a secret, however long it is."""
+FEW = 4
+"""Settings of a group up to which all are named where one is unknown."""
+ALIKE = 0.7
+"""How much of two names must agree for one to be taken for the other, of 1."""
+KINDS: Mapping[Any, str] = {
+    str: "text",
+    int: "whole number",
+    float: "number",
+    bool: "true or false",
+    Path: "path",
+    SecretStr: "text, kept secret",
+}
+BOUNDS = {"gt": "above", "ge": "at least", "lt": "below", "le": "at most"}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Field:
+    """A setting, as its model declares it.
+
+    Attributes:
+        place: where it stands, such as ``("embedding", "model")``.
+        meaning: its docstring, as plain text.
+        default: its value where nothing says otherwise.
+        type: what may stand in it, in words.
+        allowed: the only values there are, empty where there are others.
+        is_secret: whether its value is never shown.
+        example: a value that could stand in it.
+        has_names: whether it holds values by names of the user's own.
+    """
+
+    place: Place
+    meaning: str
+    default: Any
+    type: str
+    allowed: tuple[str, ...]
+    example: Any
+    is_secret: bool
+    has_names: bool
+
+    @property
+    def name(self) -> str:
+        """Its name, such as ``embedding.model``."""
+        return ".".join(self.place)
+
+    @property
+    def variable(self) -> str:
+        """The environment variable that sets it."""
+        return variable(self.place)
+
+    @property
+    def summary(self) -> str:
+        """The first sentence of its meaning, without its full stop."""
+        return self.meaning.partition(". ")[0].removesuffix(".")
+
+
+def variable(place: Place) -> str:
+    """Return the name of the environment variable for ``place``."""
+    return PREFIX + JOINT.join(place).upper()
+
+
+def fields(model: type[BaseModel], within: Place = ()) -> Iterator[Field]:
+    """Yield every setting of ``model`` in the order of declaration."""
+    for name, info in model.model_fields.items():
+        place = (*within, name)
+        group = info.annotation
+        if isinstance(group, type) and issubclass(group, BaseModel):
+            yield from fields(group, place)
+        else:
+            yield _field(place, info)
+
+
+def groups(model: type[BaseModel]) -> dict[str, str]:
+    """Return the groups of settings by name, with the first sentence of what each is about."""
+    found = {}
+    for name, info in model.model_fields.items():
+        group = info.annotation
+        if isinstance(group, type) and issubclass(group, BaseModel):
+            found[name] = plain(group.__doc__ or "").partition(".")[0]
+    return found
+
+
+def find(model: type[BaseModel], name: str) -> tuple[Field, Place]:
+    """Return the setting called ``name``, and the place it names.
+
+    The place is longer than the setting's own if the setting holds values by name, and
+    ``name`` is one of them: ``tokens.limits.gpt-4.1`` is ``gpt-4.1`` in ``tokens.limits``.
+
+    Raises:
+        InvalidInput: there is no such setting; the message suggests the nearest.
+    """
+    known = list(fields(model))
+    for each in known:
+        if name == each.name:
+            return each, each.place
+        inner = name.removeprefix(f"{each.name}.")
+        if each.has_names and inner not in {name, ""}:
+            return each, (*each.place, inner)
+    if name in groups(model):
+        inside = next(each.name for each in known if each.place[0] == name)
+        raise InvalidInput(f"{name} is a group of settings; name one of them, such as {inside}")
+    raise InvalidInput(f"the setting {name!r:.80} is unknown; {suggestion(model, name)}")
+
+
+def suggestion(model: type[BaseModel], name: str) -> str:
+    """Return what to do about a ``name`` that is unknown: the nearest one, or where all are."""
+    near = nearest(name, [each.name for each in fields(model)] + list(groups(model)))
+    group = name.partition(".")[0]
+    inside = [each.place[-1] for each in fields(model) if each.place[:-1] == (group,)]
+    if 0 < len(inside) <= FEW:
+        return f"{group} takes {', '.join(inside[:-1])}{' and ' * bool(inside[1:])}{inside[-1]}"
+    return f"did you mean {near}?" if near else "memoranda config explain lists all there are"
+
+
+def nearest(name: str, known: Sequence[str]) -> str | None:
+    """Return which of the ``known`` dotted names is most like ``name``, or like its last part."""
+
+    def likeness(candidate: str) -> tuple[float, float]:
+        whole = SequenceMatcher(None, wanted, candidate).ratio()
+        last = SequenceMatcher(None, wanted.rpartition(".")[2], candidate.rpartition(".")[2])
+        return max(whole, last.ratio()), whole
+
+    wanted = name.lower()
+    best = max(known, key=likeness)
+    return best if likeness(best)[0] >= ALIKE else None
+
+
+def plain(docstring: str) -> str:
+    """Return a docstring as running text."""
+    return " ".join(docstring.replace("``", "").split())
+
+
+def _field(place: Place, info: FieldInfo) -> Field:
+    kind, optional = _required(info.annotation)
+    origin = get_origin(kind)
+    default = info.get_default(call_default_factory=True, validated_data={})
+    (example,) = info.examples or [default]
+    return Field(
+        place=place,
+        meaning=plain(info.description or ""),
+        default=default,
+        type=_type(kind, info, optional=optional),
+        allowed=tuple(map(str, get_args(kind))) if origin is Literal else (),
+        example=example,
+        is_secret=kind is SecretStr,
+        has_names=origin is dict,
+    )
+
+
+def _required(annotation: Any) -> tuple[Any, bool]:
+    if get_origin(annotation) in {Union, types.UnionType}:
+        (kind,) = [each for each in get_args(annotation) if each is not type(None)]
+        return kind, True
+    return annotation, False
+
+
+def _type(kind: Any, info: FieldInfo, *, optional: bool) -> str:
+    origin, inner = get_origin(kind), get_args(kind)
+    if origin is Literal:
+        words = f"one of {', '.join(map(str, inner))}"
+    elif origin is dict:
+        words = f"names, each with a {KINDS[inner[1]]}"
+    else:
+        words = ", ".join([KINDS[kind], *_bounds(info)])
+    return f"{words}; may be left out" if optional else words
+
+
+def _bounds(info: FieldInfo) -> Iterator[str]:
+    for each in info.metadata:
+        for attribute, words in BOUNDS.items():
+            limit = getattr(each, attribute, None)
+            if limit is not None:
+                yield f"{words} {limit:g}"

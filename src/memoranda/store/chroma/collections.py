@@ -1,0 +1,181 @@
+"""The collections of a place: opened, made, called, copied and written anew.
+
+``memories`` has the records and their embeddings, ``ledger`` everything else. All embeddings of a
+collection have one length, which Chroma takes from the first. Those of another length, because
+the store's model was changed, are in a collection of their own, ``memories-1536``: nothing has to
+move while other processes write.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import suppress
+from itertools import count
+from typing import Any, TypeVar
+
+from chromadb.api.models.Collection import Collection as ChromaCollection
+from chromadb.errors import ChromaError
+
+from memoranda.store.chroma.client import Connection, translated
+
+MEMORIES, LEDGER = "memories", "ledger"
+APART = re.compile(rf"{MEMORIES}-\d+")
+NEXT = "-next"
+"""Behind the name under which a collection is written anew."""
+COMMITS = "commits"
+"""The table of the journal, in the ledger."""
+EVERYTHING = ["metadatas", "documents", "embeddings"]
+PAGE = 1_000
+SYNC = 100
+"""Writes after which Chroma's index is stored: what comes after is replayed at each opening."""
+T = TypeVar("T")
+
+
+class Collections:
+    """Calls the collections of one place.
+
+    Attributes:
+        connection: the client.
+        wanted: how many numbers the vectors of the store's model have; 0 before there is one.
+    """
+
+    def __init__(self, connection: Connection) -> None:
+        """Open the collections, making them if they are not there."""
+        self.connection = connection
+        self.wanted = 0
+        self._open: dict[str, ChromaCollection] = {}
+        self.look()
+        for name in (MEMORIES, LEDGER):
+            if name not in self._open:
+                self._open[name] = self._made(connection.client, name)
+
+    def look(self) -> None:
+        """See which collections there are, as other processes make some, too."""
+        with translated(self.connection.place):
+            client = self.connection.client
+            found: dict[str, ChromaCollection] = {c.name: c for c in client.list_collections()}
+            for name in [name for name in found if name.endswith(NEXT)]:
+                base = name.removesuffix(NEXT)
+                # A writing anew was broken off: before the old one was dropped, or after. Another
+                # process may be mending it at this moment.
+                with suppress(ChromaError):
+                    if base in found:
+                        client.delete_collection(name)
+                    else:
+                        found[name].modify(name=base)
+                        found[base] = found[name]
+        ours = {MEMORIES, LEDGER}
+        self._open.update(
+            (name, each) for name, each in found.items() if name in ours or APART.fullmatch(name)
+        )
+
+    def _made(
+        self, client: Any, name: str, *, like: ChromaCollection | None = None
+    ) -> ChromaCollection:
+        space = "cosine" if like is None else like.configuration_json["hnsw"]["space"]
+        with translated(self.connection.place):
+            made: ChromaCollection = client.get_or_create_collection(
+                name,
+                embedding_function=None,
+                metadata={"hnsw:space": space} if like is None else like.metadata,
+                configuration={
+                    "hnsw": {"space": space, "sync_threshold": SYNC, "batch_size": SYNC}
+                },
+            )
+            return made
+
+    # Lengths
+
+    def width(self) -> int | None:
+        """Return how many numbers the embeddings of the memories have; ``None`` before any."""
+        known = _dimension(self._open[MEMORIES])
+        if known is None:
+            self._open[MEMORIES] = self._made(self.connection.client, MEMORIES)
+            known = _dimension(self._open[MEMORIES])
+        return known
+
+    def home(self, width: int) -> str:
+        """Return the collection for embeddings of this length, made if it is not there."""
+        if self.width() == width:
+            return MEMORIES
+        name = f"{MEMORIES}-{width}"
+        if name not in self._open:
+            self._open[name] = self._made(self.connection.client, name)
+        return name
+
+    def homes(self) -> list[str]:
+        """Return all collections that may have embeddings of records, ``memories`` first."""
+        if self.connection.shared:
+            self.look()
+        return [MEMORIES, *sorted(name for name in self._open if APART.fullmatch(name))]
+
+    # Calls
+
+    def _call(self, collection: str, method: str, **arguments: Any) -> Any:
+        with translated(self.connection.place):
+            return self._invoke(collection, method, arguments)
+
+    def _invoke(self, collection: str, method: str, arguments: Mapping[str, Any]) -> Any:
+        return getattr(self._open[collection], method)(**arguments)
+
+    def _pages(
+        self, collection: str, where: Mapping[str, Any] | None, include: Sequence[str]
+    ) -> Iterator[Any]:
+        condition = None if where is None else dict(where)
+        for offset in count(0, PAGE):
+            found = self._call(
+                collection, "get", where=condition, include=include, limit=PAGE, offset=offset
+            )
+            yield found
+            if len(found["ids"]) < PAGE:
+                return
+
+    # All of it
+
+    def bytes(self) -> int:
+        """Return how many bytes the rows take, without what Chroma adds to them."""
+        total = 0
+        for collection in (*self.homes(), LEDGER):
+            for page in self._pages(collection, None, EVERYTHING):
+                texts = [text or "" for text in page["documents"] or ()]
+                rows = [(entry or {}).get("row", "") for entry in page["metadatas"]]
+                total += sum(len(text.encode()) for text in (*texts, *rows))
+                total += sum(4 * len(vector) for vector in page["embeddings"])
+        return total
+
+    def rewrite(self) -> None:
+        """Write all anew and drop the old, with what was removed from it.
+
+        Only where no other process can write meanwhile.
+        """
+        client = self.connection.client
+        for name in (*self.homes(), LEDGER):
+            old = self._open[name]
+            to = self._made(client, name + NEXT, like=old)
+            for page in self._pages(name, None, EVERYTHING):
+                with translated(self.connection.place):
+                    _paste(to, page)
+            with translated(self.connection.place):
+                client.delete_collection(name)
+                to.modify(name=name)
+            self._open[name] = to
+
+
+def _paste(to: ChromaCollection, page: Mapping[str, Any]) -> None:
+    told = {"documents": page["documents"]} if any(page["documents"] or ()) else {}
+    if page["ids"]:
+        to.upsert(
+            ids=page["ids"], embeddings=page["embeddings"], metadatas=page["metadatas"], **told
+        )
+
+
+def _dimension(collection: ChromaCollection) -> int | None:
+    return collection._model.dimension  # noqa: SLF001 - it is told nowhere else
+
+
+def batches(values: Sequence[T] | Collection[T], size: int) -> Iterator[list[T]]:
+    """Return ``values`` in lists of at most ``size``."""
+    held = list(values)
+    for start in range(0, len(held), size):
+        yield held[start : start + size]

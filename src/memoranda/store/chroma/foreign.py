@@ -1,0 +1,58 @@
+"""Memories that another program keeps in Chroma, as that of seed 001 does."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from chromadb.errors import NotFoundError
+
+from memoranda.errors import InvalidInput
+from memoranda.store.chroma.client import Connection, translated
+from memoranda.store.chroma.collections import MEMORIES, PAGE
+from memoranda.store.chroma.engine import Engine
+from memoranda.store.chroma.place import Folder
+
+
+def foreign(path: Path) -> list[tuple[str, str, dict[str, Any]]]:
+    """Return id, text and metadata of what others put into ``memories`` of the folder ``path``.
+
+    Raises:
+        InvalidInput: there is no such collection.
+        StoreError: the folder cannot be used, or another process has it.
+    """
+    place = Folder(path.expanduser().absolute())
+    with _client(place) as client, translated(place):
+        try:
+            collection = client.get_collection(MEMORIES, embedding_function=None)
+        except NotFoundError as error:
+            message = f"{path} has no collection {MEMORIES!r}; there is nothing to import"
+            raise InvalidInput(message) from error
+        return list(_rows(collection))
+
+
+def _rows(collection: Any) -> Iterator[tuple[str, str, dict[str, Any]]]:
+    for offset in range(0, collection.count(), PAGE):
+        found = collection.get(limit=PAGE, offset=offset, include=["documents", "metadatas"])
+        for key, text, entry in zip(
+            found["ids"], found["documents"], found["metadatas"], strict=True
+        ):
+            if "row" not in (entry or {}):
+                yield key, text or "", entry or {}
+
+
+@contextmanager
+def _client(place: Folder) -> Iterator[Any]:
+    """Give a client of the folder: the one that this process has, as there can be no other."""
+    engine = Engine.serving(place)
+    if engine is not None:
+        with engine.lock:
+            yield engine.connection.client
+        return
+    connection = Connection(place)
+    try:
+        yield connection.client
+    finally:
+        connection.close()

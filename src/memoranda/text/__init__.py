@@ -1,0 +1,1 @@
+"""What reads plain text, once for everybody: terms, languages, sentences, dates, secrets."""

@@ -1,0 +1,207 @@
+"""The words around a time expression: those that make it a time, open it, or forbid it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+from memoranda.text.dates import grammar as g
+from memoranda.text.dates import tense
+from memoranda.text.dates.atoms import Atom, Found
+from memoranda.text.dates.grammar import DAY, Bounds, Calendar
+
+Places = Callable[[int], int]
+YEARS_AROUND = 8
+REACH = 40
+
+_ARTICLE = r"(?:(?:the|le|la|el|dem|der|den|l['\u2019])\s*)?"
+_CUES = {
+    name: re.compile(pattern, re.IGNORECASE)
+    for name, pattern in {
+        "since": rf"\b(?:ever\s+)?(?:since|seit|depuis|desde)\s+{_ARTICLE}$|自从?$",
+        "before": rf"\b(?:before|prior\s+to|vor|avant|antes\s+del?)\s+{_ARTICLE}$",
+        "after": rf"\b(?:after|nach|après|después\s+del?)\s+{_ARTICLE}$",
+        "until": rf"\b(?:until|till|up\s+to|bis|jusqu['\u2019](?:à|en|au)|hasta)\s+{_ARTICLE}$",
+        "by": r"\b(?:by|no(?:t)?\s+later\s+than|as\s+late\s+as)\s+(?:the\s+)?$",
+        "from": r"\b(?:between|from|zwischen|von|vom|entre)\s+(?:the\s+)?$|[从從]$",
+        "in": r"\b(?:in|during|throughout|over|within|im|en|durante|month\s+of|year|au\s+mois\s+de)"
+        rf"\s+{_ARTICLE}$",
+        "on": r"\b(?:on|am)\s+(?:the\s+)?$",
+        "at": r"\b(?:at|um|à|a\s+las?)\s+(?:about\s+|around\s+)?$",
+        "around": r"\b(?:around|about|almost|nearly|roughly|circa|ca\.|like)\s+(?:the\s+)?$",
+        "for": r"\b(?:for|of|till|le|el|de|del|der|due|starting|beginning|ending|ends?|starts?)"
+        r"\s+(?:the\s+)?$",
+    }.items()
+}
+_INCLUDED = frozenset({"since", "before", "after", "until", "by", "in", "on", "at"})
+_SUFFIX = re.compile(r"(?P<since>以来|以來)|(?P<after>[之以][后後])|(?P<before>[之以]?前)")
+_PERSON_MONTH = re.compile(r"^(?:april|may|june|august|jan|mai|mayo)$", re.IGNORECASE)
+_NAMED = re.compile(
+    r"(?:\b(?:black|good|ash|easter|cyber|giving|palm|ruby|every|each|most|some|jeden|chaque|cada)"
+    r"|['\u2019]s|\b(?:a|an|my|your|his|her|our|their|one))\s+$",
+    re.IGNORECASE,
+)
+_NUMBERED = re.compile(
+    r"\b(?:version|release|python|room|chapter|section|figure)\s+$", re.IGNORECASE
+)
+_MODAL = re.compile(
+    r"(?:\b(?:will|to|would|can|could|may|might|must|should|which|that|does|did)|n['\u2019]t)\s+$",
+    re.IGNORECASE,
+)
+_GOES_ON = re.compile(
+    r",?\s*(?:of\s+)?['\u2019]?(?:(?:19|20)?[0-9]{2}(?![0-9:./]|\s*[ap]\.?m)|(?:nineteen|eighteen|seventeen|twenty|thirty|two)\b)",
+    re.IGNORECASE,
+)
+_COUNTED = re.compile(rf"(?:[0-9]|{g.any_of(g.NUMBERS)}\s)", re.IGNORECASE)
+_DAY_WORDS = re.compile("|".join([*g.DAYS.values(), *g.DAY_PARTS]), re.IGNORECASE)
+_WEEKDAYS = re.compile(rf"\b{g.WEEKDAY}\b", re.IGNORECASE)
+_APPROXIMATE = frozenset({"day", "week", "month", "year", "hour", "minute", "clock"})
+
+
+@dataclass(frozen=True, slots=True)
+class Cue:
+    """A word before a time expression.
+
+    Attributes:
+        name: what kind of word it is.
+        begin: where the words of the mention begin, this one included if it is part of them.
+        word: where the word itself begins.
+    """
+
+    name: str
+    begin: int
+    word: int
+
+
+def before(text: str, begin: int) -> Cue | None:
+    """Return the word before ``begin`` that makes what follows a time, or opens it."""
+    if tense.moved(text, begin):
+        # "Postponed until June 22" is that day, and no stretch until then.
+        return Cue("moved", begin, begin)
+    window = text[max(0, begin - REACH) : begin]
+    for name, pattern in _CUES.items():
+        if match := pattern.search(window):
+            place = begin - len(window) + match.start()
+            opens = name not in {"in", "on", "at"} or not _DAY_WORDS.match(text, begin)
+            included = name in _INCLUDED and opens
+            if name == "around":
+                included = _COUNTED.match(text, begin) is not None
+            return Cue(name, place if included else begin, place)
+    return None
+
+
+def behind(text: str, finish: int) -> tuple[str, int] | None:
+    """Return what the words after a time make of it (以前), and where they end."""
+    match = _SUFFIX.match(text, finish)
+    return (str(match.lastgroup), match.end()) if match else None
+
+
+def usable(text: str, atom: Atom, cue: Cue | None) -> bool:
+    """Return whether a bare month, weekday, year or hour is a time here."""
+    found, words = atom.found, text[atom.begin : atom.finish]
+    window = text[max(0, atom.begin - REACH) : atom.begin]
+    if (
+        _NUMBERED.search(window)
+        or (_WEEKDAYS.match(words) and _NAMED.search(window))
+        or (words[:5].lower() == "last " and _MODAL.search(window))
+        or ((found.in_year or found.options) and _GOES_ON.match(text, atom.finish))
+    ):
+        return False
+    if found.grain == "weekday" and found.needs_cue:
+        return _is_day(text, atom, cue)
+    if found.grain == "year" and words.isdecimal():
+        moved = cue is not None and cue.name == "moved" and window.rstrip().endswith("to")
+        return cue is not None and cue.name != "on" and not moved
+    return not found.needs_cue or (cue is not None and _made_a_time(words, found, cue, window))
+
+
+def _made_a_time(words: str, found: Found, cue: Cue, window: str) -> bool:
+    """Return whether the word before a month, season, holiday or hour makes it a time."""
+    if found.grain == "clock":
+        return cue.name in {"at", "by", "until", "since", "before", "after"}
+    if found.grain in {"month", "season"} and cue.name == "at":
+        return False
+    if found.grain == "month" and cue.name in {"for", "by", "around", "from"}:
+        return not _PERSON_MONTH.match(words)
+    return not _NAMED.search(window)
+
+
+def _is_day(text: str, atom: Atom, cue: Cue | None) -> bool:
+    """Return whether the name of a weekday stands for a day, and not in a name."""
+    window, rest = text[max(0, atom.begin - REACH) : atom.begin], text[atom.finish :]
+    word = text[atom.begin : atom.finish]
+    if _NAMED.search(window):
+        return False
+    if cue is not None and cue.name in {"on", "since", "until", "by", "before", "after", "from"}:
+        return True
+    if len(word.rstrip(".")) <= 4:  # noqa: PLR2004 - "Sun", "Wed", "sat" are words as well
+        return False
+    return bool(word[:1].isupper() and re.match(g.ENDS, rest))
+
+
+def recurs(text: str, *, ahead: bool) -> bool:
+    """Return whether a sentence tells of what happens again and again."""
+    return bool(
+        tense.HABIT.search(text)
+        or tense.BORN.search(text)
+        or (ahead and tense.BIRTHDAY.search(text))
+    )
+
+
+def occurrences(found: Found, calendar: Calendar, reach: int = YEARS_AROUND) -> tuple[Bounds, ...]:
+    """Return what a time without a year is in the ``reach`` years around."""
+    options = []
+    for year in range(calendar.now.year - reach, calendar.now.year + reach + 1):
+        try:
+            options.append(found.in_year(year) if found.in_year else found.bounds)
+        except ValueError:  # The 29th of February of another year.
+            continue
+    return tuple(options)
+
+
+def on_weekday(words: str, options: tuple[Bounds, ...]) -> tuple[Bounds, ...]:
+    """Return those of the options that fall on the weekday that the words name, if any."""
+    match = _WEEKDAYS.search(words)
+    if match is None or any(until - since != DAY for since, until in options):
+        return options
+    number = g.WEEKDAYS[match[0].lower()]
+    near = options[len(options) // 2 - 1 : len(options) // 2 + 2]
+    return tuple(bounds for bounds in near if bounds[0].isoweekday() == number)
+
+
+def beside(one: Found, other: Found, calendar: Calendar) -> Found | None:
+    """Return a day with its hour, or a weekday with its yearless date, as one time."""
+    for day, hour in ((one, other), (other, one)):
+        if hour.grain == "clock" and day.grain != "clock":
+            return _at_hour(day, hour, calendar)
+        if day.grain == "weekday" and day.needs_cue and hour.grain == "day":
+            if hour.in_year or hour.options:
+                number = day.bounds[0].isoweekday()
+                options = hour.options or occurrences(hour, calendar, 1)
+                kept = tuple(bounds for bounds in options if bounds[0].isoweekday() == number)
+                return replace(hour, in_year=None, options=kept)
+            if hour.bounds[0].isoweekday() == day.bounds[0].isoweekday():
+                return hour
+    return None
+
+
+def _at_hour(day: Found, hour: Found, calendar: Calendar) -> Found | None:
+    """Return the hour on the day; of a part of a day, the hour that lies in it."""
+    since, until = (bound - calendar.today for bound in hour.bounds)
+
+    def at(bounds: Bounds) -> Bounds:
+        start = calendar.date(bounds[0].year, bounds[0].month, bounds[0].day)
+        return start + since, start + until
+
+    if day.grain == "hour":
+        bounds = at(day.bounds)
+        if hour.only and bounds[0] < day.bounds[0]:
+            bounds = bounds[0] + DAY / 2, bounds[1] + DAY / 2
+        return replace(day, bounds=bounds) if day.bounds[0] <= bounds[0] < day.bounds[1] else None
+    if hour.only:  # "Tomorrow at five" does not say which.
+        return None
+    options = day.options or (occurrences(day, calendar) if day.in_year else ())
+    if any(end - start != DAY for start, end in (day.bounds, *options)):
+        return None
+    return Found(at(day.bounds), "clock", options=tuple(at(one) for one in options))

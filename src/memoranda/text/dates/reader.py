@@ -1,0 +1,427 @@
+"""Times in statements: what "yesterday" or "on Friday" meant when it was said.
+
+How it works: a text is cut into sentences; patterns find time expressions in each; those that
+stand side by side become one ("Friday, May 12 at 5pm", "from 3 to 5 May"); the verb nearby says
+whether one without a year is the last or the next; words before it open it ("since"). What is
+ambiguous, habitual ("every Friday") or impossible gives no mention: a wrong date is worse
+than none. The same words mean the same days as in a question.
+
+Microsoft's recognizers were tried (``recognizers-text-date-time`` 1.0.2a2, an alpha that only
+imports with an old ``emoji``): on their own cases they find more, and say another time than
+was meant twice as often; they leave it open which Friday is meant.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime, timedelta
+from functools import cache
+
+from memoranda.model.life import DateMention
+from memoranda.text.dates import cues, tense
+from memoranda.text.dates import grammar as g
+from memoranda.text.dates.atoms import Atom, Found, Rules, compiled, matches
+from memoranda.text.dates.grammar import DAY, Bounds, Calendar, within_calendar
+from memoranda.text.dates.joining import has_offset, offset, stretch, together
+from memoranda.text.dates.phrases import RULES
+from memoranda.text.dates.wording import EARLIEST_YEAR, replacement
+
+PIECE = 600
+"""A sentence longer than so many characters is cut: work grows with a text, not faster."""
+
+WEEK, A_YEAR = timedelta(days=8), 12  # months
+RECENT, FAR = timedelta(days=90), timedelta(days=240)
+"""So near in the past, and so far ahead, the present tense means the date that was."""
+
+_END = re.compile(r"[.!?。\uff01\uff1f]+[\s)\"'\u201d]+(?=[^\sa-z])|\n+")
+_ABBREVIATED = re.compile(
+    r"(?:\b(?:[ap]\.m|jan|feb|mar|apr|jun|jul|aug|sept?|oct|nov|dec|mr|mrs|dr|st|no|vs)|\b\d{1,2})$",
+    re.IGNORECASE,
+)
+_MASKED = re.compile(
+    r"```.{0,20000}?(?:```|\Z)|`[^`\n]{1,200}`|https?://\S{1,2000}|www\.\S{1,2000}|(?<![\w.+-])[\w.+-]{1,64}@[\w.-]{1,200}"
+    r"|[\"“„][^\"“”„\n]{1,200}[\"”]|«[^«»\n]{1,200}»|[「《][^「」《》\n]{1,200}[」》]",
+    re.DOTALL,
+)
+_BESIDE = re.compile(
+    r"\s*(?:,\s*)?(?:\(\s*)?(?:(?:of|on|in|at|from|around|about|the|am|um|im|de|le|del|el|à|en|a\s+las)\s+)*",
+    re.IGNORECASE,
+)
+_LINK = re.compile(
+    r"\s*(?:\b(?:to|until|till|through|thru|bis|zum|au|hasta|al)\b|[-~\u2013\u2014到至])\s*(?:the\s+|le\s+|el\s+|zum\s+)?",
+    re.IGNORECASE,
+)
+_AND = re.compile(r"\s*(?:\b(?:and|und|et|y)\b|和)\s*(?:the\s+)?", re.IGNORECASE)
+_BETWEEN = re.compile(r"\b(?:between|zwischen|entre)\s+(?:the\s+)?$|[从從]$", re.IGNORECASE)
+_END_OF = re.compile(r"\bend\s+of\b", re.IGNORECASE)
+_JOINED = re.compile(r"\d\s*(?:and|und|et|y|al)\s*\d", re.IGNORECASE)
+
+
+@cache
+def _rules() -> Rules:
+    """Compile the rules of statements when the first text needs them."""
+    return compiled(RULES)
+
+
+@cache
+def _trigger() -> re.Pattern[str]:
+    """Compile what every time expression has one of; most sentences have none."""
+    words = g.any_of(g.MONTHS | g.SHORT_MONTHS | g.WEEKDAYS | g.SEASONS | dict.fromkeys(g.UNITS, 0))
+    days = "|".join(g.DAYS.values())
+    rest = (
+        r"[0-9]|noon|midnight|midday|tonight|week-end|christmas|halloween|valentine|boxing|"
+        r"(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun)|morning|afternoon|evening|night|heute|soir|matin|noche"
+        r"|anoche|the\s+\w+(?:st|nd|rd|th)\b"
+    )
+    rest += "|[昨今明前后後年月日周週天晚]|星期|礼拜|禮拜"
+    return re.compile(rf"{words}|{days}|{rest}", re.IGNORECASE)
+
+
+class Dates:
+    """Reads times in statements; implements :class:`~memoranda.model.ports.DateReader`."""
+
+    def read(self, text: str, said_at: datetime) -> list[DateMention]:
+        """Return the times in ``text``, in order, none overlapping.
+
+        Args:
+            text: what was said, in any of the five languages.
+            said_at: when, in the time zone of who said it: "yesterday" is the day before.
+
+        Raises:
+            InvalidInput: ``said_at`` has no time zone.
+        """
+        if not within_calendar(said_at, "said_at"):
+            return []
+        composed, places = _composed(text)
+        masked = _MASKED.sub(lambda found: " " * len(found[0]), composed)
+        found = []
+        for start, end in _sentences(masked):
+            for mention in _Sentence(masked[start:end], said_at).mentions():
+                first, last = places(start + mention.start), places(start + mention.end)
+                found.append(replace(mention, text=text[first:last], start=first, end=last))
+        return found
+
+    def resolve(self, text: str, said_at: datetime) -> str:
+        """Return ``text`` with its relative times in absolute words: "on 7 May 2023".
+
+        Times that are absolute already stay as they are; words of other languages than
+        English keep standing, with the date after them in parentheses.
+
+        Raises:
+            InvalidInput: ``said_at`` has no time zone.
+        """
+        parts, done = [], 0
+        for mention in self.read(text, said_at):
+            parts += [text[done : mention.start], replacement(text, mention)]
+            done = mention.end
+        return "".join([*parts, text[done:]])
+
+
+# --- cutting a text ----------------------------------------------------------------------
+
+
+def _composed(text: str) -> tuple[str, cues.Places]:
+    """Return ``text`` in composed form, and from a place in it the place in ``text``."""
+    if unicodedata.is_normalized("NFC", text):
+        return text, lambda place: place
+    pieces, origin = [], [0]
+    for match in re.finditer(r"(?s).[\u0300-\u036f\u3099\u309a]{0,8}", text):
+        piece = unicodedata.normalize("NFC", match[0])
+        pieces.append(piece)
+        origin += [match.start()] * (len(piece) - 1) + [match.end()]
+    return "".join(pieces), origin.__getitem__
+
+
+def _sentences(text: str) -> Iterator[tuple[int, int]]:
+    """Yield where each sentence begins and ends; long ones in pieces."""
+    start = 0
+    for match in _END.finditer(text):
+        if "\n" in match[0] or not _ABBREVIATED.search(
+            text, max(start, match.start() - 8), match.start()
+        ):
+            yield from _pieces(text, start, match.end())
+            start = match.end()
+    yield from _pieces(text, start, len(text))
+
+
+def _pieces(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
+    """Yield a sentence whole, or cut at spaces where it is too long."""
+    while end - start > PIECE:
+        cut = text.rfind(" ", start + PIECE // 2, start + PIECE)
+        cut = cut if cut > 0 else start + PIECE
+        yield start, cut
+        start = cut
+    if end > start:
+        yield start, end
+
+
+# --- one sentence ------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class _Placed:
+    """A time expression with the words that open it, and what it means at last."""
+
+    begin: int
+    finish: int
+    bounds: Bounds
+
+
+class _Sentence:
+    """One sentence, said at one moment."""
+
+    def __init__(self, text: str, said_at: datetime) -> None:
+        self._text = text
+        self._calendar = Calendar(said_at)
+
+    def mentions(self) -> Iterator[DateMention]:
+        """Yield the times, their places counted from the start of the sentence."""
+        if not _trigger().search(self._text):
+            return
+        reached = 0
+        for atom in self._joined(self._offsets(self._atoms())):
+            try:
+                placed = self._placed(atom)
+                if placed is None or placed.begin < reached:
+                    continue
+                since, until = placed.bounds
+                if since.astimezone(UTC) >= until.astimezone(UTC):
+                    continue
+            except (ValueError, OverflowError, LookupError):
+                continue
+            reached = finish = self._without_stop(placed.finish)
+            words = self._text[placed.begin : finish]
+            yield DateMention(words, placed.begin, finish, since, until, precision(placed.bounds))
+
+    def _without_stop(self, finish: int) -> int:
+        """Return where a time ends, the full stop of its sentence left out."""
+        ends = self._text[finish - 1] == "." and not self._text[finish : finish + 2].strip()
+        return finish - 1 if ends and not self._text[finish:].strip() else finish
+
+    def _atoms(self) -> list[Atom]:
+        """Return the time expressions, the longest first chosen, in order.
+
+        What cannot be known ("31 February") is no time, and neither are parts of it.
+        """
+        taken: list[tuple[int, int]] = []
+        atoms = []
+        for match, resolve in matches(self._text, _rules()):
+            begin, finish = match.span()
+            if any(begin < last and first < finish for first, last in taken):
+                continue
+            try:
+                found = resolve(match, self._calendar)
+            except (ValueError, OverflowError, LookupError):
+                taken.append((begin, finish))
+                continue
+            if found is not None and not self._enumerates(begin, finish):
+                taken.append((begin, finish))
+                atoms.append(Atom(begin, finish, found))
+        return sorted(atoms, key=lambda atom: atom.begin)
+
+    def _enumerates(self, begin: int, finish: int) -> bool:
+        """Return whether "5 and 8 May" are two days and no stretch."""
+        if tense.moved_from(self._text, begin) and _LINK.search(self._text, begin, finish):
+            return True
+        return _JOINED.search(self._text, begin, finish) is not None and not _BETWEEN.search(
+            self._text, max(0, begin - 20), begin
+        )
+
+    def _offsets(self, atoms: list[Atom]) -> Iterator[Atom]:
+        """Apply "two days before" and the like, each to the time right after it."""
+        for atom in atoms:
+            try:
+                yield offset(self._text, self._tensed(atom))
+            except (ValueError, OverflowError, LookupError):
+                continue
+
+    def _tensed(self, atom: Atom) -> Atom:
+        """Place a time that "the week before" counts from."""
+        found = atom.found
+        if not (found.in_year or found.options) or not has_offset(self._text, atom):
+            return atom
+        bounds = self._chosen(atom)
+        return replace(atom, found=replace(atom.found, bounds=bounds)) if bounds else atom
+
+    def _joined(self, atoms: Iterator[Atom]) -> list[Atom]:
+        """Join the expressions that stand side by side, then those that a word links."""
+        joined = list(atoms)
+        for join in (self._beside, self._linked):
+            parts, joined = joined, []
+            for atom in parts:
+                if joined and (whole := join(joined[-1], atom)):
+                    joined[-1] = whole
+                else:
+                    joined.append(atom)
+        return joined
+
+    def _linked(self, one: Atom, other: Atom) -> Atom | None:
+        """Return the stretch from one time to another, if the words between them say so."""
+        text = self._text
+        between = _BETWEEN.search(text, max(0, one.begin - 20), one.begin)
+        clocks = {one.found.grain, other.found.grain} & {"clock", "hour"}
+        if tense.moved_from(text, one.begin):
+            return None
+        if _LINK.fullmatch(text, one.finish, other.begin) or (
+            between and _AND.fullmatch(text, one.finish, other.begin)
+        ):
+            if clocks:
+                return None
+            if other.found.only and one.found.in_year:
+                bounds = one.found.bounds[0], self._calendar.today + DAY
+                return Atom(one.begin, other.finish, Found(bounds, "stretch"))
+            if bool(one.found.options) != bool(other.found.options):
+                # "from 3 May until Friday": no part of it is a time of its own.
+                return Atom(one.begin, other.finish, replace(one.found, only="never"))
+            found = replace(
+                stretch(one.found, other.found),
+                grain="stretch",
+                needs_cue=False,
+                only=one.found.only,
+            )
+            return Atom(one.begin, other.finish, found)
+        return None
+
+    def _beside(self, one: Atom, other: Atom) -> Atom | None:
+        """Return two expressions for the same time as one, if nothing parts them."""
+        text = self._text
+        if not _BESIDE.fullmatch(text, one.finish, other.begin):
+            return None
+        clocks = {one.found.grain, other.found.grain} & {"clock", "hour"}
+        found = cues.beside(one.found, other.found, self._calendar) or (
+            None if clocks else together(one.found, other.found)
+        )
+        if found is None:
+            return None
+        finish = other.finish
+        if "(" in text[one.finish : other.begin] and text[finish : finish + 1] == ")":
+            finish += 1
+        return Atom(one.begin, finish, replace(found, needs_cue=False))
+
+    # --- placing -------------------------------------------------------------------------
+
+    def _placed(self, atom: Atom) -> _Placed | None:
+        """Return what an expression means here, with the words that belong to it."""
+        text, found = self._text, atom.found
+        cue = cues.before(text, atom.begin)
+        if not cues.usable(text, atom, cue):
+            return None
+        bounds = self._chosen(atom, cue)
+        if bounds is None:
+            return None
+        begin, finish = (cue.begin if cue else atom.begin), atom.finish
+        several = found.grain == "stretch" or (found.grain == "day" and bounds[1] - bounds[0] > DAY)
+        if cue and cue.name == "from" and several:
+            begin = cue.word
+        name = cue.name if cue else ""
+        if after := cues.behind(text, finish):
+            name, finish = after
+        if name == "before" and _END_OF.search(text, atom.begin, finish):
+            name = "until"
+        if name in {"since", "after", "before", "until"}:
+            opened = self._opened(bounds, name, atom)
+            return None if opened is None else _Placed(begin, finish, opened)
+        return _Placed(begin, finish, bounds)
+
+    def _direction(self, atom: Atom, cue: cues.Cue | None = None) -> str:
+        if cue and cue.name == "since":
+            return tense.PAST
+        return tense.direction(self._text, atom.begin, atom.finish)
+
+    def _chosen(self, atom: Atom, cue: cues.Cue | None = None) -> Bounds | None:
+        """Return the occurrence that the verb nearby means."""
+        found, calendar = atom.found, self._calendar
+        alone = found.grain == "clock" and found.needs_cue
+        if not (found.options or found.in_year or found.only or alone):
+            return found.bounds
+        if found.only == "never":
+            return None
+        way = self._direction(atom, cue)
+        ahead = way in {tense.FUTURE, tense.PRESENT}
+        if found.only:
+            return found.bounds if ahead else None
+        if cues.recurs(self._text, ahead=way != tense.PAST):
+            return None
+        if alone:
+            return _nearest_hour(found.bounds, calendar, way)
+        if found.in_year and (way == tense.PRESENT or (cue and cue.name == "by")):
+            way = tense.UNKNOWN if way == tense.PAST else tense.PRESENT
+        options = found.options or cues.occurrences(found, calendar)
+        options = cues.on_weekday(self._text[atom.begin : atom.finish], options)
+        return choose(options, calendar, way)
+
+    def _opened(self, bounds: Bounds, name: str, atom: Atom) -> Bounds | None:
+        """Apply "since", "before", "after" and "until"."""
+        calendar = self._calendar
+        tonight, past = calendar.today + DAY, calendar.date(EARLIEST_YEAR)
+        start, end = bounds
+        ahead = start >= calendar.today
+        if name == "since":
+            return (start, tonight) if start < tonight else None
+        if name == "after":
+            return (end, tonight) if end < tonight else None
+        last = start if name == "before" else end
+        if ahead and self._direction(atom) != tense.PAST:
+            return (calendar.today, last) if last > calendar.today else None
+        return past, last
+
+
+def _nearest_hour(bounds: Bounds, calendar: Calendar, way: str) -> Bounds | None:
+    """Return the last or next such hour of a clock time that has no day."""
+    if way == tense.PAST:
+        days = 0 if bounds[0] <= calendar.now else -1
+    elif way == tense.FUTURE:
+        days = 0 if bounds[0] >= calendar.now else 1
+    else:
+        return None
+    return bounds[0] + days * DAY, bounds[1] + days * DAY
+
+
+def choose(options: tuple[Bounds, ...], calendar: Calendar, way: str) -> Bounds | None:
+    """Return the option that lies in the direction of the verb; the nearest without one.
+
+    Without a verb, an option counts only where the next best is more than twice as far.
+    """
+    today, tonight = calendar.today, calendar.today + DAY
+    past = [bounds for bounds in options if bounds[0] < tonight]
+    ahead = [bounds for bounds in options if bounds[1] > today]
+    if way == tense.PAST:
+        return past[-1] if past else None
+    if way == tense.PRESENT and past and ahead and _just_over(past[-1], ahead[0], today):
+        return past[-1]
+    if way in {tense.FUTURE, tense.PRESENT}:
+        return ahead[0] if ahead else None
+    return _nearest(past, ahead, today)
+
+
+def _nearest(past: list[Bounds], ahead: list[Bounds], today: datetime) -> Bounds | None:
+    """Return the nearest option if the next best is more than twice as far."""
+    if not past or not ahead or past[-1] == ahead[0]:
+        return next(iter(past[-1:] + ahead[:1]), None)
+    behind, before = today - past[-1][1] + DAY, ahead[0][0] - today
+    if max(behind, before) <= WEEK:
+        return None  # The last Friday or the next one.
+    if 2 * behind < before:
+        return past[-1]
+    return ahead[0] if 2 * before < behind else None
+
+
+def _just_over(past: Bounds, ahead: Bounds, today: datetime) -> bool:
+    """Return whether a date of every year was lately, and is far ahead: "ends on March 29"."""
+    return today - past[1] < RECENT and ahead[0] - today > FAR
+
+
+def precision(bounds: Bounds) -> str:
+    """Return what a stretch of time is: time, day, week, month, year or span."""
+    since, until = bounds
+    days = (until.date() - since.date()).days
+    if since.time() != until.time() or since.hour or since.minute or days == 0:
+        return "time" if until - since < 2 * DAY else "span"
+    if since.day == until.day == 1:
+        months = 12 * (until.year - since.year) + until.month - since.month
+        if months == 1 or (months, since.month) == (A_YEAR, 1):
+            return "month" if months == 1 else "year"
+    return {1: "day", 7: "week"}.get(days, "span")

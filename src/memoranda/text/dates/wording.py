@@ -1,0 +1,217 @@
+"""Times in absolute words, as a sentence that stands alone says them.
+
+What an English text says relatively ("yesterday") is replaced ("on 7 May 2023"); other
+languages keep their words, with the date after them ("gestern (2023-05-07)").
+"""
+
+from __future__ import annotations
+
+import re
+from datetime import datetime, timedelta
+
+from memoranda.model.life import DateMention
+from memoranda.text.dates import grammar as g
+from memoranda.text.dates.grammar import DAY
+
+EARLIEST_YEAR = 1900
+"""Where an open past ("before 2020") begins."""
+
+_MONTHS = (
+    "January", "February", "March", "April", "May", "June",
+    "July", "August", "September", "October", "November", "December",
+)  # fmt: skip
+_SEASONS = {3: "spring", 6: "summer", 9: "autumn", 12: "winter"}
+_QUARTERS = {1: "first", 4: "second", 7: "third", 10: "fourth"}
+_PARTS = {(0, 12): "morning", (12, 18): "afternoon", (17, 6): "night"}
+_THIRDS = ((1, 11, "early "), (11, 21, "mid-"), (21, 1, "late "))
+_WEEK, _WEEKEND, _THIRD, _SATURDAY = 7, 2, 11, 5  # days, and the number of one
+_QUARTER, _YEAR, _DECADE = 3, 12, 10  # months, months, years
+_HOUR = timedelta(hours=1)
+
+REACH = 20
+"""How far before a time the word that governs it is looked for."""
+
+_OPENINGS = {
+    "since": "since", "before": "before", "after": "after", "until": "until", "till": "until",
+    "about": "around", "around": "around", "almost": "around", "nearly": "around",
+    "roughly": "around",
+}  # fmt: skip
+_OPENING = re.compile(rf"(?:{'|'.join(_OPENINGS)}|by|no(?:t)? later than)\b", re.IGNORECASE)
+_ABSOLUTE = re.compile(r"(?<![0-9])(?:1[5-9]|20)[0-9]{2}(?![0-9])")
+_PART = re.compile(r"\b(morning|afternoon|evening|night)$", re.IGNORECASE)
+_THIS_EVENING = re.compile(r"^(?:tonight|this\s+evening)", re.IGNORECASE)
+_GOVERNED = re.compile(
+    r"\b(?:(?P<owner>the|my|our|your|his|her|their)|about|of|for|from|to|than|like|with|till|"
+    r"until|between|around|is|was|be)\s+$",
+    re.IGNORECASE,
+)
+_BEGINNING = re.compile(r"(?:^|[.!?;:,\u2013\u2014(\"'\u201c\u2026-])\s{0,9}$|\n$")
+_SUBJECT = re.compile(
+    r"['\u2019]s\b|\s+(?:is|was|will|would|has|had|went|felt|seems?|looks?|works|sounds|might|may|can|turned)\b",
+    re.IGNORECASE,
+)
+_ENGLISH = {
+    *g.words("""
+        a about after afternoon ago al almost am an and around at autumn back before
+        beginning between boxing by christmas coming couple day day's days during earlier
+        early eight eleven end eve evening ever fall few first five for four fourth fri
+        friday from half halloween hence hour hours in it last late later m mid midday
+        middle midnight minute minutes mon monday month months morning nd nearly new next
+        night nine no noon now of on one or over p past pm present prior quarter quarters
+        rd roughly s s' sat saturday second seven several since six spring st start summer
+        sun sunday ten th than the third this three through throughout thu thur thurs
+        thursday till time to today tomorrow tonight tue tues tuesday twelve two until up
+        upcoming valentine valentine's wed wednesday week weekend weekends weeks winter
+        within year year's years yesterday
+    """),
+    *(part for name in _MONTHS for part in (name.lower(), name[:3].lower())),
+}
+_NOTED = re.compile(r"\s\((?:\u2013 )?[0-9]{4}")
+_WORDS = re.compile(r"[^\W\d_]+")
+
+
+def dated(mention: DateMention) -> str:
+    """Return the time of a mention in absolute words, with the preposition that it needs.
+
+    ``on 7 May 2023``, ``in May 2023``, ``in the week of 1 May 2023``, ``in 2022``,
+    ``since 8 May 2023``, ``on 8 May 2023 at 17:00``.
+    """
+    preposition, words = _said(mention)
+    return f"{preposition} {words}" if preposition else words
+
+
+def replacement(text: str, mention: DateMention) -> str:
+    """Return what stands for ``mention`` where ``text`` is to be understood on its own."""
+    written = mention.text
+    if _ABSOLUTE.search(written):
+        return written
+    if not all(word.lower() in _ENGLISH for word in _WORDS.findall(written)):
+        return written if _NOTED.match(text, mention.end) else f"{written} ({_numbers(mention)})"
+    preposition, said = _said(mention)
+    governed = _GOVERNED.search(text, max(0, mention.start - REACH), mention.start)
+    verb = _SUBJECT.match(text, mention.end)
+    starts = _starts(text, mention.start)
+    as_noun = governed or (verb and (starts or verb[0][1:] == "s"))
+    if not as_noun or preposition not in {"on", "in", "around"}:
+        said = f"{preposition} {said}"
+    if governed and governed["owner"]:
+        said = said.removeprefix("the ")
+    return said[0].upper() + said[1:] if written[:1].isupper() and starts else said
+
+
+def _starts(text: str, start: int) -> bool:
+    """Return whether a sentence or a clause begins at ``start``."""
+    return _BEGINNING.search(text, max(0, start - REACH), start) is not None or start == 0
+
+
+def _said(mention: DateMention) -> tuple[str, str]:
+    """Return the preposition and the words of a mention."""
+    opening = _OPENING.match(mention.text)
+    name = _OPENINGS.get(opening[0].lower(), "by") if opening else ""
+    since, until = mention.since, mention.until
+    if since.year == EARLIEST_YEAR and mention.precision == "span" and name != "before":
+        name = "until"
+    edges = {
+        "since": (since, False),
+        "after": (since, True),
+        "before": (until, False),
+        "until": (until, True),
+    }
+    if name in edges:
+        moment, last = edges[name]
+        return name, _edge(moment, last=last)
+    preposition, said = _closed(mention)
+    return name or preposition, said
+
+
+def _edge(moment: datetime, *, last: bool) -> str:
+    """Return the year, month or day that begins, or with ``last`` ends, at ``moment``."""
+    day = moment - DAY if last else moment
+    if moment.day == 1:
+        return f"{day.year}" if moment.month == 1 else _month(day)
+    return _day(day)
+
+
+def _closed(mention: DateMention) -> tuple[str, str]:
+    """Return the preposition and the words of a stretch with two ends."""
+    since = mention.since
+    part = _PART.search(mention.text)
+    units = {
+        "day": ("on", f"the {part[1].lower()} of {_day(since)}" if part else _day(since)),
+        "week": ("in", f"the week of {_day(since)}"),
+        "month": ("in", _month(since)),
+        "year": ("in", f"{since.year}"),
+    }
+    if mention.precision == "time":
+        return _hours(mention)
+    if mention.precision == "week" and since.weekday():
+        return "around", _day(since + _WEEK // 2 * DAY)
+    return units.get(mention.precision) or _span(since, mention.until)
+
+
+def _span(since: datetime, until: datetime) -> tuple[str, str]:
+    """Return the words of a stretch that is no calendar unit."""
+    days, last = (until.date() - since.date()).days, until - DAY
+    if days == _WEEKEND and since.weekday() == _SATURDAY:
+        return "on", f"the weekend of {_day(since)}"
+    if since.day == until.day == 1:
+        return _months(since, until)
+    for first, end, name in _THIRDS:
+        if (since.day, until.day) == (first, end) and days <= _THIRD:
+            return "in", f"{name}{_month(since)}"
+    start = _day(since)
+    if since.year == last.year:
+        start = f"{since.day}" if since.month == last.month else f"{since.day} {_name(since)}"
+    return "from", f"{start} to {_day(last)}"
+
+
+def _months(since: datetime, until: datetime) -> tuple[str, str]:
+    """Return the words of a stretch of whole months."""
+    months = _YEAR * (until.year - since.year) + until.month - since.month
+    last, year = until - DAY, since.year
+    if months == _QUARTER and since.month in _SEASONS:
+        named = f"{year}/{until.year % 100:02}" if until.year > year else f"{year}"
+        return "in", f"the {_SEASONS[since.month]} of {named}"
+    if months == _QUARTER and since.month in _QUARTERS:
+        return "in", f"the {_QUARTERS[since.month]} quarter of {year}"
+    if months == _DECADE * _YEAR and since.month == 1 and year % _DECADE == 0:
+        return "in", f"the {year}s"
+    if since.month == until.month == 1:
+        return "between", f"{year} and {last.year}"
+    return "between", f"{_month(since)} and {_month(last)}"
+
+
+def _hours(mention: DateMention) -> tuple[str, str]:
+    """Return the words of a time of day."""
+    since, until = mention.since, mention.until
+    part = _PARTS.get((since.hour, until.hour)) if not since.minute + until.minute else None
+    if part and (until - since) > _HOUR:
+        name = "evening" if _THIS_EVENING.match(mention.text) else part
+        return "on", f"the {name} of {_day(since)}"
+    if (until - since) <= _HOUR:
+        return "on", f"{_day(since)} at {since:%H:%M}"
+    if since.date() == until.date():
+        return "on", f"{_day(since)} between {since:%H:%M} and {until:%H:%M}"
+    return "between", f"{_day(since)} at {since:%H:%M} and {_day(until)} at {until:%H:%M}"
+
+
+def _name(day: datetime) -> str:
+    return _MONTHS[day.month - 1]
+
+
+def _day(day: datetime) -> str:
+    return f"{day.day} {_name(day)} {day.year}"
+
+
+def _month(day: datetime) -> str:
+    return f"{_name(day)} {day.year}"
+
+
+def _numbers(mention: DateMention) -> str:
+    """Return the time in figures, which every language reads."""
+    since, last = mention.since, mention.until - DAY
+    forms = {"time": "%Y-%m-%d %H:%M", "day": "%Y-%m-%d", "month": "%Y-%m", "year": "%Y"}
+    if mention.precision in forms:
+        return since.strftime(forms[mention.precision])
+    start = "" if since.year == EARLIEST_YEAR else f"{since:%Y-%m-%d} "
+    return f"{start}\u2013 {last:%Y-%m-%d}"

@@ -1,0 +1,217 @@
+"""The six tools of the agent itself: search, remember, correct, confirm, figures, entities."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from typing import Protocol
+
+from memoranda.errors import InvalidInput, NotFound
+from memoranda.learning.extract.refusal import is_order
+from memoranda.maintenance.audit import secret
+from memoranda.memory_upkeep import MemoryStats
+from memoranda.model.checks import limited
+from memoranda.model.models import Entity, Kind, Record
+from memoranda.model.query import Filter
+from memoranda.model.scope import Scope
+from memoranda.model.text import clean
+from memoranda.parts import Parts
+from memoranda.records import revise
+from memoranda.records.ingest import Draft, parse_kind
+from memoranda.search.drawn import used
+from memoranda.search.recall import fenced, remembered
+from memoranda.search.shown import for_model, shown
+from memoranda.tools.tool import Spec, Tool, described, parameters
+
+MOST_FOUND = 20
+ROLE = "agent"
+ORIGIN = "tool"
+LINKED = 10  # records of an entity that are shown
+
+INTEGER = {"type": "integer", "minimum": 1, "maximum": MOST_FOUND}
+TAGS = {"type": "array", "items": {"type": "string"}}
+
+
+SEARCH = Spec(
+    "search_memory",
+    "Search long-term memory: facts, earlier conversations and insights. Use it before you say "
+    "that you do not know something about the user or the past.",
+    parameters(
+        {"query": described("What to look for, as a question or words.")},
+        kind=described(
+            "Only this kind of memory.",
+            {"type": "string", "enum": [kind.value for kind in Kind]},
+        ),
+        limit=described("How many results at most; 5 if not given.", INTEGER),
+    ),
+)
+REMEMBER = Spec(
+    "remember_fact",
+    "Save a fact for good: something durable that the user said or asked you to keep. One "
+    "self-contained sentence with names and dates.",
+    parameters(
+        {"content": described("The fact, one sentence.")},
+        tags=described("Labels to find it by.", TAGS),
+    ),
+)
+CORRECT = Spec(
+    "correct_fact",
+    "Replace a remembered fact that is wrong or no longer true.",
+    parameters(
+        {
+            "id": described("Id of the old fact, as search_memory shows it."),
+            "content": described("What is true instead, one sentence."),
+        }
+    ),
+)
+CONFIRM = Spec(
+    "confirm_fact",
+    "Protect a fact that the user has confirmed: it never fades.",
+    parameters({"id": described("Id of the fact, as search_memory shows it.")}),
+)
+STATS = Spec(
+    "memory_stats",
+    "How much memory holds, by kind, and when something was last recorded.",
+    parameters({}),
+)
+ENTITY = Spec(
+    "get_entity_info",
+    "All that is known about a person, place, organization or project.",
+    parameters({"name": described("Its name, or another name it goes by.")}),
+)
+
+
+class Remembering(Protocol):
+    """What the tools need of a memory."""
+
+    def confirm(self, id: str) -> Record:
+        """Protect a record."""
+
+    def stats(self) -> MemoryStats:
+        """Return figures."""
+
+    def entity(self, name: str) -> Entity | None:
+        """Return a profile."""
+
+
+class AgentTools:
+    """Makes the tools of one memory (seed 004, Orchestrator tools)."""
+
+    def __init__(self, memory: Remembering, parts: Parts, scope: Scope) -> None:
+        """Work on ``memory``, which is that of ``scope`` and made of ``parts``."""
+        self._memory = memory
+        self._parts = parts
+        self._scope = scope
+        self._zone = parts.settings.zone
+
+    def tools(self) -> list[Tool]:
+        """Return the tools."""
+        return [
+            SEARCH.tool(self._search),
+            REMEMBER.tool(self._remember),
+            CORRECT.tool(self._correct),
+            CONFIRM.tool(self._confirm),
+            STATS.tool(self._stats),
+            ENTITY.tool(self._entity),
+        ]
+
+    def _search(self, query: str, kind: str | None = None, limit: int = 5) -> str:
+        kinds = () if kind is None else (parse_kind(kind),)
+        where = Filter(now=self._parts.now(), kinds=kinds)
+        most = min(limited(limit, "limit"), MOST_FOUND)
+        hits = for_model(self._parts, self._scope, clean(query, "query"), where, limit=most)
+        if not hits:
+            return "Nothing in memory answers this."
+        facts = used(self._parts, self._scope, hits, where)
+        # A turn has no id to correct or confirm by; the facts that were drawn from it have.
+        told = [record for hit in hits for record in (hit.record, *facts.get(hit.record.id, ()))]
+        return fenced([remembered(shown(record), self._zone, id=True) for record in _once(told)])
+
+    def _remember(self, content: str, tags: Sequence[str] = ()) -> str:
+        draft = Draft(content=kept(content), tags=tags, role=ROLE, origin=ORIGIN)
+        plan = self._parts.ingest.plan(self._scope, draft)
+        hashes, now = [plan.record.content_hash], self._parts.now()
+        for known in self._parts.store.with_hashes(self._scope, hashes, now=now):
+            if known.kind is Kind.FACT:
+                return f"Known already as {known.id}."
+        return f"Remembered as {self._parts.stored(self._scope, [plan])[0].id}."
+
+    def _correct(self, id: str, content: str) -> str:
+        return f"Corrected: {self.corrected(id, content).id} takes the place of {id}."
+
+    def corrected(self, id: str, content: str) -> Record:
+        """Return the fact that takes the place of the fact ``id``.
+
+        Raises:
+            NotFound: there is no such fact.
+            InvalidInput: it is no longer believed, ``content`` may not be kept, or says the same.
+        """
+        old, text = self._fact(id), kept(content)
+        if text == old.content:
+            # It would only put the agent's word in the place of a person's.
+            message = f"{id} says just that already; there is nothing to correct"
+            raise InvalidInput(message)
+        # The agent's own word, whoever's the old one was: it is no evidence of what a person said.
+        draft = replace(revise.correction(old, text), role=ROLE, origin=ORIGIN, source_ids=())
+        return self._parts.corrected(self._scope, old, draft)
+
+    def _confirm(self, id: str) -> str:
+        return f"Confirmed: {self.confirmed(id).id} never fades."
+
+    def confirmed(self, id: str) -> Record:
+        """Return the fact ``id``, which never fades from now on.
+
+        Raises:
+            NotFound: there is no such fact.
+            InvalidInput: it is no longer believed.
+        """
+        return self._memory.confirm(self._fact(id).id)
+
+    def _fact(self, id: str) -> Record:
+        """Return a fact that is believed: turns and insights are not the agent's to change."""
+        found = self._parts.store.get(self._scope, clean(id, "id"))
+        if found is None or found.kind is not Kind.FACT:
+            message = f"there is no fact {id!r:.80}; take an id that begins with fact_"
+            raise NotFound(message)
+        return self._parts.require_believed(found)
+
+    def _stats(self) -> str:
+        stats = self._memory.stats()
+        counts = ", ".join(f"{number} {kind}" for kind, number in stats.records.items())
+        newest = stats.newest
+        when = "never" if newest is None else f"{newest.astimezone(self._zone):%Y-%m-%d %H:%M}"
+        return f"{counts}; {stats.conversations} conversations; last recorded {when}"
+
+    def _entity(self, name: str) -> str:
+        entity = self._memory.entity(name)
+        if entity is None:
+            return f"Nothing is known of {name!r:.80}."
+        also = f", also {', '.join(entity.aliases)}" if entity.aliases else ""
+        head = f"{entity.name} ({entity.type}{also}); in {entity.mention_count} records"
+        if entity.summary:
+            head = f"{head}: {entity.summary}"
+        told = [item for item in entity.records if item.kind is not Kind.REFLECTION]
+        told.sort(key=lambda item: item.kind is not Kind.FACT)
+        lines = [remembered(shown(item), self._zone, id=True) for item in told[:LINKED]]
+        return fenced([head, *lines])
+
+
+def kept(content: object, name: str = "content") -> str:
+    """Return ``content`` if it may be kept on the word of an agent.
+
+    Raises:
+        InvalidInput: it holds a secret, or is an order to the assistant.
+    """
+    text = clean(content, name)
+    found = secret(text)
+    if found is not None:
+        message = f"{name} seems to hold {found}; secrets are not kept in memory"
+        raise InvalidInput(message)
+    if is_order(text):
+        message = f"{name} is an order to the assistant and no fact; it is not kept"
+        raise InvalidInput(message)
+    return text
+
+
+def _once(records: Iterable[Record]) -> list[Record]:
+    return list({record.id: record for record in records}.values())

@@ -1,0 +1,254 @@
+"""The tools of a consolidating agent (seed 004): it reads sessions and writes facts.
+
+For those who let a model of their own do what :meth:`memoranda.Memory.consolidate` does. They
+are never among the tools of the agent that talks.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from typing import Any
+
+from memoranda.errors import InvalidInput, NotFound
+from memoranda.learning.claims import Category, Claim, Relation, Statement
+from memoranda.learning.conflict import RuleJudge
+from memoranda.learning.consolidate import SUPERSEDED
+from memoranda.learning.extract.refusal import is_refused
+from memoranda.learning.stages.consolidating import CANDIDATES, PAGE, Consolidating, known_session
+from memoranda.learning.turns import SPEAKER
+from memoranda.maintenance.audit import secret
+from memoranda.model.actions import Consolidated, Insert, Supersede
+from memoranda.model.life import SessionInfo
+from memoranda.model.models import Kind, Record, Trust
+from memoranda.model.query import Filter
+from memoranda.model.scope import Scope
+from memoranda.model.text import clean
+from memoranda.model.times import require_aware
+from memoranda.parts import Parts
+from memoranda.search.recall import fenced, remembered
+from memoranda.tools.tool import TEXT, Spec, Tool, described, parameters
+
+MOST_TURNS = 2**31
+SESSION = described("Id of the session.")
+FACT = {
+    "type": "object",
+    "properties": {
+        "content": described("One self-contained sentence, with names and dates in full."),
+        "source_ids": described(
+            "Ids of the episodes that say it; one of a person at least.",
+            {"type": "array", "items": TEXT, "minItems": 1},
+        ),
+        "subject": described("Whom or what it is about."),
+        "category": described(
+            "What kind of fact it is.",
+            {"type": "string", "enum": [category.value for category in Category]},
+        ),
+        "event_time": described("When it happened, ISO 8601 with a time zone."),
+        "confidence": described("0 to 1.", {"type": "number", "minimum": 0, "maximum": 1}),
+    },
+    "required": ["content", "source_ids"],
+}
+
+
+IS_DONE = Spec(
+    "is_session_consolidated",
+    "Whether a session was consolidated already: then there is nothing to do.",
+    parameters({"session_id": SESSION}),
+)
+EPISODES = Spec(
+    "get_episodes_for_consolidation",
+    f"The next {PAGE} turns of a session that were not read yet.",
+    parameters(
+        {"session_id": SESSION},
+        after=described("Position of the last turn of the page before.", {"type": "integer"}),
+    ),
+)
+SAVE = Spec(
+    "save_facts_batch",
+    "Save facts drawn from the session. What is known already is credited instead.",
+    parameters(
+        {
+            "session_id": SESSION,
+            "facts": described("The facts.", {"type": "array", "items": FACT}),
+        }
+    ),
+)
+CONFLICTS = Spec(
+    "detect_conflicts",
+    "Facts that may contradict a fact, with what rules say of each.",
+    parameters({"fact_id": described("The new fact.")}),
+)
+RESOLVE = Spec(
+    "resolve_conflict",
+    "Let a newer fact take the place of an older one that is no longer true.",
+    parameters({"old_id": described("The older fact."), "new_id": described("The newer fact.")}),
+)
+MARK = Spec(
+    "mark_session_consolidated",
+    "Say that all of a session was read.",
+    parameters({"session_id": SESSION}),
+)
+
+
+class ConsolidatorTools:
+    """Makes the tools for one scope."""
+
+    def __init__(self, parts: Parts, scope: Scope) -> None:
+        """Work with ``parts``."""
+        self._parts = parts
+        self._scope = scope
+        self._judge = RuleJudge()
+
+    def tools(self) -> list[Tool]:
+        """Return the tools."""
+        return [
+            IS_DONE.tool(self._is_done),
+            EPISODES.tool(self._episodes),
+            SAVE.tool(self._save),
+            CONFLICTS.tool(self._conflicts),
+            RESOLVE.tool(self._resolve),
+            MARK.tool(self._mark),
+        ]
+
+    def _info(self, session: str) -> SessionInfo:
+        return known_session(self._parts, self._scope, session)
+
+    def _is_done(self, session_id: str) -> str:
+        return "no" if self._info(session_id).consolidated_at is None else "yes"
+
+    def _episodes(self, session_id: str, after: int | None = None) -> str:
+        start = self._info(session_id).through if after is None else _position(after)
+        found = self._parts.store.episodes(self._scope, session_id, after=start, limit=PAGE)
+        if not found:
+            return "There are no more turns."
+        zone = self._parts.settings.zone
+        last = found[-1].position
+        lines = [remembered(record, zone, id=True) for record in found]
+        return f"{fenced(lines)}\nLast position: {last}"
+
+    def _save(self, session_id: str, facts: Sequence[Mapping[str, Any]]) -> str:
+        self._info(session_id)
+        if isinstance(facts, str | Mapping) or not isinstance(facts, Sequence):
+            message = f"facts must be a list of objects, got {facts!r:.80}"
+            raise InvalidInput(message)
+        claims = [self._claim(session_id, fact, place) for place, fact in enumerate(facts)]
+        stage = Consolidating(self._parts, self._scope)
+        plan = stage.plan(self._scope, session_id, claims, only=Relation.DUPLICATE)
+        actions = plan.actions[:-1]
+        self._parts.store.apply(self._scope, actions)
+        self._parts.announce(self._scope, actions)
+        made = [action.record.id for action in actions if isinstance(action, Insert)]
+        known = len(claims) - len(made)
+        return f"Saved {len(made)} ({', '.join(made) or 'none'}); {known} were known already."
+
+    def _claim(self, session: str, fact: object, place: int) -> Claim:
+        if not isinstance(fact, Mapping):
+            message = f"facts[{place}] must be an object, got {fact!r:.80}"
+            raise InvalidInput(message)
+        sources = self._sources(session, fact.get("source_ids"), place)
+        first = sources[0]
+        category = fact.get("category", Category.STATE)
+        if not isinstance(category, str) or category not in set(Category):
+            message = f"facts[{place}].category={category!r} is none of {', '.join(Category)}"
+            raise InvalidInput(message)
+        confidence = fact.get("confidence", 0.8)
+        numeric = isinstance(confidence, int | float) and not isinstance(confidence, bool)
+        if not numeric or not 0 <= confidence <= 1:
+            message = f"facts[{place}].confidence={confidence!r} must be a number from 0 to 1"
+            raise InvalidInput(message)
+        content = clean(fact.get("content"), f"facts[{place}].content")
+        if secret(content) is not None or is_refused(content):
+            message = f"facts[{place}] holds a secret, or an order to the assistant; leave it out"
+            raise InvalidInput(message)
+        return Claim(
+            content=content,
+            subject=str(fact.get("subject") or first.source_role or SPEAKER),
+            category=Category(category),
+            sources=tuple(record.id for record in sources),
+            speaker=first.source_role or SPEAKER,
+            said_at=first.event_time,
+            event_time=_moment(fact.get("event_time"), first.event_time, place),
+            confidence=float(confidence),
+        )
+
+    def _sources(self, session: str, ids: object, place: int) -> list[Record]:
+        named = [ids] if isinstance(ids, str) else ids
+        if not isinstance(named, Sequence) or not all(isinstance(id_, str) for id_ in named):
+            message = f"facts[{place}].source_ids must list the ids of episodes, got {ids!r:.80}"
+            raise InvalidInput(message)
+        found = self._parts.store.get_many(self._scope, list(named))
+        own = [item for item in found if item.session_id == session and item.kind is Kind.EPISODE]
+        own.sort(key=lambda item: item.trust is not Trust.PERSON)
+        if not own or own[0].trust is not Trust.PERSON:
+            message = (
+                f"facts[{place}].source_ids={named!r:.200} names no turn of a person in session "
+                f"{session!r}; only what a person said is evidence"
+            )
+            raise InvalidInput(message)
+        return own
+
+    def _fact(self, id: str) -> Record:
+        record = self._parts.store.get(self._scope, clean(id, "id"))
+        if record is None or record.kind is not Kind.FACT:
+            message = f"there is no fact {id!r} for user {self._scope.user!r}"
+            raise NotFound(message)
+        return record
+
+    def _conflicts(self, fact_id: str) -> str:
+        fact = self._fact(fact_id)
+        where = Filter(now=self._parts.now(), kinds=(Kind.FACT,))
+        hits = self._parts.found(
+            self._scope, fact.content, where, limit=CANDIDATES, skip=frozenset({fact.id})
+        )
+        lines = []
+        for hit in hits:
+            verdict = self._judge.judge(_statement(hit.record), _statement(fact))
+            line = remembered(hit.record, self._parts.settings.zone, id=True)
+            lines.append(f"{line} ({verdict.relation.value}: {verdict.why})")
+        return fenced(lines) if lines else "No fact has to do with it."
+
+    def _resolve(self, old_id: str, new_id: str) -> str:
+        old, new = self._fact(old_id), self._fact(new_id)
+        if new.superseded_by is not None:
+            message = f"{new.superseded_by} took the place of {new.id}; name what is true now"
+            raise InvalidInput(message)
+        if old.trust is Trust.PERSON and new.trust is not Trust.PERSON:
+            message = f"{old.id} is a person's word, and {new.id} is not: only a person retires it"
+            raise InvalidInput(message)
+        now, confidence = self._parts.now(), min(SUPERSEDED, old.confidence)
+        action = Supersede(old.id, new.id, now, confidence, "resolved by the consolidating agent")
+        self._parts.store.apply(self._scope, [action])
+        return f"{old.id} is believed less ({confidence:g}); {new.id} took its place."
+
+    def _mark(self, session_id: str) -> str:
+        info = self._info(session_id)
+        after = info.through
+        while page := self._parts.store.episodes(self._scope, session_id, after=after, limit=PAGE):
+            after = max(after, *(record.position or 0 for record in page))
+        done = Consolidated(session_id, after, self._parts.now(), finished=True)
+        self._parts.store.apply(self._scope, [done])
+        return f"{session_id} is consolidated."
+
+
+def _statement(record: Record) -> Statement:
+    subject = record.attributes.get("subject")
+    return Statement(record.content, record.event_time, subject or None)
+
+
+def _position(given: object) -> int:
+    if not isinstance(given, int) or isinstance(given, bool):
+        message = f"after={given!r:.80} must be a whole number: the last position of a page"
+        raise InvalidInput(message)
+    return max(-1, min(given, MOST_TURNS))
+
+
+def _moment(given: object, default: datetime, place: int) -> datetime:
+    if given is None:
+        return default
+    try:
+        moment = datetime.fromisoformat(str(given))
+    except ValueError as error:
+        message = f"facts[{place}].event_time={given!r} is no time in ISO 8601"
+        raise InvalidInput(message) from error
+    return require_aware(moment, f"facts[{place}].event_time")

@@ -1,0 +1,1 @@
+"""Memory in and out: export, import, and the formats of other programs."""

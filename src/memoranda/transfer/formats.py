@@ -1,0 +1,235 @@
+"""Files to read memory from: the values of JSON with their places, and which format it is."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any, BinaryIO, NamedTuple, Protocol
+
+from memoranda.conversation.sessions import is_metadata
+from memoranda.conversation.shapes import ROLES, SAME_ROLE
+from memoranda.errors import InvalidInput
+
+MEMORANDA, OPENAI, SESSION, LOCOMO = "memoranda", "openai", "session", "locomo"
+MEMORY_MD = "memory-md"
+CLAUDE_CODE, CHATGPT, CLAUDE = "claude-code", "chatgpt", "claude"
+MEM0, MCP_MEMORY, CHROMA = "mem0", "mcp-memory", "chroma"
+FORMATS = (
+    MEMORANDA,
+    OPENAI,
+    SESSION,
+    LOCOMO,
+    MEMORY_MD,
+    CLAUDE_CODE,
+    CHATGPT,
+    CLAUDE,
+    MEM0,
+    MCP_MEMORY,
+    CHROMA,
+)
+KNOWN = (
+    "known are memoranda (an export, or JSON Lines of objects with content), "
+    "openai (chat messages in JSON or JSON Lines), "
+    "session (one conversation in JSON Lines, metadata first), locomo, "
+    "claude-code (session transcripts of Claude Code: a file or a folder), "
+    "chatgpt and claude (their exports: the .zip or conversations.json), "
+    "mem0 (its memories), mcp-memory (the graph of the MCP memory server), "
+    "chroma (a folder of Chroma with a collection memories of another program) "
+    "and memory-md (the Markdown memory of an agent: a folder or a file that ends in .md)"
+)
+BOM = b"\xef\xbb\xbf"
+CHAT = frozenset({*ROLES, *SAME_ROLE})
+OWN_ARGUMENTS = frozenset(
+    {"kind", "tags", "metadata", "event_time", "session", "confidence", "decay_rate"}
+)
+"""Arguments of ``remember`` that no chat message has."""
+
+
+class Item(NamedTuple):
+    """A value of a file, and where it stands there, for messages: ``notes.jsonl, line 3``."""
+
+    place: str
+    value: Any
+
+
+class Broken(Protocol):
+    """Told of a line that cannot be read."""
+
+    def __call__(self, place: str, *, unfinished: bool) -> None:
+        """``place`` is passed over; ``unfinished`` where it has no end, as somebody writes it."""
+
+
+class JsonFile:
+    """A file of JSON Lines, read line by line, or of one JSON value, read at once.
+
+    Args:
+        path: the file.
+        by_lines: whether it is known to be JSON Lines, also where the first line is broken.
+
+    Raises:
+        InvalidInput: there is no such file, or it cannot be read.
+    """
+
+    def __init__(self, path: Path, *, by_lines: bool = False) -> None:
+        """Look whether the first line that is not blank is a value by itself."""
+        self.path = path
+        self._document: Any = None
+        self.by_lines = self._starts_with_value() or by_lines
+
+    def items(self, broken: Broken | None = None) -> Iterator[Item]:
+        """Return what is in it: a value for each line or array element, or the only value.
+
+        Can be called again. JSON Lines are read anew each time and never held as a whole.
+
+        Args:
+            broken: told of a line that cannot be read, which is then passed over; such a line
+                is an error, if not given.
+
+        Raises:
+            InvalidInput: a line is no JSON or no UTF-8; the message names it.
+        """
+        if self.by_lines:
+            yield from self._by_lines(broken)
+            return
+        if self._document is None:
+            self._document = self._whole()
+        if isinstance(self._document, list):
+            for number, value in enumerate(self._document, 1):
+                yield Item(f"{self.path}, item {number}", value)
+        else:
+            yield Item(str(self.path), self._document)
+
+    def _by_lines(self, broken: Broken | None) -> Iterator[Item]:
+        for number, raw in self._raw_lines():
+            try:
+                text = self._decoded(raw, number)
+                if text.strip():
+                    yield Item(f"{self.path}, line {number}", self._parsed(text, number))
+            except InvalidInput:
+                if broken is None:
+                    raise
+                broken(f"{self.path}, line {number}", unfinished=not raw.endswith(b"\n"))
+
+    def first(self) -> Item:
+        """Return the first value.
+
+        Raises:
+            InvalidInput: the file holds none.
+        """
+        for item in self.items():
+            return item
+        message = f"{self.path} holds nothing to import; {KNOWN}"
+        raise InvalidInput(message)
+
+    def _starts_with_value(self) -> bool:
+        for _, text in self._lines():
+            if not text.strip():
+                continue
+            try:
+                return isinstance(json.loads(text), dict | str)
+            except (ValueError, RecursionError):
+                return False  # The first line of a value that goes over several lines.
+        message = f"{self.path} is empty; {KNOWN}"
+        raise InvalidInput(message)
+
+    def _lines(self) -> Iterator[tuple[int, str]]:
+        for number, raw in self._raw_lines():
+            yield number, self._decoded(raw, number)
+
+    def _raw_lines(self) -> Iterator[tuple[int, bytes]]:
+        with _opened(self.path) as file:
+            # Bytes are split at newlines alone; text would also be split at others.
+            for number, raw in enumerate(file, 1):
+                yield number, raw.removeprefix(BOM) if number == 1 else raw
+
+    def _decoded(self, raw: bytes, number: int) -> str:
+        try:
+            return raw.decode()
+        except UnicodeDecodeError as error:
+            message = (
+                f"{self.path}, line {number}: not UTF-8 text (byte {raw[error.start]:#04x} at "
+                f"position {error.start}); convert the file, for example with iconv -t utf-8"
+            )
+            raise InvalidInput(message) from error
+
+    def _whole(self) -> Any:
+        return self._parsed("".join(text for _, text in self._lines()), None)
+
+    def _parsed(self, text: str, number: int | None) -> Any:
+        try:
+            return json.loads(text, parse_constant=_refuse)
+        except json.JSONDecodeError as error:
+            line = error.lineno if number is None else number
+            reason, place = f"{error.msg} at column {error.colno}", f"{self.path}, line {line}"
+            raise InvalidInput(_broken(place, reason)) from error
+        except (ValueError, RecursionError) as error:
+            place = str(self.path) if number is None else f"{self.path}, line {number}"
+            raise InvalidInput(_broken(place, str(error))) from error
+
+
+def is_markdown(path: Path) -> bool:
+    """Whether ``path`` is a folder, or named as Markdown is: no JSON to look into."""
+    with suppress(OSError, ValueError):
+        return path.suffix.lower() == ".md" or path.is_dir()
+    return False
+
+
+def detect(file: JsonFile) -> str:
+    """Return the format of ``file``, judged by its first value.
+
+    Raises:
+        InvalidInput: it is none of the known ones.
+    """
+    item = file.first()
+    match item.value:
+        case {"format": "memoranda"}:
+            return MEMORANDA
+        case value if is_metadata(value):
+            return SESSION
+        case {"conversation": dict(), "sample_id": _}:
+            return LOCOMO
+        case {"messages": list()}:
+            return OPENAI
+        case {"role": str(role), **rest} if role in CHAT and not OWN_ARGUMENTS & rest.keys():
+            return OPENAI
+        case {"content": _} | str():
+            return MEMORANDA
+    message = f"{item.place}: the format is unknown, found {item.value!r:.80}; {KNOWN}"
+    raise InvalidInput(message)
+
+
+@contextmanager
+def located(place: str) -> Iterator[None]:
+    """Put ``place`` before the message of an ``InvalidInput`` that is raised inside."""
+    try:
+        yield
+    except InvalidInput as error:
+        message = f"{place}: {error}"
+        raise InvalidInput(message) from error
+
+
+@contextmanager
+def _opened(path: Path) -> Iterator[BinaryIO]:
+    try:
+        with path.open("rb") as file:
+            yield file
+    except FileNotFoundError as error:
+        message = f"there is no file {path}; check the path"
+        raise InvalidInput(message) from error
+    except IsADirectoryError as error:
+        message = f"{path} is a folder; name a file in it"
+        raise InvalidInput(message) from error
+    except (OSError, ValueError) as error:
+        message = f"{path!s:.200} cannot be read ({error}); check its name and permissions"
+        raise InvalidInput(message) from error
+
+
+def _refuse(constant: str) -> None:
+    message = f"{constant} is no JSON number"
+    raise ValueError(message)
+
+
+def _broken(place: str, reason: str) -> str:
+    return f"{place}: not valid JSON ({reason}); correct it and import again; {KNOWN}"

@@ -1,0 +1,106 @@
+"""The memories of mem0: what its ``get_all`` returns or its export holds.
+
+Each becomes a fact with its metadata and its own time, of the user whom its ``user_id`` names,
+as conversations of LoCoMo have users of their own; without one, of the user who imports. The
+memories of an ``agent_id`` are that agent's.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from memoranda.errors import InvalidInput
+from memoranda.model.models import Kind
+from memoranda.model.scope import Scope
+from memoranda.records.ingest import Draft
+from memoranda.transfer.batches import Placed
+from memoranda.transfer.fields import Fields
+from memoranda.transfer.formats import MEM0, Item, located
+from memoranda.transfer.importing.facts import is_kept
+from memoranda.transfer.importing.found import LeftOut, Values, moment_of, text_of
+
+KEPT = ("id", "updated_at", "run_id", "app_id", "actor_id")
+"""What is kept with a fact, as ``mem0_id`` and so on."""
+
+
+def is_mem0(value: object) -> bool:
+    """Return whether a value of a file is of mem0: a memory, or an answer with several."""
+    match value:
+        case {"memory": str(), "id": _}:
+            return True
+        case {"results": [{"memory": str()}, *_]}:
+            return True
+    return False
+
+
+def drafts(file: Values, scope: Scope, left_out: LeftOut) -> Iterator[tuple[Scope, Placed]]:
+    """Return a fact for each memory, and whose it is.
+
+    Raises:
+        InvalidInput: a memory is not in mem0's form; the message names it.
+    """
+    seen: set[str] = set()
+    for item in _memories(file, left_out):
+        with located(item.place):
+            fields = Fields(item.value)
+            name = fields.get("id")
+            text = text_of(fields, "memory")
+            whose = Scope(
+                _name(fields, "user_id") or scope.user, _name(fields, "agent_id") or scope.agent
+            )
+            draft = _draft(fields, text, left_out)
+        if isinstance(name, str) and name in seen:
+            left_out.add("memories that stand twice in the file")
+            continue
+        if isinstance(name, str):
+            seen.add(name)
+        if is_kept(text, left_out):
+            yield whose, Placed(item.place, draft)
+
+
+def _memories(file: Values, left_out: LeftOut) -> Iterator[Item]:
+    for item in file.items():
+        value = item.value
+        if isinstance(value, Mapping) and "results" in value and "memory" not in value:
+            with located(item.place):
+                found = Fields(value)
+                results = found.list("results")
+                left_out.add("relations of mem0's graph", len(found.list("relations")))
+            for number, result in enumerate(results, 1):
+                yield Item(f"{item.place}, result {number}", result)
+        else:
+            yield item
+
+
+def _name(fields: Fields, name: str) -> str | None:
+    value = fields.get(name)
+    return value if isinstance(value, str) and value.strip() else None
+
+
+def _draft(fields: Fields, text: str, left_out: LeftOut) -> Draft:
+    own = fields.get("metadata")
+    metadata: dict[str, Any] = dict(own) if isinstance(own, Mapping) else {}
+    if own is not None and not isinstance(own, Mapping):
+        left_out.add("metadata that are no object")
+    for name in KEPT:
+        if fields.get(name) is not None:
+            metadata[f"mem0_{name}"] = fields.get(name)
+    return Draft(
+        content=text,
+        kind=Kind.FACT,
+        tags=_tags(fields.get("categories")),
+        metadata=metadata,
+        event_time=moment_of(fields.get("created_at"), "created_at"),
+        role=_name(fields, "role"),
+        origin=f"import:{MEM0}",
+    )
+
+
+def _tags(categories: object) -> tuple[str, ...]:
+    if categories is None:
+        return ()
+    if isinstance(categories, list):
+        return tuple(tag for tag in categories if isinstance(tag, str) and tag.strip())
+    message = f"categories must be a list, got {categories!r:.80}"
+    raise InvalidInput(message)

@@ -1,0 +1,289 @@
+"""Reads an export back: in batches, keeping ids, and only what is not there yet.
+
+The file is read twice. The first time everything in it is checked, so that a broken line or an
+id that is taken leaves the store as it was.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+
+from memoranda.errors import InvalidInput
+from memoranda.model.actions import (
+    Action,
+    Append,
+    Calibrate,
+    ClearView,
+    Close,
+    Consolidated,
+    Decide,
+    EndConversation,
+    Insert,
+    OpenConversation,
+    Prune,
+    Retire,
+)
+from memoranda.model.models import Calibration, ConversationInfo, Kind, Message, Pruning
+from memoranda.model.ports import Progress, Store
+from memoranda.model.query import Filter
+from memoranda.model.scope import Scope
+from memoranda.parts import Parts
+from memoranda.transfer import archive_reading
+from memoranda.transfer.archive import Kept, Part, Pruned, Said, Session, Talk
+from memoranda.transfer.batches import BATCH, Moved, Steps
+from memoranda.transfer.formats import JsonFile, located
+
+IMPORTED = "imported"
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """A part of a file, and the place where it begins."""
+
+    place: str
+    value: Part
+
+    @property
+    def lines(self) -> int:
+        """How many lines it takes."""
+        if not isinstance(self.value, Talk):
+            return 1
+        return 1 + len(self.value.messages) + len(self.value.prunings)
+
+
+@dataclass(frozen=True, slots=True)
+class Opened:
+    """A conversation of a file while its lines are read."""
+
+    place: str
+    info: ConversationInfo
+    messages: dict[str, Message] = field(default_factory=dict)
+    prunings: dict[str, Pruning] = field(default_factory=dict)
+    positions: dict[str, int] = field(default_factory=dict)
+
+    def add(self, part: Said | Pruned) -> None:
+        """Take a message, or the receipt of a pruning.
+
+        Raises:
+            InvalidInput: there is one with its id already.
+        """
+        match part:
+            case Said(message=message):
+                _refuse_second(self.messages, message.id, "messages", self.info)
+                self.positions[message.id] = len(self.messages)
+                self.messages[message.id] = message
+            case Pruned(pruning=pruning):
+                _refuse_second(self.prunings, pruning.id, "prunings", self.info)
+                self.prunings[pruning.id] = pruning
+
+    def entry(self) -> Entry:
+        """Return the whole conversation.
+
+        Raises:
+            InvalidInput: it is cleared through a message that it has not.
+        """
+        cleared = self.info.cleared_through
+        if cleared is not None and cleared not in self.messages:
+            message = (
+                f"{self.place}: cleared_through={cleared!r} "
+                f"is no message of the conversation {self.info.id!r}"
+            )
+            raise InvalidInput(message)
+        parts = tuple(self.messages.values()), tuple(self.prunings.values())
+        return Entry(self.place, Talk(self.info, *parts))
+
+
+def _refuse_second(known: Mapping[str, object], id: str, what: str, info: ConversationInfo) -> None:
+    if id in known:
+        message = f"two {what} of the conversation {info.id!r} have the same id {id!r}"
+        raise InvalidInput(message)
+
+
+def restore(parts: Parts, scope: Scope, file: JsonFile, progress: Progress | None) -> Moved:
+    """Bring the memory in ``file`` into the scope's.
+
+    Records and conversations keep their ids, times and order; positions in a session are
+    counted anew. What is there already is left as it is: a conversation gets the messages
+    it lacks, and keeps its own settings, view and prunings. A batch of records is one
+    transaction, a conversation is never parted, so that an import that was cut short goes
+    on where it stopped. Decisions on names that were made here stay.
+
+    Raises:
+        InvalidInput: a line is broken, or an id belongs to another user of the store;
+            nothing was written.
+    """
+    total = 0
+    others = [Scope(user) for user in parts.store.users() if user != scope.user]
+    for batch in _batches(file, scope):
+        total += sum(entry.lines for entry in batch)
+        _refuse_taken(parts.store, others, batch)
+    steps, moved = Steps(total, progress), Moved()
+    read: Counter[str] = Counter()
+    for batch in _batches(file, scope):
+        moved = moved.plus(_write(parts, scope, batch, read))
+        steps.advance(sum(entry.lines for entry in batch))
+    return moved
+
+
+def _batches(file: JsonFile, scope: Scope) -> Iterator[list[Entry]]:
+    batch: list[Entry] = []
+    size = 0
+    for entry in _entries(file, scope):
+        batch.append(entry)
+        size += entry.lines
+        if size >= BATCH:
+            yield batch
+            batch, size = [], 0
+    if batch:
+        yield batch
+
+
+def _entries(file: JsonFile, scope: Scope) -> Iterator[Entry]:
+    items = file.items()
+    header = next(items)
+    with located(header.place):
+        exported_at = archive_reading.check_header(header.value)
+    opened: Opened | None = None
+    for item in items:
+        with located(item.place):
+            value = archive_reading.parse(item.value, scope, opened.positions if opened else {})
+            if isinstance(value, Said | Pruned):
+                _owner(value, opened).add(value)
+                continue
+        if opened:
+            yield opened.entry()
+        opened = None
+        if isinstance(value, ConversationInfo):
+            opened = Opened(item.place, value)
+        elif isinstance(value, Kept) and exported_at:
+            yield Entry(item.place, archive_reading.ended(value, exported_at))
+        else:
+            yield Entry(item.place, value)
+    if opened:
+        yield opened.entry()
+
+
+def _owner(part: Said | Pruned, opened: Opened | None) -> Opened:
+    if opened is None or opened.info.id != part.conversation:
+        what = "message" if isinstance(part, Said) else "pruning"
+        message = f"a {what} must follow the line of its conversation {part.conversation!r}"
+        raise InvalidInput(message)
+    return opened
+
+
+def _refuse_taken(store: Store, others: Sequence[Scope], batch: Sequence[Entry]) -> None:
+    """Refuse ids of other users: the same record cannot be in one store for two."""
+    places = {item.record.id: entry.place for entry in batch if (item := _record_of(entry))}
+    talks = [entry for entry in batch if isinstance(entry.value, Talk)]
+    for other in others:
+        taken = {record.id: places[record.id] for record in store.get_many(other, list(places))}
+        for entry in talks:
+            if isinstance(entry.value, Talk):
+                known = {
+                    item.id for item in store.messages(other, entry.value.info.id, cleared=True)
+                }
+                taken |= {item.id: entry.place for item in entry.value.messages if item.id in known}
+        for name, place in taken.items():
+            message = (
+                f"{place}: {name} belongs to another user of this store; import the file "
+                f"as the user who exported it, or into another store"
+            )
+            raise InvalidInput(message)
+
+
+def _record_of(entry: Entry) -> Kept | None:
+    return entry.value if isinstance(entry.value, Kept) else None
+
+
+def _sessions_of(batch: Sequence[Entry]) -> Iterator[str]:
+    """Return the session of each episode."""
+    for entry in batch:
+        item = _record_of(entry)
+        if item and item.record.kind is Kind.EPISODE and item.record.session_id is not None:
+            yield item.record.session_id
+
+
+def _write(parts: Parts, scope: Scope, batch: Sequence[Entry], read: Counter[str]) -> Moved:
+    everyone = Scope(scope.user)  # What another agent of the user has is there already, too.
+    ids = [item.record.id for entry in batch if (item := _record_of(entry))]
+    known = {record.id for record in parts.store.get_many(everyone, ids)}
+    read.update(_sessions_of(batch))
+    actions: list[Action] = []
+    moved = Moved()
+    for entry in batch:
+        match entry.value:
+            case Decide():
+                actions.append(entry.value)
+            case Talk():
+                found, count = _talk_actions(parts.store, everyone, entry.value)
+                actions.extend(found)
+                moved = moved.plus(count)
+            case Kept(record=record) if record.id in known:
+                moved = moved.plus(Moved(skipped=1))
+            case Kept(record=record):
+                known.add(record.id)
+                actions += _record_actions(parts, entry.value)
+                moved = moved.plus(Moved(records=1))
+    parts.store.apply(scope, actions)
+    sessions = [entry.value for entry in batch if isinstance(entry.value, Session)]
+    plan = _session_actions(parts.store, scope, sessions, read, parts.now())
+    parts.store.apply(scope, list(plan))
+    return moved
+
+
+def _record_actions(parts: Parts, kept: Kept) -> Iterator[Action]:
+    record = kept.record
+    yield Insert(record, tuple(parts.extractor.extract(record.content)), IMPORTED)
+    if kept.closed_at is not None:
+        yield Close(record.id, kept.closed_at, IMPORTED, superseded_by=record.superseded_by)
+    if kept.retired_at is not None:
+        yield Retire(record.id, kept.retired_at, IMPORTED)
+
+
+def _session_actions(
+    store: Store, scope: Scope, sessions: Sequence[Session], read: Counter[str], now: datetime
+) -> Iterator[Action]:
+    """Say how far sessions were consolidated of which the store has what the file has, no more.
+
+    Of any other, the store has episodes that were never read.
+    """
+    pending = {info.id for info in store.sessions(scope, pending=True)} if sessions else set()
+    for session in sessions:
+        where = Filter(now=now, retired=True, session=session.id, kinds=(Kind.EPISODE,))
+        held = store.count(Scope(scope.user), where).get(Kind.EPISODE, 0)
+        if session.id not in pending or held != read[session.id]:
+            continue
+        last = store.get(scope, session.through) if session.through else None
+        yield Consolidated(
+            session.id,
+            through=-1 if last is None or last.position is None else last.position,
+            at=session.consolidated_at or now,
+            finished=session.consolidated_at is not None,
+        )
+
+
+def _talk_actions(store: Store, everyone: Scope, talk: Talk) -> tuple[list[Action], Moved]:
+    info = talk.info
+    if store.conversation(everyone, info.id) is None:
+        return _whole(talk), Moved(messages=len(talk.messages))
+    known = {message.id for message in store.messages(everyone, info.id, cleared=True)}
+    new = [Append(info.id, message) for message in talk.messages if message.id not in known]
+    return list(new), Moved(messages=len(new), skipped=len(talk.messages) - len(new))
+
+
+def _whole(talk: Talk) -> list[Action]:
+    info = talk.info
+    actions: list[Action] = [OpenConversation(info)]
+    for message in talk.messages:
+        actions.append(Append(info.id, message))
+        if message.id == info.cleared_through:
+            actions.append(ClearView(info.id))
+    actions += [Prune(info.id, pruning) for pruning in talk.prunings]
+    if info.calibration != Calibration():
+        actions.append(Calibrate(info.id, info.calibration))
+    if info.ended_at is not None:
+        actions.append(EndConversation(info.id, info.ended_at))
+    return actions

@@ -1,0 +1,168 @@
+"""What the tests of the MCP server share: servers in this process or of their own, and clients."""
+
+import os
+import signal
+import subprocess
+import sys
+from contextlib import asynccontextmanager, contextmanager
+
+import anyio
+import httpx2
+from mcp import Client, StdioServerParameters
+from mcp.client.streamable_http import streamable_http_client
+from mcp_types import (
+    EmptyResult,
+    LoggingMessageNotification,
+    ResourceUpdatedNotification,
+    SubscribeRequest,
+    SubscribeRequestParams,
+)
+
+from memoranda.mcp.server import build
+from memoranda.serving.late import LateMemory
+from memoranda.settings.settings import Settings
+
+MODES = {"legacy": "2025-11-25", "auto": "2026-07-28"}
+"""How a client connects: by the handshake, or as the present revision has it; and what it gets."""
+PATIENCE = 60
+BASIC = {
+    "search_memories": {"query", "memory_type", "limit"},
+    "store_memory": {"content", "memory_type", "metadata"},
+    "forget_memory": {"memory_id"},
+}
+FULL = {
+    **BASIC,
+    "recall_context": {"query", "budget"},
+    "correct_fact": {"memory_id", "content"},
+    "confirm_fact": {"memory_id"},
+    "memory_stats": set(),
+    "get_entity_info": {"name"},
+}
+
+
+def served(location=":memory:", *, user="ana", embedder=None, memory=LateMemory):
+    """Return a memory as the server has it, without jobs that add insights when they please."""
+    settings = Settings(embedding={"model": "none", "background": False}, mcp={"upkeep": False})
+    return memory(str(location), user=user, settings=settings, embedder=embedder)
+
+
+def asked(work, *, mode="auto", memory=None, tools="full", **named):
+    """Return what ``work`` returns for a client that is connected to a server in this process."""
+
+    async def main():
+        async with Client(build(memory or served(), tools=tools), mode=mode, **named) as client:
+            return await work(client)
+
+    return anyio.run(main)
+
+
+def environment(folder, **changes):
+    """Return an environment without settings of this machine, without a model and jobs."""
+    kept = {name: value for name, value in os.environ.items() if not name.startswith("MEMORANDA_")}
+    return kept | {
+        "MEMORANDA_CONFIG": str(folder / "no-config.toml"),
+        "MEMORANDA_LOCATION": str(folder / "agent.db"),
+        "MEMORANDA_EMBEDDING__MODEL": "none",
+        "MEMORANDA_MCP__UPKEEP": "false",
+        **changes,
+    }
+
+
+def command(*arguments):
+    """Return the command that starts the server."""
+    return [sys.executable, "-m", "memoranda", "mcp", *arguments]
+
+
+def stdio(folder, *arguments):
+    """Return what starts a server of its own for a client of the SDK."""
+    program, *rest = command(*arguments)
+    return StdioServerParameters(command=program, args=rest, env=environment(folder))
+
+
+@contextmanager
+def process(folder, *arguments, **changes):
+    """Run the server as a process; stop it at the end, if it has not ended by itself."""
+    started = subprocess.Popen(  # noqa: S603 - this interpreter, on arguments of the test
+        command(*arguments),
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        env=environment(folder, **changes),
+    )
+    with started:
+        try:
+            yield started
+        finally:
+            if started.poll() is None:
+                started.send_signal(signal.SIGTERM)
+            started.wait(PATIENCE)
+
+
+def address(started):
+    """Return the URL that a server says it listens at."""
+    line = started.stderr.readline().decode()
+    assert line.startswith("listening at http://"), line
+    return line.split()[-1]
+
+
+@asynccontextmanager
+async def over_http(url, token=None, mode="auto", **named):
+    """Connect a client to a server at ``url``, with its token."""
+    headers = {} if token is None else {"Authorization": f"Bearer {token}"}
+    async with (
+        httpx2.AsyncClient(headers=headers, timeout=PATIENCE) as web,
+        Client(streamable_http_client(url, http_client=web), mode=mode, **named) as client,
+    ):
+        yield client
+
+
+class Ear:
+    """Hears what a client is told of resources and of failures."""
+
+    def __init__(self):
+        """Hear nothing yet."""
+        self.heard = []
+        self.news = anyio.Event()
+
+    async def __call__(self, message):
+        """Keep what is told."""
+        if isinstance(message, ResourceUpdatedNotification):
+            self.heard.append(message.params.uri)
+        elif isinstance(message, LoggingMessageNotification):
+            self.heard.append((message.params.level, message.params.data))
+        self.news.set()
+        self.news = anyio.Event()
+
+    async def until(self, expected):
+        """Wait until something is told."""
+        with anyio.fail_after(PATIENCE):
+            while expected not in self.heard:
+                await self.news.wait()
+
+
+@asynccontextmanager
+async def watching(client, *uris):
+    """Watch resources, as the revision has it that the client speaks."""
+    if client.protocol_version == MODES["auto"]:
+        async with client.listen(resource_subscriptions=uris):
+            yield
+        return
+    for uri in uris:
+        await client.session.send_request(
+            SubscribeRequest(params=SubscribeRequestParams(uri=uri)), EmptyResult
+        )
+    yield
+
+
+async def value(client, tool, **arguments):
+    """Call a tool that must succeed; return its structured content."""
+    result = await client.call_tool(tool, arguments)
+    assert not result.is_error, result.content
+    return result.structured_content
+
+
+async def refusal(client, tool, **arguments):
+    """Call a tool that must fail; return what it says."""
+    result = await client.call_tool(tool, arguments)
+    assert result.is_error, result.content
+    return result.content[0].text

@@ -1,0 +1,347 @@
+"""``memoranda chat`` in a pipe: lines in, answers out, with a model and from memory alone."""
+
+import json
+import os
+import stat
+
+import pytest
+from model_server import ModelServer, failing, running, said, stopping, talked
+
+from memoranda import Memory
+from memoranda.cli.chat_history import KEPT, MOST, PromptHistory, history_file
+
+HOSTILE = "[red]x[/] :smile: \x1b[31mred\x1b[0m \x07bell"
+
+
+@pytest.fixture(autouse=True)
+def _settings(tmp_path, monkeypatch):
+    """No settings of this machine, no embedding model, one time zone, a folder of its own."""
+    for name in os.environ:
+        if name.startswith(("MEMORANDA_", "OPENAI_", "ANTHROPIC_")):
+            monkeypatch.delenv(name)
+    monkeypatch.setenv("MEMORANDA_CONFIG", str(tmp_path / "no-config.toml"))
+    monkeypatch.setenv("MEMORANDA_EMBEDDING__MODEL", "none")
+    monkeypatch.setenv("MEMORANDA_TIMEZONE", "UTC")
+    monkeypatch.setenv("MEMORANDA_LOCATION", str(tmp_path / "agent.db"))
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))
+    monkeypatch.setenv("OPENAI_API_KEY", "no-secret")
+    monkeypatch.setenv("ANTHROPIC_API_KEY", "no-secret")
+    monkeypatch.setenv("NO_PROXY", "127.0.0.1")
+    monkeypatch.setenv("COLUMNS", "80")
+
+
+@pytest.fixture
+def prefix():
+    """All commands here are ``memoranda chat``."""
+    return ("chat",)
+
+
+@pytest.fixture
+def talk(run):
+    """Say lines in a pipe; return what came to standard output."""
+
+    def start(*lines, options=(), code=0):
+        return run(*options, stdin="".join(f"{line}\n" for line in lines), code=code)
+
+    return start
+
+
+@pytest.fixture
+def answers(talk):
+    """Say lines with --json; return one object for each."""
+
+    def start(*lines, options=(), code=0):
+        out = talk(*lines, options=("--json", *options), code=code).stdout
+        return [json.loads(line) for line in out.splitlines()]
+
+    return start
+
+
+@pytest.fixture
+def server():
+    """A running model server."""
+    state = ModelServer(acts=[said("{}")])
+    stop = running(state)
+    yield state
+    stop()
+
+
+@pytest.fixture(params=["openai", "anthropic"])
+def model(request, server):
+    """The options that name a model on the server, in either format."""
+    return ("--model", getattr(server, request.param))
+
+
+@pytest.fixture
+def stored(tmp_path):
+    """Return what a stored conversation holds: role and text of each message."""
+
+    def look(id="chat", user="default"):
+        with Memory(tmp_path / "agent.db", user=user) as memory:
+            if all(info.id != id for info in memory.conversations()):
+                return None
+            return [(item.role, item.content) for item in memory.conversation(id).messages]
+
+    return look
+
+
+def test_without_a_model_memory_answers_with_sources(answers):
+    """Without a model a question is answered from what was said before, and names its records."""
+    answers("My sister Marta lives in Porto.", options=("--session", "one"))
+    (found,) = answers("Where does Marta live?", options=("--session", "two"))
+    assert "My sister Marta lives in Porto." in found["text"]
+    assert found["command"] is None
+    assert found["sources"]
+    with Memory() as memory:
+        contents = [memory.get(each).content for each in found["sources"]]
+    assert "My sister Marta lives in Porto." in contents
+
+
+def test_a_pipe_gets_plain_text(talk):
+    """In a pipe there is no prompt, no code of a terminal, no greeting; the talk goes in order."""
+    result = talk(HOSTILE, "", "/memory")
+    assert "\x1b" not in result.stdout
+    assert "\x07" not in result.stdout
+    assert "> " not in result.stdout
+    assert result.stdout.startswith("Noted, and kept in memory.\n")
+
+
+def test_what_was_said_is_never_markup(answers):
+    """Text that looks like markup or codes comes out as it was said."""
+    answers(f"The code word is {HOSTILE} today.", options=("--session", "one"))
+    (found,) = answers("What is the code word today?", options=("--session", "two"))
+    assert "[red]x[/] :smile:" in found["text"]
+
+
+def test_a_session_goes_on(talk, stored):
+    """The next chat goes on in the session of its name, until /new ended it."""
+    talk("I have two cats.")
+    talk("And a dog.")
+    assert [text for role, text in stored() if role == "user"] == ["I have two cats.", "And a dog."]
+    assert "Session cleared." in talk("/new", "hello there").stdout
+    assert ("user", "hello there") in stored("chat-2")
+    talk("something else", options=("--session", "trip"))
+    assert stored("trip")[0] == ("user", "something else")
+
+
+def test_new_is_told_in_the_history(talk):
+    """After /new the history of the notes tells what was said."""
+    talk("We chose Lisbon for the offsite in May.", "/new")
+    with Memory() as memory:
+        assert memory.notes.search("Lisbon")
+
+
+def test_a_model_answers(server, model, talk, stored):
+    """With a model its words are printed and stored, in either format."""
+    server.play(talked(f"Ana is vegetarian. {HOSTILE}"))
+    out = talk("What does she eat?", options=model).stdout
+    assert out.startswith("Ana is vegetarian. [red]x[/] :smile: ␛[31mred␛[0m ␇bell\n")
+    assert "What does she eat?" in server.received[0].prompt
+    assert stored()[-1] == ("assistant", f"Ana is vegetarian. {HOSTILE}")
+
+
+def test_tools_are_named(server, model, answers):
+    """The object of an answer has what was recalled for it, and the tools that were called."""
+    with Memory() as memory:
+        fact = memory.remember("Ana is vegetarian")
+    call = ("c1", "search_memory", json.dumps({"query": "Ana"}))
+    server.play(talked("Let me look.", call), talked("She is vegetarian."))
+    (found,) = answers("What does Ana eat?", options=model)
+    assert found == {
+        "text": "She is vegetarian.",
+        "sources": [fact.id],
+        "tools": ["search_memory"],
+        "command": None,
+    }
+
+
+def test_words_before_a_call_stand_apart(server, model, talk):
+    """What is said before a tool is called and after it are two paragraphs."""
+    call = ("c1", "search_memory", json.dumps({"query": "Ana"}))
+    server.play(talked("Let me look.", call), talked("She is vegetarian."))
+    assert talk("And Ana?", options=model).stdout == "Let me look.\n\nShe is vegetarian.\n"
+
+
+def test_the_system_prompt_is_sent(server, model, talk):
+    """--system is what the model is told it is."""
+    server.play(talked("Yes."))
+    talk("Hello", options=(*model, "--system", "You plan trips."))
+    assert server.received[0].system.startswith("You plan trips.")
+
+
+@pytest.mark.parametrize("act", [failing(400), stopping("Ana is ", "cut")])
+def test_a_failure_is_one_line_and_the_talk_goes_on(server, model, talk, stored, act):
+    """When the model fails there is one line, what was said is kept, and the next is answered."""
+    server.play(act, talked("Here I am."))
+    result = talk("Are you there?", "And now?", options=model, code=1)
+    assert [line for line in result.stderr.splitlines() if line.startswith("error: ")]
+    assert result.stdout.endswith("Here I am.\n")
+    assert ("user", "Are you there?") in stored()
+
+
+def test_a_failure_is_an_object_too(server, model, answers):
+    """With --json a line that could not be answered has an object with the error."""
+    server.play(failing(400), talked("Here I am."))
+    first, second = answers("Are you there?", "And now?", options=model, code=1)
+    assert (first["text"], bool(first["error"])) == ("", True)
+    assert second["text"] == "Here I am."
+
+
+def test_an_unknown_command_names_the_others(talk):
+    """A slash word that is none says so and lists them; a path is talk."""
+    result = talk("/nope", "/etc/hosts is broken on my machine", code=1)
+    assert "there is no /nope; use /new, /clear, /memory" in result.stderr
+    assert "Noted, and kept in memory." in result.stdout
+
+
+@pytest.mark.parametrize(
+    "line", ["/new now", "/memory all", "/help me", "/exit now", "/clear all", "/context", "/c"]
+)
+def test_a_command_is_never_something_said(talk, stored, line):
+    """A command with words that it does not take is an error, and nothing of it is stored."""
+    result = talk(line, code=0 if line == "/context" else 1)
+    assert not stored()
+    if line != "/context":
+        assert result.stderr.startswith("error: ")
+        assert len(result.stderr.splitlines()) == 1
+
+
+def test_a_command_may_be_short(talk, stored):
+    """The beginning of one command alone is that command, in any case; a slip gets a hint."""
+    out = talk("I have two cats.", "/NEW", "/ne", "/h").stdout
+    assert out.count("Session cleared.") == 2
+    assert "/forget" in out
+    assert not any("/" in each for each in stored())
+    err = talk("/memroy", "/c", code=1).stderr
+    assert "did you mean /memory?" in err
+    assert "did you mean /clear or /context?" in err
+
+
+def test_a_session_that_waits_is_told(server, model, talk, answers):
+    """Where /new could not consolidate, a line says that the rest is done later."""
+    server.play(talked("Noted."), failing(401))
+    out = talk("I have two cats.", "/new", options=model).stdout
+    assert "Session cleared.\nnot consolidated yet: the last messages are kept" in out
+    first, second = answers("I have a fish.", "/new", options=("--session", "other"))
+    assert "note" not in first | second
+
+
+def test_help_and_exit(talk, stored):
+    """/help lists the commands, and after /exit nothing is read."""
+    out = talk("/help", "/exit", "never said").stdout
+    assert all(name in out for name in ("/new", "/forget", "/context", "Ctrl+D", "Alt+Enter"))
+    assert not stored()
+
+
+def test_memory_shows_the_file(talk):
+    """/memory prints MEMORY.md as it stands, and its path."""
+    with Memory() as memory:
+        memory.remember("Ana is vegetarian")
+        path = memory.notes.folder / "MEMORY.md"
+    out = talk("/memory").stdout
+    assert "- Ana is vegetarian" in out
+    assert str(path) in out
+
+
+def test_context_shows_the_parts(talk):
+    """/context shows what a model would be sent, with the tokens of each part."""
+    out = talk("I have two cats.", "/context and a dog", options=("--system", "Be kind.")).stdout
+    assert "of 102,400 tokens" in out
+    assert "system prompt" in out
+    assert "2 messages" in out
+    assert "prompt" in out
+
+
+def test_clear_needs_a_yes(talk, stored):
+    """In a pipe /clear needs --yes; then nothing is in view, and all is still stored."""
+    assert "--yes" in talk("I have two cats.", "/clear", code=1).stderr
+    assert "Cleared 2 messages" in talk("/clear --yes").stdout
+    assert stored() == []
+    assert "nothing to clear" in talk("/clear").stdout
+    with Memory() as memory:
+        assert memory.search("cats")
+
+
+def test_forget_by_id(talk):
+    """/forget ID --yes stops believing a fact; --erase removes it for good."""
+    with Memory() as memory:
+        kept = memory.remember("Ana is vegetarian")
+        gone = memory.remember("Ana lives in Porto")
+    talk(f"/forget {kept.id}", code=1)
+    talk(f"/forget {kept.id} --yes", f"/forget {gone.id} --erase --yes")
+    with Memory() as memory:
+        assert memory.get(kept.id).valid_until is not None
+        assert memory.get(gone.id) is None
+
+
+def test_forget_by_words_only_shows(talk):
+    """In a pipe /forget WORDS shows what it means, and forgets nothing, not even with --yes."""
+    with Memory() as memory:
+        fact = memory.remember("Ana is vegetarian")
+    result = talk("/forget vegetarian --yes", code=1)
+    assert "name an id" in result.stderr
+    assert fact.id in result.stdout
+    with Memory() as memory:
+        assert memory.get(fact.id).valid_until is None
+
+
+@pytest.mark.parametrize("line", ["/forget", "/forget --all", "/forget fact_none --yes"])
+def test_a_wrong_forget_says_so(talk, line):
+    """Without an id that is there, /forget is one line of error."""
+    assert talk(line, code=1).stderr.startswith("error: ")
+
+
+@pytest.mark.parametrize("options", [("--model", "nobody:x"), ("--session", " ")])
+def test_wrong_options_are_one_line(run, options):
+    """An option that cannot be used ends it with one line, before anything is read."""
+    result = run(*options, code=1)
+    (line,) = result.stderr.splitlines()
+    assert line.startswith("error: ")
+
+
+def test_the_history_is_private(tmp_path):
+    """What was typed is in a file of mode 0600 for each user, also where it was open before."""
+    files = {history_file(user) for user in ("ana", "Ana", "bruno", "../ana", "ana/..")}
+    assert len(files) == 5
+    assert {file.parent for file in files} == {tmp_path / "data" / "memoranda" / "chat"}
+    path = history_file("ana")
+    history = PromptHistory(path, pytest.fail)
+    history.add("one\ntwo 日本 \ud800")
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+    path.chmod(0o644)
+    history.add("three")
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+    assert history.load() == ["one\ntwo 日本 \ud800", "three"]
+    assert PromptHistory(history_file("bruno"), pytest.fail).load() == []
+
+
+def test_the_history_stays_short():
+    """A long history is cut to the newest entries, and keeps its mode."""
+    path = history_file("ana")
+    history = PromptHistory(path, pytest.fail)
+    for number in range(MOST + 1):
+        history.add(str(number))
+    assert history.load()[-1] == str(MOST)
+    assert len(path.read_text().splitlines()) == KEPT
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+
+
+def test_the_history_forgets():
+    """What was erased is taken out of the history, in any case."""
+    history = PromptHistory(history_file("ana"), pytest.fail)
+    for text in ("My PIN is 4711", "hello"):
+        history.add(text)
+    history.erase(["my pin is 4711"])
+    assert history.load() == ["hello"]
+    assert "4711" not in history_file("ana").read_text()
+
+
+def test_a_history_that_cannot_be_kept_is_told_once(tmp_path):
+    """Where the file cannot be written, one warning says so, and the talk goes on."""
+    (tmp_path / "data").write_text("a file where a folder should be")
+    told = []
+    history = PromptHistory(history_file("ana"), told.append)
+    history.add("hello")
+    history.add("again")
+    assert len(told) == 1
+    assert "not kept" in told[0]

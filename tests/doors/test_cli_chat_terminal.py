@@ -1,0 +1,439 @@
+"""``memoranda chat`` on a terminal: the line editor, questions, signals, and what they leave."""
+
+import contextlib
+import io
+import os
+import pty
+import re
+import select
+import signal
+import subprocess
+import sys
+import termios
+import time
+
+import pytest
+from model_server import ModelServer, running, stalling, stopping, talked
+from prompt_toolkit.application import create_app_session
+from prompt_toolkit.input import create_pipe_input
+from prompt_toolkit.output import DummyOutput
+from rich.cells import cell_len
+from rich.console import Console
+
+from memoranda import Memory
+from memoranda.agent import Agent
+from memoranda.cli.chat import Talk
+from memoranda.cli.chat_commands import MEANINGS, Desk
+from memoranda.cli.chat_drawing import Words
+from memoranda.cli.chat_history import PromptHistory, history_file
+from memoranda.cli.chat_prompt import Prompt
+from memoranda.cli.command import Session, Shared
+from memoranda.cli.conversations_drawing import Look
+
+UP, ALT_ENTER, CTRL_C, CTRL_D, ENTER = "\x1b[A", "\x1b\r", "\x03", "\x04", "\r"
+TAB = "\t"
+CODES = re.compile(rb"\x1b\[[0-9;?]*[A-Za-z]")
+PATIENCE = 30.0
+# A key such as Ctrl+C is a signal only to who has the terminal for its own.
+ATTACHED = (
+    "import fcntl, os, sys, termios\n"
+    "fcntl.ioctl(0, termios.TIOCSCTTY, 0)\n"
+    "os.execv(sys.executable, [sys.executable, *sys.argv[1:]])\n"
+)
+
+
+@pytest.fixture(autouse=True)
+def environment(tmp_path, monkeypatch):
+    """No settings of this machine, no embedding model, one time zone, a folder of its own."""
+    for name in os.environ:
+        if name.startswith(("MEMORANDA_", "OPENAI_", "ANTHROPIC_")):
+            monkeypatch.delenv(name)
+    monkeypatch.setenv("MEMORANDA_CONFIG", str(tmp_path / "no-config.toml"))
+    monkeypatch.setenv("MEMORANDA_EMBEDDING__MODEL", "none")
+    monkeypatch.setenv("MEMORANDA_TIMEZONE", "UTC")
+    monkeypatch.setenv("MEMORANDA_LOCATION", str(tmp_path / "agent.db"))
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))
+    monkeypatch.setenv("OPENAI_API_KEY", "no-secret")
+    monkeypatch.setenv("NO_PROXY", "127.0.0.1")
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.setenv("COLUMNS", "80")
+    monkeypatch.setenv("PROMPT_TOOLKIT_NO_CPR", "1")
+    for name in ("FORCE_COLOR", "NO_COLOR", "TTY_COMPATIBLE"):
+        monkeypatch.delenv(name, raising=False)
+
+
+@pytest.fixture
+def prompted():
+    """Type into a prompt; return what it read, until it was left or the keys end."""
+
+    def start(*keys, history=()):
+        kept = PromptHistory(history_file("ana"), pytest.fail)
+        for entry in history:
+            kept.add(entry)
+        prompt = Prompt(kept, MEANINGS)
+        read = []
+        with create_pipe_input() as pipe, create_app_session(input=pipe, output=DummyOutput()):
+            for each in keys:
+                pipe.send_text(each)
+                read.append(prompt.read())
+        return read
+
+    return start
+
+
+def test_alt_enter_begins_another_line(prompted):
+    """Alt+Enter makes a text of several lines, and Enter says all of it."""
+    assert prompted(f"one{ALT_ENTER}two{ENTER}") == ["one\ntwo"]
+
+
+def test_ctrl_c_clears_the_line_and_twice_leaves(prompted):
+    """Ctrl+C clears what was typed; only a second one right after it leaves."""
+    assert prompted(f"wrong{CTRL_C}right{ENTER}") == ["right"]
+    assert prompted(f"wrong{CTRL_C}x{CTRL_C}right{ENTER}") == ["right"]
+    assert prompted(f"wrong{CTRL_C}{CTRL_C}") == [None]
+    assert prompted(f"one{CTRL_C}two{ENTER}", f"{CTRL_C}three{ENTER}") == ["two", "three"]
+
+
+def test_ctrl_d_leaves_an_empty_line(prompted):
+    """Ctrl+D leaves."""
+    assert prompted(CTRL_D) == [None]
+
+
+def test_what_was_typed_comes_back(prompted):
+    """The arrow brings back what was typed in earlier chats, the newest first."""
+    assert prompted(f"{UP}{UP}{ENTER}", history=["first", "second"]) == ["first"]
+
+
+def test_a_paste_is_one_text(prompted):
+    """Pasted lines are one text, not several."""
+    assert prompted(f"\x1b[200~one\ntwo\x1b[201~{ENTER}") == ["one\ntwo"]
+
+
+def test_tab_completes_the_only_command(prompted):
+    """Tab fills in a command that is the only one to begin so, also before a menu is there."""
+    assert prompted(f"/mem{TAB}{ENTER}") == ["/memory"]
+    assert prompted(f"/forg{TAB} the cats{ENTER}") == ["/forget the cats"]
+    assert prompted(f"a /mem{TAB}{ENTER}")[0].startswith("a /mem")
+
+
+@pytest.fixture
+def live():
+    """Hold a talk at a terminal that is played; return what was shown."""
+
+    def start(*keys, before=lambda _: None, columns=80):
+        shown = io.StringIO()
+        session = Session(Shared())
+        session.out = session.err = Console(
+            file=shown, force_terminal=True, width=columns, markup=False, highlight=False,
+            color_system=None, emoji=False, force_interactive=False,
+        )  # fmt: skip
+        with (
+            Memory() as memory,
+            create_pipe_input() as pipe,
+            create_app_session(input=pipe, output=DummyOutput()),
+        ):
+            before(memory)
+            prompt = Prompt(PromptHistory(history_file(memory.user), pytest.fail), MEANINGS)
+            desk = Desk(
+                session, Agent(memory), prompt, Look(console=session.out, settings=memory.settings)
+            )
+            pipe.send_text("".join(keys))
+            Talk(desk, None, live=True).run()
+            left = memory.records(limit=100), len(desk.agent.chat)
+        return re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", shown.getvalue()), *left
+
+    return start
+
+
+def test_clear_asks(live):
+    """/clear takes the talk out of view after a yes, and only then; nothing is lost."""
+    shown, records, held = live(f"I have two cats.{ENTER}/clear{ENTER}n{ENTER}{CTRL_D}")
+    assert "nothing was cleared" in shown
+    assert held == 2
+    shown, records, held = live(f"/clear{ENTER}y{ENTER}{CTRL_D}")
+    assert "Cleared 2 messages" in shown
+    assert held == 0
+    assert "I have two cats." in [record.content for record in records]
+
+
+@pytest.mark.parametrize("answer", [ENTER, CTRL_C, CTRL_D, f"nope{ENTER}"])
+def test_only_a_yes_is_a_yes(live, answer):
+    """No answer, Ctrl+C, Ctrl+D and other words are no yes, and the talk goes on."""
+    shown, _, held = live(f"I have two cats.{ENTER}/clear{ENTER}{answer}hello{ENTER}{CTRL_D}")
+    assert "nothing was cleared" in shown
+    assert held == 4
+
+
+def test_new_begins_the_next_session(live):
+    """/new says that the session is cleared, and the next one is empty."""
+    shown, records, held = live(f"We chose Lisbon.{ENTER}/new{ENTER}{CTRL_D}")
+    assert "Session cleared." in shown
+    assert held == 0
+    assert "We chose Lisbon." in [record.content for record in records]
+
+
+def test_memory_goes_on_below_where_an_item_begins(live):
+    """/memory breaks the lines of a list so that their markers stand out."""
+    shown, _, _ = live(
+        f"/memory{ENTER}{CTRL_D}",
+        before=lambda memory: memory.remember("Ana keeps two cats and a dog in her house in Porto"),
+        columns=40,
+    )
+    lines = shown.splitlines()
+    at = lines.index("- Ana keeps two cats and a dog in her")
+    assert lines[at + 1] == "  house in Porto"
+
+
+def remembering(*contents):
+    """Return what remembers facts."""
+    return lambda memory: [memory.remember(content) for content in contents]
+
+
+@pytest.mark.parametrize(
+    ("answer", "gone"), [("1", 1), ("1, 2", 2), ("all", 2), ("", 0), ("3", 0), ("0", 0), ("x", 0)]
+)
+def test_forget_asks_which(live, answer, gone):
+    """/forget WORDS shows the facts and forgets those that are named, none without an answer."""
+    facts = remembering("Ana likes green tea", "Ana likes black tea")
+    shown, records, _ = live(f"/forget tea{ENTER}{answer}{ENTER}{CTRL_D}", before=facts)
+    assert "  1  " in shown
+    assert "  2  " in shown
+    assert len([record for record in records if record.kind.value == "fact"]) == 2 - gone
+
+
+@pytest.mark.parametrize(("answer", "gone"), [("y", True), ("", False), ("1", False)])
+def test_forget_asks_for_one(live, answer, gone):
+    """Where only one fact is meant, /forget shows it, asks, and forgets it after a yes."""
+    tea = remembering("Ana likes green tea")
+    shown, records, _ = live(f"/forget tea{ENTER}{answer}{ENTER}{CTRL_D}", before=tea)
+    assert "Ana likes green tea" in shown
+    assert ("fact" in [record.kind.value for record in records]) != gone
+
+
+def test_what_is_erased_was_never_typed(live):
+    """/forget --erase takes the text out of the prompt history, too."""
+    typed = f"Ana likes green tea{ENTER}"
+    live(
+        f"{typed}/forget tea --erase{ENTER}y{ENTER}{CTRL_D}",
+        before=remembering("Ana likes green tea"),
+    )
+    assert "green" not in history_file("default").read_text()
+
+
+def test_a_greeting_says_who_answers(live):
+    """The first lines say that memory alone answers and how to change that, and which session."""
+    shown, *_ = live(f"hello there{ENTER}{CTRL_D}")
+    assert "memory alone" in shown
+    assert "memoranda config set llm.model" in shown
+    assert "session chat is new" in shown
+    assert "session chat goes on with 2 messages" in live(CTRL_D)[0]
+
+
+@pytest.mark.parametrize("columns", [40, 80, 120])
+def test_no_line_is_wider_than_the_terminal(live, columns):
+    """Neither lists nor contexts, answers nor errors exceed the terminal."""
+    facts = remembering("Ana likes green tea " * 20, "每个月的报表都要显示合计金额数字要对齐。" * 9)
+    keys = [
+        "does Ana like tea?",
+        "/forget tea",
+        "",
+        "/context",
+        "/memory",
+        "/help",
+        "/nope",
+        "报表",
+    ]
+    shown, *_ = live(
+        "".join(f"{key}{ENTER}" for key in keys), CTRL_D, before=facts, columns=columns
+    )
+    lines = [line for line in shown.splitlines() if not line.startswith(("- Ana", "- 每"))]
+    wide = [line for line in lines if cell_len(line.rstrip()) > columns and os.sep not in line]
+    assert wide == []
+
+
+@pytest.mark.parametrize("piece", [1, 3, 1_000])
+def test_words_are_whole_at_the_edge(piece):
+    """However an answer comes in pieces, words are not broken, and line ends are as they were."""
+    file = io.StringIO()
+    words = Words(Console(file=file, force_terminal=True, width=20))
+    text = "one two three four five six\n\n    indented code\n报表报表报表报表报表报表 end\ttab"
+    for start in range(0, len(text), piece):
+        words.say(text[start : start + piece])
+    words.end()
+    assert file.getvalue() == (
+        "one two three four\nfive six\n\n    indented code\n报表报表报表报表报表\n报表 end    tab\n"
+    )
+
+
+# As a process of its own, at a real terminal
+
+
+class Terminal:
+    """A process at a pseudo terminal."""
+
+    def __init__(self, *arguments):
+        """Start ``memoranda chat`` there."""
+        self.ours, self.theirs = pty.openpty()
+        self.before = termios.tcgetattr(self.theirs)
+        self.shown, self.seen = b"", 0
+        chat = ["-W", "error", "-m", "memoranda", "chat", *arguments]
+        self.process = subprocess.Popen(  # noqa: S603 - this interpreter, on arguments of the test
+            [sys.executable, "-c", ATTACHED, *chat],
+            stdin=self.theirs,
+            stdout=self.theirs,
+            stderr=self.theirs,
+            start_new_session=True,
+        )
+
+    def until(self, text):
+        """Wait until ``text`` was shown, after what was waited for before."""
+        end = time.monotonic() + PATIENCE
+        while (place := CODES.sub(b"", self.shown).find(text.encode(), self.seen)) < 0:
+            assert self.process.poll() is None, self.shown
+            assert time.monotonic() < end, self.shown
+            self._read()
+        self.seen = place + len(text.encode())
+
+    def ended(self):
+        """Return the exit code, once it has one."""
+        end = time.monotonic() + PATIENCE
+        while self.process.poll() is None and time.monotonic() < end:
+            self._read()
+        return self.process.poll()
+
+    def _read(self):
+        if select.select([self.ours], [], [], 0.02)[0]:
+            self.shown += os.read(self.ours, 10_000)
+
+    def type(self, keys):
+        """Type."""
+        os.write(self.ours, keys.encode())
+
+    def close(self):
+        """End it."""
+        if self.process.poll() is None:
+            self.process.kill()
+        self.process.wait()
+        with contextlib.suppress(OSError):
+            os.close(self.ours)
+            os.close(self.theirs)
+
+
+@pytest.fixture
+def terminal():
+    """Start a chat at a terminal of its own."""
+    started = []
+
+    def start(*arguments):
+        started.append(Terminal(*arguments))
+        return started[-1]
+
+    yield start
+    for each in started:
+        each.close()
+
+
+@pytest.fixture
+def server():
+    """A running model server, which says a little and then nothing more."""
+    state = ModelServer(acts=[stopping("I think that ", "silent")])
+    stop = running(state)
+    yield state
+    stop()
+
+
+def said():
+    """Return what is stored of the conversation."""
+    with Memory() as memory:
+        return [(item.role, item.content) for item in memory.conversation("chat").messages]
+
+
+def test_ctrl_c_stops_an_answer(terminal, server):
+    """Ctrl+C stops the answer at once; what was said is kept, and the talk goes on."""
+    at = terminal("--model", server.openai)
+    at.until("session chat is new")
+    at.until("> ")
+    at.type(f"Are you there?{ENTER}")
+    at.until("I think")
+    at.type(CTRL_C)
+    at.until("stopped; what you said is kept")
+    at.until("> ")
+    assert server.left.wait(PATIENCE)
+    server.play(talked("Here I am."))
+    at.type(f"And now?{ENTER}")
+    at.until("Here I am.")
+    at.until("> ")
+    at.type(CTRL_D)
+    assert at.ended() == 0
+    assert said() == [
+        ("user", "Are you there?"),
+        ("assistant", "(no answer)"),
+        ("user", "And now?"),
+        ("assistant", "Here I am."),
+    ]
+
+
+def test_a_killed_chat_goes_on(terminal, server):
+    """After kill -9 in the middle of an answer the session goes on with what was said."""
+    at = terminal("--model", server.openai)
+    at.until("session chat is new")
+    at.until("> ")
+    at.type(f"I have two cats.{ENTER}")
+    at.until("I think")
+    at.process.send_signal(signal.SIGKILL)
+    at.ended()
+    again = terminal()
+    again.until("session chat goes on with 1 message")
+    again.until("> ")
+    again.type(f"/exit{ENTER}")
+    assert again.ended() == 0
+    assert said() == [("user", "I have two cats.")]
+
+
+@pytest.mark.parametrize("answering", [False, True])
+def test_terminated_it_leaves_the_terminal_as_it_was(terminal, server, answering):
+    """SIGTERM ends it with 143 at the prompt and in an answer; the terminal is as before."""
+    at = terminal("--model", server.openai)
+    at.until("Ctrl+D leaves")
+    at.until("> ")
+    if answering:
+        at.type(f"I have two cats.{ENTER}")
+        at.until("I think")
+    at.process.send_signal(signal.SIGTERM)
+    assert at.ended() == 143
+    assert b"Traceback" not in at.shown
+    assert termios.tcgetattr(at.theirs)[:4] == at.before[:4]
+    # Whether it can still be kept that there was no answer is a matter of moments.
+    assert said()[:1] == [("user", "I have two cats.")] * answering
+
+
+def test_a_slow_end_of_a_session_can_be_left(terminal, server):
+    """While /new waits for the model, Ctrl+C says that it goes on, and a second one leaves."""
+    server.play(talked("Nice."), stalling)
+    at = terminal("--model", server.openai)
+    at.until("> ")
+    at.type(f"I have two cats.{ENTER}")
+    at.until("Nice.")
+    at.until("> ")
+    at.type(f"/new{ENTER}")
+    at.until("consolidating")
+    at.type(CTRL_C)
+    at.until("Ctrl+C again leaves")
+    at.type(CTRL_C)
+    assert at.ended() == 130
+    assert b"Traceback" not in at.shown
+    with Memory() as memory:
+        ended = {info.id: info.ended_at is not None for info in memory.conversations()}
+        assert ended["chat"]
+        assert memory.search("cats")[0].record.content == "I have two cats."
+
+
+def test_twice_ctrl_c_leaves(terminal):
+    """Ctrl+C at the prompt says that another one leaves, and the other one does."""
+    at = terminal()
+    at.until("> ")
+    at.type(f"wrong{CTRL_C}")
+    at.until("Ctrl+C again leaves")
+    at.type(CTRL_C)
+    assert at.ended() == 0
+    assert b"Traceback" not in at.shown

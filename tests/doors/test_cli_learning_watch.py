@@ -1,0 +1,202 @@
+"""Upkeep as a process: what it asks on a terminal, and how ``maintain --watch`` ends."""
+
+import json
+import os
+import pty
+import signal
+import subprocess
+import sys
+from contextlib import contextmanager
+
+import pytest
+
+from memoranda import Memory, Settings
+from memoranda.learning.stages import STAGES
+from memoranda.memory_upkeep import parts_of
+
+QUIET = Settings(consolidation={"automatic": False})
+
+
+@pytest.fixture
+def environment(tmp_path):
+    """An environment without settings of this machine, and without a model."""
+    kept = {name: value for name, value in os.environ.items() if not name.startswith("MEMORANDA_")}
+    return kept | {
+        "MEMORANDA_CONFIG": str(tmp_path / "no-config.toml"),
+        "MEMORANDA_LOCATION": str(tmp_path / "agent.db"),
+        "MEMORANDA_EMBEDDING__MODEL": "none",
+        "MEMORANDA_TIMEZONE": "UTC",
+        "MEMORANDA_USER": "ana",
+        "COLUMNS": "80",
+    }
+
+
+@pytest.fixture
+def talked(tmp_path):
+    """A file with a session of one user that waits, and a record of another user."""
+    with Memory(tmp_path / "agent.db", user="ana", settings=QUIET) as memory:
+        memory.conversation("trip").add("user", "I live in Porto.")
+        memory.as_user("eva").remember("Eva sings")
+    return tmp_path / "agent.db"
+
+
+@pytest.fixture
+def started(environment, tmp_path, talked):
+    """Start a command on that file, killed if a test leaves it running."""
+
+    @contextmanager
+    def start(*arguments, stdin=subprocess.DEVNULL, **changes):
+        with subprocess.Popen(  # noqa: S603 - this interpreter, on arguments of the test
+            [sys.executable, "-W", "error", "-m", "memoranda", *arguments, "--db", str(talked)],
+            env=environment | changes,
+            cwd=tmp_path,
+            stdin=stdin,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        ) as process:
+            try:
+                yield process
+            finally:
+                process.kill()
+
+    return start
+
+
+def facts(path):
+    """Return what the facts of the first user say."""
+    with Memory(path, user="ana", settings=QUIET) as memory:
+        return [record.content for record in memory.records(kind="fact")]
+
+
+def until(stream, word):
+    """Return the lines of ``stream`` up to the one that holds ``word``."""
+    lines = []
+    for line in stream:
+        lines.append(line)
+        if word in line:
+            return lines
+    pytest.fail(f"no line with {word!r} in {lines}")
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_watch_runs_every_stage_and_ends_on_a_signal(started, talked, number):
+    """It shows the next runs, runs what is due for every user, and a signal ends it with 0."""
+    with started("maintain", "--watch") as process:
+        table = until(process.stdout, "reflect")
+        assert [line.split()[0] for line in table[2:]] == list(STAGES)
+        runs = until(process.stdout, "expire      eva")
+        process.send_signal(number)
+        _, said = process.communicate(timeout=60)
+        assert (process.returncode, said.splitlines()[-1]) == (0, "note: ended")
+        assert "Traceback" not in said
+    done = {(line.split()[2], line.split()[3]) for line in runs}
+    assert done == {(stage, user) for stage in STAGES for user in ("ana:", "eva:")}
+    assert facts(talked) == ["The user lives in Porto."]
+
+
+def test_watch_ends_after_the_job_at_hand(started, talked):
+    """A signal in the middle of the first jobs leaves none half done: all told are finished."""
+    with started("maintain", "--watch", "--json") as process:
+        process.stdout.readline()
+        first = json.loads(process.stdout.readline())
+        process.send_signal(signal.SIGTERM)
+        rest, said = process.communicate(timeout=60)
+        assert (process.returncode, said) == (0, "")
+    lines = [first, *map(json.loads, rest.splitlines())]
+    with Memory(talked, user="ana", settings=QUIET) as memory:
+        finished = {run.job for run in parts_of(memory).store.job_runs()}
+    assert {line["report"]["stage"] for line in lines} == finished
+
+
+def test_watch_in_json_is_json_lines(started):
+    """First when each stage runs next, then a line for each stage and user, as it happens."""
+    with started("maintain", "--watch", "--json") as process:
+        table = json.loads(process.stdout.readline())
+        assert [run["job"] for run in table["next"]] == list(STAGES)
+        line = json.loads(process.stdout.readline())
+        assert sorted(line) == ["at", "report", "user"]
+        assert "actions" not in line["report"]
+
+
+def test_watch_tells_what_failed_and_goes_on(started):
+    """A stage that fails is told with its reason, and the other stages still run."""
+    with started("maintain", "--watch", MEMORANDA_CONSOLIDATION__EXTRACTOR="llm") as process:
+        runs = "".join(until(process.stdout, "expire      eva"))
+        process.send_signal(signal.SIGTERM)
+        _, said = process.communicate(timeout=60)
+        assert process.returncode == 0
+    assert "trip: consolidation.extractor=llm needs a language model" in runs
+    assert "the job consolidate failed" in said
+    assert "llm.model" in said
+    assert "Traceback" not in said
+
+
+def test_a_dry_run_of_watch_only_shows_the_times(started, talked):
+    """With --dry-run it shows the next runs, runs nothing and ends by itself."""
+    with started("maintain", "--watch", "--dry-run") as process:
+        shown, _ = process.communicate(timeout=60)
+        assert process.returncode == 0
+    assert [line.split()[0] for line in shown.splitlines()[2:]] == list(STAGES)
+    assert facts(talked) == []
+
+
+@pytest.fixture
+def asking(started):
+    """A ``maintain`` that has shown its plan and waits for an answer on a terminal."""
+    ours, theirs = pty.openpty()
+    with started("maintain", "consolidate", stdin=theirs) as process:
+        plan = "".join(until(process.stdout, "+ The user lives in Porto."))
+        asked = ""
+        while "Do this?" not in asked:
+            some = process.stderr.read(1)
+            assert some, asked
+            asked += some
+        yield plan, process, ours
+    os.close(ours)
+    os.close(theirs)
+
+
+def test_maintain_shows_the_plan_and_takes_no_for_an_answer(asking, talked):
+    """On a terminal the plan comes first; a no changes nothing and exits with 1."""
+    plan, process, terminal = asking
+    assert "what would be done" in plan
+    os.write(terminal, b"n\n")
+    _, said = process.communicate(timeout=60)
+    assert process.returncode == 1
+    assert "nothing was done" in said
+    assert facts(talked) == []
+
+
+def test_maintain_takes_yes_for_an_answer(asking, talked):
+    """A yes does what the plan said, and shows it as done."""
+    _, process, terminal = asking
+    os.write(terminal, b"y\n")
+    shown, _ = process.communicate(timeout=60)
+    assert process.returncode == 0
+    assert "what was done" in shown
+    assert facts(talked) == ["The user lives in Porto."]
+
+
+@pytest.mark.parametrize("options", [("--yes",), ("--json",)])
+def test_maintain_does_not_ask_where_it_is_told_not_to(started, talked, options):
+    """With --yes, and for scripts that want JSON, it is done at once, also on a terminal."""
+    ours, theirs = pty.openpty()
+    with started("maintain", "consolidate", *options, stdin=theirs) as process:
+        shown, said = process.communicate(timeout=60)
+        assert (process.returncode, said) == (0, "")
+    os.close(ours)
+    os.close(theirs)
+    assert "would" not in shown
+    assert facts(talked) == ["The user lives in Porto."]
+
+
+def test_maintain_with_nothing_to_do_asks_nothing(started):
+    """Where the plan is empty there is nothing to ask, and that is no failure."""
+    ours, theirs = pty.openpty()
+    with started("maintain", "expire", "decay", stdin=theirs) as process:
+        _, said = process.communicate(timeout=60)
+        assert process.returncode == 0
+    os.close(ours)
+    os.close(theirs)
+    assert said == "note: there is nothing to do\n"

@@ -1,0 +1,361 @@
+"""``memoranda notes``: MEMORY.md, the history, an editor, and git, on real files."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from memoranda import Memory
+from memoranda.errors import InvalidInput
+from memoranda.notes import versions
+
+HOSTILE = "[red]x[/] :smile: \x1b[31mred\x1b[0m"
+THINGS = ["boat", "cat", "house", "piano", "car", "garden", "lamp", "ladder", "kettle", "drum"]
+COMMANDS = ["show", "edit", "sync", "search", "history", "add", "log", "diff", "restore", "commit"]
+
+
+@pytest.fixture(autouse=True)
+def _settings(tmp_path, monkeypatch):
+    """No settings of this machine, no model, one time zone, git without its user's settings."""
+    for name in os.environ:
+        if name.startswith(("MEMORANDA_", "GIT_")):
+            monkeypatch.delenv(name)
+    for name in ("VISUAL", "EDITOR", "FORCE_COLOR"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("MEMORANDA_CONFIG", str(tmp_path / "no-config.toml"))
+    monkeypatch.setenv("MEMORANDA_EMBEDDING__MODEL", "none")
+    monkeypatch.setenv("MEMORANDA_TIMEZONE", "UTC")
+    monkeypatch.setenv("MEMORANDA_LOCATION", str(tmp_path / "agent.db"))
+    monkeypatch.setenv("MEMORANDA_NOTES__FOLDER", str(tmp_path / "notes"))
+    monkeypatch.setenv("GIT_CONFIG_GLOBAL", os.devnull)
+    monkeypatch.setenv("GIT_CONFIG_SYSTEM", os.devnull)
+    monkeypatch.setenv("GIT_CEILING_DIRECTORIES", str(tmp_path))
+    monkeypatch.setenv("COLUMNS", "80")
+
+
+@pytest.fixture
+def prefix():
+    """All commands here are those of ``memoranda notes``."""
+    return ("notes",)
+
+
+@pytest.fixture
+def file(tmp_path):
+    """Where MEMORY.md is."""
+    return tmp_path / "notes" / "MEMORY.md"
+
+
+@pytest.fixture
+def facts():
+    """Return what is believed."""
+
+    def look():
+        with Memory() as memory:
+            return sorted(record.content for record in memory.records(kind="fact"))
+
+    return look
+
+
+@pytest.fixture
+def remember():
+    """Remember facts."""
+
+    def tell(*contents):
+        with Memory() as memory:
+            return memory.remember_many(contents)
+
+    return tell
+
+
+@pytest.fixture
+def editing(tmp_path, monkeypatch):
+    """Make an editor that replaces one text in the file by another, or fails."""
+
+    def make(old, new, code=0):
+        script = tmp_path / "an editor.py"
+        script.write_text(
+            "import sys, pathlib\n"
+            "file = pathlib.Path(sys.argv[-1])\n"
+            f"file.write_text(file.read_text().replace({old!r}, {new!r}))\n"
+            f"sys.exit({code})\n"
+        )
+        monkeypatch.setenv("EDITOR", f"'{sys.executable}' '{script}'")
+
+    return make
+
+
+@pytest.fixture
+def repository(tmp_path, remember, run):
+    """Two commits of the notes in a git repository; the second knows one fact more."""
+    folder = tmp_path / "notes"
+    folder.mkdir()
+    subprocess.run(["git", "init", "--quiet"], cwd=folder, check=True)  # noqa: S607 - where it is
+    remember("Ana is vegetarian")
+    run("commit", "-m", "first")
+    remember("Ana lives in Porto")
+    run("commit", "-m", f"second {HOSTILE}")
+
+
+def test_alone_it_sums_up(run, told, file, remember):
+    """The group alone says where the file is, how long, of how many entries, and if in git."""
+    remember("Ana is vegetarian")
+    run("add", "Chose Lisbon")
+    found = told()
+    assert (found["path"], found["exists"], found["size"]) == (str(file), True, file.stat().st_size)
+    assert (found["limit"], found["entries"], found["git"]) == (8_192, 1, False)
+    out = run().stdout
+    assert str(file).replace("\n", "") in out.replace("\n", "").replace(" ", "")
+    assert "1 entry" in out
+    assert "in no repository" in out
+
+
+def test_alone_without_notes(run, told):
+    """Before there are notes it says so, and makes none."""
+    assert told()["exists"] is False
+    assert "there is none yet" in run().stdout
+    assert "nothing is noted yet" in run("show").stderr
+
+
+def test_what_is_held_back_is_told(run, told, file, remember, facts):
+    """Many lines that are gone at once are held back; every look says so, until it was meant."""
+    remember(*(f"Ana owns a {thing}" for thing in THINGS))
+    text = run("show").stdout
+    file.write_text("\n".join(line for line in text.splitlines() if not line.startswith("- ")))
+    out = run().stdout
+    assert "held back" in out
+    assert "--accept-removals" in " ".join(out.split())
+    assert len(facts()) == len(THINGS)
+    result = run("sync", "--accept-removals")
+    assert f"{len(THINGS)} forgotten" in result.stdout
+    assert facts() == []
+    assert told()["report"]["held"] == []
+
+
+def test_show_prints_the_file(run, told, file, remember):
+    """In a pipe show prints the very bytes of the file; --path its path alone."""
+    remember(f"Ana wrote {HOSTILE}")
+    run("sync")
+    assert run("show").stdout_bytes == file.read_bytes()
+    assert run("show", "--path").stdout == f"{file}\n"
+    assert told("show") == {"path": str(file), "text": file.read_text()}
+
+
+def test_a_terminal_gets_no_codes(run, monkeypatch, remember):
+    """On a terminal what is stored is shown as it is, and never obeyed."""
+    remember(f"Ana wrote {HOSTILE}")
+    run("add", HOSTILE)
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    monkeypatch.setenv("TERM", "xterm")
+    for command in (("show",), ("history",), ("search", "smile")):
+        out = run(*command).stdout
+        assert "\x1b[31mred" not in out
+        assert "[red]x[/]" in out
+
+
+def test_edit_reads_back(run, editing, facts, remember):
+    """What was changed in the editor is read back, and the report says what it was."""
+    remember("Ana is vegetarian")
+    editing("vegetarian", "vegan")
+    out = run("edit").stdout
+    assert "1 corrected" in out
+    assert facts() == ["Ana is vegan"]
+
+
+def test_edit_starts_a_file(run, editing, facts):
+    """Where there are no notes yet, there is a file to write the first into."""
+    editing("# Memory\n", "# Memory\n\n- Ana likes tea\n")
+    assert "1 added" in run("edit").stdout
+    assert facts() == ["Ana likes tea"]
+
+
+def test_an_editor_that_fails_says_so(run, editing, facts, remember, monkeypatch):
+    """An editor that fails, is missing or is no command is one line; nothing is lost."""
+    remember("Ana is vegetarian")
+    editing("x", "y", code=3)
+    assert "failed with 3" in run("edit", code=1).stderr
+    monkeypatch.setenv("EDITOR", "/no/such/editor")
+    assert "cannot be started" in run("edit", code=1).stderr
+    monkeypatch.setenv("EDITOR", "'unclosed")
+    assert "is no command" in run("edit", code=1).stderr
+    assert facts() == ["Ana is vegetarian"]
+
+
+def test_sync_reports(run, told, file, remember, facts):
+    """Sync reads what was changed by hand, and reports each deed."""
+    remember("Ana is vegetarian")
+    assert told("sync")["written"] is True
+    file.write_text(f"{file.read_text()}- Ana likes tea\n")
+    out = run("sync").stdout
+    assert "Ana likes tea" in out
+    assert "1 added" in out
+    assert facts() == ["Ana is vegetarian", "Ana likes tea"]
+    assert "nothing to do" in run("sync").stdout
+
+
+@pytest.mark.usefixtures("repository")
+@pytest.mark.parametrize("command", [(), ("show",), ("search", "Porto"), ("edit",), ("diff",)])
+def test_what_is_read_by_the_way_is_told(run, file, editing, command):
+    """A command that reads edits says which, once; sync has nothing left to do then."""
+    editing("nothing", "nothing")
+    file.write_text(file.read_text() + "- Ana plays the cello\n")
+    err = run(*command).stderr
+    (line,) = [each for each in err.splitlines() if "from MEMORY.md" in each]
+    assert line.startswith("note: read 1 changed line from MEMORY.md: + fact_")
+    assert line.endswith(": Ana plays the cello")
+    assert "from MEMORY.md" not in run(*command).stderr
+
+
+def test_a_damaged_file_keeps_nothing_from_being_found(run, file):
+    """Where MEMORY.md cannot be read, that is said, and the history is searched all the same."""
+    run("add", "We met in Porto")
+    file.write_bytes(b"- \xff\n")
+    found = run("search", "Porto")
+    assert "We met in Porto" in found.stdout
+    assert f"warning: {file} is not UTF-8" in found.stderr
+
+
+@pytest.mark.parametrize("value", ["", " ", "{agent}/x", "{foo}/x", "a/{}"])
+def test_a_folder_that_is_none_is_refused(run, monkeypatch, value):
+    """notes.folder must be a name; a placeholder other than {user} would become a folder."""
+    monkeypatch.setenv("MEMORANDA_NOTES__FOLDER", value)
+    err = run("show", code=1).stderr
+    assert f"notes.folder: {value!r}" in err
+    assert len(err.splitlines()) == 1
+
+
+def test_a_folder_in_place_of_the_lock_is_named(run, file):
+    """The message names the lock, which must be a file."""
+    lock = file.with_name(".memoranda.lock")
+    lock.mkdir(parents=True)
+    assert f"{lock} is a folder" in run("add", "We met", code=1).stderr
+
+
+def test_the_history_is_searched(run, told):
+    """Search gives the entries that have the words in any case, the newest first, with dates."""
+    for text in ("Chose Lisbon", "Went home", "Booked LISBON"):
+        run("add", text)
+    assert [entry["text"] for entry in told("search", "lisbon")] == [
+        "Booked LISBON",
+        "Chose Lisbon",
+    ]
+    assert [entry["text"] for entry in told("search", "lisbon", "-n", "1")] == ["Booked LISBON"]
+    out = run("search", "lisbon").stdout
+    assert out.index("Booked") < out.index("Chose")
+    assert "Went" not in out
+    assert "no entry has" in run("search", "Porto").stderr
+
+
+def test_found_words_stand_out(run, monkeypatch):
+    """On a terminal the keyword is coloured where it was found."""
+    run("add", "Chose Lisbon")
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    monkeypatch.setenv("TERM", "xterm")
+    assert "Chose \x1b[1;33mLisbon\x1b[0m" in run("search", "lisBON").stdout
+
+
+def test_history_lists(run, told):
+    """History prints entries, the newest first, not before a date, as many as asked for."""
+    for text in ("one", "two", "three"):
+        run("add", text)
+    assert [entry["text"] for entry in told("history")] == ["three", "two", "one"]
+    assert [entry["text"] for entry in told("history", "--limit", "2")] == ["three", "two"]
+    assert told("history", "--since", "2999-01-01") == []
+    assert "is no date" in run("history", "--since", "soon", code=1).stderr
+
+
+def test_add_reads_standard_input(run, told, file):
+    """A dash reads the entry; it is in the file of its month, too."""
+    run("add", "-", stdin="# A heading\n\nand text\n")
+    assert told("history")[0]["text"] == "# A heading\n\nand text"
+    assert len(list(file.parent.glob("HISTORY-*.md"))) == 1
+    assert "error: " in run("add", " ", code=1).stderr
+
+
+@pytest.mark.usefixtures("repository")
+def test_log_and_diff(run, told, remember):
+    """Log lists the commits, the newest first; diff says what changed since one."""
+    assert told()["git"] is True
+    assert [each["subject"] for each in told("log")][1] == "first"
+    assert "\x1b" not in run("log").stdout
+    assert [each["files"] for each in told("log", "-n", "1")] == [["MEMORY.md"]]
+    assert "as they were committed" in run("diff").stderr
+    remember("Ana likes tea")
+    assert "+- Ana likes tea" in run("diff").stdout
+    assert "+- Ana lives in Porto" in told("diff", "HEAD~1")["diff"]
+    assert "there is no commit" in run("diff", "nope", code=1).stderr
+
+
+@pytest.mark.usefixtures("repository")
+def test_commit_says_what_it_made(told, run, remember):
+    """Commit prints its id, or that there is nothing to commit."""
+    assert told("commit") == {"commit": None}
+    assert "nothing to commit" in run("commit").stdout
+    remember("Ana likes tea")
+    made = told("commit")["commit"]
+    assert made == told("log")[0]["id"]
+
+
+@pytest.mark.usefixtures("repository")
+def test_restore_asks_and_reads_back(run, facts, told):
+    """Restore shows what changes and asks; after a yes the facts are those of that commit."""
+    result = run("restore", "HEAD~1", stdin="n\n", code=1)
+    assert "-- Ana lives in Porto" in result.stderr
+    assert facts() == ["Ana is vegetarian", "Ana lives in Porto"]
+    assert "1 forgotten" in run("restore", "HEAD~1", stdin="y\n").stdout
+    assert facts() == ["Ana is vegetarian"]
+    assert len(told("restore", "HEAD", "--yes")["added"]) == 1
+    assert facts() == ["Ana is vegetarian", "Ana lives in Porto"]
+    assert "as it was there" in run("restore", "HEAD").stdout
+
+
+@pytest.mark.parametrize("command", [("log",), ("diff",), ("restore", "HEAD"), ("commit",)])
+def test_without_a_repository_it_says_so(run, remember, command):
+    """Outside of a repository git's commands are one line that names the remedy."""
+    assert "error: there are no notes in" in run(*command, code=1).stderr
+    remember("Ana is vegetarian")
+    run("sync")
+    (line,) = run(*command, code=1).stderr.splitlines()
+    assert "git init" in line
+
+
+@pytest.mark.usefixtures("repository")
+def test_what_is_committed_by_itself(remember):
+    """``committed`` makes a commit of what changed, and none where nothing did."""
+    remember("Ana likes tea")
+    with Memory() as memory:
+        memory.notes.sync()
+        made = versions.committed(memory.notes, "by itself")
+        assert versions.log(memory.notes)[0].subject == "by itself"
+        assert made == versions.log(memory.notes)[0].id
+        assert versions.committed(memory.notes, "again") is None
+
+
+def test_no_git_is_no_error_by_itself(remember, caplog):
+    """Where nothing can be committed, ``committed`` says so once and raises nothing."""
+    remember("Ana is vegetarian")
+    with Memory() as memory:
+        memory.notes.sync()
+        assert [versions.committed(memory.notes, "by itself") for _ in range(3)] == [None] * 3
+        with pytest.raises(InvalidInput):
+            versions.commit(memory.notes)
+    (warning,) = [each for each in caplog.records if "not committed" in each.getMessage()]
+    assert "git" in warning.getMessage()
+
+
+def test_notes_of_users_are_apart(run, told, remember):
+    """Another user's notes are in another folder, and have nothing of the first's."""
+    remember("Ana is vegetarian")
+    run("add", "Chose Lisbon")
+    other = told("--user", "bruno")
+    assert Path(other["path"]) != Path(told()["path"])
+    assert (other["exists"], other["entries"]) == (False, 0)
+    assert json.loads(run("search", "Lisbon", "--user", "bruno", "--json").stdout) == []
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_help_has_examples(run, command):
+    """Each command's help has an example of it."""
+    assert f"memoranda notes {command}" in run(command, "--help").stdout

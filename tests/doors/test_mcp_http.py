@@ -1,0 +1,255 @@
+"""The MCP server over streamable HTTP: tokens, hosts, origins, many clients."""
+
+import json
+import signal
+from contextlib import closing
+from http.client import HTTPConnection
+
+import anyio
+import httpx2
+import pytest
+from mcp import MCPError
+from mcp_clients import MODES, PATIENCE, Ear, address, over_http, process, value, watching
+
+from memoranda import Settings, errors
+from memoranda.mcp.http import Address, bound
+
+ANA, BEN = "token-of-ana-0123456789", "token-of-ben-0123456789"
+HEADERS = {"Accept": "application/json, text/event-stream", "Content-Type": "application/json"}
+HELLO = {
+    "jsonrpc": "2.0",
+    "id": 1,
+    "method": "initialize",
+    "params": {
+        "protocolVersion": "2025-11-25",
+        "capabilities": {},
+        "clientInfo": {"name": "test", "version": "1"},
+    },
+}
+LIST = {"jsonrpc": "2.0", "id": 2, "method": "tools/list"}
+
+
+@pytest.fixture(scope="module")
+def servers(tmp_path_factory):
+    """A server with two tokens, and one without, started at the same time; and their folders."""
+    folders = tmp_path_factory.mktemp("http"), tmp_path_factory.mktemp("open")
+    changes = {
+        "MEMORANDA_MCP__TOKENS": f"{ANA}=ana, {BEN}=ben",
+        "MEMORANDA_MCP__ALLOWED_HOSTS": "memory.example.org, other.example.org:*",
+        "MEMORANDA_MCP__ALLOWED_ORIGINS": "https://app.example.org",
+    }
+    local = ("--http", "[::1]:0", "--tools", "basic", "--user", "ana")
+    with (
+        process(folders[0], "--http", "127.0.0.1:0", **changes) as guarded,
+        process(folders[1], *local) as unguarded,
+    ):
+        yield (guarded, folders[0]), (unguarded, folders[1])
+
+
+@pytest.fixture(scope="module")
+def url(servers):
+    """The address of the server with two tokens."""
+    (server, _), _ = servers
+    return address(server)
+
+
+def post(url, body=HELLO, token=ANA, **headers):
+    """Send one request as any program would."""
+    wanted = {} if token is None else {"Authorization": f"Bearer {token}"}
+    sent = {name.replace("_", "-"): text for name, text in headers.items()}
+    content = {"content": body} if isinstance(body, bytes) else {"json": body}
+    return httpx2.post(url, headers=HEADERS | wanted | sent, timeout=PATIENCE, **content)
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_a_token_opens_the_memory_of_its_user_alone(mode, url):
+    """Another user's memory is neither found nor read, recalled, counted or forgotten."""
+
+    async def main():
+        async with over_http(url, ANA, mode) as ana, over_http(url, BEN, mode) as ben:
+            assert ana.protocol_version == MODES[mode]
+            before = await value(ben, "memory_stats")
+            kept = await value(ana, "store_memory", content=f"Ana likes green tea, {mode}")
+            found = await value(ben, "search_memories", query="green tea")
+            gone = await value(ben, "forget_memory", memory_id=kept["id"])
+            with pytest.raises(MCPError, match="there is no memory"):
+                await ben.read_resource(f"memoranda://records/{kept['id']}")
+            notes = await ben.read_resource("memoranda://notes/MEMORY.md")
+            prompt = await ben.get_prompt("recall", {"question": "Who likes green tea?"})
+            after = await value(ben, "memory_stats")
+            own = await value(ana, "search_memories", query=f"green tea {mode}", limit=1)
+            hers = await ana.read_resource("memoranda://notes/MEMORY.md")
+        assert found == {"result": []}
+        assert gone["success"] is False
+        assert before == after
+        assert "tea" not in notes.contents[0].text
+        assert "Ana" not in prompt.messages[0].content.text
+        assert own["result"][0]["id"] == kept["id"]
+        assert "green tea" in hers.contents[0].text
+
+    anyio.run(main)
+
+
+@pytest.mark.parametrize("token", [None, "wrong-token-0123456789", ANA[:-1], "tökën"])
+def test_without_a_token_nothing_is_answered(token, url):
+    """Every request needs a token that is known; otherwise 401 says how to ask."""
+    wanted = {} if token is None else {"Authorization": f"Bearer {token}".encode()}
+    for headers in ({}, {"MCP-Protocol-Version": MODES["auto"]}):
+        answer = httpx2.post(url, json=HELLO, headers=HEADERS | headers | wanted)
+        assert answer.status_code == 401
+        assert answer.headers["www-authenticate"].startswith("Bearer ")
+        assert "memoranda" not in answer.text
+
+
+def test_a_session_is_of_the_token_that_began_it(url):
+    """With another token, or none, its id is worth nothing."""
+    begun = post(url)
+    assert begun.status_code == 200
+    session = begun.headers["mcp-session-id"]
+    assert post(url, LIST, token=BEN, Mcp_Session_Id=session).status_code == 404
+    assert post(url, LIST, token=None, Mcp_Session_Id=session).status_code == 401
+    assert post(url, LIST, Mcp_Session_Id=session).status_code == 200
+
+
+@pytest.mark.parametrize("revision", MODES.values())
+def test_foreign_hosts_and_origins_are_refused(revision, url):
+    """A page elsewhere can ask neither under its own name nor by one that it had rebound."""
+    version = {"MCP_Protocol_Version": revision}
+    port = httpx2.URL(url).port
+    assert post(url, Host="evil.example", **version).status_code == 421
+    assert post(url, Host=f"evil.example:{port}", **version).status_code == 421
+    assert post(url, Origin="https://evil.example", **version).status_code == 403
+    assert post(url, Origin=f"http://127.0.0.1:{port}").status_code == 200
+    assert post(url, Host=f"localhost:{port}").status_code == 200
+
+
+def test_hosts_and_origins_of_the_settings_are_let_in(url):
+    """A proxy's name and a page that are named in the settings are as good as its own."""
+    assert post(url, Host="memory.example.org").status_code == 200
+    assert post(url, Host="memory.example.org:81").status_code == 421
+    assert post(url, Host="other.example.org:81").status_code == 200
+    assert post(url, Origin="https://app.example.org").status_code == 200
+
+
+def test_blanks_around_a_header_are_not_part_of_it(url):
+    """The name in a header is compared without the blanks around it (RFC 9110, 5.5)."""
+    meta = {"protocolVersion": MODES["auto"], "clientCapabilities": {}}
+    body = {
+        "jsonrpc": "2.0",
+        "id": 1,
+        "method": "tools/call",
+        "params": {
+            "name": "memory_stats",
+            "arguments": {},
+            "_meta": {f"io.modelcontextprotocol/{name}": each for name, each in meta.items()},
+        },
+    }
+    headers = {
+        "Authorization": f"Bearer {BEN}",
+        "MCP-Protocol-Version": MODES["auto"],
+        "Mcp-Method": "tools/call",
+        "Mcp-Name": "  memory_stats  ",
+    }
+    place = httpx2.URL(url)
+    with closing(HTTPConnection(place.host, place.port, timeout=PATIENCE)) as plain:
+        plain.request("POST", place.path, json.dumps(body), HEADERS | headers)
+        answer = plain.getresponse()
+        assert (answer.status, b"pending_vectors" in answer.read()) == (200, True)
+
+
+def test_what_is_too_large_or_no_json_is_refused(url):
+    """A body of more than 4 MiB is not read, and one that is no JSON breaks nothing."""
+    assert post(url, b"x" * (4 * 2**20 + 1)).status_code == 413
+    assert post(url, b"{").status_code == 400
+    assert post(url).status_code == 200
+
+
+def test_eight_clients_at_once_lose_nothing(url):
+    """What they store at the same time, over both revisions, is all found afterwards."""
+    contents = {f"client {a} stores memory {b}" for a in range(8) for b in range(10)}
+    found = set()
+
+    async def store(client):
+        mode = list(MODES)[client % 2]
+        async with over_http(url, BEN, mode) as session, anyio.create_task_group() as calls:
+            for each in range(10):
+                content = {"content": f"client {client} stores memory {each}"}
+                calls.start_soon(session.call_tool, "store_memory", content)
+
+    async def main():
+        async with anyio.create_task_group() as clients:
+            for client in range(8):
+                clients.start_soon(store, client)
+        async with over_http(url, BEN) as session:
+            for client in range(8):
+                query = f"what does client {client} store?"
+                told = await value(session, "search_memories", query=query, limit=50)
+                found.update(each["content"] for each in told["result"])
+            return await value(session, "memory_stats")
+
+    assert anyio.run(main)["memories"]["fact"] == len(contents)
+    assert found == contents
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_nobody_hears_of_the_memory_of_another(mode, url):
+    """Who watches a memory of another user is told nothing, and of their own is told."""
+
+    async def main():
+        ear = Ear()
+        async with (
+            over_http(url, ANA, mode) as ana,
+            over_http(url, BEN, mode, message_handler=ear) as ben,
+        ):
+            hers, his = [
+                (await value(client, "store_memory", content=f"Something to watch, {mode}"))["id"]
+                for client in (ana, ben)
+            ]
+            own = f"memoranda://records/{his}"
+            async with watching(ben, f"memoranda://records/{hers}", own):
+                while own not in ear.heard:  # A stream for what is told opens when it opens.
+                    await value(ana, "confirm_fact", memory_id=hers)
+                    await value(ben, "confirm_fact", memory_id=his)
+        assert set(ear.heard) == {own}
+
+    anyio.run(main)
+
+
+def test_without_tokens_this_machine_alone_is_served(servers):
+    """On loopback no token is needed; a signal ends it cleanly with a client still connected."""
+    _, (server, folder) = servers
+
+    async def main():
+        async with over_http(address(server), mode="legacy") as client:
+            await value(client, "store_memory", content="Ana is vegetarian")
+            server.send_signal(signal.SIGTERM)
+            return await anyio.to_thread.run_sync(server.wait, PATIENCE)
+
+    assert anyio.run(main) == 0
+    assert server.stdout.read() == b""
+    assert not list(folder.glob("agent.db-wal"))
+
+
+@pytest.mark.parametrize("text", ["0.0.0.0:0", "[::]:0", "memory.example.org:0", "10.0.0.1:0"])
+def test_other_machines_need_a_token(text):
+    """An address that others can reach is refused while no tokens are set, with the remedy."""
+    with pytest.raises(errors.ConfigError, match=r"set mcp\.tokens .* or listen at 127\.0\.0\.1"):
+        bound(Address.parse(text), Settings().mcp)
+
+
+def test_an_address_that_is_taken_is_said():
+    """That something else listens there is an error of ours."""
+    with bound(Address("127.0.0.1", 0), Settings().mcp) as first:
+        first.listen()
+        taken = Address("127.0.0.1", first.getsockname()[1])
+        with pytest.raises(errors.ConfigError, match="cannot be listened at: Address already"):
+            bound(taken, Settings().mcp)
+
+
+@pytest.mark.parametrize("text", ["", "8000", ":8000", "a:", "a:b", "a:65536", "a:-1", "::1:80"])
+def test_what_is_no_address_is_told(text):
+    """HOST:PORT is needed, with an IPv6 host in brackets."""
+    with pytest.raises(errors.InvalidInput, match="is no address; write HOST:PORT"):
+        Address.parse(text)
+    assert Address.parse("[::1]:80") == Address("::1", 80)
+    assert str(Address("::1", 80)) == "[::1]:80"

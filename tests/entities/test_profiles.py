@@ -1,0 +1,61 @@
+"""Profiles of entities: a summary made of facts."""
+
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+
+from memoranda.entities.profiles import LONGEST, profile
+from memoranda.model.models import Entity, Kind, Record
+
+NOW = datetime(2026, 1, 1, tzinfo=UTC)
+ANA = Entity(id="ent_1", name="Ana Lima", type="person", aliases=("Ana",))
+
+
+def fact(content, *, subject="Ana", confidence=0.8, kind=Kind.FACT, by=None, day=0):
+    """Return a fact that mentions Ana."""
+    return Record(
+        id=f"fact_{content}",
+        kind=kind,
+        content=content,
+        content_hash=content,
+        user="u",
+        event_time=NOW + timedelta(days=day),
+        created_at=NOW,
+        confidence=confidence,
+        superseded_by=by,
+        attributes={"subject": subject},
+    )
+
+
+def summary(*records):
+    """Return the summary over these records."""
+    return profile(replace(ANA, records=records)).summary
+
+
+def test_what_is_said_of_it_comes_before_what_mentions_it():
+    """Facts about the entity come first, then the surer, then the newer; three at most."""
+    assert (
+        summary(
+            fact("Bo met Ana.", subject="Bo", confidence=0.9),
+            fact("Ana sings.", confidence=0.7),
+            fact("Ana runs.", confidence=0.7, day=1),
+            fact("Ana is tall.", confidence=0.9),
+        )
+        == "Ana is tall. Ana runs. Ana sings."
+    )
+
+
+def test_only_facts_that_hold_are_told():
+    """Superseded facts, episodes and reflections give no summary."""
+    assert (
+        summary(
+            fact("Ana lives in Porto.", by="fact_2"),
+            fact("hi", kind=Kind.EPISODE),
+            fact("week", kind=Kind.REFLECTION),
+        )
+        is None
+    )
+
+
+def test_a_summary_is_short():
+    """What would make it too long is left out whole."""
+    assert summary(fact("Ana is tall.", confidence=0.9), fact("x" * LONGEST)) == "Ana is tall."

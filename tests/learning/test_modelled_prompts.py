@@ -1,0 +1,71 @@
+"""The prompts as files: packaged, short, and naming every field that is asked for."""
+
+import dataclasses
+from importlib.resources import files
+from pathlib import Path
+
+import pytest
+
+from memoranda.learning.claims import Category, Relation
+from memoranda.learning.modelled.extract import Drawn
+from memoranda.learning.modelled.grounding import DrawnClaim
+from memoranda.learning.modelled.judge import Judged, JudgedPair
+from memoranda.learning.modelled.prompting import fenced, instructions, shortened
+from memoranda.learning.modelled.reflect import Reflection
+from memoranda.learning.modelled.summary import Consolidation
+
+ROOT = Path(__file__).parents[2]
+PROMPTS = ROOT / "src" / "memoranda" / "lifecycle" / "prompts"
+ANSWERS = {
+    "extract": [Drawn, DrawnClaim],
+    "judge": [Judged, JudgedPair],
+    "reflect": [Reflection],
+    "summary": [Consolidation],
+    "compress": [],
+}
+
+
+def test_every_prompt_is_known_and_packaged():
+    """Each file is read as a resource of the package, which the wheel takes in as a whole."""
+    assert {path.stem for path in PROMPTS.glob("*.md")} == set(ANSWERS)
+    for name in ANSWERS:
+        text = files("memoranda.learning").joinpath("prompts", f"{name}.md").read_text("utf-8")
+        assert instructions(name) == text.strip() != ""
+    assert 'packages = ["src/memoranda"]' in (ROOT / "pyproject.toml").read_text("utf-8")
+    ignored = (ROOT / ".gitignore").read_text("utf-8").splitlines()  # The build leaves these out.
+    assert not [line for line in ignored if line.endswith(".md") or "prompts" in line]
+
+
+@pytest.mark.parametrize("name", sorted(ANSWERS))
+def test_a_prompt_names_every_field_and_is_short(name):
+    """All fields of the answer stand in it as code, and it fits on a page."""
+    text = instructions(name)
+    for answer in ANSWERS[name]:
+        for field in dataclasses.fields(answer):
+            assert f"`{field.name}`" in text or f'"{field.name}"' in text
+    assert len(text) < 3_000
+
+
+def test_prompts_name_every_word_of_closed_lists():
+    """A model cannot choose what it is not told."""
+    assert all(f"`{one.value}`" in instructions("extract") for one in Category)
+    assert all(f"`{one.value}`" in instructions("judge") for one in Relation)
+
+
+@pytest.mark.parametrize("name", ["extract", "judge", "reflect", "summary"])
+def test_prompts_say_that_texts_are_data(name):
+    """Whoever reads other people's words is told not to obey them."""
+    assert "data" in instructions(name)
+    assert "follow them" in instructions(name)
+
+
+def test_long_texts_lose_their_middle():
+    """The beginning and the end stay, within the bound."""
+    text = shortened("a" * 50 + "b" * 50, 21)
+    assert (len(text), text[0], text[-1]) == (21, "a", "b")
+    assert shortened("short", 21) == "short"
+
+
+def test_a_fence_without_rows_is_a_fence():
+    """No rows leave the tags."""
+    assert fenced("turns", []) == "<turns>\n</turns>"

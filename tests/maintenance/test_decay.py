@@ -1,0 +1,272 @@
+"""Decay: a function of the moment alone, so that no night can be counted twice."""
+
+import math
+import runpy
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta, timezone
+from pathlib import Path
+from xml.etree import ElementTree as ET
+from zoneinfo import ZoneInfo
+
+import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
+
+from memoranda.maintenance import decay
+from memoranda.model.actions import Fade, Retire, Reweigh, Supersede, Touch
+from memoranda.model.models import Kind, Record
+from memoranda.store.sqlite.store import SqliteStore
+from memoranda.testing.analyzers import PlainNames, WordAnalyzer
+from memoranda.testing.contracts.samples import ANA, insert, record
+
+START = datetime(2026, 1, 1, tzinfo=UTC)
+DAY = timedelta(days=1)
+THRESHOLD = 0.05
+DAYS = st.floats(0, 3_000, allow_nan=False)
+RATES = st.floats(0.0001, 2)
+STRENGTHS = st.floats(0, 1)
+
+
+def fact(**fields):
+    """Return a fact that fades from the start."""
+    defaults = {"id": "fact_1", "kind": Kind.FACT, "content": "Ana lives in Porto"}
+    times = {"event_time": START, "created_at": START, "strength_at": START}
+    return Record(
+        **{**defaults, **times, "user": "ana", "content_hash": "x", "decay_rate": 0.1, **fields}
+    )
+
+
+def applied(item, actions):
+    """Return a record as a store would hold it after a plan; ``None`` if it was retired."""
+    for action in actions:
+        if isinstance(action, Retire):
+            return None
+        item = replace(item, confidence=action.confidence, strength=item.strength or 1.0)
+    return item
+
+
+def left(item, now, threshold=0.0):
+    """Return the confidence after a plan at ``now``."""
+    after = applied(item, decay.plan([item], now, threshold))
+    return None if after is None else after.confidence
+
+
+facts = st.builds(
+    lambda strength, rate: fact(strength=strength, confidence=strength, decay_rate=rate),
+    STRENGTHS,
+    RATES,
+)
+
+
+def test_the_curve_is_the_one_of_the_seed():
+    """After ten days at 0.1 a day, 1/e is left; after thirty, a fact is gone (0.0498)."""
+    assert decay.curve(1.0, 0.1, 10) == pytest.approx(math.exp(-1))
+    assert decay.plan([fact()], START + 10 * DAY) == [
+        Fade("fact_1", START + 10 * DAY, pytest.approx(math.exp(-1)))
+    ]
+    assert decay.plan([fact()], START + 30 * DAY) == [
+        Retire("fact_1", START + 30 * DAY, "faded: confidence 0.0498 is below 0.0500")
+    ]
+    assert decay.plan([fact()], START + 35 * DAY)[0].reason == (
+        "faded: confidence 0.03 is below 0.05"
+    )
+
+
+@given(facts, DAYS)
+def test_twice_at_one_moment_changes_nothing(item, days):
+    """What a plan left, the next one at the same moment leaves as it is."""
+    now = START + timedelta(days=days)
+    after = applied(item, decay.plan([item], now, THRESHOLD))
+    assert after is None or decay.plan([after], now, THRESHOLD) == []
+
+
+@given(facts, DAYS, DAYS)
+def test_nights_in_between_make_no_difference(item, first, second):
+    """Decay at one moment and then at a later one is decay at the later one."""
+    early, late = sorted((START + timedelta(days=first), START + timedelta(days=second)))
+    between = applied(item, decay.plan([item], early, THRESHOLD))
+    direct = applied(item, decay.plan([item], late, THRESHOLD))
+    if between is None:
+        assert direct is None
+        return
+    stepwise = applied(between, decay.plan([between], late, THRESHOLD))
+    if direct is None or stepwise is None:
+        assert direct is stepwise
+    else:
+        assert stepwise.confidence == pytest.approx(direct.confidence, abs=2 * decay.ROUNDING)
+
+
+@given(facts, DAYS, DAYS)
+def test_confidence_falls_with_time_and_never_rises_above_its_strength(item, first, second):
+    """Later is never more; nothing is ever believed more than when it was said."""
+    early, late = sorted((START + timedelta(days=first), START + timedelta(days=second)))
+    assert decay.confidence(item, late) <= decay.confidence(item, early) <= item.strength
+
+
+@given(facts, DAYS, DAYS)
+def test_a_recall_starts_the_curve_anew(item, days, more):
+    """As long after a recall as after the first word, as much is left."""
+    recalled = START + timedelta(days=days)
+    touched = replace(item, confidence=item.strength, strength_at=recalled)
+    assert decay.confidence(touched, recalled) == item.strength
+    assert decay.confidence(touched, recalled + timedelta(days=more)) == pytest.approx(
+        decay.confidence(item, START + timedelta(days=more)), abs=1e-6
+    )
+
+
+@given(facts, DAYS, DAYS)
+def test_a_clock_set_back_retires_nothing_more(item, forward, back):
+    """What a plan spared, a plan at an earlier moment spares, and believes no less."""
+    later = START + timedelta(days=forward)
+    spared = applied(item, decay.plan([item], later, THRESHOLD))
+    assume(spared is not None)
+    earlier = later - timedelta(days=back)
+    again = applied(spared, decay.plan([spared], earlier, THRESHOLD))
+    assert again is not None
+    assert again.confidence >= spared.confidence - decay.ROUNDING
+    assert again.confidence <= item.strength
+
+
+@given(facts, DAYS)
+def test_the_day_of_its_end_is_foretold(item, days):
+    """Before that day a fact is kept, after it retired; where there is no day, it stays."""
+    day = decay.fades_on(item, THRESHOLD)
+    now = START + timedelta(days=days)
+    retired = left(item, now, THRESHOLD) is None
+    assert day is not None
+    if abs(now - day) > timedelta(minutes=1):
+        assert retired == (now > day)
+
+
+@pytest.mark.parametrize(
+    "item",
+    [
+        fact(decay_rate=0.0),
+        fact(kind=Kind.EPISODE, id="ep_1"),
+        fact(kind=Kind.REFLECTION, id="ref_1"),
+        fact(kind=Kind.CONTEXT, id="ctx_1"),
+    ],
+    ids=["protected", "episode", "reflection", "context"],
+)
+def test_what_does_not_fade_never_does(item):
+    """A decay rate of 0 and every kind but facts: no day, no change, after a thousand years."""
+    later = START + 365_000 * DAY
+    assert decay.plan([item], later) == []
+    assert decay.fades_on(item) is None
+    assert decay.confidence(item, later) == item.confidence
+
+
+def test_what_was_superseded_fades_from_what_is_left_of_it():
+    """Believed at 0.3 since something took its place, it goes on fading and is retired."""
+    old = fact(superseded_by="fact_2", strength=0.3, confidence=0.3)
+    assert left(old, START + 5 * DAY) == pytest.approx(0.3 * math.exp(-0.5))
+    assert left(old, START + 18 * DAY, THRESHOLD) is None
+    assert decay.fades_on(old) == pytest.approx(
+        START + math.log(6) * 10 * DAY, abs=timedelta(seconds=1)
+    )
+
+
+def test_what_has_ended_is_left_alone():
+    """Retired or corrected before, a record gets no second end."""
+    assert decay.plan([fact(valid_until=START + DAY)], START + 100 * DAY) == []
+    assert decay.fades_on(fact(valid_until=START + DAY)) is None
+    assert decay.fades_on(fact(valid_until=START + 90 * DAY)) is not None
+
+
+def test_it_counts_from_the_last_recall_where_no_strength_was_kept():
+    """Records from before strengths were kept fade from their last access, or from the start."""
+    old = fact(strength_at=None, last_accessed=START + 5 * DAY)
+    assert left(old, START + 15 * DAY) == pytest.approx(math.exp(-1))
+    assert left(replace(old, last_accessed=None), START + 15 * DAY) == pytest.approx(math.exp(-1.5))
+
+
+@pytest.mark.parametrize("zone", ["Europe/Lisbon", "America/New_York", "Australia/Lord_Howe"])
+def test_the_clock_on_the_wall_makes_no_difference(zone):
+    """An hour that a clock skips or has twice is no day's twenty-fourth part more or less."""
+    place = ZoneInfo(zone)
+    start = datetime(2025, 3, 1, tzinfo=place)
+    for days in (1, 40, 250):
+        now = (start.astimezone(UTC) + days * DAY).astimezone(place)
+        item = fact(created_at=start, strength_at=start)
+        assert decay.confidence(item, now) == decay.curve(1.0, 0.1, days)
+
+
+def test_no_threshold_retires_nothing():
+    """At 0 a fact fades to nothing and stays; above its strength it goes the first night."""
+    later = START + 100_000 * DAY
+    assert decay.plan([fact(decay_rate=1.0)], later, 0.0) == [Fade("fact_1", later, 0.0)]
+    assert decay.fades_on(fact(), 0.0) is None
+    assert left(fact(strength=0.04, confidence=0.04), START, THRESHOLD) is None
+    assert decay.fades_on(fact(strength=0.04), THRESHOLD) == START
+    assert decay.fades_on(fact(decay_rate=1e-9), THRESHOLD) is None  # Beyond the calendar.
+    assert decay.fades_on(fact(strength=0.0), THRESHOLD) == START
+
+
+@given(st.floats(0, 1), st.floats(0), st.floats(allow_nan=False))
+def test_the_curve_stays_between_nothing_and_the_strength(strength, rate, days):
+    """For any rate and any time, endless ones too."""
+    assume(not (math.isinf(rate) and days == 0))
+    assert 0 <= decay.curve(strength, rate, days) <= strength
+
+
+@given(st.floats(0.0001, 1), st.floats(0.9, 1))
+def test_a_reason_shows_which_is_less(threshold, share):
+    """However close the two are, the figures in a reason differ."""
+    item = fact(strength=threshold * share * 0.999, confidence=1.0)
+    (action,) = decay.plan([item], START, threshold)
+    value, _, than = action.reason.removeprefix("faded: confidence ").partition(" is below ")
+    assert float(value) < float(than)
+
+
+def test_a_store_holds_what_a_plan_says(tmp_path):
+    """In a real store: it fades, is touched, superseded, confirmed, retired; twice is once."""
+    store = SqliteStore(tmp_path / "m.db", analyzer=WordAnalyzer(), names=PlainNames())
+    born = START
+    items = [
+        record(f"Ana said {name}", id=f"fact_{name}", decay_rate=0.1, created_at=born)
+        for name in ("lonely", "recalled", "replaced", "confirmed")
+    ]
+    store.apply(ANA, [insert(item) for item in items])
+
+    def night(days):
+        now = born + days * DAY
+        actions = decay.plan(store.fading(ANA, now), now, THRESHOLD)
+        store.apply(ANA, actions)
+        assert decay.plan(store.fading(ANA, now), now, THRESHOLD) == []
+        return [action.id for action in actions if isinstance(action, Retire)]
+
+    def held(name):
+        return store.get(ANA, f"fact_{name}").confidence
+
+    assert night(10) == []
+    assert [held(item.id[5:]) for item in items] == [pytest.approx(math.exp(-1))] * 4
+    ten = born + 10 * DAY
+    store.apply(ANA, [Touch(("fact_recalled",), ten)])
+    store.apply(ANA, [Supersede("fact_replaced", "fact_lonely", ten, 0.3, "newer")])
+    store.apply(ANA, [Reweigh("fact_confirmed", ten, 1.0, 0.0, "confirmed")])
+    assert (held("recalled"), held("replaced"), held("confirmed")) == (1.0, 0.3, 1.0)
+    assert night(20) == []
+    assert held("recalled") == pytest.approx(math.exp(-1))
+    assert held("replaced") == pytest.approx(0.3 * math.exp(-1))
+    assert night(30) == ["fact_lonely", "fact_replaced"]
+    assert night(41) == ["fact_recalled"]
+    assert night(4_000) == []
+    assert held("confirmed") == 1.0
+    assert store.get(ANA, "fact_lonely").valid_until == born + 30 * DAY
+    store.close()
+
+
+def test_moments_may_be_in_any_zone():
+    """Now and then are compared as moments, whatever their offsets."""
+    east = timezone(timedelta(hours=14))
+    now = (START + 10 * DAY).astimezone(east)
+    assert decay.confidence(fact(), now) == pytest.approx(math.exp(-1))
+
+
+def test_the_picture_in_the_docs_is_what_the_curve_draws():
+    """``docs/images/decay.svg`` is the output of its script, and well-formed."""
+    root = Path(__file__).parents[2]
+    drawn = runpy.run_path(str(root / "scripts" / "draw_decay.py"))["picture"]()
+    assert (root / "docs" / "images" / "decay.svg").read_text("utf-8") == drawn
+    texts = [each.text for each in ET.fromstring(drawn).iter("{http://www.w3.org/2000/svg}text")]  # noqa: S314 - our own file
+    assert {"day 15", "day 30", "day 40", "day 60"} <= set(texts)

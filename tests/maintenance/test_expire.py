@@ -1,0 +1,221 @@
+"""Expiry: what is past its time ends, by the policy it was stored under and by the present one."""
+
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from zoneinfo import ZoneInfo
+
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from memoranda.maintenance import expire
+from memoranda.model.actions import Retire
+from memoranda.model.models import Kind, Record
+from memoranda.records.ingest import Retention
+from memoranda.store.sqlite.store import SqliteStore
+from memoranda.testing.analyzers import PlainNames, WordAnalyzer
+from memoranda.testing.contracts.samples import ANA, insert, record
+
+NOW = datetime(2026, 6, 1, 12, tzinfo=UTC)
+DAY = timedelta(days=1)
+MONTH = Retention(UTC, {Kind.EPISODE: 30 * DAY})
+ZONES = (
+    "Europe/Lisbon",
+    "America/New_York",
+    "Asia/Kathmandu",
+    "Africa/Cairo",
+    "America/Sao_Paulo",
+    "America/Havana",
+    "Pacific/Apia",
+)
+
+
+def kept(kind, created, retention=None, **fields):
+    """Return a record as it was stored under a policy."""
+    times = {"event_time": created, "created_at": created}
+    end = None if retention is None else retention.end(kind, created)
+    return Record(
+        **{
+            "id": f"{kind.prefix}_{created.isoformat()}",
+            "kind": kind,
+            "content": "x",
+            "content_hash": "x",
+            "user": "ana",
+            "valid_until": end,
+            **times,
+            **fields,
+        }
+    )
+
+
+def reasons(expiry):
+    """Return what is said of each end."""
+    return [action.reason for action in expiry.actions]
+
+
+def test_what_ended_by_itself_is_retired_with_its_reason():
+    """The end that the present policy sets is told as that, any other as stored."""
+    day = Retention(ZoneInfo("Europe/Lisbon"), {Kind.EPISODE: 36 * timedelta(hours=1)})
+    lapsed = [
+        kept(Kind.CONTEXT, NOW - DAY, day),
+        kept(Kind.EPISODE, NOW - 2 * DAY, day),
+        kept(Kind.FACT, NOW - 9 * DAY, valid_until=NOW - DAY),
+    ]
+    found = expire.plan(lapsed, {}, day, NOW)
+    assert found.actions[0] == Retire(
+        lapsed[0].id, NOW, "expired: context is kept until the day ends in Europe/Lisbon"
+    )
+    assert reasons(found)[1:] == [
+        "expired: episode is kept for 36 hours",
+        "expired: it was stored to be kept until 2026-05-31 12:00 UTC",
+    ]
+    assert found.counts == {Kind.CONTEXT: 1, Kind.EPISODE: 1, Kind.FACT: 1}
+
+
+def test_a_new_policy_ends_what_was_stored_under_another():
+    """With ``retention.episode = 30d`` set later, older episodes end, and no younger ones."""
+    old, edge, young = (
+        kept(Kind.EPISODE, NOW - age) for age in (31 * DAY, 30 * DAY, 30 * DAY - timedelta(1e-8))
+    )
+    found = expire.plan([], {Kind.EPISODE: [old, edge, young]}, MONTH, NOW)
+    assert [action.id for action in found.actions] == [old.id, edge.id]
+    assert set(reasons(found)) == {"expired: episode is kept for 30 days"}
+    assert found.counts == {Kind.EPISODE: 2}
+
+
+def test_a_longer_policy_does_not_bring_back_what_has_ended():
+    """The past stays as it was: what had ended under the old policy is over."""
+    ended = kept(Kind.EPISODE, NOW - 31 * DAY, MONTH)
+    found = expire.plan([ended], {}, Retention(UTC), NOW)
+    assert reasons(found) == ["expired: it was stored to be kept until 2026-05-31 12:00 UTC"]
+
+
+def test_facts_end_only_where_the_policy_says_so():
+    """Asked to remember, or confirmed: for ever by default, and by ``retention.fact`` if set."""
+    facts = [kept(Kind.FACT, NOW - 400 * DAY), kept(Kind.FACT, NOW - 500 * DAY, decay_rate=0.1)]
+    everything = dict.fromkeys(Kind, facts)
+    assert expire.plan([], everything, MONTH, NOW).actions == ()
+    year = Retention(UTC, {Kind.FACT: 364 * DAY})
+    assert len(expire.plan([], everything, year, NOW).actions) == 2
+
+
+def test_what_has_not_ended_is_left_alone():
+    """A record whose time is yet to come, or that ended before, is no concern."""
+    later = kept(Kind.CONTEXT, NOW, valid_until=NOW + timedelta(milliseconds=1))
+    gone = kept(Kind.EPISODE, NOW - 90 * DAY, valid_until=NOW - DAY)
+    open_ = kept(Kind.FACT, NOW)
+    assert expire.plan([later, open_], {Kind.EPISODE: [gone]}, MONTH, NOW).actions == ()
+    assert expire.plan([], {}, MONTH, NOW) == expire.Expiry()
+
+
+def test_a_record_that_is_told_twice_ends_once():
+    """Lapsed and older at once, it is counted once."""
+    item = kept(Kind.EPISODE, NOW - 40 * DAY, valid_until=NOW)
+    open_ = replace(item, valid_until=None)
+    found = expire.plan([item], {Kind.EPISODE: [open_]}, MONTH, NOW)
+    assert found.counts == {Kind.EPISODE: 1}
+
+
+@pytest.mark.parametrize(
+    ("zone", "created", "end"),
+    [
+        # Summer time begins, or ends, in the course of the day.
+        ("Europe/Lisbon", "2026-03-29T00:30+00:00", "2026-03-29T23:00+00:00"),
+        ("Europe/Lisbon", "2026-10-25T00:30+01:00", "2026-10-26T00:00+00:00"),
+        ("America/New_York", "2026-03-08T01:30-05:00", "2026-03-09T04:00+00:00"),
+        ("America/New_York", "2026-11-01T01:30-04:00", "2026-11-02T05:00+00:00"),
+        ("Asia/Kathmandu", "2026-06-01T23:59+05:45", "2026-06-01T18:15+00:00"),
+        # There is no midnight: the day ends where the clock jumps to one o'clock.
+        ("Africa/Cairo", "2024-04-25T23:30+02:00", "2024-04-25T22:00+00:00"),
+        ("America/Sao_Paulo", "2018-11-03T22:00-03:00", "2018-11-04T03:00+00:00"),
+        # 23:00 comes twice: the day ends after the second.
+        ("America/Sao_Paulo", "2018-02-17T23:30-02:00", "2018-02-18T03:00+00:00"),
+        # Midnight comes twice: the day ends with the first.
+        ("America/Havana", "2025-11-01T23:30-04:00", "2025-11-02T04:00+00:00"),
+        # The day after is left out of the calendar.
+        ("Pacific/Apia", "2011-12-29T12:00-10:00", "2011-12-30T10:00+00:00"),
+    ],
+)
+def test_context_ends_at_the_midnight_of_the_user(zone, created, end):
+    """To the millisecond, also where the clock is moved that day."""
+    retention = Retention(ZoneInfo(zone))
+    item = kept(Kind.CONTEXT, datetime.fromisoformat(created).astimezone(UTC), retention)
+    last = datetime.fromisoformat(end)
+    assert item.valid_until == last
+    assert expire.plan([item], {}, retention, last - timedelta(milliseconds=1)).actions == ()
+    assert len(expire.plan([item], {}, retention, last).actions) == 1
+
+
+@given(
+    st.sampled_from(ZONES),
+    st.lists(st.integers(0, 72 * 60 * 60), max_size=8, unique=True),
+    st.datetimes(datetime(2010, 1, 1), datetime(2027, 1, 1), timezones=st.just(UTC)),  # noqa: DTZ001 - hypothesis adds the zone
+)
+@example("Europe/Lisbon", [86_400, 0], NOW)
+def test_cutoffs_miss_nothing(zone, ages, now):
+    """What a store finds before the cutoffs gives the same plan as all there is."""
+    now = now.replace(microsecond=now.microsecond // 1000 * 1000)
+    retention = Retention(ZoneInfo(zone), {Kind.EPISODE: DAY, Kind.FACT: timedelta.max})
+    records = {
+        kind: [kept(kind, now - timedelta(seconds=age)) for age in sorted(ages, reverse=True)]
+        for kind in Kind
+    }
+    cutoffs = expire.cutoffs(retention, now)
+    assert set(cutoffs) == {Kind.EPISODE, Kind.CONTEXT}
+    older = {
+        kind: [item for item in records[kind] if item.created_at < before]
+        for kind, before in cutoffs.items()
+    }
+    chosen = expire.plan([], older, retention, now)
+    assert chosen.counts == expire.plan([], records, retention, now).counts
+    assert sum(chosen.counts.values()) == sum(map(len, older.values()))
+
+
+@pytest.mark.parametrize(
+    ("span", "said"),
+    [
+        (DAY, "1 day"),
+        (14 * DAY, "14 days"),
+        (timedelta(hours=12), "12 hours"),
+        (timedelta(minutes=1), "1 minute"),
+        (timedelta(seconds=90), "90 seconds"),
+    ],
+)
+def test_a_span_is_told_in_its_largest_whole_unit(span, said):
+    """As a person would write it."""
+    found = expire.plan(
+        [],
+        {Kind.EPISODE: [kept(Kind.EPISODE, NOW - 60 * DAY)]},
+        Retention(UTC, {Kind.EPISODE: span}),
+        NOW,
+    )
+    assert reasons(found) == [f"expired: episode is kept for {said}"]
+
+
+def test_a_store_forgets_nothing_twice(tmp_path):
+    """In a real store: stored for ever, ended by a new policy, and then there is nothing to do."""
+    store = SqliteStore(tmp_path / "m.db", analyzer=WordAnalyzer(), names=PlainNames())
+    born, now = NOW, NOW + 31 * DAY
+    items = [
+        record("an old talk", id="ep_old", kind=Kind.EPISODE, created_at=born),
+        record("a fact", id="fact_old", created_at=born),
+        record("today", id="ctx_old", kind=Kind.CONTEXT, created_at=born, valid_until=born + DAY),
+    ]
+    store.apply(ANA, [insert(item) for item in items])
+
+    def hour():
+        older = {
+            kind: store.recorded(ANA, kind, before=before, now=now)
+            for kind, before in expire.cutoffs(MONTH, now).items()
+        }
+        found = expire.plan(store.lapsed(ANA, now), older, MONTH, now)
+        store.apply(ANA, found.actions)
+        return dict(found.counts)
+
+    assert hour() == {Kind.EPISODE: 1, Kind.CONTEXT: 1}
+    assert hour() == {}
+    assert store.get(ANA, "ep_old").valid_until == now
+    assert store.get(ANA, "ctx_old").valid_until == born + DAY
+    assert store.get(ANA, "fact_old").valid_until is None
+    assert store.history(ANA, "ep_old")[-1].reason == "expired: episode is kept for 30 days"
+    store.close()

@@ -1,0 +1,134 @@
+"""Memories and files for the tests of import and export."""
+
+import json
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+
+from memoranda.memory import Memory
+from memoranda.model.actions import Prune
+from memoranda.model.models import Cut, Pruning
+from memoranda.model.query import Filter
+from memoranda.model.times import MILLISECOND
+from memoranda.settings.settings import Settings
+
+START = datetime(2026, 3, 2, 17, 5, tzinfo=UTC)
+LOCOMO = Path(__file__).parents[3] / "shared" / "data" / "locomo" / "locomo10.json"
+PLAIN = Settings(embedding={"model": "none"}, consolidation={"automatic": False}, timezone="UTC")
+ALL = Filter(now=START, retired=True)
+needs_locomo = pytest.mark.skipif(
+    not LOCOMO.exists(), reason="the LoCoMo data are not in ../shared/data"
+)
+
+
+class TickingClock:
+    """A clock that moves on by seven milliseconds whenever it is asked."""
+
+    def __init__(self):
+        """Start on an evening in March."""
+        self.moment = START
+
+    def now(self):
+        """Return a later moment than before."""
+        self.moment += 7 * MILLISECOND
+        return self.moment
+
+
+def opened(user="noa", location=":memory:", **more):
+    """A memory without a model."""
+    return Memory(location, user=user, settings=PLAIN, clock=TickingClock(), **more)
+
+
+def every(memory):
+    """All records of a memory, also those no longer believed."""
+    where = Filter(now=datetime.now(UTC), retired=True)
+    return memory._parts.store.page(memory._scope, where, limit=100_000, after=None)
+
+
+def exported(memory, path):
+    """The lines of an export, as values."""
+    memory.export(path)
+    lines = path.read_text(encoding="utf-8").split("\n")
+    path.unlink()
+    return [json.loads(line) for line in lines[:-1]]
+
+
+def talk(memory, name):
+    """All messages of a conversation, also those cleared from view."""
+    return memory._parts.store.messages(memory._scope, name, cleared=True)
+
+
+def receipts(memory, name):
+    """The receipts of a conversation's prunings."""
+    return memory._parts.store.prunings(memory._scope, name)
+
+
+def prune(memory, name, *parts):
+    """Keep the receipt of a pruning of parts of a conversation: from, to, summary."""
+    places = {item.position: item for item in talk(memory, name)}
+    cuts = tuple(
+        Cut(
+            first=first,
+            last=last,
+            messages=last - first + 1,
+            tokens=90 + first,
+            since=places[first].timestamp,
+            until=places[last].timestamp,
+            why="older than what fits",
+            score=None if summary is None else 0.5,
+            summary=summary,
+        )
+        for first, last, summary in parts
+    )
+    receipt = Pruning(
+        id=memory._parts.ids.new("prn"),
+        at=memory._parts.now(),
+        trigger="manual",
+        why="7,700 of 9,000 tokens in use",
+        strategy="hybrid",
+        before=7_700,
+        after=5_000,
+        cuts=cuts,
+    )
+    memory._parts.store.apply(memory._scope, [Prune(name, receipt)])
+
+
+def written(folder, name, *values):
+    """A file of JSON Lines; texts are written as they are."""
+    path = folder / name
+    lines = (value if isinstance(value, str) else json.dumps(value) for value in values)
+    path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    return path
+
+
+CHAT = [
+    {"role": "system", "content": "Be brief."},
+    {"role": "user", "content": [{"type": "text", "text": "Weather in Ghent?"}]},
+    {
+        "role": "assistant",
+        "content": None,
+        "tool_calls": [
+            {"id": "c1", "type": "function", "function": {"name": "w", "arguments": "{}"}}
+        ],
+    },
+    {"role": "tool", "tool_call_id": "c1", "content": "Rain"},
+    {"role": "assistant", "content": ""},
+    {"role": "assistant", "content": "Rain. Take a coat."},
+]
+TALK = {
+    "sample_id": "conv-1",
+    "conversation": {
+        "speaker_a": "Ida",
+        "speaker_b": "Tom",
+        "session_2_date_time": "12:09 am on 13 September, 2023",
+        "session_2": [{"speaker": "Tom", "dia_id": "D2:1", "text": "Later."}],
+        "session_1_date_time": "1:56 pm on 8 May, 2023",
+        "session_1": [
+            {"speaker": "Ida", "dia_id": "D1:1", "text": "Look!", "blip_caption": "a red kite"},
+            {"speaker": "Tom", "dia_id": "D1:2", "text": "Nice."},
+        ],
+        "session_3_date_time": "1:56 pm on 9 May, 2023",
+    },
+    "qa": [],
+}

@@ -1,0 +1,248 @@
+"""Overflow: a session beyond ``memory_window`` is consolidated and goes on with a recap."""
+
+from contextlib import closing
+
+import pytest
+from noting import (
+    MINUTE,
+    PATIENCE,
+    Gate,
+    agent_of,
+    balanced,
+    calling,
+    chosen,
+    clock_of,
+    facts,
+    history,
+    noting,
+    system_of,
+    talking,
+)
+from provider_rules import problems_openai
+from talks import ALL, exchange, lawful
+
+from memoranda import Conversation
+from memoranda.learning.modelled.grounding import DrawnClaim
+from memoranda.model.chat import ChatReply
+from memoranda.model.life import Usage
+
+WINDOW = 20
+SMALL = {"agent": {"memory_window": WINDOW}, "conversation": {"keep_recent": 6}}
+NAMES = ("Ana", "Bo", "Cid", "Dora", "Eva", "Finn", "Gus", "Hana", "Ida", "Jon", "Kai", "Lea")
+
+
+def memory_at(path, **sections):
+    """Return a memory whose sessions overflow soon."""
+    return noting(path, settings=chosen(**(SMALL | sections)))
+
+
+def turns(agent, count, start=0):
+    """Have so many turns, a minute apart; return what was said."""
+    said = [f"Number {n} is about {NAMES[n % 12]}." for n in range(start, start + count)]
+    for text in said:
+        agent.process(text)
+        clock_of(agent.memory).advance(MINUTE)
+    return said
+
+
+def read_until(memory, session):
+    """Return how far a session was read, and how far it is told."""
+    (info,) = [info for info in memory.sessions() if info.id == session]
+    return info.through, info.noted
+
+
+@pytest.mark.parametrize("automatic", [True, False])
+def test_only_what_is_old_is_consolidated(tmp_path, automatic):
+    """``[last_consolidated, cutoff)`` becomes facts and an entry; what is kept was not read yet."""
+    with closing(memory_at(tmp_path / "a.db", consolidation={"automatic": automatic})) as memory:
+        agent = agent_of(memory, talking(always="I see."))
+        agent.process("I live in Porto.")
+        turns(agent, 9)
+        agent.process("I have a dog named Rex.")
+        assert (len(agent.chat), agent.chat.prunings) == (22, ())
+        agent.process("And now?")
+        (receipt,) = agent.chat.prunings
+        assert receipt.trigger == "overflow"
+        # 22 messages were there; of these the last six stay for the recap.
+        assert read_until(memory, "chat") == (15, 15)
+        assert facts(memory) == ["The user lives in Porto."]
+        (entry,) = history(memory)
+        assert "turns=0-15" in entry
+        assert [cut.why for cut in receipt.cuts] == [
+            "consolidated; the session goes on without them",
+            "told in the recap",
+        ]
+        assert [(cut.first, cut.last) for cut in receipt.cuts] == [(0, 15), (16, 21)]
+        turns(agent, 7, start=20)
+        assert len(agent.chat.prunings) == 1
+        turns(agent, 1, start=27)
+        assert len(agent.chat.prunings) == 2
+        assert read_until(memory, "chat") == (31, 31)
+        assert "turns=16-31" in history(memory)[1]
+        assert "The user has a dog named Rex." in facts(memory)
+        assert len(agent.chat.messages) == 40
+        assert memory.verify() == []
+
+
+def test_the_recap_is_in_the_prompt_and_survives(tmp_path):
+    """Role by role, fenced, also after the memory was opened anew; after ``clear`` it is gone."""
+    path = tmp_path / "a.db"
+    with closing(memory_at(path)) as memory:
+        agent = agent_of(memory, talking(always="I see."))
+        said = turns(agent, 12)
+        created = memory.conversations()[0].created_at
+        model = agent._model
+        prompts = [turn.messages[0]["content"] for turn in model.chatted]
+        assert ["## Recap" in prompt for prompt in prompts] == [False] * 11 + [True]
+        recap = prompts[-1].partition("## Recap\n")[2].partition("\n</")[0].splitlines()
+        assert recap == [
+            line for text in said[8:11] for line in (f"user: {text}", "assistant: I see.")
+        ]
+        assert balanced(prompts[-1])
+        asked = [m["content"] for m in model.chatted[-1].messages if m["role"] == "user"]
+        assert asked == [said[11]]
+    with closing(memory_at(path)) as again:
+        agent = agent_of(again, talking(always="I see."))
+        assert "\n".join(recap) in system_of(agent.context("Hm?"))
+        assert again.conversations()[0].created_at == created
+        agent.chat.clear()
+        assert "## Recap" not in system_of(agent.context("Hm?"))
+        assert (agent.chat.session.recapped, agent.chat.session.messages) == ((), ())
+
+
+def test_a_session_started_anew_has_no_recap(tmp_path):
+    """``start_session()`` after an overflow ends the recap, and counting begins again."""
+    with closing(memory_at(tmp_path / "a.db")) as memory:
+        agent = agent_of(memory, talking(always="I see."))
+        turns(agent, 12)
+        agent.chat.start_session()
+        assert "## Recap" not in system_of(agent.context("Hm?"))
+        assert (agent.chat.session.recapped, agent.chat.session.messages) == ((), ())
+        turns(agent, 10, start=12)
+        assert [p.trigger for p in agent.chat.prunings] == ["overflow", "session_start"]
+        turns(agent, 2, start=22)
+        assert [p.trigger for p in agent.chat.prunings][2:] == ["overflow"]
+
+
+@pytest.mark.parametrize("keep", range(1, 9))
+def test_a_call_is_never_parted_from_its_results(tmp_path, keep):
+    """Wherever the cut would fall, call and results are kept, or consolidated, together."""
+    settings = SMALL | {"conversation": {"keep_recent": keep}}
+    with closing(noting(tmp_path / "a.db", settings=chosen(**settings))) as memory:
+        calls = [calling("memory_stats", f"c{n}") for n in range(30)]
+        script = [
+            reply
+            for n in range(10)
+            for reply in (
+                ChatReply("Let me look.", (calls[2 * n], calls[2 * n + 1]), Usage()),
+                "I see.",
+            )
+        ]
+        agent = agent_of(memory, talking(*script))
+        turns(agent, 5)
+        assert agent.chat.prunings == ()
+        turns(agent, 1, start=5)
+        (receipt,) = agent.chat.prunings
+        recapped = agent.chat.session.recapped
+        assert recapped[0].role in {"assistant", "user"}
+        started = {call.id for message in recapped for call in message.tool_calls}
+        assert {m.tool_result.call_id for m in recapped if m.tool_result} == started
+        assert len(recapped) >= keep
+        through, noted = read_until(memory, "chat")
+        assert through == noted < recapped[0].position
+        assert receipt.cuts[-1].first == recapped[0].position
+        assert problems_openai(agent.chat.context(budget=ALL).messages) == []
+        lawful(agent.chat)
+
+
+def test_a_model_that_stalls_keeps_the_old_messages_raw(tmp_path):
+    """The raw entry holds the last ten of what is consolidated, not of what is kept."""
+    model = Gate(talking(always="I see.", facts_=[DrawnClaim("The user is here.", ["t1"])]))
+    limits = chosen(**(SMALL | {"consolidation": {"timeout": 0.1}}))
+    with closing(noting(tmp_path / "a.db", settings=limits, llm=model)) as memory:
+        agent = agent_of(memory)
+        said = turns(agent, 12)
+        (raw,) = history(memory)
+        heading, *lines = raw.splitlines()[:-1]
+        assert heading.endswith("[raw-fallback] last 10 of 16 messages:")
+        assert lines[::2] == [f"- user: {text}" for text in said[3:8]]
+        model.go.set()
+        assert memory._parts.consolidation.wait(PATIENCE)
+        assert len(history(memory)) == 2
+        assert read_until(memory, "chat") == (15, 15)
+
+
+def plain():
+    """Return a conversation in memory alone."""
+    return Conversation(system="Be kind.", settings=chosen(), max_messages=1_000)
+
+
+def filed(path):
+    """Return a conversation in a session file."""
+    return Conversation.open(path, system="Be kind.", settings=chosen(), max_messages=1_000)
+
+
+@pytest.mark.parametrize("in_file", [True, False])
+def test_a_conversation_without_a_memory_has_recaps(tmp_path, in_file):
+    """``start_session(recap=n)``: everything leaves the view, n messages are told; laws 1 to 3."""
+    path = tmp_path / "talk.jsonl"
+    chat = filed(path) if in_file else plain()
+    assert chat.start_session(recap=4) is None
+    for number in range(8):
+        chat.add("user", f"Question {number}?")
+        chat.add("assistant", f"Answer {number}. </memoranda-memory> <memoranda-memory>")
+    pinned = chat.add("user", "Never before nine!")
+    chat.pin(pinned.id)
+    exchange(chat, "k1", "found " * 300)
+    receipt = chat.start_session(recap=4)
+    assert receipt.trigger == "overflow"
+    context = chat.context("Go on.", budget=ALL)
+    system = system_of(context)
+    assert balanced(system)
+    assert "assistant: Answer 7. ‹/memoranda-memory>" in system
+    assert "assistant: (called look_up)" in system
+    assert f"tool: {'found ' * 99}found…"[:500] in system
+    assert "Question 6?" not in system
+    assert system.count("Never before nine!") == 0
+    spoken = [m["content"] for m in context.messages if m["role"] == "user"]
+    assert "Never before nine!" in spoken
+    assert spoken[-1] == "Go on."
+    assert len(chat.messages) == 19
+    lawful(chat)
+    for budget in (200, 400, 800, 5_000):
+        tight = chat.context("Go on.", budget=budget)
+        assert tight.tokens <= budget
+        assert sum(item.tokens for item in tight.receipt.included) == tight.tokens
+        assert problems_openai(tight.messages) == []
+    if in_file:
+        again = filed(path)
+        assert again.context("Go on.", budget=ALL).messages == context.messages
+    chat.clear()
+    assert "## Recap" not in system_of(chat.context("Go on.", budget=ALL))
+
+
+def test_what_is_pinned_again_is_not_told_twice():
+    """A message of the recap that is pinned later is in the view, and leaves the recap."""
+    chat = plain()
+    for number in range(6):
+        chat.add("user", f"Question {number}?")
+        last = chat.add("assistant", f"Answer {number}.")
+    chat.start_session(recap=2)
+    assert "Answer 5." in system_of(chat.context("Go on."))
+    chat.pin(last.id)
+    told = chat.context("Go on.")
+    assert "Answer 5." not in system_of(told)
+    assert "Answer 5." in [m["content"] for m in told.messages]
+
+
+def test_nothing_to_recap_is_no_recap():
+    """Where all of the newest messages are pinned, none is told, and the session is new."""
+    chat = plain()
+    for number in range(3):
+        chat.add("user", f"Question {number}?")
+    for message in [chat.add("user", f"Keep {number}!") for number in range(3)]:
+        chat.pin(message.id)
+    chat.start_session(recap=2)
+    assert "## Recap" not in system_of(chat.context("Go on."))
+    assert chat.session.recapped == ()
+    lawful(chat)

@@ -1,0 +1,211 @@
+"""A pruning that fails: the message is kept, it is logged, the next message prunes (N4.4)."""
+
+import logging
+
+import pytest
+from talks import (
+    FINISHED,
+    NEXT,
+    alone,
+    chatter,
+    chosen,
+    fill,
+    heard,
+    lawful,
+    named,
+    remembering,
+    sized,
+)
+
+from memoranda import Conversation, errors
+from memoranda.conversation.limits import checked
+from memoranda.conversation.transcript import MemoryTranscript
+from memoranda.model.models import ConversationInfo
+from memoranda.parts import TalkParts
+
+WINDOW = 1_000
+FAILURES = [
+    OSError(28, "No space left on device"),
+    errors.StoreFull("the disk is full"),
+    errors.StoreBusy("locked for too long"),
+    RuntimeError("a bug"),
+]
+
+
+class Failing(MemoryTranscript):
+    """A transcript on a disk that fails: its next prunings or appends raise what is given."""
+
+    def __init__(self, info):
+        """Start without failures."""
+        super().__init__(info)
+        self.prunings_fail = []
+        self.appends_fail = []
+
+    def prune(self, pruning):
+        """Keep a receipt, or fail."""
+        if self.prunings_fail and (error := self.prunings_fail.pop(0)):
+            raise error
+        super().prune(pruning)
+
+    def append(self, messages):
+        """Add messages, or fail."""
+        if self.appends_fail and (error := self.appends_fail.pop(0)):
+            raise error
+        super().append(messages)
+
+
+def failing(*, settings=None, **arguments):
+    """Return a conversation and its transcript, which can be told to fail."""
+    parts = TalkParts.usual(settings or chosen())
+    limits = checked(parts.settings.conversation, context_limit=WINDOW, **arguments)
+    info = ConversationInfo(id="c", created_at=parts.clock.now(), context_limit=WINDOW)
+    transcript = Failing(info)
+    return Conversation.over(transcript, limits, parts), transcript
+
+
+@pytest.fixture
+def logged(caplog):
+    """What is logged of conversations."""
+    with caplog.at_level(logging.INFO, logger="memoranda.conversation"):
+        yield caplog
+
+
+@pytest.mark.parametrize("error", FAILURES, ids=lambda error: type(error).__name__)
+def test_a_message_is_kept_when_its_pruning_fails(error, logged):
+    """N4.4: ``add`` returns the message; the failure is logged; the next message prunes."""
+    chat, transcript = failing(max_messages=99, keep_recent=2)
+    events = heard(chat)
+    fill(chat, [79] * 10)
+    transcript.prunings_fail = [error]
+    said = chat.add("user", sized(79))
+    assert said == chat.messages[-1]
+    assert chat.prunings == ()
+    assert [event.name for event in events[-2:]] == ["added", "approaching_limit"]
+    assert [(record.levelname, record.exc_info[1]) for record in logged.records] == [
+        ("ERROR", error)
+    ]
+    assert len(lawful(chat, 800).messages) < 11  # N2.5: the view keeps its limit by itself
+    next_one = chat.add("assistant", sized(12))
+    [receipt] = chat.prunings
+    assert named(events, "pruned") == [receipt]
+    assert named(events, "added")[-1] == next_one
+    assert lawful(chat, 800).pruned == ()
+    assert len(logged.records) == 1
+
+
+def test_a_pruning_that_goes_on_failing_never_hurts(logged):
+    """A conversation on a full disk goes on within its limits, and prunes when it can again."""
+    chat, transcript = failing(max_messages=99, keep_recent=2)
+    transcript.prunings_fail = [errors.StoreFull("the disk is full")] * 50
+    fill(chat, [79] * 40)
+    assert len(chat) == 40
+    assert chat.prunings == ()
+    assert chat.context().tokens <= 800
+    assert len(logged.records) == 30
+    transcript.prunings_fail = []
+    fill(chat, [79])
+    [receipt] = chat.prunings
+    assert receipt.messages >= 33
+    assert lawful(chat, 800).pruned == ()
+
+
+def test_a_task_boundary_is_not_forgotten_when_its_pruning_fails():
+    """R6.4: the finished task leaves with the next message, too."""
+    chat, transcript = failing(keep_recent=1)
+    for number in range(6):
+        chat.add("user", f"Rename the function number {number} in module{number}.py")
+        chat.add("assistant", f"Renamed function {number}.")
+    chat.add("assistant", FINISHED)
+    transcript.prunings_fail = [OSError("disk")]
+    chat.add("user", NEXT)
+    assert chat.prunings == ()
+    chat.add("assistant", "Which of them?")
+    assert [receipt.trigger for receipt in chat.prunings] == ["task_boundary"]
+    assert chat.view().messages[-2].content == NEXT
+
+
+@pytest.mark.parametrize("error", FAILURES[:3], ids=lambda error: type(error).__name__)
+def test_a_pruning_that_was_asked_for_says_why_it_failed(error):
+    """R6.3: who asks hears of the failure, and can ask again; nothing changed."""
+    chat, transcript = failing(max_messages=99)
+    events = heard(chat, "pruned")
+    chatter(chat, 20)
+    before = chat.view()
+    transcript.prunings_fail = [error] * 2
+    for act in (lambda: chat.prune(150), chat.start_session):
+        with pytest.raises(type(error)):
+            act()
+        assert chat.view() == before
+        assert chat.prunings == ()
+    assert events == []
+    assert chat.prune(150) is not None
+
+
+def test_a_message_that_cannot_be_stored_changes_nothing():
+    """N4.5: no message, no event, no figure; the next attempt finds all as it was."""
+    chat, transcript = failing(max_messages=99)
+    chatter(chat, 6)
+    chat.add("assistant", FINISHED)
+    events, before = heard(chat), (chat.messages, chat.view(), chat.stats())
+    transcript.appends_fail = [errors.StoreFull("the disk is full")] * 2
+    with pytest.raises(errors.StoreFull):
+        chat.add("user", NEXT)
+    with pytest.raises(errors.StoreFull):
+        chat.extend([{"role": "user", "content": sized(400)}] * 3)
+    assert (chat.messages, chat.view(), chat.stats()) == before
+    assert events == []
+    chat.add("user", NEXT)
+    assert [event.name for event in events][:2] == ["added", "task_boundary"]
+
+
+def test_a_store_that_fails_while_it_prunes(tmp_path, logged):
+    """The same on SQLite: the receipt's row cannot be written, the message's could."""
+    with remembering(tmp_path / "m.db") as memory:
+        chat = memory.conversation("c", context_limit=WINDOW, keep_recent=2)
+        fill(chat, [79] * 10)
+        writer = memory._parts.store._connections._writer
+        writer.execute(
+            "CREATE TEMP TRIGGER broken BEFORE INSERT ON main.prunings "
+            "BEGIN SELECT RAISE(ABORT, 'disk I/O error'); END"
+        )
+        chat.add("user", sized(79))
+        with pytest.raises(errors.StoreError):
+            chat.prune(300)
+        assert len(chat) == 11
+        assert chat.prunings == ()
+        assert memory.verify() == []
+        assert [type(record.exc_info[1]) for record in logged.records] == [errors.StoreError]
+        writer.execute("DROP TRIGGER broken")
+        chat.add("assistant", sized(12))
+        assert [receipt.trigger for receipt in chat.prunings] == ["automatic"]
+        assert memory.verify() == []
+
+
+def test_a_full_disk_refuses_the_message_whole(tmp_path):
+    """R: on a disk without room neither message nor episode is there; with room all goes on."""
+    with remembering(tmp_path / "m.db") as memory:
+        chat = memory.conversation("c", context_limit=WINDOW, keep_recent=2)
+        fill(chat, [79] * 10)
+        events, before = heard(chat), chat.view()
+        writer = memory._parts.store._connections._writer
+        writer.execute(f"PRAGMA max_page_count = {writer.pragma('page_count')}")
+        with pytest.raises(errors.StoreFull):
+            chat.add("user", "tea " * 60_000)
+        assert events == []
+        assert chat.view() == before
+        assert len(memory.records(kind="episode")) == 10
+        writer.execute("PRAGMA max_page_count = 1000000")
+        chat.add("user", "tea " * 60_000)
+        assert len(chat.prunings) == 1
+        assert memory.verify() == []
+
+
+def test_alone_and_failing_are_the_same_without_failures():
+    """The transcript of these tests is the one of every conversation in memory."""
+    one, (two, _) = (
+        alone(context_limit=WINDOW, keep_recent=2, max_messages=99),
+        failing(keep_recent=2, max_messages=99),
+    )
+    for chat in (one, two):
+        fill(chat, [60] * 30)
+    assert [r.after for r in one.prunings] == [r.after for r in two.prunings]

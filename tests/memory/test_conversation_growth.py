@@ -1,0 +1,159 @@
+"""Memory grows with what is said and with nothing else (N3.1, N3.2)."""
+
+import gc
+import tracemalloc
+
+import pytest
+from talks import alone, chosen, exchange, fill, remembering, sized
+
+from memoranda import Conversation
+from memoranda.conversation.limits import checked
+from memoranda.conversation.transcript import MemoryTranscript
+from memoranda.model.models import ConversationInfo
+from memoranda.parts import TalkParts
+
+WINDOW = 4_000
+FEW, MANY, MEASURED = 500, 2_000, 200
+
+
+def talk(chat, count):
+    """Add ordinary messages, ten at a time, two of them a call with its result."""
+    for number in range(count // 10):
+        pairs = [
+            {"role": role, "content": f"Entry {number}.{index} of the ledger."}
+            for index in range(4)
+            for role in ("user", "assistant")
+        ]
+        call = {"id": f"call_{number}", "function": {"name": "look_up", "arguments": "{}"}}
+        chat.extend(
+            [
+                *pairs,
+                {"role": "assistant", "content": "", "tool_calls": [call]},
+                {"role": "tool", "content": f"found {number}", "tool_call_id": call["id"]},
+            ]
+        )
+
+
+def weight(chat, count):
+    """Return how many bytes each of the next ``count`` messages adds, by tracemalloc."""
+    gc.collect()
+    tracemalloc.start()
+    try:
+        talk(chat, count)
+        chat.context("And now?")
+        gc.collect()
+        return tracemalloc.get_traced_memory()[0] / count
+    finally:
+        tracemalloc.stop()
+
+
+@pytest.mark.timeout(120)
+def test_bytes_are_linear_in_messages():
+    """N3.1: a message of a long conversation adds no more than one of a short; below 4 kB."""
+    chat = alone(context_limit=WINDOW, strategy="hybrid", max_messages=None)
+    talk(chat, FEW)
+    few = weight(chat, MEASURED)
+    talk(chat, MANY - FEW - MEASURED)
+    many = weight(chat, MEASURED)
+    assert len(chat) == MANY + MEASURED
+    assert many < few * 1.3
+    assert many < 4_000
+
+
+class Counting(MemoryTranscript):
+    """A transcript that counts the messages that are read of it."""
+
+    read = 0
+
+    def messages(self, **arguments):
+        """Return messages, and count them."""
+        found = super().messages(**arguments)
+        self.read += len(found)
+        return found
+
+
+def test_adding_reads_what_is_new_and_no_more():
+    """N1.5: each message is read once, whatever is pruned meanwhile."""
+    parts = TalkParts.usual(chosen())
+    limits = checked(parts.settings.conversation, context_limit=WINDOW)
+    transcript = Counting(ConversationInfo(id="c", created_at=parts.clock.now()))
+    chat = Conversation.over(transcript, limits, parts)
+    fill(chat, [60] * 300)
+    assert len(chat.prunings) > 10
+    assert transcript.read == 300
+    for _ in range(10):
+        chat.context("And now?")
+        chat.view(700)
+        chat.stats()
+    assert transcript.read == 300
+
+
+@pytest.mark.timeout(120)
+def test_a_stored_conversation_holds_what_is_in_view_alone(tmp_path):
+    """N3.1: of what is stored and pruned nothing stays in this process."""
+    with remembering(tmp_path / "m.db") as memory:
+        chat = memory.conversation("c", context_limit=WINDOW)
+        talk(chat, 100)
+        gc.collect()
+        before = held(chat)
+        talk(chat, 400)
+        assert held(chat) <= before * 2
+
+
+def held(chat):
+    """Return how many messages, units and signals a conversation holds in this process."""
+    ledger = chat._live._ledger
+    return (
+        len(ledger.messages)
+        + len(ledger.units)
+        + len(ledger.gaps)
+        + len(ledger.reading._signals)
+        + len(ledger.grouping.orphans())
+    )
+
+
+def objects(act, times):
+    """Return how many objects more there are after doing something so many times."""
+    act()
+    gc.collect()
+    before = len(gc.get_objects())
+    for _ in range(times):
+        act()
+    gc.collect()
+    return len(gc.get_objects()) - before
+
+
+def test_looking_leaves_nothing_behind(tmp_path):
+    """N3.2: contexts, views, figures and expansions leave no object behind."""
+    with remembering(tmp_path / "m.db") as memory:
+        for chat in (alone(context_limit=WINDOW), memory.conversation("c", context_limit=WINDOW)):
+            fill(chat, [60] * 80)
+            exchange(chat, "call", sized(100))
+            marker = chat.view().markers[0]
+
+            def look(chat=chat, marker=marker):
+                chat.context("And now?")
+                chat.view(900)
+                chat.stats()
+                chat.expand(marker)
+                chat.recent(3)
+                chat.by_role("user")
+
+            for _ in range(20):
+                look()
+            assert objects(look, 60) < 60
+
+
+def test_sessions_that_end_leave_nothing_behind():
+    """N3.2: a conversation that is no longer held is gone, listeners and all."""
+
+    def session():
+        chat = alone(context_limit=WINDOW)
+        chat.on("pruned", lambda _: chat.stats())
+        fill(chat, [60] * 70)
+        assert chat.prunings
+        chat.end()
+
+    for _ in range(5):
+        session()
+    assert objects(session, 20) < 20

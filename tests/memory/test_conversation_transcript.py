@@ -1,0 +1,305 @@
+"""The transcript: append-only, thread-safe, in the forms of the providers, bad input refused."""
+
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from datetime import UTC, datetime
+
+import pytest
+
+from memoranda import Conversation, Message, errors
+from memoranda.model.models import ToolCall, ToolResult
+
+PATIENCE = 30.0
+NAIVE = datetime(2024, 1, 1)  # noqa: DTZ001 - the fault that is tested
+
+
+@pytest.fixture(params=["alone", "stored"])
+def chat(request, memory):
+    """A conversation in memory alone, and one in a store: both keep the same laws."""
+    if request.param == "alone":
+        return Conversation(system="You plan trips.")
+    return memory.conversation("trip", system="You plan trips.")
+
+
+def test_what_was_added_is_there_in_order(chat):
+    """Messages come back as they were added, counted and timed."""
+    moment = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
+    first = chat.add("user", "hello", timestamp=moment)
+    second = chat.add("assistant", "hi, where to?")
+    assert [(m.id, m.role, m.content) for m in chat.messages] == [
+        (first.id, "user", "hello"),
+        (second.id, "assistant", "hi, where to?"),
+    ]
+    assert chat.messages[0].timestamp == moment
+    assert all(message.tokens > 4 for message in chat.messages)
+    assert len(chat) == 2
+    assert chat
+    assert chat.system == "You plan trips."
+
+
+def test_recent_by_role_and_window(chat):
+    """The last n, those of a role, and the last turns (seed 001)."""
+    for n in range(4):
+        chat.add("user", f"question {n}")
+        chat.add("assistant", f"answer {n}")
+        chat.add("assistant", f"more {n}")
+    assert [m.content for m in chat.recent(2)] == ["answer 3", "more 3"]
+    assert len(chat.recent(100)) == 12
+    assert [m.content for m in chat.by_role("user")] == [f"question {n}" for n in range(4)]
+    assert chat.by_role("developer") == ()
+    assert [m.content for m in chat.window(1)] == ["question 3", "answer 3", "more 3"]
+    assert len(chat.window(2)) == 6
+    assert len(chat.window()) == 12
+
+
+def test_clear_starts_afresh_and_loses_nothing(chat):
+    """What was said before a clear is in no later view; the prompt of the system stays."""
+    heard = []
+    chat.on("cleared", lambda event: heard.append(event.subject))
+    old = chat.add("user", "old talk")
+    chat.pin(old.id)
+    chat.clear()
+    assert len(chat) == 0
+    assert heard == [chat.id]
+    chat.add("user", "new talk")
+    contents = [message["content"] for message in chat.context("so?").messages]
+    assert "old talk" not in "".join(contents[1:])
+    assert contents[0].startswith("You plan trips.")
+    assert chat.stats().total_messages == 2
+    assert chat.stats().messages_in_context == 1
+
+
+def test_events_tell_of_adding_and_ending(chat):
+    """Each message is told once, also those that came together."""
+    heard = []
+    for name in ("added", "ended"):
+        chat.on(name, lambda event: heard.append(event.name))
+    chat.add("user", "one")
+    chat.extend([{"role": "user", "content": "two"}, {"role": "assistant", "content": "three"}])
+    chat.end()
+    assert heard == ["added", "added", "added", "ended"]
+    chat.add("user", "after the end")
+    assert len(chat) == 4
+
+
+OPENAI = [
+    {"role": "developer", "content": "Be brief."},
+    {
+        "role": "user",
+        "content": [{"type": "text", "text": "weather"}, {"type": "text", "text": "?"}],
+    },
+    {
+        "role": "assistant",
+        "content": None,
+        "tool_calls": [
+            {"id": "c1", "type": "function", "function": {"name": "w", "arguments": '{"a": 1}'}},
+            {"id": "c2", "type": "function", "function": {"name": "w", "arguments": {"a": "ü"}}},
+        ],
+    },
+    {"role": "tool", "tool_call_id": "c1", "content": "sun"},
+    {"role": "tool", "tool_call_id": "c2", "content": ""},
+    {"role": "assistant", "content": "Sun."},
+]
+ANTHROPIC = [
+    {"role": "user", "content": "weather?"},
+    {
+        "role": "assistant",
+        "content": [
+            {"type": "text", "text": "I look."},
+            {"type": "tool_use", "id": "t1", "name": "w", "input": {"city": "Porto"}},
+            {"type": "tool_use", "id": "t2", "name": "w", "input": {}},
+        ],
+    },
+    {
+        "role": "user",
+        "content": [
+            {"type": "tool_result", "tool_use_id": "t1", "content": "sun"},
+            {
+                "type": "tool_result",
+                "tool_use_id": "t2",
+                "content": [{"type": "text", "text": "no"}, {"type": "image", "source": 1}],
+                "is_error": True,
+            },
+            {"type": "text", "text": "go on"},
+        ],
+    },
+]
+
+
+def test_openai_messages_come_in_as_they_are(chat):
+    """Roles, blocks, several calls and their results of the OpenAI chat form are understood."""
+    chat.extend(OPENAI)
+    messages = chat.messages
+    assert [m.role for m in messages] == [
+        "system",
+        "user",
+        "assistant",
+        "tool",
+        "tool",
+        "assistant",
+    ]
+    assert messages[1].content == "weather\n?"
+    assert messages[2].tool_calls == (
+        ToolCall("c1", "w", '{"a": 1}'),
+        ToolCall("c2", "w", '{"a": "ü"}'),
+    )
+    assert [m.tool_result for m in messages[3:5]] == [ToolResult("c1"), ToolResult("c2")]
+    assert len(chat.view().messages) == 6
+
+
+def test_anthropic_messages_come_in_as_they_are(chat):
+    """Text, tool use and tool results in blocks become turns of their own."""
+    chat.extend(ANTHROPIC)
+    messages = chat.messages
+    assert [m.role for m in messages] == ["user", "assistant", "tool", "tool", "user"]
+    assert messages[1].content == "I look."
+    assert [call.arguments for call in messages[1].tool_calls] == ['{"city": "Porto"}', "{}"]
+    assert messages[2].tool_result == ToolResult("t1")
+    assert messages[3].tool_result == ToolResult("t2", is_error=True)
+    assert messages[3].content.startswith("no\n")
+    assert len(chat.view().messages) == 5
+
+
+def test_messages_of_another_conversation_come_in_with_their_times(chat):
+    """Extending with messages keeps what they say and when; ids are new."""
+    other = Conversation()
+    other.extend(OPENAI)
+    chat.extend(other.messages)
+    assert [
+        (m.role, m.content, m.tool_calls, m.tool_result, m.timestamp) for m in chat.messages
+    ] == [(m.role, m.content, m.tool_calls, m.tool_result, m.timestamp) for m in other.messages]
+    assert not {m.id for m in chat.messages} & {m.id for m in other.messages}
+
+
+def test_what_goes_out_comes_in_again(chat):
+    """The messages of a context are a form that ``extend`` takes."""
+    chat.extend(OPENAI[1:])
+    again = Conversation()
+    again.extend(chat.context(budget=100_000).messages[1:])
+    assert [(m.role, m.content, m.tool_calls) for m in again.messages] == [
+        (m.role, m.content, m.tool_calls) for m in chat.messages
+    ]
+
+
+CALL = ToolCall("c", "look_up")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"role": "robot"}, "role='robot' is unknown; use one of system, user, assistant, tool"),
+        ({"role": None}, "role=None is unknown"),
+        ({"role": ["user"]}, "is unknown; use one of"),
+        ({"content": ""}, "content is empty; give the message some text or a tool call"),
+        ({"content": None}, "content must be text, got NoneType"),
+        ({"content": "a\x00b"}, "content holds a NUL character at position 1"),
+        ({"content": "\udfff"}, "content holds a lone surrogate"),
+        ({"timestamp": NAIVE}, "timestamp=2024-01-01T00:00:00 has no time zone"),
+        ({"timestamp": "now"}, "timestamp must be a datetime"),
+        ({"tool_calls": [CALL]}, "role='user' cannot make tool calls; only the assistant does"),
+        ({"role": "assistant", "tool_calls": "c"}, "tool_calls must be a list, got 'c'"),
+        ({"role": "assistant", "tool_calls": ["c"]}, r"a tool call needs function.name, got 'c'"),
+        ({"role": "assistant", "tool_calls": [{}]}, r"a tool call needs function.name"),
+        (
+            {"role": "assistant", "tool_calls": [ToolCall(5, "x")]},
+            "id of a tool call must be text, got int: 5",
+        ),
+        (
+            {"role": "assistant", "tool_calls": [ToolCall("c", "x", "\ud800")]},
+            "arguments of a tool call holds a lone surrogate",
+        ),
+        ({"role": "tool", "tool_result": 5}, "tool_result must be a ToolResult or the id"),
+        ({"role": "tool", "tool_result": "\x00"}, "tool_result holds a NUL"),
+        ({"tool_result": "c"}, "role='user' cannot answer a tool call; use role='tool'"),
+    ],
+)
+def test_a_message_that_cannot_be_is_refused(chat, arguments, message):
+    """Each fault of a message is named, and nothing is added."""
+    with pytest.raises(errors.InvalidInput, match=message):
+        chat.add(**{"role": "user", "content": "hello"} | arguments)
+    assert len(chat) == 0
+    assert len(chat.context("hello").messages) == 2
+
+
+@pytest.mark.parametrize(
+    ("messages", "message"),
+    [
+        ("hello", "messages must be a list, got 'hello'"),
+        ({"role": "user", "content": "x"}, "messages must be a list"),
+        (None, "messages must be a list, got None"),
+        ([5], "a message must be a mapping with role and content, got 5"),
+        ([{"content": "x"}], "role=None is unknown"),
+        ([{"role": "user", "content": 5}], "content must be text or a list of blocks, got 5"),
+        ([{"role": "user", "content": [5]}], "block of this form is not supported: 5"),
+        ([{"role": "user", "content": [{"type": "image"}]}], "is not supported: {'type': 'image'"),
+        ([{"role": "assistant", "content": "x", "tool_calls": 5}], "tool_calls must be a list"),
+        (
+            [
+                {
+                    "role": "assistant",
+                    "content": [{"type": "tool_use", "id": "a", "name": "b", "input": {1, 2}}],
+                }
+            ],
+            "a part of a message is no JSON",
+        ),
+    ],
+)
+def test_messages_of_no_known_form_are_refused(chat, messages, message):
+    """Law 5: one wrong message, and none of the list is added."""
+    listed = (
+        [{"role": "user", "content": "fine"}, *messages] if type(messages) is list else messages
+    )
+    with pytest.raises(errors.InvalidInput, match=message):
+        chat.extend(listed)
+    assert len(chat) == 0
+
+
+@pytest.mark.parametrize(
+    ("verb", "error", "message"),
+    [
+        (lambda c: c.pin("msg_unknown"), errors.NotFound, "there is no message 'msg_unknown'"),
+        (lambda c: c.recent(0), errors.InvalidInput, "n=0 must be"),
+        (lambda c: c.window(0), errors.InvalidInput, "turns=0 must be"),
+        (lambda c: c.by_role("robot"), errors.InvalidInput, "role='robot' is unknown"),
+        (lambda c: c.context(""), errors.InvalidInput, "prompt is empty"),
+        (lambda c: c.context("x", budget=0), errors.InvalidInput, "budget=0 must be"),
+        (lambda c: c.context("x", budget="big"), errors.InvalidInput, "budget='big' must be"),
+        (lambda c: c.view(-1), errors.InvalidInput, "budget=-1 must be"),
+    ],
+)
+def test_arguments_of_a_conversation_are_checked(chat, verb, error, message):
+    """Every verb names what it cannot use."""
+    with pytest.raises(error, match=message):
+        verb(chat)
+
+
+def test_eight_threads_add_and_read_at_once_and_lose_nothing(chat):
+    """Seed 003: concurrent adding and reading loses no message and repeats none."""
+    start = threading.Barrier(8)
+
+    def work(number):
+        start.wait(PATIENCE)
+        for n in range(12):
+            chat.add("user", f"{number}-{n}")
+            assert chat.recent(1)
+            assert len(chat.messages) >= n
+            chat.view(500)
+
+    with ThreadPoolExecutor(8) as pool:
+        list(pool.map(work, range(8)))
+    contents = [message.content for message in chat.messages]
+    assert sorted(contents) == sorted(f"{a}-{b}" for a in range(8) for b in range(12))
+    for number in range(8):
+        own = [text for text in contents if text.startswith(f"{number}-")]
+        assert own == [f"{number}-{n}" for n in range(12)]
+
+
+def test_what_is_returned_cannot_change_the_transcript(chat):
+    """Messages are values; the caller's list is the caller's."""
+    chat.add("user", "hello")
+    context = chat.context("so?")
+    context.messages.clear()
+    assert len(chat.context("so?").messages) == 3
+    with pytest.raises(AttributeError):
+        chat.messages[0].content = "changed"
+    assert isinstance(chat.messages[0], Message)

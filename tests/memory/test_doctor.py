@@ -1,0 +1,126 @@
+"""The doctor finds what is wrong, and only that."""
+
+import stat
+
+import pytest
+
+from memoranda import Memory, Settings
+from memoranda.maintenance.doctor import examine, located
+from memoranda.testing.embedders import HashEmbedder
+
+ARMS = ("lexical arm", "vector arm", "entity arm", "temporal arm")
+
+
+class Mute(HashEmbedder):
+    """An embedder to which everything is the same."""
+
+    def embed(self, texts):
+        """Return one vector for all."""
+        return super().embed(["same" for _ in texts])
+
+
+def found(memory, file=None):
+    """Return the checks by name."""
+    return {check.name: check for check in examine(memory, file)}
+
+
+def test_a_sound_memory_is_well(opened, tmp_path):
+    """In a sound memory nothing fails, and every arm finds its canary."""
+    file = tmp_path / "agent.db"
+    memory = opened(file)
+    memory.remember("Ana lives in Lisbon")
+    checks = found(memory, file)
+    assert not [check for check in checks.values() if check.ok is False]
+    assert all(checks[arm].ok for arm in ARMS)
+    assert checks["file"].ok
+    assert checks["journal"].ok
+
+
+def test_the_canaries_leave_no_trace(opened):
+    """An examination adds nothing to the memory that is examined."""
+    memory = opened()
+    before = memory.stats()
+    examine(memory)
+    assert memory.stats() == before
+
+
+def test_vectors_that_are_off_are_said_to_be(plain):
+    """Without a model the vector arm is neither well nor ill, and the reason is told."""
+    checks = found(plain)
+    assert checks["vectors"].ok is None
+    assert checks["vector arm"].ok is None
+    assert "embedding.model = none" in checks["vectors"].detail
+
+
+def test_an_embedder_that_tells_nothing_apart_is_found_out(opened):
+    """A model that gives one vector to all texts does not find the canary first."""
+    memory = opened(embedder=Mute())
+    decoyed = found(memory)["vector arm"]
+    assert decoyed.ok is False
+
+
+def test_vectors_of_another_model_fail_with_the_remedy(opened, tmp_path):
+    """A memory whose vectors are of another model names the command that helps; it does."""
+    file = tmp_path / "agent.db"
+    with Memory(file, user="ana", embedder=HashEmbedder(32, "older")) as memory:
+        memory.remember("one")
+        memory.embed_pending()
+    memory = opened(file)
+    check = found(memory)["vectors"]
+    assert (check.ok, check.remedy) == (False, "memoranda doctor --reembed")
+    memory.reembed()
+    assert found(memory)["vectors"].ok
+
+
+@pytest.mark.parametrize("fusion", ["blend", "rrf"])
+def test_the_arms_answer_under_either_fusion(opened, fusion):
+    """The canaries are found whichever way the arms are fused."""
+    settings = Settings(timezone="UTC", retrieval={"fusion": fusion})
+    checks = found(opened(settings=settings))
+    assert all(checks[arm].ok for arm in ARMS)
+
+
+def test_a_file_that_others_can_read_is_noted(opened, tmp_path):
+    """A file mode wider than 0600 is no failure, but comes with the command that narrows it."""
+    file = tmp_path / "agent.db"
+    memory = opened(file)
+    file.chmod(0o644)
+    check = found(memory, file)["file"]
+    assert (check.ok, check.remedy) == (None, f"chmod 600 {file}")
+    file.chmod(stat.S_IRUSR | stat.S_IWUSR)
+    assert found(memory, file)["file"].ok
+
+
+def test_a_file_that_is_gone_fails(opened, tmp_path):
+    """A file that was removed under a running memory is a failure."""
+    file = tmp_path / "agent.db"
+    memory = opened(file)
+    file.unlink()
+    checks = found(memory, file)
+    assert checks["file"].ok is False
+    assert checks["journal"].ok is False
+
+
+def test_a_missing_local_model_fails_only_where_it_is_asked_for(opened, tmp_path):
+    """Model files that are not there fail for `local`, and are a note for `auto`."""
+    for model, ok in (("local", False), ("auto", None)):
+        settings = Settings(timezone="UTC", embedding={"model": model, "folder": tmp_path})
+        check = found(opened(settings=settings))["local model"]
+        assert (check.ok, check.remedy) == (ok, "memoranda config models pull")
+
+
+def test_purge_says_whether_it_could(opened, tmp_path):
+    """Purging a file that nobody else reads is done."""
+    assert opened(tmp_path / "agent.db").purge() is True
+
+
+def test_located_is_where_a_memory_would_be(opened, tmp_path, monkeypatch):
+    """The file named by the doctor is the one that a memory opens."""
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path))
+    expected = located(None, Settings())
+    opened(None).remember("here")
+    assert expected is not None
+    assert expected.stat().st_size
+    assert located(":memory:", Settings()) is None
+    assert located("~/x.db", Settings()).name == "x.db"
+    assert located(None, Settings(location="set.db")).name == "set.db"

@@ -1,0 +1,300 @@
+"""Why each message is in view or not: it is as the view does, and to look changes nothing."""
+
+from dataclasses import replace
+
+import pytest
+from dialogues import dialogues
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from talks import REPLY, STRATEGIES, alone, chatter, chosen, exchange, fill, remembering
+
+from memoranda.conversation.explaining import SHOWN, Fold, State, explained, folded, marker_of
+from memoranda.conversation.looking import expanded, message_at, opened, overviews, rehearsed
+from memoranda.conversation.units import units
+from memoranda.errors import InvalidInput, NotFound
+from memoranda.model.models import ToolCall
+
+SYSTEM = "You are terse."
+
+
+def by_position(found):
+    """Return the lines by the positions of their messages."""
+    return {line.message.position: line for line in found.lines}
+
+
+def states(found):
+    """Return the states of the lines, in order."""
+    return [str(line.state) for line in found.lines]
+
+
+@pytest.fixture
+def memory(tmp_path):
+    """Ana's memory in a file, where a session that begins would prune."""
+    with remembering(tmp_path / "agent.db", at_session_start="prune") as found:
+        yield found
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    said=dialogues(),
+    strategy=st.sampled_from(STRATEGIES),
+    budget=st.integers(1, 3_000),
+    pruned=st.integers(0, 3_000),
+)
+def test_every_message_has_one_line_that_tells_the_truth(said, strategy, budget, pruned):
+    """Each message has one line, in order: in view as the view says, else under its marker."""
+    chat = alone(strategy=strategy, keep_recent=3, settings=chosen(at_task_boundary="keep"))
+    for message in chat.extend(replace(item, pinned=False) for item in said if _sayable(item)):
+        if said[message.position % len(said)].pinned:
+            chat.pin(message.id)
+    budget += REPLY + sum(unit.tokens for unit in units(chat.messages)[0] if unit.fixed)
+    chat.prune(budget + pruned)
+    found = explained(chat, budget=budget)
+    shown = chat.view(budget - REPLY)
+    assert [line.message for line in found.lines] == list(chat.messages)
+    inside = [line.message.id for line in found.lines if line.state in SHOWN]
+    assert sorted(inside) == sorted(message.id for message in shown.messages)
+    assert all(line.why for line in found.lines)
+    markers = {marker.id: marker for marker in found.markers}
+    for line in found.lines:
+        marker = markers.get(line.marker)
+        away = line.state not in SHOWN and line.state is not State.WAITING
+        assert (marker is not None) == away
+        assert marker is None or marker.first <= line.message.position <= marker.last
+    held = [line.marker for line in found.lines if line.marker]
+    assert {name: held.count(name) for name in held} == {
+        name: marker.messages for name, marker in markers.items()
+    }
+
+
+def _sayable(item):
+    return bool(item.content.strip() or item.images or item.tool_calls or item.tool_result)
+
+
+def test_the_figures_are_those_of_the_conversation():
+    """Without a budget of its own the explanation has the figures of ``stats``."""
+    chat = alone(system=SYSTEM, context_limit=2_000)
+    chatter(chat, 90)
+    found = explained(chat)
+    assert found.figures == chat.stats()
+    assert (found.window, found.budget) == (2_000, 1_600)
+    assert found.tokens == chat.stats().total_tokens
+    assert found.system > 0
+
+
+def test_what_must_stay_is_told_as_such():
+    """System messages, pins, the last request and the newest each have their own reason."""
+    chat = alone(keep_recent=2)
+    chat.add("system", "Be brief.")
+    (pinned,) = fill(chat, [20])
+    fill(chat, [200, 200, 200, 200])
+    chat.add("user", "What is the last request?")
+    fill(chat, [10, 10, 10], roles=("assistant",))
+    chat.pin(pinned.id)
+    lines = by_position(explained(chat, budget=400))
+    assert "system" in lines[0].why
+    assert (lines[1].state, lines[1].why) == (State.PINNED, "always in")
+    assert lines[6].why == "the last request"
+    assert lines[9].why == lines[8].why == "among the 2 newest"
+    assert lines[2].state is State.OUT
+    assert "400 tokens" in lines[2].why
+
+
+def test_where_all_fits_that_is_the_reason():
+    """What is in view for want of a reason against it says so, in every strategy."""
+    for strategy in STRATEGIES:
+        chat = alone(strategy=strategy, keep_recent=2)
+        chatter(chat, 8)
+        found = explained(chat)
+        assert set(states(found)) == {"in"}
+        assert by_position(found)[0].why == "everything fits"
+
+
+def test_what_goes_with_a_pin_names_it():
+    """A result that comes after its call was pinned is in view because of that, and says so."""
+    chat = alone(keep_recent=1)
+    call = chat.add("assistant", "", tool_calls=[ToolCall("c1", "look_up", "{}")])
+    chat.pin(call.id)
+    result = chat.add("tool", "found", tool_result="c1")
+    fill(chat, [300, 300])
+    lines = by_position(explained(chat, budget=330))
+    assert lines[call.position].why == "always in"
+    assert lines[result.position].why == f"belongs to #{call.position}, which is pinned"
+
+
+def test_halves_of_calls_are_told_apart():
+    """A result without a call is an orphan; the newest call without a result is waited for."""
+    chat = alone()
+    chat.add("tool", "nobody asked", tool_result="c0")
+    chat.add("user", "Look it up.")
+    chat.add("assistant", "", tool_calls=[ToolCall("c1", "look_up", "{}")])
+    assert states(explained(chat)) == ["orphan", "in", "waiting"]
+
+
+def test_what_is_shortened_says_so():
+    """A long result of which head and tail are shown has the state and the tokens of that."""
+    chat = alone(keep_recent=4)
+    chat.add("user", "Look it up.")
+    _, result = exchange(chat, "c1", "word " * 2_000)
+    chat.add("assistant", "Found.")
+    line = by_position(explained(chat, budget=500))[result.position]
+    assert line.state is State.SHORTENED
+    assert line.tokens < 500 < line.message.tokens
+
+
+@pytest.mark.parametrize("strategy", STRATEGIES)
+def test_a_strategy_is_told_in_words(strategy):
+    """Two sentences say what the strategy keeps, and what stays whatever it says (R7.5)."""
+    chat = alone(strategy=strategy, keep_recent=7)
+    chat.add("user", "Hello!")
+    first, second = explained(chat, budget=5_000).told
+    assert strategy in first
+    assert "7 newest" in second
+    assert "5,000 tokens" in second
+    assert ("last request" in second) == (strategy != "recency")
+
+
+def test_a_pruned_message_names_its_receipt():
+    """What a pruning took out says which one, why, and that it was manual."""
+    chat = alone(keep_recent=2)
+    fill(chat, [100] * 10)
+    done = chat.prune(450)
+    out = [line for line in explained(chat).lines if line.state is State.PRUNED]
+    assert len(out) == done.messages
+    assert {line.pruning for line in out} == {done.id}
+    assert all("manual pruning" in line.why and "450 tokens" in line.why for line in out)
+
+
+def test_the_cleared_part_is_counted_and_told_if_asked_for():
+    """What was cleared is a number, and lines of their own only on request."""
+    chat = alone()
+    chatter(chat, 6)
+    chat.clear()
+    chatter(chat, 2)
+    found = explained(chat)
+    assert (found.cleared, states(found)) == (6, ["in"] * 2)
+    found = explained(chat, cleared=True)
+    assert (found.cleared, states(found)) == (6, ["cleared"] * 6 + ["in"] * 2)
+    assert [line.task for line in found.lines] == [None] * 6 + [1] * 2
+
+
+def test_scores_are_explained():
+    """A live message has its score with what it is made of."""
+    chat = alone()
+    chat.add("user", "Always answer in French.")
+    chat.add("assistant", "Oui.")
+    line = by_position(explained(chat))[0]
+    assert 0.5 < line.score <= 1
+    assert line.score_why.startswith("0.5 base")
+
+
+def test_tasks_are_found_with_their_titles():
+    """Where a task was named it has that title, and the one before it is done."""
+    chat = alone(settings=chosen(at_task_boundary="keep"))
+    chat.add("user", "Refactor the parser.")
+    chat.add("assistant", "Task complete. Refactored 3 files.")
+    chat.add("user", "Write them.", task="the tests")
+    first, second = explained(chat).tasks
+    assert (first.title, first.first, first.last) == ("Refactor the parser.", 0, 1)
+    assert (second.title, second.first, second.last) == ("the tests", 2, 2)
+    assert (first.completed, second.completed) == (True, False)
+    assert [line.task for line in explained(chat).lines] == [1, 1, 2]
+
+
+def test_folds_join_what_is_out():
+    """Lines that are out and stand together are one fold, which expands to exactly these."""
+    chat = alone(keep_recent=2)
+    fill(chat, [100] * 10)
+    done = chat.prune(450)
+    parts = list(folded(explained(chat), lambda line: line.state in SHOWN))
+    folds = [part for part in parts if isinstance(part, Fold)]
+    assert [fold.id for fold in folds] == [marker_of(cut) for cut in done.cuts]
+    assert sum(fold.messages for fold in folds) == done.messages
+    assert sum(fold.tokens for fold in folds) == done.tokens
+    assert [item.id for fold in folds for item in fold.prunings] == [done.id] * len(folds)
+    assert [len(chat.expand(fold.id)) for fold in folds] == [fold.messages for fold in folds]
+
+
+def test_a_budget_must_be_a_number():
+    """A budget that is none is refused."""
+    with pytest.raises(InvalidInput, match="budget=0"):
+        explained(alone(), budget=0)
+
+
+def test_looking_leaves_no_trace(memory):
+    """Explaining, listing and rehearsing change neither the conversation nor what was recalled."""
+    chat = memory.conversation("trip")
+    chatter(chat, 30)
+    before = (memory.conversations(), chat.messages, chat.prunings, memory.records(limit=100))
+    seen = rehearsed(memory, "trip", strategy="importance")
+    explained(seen, budget=200, cleared=True)
+    overviews(memory)
+    assert seen.prune(200) is not None
+    seen.pin(chat.messages[0].id)
+    seen.clear()
+    opened(memory, "trip")
+    after = (memory.conversations(), chat.messages, chat.prunings, memory.records(limit=100))
+    assert after == before
+
+
+def test_a_rehearsal_says_what_the_deed_does(memory):
+    """What a rehearsed pruning returns is what the real one does."""
+    chatter(memory.conversation("trip"), 30)
+    tried = rehearsed(memory, "trip").prune(200)
+    done = opened(memory, "trip").prune(200)
+    assert replace(done, id=tried.id, at=tried.at) == tried
+
+
+def test_only_what_exists_is_opened(memory):
+    """An unknown id is not made; the error names similar ones, and only the user's own."""
+    memory.conversation("trip-to-lisbon")
+    memory.as_user("bruno").conversation("trip-to-porto")
+    for wrong in ("trip", "trip-to-lisboa"):
+        with pytest.raises(NotFound, match=r"there is 'trip-to-lisbon'$"):
+            opened(memory, wrong)
+    with pytest.raises(NotFound, match=r"the newest are 'trip-to-lisbon'$"):
+        rehearsed(memory, "zzz")
+    with pytest.raises(NotFound, match="there are none yet"):
+        opened(memory.as_user("eva"), "trip-to-lisbon")
+    assert [info.id for info in memory.conversations()] == ["trip-to-lisbon"]
+
+
+def test_a_message_is_found_by_id_or_position(memory):
+    """``msg_…``, ``#2`` and ``2`` name the same message; an error says which there are."""
+    chat = memory.conversation("trip")
+    chatter(chat, 4)
+    wanted = chat.messages[2]
+    assert [message_at(chat, place) for place in (wanted.id, "#2", "2")] == [wanted] * 3
+    for wrong in ("4", "msg_none", "-1", ""):
+        with pytest.raises(NotFound, match="#0 to #3"):
+            message_at(chat, wrong)
+    chat.clear()
+    with pytest.raises(NotFound, match="there are none"):
+        message_at(chat, "2")
+
+
+def test_positions_expand_as_markers_do():
+    """``cut_1-2``, ``1-2`` and ``#1-#2`` give the same messages; ``1`` gives one."""
+    chat = alone()
+    chatter(chat, 4)
+    for place in ("cut_1-2", "1-2", "#1-#2", "... [2 messages removed] ... (expand cut_1-2)"):
+        assert expanded(chat, place) == chat.messages[1:3]
+    assert expanded(chat, "1") == chat.messages[1:2]
+    with pytest.raises(InvalidInput, match="names no part"):
+        expanded(chat, "the first")
+    with pytest.raises(NotFound, match="no messages"):
+        expanded(chat, "7-9")
+
+
+def test_overviews_are_lines_of_figures(memory):
+    """Each stored conversation has its counts, figures and the time of its newest message."""
+    chat = memory.conversation("trip")
+    newest = chatter(chat, 5)[-1]
+    memory.conversation("empty")
+    empty, trip = overviews(memory)
+    assert (trip.id, trip.messages, trip.last_message) == ("trip", 5, newest.timestamp)
+    assert trip.stats == chat.stats()
+    assert (empty.id, empty.messages, empty.last_message) == ("empty", 0, None)
+    chat.clear()
+    assert overviews(memory, 2)[1].last_message == newest.timestamp
+    assert len(overviews(memory, 1)) == 1

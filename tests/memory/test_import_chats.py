@@ -1,0 +1,209 @@
+"""The exports of ChatGPT and claude.ai, imported into a memory."""
+
+import json
+import zipfile
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from import_samples import START, at, chatgpt, claude, node, text, written, wrote
+
+from memoranda.errors import InvalidInput
+from memoranda.transfer.importing import chatgpt as chatgpt_reader
+from memoranda.transfer.importing.found import LeftOut
+
+TRIP = chatgpt(
+    node("root", None),
+    node("hidden", "root", "Be brief.", metadata={"is_visually_hidden_from_conversation": True}),
+    node("system", "hidden", "You are …", role="system"),
+    node("q", "system", "I moved to Lisbon.", create_time=START.timestamp() + 5),
+    node("given-up", "q", "An answer nobody kept", role="assistant"),
+    node("thoughts", "q", {"content_type": "thoughts", "thoughts": []}, role="assistant"),
+    node("call", "thoughts", "search(…)", role="assistant", recipient="web"),
+    node("tool", "call", "A page", role="tool"),
+    node(
+        "a",
+        "tool",
+        {
+            "content_type": "multimodal_text",
+            "parts": [
+                "How nice\ue200cite\ue202turn0\ue201!",
+                {"content_type": "image_asset_pointer"},
+            ],
+        },
+        role="assistant",
+    ),
+    current="a",
+)
+GARDEN = claude(
+    wrote(1, "human", "I moved to Porto.", attachments=[{"file_name": "a.txt"}]),
+    wrote(
+        2,
+        "assistant",
+        "placeholder",
+        content=[{"type": "thinking", "thinking": "hm"}, {"type": "tool_use"}, text("How nice!")],
+    ),
+    wrote(3, "human", "From before the blocks", content=[]),
+    wrote(4, "human", " "),
+)
+
+
+def said(memory, name):
+    """Roles and texts of a conversation."""
+    return [(each.role, each.content) for each in memory.conversation(name).messages]
+
+
+def zipped(path, name, value):
+    """Write an export as it is sent."""
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("export/user.json", "{}")
+        archive.writestr(name, json.dumps(value))
+    return path
+
+
+def test_the_current_branch_of_chatgpt_comes_in(plain, tmp_path):
+    """What was on the screen last is a conversation; all else is counted; times are kept."""
+    report = plain.import_(written(tmp_path / "conversations.json", [TRIP]))
+    assert (report.format, report.messages) == ("chatgpt", 2)
+    assert said(plain, "c1") == [("user", "I moved to Lisbon."), ("assistant", "How nice!")]
+    first, last = plain.conversation("c1").messages
+    assert (first.timestamp - START).seconds == (last.timestamp - START).seconds == 5
+    assert (first.task, last.task) == ("A trip", None)
+    assert set(report.left_out) == {
+        "messages of the system and of tools: 2",
+        "hidden messages and thoughts: 2",
+        "calls of tools: 1",
+        "pictures: 1",
+        "messages of branches that were given up: 1",
+    }
+
+
+def test_what_was_written_with_claude_comes_in(plain, tmp_path):
+    """The words of the person and of Claude, with their times; thoughts and files stay out."""
+    report = plain.import_(written(tmp_path / "conversations.json", [GARDEN]))
+    assert (report.format, report.messages) == ("claude", 3)
+    assert said(plain, "k1") == [
+        ("user", "I moved to Porto."),
+        ("assistant", "How nice!"),
+        ("user", "From before the blocks"),
+    ]
+    assert plain.conversation("k1").messages[1].timestamp.isoformat().startswith(at(2)[:19])
+    assert set(report.left_out) == {
+        "attached files: 1",
+        "thoughts of the model: 1",
+        "calls of tools: 1",
+    }
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "format"),
+    [("conversations.json", TRIP, "chatgpt"), ("data/conversations-001.json", GARDEN, "claude")],
+)
+def test_the_archive_of_an_export_is_read(plain, tmp_path, name, value, format):
+    """The ZIP file is imported as it came; again, or unpacked, it adds nothing."""
+    path = zipped(tmp_path / "export.zip", name, [value])
+    report = plain.import_(path)
+    assert (report.format, report.messages > 1) == (format, True)
+    assert plain.import_(path).messages == 0
+    assert plain.import_(written(tmp_path / "c.json", [value])).messages == 0
+    plain.maintain()
+    (fact,) = plain.records(kind="fact")
+    assert fact.event_time.date() == START.date()
+
+
+def test_a_conversation_that_went_on_adds_the_rest(plain, tmp_path):
+    """A later export, with longer, changed and new conversations, adds what it has more."""
+    path = tmp_path / "conversations.json"
+    begun = [node("r", None), node("1", "r", "One"), node("2", "1", "Two", role="assistant")]
+    plain.import_(written(path, [chatgpt(*begun, current="2")]))
+    longer = [*begun, node("3", "2", "Three"), node("2b", "1", "Two again", role="assistant")]
+    plain.import_(written(path, [chatgpt(*longer, current="3"), TRIP | {"conversation_id": "c2"}]))
+    assert [words for _, words in said(plain, "c1")] == ["One", "Two", "Three"]
+    report = plain.import_(written(path, [chatgpt(*longer, current="2b")]))
+    assert (report.messages, report.skipped) == (1, 1)
+    assert [words for _, words in said(plain, "c1")] == ["One", "Two", "Three", "Two again"]
+
+
+def test_broken_exports_are_named(plain, tmp_path):
+    """The error says which conversation and message; nothing of the file was written."""
+    bad_time = chatgpt(node("q", None, "Hi", create_time="soon"), current="q", conversation_id="c2")
+    cases = [
+        ([TRIP, bad_time], "item 2: message q: create_time='soon' is no time"),
+        ([TRIP, {"mapping": {}}], "item 2: the key id is missing"),
+        ([GARDEN, {"chat_messages": []}], "item 2: the key uuid is missing"),
+        ([GARDEN, claude({"sender": "human"})], "item 2: message 1: the key uuid is missing"),
+    ]
+    for value, complaint in cases:
+        with pytest.raises(InvalidInput, match=complaint):
+            plain.import_(written(tmp_path / "c.json", value))
+    (tmp_path / "bad.zip").write_bytes(b"PK\x05\x06" + bytes(18))
+    with pytest.raises(InvalidInput, match=r"bad\.zip holds no conversations\.json"):
+        plain.import_(tmp_path / "bad.zip")
+    with pytest.raises(InvalidInput, match="no conversations of ChatGPT or claude"):
+        plain.import_(zipped(tmp_path / "x.zip", "conversations.json", [{"a": 1}]))
+    assert plain.conversations() == []
+
+
+KEYS = st.sampled_from([f"n{number}" for number in range(8)])
+MESSAGES = st.one_of(
+    st.none(),
+    st.builds(
+        lambda role, kind, parts: {
+            "author": {"role": role},
+            "content": {"content_type": kind, "parts": parts},
+        },
+        st.sampled_from(["user", "assistant", "system", "tool", None]),
+        st.sampled_from(["text", "multimodal_text", "thoughts", "code", None]),
+        st.one_of(st.none(), st.lists(st.one_of(st.text(max_size=5), st.none(), st.just({})))),
+    ),
+    st.sampled_from([[], "x", {"content": 3}, {"author": "me"}]),
+)
+TREES = st.dictionaries(
+    KEYS,
+    st.one_of(
+        st.fixed_dictionaries({"message": MESSAGES, "parent": st.one_of(st.none(), KEYS)}),
+        st.sampled_from([None, 3, {}]),
+    ),
+    max_size=8,
+)
+
+
+@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(tree=TREES, current=st.one_of(st.none(), KEYS))
+def test_any_tree_of_chatgpt_is_read(tree, current):
+    """No tree is a crash, circles included; each message of the branch is there exactly once."""
+    value = {"mapping": tree, "current_node": current, "id": "c"}
+
+    found = [item for talk in chatgpt_reader.talks(_File(value), LeftOut()) for item in talk.said]
+    keys = [item.key for item in found]
+    assert len(set(keys)) == len(keys)
+    branch, place = [], current
+    while place in tree and place not in branch:
+        branch.append(place)
+        place = tree[place].get("parent") if isinstance(tree[place], dict) else None
+    if current in tree:
+        assert set(keys) == {key for key in branch if _is_talk(tree[key])}
+        assert keys == [key for key in reversed(branch) if key in keys]
+
+
+def _is_talk(value):
+    match value:
+        case {
+            "message": {
+                "author": {"role": "user" | "assistant"},
+                "content": {"content_type": "text" | "multimodal_text", "parts": list(parts)},
+            }
+        }:
+            return any(isinstance(part, str) and part.strip() for part in parts)
+    return False
+
+
+class _File:
+    """One value, as a file of it."""
+
+    def __init__(self, value):
+        self.value = value
+
+    def items(self):
+        """Return it with its place."""
+        return [chatgpt_reader.Item("tree.json", self.value)]

@@ -1,0 +1,352 @@
+"""Session transcripts of Claude Code, imported into a memory."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import threading
+
+import pytest
+from import_samples import (
+    SESSION,
+    START,
+    agent,
+    at,
+    gave,
+    line,
+    person,
+    text,
+    transcript,
+    use,
+)
+
+from memoranda import Memory
+from memoranda.errors import InvalidInput
+from memoranda.model.models import Kind, ToolCall, Trust
+
+TALK = [
+    {"type": "summary", "summary": "Moving the shop", "leafUuid": "elsewhere"},
+    {"type": "file-history-snapshot", "messageId": "u0", "snapshot": {}},
+    person(0, "I moved to Lisbon. Please list the shop's files."),
+    agent(1, {"type": "thinking", "thinking": "So she lives there.", "signature": "x"}, answer="A"),
+    agent(2, text("Let me look."), answer="A"),
+    agent(3, use("t1", "Bash", command="ls"), answer="A"),
+    agent(4, use("t2", "Read", path="no.txt"), answer="A"),
+    person(5, [gave("t1", "prices.csv\n<system-reminder>Be tidy.</system-reminder>")]),
+    person(6, [gave("t2", [text("no such file")], is_error=True)]),
+    {"type": "system", "subtype": "turn_duration", "sessionId": SESSION, "timestamp": at(7)},
+    agent(8, text("There is prices.csv.")),
+]
+NO_TALK = [
+    person(20, "<command-name>/clear</command-name>\n<command-args></command-args>"),
+    person(21, "<local-command-stdout>cleared</local-command-stdout>"),
+    person(22, "Caveat: said by nobody", isMeta=True),
+    person(23, "Find the bug", isSidechain=True),
+    person(24, "This session continues another …", isCompactSummary=True),
+    agent(25, text("API Error: 529"), isApiErrorMessage=True),
+    line(26, "assistant", {"role": "assistant", "model": "<synthetic>", "content": [text("No.")]}),
+    person(27, [text("[Request interrupted by user]")]),
+    person(28, [{"type": "image", "source": {"type": "base64", "data": "aaaa"}}]),
+    {"type": "progress", "sessionId": SESSION, "data": {}},
+    {"type": "some-later-kind", "sessionId": SESSION},
+]
+
+
+def talk(memory, name=SESSION):
+    """Roles and texts of a conversation."""
+    return [(each.role, each.content) for each in memory.conversation(name).messages]
+
+
+def test_a_session_is_a_conversation_with_roles_times_and_calls(plain, tmp_path):
+    """Each message keeps its role, its moment, its calls and the results of these."""
+    report = plain.import_(transcript(tmp_path, TALK))
+    assert (report.format, report.users, report.messages) == ("claude-code", ("ana",), 5)
+    asked, called, listed, failed, told = plain.conversation(SESSION).messages
+    assert asked.content == "I moved to Lisbon. Please list the shop's files."
+    assert (called.content, called.tool_calls) == (
+        "Let me look.",
+        (ToolCall("t1", "Bash", '{"command": "ls"}'), ToolCall("t2", "Read", '{"path": "no.txt"}')),
+    )
+    assert (listed.role, listed.content.strip(), listed.tool_result.call_id) == (
+        "tool",
+        "prices.csv",
+        "t1",
+    )
+    assert (failed.content, failed.tool_result.is_error) == ("no such file", True)
+    assert [(each.timestamp - START).seconds for each in (asked, called, told)] == [0, 2, 8]
+    (info,) = plain.conversations()
+    assert (info.id, info.created_at) == (SESSION, START)
+    episodes = plain.records(kind="episode", session=SESSION)
+    assert [each.event_time for each in episodes] == [
+        each.timestamp for each in (asked, called, listed, failed, told)
+    ]
+    assert [each.trust for each in episodes[:3]] == [Trust.PERSON, Trust.AGENT, Trust.EXTERNAL]
+    assert plain.conversation(SESSION).context("Go on", form="anthropic").messages
+
+
+def test_nothing_but_talk_comes_in(plain, tmp_path):
+    """Commands, notices, thoughts, side chains, summaries and errors stay out, and are counted."""
+    report = plain.import_(transcript(tmp_path, [*TALK, *NO_TALK]))
+    assert report.messages == 5
+    assert set(report.left_out) == {
+        "lines without talk: 5",
+        "commands and notices: 3",
+        "errors of the service: 2",
+        "thoughts of the model: 1",
+        "meta lines: 1",
+        "lines of side chains: 1",
+        "summaries of talk that is there: 1",
+        "pictures: 1",
+    }
+    said = "\n".join(words for _, words in talk(plain))
+    for never in ("Be tidy", "/clear", "cleared", "Caveat", "bug", "continues", "API Error"):
+        assert never not in said
+
+
+def test_facts_are_learned_of_the_time_of_the_talk(plain, tmp_path):
+    """Consolidation draws facts from an imported session, with the transcript's moments."""
+    plain.import_(transcript(tmp_path, TALK))
+    plain.maintain()
+    (fact,) = plain.records(kind="fact")
+    assert fact.content == "The user moved to Lisbon."
+    assert fact.event_time.date() == START.date()
+
+
+def test_what_memory_told_is_no_new_evidence(plain, tmp_path):
+    """Results of memory's own tools and commands, and its block in a prompt, make no episode."""
+    plain.remember("Ana's brother Rui keeps bees on the roof")
+    told = plain.recall("What does Rui keep?").text
+    assert "bees" in told
+    own = [
+        person(0, f"{told}\n\nHow is the weather?"),
+        agent(1, use("t1", "mcp__memory__search_memories", query="Rui")),
+        person(2, [gave("t1", [text("Ana's brother Rui keeps bees on the roof")])]),
+        agent(3, use("t2", "Bash", command="cd /x && memoranda search bees")),
+        person(4, [gave("t2", "0.91 Ana's brother Rui keeps bees on the roof")]),
+        person(5, [gave("gone", f"<system-reminder>{told}</system-reminder>")]),
+    ]
+    plain.import_(transcript(tmp_path, own))
+    assert [each.content.strip() for each in plain.records(kind="episode")] == [
+        "How is the weather?"
+    ]
+    assert "bees" in talk(plain)[2][1]
+
+
+def test_twice_adds_nothing_and_what_has_grown_adds_the_rest(plain, tmp_path):
+    """A transcript that is written on is imported on: every message once, however it is cut."""
+    whole = [*TALK, person(9, "Thanks."), agent(10, text("Gladly."))]
+    for end in (4, 6, 9, 9, len(whole), len(whole)):
+        before = len(plain.records(kind="episode"))
+        report = plain.import_(transcript(tmp_path, whole[:end]))
+        assert report.messages >= len(plain.records(kind="episode")) - before
+    said = [words for _, words in talk(plain)]
+    assert said.count("Let me look.") == said.count("Thanks.") == said.count("no such file") == 1
+    calls = [call.id for each in plain.conversation(SESSION).messages for call in each.tool_calls]
+    assert calls == ["t1", "t2"]
+    assert plain.import_(tmp_path).messages == 0
+
+
+def test_a_line_that_is_still_written_waits(plain, tmp_path):
+    """The torn last line of a session that goes on is no error; it comes with the next import."""
+    path = transcript(tmp_path, TALK)
+    with path.open("a", encoding="utf-8") as file:
+        file.write(json.dumps(person(9, "Thanks."))[:60])
+    report = plain.import_(path)
+    assert report.messages == 5
+    assert "lines that are still being written: 1" in report.left_out
+    assert plain.import_(transcript(tmp_path, [*TALK, person(9, "Thanks.")])).messages == 1
+
+
+@pytest.mark.parametrize("together", [True, False])
+def test_a_resumed_session_repeats_nothing(plain, tmp_path, together):
+    """Lines that another session has under the same uuid are not imported again."""
+    again = [each | {"sessionId": "second"} for each in TALK[2:]]
+    last = person(30, "And now the taxes.", sessionId="second")
+    first = transcript(tmp_path, TALK)
+    second = transcript(tmp_path, [*again, last], name="second")
+    for path in [tmp_path] if together else [first, second]:
+        plain.import_(path)
+    assert len(talk(plain)) == 5
+    assert talk(plain, "second") == [("user", "And now the taxes.")]
+    assert plain.import_(tmp_path).messages == 0
+
+
+def test_a_folder_of_projects_is_known_and_read_whole(plain, tmp_path):
+    """All sessions of all projects come in; strange files and Markdown are told of."""
+    transcript(tmp_path / "one", TALK)
+    other = [each | {"sessionId": "b", "uuid": f"b{each.get('uuid')}"} for each in TALK[2:]]
+    transcript(tmp_path / "two", other, name="b")
+    (tmp_path / "two" / "memory").mkdir()
+    (tmp_path / "two" / "notes.jsonl").write_text('{"content": "x"}\n')
+    report = plain.import_(tmp_path)
+    assert (report.format, report.messages) == ("claude-code", 10)
+    assert {info.id for info in plain.conversations()} == {SESSION, "b"}
+    assert "two/notes.jsonl: no transcript of Claude Code" in report.left_out
+    assert "folders of Markdown memory, to be imported by themselves: 1" in report.left_out
+
+
+def test_what_was_erased_stays_erased(plain, tmp_path):
+    """Neither a message in the middle nor the last one comes back with the next import."""
+    path = transcript(tmp_path, TALK)
+    plain.import_(path)
+    for words in ("prices.csv", "There is prices.csv."):
+        (found,) = (each for each in plain.records(kind="episode") if each.content.strip() == words)
+        plain.forget(found.id, erase=True)
+    assert plain.import_(path).messages == 0
+    grown = transcript(tmp_path, [*TALK, person(9, "Thanks.")])
+    assert plain.import_(grown).messages == 1
+    assert [words for _, words in talk(plain)][-2:] == ["no such file", "Thanks."]
+
+
+def test_characters_that_no_store_can_hold_are_replaced(plain, tmp_path):
+    """NUL and half characters in the output of a tool do not hold up an import."""
+    lines = [person(0, "a\x00b \ud83d"), agent(1, use("t", "Bash", command="\x00"))]
+    plain.import_(transcript(tmp_path, lines))
+    said, called = plain.conversation(SESSION).messages
+    assert said.content == "a\u2400b \ufffd"
+    assert "\x00" not in called.tool_calls[0].arguments
+
+
+def test_tags_that_are_not_closed_are_text(plain, tmp_path):
+    """What only looks like a wrapper is what was said, and many of them cost no time."""
+    many = "<bash-input>" * 50_000
+    said = [
+        "Why does <command-name> stand there?",
+        "a<system-reminder>x</system-reminder>b<bash-input>",
+        many,
+    ]
+    plain.import_(transcript(tmp_path, [person(*each) for each in enumerate(said)]))
+    assert [words for _, words in talk(plain)] == [said[0], "ab<bash-input>", many]
+
+
+def test_the_session_of_another_agent_is_left_alone(opened, tmp_path, wordless):
+    """A session that one agent imported is no other agent's: the error says so."""
+    path = transcript(tmp_path, TALK)
+    place = {"location": tmp_path / "m.db", "embedder": None, "settings": wordless}
+    opened(**place, agent="coder").import_(path)
+    with pytest.raises(InvalidInput, match=r"line 3: conversation .* is another agent's"):
+        opened(**place, agent="writer").import_(path)
+    assert opened(**place, agent="coder").import_(path).messages == 0
+
+
+@pytest.mark.parametrize(
+    ("bad", "complaint"),
+    [
+        ("{no", "line 12: not valid JSON"),
+        ("[]", "line 12: expected a line of a transcript, an object, got"),
+        ({"type": "user", "sessionId": "x"}, "line 12: expected a line of a transcript with uuid"),
+        (person(9, 3), "line 12: content must be text or a list of blocks, got 3"),
+        (person(9, "x", timestamp="noon"), "line 12: timestamp='noon' is no time"),
+    ],
+)
+def test_a_bad_line_is_told_and_passed_over(plain, tmp_path, bad, complaint):
+    """What a crash left of a line keeps out nothing that was said before or since."""
+    path = transcript(tmp_path, TALK)
+    before = len(path.read_text(encoding="utf-8").splitlines())
+    with path.open("a", encoding="utf-8") as file:
+        file.write((bad if isinstance(bad, str) else json.dumps(bad)) + "\n")
+        file.write(json.dumps(person(10, "And after it?")) + "\n")
+    assert before == 11
+    report = plain.import_(path)
+    assert any(f"{SESSION}.jsonl, {complaint}" in line for line in report.left_out)
+    assert "lines that cannot be read: 1" in report.left_out
+    assert talk(plain)[-1][1] == "And after it?"
+
+
+def test_a_broken_first_line_hides_no_transcript(plain, tmp_path):
+    """Also a file that begins with half a line is read from its next one on."""
+    path = transcript(tmp_path, TALK)
+    path.write_text('{"type": "us\n' + path.read_text(encoding="utf-8"), encoding="utf-8")
+    assert plain.import_(tmp_path).messages > 0
+
+
+def test_what_is_no_transcript_is_refused(plain, tmp_path):
+    """A file or folder without a line of Claude Code is an error, also where it was so named."""
+    (tmp_path / "x.jsonl").write_text('{"type": "note"}\n')
+    with pytest.raises(InvalidInput, match="is no transcript of Claude Code: no line has"):
+        plain.import_(tmp_path / "x.jsonl", "claude-code")
+    (tmp_path / "empty").mkdir()
+    with pytest.raises(InvalidInput, match=r"holds no transcript of Claude Code; looked for"):
+        plain.import_(tmp_path / "empty", "claude-code")
+
+
+CHILD = """
+import sys
+from memoranda import Memory, Settings
+from memoranda.app import batches
+from memoranda.transfer.importing import talks
+talks.BATCH = 5
+settings = Settings(embedding={"model": "none"}, timezone="UTC", consolidation={"automatic": False})
+append = talks.StoredTranscript.append
+def told(self, messages):
+    append(self, messages)
+    print(len(messages), flush=True)
+    if sys.argv[3] == "wait" and told.left == 0:
+        sys.stdin.readline()
+    told.left -= 1
+told.left = 2
+talks.StoredTranscript.append = told
+with Memory(sys.argv[1], user="ana", settings=settings) as memory:
+    memory.import_(sys.argv[2])
+"""
+
+
+def test_a_killed_import_goes_on_without_doubles(tmp_path, wordless):
+    """SIGKILL between two batches: what was stored stays, and the next import adds the rest."""
+    lines = [person(number, f"sentence number {number}") for number in range(40)]
+    path, store = transcript(tmp_path, lines), tmp_path / "m.db"
+    child = subprocess.Popen(  # noqa: S603 - our own code
+        [sys.executable, "-c", CHILD, store, path, "wait"],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        env=os.environ | {"PYTHONWARNINGS": "ignore"},
+    )
+    with child:
+        assert [child.stdout.readline() for _ in range(3)] == [b"5\n"] * 3
+        child.send_signal(signal.SIGKILL)
+    with Memory(store, user="ana", settings=wordless) as memory:
+        assert len(talk(memory)) == 15
+        report = memory.import_(path)
+        assert (report.messages, report.skipped) == (25, 15)
+        assert [words for _, words in talk(memory)] == [
+            each["message"]["content"] for each in lines
+        ]
+        assert len(memory.records(kind="episode")) == 40
+        assert memory.verify() == []
+
+
+def test_two_imports_at_once_store_each_message_once(tmp_path, wordless):
+    """Hooks may overlap: what both of them read is stored by one of them."""
+    path = transcript(tmp_path, [person(each, f"sentence {each}") for each in range(60)])
+    failed = []
+    ready = threading.Barrier(3)
+
+    def run():
+        try:
+            with Memory(tmp_path / "m.db", user="ana", settings=wordless) as memory:
+                ready.wait()
+                memory.import_(path)
+        except Exception as error:  # noqa: BLE001 - told to the test, whatever it is
+            failed.append(error)
+
+    Memory(tmp_path / "m.db", user="ana", settings=wordless).close()
+    threads = [threading.Thread(target=run) for _ in range(3)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert failed == []
+    with Memory(tmp_path / "m.db", user="ana", settings=wordless) as memory:
+        assert sorted(words for _, words in talk(memory)) == sorted(
+            f"sentence {each}" for each in range(60)
+        )
+        assert len(memory.records(kind=Kind.EPISODE)) == 60
+
+
+def test_two_users_of_one_store_may_import_the_same_file(opened, tmp_path, wordless):
+    """The ids of messages are a user's own; what one has is no reason to skip it for another."""
+    path = transcript(tmp_path, TALK)
+    for user in ("ana", "bob"):
+        memory = opened(tmp_path / "m.db", user=user, embedder=None, settings=wordless)
+        assert memory.import_(path).messages == 5

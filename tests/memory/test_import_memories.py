@@ -1,0 +1,180 @@
+"""The memories of mem0 and the graph of the MCP memory server, imported into a memory."""
+
+import json
+from datetime import UTC, datetime
+from itertools import permutations
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from import_samples import written
+
+from memoranda.errors import InvalidInput
+from memoranda.transfer.formats import Item
+from memoranda.transfer.importing import mcp_memory
+from memoranda.transfer.importing.found import LeftOut
+
+KEY = "sk-" + "proj-" + "Ab3" * 12
+MEMORIES = [
+    {
+        "id": "m1",
+        "memory": "Is vegetarian",
+        "hash": "h",
+        "metadata": {"source": "chat"},
+        "categories": ["food"],
+        "created_at": "2026-02-01T08:00:00-08:00",
+        "updated_at": None,
+        "user_id": "ana",
+        "run_id": "r1",
+        "score": None,
+    },
+    {"id": "m2", "memory": "Likes Porto", "user_id": "bob", "created_at": "2026-02-02T08:00:00"},
+    {"id": "m3", "memory": "Answers in rhyme", "agent_id": "poet", "role": "assistant"},
+    {"id": "m4", "memory": f"The key is {KEY}"},
+    {"id": "m1", "memory": "Is vegetarian", "user_id": "ana"},
+]
+GRAPH = [
+    {"type": "relation", "from": "Ana Prado", "to": "Acme", "relationType": "works_at"},
+    {
+        "type": "entity",
+        "name": "Ana Prado",
+        "entityType": "person",
+        "observations": ["lives in Lisbon", "has a dog", "has a dog"],
+    },
+    {"type": "entity", "name": "Acme", "entityType": "company", "observations": []},
+    {"type": "comment", "text": "x"},
+]
+FACTS = {"Ana Prado works at Acme", "Ana Prado: lives in Lisbon", "Ana Prado: has a dog"}
+
+
+@pytest.mark.parametrize("shape", [MEMORIES, {"results": MEMORIES, "relations": [{}, {}]}])
+def test_memories_of_mem0_are_facts_of_their_users(opened, tmp_path, wordless, shape):
+    """Each keeps its metadata and time, and goes to the user and agent that it names."""
+    ana = opened(tmp_path / "m.db", embedder=None, settings=wordless)
+    path = written(tmp_path / "mem0.json", shape)
+    report = ana.import_(path)
+    assert (report.format, report.records, report.users) == ("mem0", 3, ("ana", "bob"))
+    fact, poet = ana.records(kind="fact")
+    assert (fact.content, fact.origin, fact.tags) == ("Is vegetarian", "import:mem0", ("food",))
+    assert fact.event_time == datetime(2026, 2, 1, 16, tzinfo=UTC)
+    assert dict(fact.attributes) == {"source": "chat", "mem0_id": "m1", "mem0_run_id": "r1"}
+    assert (poet.agent, poet.source_role, poet.trust) == ("poet", "assistant", "agent")
+    (other,) = ana.as_user("bob").records()
+    assert (other.content, other.event_time.hour) == ("Likes Porto", 8)
+    assert "facts that look like secrets: 1" in report.left_out
+    assert "memories that stand twice in the file: 1" in report.left_out
+    again = ana.import_(path)
+    assert (again.records, again.skipped) == (0, 3)
+
+
+def test_what_was_forgotten_of_mem0_stays_forgotten(plain, tmp_path):
+    """A fact that the person forgot does not come back with the next import."""
+    path = written(tmp_path / "mem0.json", MEMORIES[:1])
+    plain.import_(path)
+    plain.forget(plain.records()[0].id)
+    assert plain.import_(path).records == 0
+    assert plain.records() == []
+
+
+def test_a_knowledge_graph_becomes_facts_with_entities(plain, tmp_path):
+    """Observations and relations are sentences; entities keep name and type."""
+    path = tmp_path / "memory.jsonl"
+    path.write_text("\n".join(map(json.dumps, GRAPH)))
+    report = plain.import_(path)
+    assert (report.format, report.records) == ("mcp-memory", 3)
+    assert {each.content for each in plain.records(kind="fact")} == FACTS
+    assert set(report.left_out) == {
+        "entities without observations: 1",
+        "lines that are neither entity nor relation: 1",
+    }
+    ana, acme = plain.entity("Ana Prado"), plain.entity("Acme")
+    assert (ana.type, acme.type) == ("person", "organization")
+    assert {each.content for each in ana.records} == FACTS
+    assert [each.content for each in acme.records] == ["Ana Prado works at Acme"]
+    again = plain.import_(path)
+    assert (again.records, again.skipped) == (0, 3)
+    with path.open("a") as file:
+        file.write("\n" + json.dumps(GRAPH[1] | {"observations": ["sails"]}))
+    assert plain.import_(path).records == 1
+
+
+def test_what_read_graph_returns_is_read_too(plain, tmp_path):
+    """The whole graph as one object gives the same facts."""
+    whole = {
+        "entities": [each for each in GRAPH if each["type"] == "entity"],
+        "relations": [each for each in GRAPH if each["type"] == "relation"],
+    }
+    plain.import_(written(tmp_path / "graph.json", whole))
+    assert {each.content for each in plain.records(kind="fact")} == FACTS
+
+
+@pytest.mark.parametrize(
+    ("format", "value", "complaint"),
+    [
+        ("mem0", [MEMORIES[0], {"id": "x"}], "item 2: the key memory is missing"),
+        ("mem0", [{**MEMORIES[0], "created_at": "then"}], "item 1: created_at='then' is no time"),
+        ("mem0", {"results": [MEMORIES[0], 3]}, "result 2: expected an object"),
+        ("mem0", [{**MEMORIES[0], "categories": "x"}], "item 1: categories must be a list"),
+        ("mcp-memory", [GRAPH[0], {"type": "entity"}], "item 2: the key name is missing"),
+        ("mcp-memory", [{**GRAPH[0], "to": 3}], "item 1: to must be text"),
+        ("mcp-memory", [{**GRAPH[1], "observations": [3]}], "observation 1 must be text, got 3"),
+        ("mcp-memory", {"entities": [3], "relations": []}, "entities, item 1: expected an object"),
+    ],
+)
+def test_a_bad_item_is_named_and_nothing_is_written(plain, tmp_path, format, value, complaint):
+    """The error says which item is wrong, and no fact came in."""
+    with pytest.raises(InvalidInput, match=complaint):
+        plain.import_(written(tmp_path / "bad.json", value), format)
+    assert plain.records() == []
+    assert plain.users() == []
+
+
+class _Lines:
+    """Values, as a file of them."""
+
+    def __init__(self, values):
+        self.values = values
+
+    def items(self):
+        """Return each with its place."""
+        return [Item(f"line {number}", value) for number, value in enumerate(self.values, 1)]
+
+
+def facts(values):
+    """The facts of a graph, with their names and the types of these."""
+    return {
+        (each.draft.content, tuple((item.text, item.type) for item in each.mentions))
+        for each in mcp_memory.drafts(_Lines(values), LeftOut())
+    }
+
+
+def test_the_order_of_the_lines_is_of_no_account():
+    """Relations may stand before their entities: facts, names and types are the same."""
+    orders = list(permutations(GRAPH))
+    assert all(facts(order) == facts(GRAPH) for order in orders)
+    assert {content for content, _ in facts(GRAPH)} == FACTS
+
+
+NAMES = st.text(min_size=1, max_size=6).filter(str.strip)
+ENTITIES = st.builds(
+    lambda name, seen: {"type": "entity", "name": name, "entityType": "x", "observations": seen},
+    NAMES,
+    st.lists(st.text(max_size=8), max_size=3),
+)
+RELATIONS = st.builds(
+    lambda one, kind, other: {"type": "relation", "from": one, "relationType": kind, "to": other},
+    NAMES,
+    NAMES,
+    NAMES,
+)
+
+
+@settings(max_examples=80, deadline=None)
+@given(st.lists(st.one_of(ENTITIES, RELATIONS), max_size=6), st.randoms(use_true_random=False))
+def test_any_graph_is_read_and_names_stand_where_it_says(lines, random):
+    """Each name is in its fact at its place, and shuffled lines give the same facts."""
+    for placed in mcp_memory.drafts(_Lines(lines), LeftOut()):
+        for item in placed.mentions:
+            assert placed.draft.content[item.start : item.end] == item.text
+    shuffled = random.sample(lines, len(lines))
+    assert facts(shuffled) == facts(lines)

@@ -1,0 +1,278 @@
+"""Learning with a language model: its facts, what it costs, and what happens when it fails."""
+
+from __future__ import annotations
+
+import json
+from contextlib import closing
+from threading import Event, Thread
+
+import pytest
+from learning_talks import DAY, PATIENCE, by_hand, clock_of, contents, fact, remembering, talk
+from model_server import answered, cut_off, failing, raw, stalling
+
+from memoranda import Settings
+from memoranda.errors import ConfigError, LLMError
+from memoranda.learning.modelled.extract import Drawn
+from memoranda.learning.modelled.grounding import DrawnClaim
+from memoranda.learning.modelled.judge import Judged
+from memoranda.learning.modelled.summary import Consolidation
+from memoranda.testing.models import ONE_CALL, ScriptedLLM
+
+PORTO = DrawnClaim("The user lives in Porto, near the river.", ["t1"], confidence=0.9)
+SAID = "I live in Porto, near the river."
+
+
+def with_model(model, location=":memory:", **settings):
+    """Return Ana's memory with a model."""
+    return remembering(location, llm=model, settings=by_hand(**settings))
+
+
+def test_facts_are_the_models():
+    """With a model its claims become facts, with their sources; rules read nothing."""
+    model = ScriptedLLM([Drawn([PORTO])])
+    with closing(with_model(model)) as memory:
+        talk(memory, "s", SAID, "I have a dog named Rex.")
+        report = memory.consolidate()
+        assert contents(memory) == [PORTO.content]
+        (source,) = fact(memory, "Porto").source_ids
+        assert memory.get(source).content == SAID
+        assert report.counts["sessions"] == 1
+        assert SAID in model.asked[0].prompt
+
+
+def test_what_is_used_is_written_down_by_stage():
+    """``stats`` tells calls, tokens and cost of each stage; also of calls that failed."""
+    model = ScriptedLLM([Drawn([PORTO]), LLMError("busy"), Drawn([])], name="small")
+    with closing(with_model(model)) as memory:
+        for name in ("one", "two"):
+            talk(memory, name, SAID)
+        memory.consolidate()
+        memory.consolidate()
+        (used,) = memory.stats().usage
+        assert (used.stage, used.model, memory.stats().llm) == ("consolidate", "small", "small")
+        assert (used.usage.requests, used.usage.failures) == (3, 1)
+        assert used.usage.input_tokens == 3 * ONE_CALL.input_tokens
+        assert used.usage.cost == pytest.approx(3 * ONE_CALL.cost)
+        assert memory.usage() == [used]
+
+
+def test_users_pay_apart():
+    """Law 6: what a model took for one user is no figure of another."""
+    with closing(with_model(ScriptedLLM({Drawn: Drawn([])}))) as memory:
+        bo = memory.as_user("bo")
+        talk(bo, "s", SAID)
+        bo.consolidate()
+        assert memory.stats().usage == ()
+        assert bo.stats().usage[0].usage.requests == 1
+
+
+def test_earlier_turns_are_shown_and_no_evidence():
+    """The turns before a page explain it, and no claim rests on them alone."""
+    model = ScriptedLLM([Drawn([]), Drawn([DrawnClaim("The user lives in Porto.", ["b1"])])])
+    with closing(with_model(model)) as memory:
+        chat = talk(memory, "s", SAID)
+        memory.consolidate()
+        chat.add("user", "And I like the trams here.")
+        memory.consolidate()
+        assert SAID in model.asked[1].prompt
+        assert contents(memory) == []
+
+
+def test_what_memory_told_is_not_shown_to_the_model():
+    """Recalled blocks are taken out of what a model draws facts from."""
+    model = ScriptedLLM({Drawn: Drawn([])})
+    with closing(with_model(model)) as memory:
+        memory.remember("Ana lives in Porto.")
+        block = memory.recall("Where does Ana live?").text
+        assert "Porto" in block
+        talk(memory, "s", f"{block} What is new?")
+        memory.consolidate()
+        assert "What is new?" in model.asked[0].prompt
+        assert "Porto" not in model.asked[0].prompt
+
+
+def test_a_model_that_fails_loses_nothing():
+    """The session waits, the report says why, and the next run learns it once."""
+    model = ScriptedLLM([LLMError("overloaded"), Drawn([PORTO])])
+    with closing(with_model(model)) as memory:
+        talk(memory, "s", SAID)
+        report = memory.consolidate()
+        assert (report.count, dict(report.failed)) == (0, {"s": "overloaded"})
+        assert str(report) == "consolidate: nothing to do; 1 failed"
+        assert [item.id for item in memory.sessions(pending=True)] == ["s"]
+        assert memory.consolidate().count == 1
+        assert memory.consolidate().count == 0
+        assert contents(memory) == [PORTO.content]
+
+
+def test_a_model_that_fails_on_the_second_page_loses_no_page():
+    """Pages that were learned stay so; the model is not asked about them again."""
+    model = ScriptedLLM([Drawn([PORTO]), LLMError("busy"), Drawn([])])
+    with closing(with_model(model)) as memory:
+        talk(memory, "s", SAID, *["Hm, that is so."] * 40)
+        assert memory.consolidate().failed
+        assert contents(memory) == [PORTO.content]
+        assert not memory.consolidate().failed
+        assert [SAID in asked.prompt.split('"turns"')[-1] for asked in model.asked] == [
+            True,
+            False,
+            False,
+        ] or len(model.asked) == 3
+
+
+def test_rules_where_they_are_chosen():
+    """``consolidation.extractor = rules``: the model is not asked for facts."""
+    model = ScriptedLLM()
+    with closing(with_model(model, consolidation={"extractor": "rules"})) as memory:
+        talk(memory, "s", "I live in Porto.")
+        assert memory.consolidate().count == 1
+        assert model.asked == []
+
+
+def test_a_model_that_is_wanted_and_missing_is_told():
+    """``consolidation.extractor = llm`` without a model fails, and says what to set."""
+    with closing(remembering(settings=by_hand(consolidation={"extractor": "llm"}))) as memory:
+        talk(memory, "s", "I live in Porto.")
+        report = memory.consolidate()
+        assert "set llm.model" in report.failed["s"]
+        assert memory.sessions(pending=True)
+
+
+def test_conflicts_that_rules_decide_are_not_asked_about():
+    """A clear update costs no call; the model is asked for the facts alone."""
+    model = ScriptedLLM(
+        {
+            Drawn: [
+                Drawn([DrawnClaim("The user lives in Porto.", ["t1"])]),
+                Drawn([DrawnClaim("The user lives in Lisbon.", ["t1"])]),
+            ],
+            Judged: LLMError("not now"),
+        }
+    )
+    with closing(with_model(model)) as memory:
+        talk(memory, "one", "I live in Porto.")
+        memory.consolidate()
+        clock_of(memory).advance(DAY)
+        talk(memory, "two", "I live in Lisbon.")
+        report = memory.consolidate()
+        assert report.counts["superseded"] == 1
+        assert not report.failed
+
+
+class Stalling:
+    """A model that answers only when it is let."""
+
+    name = "stalling"
+
+    def __init__(self, model):
+        """Ask ``model`` once :attr:`go` is set."""
+        self.go, self.begun, self._model = Event(), Event(), model
+
+    async def ask(self, instructions, prompt, answer):
+        """Wait without holding up the loop, then answer."""
+        import asyncio  # noqa: PLC0415 - a test's own
+
+        self.begun.set()
+        await asyncio.to_thread(self.go.wait, PATIENCE)
+        return await self._model.ask(instructions, prompt, answer)
+
+
+def test_end_returns_while_the_model_stalls():
+    """``end`` waits for ``consolidation.timeout`` at most; the facts come when they come."""
+    model = Stalling(ScriptedLLM([Drawn([PORTO])]))
+    chosen = Settings(timezone="UTC", consolidation={"timeout": 0.05})
+    with closing(remembering(llm=model, settings=chosen)) as memory:
+        talk(memory, "s", SAID).end()
+        assert model.begun.wait(PATIENCE)
+        assert contents(memory) == []
+        assert [item.id for item in memory.sessions(pending=True)] == ["s"]
+        model.go.set()
+        assert memory._parts.consolidation.wait(PATIENCE)
+        assert contents(memory) == [PORTO.content]
+
+
+def test_closing_does_not_wait_for_a_model_that_stalls(tmp_path):
+    """What was asked is given up, the session waits in the file, and the next run learns it."""
+    path = tmp_path / "memory.db"
+    model = Stalling(ScriptedLLM([Drawn([PORTO])]))
+    chosen = Settings(timezone="UTC", consolidation={"timeout": 0.05})
+    memory = remembering(path, llm=model, settings=chosen)
+    talk(memory, "s", SAID).end()
+    assert model.begun.wait(PATIENCE)
+    closer = Thread(target=memory.close)
+    closer.start()
+    closer.join(5)
+    stuck = closer.is_alive()
+    model.go.set()
+    closer.join(PATIENCE)
+    assert not stuck
+    script = ScriptedLLM({Drawn: [Drawn([PORTO])], Consolidation: Consolidation()})
+    with closing(with_model(script, path)) as again:
+        assert [item.id for item in again.sessions(pending=True)] == ["s"]
+        assert again.consolidate().count == 1
+        assert again.verify() == []
+
+
+def drawn(*claims):
+    """Return the answer of a server that draws these claims."""
+    return answered({"claims": [{"content": text, "sources": ["t1"]} for text in claims]})
+
+
+@pytest.mark.parametrize("form", ["openai", "anthropic"])
+def test_a_real_server(server, form):
+    """Over HTTP, in both wire formats: its facts, and its tokens in the figures."""
+    server.play(drawn(PORTO.content))
+    chosen = by_hand(llm={"model": getattr(server, form), "api_key": "k", "timeout": PATIENCE})
+    with closing(remembering(settings=chosen)) as memory:
+        talk(memory, "s", SAID)
+        assert memory.consolidate().count == 1
+        assert contents(memory) == [PORTO.content]
+        (used,) = memory.stats().usage
+        assert (used.usage.requests, used.usage.input_tokens, used.usage.output_tokens) == (
+            1,
+            100,
+            20,
+        )
+        assert server.received[0].path.endswith(
+            "/chat/completions" if form == "openai" else "/messages"
+        )
+        assert SAID in json.dumps(server.received[0].body)
+        assert "k" not in memory.stats().llm.split("@")[0].split(":")
+
+
+@pytest.mark.parametrize(
+    "act",
+    [
+        failing(500),
+        failing(401),
+        cut_off,
+        raw(b"<html>gateway</html>", "text/html"),
+        raw(b'{"choices": []}'),
+        stalling,
+    ],
+    ids=["500", "401", "cut off", "html", "no choice", "stalls"],
+)
+def test_a_server_that_fails_in_any_way_loses_nothing(server, act):
+    """The session waits with a reason; when the server is well again, it is learned once."""
+    server.play(act)
+    limits = {"timeout": 0.5 if act is stalling else PATIENCE, "retries": 0}
+    chosen = by_hand(llm={"model": server.openai, "api_key": "k"} | limits)
+    with closing(remembering(settings=chosen)) as memory:
+        talk(memory, "s", SAID)
+        report = memory.consolidate()
+        assert list(report.failed) == ["s"]
+        assert report.failed["s"]
+        assert [item.id for item in memory.sessions(pending=True)] == ["s"]
+        server.play(drawn(PORTO.content))
+        limits["timeout"] = PATIENCE
+        assert memory.consolidate().failed == {} or act is stalling
+    if act is not stalling:
+        return
+    with closing(remembering(settings=chosen)) as memory:
+        assert memory.sessions() == []
+
+
+def test_a_model_that_cannot_be_reached_by_name_is_an_error_at_once():
+    """A wrong name is told when the memory is opened."""
+    with pytest.raises(ConfigError):
+        remembering(settings=by_hand(llm={"model": "nobody:knows"}))

@@ -1,0 +1,193 @@
+"""Enrichment of a whole memory: names read again at night by a pipeline trained here."""
+
+from __future__ import annotations
+
+from contextlib import closing
+from datetime import timedelta
+
+import pytest
+from learning_talks import DAY, START, by_hand, clock_of, remembering, tables, talk
+
+from memoranda.entities.model_names import NamedThing, NamedThings
+from memoranda.errors import ConfigError, LLMError
+from memoranda.maintenance.enrich import UNAVAILABLE
+from memoranda.testing.models import ScriptedLLM
+
+pytest.importorskip("spacy", reason="the extra spacy is not installed")
+
+from small_pipeline import trained
+
+PEOPLE = ["zora", "quill", "brandt", "imani", "teodor", "pilar"]
+PLACES = ["marlow", "vantaa", "quito", "bergen", "pune", "osh"]
+SHAPES = ["{} lives in {} since then", "yesterday {} flew to {}", "{} works near {} now"]
+
+
+def examples():
+    """Yield sentences about people and places in lower case, which no rule reads as names."""
+    for shape in SHAPES:
+        for person in PEOPLE:
+            for place in PLACES:
+                text = shape.format(person, place)
+                yield (
+                    text,
+                    [
+                        (text.index(name), text.index(name) + len(name), label)
+                        for name, label in ((person, "PERSON"), (place, "GPE"))
+                    ],
+                )
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """Return the folder of a small pipeline that was trained here."""
+    return str(trained(examples(), tmp_path_factory.mktemp("spacy") / "tiny"))
+
+
+@pytest.fixture
+def named(folder):
+    """Ana's memory with that pipeline as the accurate provider."""
+    with closing(remembering(settings=by_hand(entities={"spacy_model": folder}))) as memory:
+        yield memory
+
+
+def stamp(memory, record):
+    """Return when a record was enriched."""
+    return memory.get(record.id).attributes.get("enriched_at")
+
+
+def test_without_an_accurate_provider_it_is_skipped():
+    """Seed 004: rules alone are no reason to read anything again."""
+    with closing(remembering()) as memory:
+        record = memory.remember("imani lives in bergen since then")
+        report = memory.enrich()
+        assert (report.count, report.skipped, str(report)) == (
+            0,
+            UNAVAILABLE,
+            f"enrich: {UNAVAILABLE}",
+        )
+        assert stamp(memory, record) is None
+        assert set(memory.stats().missing) == {"spacy", "llm"}
+
+
+def test_a_pipeline_that_is_not_there_is_an_error_at_once():
+    """A wrong name is told when the memory is opened, and not in the night."""
+    with pytest.raises(ConfigError, match="no-such-pipeline"):
+        remembering(settings=by_hand(entities={"spacy_model": "no-such-pipeline"}))
+
+
+def test_names_are_found_linked_and_stamped(named):
+    """What the pipeline finds becomes entities that lead to the record; the time is kept."""
+    fact = named.remember("yesterday imani flew to bergen")
+    said = named.remember("yesterday pilar flew to quito", kind="episode")
+    assert named.entity("quito") is None
+    clock_of(named).advance(DAY)
+    report = named.enrich()
+    assert dict(report.counts) == {"records": 2, "mentions": 4}
+    assert report.lines == (f"+ {fact.id}: 2 names", f"+ {said.id}: 2 names")
+    assert [item.id for item in named.entity("imani").records] == [fact.id]
+    assert named.entity("quito").type == "location"
+    assert stamp(named, fact) == stamp(named, said)
+    assert stamp(named, fact).startswith((START + DAY).date().isoformat())
+    assert [change.action for change in named.history(fact.id)] == ["insert", "enrich"]
+    assert any(hit.record.id == fact.id for hit in named.search("imani"))
+    assert named.verify() == []
+
+
+def test_nothing_is_read_twice(named, tmp_path):
+    """A second night finds nothing to read, also where the first found no names."""
+    path = tmp_path / "memory.db"
+    with closing(remembering(path, settings=named.settings)) as memory:
+        memory.remember("imani lives in bergen since then")
+        memory.remember("nothing here")
+        memory.embed_pending()
+        assert memory.enrich().count == 2
+        before = tables(path)
+        assert memory.enrich().count == 0
+        assert tables(path) == before
+
+
+def test_only_facts_and_episodes_with_few_entities(named):
+    """Seed 004: at most 2 entities, of facts and episodes that are believed."""
+    chosen = [
+        named.remember("imani lives in bergen since then"),
+        named.remember("Marta met Paul there.", kind="episode"),
+    ]
+    left = [
+        named.remember("Marta met Paul and Clara in Lisbon."),
+        named.remember("zora lives in pune since then", kind="reflection"),
+        named.remember("zora lives in osh since then", kind="context"),
+    ]
+    gone = named.remember("teodor lives in marlow since then")
+    named.forget(gone.id)
+    assert named.enrich().count == len(chosen)
+    assert all(stamp(named, record) for record in chosen)
+    assert not any(stamp(named, record) for record in [*left, gone])
+    assert named.entity("teodor") is None
+
+
+def test_fifty_a_night_the_oldest_first(named):
+    """Seed 004: at most 50 records of one run; the rest waits for the next."""
+    records = named.remember_many([f"note {number} of imani" for number in range(120)])
+    counts = []
+    for _ in range(4):
+        counts.append(named.enrich().count)
+        done = [bool(stamp(named, record)) for record in records]
+        assert done == [True] * sum(counts) + [False] * (120 - sum(counts))
+    assert counts == [50, 50, 20, 0]
+
+
+def test_a_dry_run_reads_nothing(named, tmp_path):
+    """The plan names the records; no byte of any table changes."""
+    path = tmp_path / "memory.db"
+    with closing(remembering(path, settings=named.settings)) as memory:
+        record = memory.remember("imani lives in bergen since then")
+        memory.embed_pending()
+        before = tables(path)
+        report = memory.enrich(dry_run=True)
+        assert (report.count, report.lines, report.dry_run) == (
+            1,
+            (f"{record.id} is read again",),
+            True,
+        )
+        assert tables(path) == before
+
+
+def test_users_are_read_apart(named):
+    """Law 6: names of one user are no entities of another."""
+    bo = named.as_user("bo")
+    named.remember("imani lives in bergen since then")
+    bo.remember("pilar lives in osh since then")
+    assert named.enrich().count == 1
+    assert bo.entities() == []
+    assert bo.enrich().count == 1
+    assert {item.name for item in named.entities()} == {"imani", "bergen"}
+    assert {item.name for item in bo.entities()} == {"pilar", "osh"}
+
+
+def test_new_names_are_there_before_facts_are_drawn(named):
+    """Seed 004: of a night, enrichment comes first, and consolidation sees its entities."""
+    talk(named, "s", "yesterday pilar flew to quito")
+    clock_of(named).advance(timedelta(hours=1))
+    stages = named.maintain().stages
+    assert [stage.stage for stage in stages] == [
+        "expire",
+        "enrich",
+        "consolidate",
+        "decay",
+        "reflect",
+    ]
+    assert named.entity("pilar") is not None
+
+
+def test_a_text_that_a_provider_failed_on_is_read_another_night():
+    """A model that fails leaves no stamp; what it brings the next night is linked."""
+    model = ScriptedLLM([LLMError("too busy"), NamedThings([NamedThing("imani", "person")])])
+    with closing(remembering(llm=model)) as memory:
+        record = memory.remember("imani lives in bergen since then")
+        first = memory.enrich()
+        assert (first.count, list(first.failed)) == (0, [record.id])
+        assert stamp(memory, record) is None
+        assert memory.enrich().count == 1
+        assert memory.entity("imani").type == "person"
+        (usage,) = memory.stats().usage
+        assert (usage.stage, usage.usage.requests, usage.usage.failures) == ("enrich", 2, 1)

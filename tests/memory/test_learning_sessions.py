@@ -1,0 +1,462 @@
+"""The life of a session: seen, waiting, read page by page, done, and waiting again."""
+
+from __future__ import annotations
+
+from contextlib import closing
+from itertools import permutations
+from threading import Event
+
+import pytest
+from learning_talks import (
+    DAY,
+    PATIENCE,
+    START,
+    clock_of,
+    contents,
+    fact,
+    facts,
+    remembering,
+    settled,
+    tables,
+    talk,
+    watched,
+)
+
+from memoranda import Settings
+from memoranda.errors import NotFound, StoreError
+from memoranda.learning.background import Consolidation, Request
+from memoranda.learning.modelled.extract import Drawn
+from memoranda.model.actions import Consolidated, Insert
+from memoranda.model.scope import Scope
+from memoranda.testing.models import ScriptedLLM
+
+AUTOMATIC = Settings(timezone="UTC")
+PORTO = "I live in Porto."
+DOG = "I have a dog named Rex."
+NUTS = "I'm allergic to peanuts."
+
+
+@pytest.fixture
+def memory():
+    """Ana's memory, which learns only when it is told to."""
+    with closing(remembering()) as made:
+        yield made
+
+
+@pytest.fixture
+def learning():
+    """Ana's memory, which learns by itself."""
+    with closing(remembering(settings=AUTOMATIC)) as made:
+        yield made
+
+
+def state(memory, session):
+    """Return how far one session is."""
+    (found,) = [item for item in memory.sessions() if item.id == session]
+    return found
+
+
+def test_a_session_is_registered_when_first_seen(memory):
+    """Seed 004: the first message registers the session, with the moment; nothing was read."""
+    talk(memory, "one", "Hello there.", PORTO)
+    assert state(memory, "one").first_seen_at == START
+    assert (state(memory, "one").consolidated_at, state(memory, "one").through) == (None, -1)
+    assert [item.id for item in memory.sessions(pending=True)] == ["one"]
+    assert memory.stats().pending_sessions == 1
+
+
+def test_a_conversation_without_messages_is_no_session(memory):
+    """There is nothing to learn from a talk in which only the system spoke."""
+    memory.conversation("empty", system="Be kind.").end()
+    assert memory.sessions() == []
+
+
+def test_a_new_session_has_the_older_ones_read_and_not_itself(learning):
+    """Seed 004, session switch: older sessions become facts in the background."""
+    talk(learning, "one", PORTO)
+    settled(learning)
+    talk(learning, "two", DOG)
+    settled(learning)
+    assert contents(learning) == ["The user lives in Porto."]
+    talk(learning, "three", NUTS)
+    settled(learning)
+    assert [item.id for item in learning.sessions(pending=True)] == ["three"]
+    assert contents(learning) == ["The user has a dog named Rex.", "The user lives in Porto."]
+
+
+def test_more_of_the_same_session_reads_nothing(learning):
+    """Only the beginning of a session is a switch; what goes on is left alone."""
+    chat = talk(learning, "one", PORTO, "And so on.")
+    chat.add("user", DOG)
+    settled(learning)
+    assert facts(learning) == []
+
+
+def test_an_episode_by_hand_begins_a_session_too(learning):
+    """Episodes that a program stores itself switch sessions as messages do."""
+    learning.remember(PORTO, kind="episode", session="one", role="user")
+    learning.remember("Hello.", kind="episode", session="two", role="user")
+    settled(learning)
+    assert contents(learning) == ["The user lives in Porto."]
+
+
+def test_end_waits_for_the_facts(learning):
+    """When ``end`` returns, what was said is known."""
+    talk(learning, "one", PORTO).end()
+    assert contents(learning) == ["The user lives in Porto."]
+    assert state(learning, "one").consolidated_at == clock_of(learning).now()
+
+
+def test_without_automatic_nothing_is_learned_by_itself(memory):
+    """``consolidation.automatic = false``: neither a switch nor an end reads anything."""
+    talk(memory, "one", PORTO).end()
+    talk(memory, "two", DOG).end()
+    settled(memory)
+    assert facts(memory) == []
+    report = memory.consolidate()
+    assert (report.count, report.counts["sessions"]) == (2, 2)
+    assert memory.sessions(pending=True) == []
+
+
+def test_a_session_that_goes_on_waits_again_and_only_the_new_is_read(memory):
+    """What was read is not read again: the facts of the first part get no second source."""
+    chat = talk(memory, "one", PORTO)
+    memory.consolidate()
+    chat.add("user", DOG)
+    last = memory.records(kind="episode")[-1]
+    assert [item.through for item in memory.sessions(pending=True)] == [0]
+    store = watched(memory)
+    report = memory.consolidate()
+    assert (report.counts["facts"], report.counts["credited"]) == (1, 0)
+    assert [action.through for action in store.of(Consolidated)] == [last.position]
+    assert len(fact(memory, "Porto").source_ids) == 1
+
+
+def test_a_session_is_read_in_pages_each_in_one_transaction(memory):
+    """Seed 004: 30 turns at a time; 75 turns are three pages, with what they say in each."""
+    lines = [("assistant", f"Number {number} is noted.") for number in range(75)]
+    lines[10], lines[40], lines[74] = PORTO, DOG, NUTS
+    talk(memory, "long", *lines)
+    store = watched(memory)
+    assert memory.consolidate().count == 3
+    done = store.of(Consolidated)
+    assert [(action.through, action.after, action.finished) for action in done] == [
+        (29, -1, False),
+        (59, 29, False),
+        (74, 59, True),
+    ]
+    assert [sum(isinstance(each, Insert) for each in plan) for plan in store.plans] == [1, 1, 1]
+
+
+@pytest.mark.parametrize("turns", [1, 29, 30, 31, 60])
+def test_any_number_of_turns_is_read_to_its_end(memory, turns):
+    """A session whose last page is full is done, too."""
+    talk(memory, "one", *[("assistant", "Noted.")] * (turns - 1), PORTO)
+    memory.consolidate()
+    assert (state(memory, "one").through, memory.sessions(pending=True)) == (turns - 1, [])
+    assert contents(memory) == ["The user lives in Porto."]
+
+
+def test_a_failure_between_pages_loses_no_page_and_doubles_none(memory):
+    """A page that could not be written waits; the pages before it are not read again."""
+    lines = [("assistant", "Noted.")] * 70
+    lines[0], lines[35], lines[69] = PORTO, DOG, NUTS
+    talk(memory, "long", *lines)
+    store = watched(memory, failing={1: StoreError("the disk is gone")})
+    report = memory.consolidate()
+    assert "the disk is gone" in report.failed["long"]
+    assert report.counts["facts"] == len(facts(memory)) == 1
+    assert len(report.actions) == 1
+    assert state(memory, "long").through == 29
+    assert memory.consolidate().counts["facts"] == 2
+    assert [action.after for action in store.of(Consolidated)] == [-1, 29, 29, 59]
+    assert all(len(item.source_ids) == 1 for item in facts(memory))
+
+
+def test_one_session_that_fails_keeps_no_other_from_being_read(memory):
+    """The report names what failed; it waits, and all else is done."""
+    for name, line in (("one", PORTO), ("two", DOG), ("three", NUTS)):
+        talk(memory, name, line)
+    watched(memory, failing={1: StoreError("not now")})
+    report = memory.consolidate()
+    assert (set(report.failed), report.counts["sessions"]) == ({"two"}, 2)
+    assert [item.id for item in memory.sessions(pending=True)] == ["two"]
+
+
+def test_reading_twice_changes_nothing(tmp_path):
+    """Consolidating what was consolidated leaves every table as it is."""
+    path = tmp_path / "memory.db"
+    with closing(remembering(path)) as memory:
+        talk(memory, "one", PORTO, DOG)
+        talk(memory, "two", "I live in Lisbon now.", DOG)
+        memory.consolidate()
+        memory.embed_pending()
+        before = tables(path)
+        clock_of(memory).advance(DAY)
+        report = memory.consolidate()
+        named = memory.consolidate("one")
+        assert (report.count, report.counts["sessions"], named.count) == (0, 0, 0)
+        assert tables(path) == before
+
+
+def test_of_two_processes_at_one_session_one_learns_it(tmp_path):
+    """A page that another process has read meanwhile is neither stored nor reported."""
+    path = tmp_path / "memory.db"
+    with closing(remembering(path)) as one, closing(remembering(path)) as other:
+        talk(one, "s", PORTO, DOG)
+        store = watched(one)
+        # The other one reads after this one has planned, and before it has written.
+        plain = store.apply
+
+        def late(scope, actions):
+            store.apply = plain
+            assert other.consolidate().count == 2
+            plain(scope, actions)
+
+        store.apply = late
+        report = one.consolidate()
+        assert (report.count, report.failed, report.lines) == (0, {}, ())
+        assert len(facts(one)) == 2
+        assert all(len(item.source_ids) == 1 for item in facts(one))
+
+
+def test_what_is_erased_while_it_is_read_becomes_no_fact(tmp_path):
+    """Law 7: a plan that rests on what is gone by now is not stored; the rest is learned later."""
+    path = tmp_path / "memory.db"
+    with closing(remembering(path)) as one, closing(remembering(path)) as other:
+        talk(one, "s", PORTO, DOG)
+        store = watched(one)
+        plain = store.apply
+
+        def late(scope, actions):
+            store.apply = plain
+            other.forget(other.records(kind="episode")[0].id, erase=True)
+            plain(scope, actions)
+
+        store.apply = late
+        report = one.consolidate()
+        assert "was erased" in report.failed["s"]
+        assert (report.count, facts(one)) == (0, [])
+        assert one.consolidate().count == 1
+        assert contents(one) == ["The user has a dog named Rex."]
+        assert one.verify() == []
+
+
+def test_an_unknown_session_is_an_error(memory):
+    """A name that is wrong is told, and not taken for a session without news."""
+    with pytest.raises(NotFound, match="no session 'nope'"):
+        memory.consolidate("nope")
+
+
+LIVES = {
+    "spring": ("I live in Porto.", "I work as a nurse in Porto."),
+    "summer": ("I live in Lisbon.", "I'm allergic to peanuts."),
+    "autumn": ("I live in Berlin.", "I have a dog named Rex."),
+}
+
+
+@pytest.mark.parametrize("order", list(permutations(LIVES)))
+def test_in_whatever_order_sessions_are_read_the_same_is_believed(order):
+    """What was said last is on top, also if it was read first (out-of-order sessions)."""
+    with closing(remembering()) as memory:
+        for name, lines in LIVES.items():
+            talk(memory, name, *lines)
+            clock_of(memory).advance(30 * DAY)
+        for name in order:
+            memory.consolidate(name)
+        assert contents(memory) == [
+            "The user has a dog named Rex.",
+            "The user is allergic to peanuts.",
+            "The user lives in Berlin.",
+            "The user works as a nurse in Porto.",
+        ]
+        older = [item for item in facts(memory) if item.superseded_by is not None]
+        assert {item.content for item in older} == {
+            "The user lives in Porto.",
+            "The user lives in Lisbon.",
+        }
+        assert all(item.confidence <= 0.3 for item in older)
+        best = memory.search("Where does the user live?", kind="fact")[0]
+        assert best.record.content == "The user lives in Berlin."
+
+
+def test_facts_of_an_agents_talk_stay_the_agents(memory):
+    """What was said to one agent is learned for it alone, whoever has it consolidated."""
+    tutor = memory.as_user("ana", agent="tutor")
+    coach = memory.as_user("ana", agent="coach")
+    talk(tutor, "lesson", DOG)
+    talk(memory, "open", PORTO)
+    memory.consolidate()
+    assert fact(memory, "Rex").agent == "tutor"
+    assert fact(memory, "Porto").agent is None
+    assert contents(tutor) == ["The user has a dog named Rex.", "The user lives in Porto."]
+    assert contents(coach) == ["The user lives in Porto."]
+    assert coach.sessions(pending=True) == tutor.sessions(pending=True) == []
+
+
+def test_an_agents_private_talk_changes_no_fact_of_others(memory):
+    """What only one agent heard retires nothing that the others go by; what it repeats counts."""
+    talk(memory, "open", PORTO, DOG)
+    memory.consolidate()
+    clock_of(memory).advance(DAY)
+    talk(memory.as_user("ana", agent="tutor"), "private", "I live in Lisbon now.", DOG)
+    memory.consolidate()
+    coach = memory.as_user("ana", agent="coach")
+    seen = fact(coach, "Porto")
+    assert (seen.superseded_by, seen.confidence) == (None, fact(coach, "Rex").confidence)
+    assert len(fact(coach, "Rex").source_ids) == 2
+    assert any("Lisbon" in text for text in contents(memory.as_user("ana", agent="tutor")))
+
+
+def test_what_one_agent_knows_is_learned_for_all_when_it_is_said_to_all(memory):
+    """A fact that only one agent sees takes no credit from the others."""
+    talk(memory.as_user("ana", agent="tutor"), "private", DOG)
+    memory.consolidate()
+    talk(memory, "open", DOG)
+    memory.consolidate()
+    assert contents(memory.as_user("ana", agent="coach")) == ["The user has a dog named Rex."]
+
+
+def test_what_one_agent_heard_is_not_told_to_understand_another_by():
+    """Agents in one session: of each other's turns neither facts nor context are drawn."""
+    model = ScriptedLLM({Drawn: Drawn([])})
+    with closing(remembering(llm=model)) as memory:
+        for _ in range(2):
+            for agent, text in (("tutor", "Tom is ill."), ("coach", "Hm."), (None, "It rains.")):
+                own = memory.as_user("ana", agent=agent)
+                own.remember(text, kind="episode", session="s", role="user")
+            memory.consolidate()
+        prompts = [asked.prompt for asked in model.asked]
+        assert [("Tom" in prompt, "Hm." in prompt) for prompt in prompts] == [
+            (True, False),
+            (False, True),
+            (False, False),
+        ] * 2
+        assert all("It rains." in prompt for prompt in prompts[3:])
+
+
+def test_what_is_said_between_the_words_of_agents_is_one_fact(memory):
+    """Said twice in one page, with another agent's turn between: one fact with two sources."""
+    for agent, text in ((None, PORTO), ("tutor", DOG), (None, PORTO)):
+        own = memory.as_user("ana", agent=agent)
+        own.remember(text, kind="episode", session="s", role="user")
+    memory.consolidate()
+    assert len(fact(memory, "Porto").source_ids) == 2
+    assert fact(memory, "Rex").agent == "tutor"
+
+
+def test_one_agent_learns_nothing_of_anothers_talk(memory):
+    """An agent consolidates what it sees; what another one heard waits for that one."""
+    talk(memory.as_user("ana", agent="tutor"), "lesson", DOG)
+    coach = memory.as_user("ana", agent="coach")
+    assert coach.sessions() == []
+    assert coach.consolidate().counts["sessions"] == 0
+    assert facts(memory) == []
+
+
+def test_users_learn_apart(memory):
+    """Law 6: what one user says becomes no fact, credit or session of another."""
+    bo = memory.as_user("bo")
+    talk(memory, "same", PORTO)
+    talk(bo, "same", "I live in Rome.")
+    assert memory.consolidate().count == 1
+    assert facts(bo) == []
+    assert [item.id for item in bo.sessions(pending=True)] == ["same"]
+    bo.consolidate()
+    assert (contents(memory), contents(bo)) == (
+        ["The user lives in Porto."],
+        ["The user lives in Rome."],
+    )
+    assert all(item.superseded_by is None for item in (*facts(memory), *facts(bo)))
+
+
+def test_subscribers_hear_of_new_facts_of_their_user_alone(learning):
+    """``remembered`` is told for each new fact, and not for what is said again."""
+    heard, others = [], []
+    learning.on("remembered", lambda event: heard.append(event.subject))
+    bo = learning.as_user("bo")
+    bo.on("remembered", lambda event: others.append(event.subject))
+    talk(bo, "b", "I live in Rome.").end()
+    talk(learning, "one", PORTO).end()
+    talk(learning, "two", PORTO, DOG).end()
+    told = [item for item in heard if item.kind == "fact"]
+    assert [item.content for item in told] == [
+        "The user lives in Porto.",
+        "The user has a dog named Rex.",
+    ]
+    assert {item.user for item in heard} == {"ana"}
+    assert [item.content for item in others if item.kind == "fact"] == ["The user lives in Rome."]
+
+
+def test_what_waits_when_a_memory_is_closed_is_read_next_time(tmp_path):
+    """Work that was only asked for is not lost: the session stays pending in the store."""
+    path = tmp_path / "memory.db"
+    with closing(remembering(path)) as memory:
+        talk(memory, "one", PORTO)
+    with closing(remembering(path, settings=AUTOMATIC)) as memory:
+        talk(memory, "two", "Hello.")
+        settled(memory)
+        assert contents(memory) == ["The user lives in Porto."]
+
+
+def test_the_queue_does_one_thing_at_a_time_and_each_request_once():
+    """Seed 002: sequential; a request that waits already is not done twice."""
+    queue, begun, done = Consolidation(), [], []
+    gate, started = Event(), Event()
+
+    def work(name):
+        def run(_stop):
+            begun.append(name)
+            started.set()
+            assert gate.wait(PATIENCE)
+            done.append(name)
+
+        return run
+
+    first, second = Request(Scope("ana"), "1"), Request(Scope("ana"), "2")
+    queue.ask(first, work("first"))
+    assert started.wait(PATIENCE)
+    for _ in range(3):
+        queue.ask(second, work("second"))
+    assert not queue.wait(0.01)
+    assert begun == ["first"]
+    gate.set()
+    assert queue.wait(PATIENCE)
+    assert begun == done == ["first", "second"]
+    queue.close()
+    queue.ask(first, work("late"))
+    assert queue.wait(PATIENCE)
+    assert "late" not in begun
+
+
+def test_of_sessions_to_be_spared_the_newest_counts():
+    """A request that still waits when the next session begins would read what goes on now."""
+    queue, done, gate = Consolidation(), [], Event()
+    ana, bo = Scope("ana"), Scope("bo")
+    queue.ask(Request(ana, "busy"), lambda _stop: gate.wait(PATIENCE))
+    for request in (
+        Request(ana, but="one"),
+        Request(bo, but="one"),
+        Request(ana, "ended"),
+        Request(ana, but="two"),
+    ):
+        queue.ask(request, lambda _stop, request=request: done.append(request))
+    gate.set()
+    assert queue.wait(PATIENCE)
+    queue.close()
+    assert set(done) == {Request(bo, but="one"), Request(ana, "ended"), Request(ana, but="two")}
+
+
+def test_work_that_fails_does_not_end_the_queue(caplog):
+    """Any failure is logged, and what is asked for next is done."""
+    queue, done = Consolidation(), []
+
+    def failing(_stop):
+        raise ValueError
+
+    queue.ask(Request(Scope("ana"), "1"), failing)
+    queue.ask(Request(Scope("ana"), "2"), lambda _stop: done.append(2))
+    assert queue.wait(PATIENCE)
+    queue.close()
+    assert done == [2]
+    assert "failed" in caplog.text

@@ -1,0 +1,321 @@
+"""Search: every arm answers its canary, explains itself, filters combine, order is fixed."""
+
+from datetime import UTC, datetime, timedelta
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from memoranda import Memory, Settings, errors
+from memoranda.providers.embedding.files import find
+from memoranda.testing.clocks import FrozenClock
+from memoranda.testing.embedders import HashEmbedder
+
+DECOYS = [
+    "The quarterly report has forty pages of tables about steel prices.",
+    "Basil and tomatoes grow well together on a sunny balcony.",
+    "The printer on the second floor is out of toner again.",
+    "A marathon is forty two kilometres and a bit.",
+]
+
+
+def day(year, month, number):
+    """Return noon of a day, in UTC."""
+    return datetime(year, month, number, 12, tzinfo=UTC)
+
+
+@pytest.fixture(scope="module")
+def meaning():
+    """A memory with the real local model, or a skip where its files are not there."""
+    try:
+        find(None)
+    except errors.ModelUnavailable:
+        pytest.skip("the local model is not installed: make setup")
+    with Memory(":memory:", settings=Settings(embedding={"model": "local"})) as memory:
+        memory.remember_many(DECOYS)
+        yield memory
+
+
+@pytest.fixture(params=["blend", "rrf"])
+def fused(request, opened):
+    """A memory with hashed vectors under each way of fusion."""
+    return opened(settings=Settings(timezone="UTC", retrieval={"fusion": request.param}))
+
+
+def test_the_lexical_arm_answers_its_canary(plain):
+    """Law 8: without vectors, a shared word is enough, in another inflection too."""
+    plain.remember_many(DECOYS)
+    record = plain.remember("Captain Almeida keeps three lighthouses")
+    [hit] = plain.search("who has a lighthouse?")
+    assert hit.record == record
+    assert hit.why.arms["lexical"].rank == 1
+    assert "vector" not in hit.why.arms
+
+
+def test_the_vector_arm_answers_its_canary(meaning):
+    """Law 8: the local model finds by meaning what shares no word with the query."""
+    record = meaning.remember("My automobile broke down on the motorway.")
+    hits = meaning.search("car trouble", limit=1)
+    assert hits[0].record == record
+    assert hits[0].why.arms["vector"].rank == 1
+    assert "lexical" not in hits[0].why.arms
+
+
+def test_the_entity_arm_answers_its_canary(opened):
+    """Law 8: under reciprocal rank fusion a name finds the records that mention it."""
+    memory = opened(settings=Settings(timezone="UTC", retrieval={"fusion": "rrf"}))
+    memory.remember_many(DECOYS)
+    record = memory.remember("Yesterday Maria Santos painted small boats.")
+    hit = memory.search("What did Maria Santos do?")[0]
+    assert hit.record == record
+    assert hit.why.arms["entity"].score == 1.0
+
+
+@pytest.mark.parametrize("query", ["What happened in June 2023?", "was geschah im Juni 2023"])
+def test_the_temporal_arm_answers_its_canary(fused, query):
+    """Law 8: what happened in the time that the query names comes first."""
+    for month in range(1, 13):
+        fused.remember("Ana went to the market", event_time=day(2023, month, 15))
+    hit = fused.search(query)[0]
+    assert hit.record.event_time == day(2023, 6, 15)
+    assert hit.why.arms["temporal"].score == 1.0
+    assert all("temporal" not in other.why.arms for other in fused.search(query, limit=20)[1:])
+
+
+def test_the_shares_of_the_arms_add_up_to_the_score(fused):
+    """What ``why`` says is the whole of the score: shares, times recency, times confidence."""
+    fused.remember_many(DECOYS)
+    fused.remember("Ana likes tea", event_time=day(2020, 1, 1), confidence=0.4)
+    for n in range(6):
+        fused.remember(f"Tea with Ana, part {n}", kind="episode", session="s", role="user")
+    hits = fused.search("When in 2020 did Ana like tea?", limit=100)
+    assert len(hits) > 5
+    for hit in hits:
+        shares = sum(arm.share for arm in hit.why.arms.values())
+        assert hit.score == pytest.approx(shares * hit.why.recency * hit.why.confidence, abs=1e-6)
+        assert str(hit.why).count("#") == len(hit.why.arms)
+    assert [hit.score for hit in hits] == sorted((hit.score for hit in hits), reverse=True)
+
+
+def test_nothing_is_found_where_nothing_matches(plain):
+    """A record of which no arm says that it answers is no hit, however few there are."""
+    plain.remember_many(DECOYS)
+    assert plain.search("zebra crossing") == []
+    assert plain.recall("zebra crossing").text == ""
+
+
+def test_filters_combine(memory):
+    """A hit passes every filter that was given."""
+    common = {
+        "kind": "episode",
+        "session": "a",
+        "tags": ["y", "x"],
+        "metadata": {"n": 1, "deep": {"m": [1, 2]}},
+        "event_time": day(2024, 3, 1),
+    }
+    wanted = memory.remember("Ana drinks tea", **common)
+    for other in (
+        {"kind": "fact"},
+        {"session": "b"},
+        {"tags": ["x"]},
+        {"metadata": {"n": 2}},
+        {"event_time": day(2024, 4, 1)},
+    ):
+        memory.remember("Ana drinks tea", **(common | other))
+    filters = {
+        "kind": "episode",
+        "session": "a",
+        "tags": ["x", "y"],
+        "metadata": {"n": 1, "deep": {"m": [1, 2]}},
+        "since": day(2024, 3, 1),
+        "until": day(2024, 3, 31),
+    }
+    hits = memory.search("tea", limit=100, **filters)
+    assert [hit.record for hit in hits] == [wanted]
+    for name in filters:
+        fewer = {key: value for key, value in filters.items() if key != name}
+        assert len(memory.search("tea", limit=100, **fewer)) in {1, 2}
+    assert len(memory.search("tea", limit=100, exclude_session="a")) == 1
+    assert memory.search("tea", session="nowhere") == []
+    assert memory.search("tea", since=day(2025, 1, 1), until=day(2024, 1, 1)) == []
+
+
+def test_a_number_and_a_truth_value_are_not_one_filter(memory):
+    """Metadata are compared as JSON: 1 is 1.0, but neither true nor "1"."""
+    for value in (1, True, "1", None):
+        memory.remember("Ana drinks tea", metadata={"n": value})
+    for value in (1, True, "1", None):
+        found = memory.search("tea", metadata={"n": value})
+        assert [dict(hit.record.attributes) for hit in found] == [{"n": value}]
+        assert type(found[0].record.attributes["n"]) is type(value)
+    assert len(memory.search("tea", metadata={"n": 1.0})) == 1
+
+
+def test_limit_and_min_score_cut_the_same_list(fused):
+    """A limit gives the head of the full list; min_score what reaches it."""
+    fused.remember_many([f"tea {'green ' * n}" for n in range(10)])
+    whole = fused.search("green tea", limit=100)
+    for limit in (1, 3, 10):
+        assert fused.search("green tea", limit=limit) == whole[:limit]
+    edge = whole[4].score
+    assert fused.search("green tea", limit=100, min_score=edge) == [
+        hit for hit in whole if hit.score >= edge
+    ]
+    assert fused.search("green tea", min_score=1.1) == []
+
+
+def test_equal_records_come_in_the_order_of_recording(fused):
+    """Ties are broken by which came first, wherever the records stand."""
+    ids = []
+    for n in range(23):
+        if n % 3 == 0:
+            fused.remember(f"filler {n}")
+        ids.append(fused.remember("The cat sat on the mat").id)
+    for limit in (5, 23):
+        found = [h.record.id for h in fused.search("where is the cat?", limit=limit)]
+        assert found == ids[:limit]
+
+
+def test_a_newer_fact_beats_an_older_one_and_a_doubted_one_loses(opened):
+    """Of two facts alike, the newer and the surer come first; the reason says so."""
+    memory = opened(clock=FrozenClock(day(2026, 1, 1)))
+    old = memory.remember("Ana drinks tea", event_time=day(2020, 1, 1))
+    new = memory.remember("Ana drinks tea", event_time=day(2025, 12, 31))
+    doubted = memory.remember("Ana drinks tea", confidence=0.2, event_time=day(2025, 12, 31))
+    hits = memory.search("tea")
+    assert [hit.record.id for hit in hits] == [new.id, old.id, doubted.id]
+    assert hits[0].why.recency > hits[1].why.recency
+    assert hits[2].why.confidence == pytest.approx(0.6)
+
+
+@pytest.mark.parametrize(
+    ("text", "query"),
+    [
+        ("我昨天在里斯本买了一辆红色的自行车", "自行车"),
+        ("我昨天在里斯本买了一辆红色的自行车", "红色自行车在哪里买的"),
+        ("昨日リスボンで赤い自転車を買いました", "自転車"),
+        ("昨日リスボンで赤い自転車を買いました", "リスボン"),
+        ("เมื่อวานฉันซื้อจักรยานสีแดงที่ลิสบอน", "จักรยาน"),
+        ("어제 리스본에서 빨간 자전거를 샀어요", "자전거"),
+        ("Die Häuser am Fluss waren überschwemmt", "Haus am Fluss überschwemmen"),
+        ("Die Straße ist gesperrt", "STRASSE"),
+        ("Вчера мы купили новые велосипеды", "купить велосипед"),
+        ("Αγόρασα ένα κόκκινο ποδήλατο", "ΠΟΔΗΛΑΤΟ"),
+        ("اشتريت دراجة حمراء", "دراجة"),
+        ("She was running late for the interviews", "interview run"),
+        ("Café crème à la carte", "cafe creme"),
+        ("The party was great 🎉🎉", "🎉"),
+        ("order #4711-B", "4711"),
+    ],
+)
+def test_words_are_found_in_any_language(plain, text, query):
+    """Law 14: inflection, case, accents and missing spaces hide nothing."""
+    plain.remember_many([*DECOYS, "我喜欢喝茶", "お茶が好きです", "ฉันชอบชา", "Мы пьём чай"])
+    record = plain.remember(text)
+    assert plain.search(query)[0].record == record
+
+
+def test_why_shows_the_turns_beside_a_turn(memory):
+    """A hit of a session brings the turn before and the one after, shortened."""
+    turns = ["Where shall we go?", "To Lisbon, by night train.", "Fine, " + "yes " * 100]
+    memory.remember_many(
+        [{"content": text, "kind": "episode", "session": "s"} for text in turns]
+        + [{"content": "elsewhere", "kind": "episode", "session": "t"}]
+    )
+    why = memory.search("night train to Lisbon")[0].why
+    assert why.before == "Where shall we go?"
+    assert why.after.startswith("Fine, yes yes")
+    assert why.after.endswith("…")
+    assert len(why.after) == 120
+    last = memory.search("elsewhere")[0].why
+    assert (last.before, last.after) == (None, None)
+
+
+@pytest.mark.parametrize("erase", [False, True])
+def test_a_forgotten_neighbour_is_not_shown(memory, erase):
+    """What was forgotten is in no hit, not even beside one."""
+    first, middle, last = memory.remember_many(
+        [
+            {"content": text, "kind": "episode", "session": "s"}
+            for text in ("the secret word", "night train to Lisbon", "the other secret")
+        ]
+    )
+    memory.search("train")
+    memory.forget(first.id, erase=erase)
+    memory.forget(last.id, erase=erase)
+    [hit] = memory.search("night train")
+    assert hit.record.id == middle.id
+    assert (hit.why.before, hit.why.after) == (None, None)
+
+
+def test_a_neighbour_of_another_agent_is_not_shown(memory):
+    """What an agent may not see is not beside its hits either."""
+    cook, pilot = memory.as_user("ana", agent="cook"), memory.as_user("ana", agent="pilot")
+    pilot.remember("the secret word", kind="episode", session="s")
+    cook.remember("night train to Lisbon", kind="episode", session="s")
+    assert cook.search("night train")[0].why.before is None
+    assert memory.search("night train")[0].why.before == "the secret word"
+
+
+def test_the_same_question_has_the_same_answer(fused):
+    """Search is deterministic, and asking changes nothing that it answers from."""
+    fused.remember_many([f"{text} {n}" for n in range(5) for text in DECOYS])
+    first = fused.search("pages about basil", limit=50)
+    assert all(fused.search("pages about basil", limit=50) == first for _ in range(3))
+
+
+WORDS = st.lists(
+    st.sampled_from(
+        ["tea", "coffee", "Ana", "Lisbon", "train", "night", "green", "morning", "茶", "чай"]
+    ),
+    min_size=1,
+    max_size=6,
+).map(" ".join)
+STEPS = st.lists(
+    st.tuples(
+        st.sampled_from(["remember", "turn", "turn", "correct", "forget", "erase", "confirm"]),
+        WORDS,
+        st.integers(0, 50),
+    ),
+    min_size=1,
+    max_size=14,
+)
+
+
+def _take(memory, step):
+    verb, text, number = step
+    known = memory.records(limit=1_000)
+    if verb == "remember":
+        memory.remember(text, confidence=0.5)
+    elif verb == "turn":
+        memory.remember(text, kind="episode", session=f"s{number % 2}", role="user")
+    elif known:
+        chosen = known[number % len(known)].id
+        if verb == "correct":
+            memory.correct(chosen, text)
+        elif verb == "confirm":
+            memory.confirm(chosen)
+        else:
+            memory.forget(chosen, erase=verb == "erase")
+
+
+@given(steps=STEPS, query=WORDS)
+@settings(max_examples=40, deadline=None)
+def test_an_index_kept_in_step_equals_one_read_anew(tmp_path_factory, steps, query):
+    """However a memory came to be, it answers like one that was just opened."""
+    path = tmp_path_factory.mktemp("index") / "m.db"
+    clock = FrozenClock()
+    chosen = Settings(timezone="UTC")
+    with Memory(path, embedder=HashEmbedder(), clock=clock, settings=chosen) as live:
+        for step in steps:
+            _take(live, step)
+            live.search("tea")
+            clock.advance(timedelta(minutes=1))
+        with Memory(path, embedder=HashEmbedder(), clock=clock, settings=chosen) as fresh:
+            for arguments in ({}, {"session": "s0"}, {"as_of": clock.now() - timedelta(minutes=3)}):
+                ours = live.search(query, limit=100, **arguments)
+                theirs = fresh.search(query, limit=100, **arguments)
+                assert [hit.record for hit in ours] == [hit.record for hit in theirs]
+                assert [hit.score for hit in ours] == pytest.approx([h.score for h in theirs])
+                assert [hit.why.before for hit in ours] == [hit.why.before for hit in theirs]
+        assert live.verify() == []

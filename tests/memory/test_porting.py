@@ -1,0 +1,483 @@
+"""Moving memory in and out loses nothing, adds nothing twice, and refuses what is broken."""
+
+import json
+import stat
+from dataclasses import fields, replace
+from datetime import UTC, datetime, timedelta
+
+import pytest
+from file_samples import (
+    ALL,
+    LOCOMO,
+    START,
+    TALK,
+    every,
+    exported,
+    needs_locomo,
+    opened,
+    prune,
+    receipts,
+    talk,
+    written,
+)
+from hypothesis import HealthCheck, example, given, settings
+from hypothesis import strategies as st
+
+from memoranda.errors import InvalidInput, NotFound, StoreError
+from memoranda.model.actions import (
+    Append,
+    Calibrate,
+    Consolidated,
+    Credit,
+    Enrich,
+    Fade,
+    MergeEntities,
+    Retire,
+    Supersede,
+)
+from memoranda.model.models import (
+    Calibration,
+    ConversationInfo,
+    Cut,
+    Image,
+    Mention,
+    Message,
+    Pruning,
+    Record,
+)
+from memoranda.transfer.foreign import session_date
+
+
+def fill(memory):
+    """One of everything that can be in a memory."""
+    old = memory.remember(
+        "Noa lives in Lyon",
+        tags=["home", "city"],
+        metadata={"deep": [1, {"ü": None}], "b": 1.0},
+        event_time=START - timedelta(days=3, milliseconds=1),
+        session="s1",
+        role="user",
+        confidence=0.7,
+        decay_rate=0.1,
+    )
+    memory.remember("second of the session", kind="episode", session="s1", role="assistant")
+    memory.correct(old.id, "Noa lives in Ghent\u2028\r\n\tnow \U0001f408")
+    memory.confirm(memory.remember("her cat is Biscuit").id)
+    memory.forget(memory.remember("her cat is Waffle").id)
+    memory.set_context("mood", "busy")
+    chat = memory.conversation("trip", system="Plan.", model="m", context_limit=9_000)
+    first = chat.add("user", "Where is the ferry?", timestamp=START - timedelta(days=1))
+    chat.add(
+        "assistant",
+        "",
+        tool_calls=[{"id": "c1", "function": {"name": "look", "arguments": '{"q": "ferry"}'}}],
+    )
+    chat.add("tool", "Quay 4", tool_result="c1")
+    chat.pin(first.id)
+    chat.clear()
+    chat.add("assistant", "At quay 4.")
+    more = Message(
+        id="msg_seen",
+        role="user",
+        content="",
+        timestamp=START,
+        tokens=900,
+        importance=0.25,
+        images=(Image("https://example.org/quay.png"), Image("data:image/png;base64,AA==", "low")),
+        task="Find the quay",
+    )
+    memory._parts.store.apply(memory._scope, [Append("trip", more)])
+    prune(memory, "trip", (0, 2, "Where and at which quay \u2028 the ferry is."), (4, 4, None))
+    prune(memory, "trip")
+    memory._parts.store.apply(memory._scope, [Calibrate("trip", Calibration(1.25, 340))])
+    chat.end()
+    lived(memory)
+    memory.conversation("empty")
+    memory.recall("the ferry")
+
+
+def lived(memory):
+    """What upkeep does to a memory: each of its traces."""
+    store, scope = memory._parts.store, memory._scope
+    cat, late, old, new = memory.remember_many(
+        [
+            {"content": "Biscuit Brown likes Waffle Brown", "decay_rate": 0.1},
+            {"content": "past its time"},
+            {"content": "lives here", "decay_rate": 0.1, "confidence": 0.8},
+            {"content": "lives there"},
+        ]
+    )
+    now = memory._parts.now()
+    names = [Mention("Biscuit Brown", "other", 0, 13), Mention("Waffle Brown", "other", 20, 32)]
+    store.apply(scope, [Enrich(cat.id, now, tuple(names))])
+    ids = [store.entity(scope, name.text, ALL).id for name in names]
+    talks = {info.id: info for info in store.sessions(scope)}
+    store.apply(
+        scope,
+        [
+            Fade(cat.id, now, 0.5),
+            Retire(late.id, now, "expired"),
+            Supersede(old.id, new.id, now, 0.3, "moved"),
+            Credit(new.id, now, (cat.id,)),
+            MergeEntities(*ids),
+            Consolidated("s1", talks["s1"].through + 2, now, finished=True),
+        ],
+    )
+
+
+def test_round_trip_gives_the_same_lines(tmp_path):
+    """Export, import into another store and another user, export: the same but the header."""
+    with opened() as one, opened(user="ana") as two:
+        fill(one)
+        lines = exported(one, tmp_path / "one")
+        report = one.export(tmp_path / "noa.jsonl")
+        back = two.import_(tmp_path / "noa.jsonl")
+        assert exported(two, tmp_path / "two")[1:] == lines[1:]
+        assert (
+            (report.records, report.messages)
+            == (back.records, back.messages)
+            == (len(every(one)), 5)
+        )
+        shown = ["At quay 4.", ""]
+        assert [item.content for item in two.conversation("trip").messages] == shown
+        assert [replace(item, record_id=None) for item in talk(two, "trip")] == [
+            replace(item, record_id=None) for item in talk(one, "trip")
+        ]
+        assert receipts(two, "trip") == receipts(one, "trip") != []
+        assert two._parts.store.conversation(two._scope, "trip").calibration.overhead == 340
+        assert two.verify() == []
+
+
+def test_an_export_holds_every_field(tmp_path):
+    """No field that is not counted is left out; the header alone names the user.
+
+    The order of the lines says which position a message has.
+    """
+    with opened() as memory:
+        fill(memory)
+        header, *lines = exported(memory, tmp_path / "one")
+    by_type = {line["type"]: set(line) - {"type", "conversation"} for line in lines}
+    endings = {"closed_at", "retired_at"}
+    assert by_type["record"] == {field.name for field in fields(Record)} - {"user"} | endings
+    assert by_type["message"] == {field.name for field in fields(Message)} - {"position"}
+    assert by_type["pruning"] == {field.name for field in fields(Pruning)}
+    counted = {"messages", "start", "revision"}
+    assert by_type["conversation"] == {field.name for field in fields(ConversationInfo)} - counted
+    cut = next(line for line in lines if line["type"] == "pruning")["cuts"][0]
+    assert set(cut) == {field.name for field in fields(Cut)}
+    assert header["format"] == "memoranda"
+    assert by_type["session"] == {"id", "consolidated_at", "through"}
+    assert by_type["decision"] == {"name", "target"}
+    assert (header["version"], header["user"]) == (3, "noa")
+    assert datetime.fromisoformat(header["exported_at"]).tzinfo is not None
+    assert all(line["created_at"].endswith("Z") for line in lines if line["type"] == "record")
+
+
+texts = st.text(
+    st.characters(codec="utf-8", exclude_characters="\x00"), min_size=1, max_size=30
+).filter(str.strip)
+NIGHTLY = ["fade", "retire", "credit", "supersede"]
+steps = st.lists(
+    st.tuples(
+        st.sampled_from(
+            [
+                "remember",
+                "correct",
+                "forget",
+                "confirm",
+                "recall",
+                *NIGHTLY,
+                "say",
+                "learn",
+                "add",
+                "pin",
+                "prune",
+                "clear",
+                "end",
+            ]
+        ),
+        texts,
+        st.sampled_from(["a", "b", None]),
+        st.integers(0, 10),
+    ),
+    max_size=14,
+)
+
+
+def act(memory, verb, text, session, number):
+    """Do something to a memory; what it refuses is not done."""
+    records = every(memory)
+    chosen = records[number % len(records)].id if records else "none"
+    upkeep(memory, verb, records, number)
+    study(memory, verb, text, session or "c", number)
+    chat = memory.conversation(session or "c")
+    match verb:
+        case "remember":
+            memory.remember(text, session=session, tags=[text], metadata={text: number})
+        case "correct" | "forget" | "confirm":
+            arguments = (text,) if verb == "correct" else ()
+            try:
+                getattr(memory, verb)(chosen, *arguments)
+            except (NotFound, InvalidInput):
+                return
+        case "recall":
+            memory.recall(text)
+        case "add":
+            chat.add("user", text, timestamp=START + timedelta(seconds=number))
+        case "pin" if chat.messages:
+            chat.pin(chat.messages[number % len(chat)].id)
+        case "prune" if chat.messages:
+            last = len(talk(memory, chat.id)) - 1
+            first = number % (last + 1)
+            prune(memory, chat.id, (first, last, text if number % 2 else None))
+        case "clear" | "end":
+            getattr(chat, verb)()
+
+
+def study(memory, verb, text, session, number):
+    """Say something in a session, or read it so far."""
+    if verb == "say":
+        memory.remember(text, kind="episode", session=session)
+    store, scope = memory._parts.store, memory._scope
+    for info in store.sessions(scope)[: verb == "learn"]:
+        finished = number % 2 == 0
+        store.apply(scope, [Consolidated(info.id, number, memory._parts.now(), finished)])
+
+
+def upkeep(memory, verb, records, number):
+    """Let a job of the night do something to a record."""
+    if not records or verb not in NIGHTLY:
+        return
+    one, other = records[number % len(records)], records[number // 2 % len(records)]
+    now = memory._parts.now()
+    actions = {
+        "fade": [Fade(one.id, now, one.strength / 2)],
+        "retire": [Retire(one.id, now, "expired")],
+        "credit": [Credit(one.id, now, (other.id,))],
+        "supersede": [Supersede(one.id, other.id, now, 0.3, "x")] if one != other else [],
+    }
+    memory._parts.store.apply(memory._scope, actions[verb])
+
+
+@settings(
+    max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
+@given(steps)
+@example([("remember", "0", "a", 0), ("remember", "0", "a", 0), ("credit", "0", "a", 1)])
+def test_any_memory_survives_the_round_trip(tmp_path, done):
+    """Whatever was done to a memory, its export can be read back to the same lines."""
+    path = tmp_path / "noa.jsonl"
+    path.unlink(missing_ok=True)
+    with opened() as one, opened() as two:
+        for step in done:
+            act(one, *step)
+        one.export(path)
+        two.import_(path)
+        assert exported(two, tmp_path / "two")[1:] == exported(one, tmp_path / "one")[1:]
+
+
+def test_import_adds_nothing_the_second_time(tmp_path):
+    """An export read twice, and into the memory it came from, skips every line."""
+    with opened() as one, opened() as two:
+        fill(one)
+        one.export(tmp_path / "noa.jsonl")
+        lines = exported(one, tmp_path / "one")
+        first = two.import_(tmp_path / "noa.jsonl")
+        for memory in (one, two):
+            again = memory.import_(tmp_path / "noa.jsonl")
+            assert (again.records, again.messages) == (0, 0)
+            assert again.skipped == first.records + first.messages
+            assert exported(memory, tmp_path / "two")[1:] == lines[1:]
+
+
+def test_import_goes_on_where_it_was_cut_short(tmp_path):
+    """After a failure between two batches, importing again gives the whole."""
+    many = [f"note {number}" for number in range(1_200)]
+    with opened() as one, opened() as two:
+        one.remember_many(many)
+        one.export(tmp_path / "noa.jsonl")
+
+        def fail(done, total):
+            assert total == len(many)
+            if done >= 1_000:
+                raise KeyboardInterrupt
+
+        with pytest.raises(KeyboardInterrupt):
+            two.import_(tmp_path / "noa.jsonl", progress=fail)
+        assert len(every(two)) == 1_000
+        report = two.import_(tmp_path / "noa.jsonl")
+        assert (report.records, report.skipped) == (200, 1_000)
+        assert [record.content for record in every(two)] == many
+
+
+def test_ids_of_another_user_are_refused_before_anything_is_written(tmp_path):
+    """What belongs to one user of a store cannot be taken over, or be changed, by another."""
+    with opened() as noa:
+        fill(noa)
+        noa.export(tmp_path / "noa.jsonl")
+        before = exported(noa, tmp_path / "one")[1:]
+        ana = noa.as_user("ana")
+        with pytest.raises(InvalidInput, match="belongs to another user of this store"):
+            ana.import_(tmp_path / "noa.jsonl")
+        lines = (tmp_path / "noa.jsonl").read_text().split("\n")
+        only_talk = [line for line in lines if '"type":"record"' not in line]
+        with pytest.raises(InvalidInput, match=r"msg_.* belongs to another user"):
+            ana.import_(written(tmp_path, "talk.jsonl", *only_talk))
+        assert every(ana) == []
+        assert ana.conversations() == []
+        assert exported(noa, tmp_path / "one")[1:] == before
+
+
+def test_an_agent_exports_what_it_sees_and_imports_as_itself(tmp_path):
+    """Records of another agent stay out of an export; imported ones become the agent's own."""
+    with opened() as memory, opened(agent="cook") as cook:
+        memory.remember("of nobody")
+        memory.as_user("noa", agent="coach").remember("of the coach")
+        memory.as_user("noa", agent="banker").remember("of the banker")
+        coach = memory.as_user("noa", agent="coach")
+        coach.export(tmp_path / "coach.jsonl")
+        cook.import_(tmp_path / "coach.jsonl")
+        assert [(item.content, item.agent) for item in every(cook)] == [
+            ("of nobody", None),
+            ("of the coach", "cook"),
+        ]
+
+
+def test_an_export_is_private_and_never_half_there(tmp_path):
+    """The file has mode 0600; nothing is overwritten, and a failure leaves nothing behind."""
+    with opened() as memory:
+        fill(memory)
+        path = tmp_path / "noa.jsonl"
+        memory.export(path)
+        assert stat.S_IMODE(path.stat().st_mode) == 0o600
+        before = path.read_bytes()
+        with pytest.raises(InvalidInput, match="exists already"):
+            memory.export(path)
+        assert path.read_bytes() == before
+        with pytest.raises(InvalidInput, match="cannot be written"):
+            memory.export(tmp_path / "nowhere" / "noa.jsonl")
+    with pytest.raises(StoreError):
+        memory.export(tmp_path / "closed.jsonl")
+    assert [entry.name for entry in tmp_path.iterdir()] == ["noa.jsonl"]
+
+
+def test_an_export_is_one_moment_of_a_file(tmp_path):
+    """A memory on disk gives the same lines as one without a file."""
+    with opened(location=tmp_path / "a.db") as disk, opened() as none:
+        disk.remember_many([f"note {number}" for number in range(1_100)])
+        disk.export(tmp_path / "a.jsonl")
+        none.import_(tmp_path / "a.jsonl")
+        assert exported(none, tmp_path / "two")[1:] == exported(disk, tmp_path / "one")[1:]
+
+
+# Plain lines
+
+
+def test_plain_lines_are_what_remember_takes(tmp_path):
+    """Each line becomes a record with all of its arguments, in order."""
+    path = written(
+        tmp_path,
+        "notes.jsonl",
+        {"content": "Biscuit is a cat", "tags": ["pet"], "metadata": {"n": 1}},
+        "",
+        {
+            "content": "Boxes packed",
+            "kind": "episode",
+            "session": "move",
+            "role": "user",
+            "event_time": "2026-03-02T18:05:00+01:00",
+        },
+        '"only a text"',
+    )
+    with opened() as memory:
+        report = memory.import_(path)
+        first, second, third = every(memory)
+    assert (report.format, report.records, report.users) == ("memoranda", 3, ("noa",))
+    assert (first.content, first.tags, first.attributes) == ("Biscuit is a cat", ("pet",), {"n": 1})
+    assert (second.kind, second.session_id, second.source_role) == ("episode", "move", "user")
+    assert second.event_time == START
+    assert (third.content, third.origin) == ("only a text", "import:memoranda")
+
+
+def test_plain_lines_are_added_once(tmp_path):
+    """The same session, content and time is the same record, forgotten or not; repeats count."""
+    lines = [
+        {"content": "ok", "session": "s"},
+        {"content": "ok", "session": "s"},
+        {"content": "ok", "session": "t"},
+        {"content": "ok", "event_time": "2026-03-02T18:05:00+01:00"},
+        {"content": "ok", "event_time": "2026-03-02T17:06:00Z"},
+    ]
+    with opened() as memory:
+        memory.import_(written(tmp_path, "notes.jsonl", *lines))
+        memory.forget(every(memory)[3].id)
+        assert memory.import_(tmp_path / "notes.jsonl").skipped == 5
+        more = memory.import_(written(tmp_path, "more.jsonl", *lines, lines[0], {"content": "new"}))
+        assert (more.records, more.skipped) == (2, 5)
+        assert len(every(memory)) == 7
+        assert len(memory.records()) == 6
+
+
+def test_progress_is_told_for_each_batch(tmp_path):
+    """``done`` grows to ``total``, which counts every line."""
+    told = []
+    path = written(tmp_path, "n.jsonl", *({"content": f"note {n}"} for n in range(1_001)))
+    with opened() as memory:
+        memory.import_(path, progress=lambda done, total: told.append((done, total)))
+    assert told == [(500, 1_001), (1_000, 1_001), (1_001, 1_001)]
+
+
+# LoCoMo
+
+
+def test_locomo_conversations_are_users_of_their_own(tmp_path):
+    """Turns become episodes with speaker, caption, session, time and dialogue id, in order."""
+    path = written(tmp_path, "l.json", [TALK, {**TALK, "sample_id": "conv-2"}])
+    with opened() as memory:
+        report = memory.import_(path)
+        first, second, third = every(memory.as_user("conv-1"))
+        assert (report.format, report.users, report.records) == (
+            "locomo",
+            ("conv-1", "conv-2"),
+            6,
+        )
+        assert memory.records() == []
+        again = memory.import_(path)
+        assert (again.records, again.skipped) == (0, 6)
+    assert first.content == "Look! [shares a photo: a red kite]"
+    assert first.event_time == datetime(2023, 5, 8, 13, 56, 1, tzinfo=UTC)
+    assert second.event_time == first.event_time + timedelta(seconds=1)
+    assert (second.source_role, second.session_id, second.kind) == ("Tom", "session_1", "episode")
+    assert (second.attributes, second.origin) == ({"dia_id": "D1:2"}, "import:locomo")
+    assert third.event_time == datetime(2023, 9, 13, 0, 9, 1, tzinfo=UTC)
+
+
+def test_dates_of_locomo():
+    """Noon and midnight are right; what is no date is refused."""
+    assert session_date("12:00 pm on 1 May, 2023") == datetime(2023, 5, 1, 12, tzinfo=UTC)
+    assert session_date("12:05 AM on 1 May 2023") == datetime(2023, 5, 1, 0, 5, tzinfo=UTC)
+    for text in ("1:56 pm on 31 June, 2023", "1:56 pm on 3 Smarch, 2023", "yesterday", None):
+        with pytest.raises(InvalidInput, match="cannot be read"):
+            session_date(text)
+
+
+@needs_locomo
+def test_the_real_locomo_file():
+    """All turns of the published file come in, each under its dialogue id, and only once."""
+    talks = json.loads(LOCOMO.read_text(encoding="utf-8"))
+    with opened() as memory:
+        report = memory.import_(LOCOMO)
+        assert memory.import_(LOCOMO).records == 0
+        for talk in talks:
+            turns = {
+                turn["dia_id"]: turn["text"]
+                for name, session in talk["conversation"].items()
+                if name.startswith("session") and isinstance(session, list)
+                for turn in session
+            }
+            found = every(memory.as_user(talk["sample_id"]))
+            assert {item.attributes["dia_id"] for item in found} == set(turns)
+            assert all(item.content.startswith(turns[item.attributes["dia_id"]]) for item in found)
+            times = [item.event_time for item in found]
+            assert times == sorted(times)
+    assert set(report.users) == {talk["sample_id"] for talk in talks}

@@ -1,0 +1,186 @@
+"""What upkeep did to a memory goes with it: nothing is learned, faded or decided twice."""
+
+import json
+
+from file_samples import ALL, START, every, exported, opened, written
+
+from memoranda.model.actions import (
+    Close,
+    Consolidated,
+    Decide,
+    Enrich,
+    Fade,
+    MergeEntities,
+    Retire,
+    Touch,
+)
+
+OLD = {
+    "format": "memoranda",
+    "version": 2,
+    "user": "noa",
+    "exported_at": "2026-03-02T17:05:00Z",
+}
+EPISODE = {
+    "type": "record",
+    "id": "ep_1",
+    "kind": "episode",
+    "content": "hello",
+    "session_id": "s",
+    "event_time": "2026-02-02T17:05:00Z",
+    "created_at": "2026-02-02T17:05:00Z",
+}
+
+
+def moved(memory, path, **more):
+    """A new memory with what is in ``memory``."""
+    memory.export(path)
+    other = opened(**more)
+    other.import_(path)
+    return other
+
+
+def turns(memory, session, *texts):
+    """Say something in a session."""
+    return [memory.remember(text, kind="episode", session=session) for text in texts]
+
+
+def apply(memory, *actions):
+    """Change a memory as upkeep does."""
+    memory._parts.store.apply(memory._scope, list(actions))
+
+
+def sessions(memory):
+    """Return how far each session of a memory is."""
+    found = memory._parts.store.sessions(memory._scope)
+    return {info.id: (info.through, info.consolidated_at is not None) for info in found}
+
+
+def test_an_imported_session_is_not_consolidated_again(tmp_path):
+    """What was read stays read, by its episodes, also where positions moved up."""
+    with opened() as one:
+        gone, *_ = turns(one, "done", "first", "second", "third")
+        turns(one, "half", "begun", "left")
+        turns(one, "new", "untouched")
+        now = one._parts.now()
+        one.forget(gone.id, erase=True)
+        apply(
+            one,
+            Consolidated("done", 2, now, finished=True),
+            Consolidated("half", 0, now, finished=False),
+        )
+        with moved(one, tmp_path / "noa.jsonl") as two:
+            assert sessions(two) == {"done": (1, True), "half": (0, False), "new": (-1, False)}
+            rest = two._parts.store.episodes(two._scope, "half", after=0, limit=9)
+            assert [item.content for item in rest] == ["left"]
+            two.import_(tmp_path / "noa.jsonl")
+            assert sessions(two) == {"done": (1, True), "half": (0, False), "new": (-1, False)}
+
+
+def test_what_was_never_read_is_not_passed_over(tmp_path):
+    """A session of which the store had episodes of its own waits, for these to be read."""
+    with opened() as one, opened() as two:
+        turns(one, "s", "hers")
+        apply(one, Consolidated("s", 0, one._parts.now(), finished=True))
+        one.export(tmp_path / "noa.jsonl")
+        turns(two, "s", "own")
+        two.import_(tmp_path / "noa.jsonl")
+        assert sessions(two) == {"s": (-1, False)}
+
+
+def test_fading_goes_on_from_the_same_strength(tmp_path):
+    """An imported fact has the strength, and the moment it fades from, that it had."""
+    with opened() as one:
+        fact = one.remember("tea", decay_rate=0.1)
+        now = one._parts.now()
+        apply(one, Touch((fact.id,), now), Fade(fact.id, now, 0.4))
+        with moved(one, tmp_path / "noa.jsonl") as two:
+            found = two.get(fact.id)
+            assert (found.confidence, found.strength, found.strength_at) == (0.4, 1.0, now)
+
+
+def test_decisions_on_names_hold_in_another_store(tmp_path):
+    """Merged names are one entity there, under the same name; decisions made there stay."""
+    with opened() as one:
+        one.remember_many(["I met Robert Brown today", "I met Alice Stone today"])
+        store, scope = one._parts.store, one._scope
+        names = ("Alice Stone", "Robert Brown")
+        apply(one, MergeEntities(*(store.entity(scope, name, ALL).id for name in names)))
+        held = dict(store.decisions(scope))
+        with moved(one, tmp_path / "noa.jsonl") as two:
+            assert two._parts.store.decisions(two._scope) == held
+            entity = two.entity("Robert Brown")
+            assert (entity.name, entity.aliases) == ("Alice Stone", ("Robert Brown",))
+            assert two.verify() == []
+        with opened() as three:
+            apply(three, Decide("robert brown", "robert brown"))
+            three.import_(tmp_path / "noa.jsonl")
+            assert three.entity("Robert Brown").aliases == ()
+
+
+def test_what_is_retired_or_taken_back_stays_so(tmp_path):
+    """Retired records get no vectors and links; what was forgotten teaches nothing."""
+    with opened() as one:
+        fact = one.remember("I met Robert Brown today")
+        kept, taken = turns(one, "s", "kept", "taken back")
+        one.forget(taken.id)
+        apply(one, Retire(fact.id, one._parts.now(), "faded away"))
+        with moved(one, tmp_path / "noa.jsonl") as two:
+            store, scope = two._parts.store, two._scope
+            assert store.lapsed(scope, two._parts.now()) == []
+            assert store.entity(scope, "Robert Brown", ALL) is None
+            found = store.episodes(scope, "s", after=-1, limit=9)
+            assert [item.id for item in found] == [kept.id]
+            assert two.get(taken.id).valid_until == one.get(taken.id).valid_until
+            assert two.verify() == []
+
+
+def test_enrichment_is_done_again(tmp_path):
+    """Links that only enrichment found stay behind, and so does its stamp."""
+    with opened() as one:
+        fact = one.remember("tea", metadata={"a": 1})
+        apply(one, Enrich(fact.id, one._parts.now(), ()))
+        assert "enriched_at" in one.get(fact.id).attributes
+        with moved(one, tmp_path / "noa.jsonl") as two:
+            assert two.get(fact.id).attributes == {"a": 1}
+
+
+def test_an_older_file_says_less(tmp_path):
+    """Of version 2, what had ended was forgotten, the rest fades from its last access."""
+    ended = {**EPISODE, "id": "ep_2", "valid_until": "2026-03-01T00:00:00Z"}
+    later = {**EPISODE, "id": "ep_3", "valid_until": "2026-03-09T00:00:00Z"}
+    used = {
+        **EPISODE,
+        "id": "ep_4",
+        "confidence": 0.5,
+        "last_accessed": "2026-03-02T17:05:00Z",
+    }
+    with opened() as memory:
+        memory.import_(written(tmp_path, "old.jsonl", OLD, EPISODE, ended, later, used))
+        store, scope = memory._parts.store, memory._scope
+        found = store.episodes(scope, "s", after=-1, limit=9)
+        assert [item.id for item in found] == ["ep_1", "ep_3", "ep_4"]
+        assert sessions(memory) == {"s": (-1, False)}
+        assert (found[2].strength, found[2].strength_at) == (0.5, START)
+        assert found[0].strength_at == found[0].created_at
+        assert len(every(memory)) == len(["ep_1", "ep_2", "ep_3", "ep_4"])
+
+
+def test_a_closing_by_hand_ends_a_record(tmp_path):
+    """A line with ``closed_at`` alone is of a record that was forgotten then."""
+    header = {**OLD, "version": 3}
+    line = {**EPISODE, "closed_at": "2026-03-01T00:00:00Z"}
+    with opened() as memory:
+        memory.import_(written(tmp_path, "noa.jsonl", header, json.dumps(line)))
+        assert memory.records() == []
+        again = exported(memory, tmp_path / "again")[1]
+        assert again["valid_until"] == again["closed_at"] == "2026-03-01T00:00:00.000Z"
+
+
+def test_a_record_that_ended_before_it_was_closed_keeps_its_end(tmp_path):
+    """Closing what had expired changes no end, here and there."""
+    with opened() as one:
+        note = one.set_context("mood", "busy")
+        apply(one, Close(note.id, note.valid_until + (note.valid_until - START), "forgotten"))
+        with moved(one, tmp_path / "noa.jsonl") as two:
+            assert two.get(note.id).valid_until == note.valid_until

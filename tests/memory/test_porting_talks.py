@@ -1,0 +1,164 @@
+"""Conversations in and out of files: memoranda's own, and those of others."""
+
+import json
+
+import pytest
+from file_samples import CHAT, every, exported, opened, prune, receipts, talk, written
+
+from memoranda.errors import InvalidInput
+from memoranda.model.models import Calibration, ToolCall
+
+
+def test_what_is_believed_comes_back_after_an_erasure(tmp_path):
+    """An erased message leaves no hole that would bring cleared messages back into view."""
+    with opened() as one, opened() as two:
+        chat = one.conversation("trip")
+        chat.add("user", "kept out of view")
+        last = chat.add("user", "erased later")
+        chat.clear()
+        chat.add("user", "in view")
+        stored = one._parts.store.messages(one._scope, "trip", cleared=True)
+        erased = next(item for item in stored if item.id == last.id)
+        one.forget(erased.record_id, erase=True)
+        one.export(tmp_path / "noa.jsonl")
+        two.import_(tmp_path / "noa.jsonl")
+        assert "erased later" not in (tmp_path / "noa.jsonl").read_text()
+        assert [item.content for item in two.conversation("trip").messages] == ["in view"]
+
+
+def test_receipts_follow_their_messages_over_what_was_erased(tmp_path):
+    """Erased messages leave no gap in a file, and the cuts still name the messages they named."""
+    with opened() as one, opened() as two:
+        chat = one.conversation("trip")
+        said = [chat.add("user", f"line {number}") for number in range(7)]
+        prune(one, "trip", (0, 0, "gone"), (1, 3, "secret"), (5, 6, "five and six"))
+        records = {item.content: item.id for item in every(one)}
+        for number in (0, 2, 4):
+            one.forget(records[f"line {number}"], erase=True)
+        lines = exported(one, tmp_path / "one")
+        one.export(tmp_path / "noa.jsonl")
+        two.import_(tmp_path / "noa.jsonl")
+        assert [item.content for item in talk(two, "trip")] == [f"line {n}" for n in (1, 3, 5, 6)]
+        (receipt,) = receipts(two, "trip")
+        assert [(cut.first, cut.last, cut.messages, cut.summary) for cut in receipt.cuts] == [
+            (0, 1, 3, None),
+            (2, 3, 2, "five and six"),
+        ]
+        (line,) = (line for line in lines if line.get("type") == "pruning")
+        assert [(cut["first"], cut["last"]) for cut in line["cuts"]] == [
+            (said[1].id, said[3].id),
+            (said[5].id, said[6].id),
+        ]
+        again = [line for line in exported(two, tmp_path / "two") if "conversation" in line]
+        assert again == [line for line in lines if "conversation" in line]
+
+
+def test_a_conversation_that_is_there_keeps_its_prunings(tmp_path):
+    """Importing a longer file adds its messages to a conversation, and leaves its view alone."""
+    with opened() as one, opened() as two:
+        chat = one.conversation("trip")
+        chat.extend({"role": "user", "content": f"line {number}"} for number in range(3))
+        one.export(tmp_path / "short.jsonl")
+        chat.add("user", "line 3")
+        prune(one, "trip", (0, 2, None))
+        one.export(tmp_path / "long.jsonl")
+        two.import_(tmp_path / "short.jsonl")
+        report = two.import_(tmp_path / "long.jsonl")
+        assert (report.messages, report.skipped) == (1, 6)
+        assert talk(two, "trip") == talk(one, "trip")
+        assert receipts(two, "trip") == []
+
+
+FIRST_VERSION = """\
+{"format":"memoranda","version":1,"user":"noa","exported_at":"2026-03-02T17:05:00.000Z"}
+{"type":"record","id":"ep_1","kind":"episode","content":"Quay?","content_hash":"","agent":null,\
+"session_id":"trip","position":0,"event_time":"2026-03-02T17:05:00.000Z",\
+"created_at":"2026-03-02T17:05:00.000Z","valid_until":null,"superseded_by":null,"confidence":1.0,\
+"access_count":0,"last_accessed":null,"decay_rate":0.0,"source_ids":[],"source_role":"user",\
+"origin":"conversation","trust":"person","tags":[],"attributes":{}}
+{"type":"conversation","id":"trip","system":"Plan.","model":"m","context_limit":9000,\
+"created_at":"2026-03-02T17:05:00.000Z","ended_at":null,"cleared_through":"msg_1"}
+{"type":"message","conversation":"trip","id":"msg_1","role":"user","content":"Quay?",\
+"timestamp":"2026-03-02T17:05:00.000Z","tokens":5,"importance":null,"pinned":true,"tool_calls":[],\
+"tool_result":null,"record_id":"ep_1"}
+{"type":"message","conversation":"trip","id":"msg_2","role":"assistant","content":"",\
+"timestamp":"2026-03-02T17:05:01.000Z","tokens":7,"importance":null,"pinned":false,\
+"tool_calls":[{"id":"c1","name":"look","arguments":"{}"}],"tool_result":null,"record_id":null}
+"""
+
+
+def test_a_file_of_the_first_version_is_read(tmp_path):
+    """What an older memoranda exported comes in whole; what it did not know has its default."""
+    path = tmp_path / "old.jsonl"
+    path.write_text(FIRST_VERSION, encoding="utf-8")
+    with opened() as memory:
+        report = memory.import_(path)
+        assert (report.records, report.messages) == (1, 2)
+        info = memory._parts.store.conversation(memory._scope, "trip")
+        first, second = talk(memory, "trip")
+        assert memory.verify() == []
+    assert (info.context_limit, info.cleared_through, info.start) == (9_000, "msg_1", 1)
+    assert info.calibration == Calibration()
+    assert (first.position, first.pinned, first.images, first.task) == (0, True, (), None)
+    assert second.tool_calls == (ToolCall("c1", "look"),)
+
+
+# OpenAI
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        json.dumps(CHAT),
+        json.dumps(CHAT, indent=2),
+        json.dumps({"messages": CHAT}, indent=1),
+        json.dumps([{"messages": CHAT}]),
+        json.dumps({"messages": CHAT, "tools": []}) + "\n",
+        "\n".join(json.dumps(message) for message in CHAT),
+        "\ufeff\r\n" + json.dumps({"messages": CHAT}) + "\r\n\r\n",
+    ],
+)
+def test_openai_messages_in_every_shape(tmp_path, text):
+    """Array, object, lines of objects and lines of messages give the same conversation."""
+    path = tmp_path / "ghent.json"
+    path.write_bytes(text.encode())
+    with opened() as memory:
+        report = memory.import_(path)
+        messages = memory.conversation("ghent").messages
+        assert (report.format, report.messages) == ("openai", 5)
+        assert memory.import_(path).messages == 0
+        assert memory.search("what about a coat")[0].record.session_id == "ghent"
+    assert [item.role for item in messages] == ["system", "user", "assistant", "tool", "assistant"]
+    assert messages[2].tool_calls[0].id == messages[3].tool_result.call_id == "c1"
+
+
+def test_each_line_is_a_conversation_and_only_missing_ends_are_added(tmp_path):
+    """Files of several conversations number them; a longer file adds its new messages."""
+    hello, reply = {"role": "user", "content": "hello"}, {"role": "assistant", "content": "hi"}
+    path = written(tmp_path, "chat.jsonl", {"messages": [hello]}, {"messages": [hello, reply]})
+    with opened() as memory:
+        memory.import_(path)
+        assert sorted(info.id for info in memory.conversations()) == ["chat", "chat-2"]
+        written(tmp_path, "chat.jsonl", {"messages": [hello, reply]}, {"messages": [hello]})
+        report = memory.import_(path)
+        assert (report.messages, report.skipped) == (1, 2)
+        assert [len(memory.conversation(name)) for name in ("chat", "chat-2")] == [2, 2]
+        written(tmp_path, "chat.jsonl", {"messages": [hello, hello, hello]}, {"messages": [hello]})
+        with pytest.raises(InvalidInput, match="another conversation 'chat' is stored already"):
+            memory.import_(path)
+        assert len(memory.conversation("chat")) == 2
+
+
+def test_old_function_calls_are_calls(tmp_path):
+    """A ``function_call`` and its ``function`` message belong together, as tool calls do."""
+    call = {"name": "w", "arguments": '{"city": "Ghent"}'}
+    old = [
+        {"role": "user", "content": "Weather?"},
+        {"role": "assistant", "content": None, "function_call": call},
+        {"role": "function", "name": "w", "content": "Rain"},
+    ]
+    with opened() as memory:
+        memory.import_(written(tmp_path, "old.json", old))
+        _, called, answer = memory.conversation("old").messages
+    assert called.tool_calls[0].arguments == '{"city": "Ghent"}'
+    assert answer.tool_result.call_id == called.tool_calls[0].id

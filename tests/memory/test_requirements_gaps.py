@@ -1,0 +1,498 @@
+"""Requirements that no other test states on its own: defaults, limits of time, what is on disk."""
+
+import gc
+import shutil
+import subprocess
+import sys
+from contextlib import closing
+from dataclasses import replace
+from datetime import UTC, datetime
+from itertools import pairwise
+from pathlib import Path
+
+import apsw
+import numpy as np
+import pytest
+from talks import STRATEGIES, alone, chatter, exchange, fill, lawful, meter, remembering, sized
+
+from memoranda import Conversation, Settings
+from memoranda.conversation.limits import USUAL, checked
+from memoranda.conversation.transcript import MemoryTranscript
+from memoranda.model.models import ConversationInfo
+from memoranda.parts import TalkParts
+from memoranda.settings.settings import EmbeddingSettings
+from memoranda.testing.embedders import HashEmbedder
+from memoranda.tokens.cached import CachedCounter
+from memoranda.tokens.catalog import Catalog
+from memoranda.tokens.chat import ChatMeter
+from memoranda.tokens.estimate import EstimatedCounter
+from memoranda.wiring import open_embedder
+
+MESSAGES = 1_000
+SENTENCE = "The train to Lisbon leaves at nine. "
+
+
+class Tally:
+    """A counter that remembers what it was asked to count."""
+
+    exact = False
+    name = "tally"
+
+    def __init__(self):
+        """Start with nothing counted."""
+        self.counted = []
+
+    def count(self, text):
+        """Return an estimate and note the text."""
+        self.counted.append(text)
+        return EstimatedCounter().count(text)
+
+
+class TallyCatalog(Catalog):
+    """A catalogue in which everything is counted by one tally."""
+
+    def __init__(self):
+        """Know no models."""
+        super().__init__(limits={}, tokenizers={}, load_timeout=1)
+        self.tally = Tally()
+        self.cached = CachedCounter(self.tally)
+
+    def meter(self, model):
+        """Return a meter whose counter is cached, as those of real models are."""
+        return ChatMeter(self.cached, super().meter(model).format)
+
+
+def tallied(**limits):
+    """Return a conversation and what counts its tokens."""
+    catalog = TallyCatalog()
+    parts = replace(TalkParts.usual(Settings(timezone="UTC")), catalog=catalog)
+    info = ConversationInfo(id="c", created_at=datetime(2026, 1, 1, tzinfo=UTC))
+    chosen = checked(parts.settings.conversation, **limits)
+    return Conversation.over(MemoryTranscript(info), chosen, parts), catalog.tally
+
+
+def test_a_message_is_counted_once():
+    """R1.5, N3.4: contexts, views and stats compute no count anew."""
+    catalog = TallyCatalog()
+    parts = replace(TalkParts.usual(), catalog=catalog)
+    info = ConversationInfo(id="c", created_at=datetime(2026, 1, 1, tzinfo=UTC), system="Plan.")
+    chat = Conversation.over(MemoryTranscript(info), USUAL, parts)
+    for n in range(30):
+        chat.add("user", f"message {n}")
+    assert catalog.tally.counted == ["Plan.", *(f"message {n}" for n in range(30))]
+    chat.context()
+    catalog.tally.counted.clear()
+    for _ in range(20):
+        chat.context()
+        chat.view()
+        chat.stats()
+    assert catalog.tally.counted == []
+    assert catalog.cached.hits / (catalog.cached.hits + catalog.cached.misses) > 0.5
+
+
+def test_nine_of_ten_counts_are_not_made_anew():
+    """SM7: of the counts that the contexts of a session need, over 90 % were there already."""
+    chat, tally = tallied()
+    needed = 0
+    for n in range(100):
+        chat.add("user", f"question {n} of the session")
+        needed += 1 + sum(item.id is not None for item in chat.context().receipt.included)
+        chat.add("assistant", f"answer {n} of the session")
+        needed += 1
+    assert len(tally.counted) < needed / 10
+
+
+def test_a_large_message_is_read_once():
+    """R1.6: a megabyte is counted when it is added; a context counts only what it shows of it."""
+    chat, tally = tallied(max_tokens=2_000)
+    chat.add("user", "Read the log.")
+    text = "The train to Lisbon leaves at nine. " * 30_000
+    _, result = exchange(chat, "log", text)
+    assert [known for known in tally.counted if len(known) > 10_000] == [text]
+    assert result.content is text
+    tally.counted.clear()
+    for prompt in ("And now?", "And then?"):
+        context = chat.context(prompt)
+        assert context.tokens <= 2_000
+        assert max(len(message["content"]) for message in context.messages) > 1_000
+    assert sum(map(len, tally.counted)) < len(text) / 20
+
+
+@pytest.fixture(params=["alone", "stored", "in a file"])
+def any_chat(request, tmp_path, memory):
+    """A conversation in memory alone, one in a store and one in a session file."""
+    match request.param:
+        case "alone":
+            return alone()
+        case "stored":
+            return memory.conversation("c")
+        case _:
+            return Conversation.open(tmp_path / "c.jsonl", settings=Settings(timezone="UTC"))
+
+
+def test_each_message_says_what_it_is(any_chat):
+    """R1.2, DM2: id, role, content, time, tokens, importance, tool call and tool result."""
+    moment = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
+    any_chat.add("user", "Never book a flight before nine.", timestamp=moment)
+    any_chat.add("assistant", "ok")
+    call, result = exchange(any_chat, "c1", "Error: no such flight")
+    said = any_chat.messages
+    assert [message.role for message in said] == ["user", "assistant", "assistant", "tool"]
+    assert len({message.id for message in said}) == 4
+    assert (said[0].content, said[0].timestamp) == ("Never book a flight before nine.", moment)
+    assert all(one.timestamp <= two.timestamp for one, two in pairwise(said))
+    count = EstimatedCounter().count
+    spoken = [4 + count(message.content) for message in said]
+    [asked] = call.tool_calls
+    spoken[2] += 4 + count(asked.name) + count(asked.arguments)
+    assert [message.tokens for message in said] == spoken
+    assert [message.importance for message in said] == [0.7, 0.3, 0.8, 1.0]
+    assert (said[2].tool_calls, said[3].tool_result) == ((asked,), result.tool_result)
+    assert asked.id == result.tool_result.call_id == "c1"
+
+
+def test_the_defaults_of_a_window():
+    """R8.1, R8.4: fifty messages at most, and the ten newest whatever the window is."""
+    chat, narrow = Conversation(), Conversation(max_messages=2)
+    for n in range(80):
+        for talk in (chat, narrow):
+            talk.add("user", f"message {n}")
+    assert [m.content for m in chat.view().messages] == [f"message {n}" for n in range(30, 80)]
+    assert [m.content for m in narrow.view().messages] == [f"message {n}" for n in range(70, 80)]
+
+
+@pytest.mark.parametrize("source", ["file", "environment"])
+def test_a_conversation_is_as_the_settings_say(tmp_path, monkeypatch, source):
+    """R8.1 to R8.4: what file or environment say is how a conversation prunes; arguments win."""
+    names = {"max_messages": 12, "keep_recent": 3, "budget_share": 0.5, "strategy": "recency"}
+    if source == "file":
+        lines = [f"{name} = {value!r}" for name, value in names.items()]
+        (tmp_path / "own.toml").write_text("\n".join(["[conversation]", *lines]))
+        monkeypatch.setenv("MEMORANDA_CONFIG", str(tmp_path / "own.toml"))
+    else:
+        for name, value in names.items():
+            monkeypatch.setenv(f"MEMORANDA_CONVERSATION__{name.upper()}", str(value))
+    assert Conversation(context_limit=1_000).context().receipt.budget == 500
+    shown = {}
+    for strategy in (None, *STRATEGIES):
+        chat = Conversation(context_limit=10_000, strategy=strategy)
+        chatter(chat, 30)
+        shown[strategy] = len(chat.view().messages)
+    # Only recency, which is the one that is set, knows no number of messages.
+    most = {"rolling_window": 12, "importance": 12, "hybrid": 12}
+    assert shown == {None: 30, "recency": 30, **most}
+    narrow = Conversation(strategy="importance", max_messages=1)
+    chatter(narrow, 30)
+    assert len(narrow.view().messages) == 3
+
+
+def test_five_turns_are_the_default_of_a_window_of_turns():
+    """S1.23, S1.25: the last five turns; with each new one the oldest leaves."""
+    chat = Conversation()
+    for n in range(7):
+        chat.add("user", f"question {n}")
+        chat.add("assistant", f"answer {n}")
+        shown = [
+            f"{word} {k}" for k in range(max(0, n - 4), n + 1) for word in ("question", "answer")
+        ]
+        assert [m.content for m in chat.window()] == shown
+
+
+def test_nothing_is_pruned_below_the_limit():
+    """W1: twenty exchanges within the budget are all in the context, in full."""
+    chat = Conversation(system="You plan trips.", context_limit=2_000)
+    for n in range(20):
+        chat.add("user", f"question {n}")
+        chat.add("assistant", f"answer {n}")
+    context = chat.context("and now?")
+    assert [m["content"] for m in context.messages[1:-1]] == [m.content for m in chat.messages]
+    assert context.receipt.left_out == ()
+    assert (chat.stats().pruned_messages, chat.stats().last_prune) == (0, None)
+
+
+def test_long_results_give_way_before_any_of_the_newest_does():
+    """R3.3: of the last ten none leaves while a long result can be shorter; then the oldest do."""
+    chat = alone(keep_recent=10)
+    chatter(chat, 20)
+    chat.add("user", "Read both logs.")
+    for name in ("one", "two"):
+        exchange(chat, name, sized(900))
+    chatter(chat, 5)
+    newest = [message.id for message in chat.recent(10)]
+    steps = []
+    for budget in range(2_100, 100, -20):
+        seen = lawful(chat, budget)
+        shown = {message.id for message in seen.messages}
+        kept = [known for known in newest if known in shown]
+        assert kept == newest[10 - len(kept) :]
+        if len(kept) < 10:
+            assert all(item.tokens < 200 for item in seen.messages if item.role == "tool")
+        step = (len(seen.shortened), len(kept))
+        steps += [step] if step not in steps[-1:] else []
+    assert steps[:2] == [(0, 10), (2, 10)]
+    assert steps[-1][1] < 10
+
+
+@pytest.mark.parametrize("strategy", ["importance", "hybrid"])
+def test_the_pruning_flow_of_the_requirements(strategy):
+    """PF1: above 80 % the lowest scores leave, but none of the last ten; a marker tells."""
+    chat = alone(system="You plan trips.", context_limit=1_000, strategy=strategy)
+    said = []
+    while not chat.prunings:
+        text = ("We look at it in turn", "Please book the flight")[len(said) // 3 % 2]
+        said.append(chat.add("user", text + " word" * (20 - meter().counter.count(text))))
+    [receipt], markers = chat.prunings, chat.view().markers
+    assert (receipt.trigger, receipt.before > 800) == ("automatic", True)
+    out = {message.id for marker in markers for message in chat.expand(marker)}
+    assert out.isdisjoint(message.id for message in said[-10:])
+    old = said[:-20]  # where no score is raised for being new
+    left = {message.importance for message in old if message.id in out}
+    kept = {message.importance for message in old if message.id not in out}
+    assert (min(left), max(left), kept) == (0.5, 0.7, {0.7})
+    used = receipt.after + sum(marker.cost for marker in markers)
+    assert used <= 600 < used + said[0].tokens + markers[0].cost
+    contents = [item["content"] for item in chat.context().messages]
+    assert contents[0] == "You plan trips."
+    assert [text for text in contents if "removed] ..." in text] == [item.text for item in markers]
+
+
+def calls(act):
+    """Return how many functions are called while something is done."""
+    made = 0
+
+    def note(_frame, event, _argument):
+        nonlocal made
+        made += event in {"call", "c_call"}
+
+    gc.disable()
+    sys.setprofile(note)
+    try:
+        act()
+    finally:
+        sys.setprofile(None)
+        gc.enable()
+    return made
+
+
+@pytest.mark.parametrize("strategy", STRATEGIES)
+def test_every_step_costs_the_same_at_any_length(strategy):
+    """N1.1 to N1.5, S3.02: adding with its prunings, view, context and figures, by calls made."""
+    chat = alone(context_limit=1_000, strategy=strategy)
+
+    def talk(count):
+        chatter(chat, count - 2)
+        exchange(chat, f"call_{len(chat)}")
+
+    def measured():
+        adding = sum(calls(lambda: talk(20)) for _ in range(10))
+        looking = []
+        for look in (chat.view, lambda: chat.context("And now?"), chat.stats):
+            talk(10)
+            look()
+            looking.append(calls(look))
+        return adding, looking
+
+    talk(200)
+    (adding, looking), pruned = measured(), len(chat.prunings)
+    for _ in range(60):
+        talk(20)
+    later, seen = measured()
+    assert len(chat.prunings) > 4 * pruned > 0
+    assert later < 1.2 * adding
+    assert all(one < 1.5 * before for before, one in zip(looking, seen, strict=True))
+
+
+SESSION = """
+from pathlib import Path
+from memoranda import Conversation
+chat = Conversation(system="You help.", strategy="hybrid")
+for n in range(250):
+    chat.add("user", f"Question {n}: " + f"word{n} " * 40)
+    call = {"id": f"c{n}", "function": {"name": "read", "arguments": "{}"}}
+    chat.add("assistant", "", tool_calls=[call])
+    chat.add("tool", f"line {n} of the file; " * 200, tool_result=f"c{n}")
+    chat.add("assistant", f"Answer {n}: " + f"word{n} " * 60)
+    chat.context("And now?")
+[peak] = [line for line in Path("/proc/self/status").read_text().splitlines() if "VmHWM" in line]
+print(len(chat), peak.split()[1])
+"""
+
+
+def test_a_session_of_a_thousand_messages_takes_less_than_100_megabytes():
+    """N3.5: the whole process, with Python itself, in which each message is counted and sent."""
+    if not Path("/proc/self/status").exists():
+        pytest.skip("this machine does not tell what a process took at most")
+    done = subprocess.run(  # noqa: S603 - our own program
+        [sys.executable, "-c", SESSION], capture_output=True, text=True, check=True, timeout=120
+    )
+    messages, kibibytes = map(int, done.stdout.split())
+    assert messages == 1_000
+    assert kibibytes < 100_000
+
+
+def test_a_text_is_stored_once(tmp_path):
+    """N3.3: once in the transcript, and once as the episode that search finds; no other copy."""
+    sentence = "Keep the marlinspike out of the hammock."
+    with remembering(tmp_path / "m.db") as memory:
+        stored = memory.conversation("c", context_limit=1_000, keep_recent=2)
+        filed = Conversation.open(tmp_path / "c.jsonl", context_limit=1_000, keep_recent=2)
+        for chat in (stored, filed):
+            said = chat.add("user", sentence)
+            fill(chat, [60] * 40)
+            assert len(chat.prunings) > 1
+            chat.context("And now?")
+            chat.pin(said.id)
+        memory.embed_pending()
+    held = {path.name: path.read_bytes().count(sentence.encode()) for path in tmp_path.iterdir()}
+    assert {name: count for name, count in held.items() if count} == {"m.db": 2, "c.jsonl": 1}
+
+
+def test_an_empty_conversation_works():
+    """S3.28: reading, pruning and clearing nothing gives nothing, and no error."""
+    chat = Conversation()
+    chat.clear()
+    assert (len(chat), chat.messages, chat.recent(3), chat.window()) == (0, (), (), ())
+    assert chat.view(1).messages == ()
+    assert chat.context().messages == []
+    assert (chat.stats().total_tokens, chat.stats().oldest_message) == (0, None)
+
+
+def test_the_vector_arm_tells_the_cosine(opened):
+    """S1.03, S4.31: what the vector arm says, also in a recall, is the cosine of two vectors."""
+    embedder = HashEmbedder()
+    memory = opened(embedder=embedder)
+    memory.remember_many(["Ana likes green tea", "Tea grows in the hills"])
+    query = "green tea in the hills"
+    hits = memory.search(query)
+    assert len(hits) == 2
+    for hit in hits:
+        one, other = embedder.embed([query, hit.record.content])
+        assert hit.why.arms["vector"].score == pytest.approx(float(np.dot(one, other)), abs=2e-3)
+    recalled = {hit.record.id: hit.why.arms for hit in memory.recall(query).hits}
+    assert all(recalled[hit.record.id]["vector"] == hit.why.arms["vector"] for hit in hits)
+
+
+def test_a_profile_is_facts_with_metadata(memory):
+    """S1.34: facts of the category user_profile are found by search, field by field."""
+    profile = {"category": "user_profile"}
+    name = memory.remember("User prefers to be called Alex", metadata=profile | {"field": "name"})
+    likes = memory.remember("User likes robots", metadata=profile | {"field": "interests"})
+    memory.remember("User asked for the weather")
+    found = memory.search("user", kind="fact", metadata=profile)
+    assert {hit.record.id for hit in found} == {name.id, likes.id}
+    [hit] = memory.search("what is the user called?", metadata=profile | {"field": "name"})
+    assert hit.record.id == name.id
+
+
+def test_copying_the_file_is_a_backup_and_removing_it_a_reset(opened, tmp_path):
+    """S1.35: a closed memory is one file, and that file is all of it."""
+    path, copy = tmp_path / "home" / "m.db", tmp_path / "copy.db"
+    path.parent.mkdir()
+    with closing(opened(path)) as memory:
+        record = memory.remember("Ana likes tea")
+        memory.embed_pending()
+    assert [found.name for found in path.parent.iterdir()] == ["m.db"]
+    shutil.copy(path, copy)
+    path.unlink()
+    assert opened(path).records() == []
+    assert [hit.record for hit in opened(copy).search("tea")] == [record]
+
+
+def test_a_tilde_is_the_users_home(opened, tmp_path, monkeypatch):
+    """S1.36: ``~`` in a location is expanded, in the argument and in the setting."""
+    monkeypatch.setenv("HOME", str(tmp_path))
+    opened("~/argument.db").remember("Ana likes tea")
+    opened(None, settings=Settings(timezone="UTC", location="~/setting.db"))
+    assert {"argument.db", "setting.db"} <= {found.name for found in tmp_path.iterdir()}
+
+
+def test_a_new_insight_takes_the_place_of_the_one_before(memory):
+    """S4.08: the first recall after a reflection was saved has it, whatever was recalled before."""
+    memory.remember("Ana likes tea")
+    for insight in ("Ana was tired", "Ana sleeps better"):
+        memory.remember(insight, kind="reflection")
+        assert memory.recall("tea").text.split("## Weekly insight")[1].count(insight) == 1
+
+
+def test_the_large_model_is_cut_to_256_dimensions():
+    """S4.30: text-embedding-3-large gives 256 numbers, if not told otherwise."""
+    pytest.importorskip("openai")
+    chosen = EmbeddingSettings(model="openai:text-embedding-3-large", api_key="key")
+    embedder, problem = open_embedder(chosen)
+    assert (embedder.dimensions, problem) == (256, None)
+    assert "text-embedding-3-large" in embedder.name
+
+
+def test_an_entity_found_again_counts_and_gathers_aliases(plain):
+    """S4.46: a longer or shorter form of a name is the same entity; each record counts once."""
+    plain.remember("Yesterday we met Maria Santos in Porto.")
+    assert plain.entity("Maria Santos").mention_count == 1
+    plain.remember("Then Maria said that it rains.")
+    found = plain.entity("maria")
+    assert found == plain.entity("MARIA SANTOS")
+    assert (found.name, found.type, found.mention_count) == ("Maria Santos", "person", 2)
+    assert found.aliases == ("Maria",)
+
+
+def test_an_alias_finds_the_records_of_its_entity(opened):
+    """S4.59, S4.60: without vectors, the entity arm finds a record that uses another name."""
+    chosen = Settings(timezone="UTC", embedding={"model": "none"}, retrieval={"fusion": "rrf"})
+    memory = opened(embedder=None, settings=chosen)
+    memory.remember("Yesterday we met Maria Santos in Porto.")
+    record = memory.remember("Then Maria said that it rains.")
+    found = {hit.record.id: hit.why.arms for hit in memory.search("What did Maria Santos do?")}
+    assert found[record.id]["entity"].score == 1.0
+    assert found[record.id]["entity"].share == pytest.approx(1 / 62)
+
+
+def test_all_of_long_term_memory_is_one_file_in_wal_mode(opened, tmp_path):
+    """S4.40: records, words, vectors, entities and transcripts are in one file with a log."""
+    path = tmp_path / "m.db"
+    memory = opened(path)
+    memory.conversation("c").add("user", "Maria Santos likes tea.")
+    memory.embed_pending()
+    connection = memory._parts.store._connections._writer
+    assert connection.execute("PRAGMA journal_mode").get == "wal"
+    files = {row[2] for row in connection.execute("PRAGMA database_list")} - {""}
+    assert files == {str(path)}
+    for table in ("records", "records_fts", "vectors", "entities", "messages"):
+        assert connection.execute(f"SELECT count(*) FROM {table}").get == 1  # noqa: S608 - ours
+
+
+def test_links_of_records_and_entities_are_indexed_both_ways(opened, tmp_path):
+    """S4.47: looking up links from either side reads an index, never the whole table."""
+    path = tmp_path / "m.db"
+    opened(path).close()
+    with closing(apsw.Connection(str(path))) as connection:
+        for column in ("record_key", "entity_key"):
+            query = f"SELECT * FROM record_entities WHERE {column} = 1"  # noqa: S608 - ours
+            [plan] = connection.execute(f"EXPLAIN QUERY PLAN {query}")
+            assert plan[3].startswith("SEARCH"), plan
+
+
+def test_the_word_index_follows_a_changed_text(plain):
+    """S4.48: triggers keep the full-text index in step with inserts and updates of a text."""
+    plain.remember("Ana likes tea")
+    writer = plain._parts.store._connections._writer
+    count = "SELECT count(*) FROM records_fts WHERE records_fts MATCH ?"
+    assert [writer.execute(count, (word,)).get for word in ("tea", "juic")] == [1, 0]
+    writer.execute("UPDATE records SET content = 'Ana likes juice'")
+    assert [writer.execute(count, (word,)).get for word in ("tea", "juic")] == [0, 1]
+
+
+def test_a_full_name_joins_the_short_one_known_before(memory):
+    """Whether Mel or Melanie comes first, they are one person with one profile."""
+    memory.remember("I talked to Mel yesterday, said Ana.", role="user")
+    memory.remember("Hey Melanie! How was the trip?", role="user")
+    assert memory.entity("Mel").id == memory.entity("Melanie").id
+
+
+@pytest.mark.parametrize("query", ["car trouble", "zebra crossing", "ok", "tea", "昨天"])
+def test_scores_are_between_nothing_and_all(memory, query):
+    """S1.11: a score is at least 0 and at most 1, best first, however far the query is."""
+    memory.remember_many(
+        ["Ana likes tea", "The kiln is in the cellar", "Oslo is cold", "昨天下雨了"]
+    )
+    scores = [hit.score for hit in memory.search(query, limit=100)]
+    assert all(0 <= score <= 1 for score in scores)
+    assert scores == sorted(scores, reverse=True)

@@ -1,0 +1,205 @@
+"""Requirements on what is learned and kept true that no test elsewhere proves by itself."""
+
+from __future__ import annotations
+
+import logging
+from contextlib import closing
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+from learning_talks import DAY, START, by_hand, clock_of, contents, facts, remembering, talk
+
+from memoranda import Memory, Settings
+from memoranda.entities.model_names import NamedThings
+from memoranda.learning import reflect
+from memoranda.learning.consolidate import SUPERSEDED
+from memoranda.learning.stages.consolidating import PAGE
+from memoranda.maintenance import enrich
+from memoranda.maintenance.upkeep import Maintenance
+from memoranda.model.query import Filter
+from memoranda.model.scope import Scope
+from memoranda.testing.models import ScriptedLLM
+
+HOUR = timedelta(hours=1)
+ANA = Scope("ana")
+
+
+@pytest.fixture
+def memory():
+    """Ana's memory, which learns only when it is told to."""
+    with closing(remembering()) as made:
+        yield made
+
+
+def ran(keeper):
+    """Return the names of the jobs that ran now, none of which failed."""
+    runs = keeper.step()
+    assert [run.error for run in runs] == [None] * len(runs)
+    return [run.job for run in runs]
+
+
+def test_a_process_that_starts_retires_what_expired_and_logs_how_many(tmp_path, caplog):
+    """S1.38, S1.40: also a run at start, in between two hours; of nothing there is no line."""
+    path = tmp_path / "memory.db"
+    with closing(remembering(path)) as memory:
+        ran(Maintenance(memory))
+        memory.set_context("task", "book the flights")
+        gone = memory.records(kind="context")[0]
+        clock = clock_of(memory)
+    # Later than the hour, and the hour's run is done: only a start is a reason to run.
+    clock.set(START + DAY)
+    with closing(remembering(path, clock=clock)) as memory:
+        ran(Maintenance(memory))
+    clock.advance(timedelta(minutes=10))
+    caplog.clear()
+    with closing(remembering(path, clock=clock)) as memory, caplog.at_level(logging.INFO):
+        assert ran(Maintenance(memory)) == ["expire"]
+        assert not [line for line in caplog.messages if line.startswith("expire for")]
+        memory.remember("Only for a while", kind="context")
+        clock.advance(2 * DAY)
+        keeper = Maintenance(memory)
+        assert "expire" in ran(keeper)
+        assert "expire for ana: expire: 1 context" in caplog.messages
+        assert [change.action for change in memory.history(gone.id)] == ["insert", "retire"]
+
+
+def test_the_configuration_of_seed_001_can_be_written_in_yaml(tmp_path, monkeypatch):
+    """S1.37: path, size of the context window, embedding model and interval of the clean-up."""
+    path = tmp_path / "agent.db"
+    config = tmp_path / "config.yaml"
+    config.write_text(
+        f"location: {path}\n"
+        "timezone: UTC\n"
+        "conversation:\n  max_messages: 4\n  keep_recent: 2\n"
+        "embedding:\n  model: none\n"
+        "schedule:\n  expire: '*/30 * * * *'\n"
+    )
+    monkeypatch.setenv("MEMORANDA_CONFIG", str(config))
+    with Memory(user="ana") as memory:
+        chat = memory.conversation("s")
+        for number in range(10):
+            chat.add("user" if number % 2 == 0 else "assistant", f"Number {number}.")
+        assert len(chat.view().messages) == 4
+        assert memory.stats().location == str(path)
+        assert memory.stats().vectors.startswith("off: switched off")
+        keeper = Maintenance(memory)
+        ran(keeper)
+        due = {run.job: run.at for run in keeper.next_runs()}["expire"]
+        assert due - datetime.now(UTC) <= timedelta(minutes=30)
+        assert due.minute % 30 == 0
+    assert Path(path).is_file()
+
+
+def test_five_facts_of_other_sessions_are_recalled():
+    """S4.07: by words and meaning, the present session and all that is no fact left out."""
+    with closing(remembering(settings=by_hand(retrieval={"recall": "facts"}))) as memory:
+        for number in range(7):
+            memory.remember(f"Rita's cat number {number} likes tuna", session="before")
+        memory.remember("Rita's cat likes tuna, it was said", kind="episode", session="before")
+        own = memory.remember("Rita's cat likes tuna most of all", session="now")
+        chat = memory.conversation("now", system="You feed cats.")
+        found = memory.recall("What does Rita's cat like?", exclude_session="now")
+        assert len(found.hits) == 5
+        assert {(hit.record.kind, hit.record.session_id) for hit in found.hits} == {
+            ("fact", "before")
+        }
+        assert all({"lexical", "vector"} <= hit.why.arms.keys() for hit in found.hits)
+        context = chat.context("What does Rita's cat like?", budget=2_000).messages[0]["content"]
+        assert context.count("likes tuna") == 5
+        assert own.content not in context
+
+
+def test_a_reflection_has_its_vector(memory):
+    """S4.29: it is embedded as all records are, and found by the vector arm."""
+    talk(memory, "s", "I live in Porto.", "I have a dog named Rex.", "I work at Acme.")
+    memory.consolidate()
+    memory.reflect()
+    memory.embed_pending()
+    (hit,) = memory.search("What was my week like?", kind="reflection", limit=1)
+    assert "vector" in hit.why.arms
+    assert memory.stats().pending_vectors == 0
+
+
+def test_an_entity_has_all_that_is_known_of_it(memory):
+    """S4.44: canonical name, type, aliases, a summary and how often it was mentioned."""
+    talk(memory, "s", "My sister Melanie lives in Berlin.", "Mel came by yesterday.")
+    memory.consolidate()
+    found = memory.entity("Mel")
+    assert (found.name, found.type, found.aliases) == ("Melanie", "person", ("Mel",))
+    assert found.mention_count == len(found.records) >= 3
+    assert "Berlin" in found.summary
+
+
+def test_the_strategies_are_those_of_the_seed():
+    """S4.36, S4.39: fast is regex alone; accurate adds spaCy and the model, where set up."""
+    usual = Settings().entities
+    assert (usual.fast, usual.accurate) == ("regex", "regex, spacy, llm")
+    with closing(remembering(llm=ScriptedLLM({NamedThings: NamedThings()}))) as memory:
+        assert memory.stats().names == {"fast": ("regex",), "accurate": ("regex", "llm")}
+        assert set(memory.stats().missing) == {"spacy"}
+
+
+def test_without_any_other_provider_names_are_still_found(memory):
+    """S4.04: what is not set up is told, and the rules go on alone."""
+    memory.remember("Rita moved to Lisbon")
+    assert memory.entity("Rita").type == "person"
+    assert memory.stats().names == {"fast": ("regex",), "accurate": ("regex",)}
+    assert all("set " in remedy for remedy in memory.stats().missing.values())
+
+
+def test_completion_of_a_session_is_recorded(memory):
+    """S4.25, S4.51: first_seen_at and consolidated_at; pending ones come without the current."""
+    talk(memory, "s", "I live in Porto.")
+    talk(memory, "t", "Hello again.")
+    store = memory._parts.store
+    assert [item.id for item in store.sessions(ANA, pending=True, exclude="t")] == ["s"]
+    assert memory.consolidate("s").counts["sessions"] == 1
+    first, second = memory.sessions()
+    assert first.first_seen_at == START
+    assert first.consolidated_at == clock_of(memory).now()
+    assert second.consolidated_at is None
+    assert [item.id for item in memory.sessions(pending=True)] == ["t"]
+
+
+def test_what_faded_is_in_no_vector_and_no_link(memory):
+    """S4.54: retired by decay, a fact waits for no vector and links to no entity."""
+    talk(memory, "s", "My sister Marta lives in Berlin.")
+    memory.consolidate()
+    memory.embed_pending()
+    (fact,) = facts(memory)
+    now = Filter(now=clock_of(memory).now())
+    assert fact.id in {item.id for item in memory._parts.store.entity(ANA, "Marta", now).records}
+    clock_of(memory).advance(60 * DAY)
+    assert memory.decay().counts["retired"] == 1
+    assert fact.id not in {item.id for item in memory.entity("Marta").records}
+    assert memory.stats().pending_vectors == 0
+    assert memory.reembed() == 1  # The turn's vector alone: the fact has none any more.
+
+
+def test_what_an_agent_saves_is_embedded_and_linked(memory):
+    """S4.62, S4.63: found by meaning and by name; what it replaces is soft-deleted."""
+    tools = {tool.name: tool for tool in memory.tools()}
+    tools["remember_fact"](content="Melanie keeps bees")
+    (fact,) = facts(memory)
+    assert [item.id for item in memory.entity("Melanie").records] == [fact.id]
+    (hit,) = memory.search("Who keeps bees?")
+    assert (hit.record.id, hit.why.arms["vector"].rank) == (fact.id, 1)
+    clock_of(memory).advance(HOUR)
+    tools["correct_fact"](id=fact.id, content="Melanie keeps hens")
+    assert memory.get(fact.id).valid_until == clock_of(memory).now()
+    assert contents(memory) == ["Melanie keeps hens"]
+
+
+def test_the_figures_of_the_seeds_are_the_defaults():
+    """S2.30, S4.15, S4.20, S4.22, S4.24, S4.26 to S4.28, S4.54: the defaults."""
+    usual = Settings()
+    assert usual.consolidation.automatic
+    assert usual.consolidation.timeout == 30
+    assert usual.consolidation.duplicate_at == 0.75
+    assert usual.consolidation.decay_rate == 0.1
+    assert usual.decay.threshold == 0.05
+    assert (PAGE, SUPERSEDED) == (30, 0.3)
+    assert (enrich.MOST, enrich.LIMIT) == (2, 50)
+    assert (reflect.REST, reflect.SPAN) == (6 * DAY, 7 * DAY)
+    assert (reflect.LEAST_FACTS, reflect.LIMIT) == (3, 200)

@@ -1,0 +1,170 @@
+"""Requirements on notes and their agent (seed 002) that no test elsewhere proves by itself."""
+
+import subprocess
+import sys
+from contextlib import closing
+from itertools import pairwise
+
+import pytest
+from noting import (
+    HISTORY,
+    agent_of,
+    chosen,
+    history,
+    items,
+    memory_file,
+    noting,
+    system_of,
+    talking,
+)
+
+from memoranda import Settings
+from memoranda.learning.modelled.extract import Drawn
+from memoranda.learning.modelled.prompting import instructions
+from memoranda.learning.modelled.summary import Consolidation
+from memoranda.model.chat import ChatReply
+from memoranda.model.life import Usage
+from memoranda.model.notes import MEMORY_BYTES
+from memoranda.testing.models import ScriptedLLM
+
+SHORTEN = instructions("compress").partition("{bytes}")[0]
+# What a process may load and do that has notes and nothing else.
+ALONE = """
+import sys
+
+def watch(event, arguments):
+    if event.startswith("socket.") and event != "socket.gethostname":
+        raise SystemExit(f"{event} {arguments}")
+
+sys.addaudithook(watch)
+from memoranda.notes import Notes
+
+notes = Notes(sys.argv[1])
+notes.write_memory("- Ana likes tea\\n")
+notes.append_history_rotated("They spoke of tea.")
+assert notes.read_memory() == "- Ana likes tea\\n" and notes.search("tea") and not notes.is_over()
+print(*sys.modules)
+"""
+
+
+def asking(path, model, **notes):
+    """Return a memory with this model, which consolidates only when it is told to."""
+    settings = chosen(consolidation={"automatic": False}, notes=notes)
+    return noting(path, llm=model, settings=settings)
+
+
+def silent():
+    """Return a model that says the same to everything, and costs nothing."""
+    return ScriptedLLM({ChatReply: ChatReply("I see.", (), Usage())})
+
+
+def summaries(model):
+    """Return the instructions with which a model was asked for entries of the history."""
+    return [asked.instructions for asked in model.asked if asked.answer is Consolidation]
+
+
+def test_notes_alone_ask_no_model_and_no_network(tmp_path):
+    """S2.10: who writes and reads files opens no socket and loads nothing that talks to models."""
+    done = subprocess.run(  # noqa: S603 - our own program
+        [sys.executable, "-c", ALONE, str(tmp_path)], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    loaded = set(done.stdout.split())
+    assert "memoranda.notes.files" in loaded
+    assert not loaded & {"pydantic_ai", "openai", "anthropic", "httpx", "onnxruntime"}
+
+
+def test_the_history_only_grows_and_is_in_no_context(tmp_path):
+    """S2.02, S2.07: sessions are added behind what is there; contexts quote MEMORY.md alone."""
+    told = "They agreed on the zinc roof."
+    model = talking(entry=told)
+    grown = [b""]
+    with closing(noting(tmp_path / "a.db", llm=model)) as memory:
+        memory.remember("Ana lives in Porto")
+        for session in ("monday", "tuesday", "wednesday"):
+            chat = memory.conversation(session)
+            chat.add("user", f"Let us talk about the {session} roof.")
+            chat.end()
+            grown.append((memory.notes.folder / HISTORY).read_bytes())
+        asked = memory.conversation("thursday").context("What about the zinc roof?")
+        entries = history(memory)
+    assert all(after.startswith(before) for before, after in pairwise(grown))
+    assert len(set(grown)) == len(grown)
+    assert len(entries) == 3
+    assert "Ana lives in Porto" in system_of(asked)
+    assert told not in "\n".join(str(message["content"]) for message in asked.messages)
+
+
+@pytest.mark.parametrize("size", [300, MEMORY_BYTES])
+def test_only_notes_that_are_too_long_are_to_be_shortened(tmp_path, size):
+    """S2.06, S2.18: beyond ``notes.max_memory_size`` the model is told to prune, else not."""
+    model = talking()
+    with closing(asking(tmp_path / "a.db", model, max_memory_size=size)) as memory:
+        memory.notes.write_memory(
+            "".join(f"- Room {n} has a window to the sea\n" for n in range(12))
+        )
+        memory.conversation("monday").add("user", "I live in Porto now.")
+        memory.consolidate()
+        (told,) = summaries(model)
+        assert 300 < memory_file(memory).stat().st_size < MEMORY_BYTES
+    assert (SHORTEN in told) is (size == 300)
+    assert (f"shorter than {size} bytes" in told) is (size == 300)
+
+
+def test_a_models_notes_never_replace_the_file(tmp_path):
+    """What nobody said is not written, what the model left out stays, what holds joins."""
+    update = "# Memory\n\n- Ana lives in Porto\n- Ana owns three yachts\n"
+    model = ScriptedLLM({Drawn: Drawn([]), Consolidation: Consolidation("They talked.", update)})
+    with closing(asking(tmp_path / "a.db", model)) as memory:
+        memory.notes.write_memory("- Feed the cat at six\n")
+        memory.conversation("monday").add("user", "I am Ana, and Ana lives in Porto.")
+        memory.consolidate()
+        lines = items(memory)
+    assert "Feed the cat at six" in lines
+    assert "Ana lives in Porto" in lines
+    assert not [line for line in lines if "yacht" in line]
+
+
+def test_the_window_of_the_seed_is_fifty_messages(tmp_path):
+    """S2.26: at fifty messages nothing happens; beyond them the oldest are consolidated."""
+    with closing(noting(tmp_path / "a.db", settings=chosen())) as memory:
+        agent = agent_of(memory, silent())
+        for number in range(26):
+            assert len(agent.chat) == 2 * number
+            assert agent.chat.prunings == ()
+            agent.process(f"Good evening number {number}.")
+        agent.process("And one more.")
+        (overflow,) = agent.chat.prunings
+    assert overflow.trigger == "overflow"
+    assert overflow.messages == 52
+
+
+@pytest.mark.parametrize("by", ["arguments", "environment"])
+def test_the_three_settings_of_the_seed(tmp_path, monkeypatch, by):
+    """S2.34: maxMemorySize, consolidationTimeout and memoryWindow, with the seed's defaults."""
+    default = Settings()
+    assert default.notes.max_memory_size == 8192
+    assert default.consolidation.timeout == 30.0
+    assert default.agent.memory_window == 50
+    if by == "environment":
+        monkeypatch.setenv("MEMORANDA_NOTES__MAX_MEMORY_SIZE", "400")
+        monkeypatch.setenv("MEMORANDA_CONSOLIDATION__TIMEOUT", "2.5")
+        monkeypatch.setenv("MEMORANDA_AGENT__MEMORY_WINDOW", "4")
+        settings = chosen()
+    else:
+        settings = chosen(
+            notes={"max_memory_size": 400},
+            consolidation={"timeout": 2.5},
+            agent={"memory_window": 4},
+        )
+    assert settings.consolidation.timeout == 2.5
+    with closing(noting(tmp_path / "a.db", settings=settings)) as memory:
+        assert memory.notes.max_memory_size == 400
+        memory.remember_many(
+            [f"Fact number {n} is about the harbour of town {n}" for n in range(20)]
+        )
+        assert len(memory.notes.read_memory().encode()) <= 400
+        agent = agent_of(memory, silent())
+        for number in range(4):
+            agent.process(f"Good evening number {number}.")
+        assert [pruning.trigger for pruning in agent.chat.prunings] == ["overflow"]

@@ -1,0 +1,341 @@
+"""Every line of seed 001's ``MemoryManager``, in our verbs, under its own configuration."""
+
+import asyncio
+import logging
+from contextlib import ExitStack, closing
+from datetime import UTC, datetime, timedelta
+from threading import Barrier, Thread
+
+import numpy as np
+import pytest
+
+from memoranda import AsyncMemory, Memory, Settings, errors, wiring
+from memoranda.maintenance.starting import clean_up
+from memoranda.maintenance.upkeep import Maintenance
+from memoranda.settings.profile import MODEL
+from memoranda.testing.clocks import FrozenClock
+from memoranda.testing.embedders import HashEmbedder
+
+START = datetime(2026, 3, 2, 9, tzinfo=UTC)
+HOUR, DAY = timedelta(hours=1), timedelta(days=1)
+PROFILE = {"context_window_size": 5, "embedding_model": MODEL, "cleanup_interval": 3600}
+NEAR = 2e-3  # of a cosine whose vectors are stored with half precision
+
+
+@pytest.fixture(params=["sqlite", "chroma"])
+def location(request, tmp_path):
+    """Where the memory is: the folder that the profile names, or one file of the same."""
+    if request.param == "sqlite":
+        return str(tmp_path / "memory.db")
+    pytest.importorskip("chromadb", reason="the extra chroma is not installed")
+    return f"chroma://{(tmp_path / 'memory').as_posix()}"
+
+
+@pytest.fixture
+def profile():
+    """The settings of seed 001, in UTC."""
+    return Settings(memory=PROFILE, timezone="UTC")
+
+
+@pytest.fixture
+def clock():
+    """A Monday at nine."""
+    return FrozenClock(START)
+
+
+@pytest.fixture
+def opened(location, profile, clock):
+    """Open the memory, again and again; what is open is closed in the end."""
+    with ExitStack() as stack:
+
+        def start(**arguments):
+            arguments = {
+                "settings": profile,
+                "clock": clock,
+                "embedder": HashEmbedder(),
+            } | arguments
+            return stack.enter_context(closing(Memory(location, **arguments)))
+
+        yield start
+
+
+@pytest.fixture
+def awaited(location, profile, clock):
+    """Run a coroutine function with a memory of the profile, all of whose verbs are awaited."""
+
+    def run(lived):
+        async def live():
+            async with AsyncMemory(
+                location, settings=profile, clock=clock, embedder=HashEmbedder()
+            ) as manager:
+                await lived(manager)
+
+        asyncio.run(live())
+
+    return run
+
+
+def test_store_search_and_forget_are_remember_search_and_forget(awaited):
+    """S1.12 to S1.17: an id each, the expiry of the type, the least score of 0.3."""
+
+    async def lived(manager):
+        fact = await manager.remember("Alex likes robots", kind="fact", metadata={"source": "talk"})
+        talk = await manager.remember("Alex said hello to the robot", kind="conversation")
+        assert fact.id != talk.id
+        assert (fact.kind, talk.kind) == ("fact", "episode")
+        assert (fact.created_at, fact.attributes) == (START, {"source": "talk"})
+        assert (fact.valid_until, talk.valid_until) == (None, START + 30 * DAY)
+        hits = await manager.search("Alex and robots")
+        assert {hit.record.id for hit in hits} == {fact.id, talk.id}
+        assert all(0.3 <= hit.score <= 1 for hit in hits)
+        (hit,) = await manager.search("Alex and robots", kind="fact", limit=5, min_score=0.3)
+        assert hit.record.attributes == {"source": "talk"}
+        assert await manager.search("Alex and robots", min_score=0.999) == []
+        assert (await manager.forget(talk.id)).id == talk.id
+        with pytest.raises(errors.NotFound):
+            await manager.forget("no-such-id")
+        assert [hit.record for hit in await manager.search("Alex and robots")] == [fact]
+
+    awaited(lived)
+
+
+def test_the_shorthands_and_the_context_are_verbs_of_ours(awaited, clock):
+    """S1.18 to S1.22: remember_fact, remember_conversation, set_context, cleanup_expired."""
+
+    async def lived(manager):
+        about = {"about": "pets"}
+        await manager.remember("Alex has a dog", metadata=about)
+        await manager.remember("The dog barked", kind="conversation", metadata=about)
+        assert len(await manager.search("dog", metadata=about, min_score=0)) == 2
+        kept = await manager.set_context("task", "charge the battery")
+        assert kept.valid_until == datetime(2026, 3, 3, tzinfo=UTC)
+        assert await manager.get_context("task") == "charge the battery"
+        assert await manager.get_context("mood") is None
+        clock.advance(31 * DAY)
+        assert (await manager.expire()).counts == {"episode": 1, "context": 1}
+        assert (await manager.expire()).count == 0
+        assert [record.content for record in await manager.records()] == ["Alex has a dog"]
+
+    awaited(lived)
+
+
+def test_the_context_window_is_a_conversation(awaited):
+    """S1.23 to S1.27: the last five turns with role, content and time; cleared for the next."""
+
+    async def lived(manager):
+        window = await manager.conversation("talk")
+        for number in range(6):
+            await window.add("user", f"question {number}")
+            await window.add("assistant", f"answer {number}")
+        shown = await window.window()
+        assert [(message.role, message.content) for message in shown] == [
+            (role, f"{word} {number}")
+            for number in range(1, 6)
+            for role, word in (("user", "question"), ("assistant", "answer"))
+        ]
+        assert all(message.timestamp == START for message in shown)
+        await window.clear()
+        assert await window.window() == ()
+
+    awaited(lived)
+
+
+def test_the_loop_of_the_seed_sends_the_window_and_what_is_said_once(opened):
+    """Its agent loop: the last turns are in every prompt, without a search of one's own."""
+    chat = opened().conversation("loop", system="You are Reachy.")
+    for number in range(7):
+        chat.add("user", f"question {number}")
+        sent = chat.context().messages
+        said = [message["content"] for message in sent if message["role"] != "system"]
+        assert len(said) <= 10
+        assert said[-1] == f"question {number}"
+        assert said.count(said[-1]) == 1
+        assert said == [message.content for message in chat.messages][-len(said) :]
+        chat.add("assistant", f"answer {number}")
+
+
+def test_the_types_of_its_first_version_are_kinds_of_today(opened):
+    """S1.07: observations are conversation, preferences facts, events and tasks context."""
+    meant = {
+        "conversation": "episode",
+        "observation": "episode",
+        "fact": "fact",
+        "preference": "fact",
+        "context": "context",
+        "event": "context",
+        "task": "context",
+    }
+    memory = opened()
+    records = memory.remember_many({"content": f"A {kind}, it was", "kind": kind} for kind in meant)
+    assert [record.kind for record in records] == list(meant.values())
+    for name, kind in meant.items():
+        same = [record for record in records if record.kind == kind]
+        assert memory.records(kind=name) == same
+        hits = memory.search(f"A {name}, it was", kind=name, min_score=0)
+        assert {hit.record.id for hit in hits} == {record.id for record in same}
+
+
+def test_a_profile_of_the_user_is_facts_with_metadata(opened):
+    """S1.34: stored with category and field, found by meaning, by type and by metadata."""
+    memory = opened()
+    for field, text in (
+        ("name", "User prefers to be called Alex"),
+        ("interests", "User is interested in robotics and AI"),
+    ):
+        memory.remember(text, kind="fact", metadata={"category": "user_profile", "field": field})
+    memory.remember("User prefers charging at night", kind="fact")
+    found = memory.search("user preferences", kind="fact", metadata={"category": "user_profile"})
+    assert {hit.record.attributes["field"] for hit in found} == {"name", "interests"}
+    (hit,) = memory.search("user", metadata={"category": "user_profile", "field": "name"})
+    assert hit.record.content == "User prefers to be called Alex"
+
+
+def test_the_newest_context_of_a_key_holds_until_midnight(opened, clock):
+    """S1.20, S1.21: one value a key, and none on the next day."""
+    memory = opened()
+    memory.set_context("task", "charge")
+    memory.set_context("room", "kitchen")
+    memory.set_context("task", "wave")
+    assert (memory.get_context("task"), memory.get_context("room")) == ("wave", "kitchen")
+    clock.set(datetime(2026, 3, 2, 23, 59, 59, tzinfo=UTC))
+    assert memory.get_context("task") == "wave"
+    clock.advance(timedelta(seconds=1))
+    assert memory.get_context("task") is None
+    assert memory.search("wave", min_score=0) == []
+
+
+def test_what_expired_is_cleaned_up_when_the_agent_starts(opened, clock, caplog):
+    """S1.38, S1.40: retired when the memory is opened, the number logged; of none, no line."""
+    with closing(opened()) as memory:
+        said = memory.remember("Hello robot", kind="conversation")
+        memory.remember("Alex likes robots")
+        memory.set_context("task", "wave")
+    with caplog.at_level(logging.INFO, "memoranda.maintenance"):
+        opened().close()
+        assert caplog.messages == []
+        clock.advance(30 * DAY)
+        with closing(opened()) as memory:
+            assert caplog.messages == ["memory_cleanup deleted=2 (expire: 1 episode, 1 context)"]
+            changes = memory.history(said.id)
+            assert [change.action for change in changes] == ["insert", "retire"]
+            assert changes[-1].reason == "expired: episode is kept for 30 days"
+            assert memory.expire().count == 0
+        caplog.clear()
+        opened().close()
+        assert caplog.messages == []
+
+
+def test_only_who_asks_for_it_cleans_up_at_start(location, clock):
+    """Without the setting, opening a memory changes nothing."""
+    usual = Settings(timezone="UTC", embedding={"model": "none"})
+    with closing(Memory(location, settings=usual, clock=clock)) as memory:
+        memory.set_context("task", "wave")
+    clock.advance(DAY)
+    with closing(Memory(location, settings=usual, clock=clock)) as memory:
+        assert memory.expire(dry_run=True).count == 1
+
+
+def test_four_that_start_at_once_retire_each_record_once(tmp_path, profile, clock):
+    """Law 12: whoever comes second finds it done, and neither fails."""
+    path = tmp_path / "memory.db"
+
+    def start():
+        return Memory(path, settings=profile, clock=clock, embedder=HashEmbedder())
+
+    with closing(start()) as memory:
+        ids = [memory.remember(f"Hello {n}", kind="conversation").id for n in range(50)]
+    clock.advance(31 * DAY)
+    ready, failed = Barrier(4), []
+
+    def run():
+        try:
+            ready.wait()
+            start().close()
+        except Exception as error:  # noqa: BLE001 - whatever it is, the test tells it
+            failed.append(error)
+
+    threads = [Thread(target=run) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert failed == []
+    with closing(start()) as memory:
+        actions = [[change.action for change in memory.history(said)] for said in ids]
+        assert actions == [["insert", "retire"]] * 50
+
+
+def test_a_clean_up_that_fails_keeps_nobody_from_the_memory(opened, caplog):
+    """It is logged, and made at the next start."""
+    memory = opened()
+    memory.close()
+    with caplog.at_level(logging.WARNING, "memoranda.maintenance"):
+        clean_up(memory)
+    (line,) = caplog.messages
+    assert line.startswith("memory_cleanup failed: ")
+    assert line.endswith("; it is tried again at the next start")
+
+
+def test_it_is_cleaned_up_every_interval(opened, clock):
+    """S1.39: at start and every ``cleanup_interval`` seconds after that, and nothing else runs."""
+    memory = opened()
+    keeper = Maintenance(memory)
+    assert [run.job for run in keeper.step()] == ["expire"]
+    memory.set_context("task", "wave")
+    clock.advance(HOUR - timedelta(seconds=1))
+    assert keeper.step() == []
+    clock.advance(timedelta(seconds=1))
+    assert [(run.job, run.due) for run in keeper.step()] == [("expire", START + HOUR)]
+    clock.advance(DAY)
+    (run,) = keeper.step()
+    assert (run.job, run.error, run.result[0].counts) == ("expire", None, {"context": 1})
+    assert {run.job: run.at for run in keeper.next_runs()} == {
+        "expire": START + HOUR + DAY + HOUR,
+        "enrich": None,
+        "consolidate": None,
+        "decay": None,
+        "reflect": None,
+    }
+
+
+def test_an_interval_that_is_none_is_told(tmp_path):
+    """What is neither cron, nor a span, nor off says what would be."""
+    settings = Settings(schedule={"expire": "0s"}, embedding={"model": "none"})
+    with (
+        closing(Memory(tmp_path / "m.db", settings=settings)) as memory,
+        pytest.raises(errors.ConfigError, match="'0s' is no time between two runs of a job"),
+    ):
+        Maintenance(memory)
+
+
+def test_nothing_is_written_beside_the_folder(opened, location, tmp_path):
+    """Seed 001's layout: no notes, no second store; removing the one place is a reset."""
+    with closing(opened()) as memory:
+        chat = memory.conversation("talk")
+        chat.add("user", "I live in Porto.")
+        chat.end()
+        memory.conversation("next").add("user", "I have a dog named Rex.")
+        assert memory.records(kind="fact") == []
+    assert [each.name for each in tmp_path.iterdir()] == [location.rpartition("/")[2]]
+
+
+def test_scores_are_those_of_the_model_of_the_seed(location, profile, clock):
+    """S1.15: 1 minus the cosine distance of all-MiniLM-L6-v2, and nothing below 0.3."""
+    pytest.importorskip("onnxruntime", reason="the extra local is not installed")
+    model, because = wiring.open_embedder(profile.embedding)
+    if model is None:
+        pytest.skip(because)
+    texts = ["Alex loves robotics and AI", "The kitchen light is off", "Robots need charging"]
+    query = "What is the user interested in, machines?"
+    first, *others = model.embed([query, *texts]).astype(np.float64)
+    likeness = {text: float(first @ other) for text, other in zip(texts, others, strict=True)}
+    assert model.dimensions == 384
+    with closing(Memory(location, settings=profile, clock=clock)) as memory:
+        memory.remember_many(texts)
+        hits = memory.search(query, min_score=0)
+        assert [hit.record.content for hit in hits] == sorted(texts, key=lambda t: -likeness[t])
+        for hit in hits:
+            assert hit.score == pytest.approx(likeness[hit.record.content], abs=NEAR)
+        usual = {hit.record.content for hit in memory.search(query)}
+        assert usual == {text for text, score in likeness.items() if score >= 0.3}
+        assert 0 < len(usual) < len(texts)

@@ -1,0 +1,255 @@
+"""Seed 001's configuration is read as it stands there, and brings what it says of its system."""
+
+import tomllib
+from pathlib import Path
+
+import pytest
+import yaml
+
+from memoranda import Conversation, Memory, Settings, errors
+from memoranda.settings.configure import explain, listed, put, unset
+from memoranda.settings.profile import POLICY, derived, located, model
+
+ROOT = Path(__file__).parents[2]
+SHIPPED = ROOT / "config" / "reachy.yaml"
+FOLLOWING = derived({"path": "/m"})
+OWN = {
+    "location": "mine.db",
+    "conversation.window": 2,
+    "conversation.keep_recent": 3,
+    "retrieval.min_score": 0.5,
+    "retention.fact": "1d",
+    "retention.context": "12h",
+    "schedule.expire_at_start": False,
+}
+"""Settings of one's own, where the default is what follows, or none."""
+
+
+def named(place):
+    """Return a setting's name."""
+    return ".".join(place)
+
+
+def value(settings, place):
+    """Return what stands at a place of settings."""
+    for name in place:
+        settings = getattr(settings, name)
+    return settings
+
+
+@pytest.fixture
+def written(tmp_path, monkeypatch):
+    """Write the settings file of this test."""
+
+    def write(text, name="agent.yaml"):
+        path = tmp_path / name
+        path.write_text(text)
+        monkeypatch.setenv("MEMORANDA_CONFIG", str(path))
+        return path
+
+    return write
+
+
+def test_the_configuration_of_seed_001_is_shipped_as_it_stands_there(monkeypatch, tmp_path):
+    """S1.37: the very form of the seed, in the source distribution, read by ``Settings``."""
+    said = yaml.safe_load(SHIPPED.read_text("utf-8"))
+    assert said == {
+        "memory": {
+            "path": "~/.reachy/memory",
+            "context_window_size": 5,
+            "embedding_model": "all-MiniLM-L6-v2",
+            "cleanup_interval": 3600,
+        }
+    }
+    monkeypatch.setenv("MEMORANDA_CONFIG", str(SHIPPED))
+    monkeypatch.setenv("HOME", str(tmp_path))
+    settings = Settings()
+    assert settings.location == f"chroma://{tmp_path.as_posix()}/.reachy/memory"
+    assert settings.conversation.window == 5
+    assert settings.embedding.model == "local"
+    assert settings.schedule.expire == "3600s"
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))
+    assert "config" in project["tool"]["hatch"]["build"]["targets"]["sdist"]["include"]
+
+
+def test_each_of_the_four_means_one_of_ours(written):
+    """S1.37: folder, turns, model and interval; the one that is left out is the seed's."""
+    written(
+        "memory:\n  path: /data/robot\n  context_window_size: 3\n"
+        "  embedding_model: all-mpnet-base-v2\n  cleanup_interval: 60\n"
+    )
+    settings = Settings()
+    assert settings.location == "chroma:///data/robot"
+    assert (settings.conversation.window, settings.conversation.max_messages) == (3, 6)
+    assert settings.embedding.model == "sentence-transformers:all-mpnet-base-v2"
+    assert settings.schedule.expire == "60s"
+    written("memory:\n  context_window_size: 4\n")
+    settings = Settings()
+    assert settings.location.endswith("/.reachy/memory")
+    assert (settings.conversation.window, settings.embedding.model) == (4, "local")
+    assert settings.schedule.expire == "3600s"
+
+
+@pytest.mark.parametrize(
+    ("name", "meant"),
+    [
+        ("all-MiniLM-L6-v2", "local"),
+        ("sentence-transformers/all-MiniLM-L6-v2", "local"),
+        ("local", "local"),
+        ("openai:text-embedding-3-small", "openai:text-embedding-3-small"),
+        ("BAAI/bge-m3", "sentence-transformers:BAAI/bge-m3"),
+    ],
+)
+def test_a_model_is_named_as_its_own_library_names_it(name, meant):
+    """The name of the seed is the local model, others are as they are called."""
+    assert model(name) == meant
+
+
+def test_a_path_is_the_folder_of_a_chroma_store(monkeypatch, tmp_path):
+    """S1.36: ``~`` is the home, and what is relative starts where the process does."""
+    monkeypatch.setenv("HOME", "/home/ana")
+    monkeypatch.chdir(tmp_path)
+    assert located("~/.reachy/memory") == "chroma:///home/ana/.reachy/memory"
+    assert located("/data/my robot") == "chroma:///data/my robot"
+    assert located("robot") == f"chroma://{tmp_path.as_posix()}/robot"
+
+
+def test_the_policy_of_the_seed_comes_with_the_section(written):
+    """S1.04 to S1.06, S1.15, S1.38: what the seed says beside its configuration is in force."""
+    written("memory:\n  path: /m\n")
+    settings = Settings()
+    assert {named(place): value(settings, place) for place in POLICY} == {
+        named(place): wanted for place, wanted in POLICY.items()
+    }
+    assert POLICY["retention", "episode"] == "30d"
+    assert POLICY["retention", "fact"] == "forever"
+    assert POLICY["retention", "context"] == "day"
+    assert (POLICY["retrieval", "fusion"], POLICY["retrieval", "min_score"]) == ("cosine", 0.3)
+
+
+def test_without_the_section_nothing_of_it_holds(written):
+    """The defaults are what they were, also beside an empty section."""
+    usual = Settings()
+    assert (usual.location, usual.retrieval.fusion, usual.retrieval.min_score) == (
+        None,
+        "blend",
+        None,
+    )
+    assert (usual.schedule.expire_at_start, usual.conversation.window) == (False, 5)
+    for empty in ("memory:\n", "memory: {}\n", "memory:\n  path:\n", "user: ana\n"):
+        written(empty)
+        assert Settings().model_dump(exclude={"user"}) == usual.model_dump(exclude={"user"})
+
+
+@pytest.mark.parametrize("way", ["file", "environment", "argument"])
+@pytest.mark.parametrize("place", list(FOLLOWING), ids=named)
+def test_a_setting_of_its_own_wins_wherever_it_was_set(written, monkeypatch, place, way):
+    """All that follows from the section can be said otherwise: in the file, or outside of it."""
+    own = OWN.get(named(place), explain(named(place)).default)
+    assert own != FOLLOWING[place][0]
+    group, _, name = named(place).partition(".")
+    text = "memory:\n  path: /m\n"
+    arguments = {}
+    if way == "file":
+        text += f"{group}:\n  {name}: {own}\n" if name else f"{group}: {own}\n"
+    elif way == "environment":
+        monkeypatch.setenv(f"MEMORANDA_{'__'.join(place).upper()}", str(own))
+    else:
+        arguments = {group: {name: own} if name else own}
+    written(text)
+    settings = Settings(**arguments)
+    assert value(settings, place) == own
+    others = {other: wanted for other, (wanted, _) in FOLLOWING.items() if other != place}
+    assert {other: value(settings, other) for other in others} == others
+
+
+def test_the_section_can_come_from_anywhere(written, monkeypatch):
+    """A file of TOML, the environment, an argument; of two that say it the usual one wins."""
+    written('[memory]\npath = "/toml"\ncleanup_interval = 60\n', "agent.toml")
+    assert Settings().location == "chroma:///toml"
+    monkeypatch.setenv("MEMORANDA_MEMORY__PATH", "/environment")
+    assert Settings().location == "chroma:///environment"
+    settings = Settings(memory={"path": "/argument"})
+    assert (settings.location, settings.schedule.expire) == ("chroma:///argument", "60s")
+
+
+def test_a_group_made_by_the_caller_says_what_it_was_made_with(written):
+    """A value of our own type is an argument like another: what it leaves out follows."""
+    written("memory:\n  path: /m\n")
+    own = type(Settings().retention)(context="1d")
+    chosen = Settings(retention=own).retention
+    assert (chosen.episode, chosen.context) == ("30d", "1d")
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ("pth: /m", r"line 2: memory.pth is unknown; memory takes path, context_window_size, "),
+        ("ttl: 30", "embedding_model and cleanup_interval"),
+        ("cleanup_interval: hourly", r"line 2: memory.cleanup_interval='hourly' should be a valid"),
+        ("cleanup_interval: 0", "memory.cleanup_interval='0' should be greater"),
+        ("context_window_size: 2.5", "memory.context_window_size='2.5' should be a valid integer"),
+        ("path: ' '", "memory.path: ' ' names nothing; write a name"),
+        ("path: [a, b]", r"memory.path=\['a', 'b'\] should be a valid string"),
+        ("embedding_model: ''", "memory.embedding_model: '' names nothing"),
+    ],
+)
+def test_a_mistake_in_the_section_is_told_with_its_line(written, line, message):
+    """What is unknown names what is known, what is wrong says what it should be."""
+    path = written(f"memory:\n  {line}\n")
+    with pytest.raises(errors.ConfigError, match=message) as caught:
+        Settings()
+    assert str(caught.value).startswith(f"settings: {path}, line 2: ")
+
+
+def test_each_value_says_what_it_follows_from(written):
+    """``memoranda config`` tells the file for the four, and for the others which of them."""
+    path = written("memory:\n  path: /m\nretention:\n  episode: 7d\n")
+    told = {setting.name: setting.source for setting in listed(Settings())}
+    assert told["memory.path"] == told["retention.episode"] == str(path)
+    assert told["location"] == "memory.path"
+    assert told["conversation.window"] == told["retrieval.fusion"] == "memory"
+    assert told["user"] == "default"
+    assert explain("location").value == "chroma:///m"
+    assert (explain("retrieval.min_score").source, explain("retrieval.min_score").line) == (
+        "memory",
+        None,
+    )
+
+
+def test_the_section_is_set_and_unset_as_any(written):
+    """``memoranda config set memory.path`` begins it, and its last ``unset`` ends it."""
+    path = written("user: ana  # who else\n")
+    assert put("memory.path", "/m").changed
+    assert Settings().retrieval.fusion == "cosine"
+    assert unset("memory.path").changed
+    assert Settings().retrieval.fusion == "blend"
+    assert path.read_text().startswith("user: ana  # who else\n")
+
+
+def test_a_window_has_as_many_turns_as_is_set(written):
+    """S1.23: the size of the window is a setting; what the caller says wins."""
+    written("memory:\n  context_window_size: 2\n  path: /m\n")
+    chat = Conversation()
+    for number in range(6):
+        chat.add("user", f"question {number}")
+        chat.add("assistant", f"answer {number}")
+    assert [m.content for m in chat.window()] == [
+        "question 4",
+        "answer 4",
+        "question 5",
+        "answer 5",
+    ]
+    assert len(chat.window(3)) == 6
+    sent = chat.context().messages
+    assert [m["content"] for m in sent if m["role"] != "system"] == [
+        m.content for m in chat.window()
+    ]
+
+
+def test_without_a_model_nothing_is_opened(tmp_path):
+    """A search by meaning alone cannot be had without one: said at once, and nothing is made."""
+    settings = Settings(memory={"path": str(tmp_path / "m")}, embedding={"model": "none"})
+    with pytest.raises(errors.ConfigError, match=r"retrieval.fusion = cosine .* switched off"):
+        Memory(tmp_path / "m.db", settings=settings)
+    assert list(tmp_path.iterdir()) == []

@@ -1,0 +1,287 @@
+"""One conversation as a session file: into a memory, out of it, and by itself."""
+
+import json
+import stat
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+
+import pytest
+from file_samples import START, every, opened, written
+
+from memoranda.conversation.conversation import Conversation
+from memoranda.conversation.limits import USUAL
+from memoranda.conversation.sessions import FileTranscript
+from memoranda.errors import InvalidInput, NotFound
+from memoranda.parts import TalkParts
+from memoranda.transfer import porting
+
+CREATED = "2026-02-27T14:30:00.123Z"
+HEAD = {"_type": "metadata", "key": "telegram:42", "createdAt": CREATED, "lastConsolidated": 1}
+HI = {"role": "user", "content": "Where is the ferry?", "timestamp": "2026-02-27T14:31:00.000Z"}
+DONE = {"role": "assistant", "content": "Quay 4.", "toolsUsed": ["bash"]}
+PNG = "data:image/png;base64,AAAA"
+
+
+def export(memory, path, conversation="trip"):
+    """Export one conversation of a memory."""
+    parts = memory._parts
+    return porting.export(parts.store, memory._scope, parts.now(), path, conversation=conversation)
+
+
+def trip(memory):
+    """A conversation with one of everything that can be in it."""
+    chat = memory.conversation("trip", system="Plan ☂.", model="gpt-4o", context_limit=9_000)
+    chat.add("user", "an old thing", timestamp=START - timedelta(days=2))
+    chat.clear()
+    chat.add("user", "Where is the ferry?", images=[PNG], task="Find it")
+    call = {"id": "c1", "function": {"name": "look", "arguments": '{"q": "ü"}'}}
+    chat.add("assistant", "", tool_calls=[call])
+    chat.add("tool", "Quay 4\u2028", tool_result="c1")
+    for number in range(20):
+        chat.add("user", f"question {number}")
+        chat.add("assistant", f"answer {number}")
+    chat.pin(chat.messages[9].id)
+    chat.prune(max_tokens=250)
+    chat.add("user", "thanks")
+    return chat
+
+
+def told(chat):
+    """What a conversation says and shows, but for ids."""
+    messages = chat._transcript.messages(cleared=True)
+    return (
+        [replace(item, id="", record_id=None) for item in messages],
+        [item.content for item in chat.messages],
+        chat.prunings,
+        chat.context().messages,
+        chat.system,
+    )
+
+
+def on_file(path):
+    """The conversation in a file, by itself."""
+    parts = TalkParts.usual()
+    transcript, _ = FileTranscript.opened(
+        path, created_at=parts.clock.now(), meters=parts.catalog.meter
+    )
+    return Conversation.over(transcript, USUAL, parts)
+
+
+def test_a_conversation_goes_out_and_comes_in_the_same(tmp_path):
+    """Store, file and another store: messages, receipts, what is cleared, view and creation."""
+    path = tmp_path / "out.jsonl"
+    with opened() as one, opened(user="ana") as two:
+        chat = trip(one)
+        assert len(chat.prunings) == 1
+        report = export(one, path)
+        assert (report.format, report.messages, report.records) == ("session", 45, 0)
+        back = two.import_(path)
+        assert (back.format, back.messages, back.skipped) == ("session", 45, 0)
+        assert told(two.conversation("trip")) == told(chat) == told(on_file(path))
+        (before,), (after,) = one.conversations(), two.conversations()
+        assert (after.created_at, after.model, after.context_limit, after.start) == (
+            before.created_at,
+            "gpt-4o",
+            9_000,
+            1,
+        )
+        assert two.search("ferry")[0].record.session_id == "trip"
+        assert two.verify() == []
+
+
+def test_a_file_goes_on_by_itself(tmp_path):
+    """What is added to the exported file is what the memory lacks at the next import."""
+    path = tmp_path / "trip.jsonl"
+    with opened() as memory:
+        trip(memory).end()
+        export(memory, path)
+        alone = on_file(path)
+        alone.add("user", "one more thing")
+        alone.prune(max_tokens=150)
+        report = memory.import_(path, "session")
+        assert (report.messages, report.skipped) == (1, 45)
+        chat = memory.conversation("trip")
+        assert chat.messages[-1].content == "one more thing"
+        assert chat.prunings == alone.prunings
+        assert len(chat.prunings) == 2
+
+
+def test_importing_again_adds_nothing(tmp_path):
+    """Neither into the memory that a file came from, nor into another one, nor after a clear."""
+    path = tmp_path / "trip.jsonl"
+    with opened() as one, opened() as two:
+        trip(one).clear()
+        export(one, path)
+        two.import_(path)
+        before = [len(every(memory)) for memory in (one, two)]
+        for memory in (one, two):
+            report = memory.import_(path)
+            assert (report.messages, report.skipped) == (0, 45)
+            assert memory.conversation("trip").messages == ()
+        assert [len(every(memory)) for memory in (one, two)] == before
+        two.conversation("trip").add("user", "later")
+        two.import_(path)
+        assert [item.content for item in two.conversation("trip").messages] == ["later"]
+
+
+@pytest.mark.parametrize("there", [0, 1, 2, 3])
+def test_an_import_goes_on_where_it_was_cut_short(tmp_path, there):
+    """However many messages came in before a crash, the whole is there after the next import."""
+    path = tmp_path / "trip.jsonl"
+    said = ["a", "b", "c"]
+    with opened() as one, opened() as two:
+        chat = one.conversation("trip")
+        chat.add("user", "a")
+        chat.add("user", "b")
+        chat.clear()
+        chat.add("user", "c")
+        export(one, path)
+        begun = two.conversation("trip")
+        for text in said[:there]:
+            begun.add("user", text)
+        report = two.import_(path)
+        assert (report.messages, report.skipped) == (3 - there, there)
+        after = two.conversation("trip")
+        # Only where the import would have cleared by now is nothing cleared any more.
+        expected = said if there > 2 else ["c"]
+        assert [item.content for item in after.messages] == expected
+
+
+def test_a_file_of_the_seed_is_recognised(tmp_path):
+    """Metadata first: a session, under its key and with its creation; each message an episode."""
+    path = written(tmp_path, "any name.jsonl", HEAD, HI, "", {**DONE, "content": " "}, DONE)
+    before = path.read_bytes()
+    with opened() as memory:
+        report = memory.import_(path)
+        assert (report.format, report.messages) == ("session", 2)
+        (info,) = memory.conversations()
+        assert info.id == "telegram:42"
+        assert info.created_at == datetime(2026, 2, 27, 14, 30, 0, 123_000, tzinfo=UTC)
+        first, second = memory.conversation("telegram:42").messages
+        assert (first.content, second.content) == ("Where is the ferry?", "Quay 4.")
+        assert second.timestamp == first.timestamp == datetime.fromisoformat(HI["timestamp"])
+        assert min(first.tokens, second.tokens) > 0
+        assert [item.content for item in every(memory)] == ["Where is the ferry?", "Quay 4."]
+        assert memory.import_(path).messages == 0
+    assert path.read_bytes() == before
+    assert [entry.name for entry in tmp_path.iterdir()] == ["any name.jsonl"]
+
+
+def test_receipts_point_to_the_same_messages_where_lines_are_missing(tmp_path):
+    """After erasures in the store, and past empty lines of a file, markers expand to the same."""
+    path = tmp_path / "trip.jsonl"
+    with opened() as one, opened() as two:
+        chat = trip(one)
+        erased = chat._transcript.messages(cleared=True)[0]
+        one.forget(erased.record_id, erase=True)
+        export(one, path)
+        lines = path.read_text(encoding="utf-8").split("\n")
+        assert len(lines) == 46
+        two.import_(path)
+        (mine,), (theirs,) = chat.prunings, two.conversation("trip").prunings
+        for before, after in zip(mine.cuts, theirs.cuts, strict=True):
+            assert (after.first, after.last) == (before.first - 1, before.last - 1)
+            said = [
+                [item.content for item in talk.expand(f"cut_{cut.first}-{cut.last}")]
+                for talk, cut in ((chat, before), (two.conversation("trip"), after))
+            ]
+            assert said[0] == said[1]
+
+
+def test_another_conversation_of_that_name_is_left_alone(tmp_path):
+    """What went otherwise, or is another agent's, is refused; nothing was written."""
+    path = written(tmp_path, "s.jsonl", HEAD, HI, DONE)
+    with opened() as memory:
+        memory.conversation("telegram:42").add("user", "Something else")
+        with pytest.raises(InvalidInput, match=r"is stored already.*Change key"):
+            memory.import_(path)
+        assert len(memory.conversation("telegram:42")) == 1
+    with opened(agent="cook") as cook:
+        cook.as_user("noa", agent="coach").conversation("telegram:42")
+        with pytest.raises(InvalidInput, match="another agent's; change key"):
+            cook.import_(path)
+        assert cook.conversations() == []
+
+
+@pytest.mark.parametrize(
+    ("lines", "complaint"),
+    [
+        ([HEAD, HI, '{"role":"us'], "line 3: not valid JSON"),
+        ([HEAD, HI, {"role": "cat", "content": "x"}], "line 3: role='cat' is unknown"),
+        ([HEAD, HI, {**DONE, "timestamp": "2026-02-27T14:31:00"}], "line 3: .*no time zone"),
+        ([HEAD, HI, {**DONE, "images": [{"url": "ftp://x"}]}], "line 3: the image .*no address"),
+        ([HEAD, "", HI, {**HI, "toolResult": {"callId": "c"}}], "line 4: role='user' cannot"),
+        ([{**HEAD, "createdAt": "today"}, HI], "first line is wrong: createdAt='today' is no"),
+        ([{"_type": "metadata", "created_at": CREATED}, HI], "the key createdAt is missing"),
+        ([{**HEAD, "prunings": [{"id": "prn_1"}]}, HI], "first line is wrong: the key at"),
+    ],
+)
+def test_broken_sessions_are_refused_with_their_place(tmp_path, lines, complaint):
+    """The error names file and line, and nothing of the file was written."""
+    path = written(tmp_path, "bad.jsonl", *lines)
+    with opened() as memory:
+        with pytest.raises(InvalidInput, match=complaint) as caught:
+            memory.import_(path)
+        assert "bad.jsonl" in str(caught.value)
+        assert (every(memory), memory.conversations()) == ([], [])
+
+
+def test_a_torn_session_is_refused_as_it_is(tmp_path):
+    """An import does not repair what it only reads; it says how."""
+    path = written(tmp_path, "torn.jsonl", HEAD, HI)
+    path.write_bytes(path.read_bytes() + b'{"role":"user","con')
+    before = path.read_bytes()
+    with opened() as memory:
+        with pytest.raises(InvalidInput, match=r"last line: it is not finished.*repairs it"):
+            memory.import_(path)
+        assert memory.conversations() == []
+        assert path.read_bytes() == before
+        on_file(path)
+        assert memory.import_(path).messages == 1
+
+
+def test_other_files_are_no_sessions(tmp_path):
+    """The format can be named, and then must fit."""
+    path = written(tmp_path, "chat.jsonl", HI, {**DONE, "toolsUsed": None})
+    with opened() as memory:
+        assert memory.import_(path).format == "openai"
+        with pytest.raises(InvalidInput, match="is no session file: its first line is wrong"):
+            memory.import_(path, "session")
+
+
+def test_an_export_of_a_conversation_is_private_and_whole_or_not_there(tmp_path):
+    """Mode 0600; nothing is overwritten; an unknown or foreign conversation leaves no file."""
+    path = tmp_path / "trip.jsonl"
+    with opened() as memory:
+        trip(memory)
+        with pytest.raises(NotFound, match="no conversation 'nothing' for user 'noa'"):
+            export(memory, path, "nothing")
+        with pytest.raises(NotFound):
+            export(memory.as_user("ana"), path)
+        assert not path.exists()
+        export(memory, path)
+        assert stat.S_IMODE(path.stat().st_mode) == 0o600
+        before = path.read_bytes()
+        with pytest.raises(InvalidInput, match="exists already"):
+            export(memory, path)
+    assert path.read_bytes() == before
+    assert json.loads(before.split(b"\n")[0])["key"] == "trip"
+
+
+def test_a_conversation_in_a_file_prunes_and_expands_as_any_other(tmp_path):
+    """Receipts and markers of a file survive a restart; a marker gives back what was there."""
+    path = tmp_path / "alone.jsonl"
+    chat = on_file(path)
+    for number in range(40):
+        chat.add("user", f"question {number} " * 5)
+        chat.add("assistant", f"answer {number} " * 5)
+    said = chat.messages
+    receipt = chat.prune(max_tokens=600)
+    assert receipt is not None
+    again = on_file(path)
+    assert again.prunings == chat.prunings
+    assert again.prunings[-1] == receipt
+    assert again.context().messages == chat.context().messages
+    cut = receipt.cuts[0]
+    assert again.expand(f"cut_{cut.first}-{cut.last}") == said[cut.first : cut.last + 1]
+    assert again.stats() == chat.stats()

@@ -1,0 +1,141 @@
+"""Settings: one value, read in one place; what is wrong in it is named."""
+
+import time
+from datetime import datetime, timedelta
+
+import pytest
+import tzlocal
+
+from memoranda import Memory, Settings, errors
+from memoranda.settings.settings import parse_span
+
+
+@pytest.fixture
+def file(tmp_path, monkeypatch):
+    """Write the settings file of this test."""
+    path = tmp_path / "config.toml"
+    monkeypatch.setenv("MEMORANDA_CONFIG", str(path))
+    return path
+
+
+def test_arguments_win_over_the_environment_and_that_over_the_file(file, monkeypatch):
+    """The order of the sources: file, environment, arguments."""
+    file.write_text('timezone = "UTC"\n[embedding]\nmodel = "none"\nthreads = 3\n')
+    assert Settings().embedding.threads == 3
+    monkeypatch.setenv("MEMORANDA_EMBEDDING__THREADS", "4")
+    monkeypatch.setenv("MEMORANDA_TIMEZONE", "Europe/Lisbon")
+    settings = Settings()
+    assert (settings.embedding.threads, settings.embedding.model) == (4, "none")
+    assert settings.timezone == "Europe/Lisbon"
+    assert Settings(timezone="Asia/Tokyo").timezone == "Asia/Tokyo"
+    assert Settings(embedding={"threads": 5}).embedding.threads == 5
+
+
+@pytest.mark.parametrize(
+    ("values", "message"),
+    [
+        ({"colour": "red"}, "settings: colour is unknown"),
+        (
+            {"embedding": {"modle": "none"}},
+            r"embedding.modle is unknown; did you mean embedding.model\?",
+        ),
+        ({"timezone": "Lisbon"}, "timezone: .*'Lisbon' is no time zone; use a name such as"),
+        ({"timezone": ""}, "timezone"),
+        ({"timezone": "../../etc/passwd"}, "timezone"),
+        (
+            {"retrieval": {"fusion": "magic"}},
+            "retrieval.fusion='magic' should be 'blend', 'rrf' or 'cosine'",
+        ),
+        ({"retrieval": {"rrf_k": 0}}, "retrieval.rrf_k"),
+        (
+            {"retention": {"fact": "soon"}},
+            "retention.fact: .*'soon' is no time span; write forever",
+        ),
+        ({"retention": {"fact": "0d"}}, "'0d' is no time span"),
+        ({"retention": {"fact": "9999999999999d"}}, "too long a time; write forever"),
+        ({"storage": {"busy_timeout": 0}}, "storage.busy_timeout"),
+        ({"conversation": {"budget_share": 1.5}}, "conversation.budget_share"),
+    ],
+)
+def test_a_wrong_setting_is_named_with_its_place(values, message):
+    """The message says where the fault is, what was given and what would do."""
+    with pytest.raises(errors.ConfigError, match=message):
+        Settings(**values)
+
+
+def test_a_folder_in_place_of_the_file_harms_nothing(file):
+    """Where there is no file, the defaults stand."""
+    file.mkdir()
+    assert Settings().user == "default"
+
+
+def test_settings_never_change():
+    """A value that was read stays what it is."""
+    settings = Settings()
+    with pytest.raises(ValueError, match="frozen"):
+        settings.user = "ana"
+    with pytest.raises(ValueError, match="frozen"):
+        settings.embedding.model = "none"
+
+
+def test_an_api_key_is_in_no_text():
+    """Printing settings gives no secret away."""
+    settings = Settings(embedding={"api_key": "sk-secret"})
+    assert "sk-secret" not in f"{settings!r} {settings} {settings.model_dump()}"
+
+
+@pytest.mark.parametrize("model", ["magic", "openai", "openai:", "sentence-transformers:", ""])
+def test_an_unknown_model_is_named(tmp_path, model):
+    """The message lists what there is; no file is made."""
+    with pytest.raises(
+        errors.ConfigError, match=r"embedding\.model=.* is unknown; use auto, local"
+    ):
+        Memory(tmp_path / "m.db", settings=Settings(embedding={"model": model}))
+    assert not (tmp_path / "m.db").exists()
+
+
+def test_a_location_can_be_set(tmp_path, monkeypatch):
+    """Without an argument the memory is where the settings say."""
+    monkeypatch.setenv("MEMORANDA_LOCATION", str(tmp_path / "set.db"))
+    with Memory(settings=Settings(embedding={"model": "none"})) as memory:
+        memory.remember("Ana likes tea")
+    assert (tmp_path / "set.db").exists()
+
+
+def test_spans_are_read():
+    """A number and a unit."""
+    assert parse_span("30d") == timedelta(days=30)
+    assert parse_span(" 2 w ") == timedelta(weeks=2)
+    assert parse_span("90s") == timedelta(seconds=90)
+
+
+def test_the_machines_zone_keeps_its_rules(machine_in_lisbon):
+    """Without a setting the zone is the machine's, with both its summer and its winter time."""
+    del machine_in_lisbon
+    zone = Settings().zone
+    assert datetime(2026, 1, 1, tzinfo=zone).utcoffset() == timedelta(0)
+    assert datetime(2026, 7, 1, tzinfo=zone).utcoffset() == timedelta(hours=1)
+
+
+@pytest.mark.parametrize("name", ["Nowhere/Else", "<+03>-3"])
+def test_a_machine_of_no_known_zone_says_what_to_set(monkeypatch, name):
+    """Where the machine's zone has no name, the error names the setting that helps."""
+    with monkeypatch.context() as patch:
+        patch.setenv("TZ", name)
+        patch.setattr(tzlocal.unix, "_cache_tz", None)
+        with pytest.raises(errors.ConfigError, match="set timezone, such as Europe/Lisbon"):
+            Memory(":memory:", settings=Settings(embedding={"model": "none"}))
+        chosen = Settings(embedding={"model": "none"}, timezone="UTC")
+        Memory(":memory:", settings=chosen).close()
+
+
+@pytest.fixture
+def machine_in_lisbon(monkeypatch):
+    """A machine that stands in Lisbon."""
+    with monkeypatch.context() as patch:
+        patch.setenv("TZ", "Europe/Lisbon")
+        time.tzset()
+        tzlocal.reload_localzone()
+        yield
+    time.tzset()
+    tzlocal.reload_localzone()

@@ -1,0 +1,33 @@
+"""Every error of memoranda is under one root, and is what Python calls such an error."""
+
+import inspect
+
+import pytest
+
+from memoranda import errors
+
+ALL = [item for _, item in inspect.getmembers(errors, inspect.isclass)]
+
+
+@pytest.mark.parametrize("error", ALL)
+def test_one_root_catches_all(error):
+    """``except MemorandaError`` catches every error, and each is in the drawn tree."""
+    assert issubclass(error, errors.MemorandaError)
+    assert error.__name__ in errors.__doc__
+
+
+def test_errors_are_also_pythons_own():
+    """Callers that know only Python catch them by the usual names."""
+    assert issubclass(errors.InvalidInput, ValueError)
+    assert issubclass(errors.NotFound, LookupError)
+    assert issubclass(errors.MissingExtra, ImportError)
+
+
+def test_messages_name_the_value_and_the_remedy():
+    """A budget error says how much is missing; a missing extra, what to install."""
+    budget = errors.BudgetTooSmall(needed=120, budget=100)
+    assert (budget.needed, budget.budget) == (120, 100)
+    assert "20 more than the budget of 100" in str(budget)
+    extra = errors.MissingExtra("the local model", "local")
+    assert extra.extra == "local"
+    assert "pip install 'memoranda[local]'" in str(extra)

@@ -1,0 +1,88 @@
+"""Times are aware outside and whole UTC milliseconds inside."""
+
+from datetime import UTC, datetime, timedelta, timezone
+from zoneinfo import ZoneInfo
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from memoranda.errors import InvalidInput
+from memoranda.model.times import EPOCH, from_ms, require_aware, to_ms
+from memoranda.testing.clocks import START, FrozenClock
+
+DAY = timedelta(days=1)
+ZONES = st.integers(-14 * 60, 14 * 60).map(lambda minutes: timezone(timedelta(minutes=minutes)))
+MOMENTS = st.datetimes(
+    min_value=datetime.min + DAY,  # noqa: DTZ901 - naive, as the strategy asks for
+    max_value=datetime.max - DAY,  # noqa: DTZ901 - naive, as the strategy asks for
+    timezones=ZONES,
+)
+
+
+@given(moment=MOMENTS)
+def test_a_moment_is_cut_to_its_millisecond(moment):
+    """What is stored is the moment rounded down to a millisecond, in UTC."""
+    kept = require_aware(moment, "event_time")
+    assert kept.tzinfo is UTC
+    assert timedelta(0) <= moment - kept < timedelta(milliseconds=1)
+    assert from_ms(to_ms(kept)) == kept
+    assert require_aware(kept, "event_time") == kept
+
+
+@given(one=MOMENTS, other=MOMENTS)
+def test_order_is_kept(one, other):
+    """Of two moments the earlier one is never stored as the later."""
+    if one < other:
+        assert to_ms(one) <= to_ms(other)
+
+
+def test_rounding_is_down_before_1970_too():
+    """A moment just before 1970 belongs to the millisecond that it is in."""
+    assert to_ms(EPOCH - timedelta(microseconds=1)) == -1
+    assert to_ms(EPOCH + timedelta(microseconds=999)) == 0
+
+
+@pytest.mark.parametrize("value", [datetime(2026, 1, 1), "2026-01-01", 5, None, START.date()])  # noqa: DTZ001
+def test_what_is_no_aware_datetime_is_refused(value):
+    """Naive datetimes and other things are refused by name, with what to write instead."""
+    with pytest.raises(InvalidInput, match=r"event_time.*(time zone|timezone)"):
+        require_aware(value, "event_time")
+
+
+@pytest.mark.parametrize(
+    "moment",
+    [
+        datetime.min.replace(tzinfo=timezone(timedelta(hours=5))),
+        datetime.max.replace(tzinfo=timezone(timedelta(hours=-5))),
+    ],
+)
+def test_moments_beyond_the_calendar_are_refused(moment):
+    """A moment that is in no year from 1 to 9999 in UTC is an error of memoranda."""
+    with pytest.raises(InvalidInput, match="years 1 to 9999"):
+        require_aware(moment, "event_time")
+
+
+def test_the_first_and_last_moments():
+    """The whole calendar can be stored."""
+    for moment in (datetime.min.replace(tzinfo=UTC), datetime.max.replace(tzinfo=UTC)):
+        assert moment - require_aware(moment, "event_time") < timedelta(milliseconds=1)
+
+
+def test_summer_time_is_no_hour_lost():
+    """The hour that comes twice in autumn is two moments."""
+    berlin = ZoneInfo("Europe/Berlin")
+    first = datetime(2026, 10, 25, 2, 30, tzinfo=berlin, fold=0)
+    second = datetime(2026, 10, 25, 2, 30, tzinfo=berlin, fold=1)
+    assert require_aware(second, "t") - require_aware(first, "t") == timedelta(hours=1)
+
+
+def test_a_frozen_clock_moves_when_told():
+    """The clock of tests stands still until it is set or advanced, and refuses naive times."""
+    clock = FrozenClock()
+    assert clock.now() == clock.now() == START
+    assert clock.advance(timedelta(hours=2)) == clock.now() == START + timedelta(hours=2)
+    clock.set(START - DAY)
+    assert clock.now() == START - DAY
+    with pytest.raises(InvalidInput):
+        clock.set(datetime(2026, 1, 1))  # noqa: DTZ001

@@ -1,0 +1,140 @@
+"""The cache gives what the inner model gives, asks it once, and forgets when told."""
+
+from threading import Event, Thread
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from memoranda.errors import EmbeddingError, InvalidInput
+from memoranda.providers.embedding.cache import CachedEmbedder
+from memoranda.testing.embedders import HashEmbedder
+
+
+class Recording(HashEmbedder):
+    """A hash embedder that notes what it was asked, and can wait or fail."""
+
+    def __init__(self):
+        """Start with nothing asked."""
+        super().__init__(dimensions=16)
+        self.calls = []
+        self.started, self.go_on = Event(), Event()
+        self.go_on.set()
+        self.fail = False
+
+    def embed(self, texts):
+        """Note the call, wait for leave, then embed or fail."""
+        self.calls.append(list(texts))
+        self.started.set()
+        assert self.go_on.wait(20)
+        if self.fail:
+            message = "out of order"
+            raise EmbeddingError(message)
+        return super().embed(texts)
+
+
+@given(
+    calls=st.lists(
+        st.lists(st.sampled_from(["a", "b", "c", "d", "é", ""]), max_size=6), max_size=8
+    ),
+    capacity=st.integers(1, 4),
+)
+def test_a_cached_vector_is_the_inner_one(calls, capacity):
+    """Whatever is asked in whatever order, rows and order are those of the inner model."""
+    inner = HashEmbedder(dimensions=16)
+    cached = CachedEmbedder(inner, capacity)
+    for texts in calls:
+        assert np.array_equal(cached.embed(texts), inner.embed(texts))
+        assert len(cached) <= capacity
+
+
+def test_only_new_texts_reach_the_model_each_once_in_one_call():
+    """Known texts cost nothing, duplicates count once, and there is one call for the rest."""
+    inner = Recording()
+    cached = CachedEmbedder(inner)
+    cached.embed(["a", "b", "a"])
+    cached.embed(["b", "c", "d", "c"])
+    cached.embed(["a", "d"])
+    assert inner.calls == [["a", "b"], ["c", "d"]]
+    assert (cached.name, cached.dimensions) == (inner.name, 16)
+
+
+def test_the_least_recently_used_goes_first():
+    """Being asked for keeps a vector in the cache."""
+    inner = Recording()
+    cached = CachedEmbedder(inner, capacity=2)
+    for text in ("a", "b", "a", "c", "a", "b"):
+        cached.embed([text])
+    assert inner.calls == [["a"], ["b"], ["c"], ["b"]]
+
+
+def test_erased_text_leaves_the_cache():
+    """After discard and clear the model is asked again, so nothing was kept."""
+    inner = Recording()
+    cached = CachedEmbedder(inner)
+    cached.embed(["a", "b", "\ud800"])
+    cached.discard("a")
+    cached.discard("\ud800")
+    cached.discard("never seen")
+    assert len(cached) == 1
+    cached.clear()
+    assert len(cached) == 0
+    cached.embed(["b"])
+    assert inner.calls[-1] == ["b"]
+
+
+@pytest.mark.parametrize("remove", [lambda cached: cached.discard("a"), CachedEmbedder.clear])
+def test_text_erased_while_it_is_embedded_is_not_kept(remove):
+    """An erasure during a call wins over the call."""
+    inner = Recording()
+    cached = CachedEmbedder(inner)
+    inner.go_on.clear()
+    thread = Thread(target=cached.embed, args=(["a"],))
+    thread.start()
+    assert inner.started.wait(20)
+    remove(cached)
+    inner.go_on.set()
+    thread.join()
+    assert len(cached) == 0
+
+
+def test_a_slow_model_blocks_no_one_who_asks_for_known_text():
+    """The lock is not held while the model works."""
+    inner = Recording()
+    cached = CachedEmbedder(inner)
+    known = cached.embed(["known"])
+    inner.started.clear()
+    inner.go_on.clear()
+    thread = Thread(target=cached.embed, args=(["new"],))
+    thread.start()
+    assert inner.started.wait(20)
+    assert np.array_equal(cached.embed(["known"]), known)
+    inner.go_on.set()
+    thread.join()
+
+
+def test_a_failing_model_leaves_no_trace():
+    """The error passes through and the next call asks again."""
+    inner = Recording()
+    cached = CachedEmbedder(inner)
+    inner.fail = True
+    with pytest.raises(EmbeddingError):
+        cached.embed(["a"])
+    inner.fail = False
+    assert cached.embed(["a"]).shape == (1, 16)
+
+
+def test_changing_a_result_does_not_change_the_cache():
+    """What is given out is a copy."""
+    cached = CachedEmbedder(HashEmbedder(dimensions=16))
+    first = cached.embed(["a"])
+    expected = first.copy()
+    first[:] = 7
+    assert np.array_equal(cached.embed(["a"]), expected)
+
+
+def test_a_cache_without_room_is_refused():
+    """The message says what to do instead."""
+    with pytest.raises(InvalidInput, match="got 0"):
+        CachedEmbedder(HashEmbedder(), capacity=0)

@@ -1,0 +1,185 @@
+"""MiniLM computes what the published model computes."""
+
+import os
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from memoranda.errors import EmbeddingError, InvalidInput, ModelUnavailable
+from memoranda.providers.embedding.minilm import GRAPH, TOKENS_PER_BATCH, MiniLM
+
+ROOT = Path(__file__).parents[2]
+LONG = "Ana told me about her trip to Lisbon, the food and the late flight. " * 40
+TEXTS = [
+    "Ana is vegetarian and never flies before nine.",
+    "安娜是素食者。九点之前从不坐飞机。",
+    "🎉🛫 👩‍👩‍👧‍👦 see you at 9!",
+    "",
+    "a",
+    "Ünïcödé naïveté — Straße, مرحبا بالعالم, こんにちは",
+    LONG,
+]
+
+
+def test_text_up_to_256_tokens_counts_and_no_more(minilm):
+    """The tokenizer's own limit of 128 is lifted; what comes after 256 tokens is cut."""
+    words = ["word"] * 253
+    cut = minilm.embed([" ".join([*words, "lion"]), " ".join([*words, "car"])])
+    assert not np.allclose(cut[0], cut[1], atol=1e-6)
+    cut = minilm.embed([" ".join([*words, "end", "lion"]), " ".join([*words, "end", "car"])])
+    assert np.allclose(cut[0], cut[1], atol=1e-6)
+
+
+def test_rows_are_float32_of_unit_length_in_the_order_of_the_texts(minilm):
+    """The port's promise on shape, type, length and order."""
+    vectors = minilm.embed(TEXTS)
+    assert vectors.dtype == np.float32
+    assert vectors.shape == (len(TEXTS), minilm.dimensions)
+    assert np.allclose(np.linalg.norm(vectors, axis=1), 1, atol=1e-6)
+    one_by_one = np.concatenate([minilm.embed([text]) for text in TEXTS])
+    assert np.allclose(vectors, one_by_one, atol=1e-5)
+
+
+def test_nothing_gives_no_rows(minilm):
+    """No texts are an empty array of the right width, not an error."""
+    assert minilm.embed([]).shape == (0, 384)
+
+
+@settings(
+    max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
+@given(texts=st.lists(st.text(st.characters(exclude_categories=()), max_size=40), max_size=6))
+def test_any_unicode_is_embedded(minilm, texts):
+    """Whatever the characters, lone surrogates too, there is one finite unit row per text."""
+    vectors = minilm.embed(texts)
+    assert vectors.shape == (len(texts), 384)
+    assert np.allclose(np.linalg.norm(vectors, axis=1), 1, atol=1e-5)
+
+
+def test_neighbours_in_a_batch_do_not_change_a_vector(published, minilm):
+    """Padding is masked: a short text beside a long one keeps its vector."""
+    together = MiniLM(published.weights.parent, threads=2, batch_size=2).embed(
+        ["short", LONG[:900]]
+    )
+    assert np.allclose(together[0], minilm.embed(["short"])[0], atol=1e-5)
+
+
+@given(lengths=st.lists(st.integers(2, 256), max_size=40), batch_size=st.integers(1, 32))
+def test_batches_hold_every_text_once_among_its_like(lengths, batch_size):
+    """Batches run from short to long texts, and none is larger than the limits allow."""
+    embedder = MiniLM(batch_size=batch_size)
+    batches = list(embedder._batches([[0] * length for length in lengths]))
+    in_order = [position for batch in batches for position in batch]
+    assert sorted(in_order) == list(range(len(lengths)))
+    assert [lengths[position] for position in in_order] == sorted(lengths)
+    for batch in batches:
+        assert len(batch) <= batch_size
+        assert len(batch) * max(lengths[position] for position in batch) <= TOKENS_PER_BATCH
+
+
+def test_meaning_decides_likeness(minilm):
+    """A question is nearer to its answer than to a text of the same words' look."""
+    question, answer, other = minilm.embed(
+        ["What does Ana eat?", "She is a vegetarian.", "The stock market fell on Monday."]
+    )
+    assert question @ answer > question @ other + 0.1
+
+
+def test_many_threads_share_one_model(published, minilm):
+    """Concurrent first calls load once and all get the right vectors."""
+    fresh = MiniLM(published.weights.parent)
+    expected = minilm.embed(TEXTS[:3])
+    with ThreadPoolExecutor(4) as pool:
+        results = list(pool.map(fresh.embed, [TEXTS[:3]] * 8))
+    assert all(np.allclose(result, expected, atol=1e-5) for result in results)
+
+
+def test_one_string_is_refused(minilm):
+    """A bare string is a mistake, not a list of its letters."""
+    with pytest.raises(InvalidInput, match="list of strings"):
+        minilm.embed("hello")
+
+
+@pytest.mark.parametrize("wrong", [{"threads": 0}, {"batch_size": 0}])
+def test_impossible_numbers_are_refused(wrong):
+    """The message names the argument and its value."""
+    with pytest.raises(InvalidInput, match=next(iter(wrong))):
+        MiniLM(**wrong)
+
+
+def test_missing_files_say_what_to_run_and_may_come_later(tmp_path, published):
+    """The error names folder and remedy; the same embedder works once the files are there."""
+    embedder = MiniLM(tmp_path)
+    with pytest.raises(ModelUnavailable, match="memoranda config models pull") as caught:
+        embedder.embed(["a"])
+    assert str(tmp_path) in str(caught.value)
+    for path in (published.weights, published.tokenizer):
+        (tmp_path / path.name).symlink_to(path)
+    assert embedder.embed(["a"]).shape == (1, 384)
+
+
+def test_a_runtime_that_fails_is_an_embedding_error(published, monkeypatch, tmp_path):
+    """No exception of the runtime gets out, and the message says what to do."""
+    broken = tmp_path / "minilm.onnx"
+    broken.write_bytes(GRAPH.read_bytes()[:1000])
+    monkeypatch.setattr("memoranda.providers.embedding.minilm.GRAPH", broken)
+    with pytest.raises(EmbeddingError, match="pip install --upgrade") as caught:
+        MiniLM(published.weights.parent).embed(["a"])
+    assert not isinstance(caught.value, ModelUnavailable)
+
+
+def test_the_shipped_graph_is_what_the_script_builds(tmp_path):
+    """The binary in the package can be made again from its source, node by node."""
+    onnx = pytest.importorskip("onnx")
+    built = tmp_path / "built.onnx"
+    script = ROOT / "scripts" / "build_minilm_graph.py"
+    subprocess.run([sys.executable, str(script), str(built)], check=True, capture_output=True)  # noqa: S603  # our own script
+    shipped, fresh = (onnx.load(path, load_external_data=False) for path in (GRAPH, built))
+    assert shipped == fresh
+    assert GRAPH.stat().st_size < 40_000
+
+
+def test_importing_the_room_imports_no_model():
+    """Who searches by words alone pays for no runtime."""
+    program = (
+        "import sys, memoranda.providers.embedding.cache, memoranda.providers.embedding.files\n"
+        "assert not {'onnxruntime', 'tokenizers', 'openai', 'torch'} & set(sys.modules)"
+    )
+    subprocess.run([sys.executable, "-c", program], check=True)  # noqa: S603  # our own text
+
+
+@pytest.mark.parametrize(
+    ("module", "absent", "extra"),
+    [
+        ("minilm", "onnxruntime", "local"),
+        ("minilm", "tokenizers", "local"),
+        ("openai", "openai", "openai"),
+        ("sentence_models", "sentence_transformers", "sentence-transformers"),
+    ],
+)
+def test_a_missing_library_names_its_extra(module, absent, extra):
+    """Without the library the module says which extra to install."""
+    program = (
+        f"import sys; sys.modules['{absent}'] = None\n"
+        "from memoranda.errors import MissingExtra\n"
+        f"try:\n    import memoranda.providers.embedding.{module}\n"
+        f"except MissingExtra as error:\n    assert error.extra == '{extra}', error\n"
+        "else:\n    raise SystemExit('imported')"
+    )
+    subprocess.run([sys.executable, "-c", program], check=True)  # noqa: S603  # our own text
+
+
+def test_the_runtime_tells_nobody_anything(tmp_path):
+    """Loading the model leaves no id of the device and no record of use in the user's home."""
+    program = "import memoranda.providers.embedding.minilm"
+    home = {"HOME": str(tmp_path), "USERPROFILE": str(tmp_path), "PATH": os.environ["PATH"]}
+    subprocess.run(  # noqa: S603 - this Python, and our own program
+        [sys.executable, "-c", program], env=home, cwd=ROOT, check=True, timeout=120
+    )
+    assert list(tmp_path.iterdir()) == []

@@ -1,0 +1,39 @@
+"""A talk with a model of the server, for the tests of models that talk."""
+
+import asyncio
+
+import pytest
+
+from memoranda.errors import LLMError
+from memoranda.model.chat import ToolSpec
+from memoranda.providers.llm.client import PydanticAIModel
+from memoranda.providers.llm.spec import parse_spec
+
+HELLO = [{"role": "system", "content": "Be kind."}, {"role": "user", "content": "Hello?"}]
+LOOK = ToolSpec("look", "Looks things up.", {"type": "object", "properties": {"q": {}}})
+WORDS = "Grüße, 例え 😀: naïve\n\tfaçade… done."
+
+
+class Talker:
+    """A model of the server, what it told, and how long it waited between calls."""
+
+    def __init__(self, spec, **options):
+        """Name the model; nobody waits in earnest."""
+        self.waits, self.told = [], []
+        options = {"timeout": 20.0, "retries": 2, "jitter": lambda: 0.0} | options
+        self.model = PydanticAIModel(parse_spec(spec), sleep=self.sleep, **options)
+
+    async def sleep(self, seconds):
+        """Write down a wait."""
+        self.waits.append(seconds)
+
+    def chat(self, messages=HELLO, *, stream=False, tools=()):
+        """Talk in an event loop of its own."""
+        told = self.told.append if stream else None
+        return asyncio.run(self.model.chat(messages, tools=tools, told=told))
+
+    def fail(self, **options):
+        """Return the error that talking ends with."""
+        with pytest.raises(LLMError) as caught:
+            self.chat(**options)
+        return caught.value

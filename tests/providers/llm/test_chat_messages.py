@@ -1,0 +1,336 @@
+"""What a conversation becomes before it is sent: in turn, answered, whole."""
+
+import base64
+import json
+from datetime import UTC, datetime
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from memoranda.conversation.shapes.writing import render
+from memoranda.errors import InvalidInput
+from memoranda.model.models import Image, Marker, Message, ToolCall, ToolResult
+from memoranda.providers.llm.chat_messages import (
+    ANTHROPIC,
+    CALL_ID,
+    COMPATIBLE,
+    GO_ON,
+    NO_RESULT,
+    NOTE,
+    OPENAI,
+    OPENING,
+    STRAY,
+    Call,
+    Form,
+    Heard,
+    Picture,
+    Result,
+    Said,
+    System,
+    Words,
+    arguments_object,
+    form_of,
+    turns,
+)
+from memoranda.providers.llm.spec import parse_spec
+
+NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)
+PIXEL = base64.b64encode(b"pixel").decode()
+
+
+def user(text):
+    """Return what a user says."""
+    return {"role": "user", "content": text}
+
+
+def called(*ids, text="", arguments="{}"):
+    """Return an assistant's message with calls."""
+    calls = [
+        {"id": key, "type": "function", "function": {"name": "look", "arguments": arguments}}
+        for key in ids
+    ]
+    return {"role": "assistant", "content": text, "tool_calls": calls}
+
+
+def result(key, text, **more):
+    """Return a tool's message."""
+    return {"role": "tool", "tool_call_id": key, "content": text, **more}
+
+
+ids = st.sampled_from(["a", "b", "a b", "", "x" * 60])
+texts = st.sampled_from([None, "", "  ", "word", "zwei Wörter", "例え 😀", "<b>"])
+parts = st.lists(
+    st.one_of(
+        texts.map(lambda text: {"type": "text", "text": text or ""}),
+        st.sampled_from(
+            ["https://h/p.png", "http://h/p", f"data:image/png;base64,{PIXEL}", "x:y"]
+        ).map(lambda url: {"type": "image_url", "image_url": {"url": url}}),
+    ),
+    max_size=3,
+)
+messages = st.lists(
+    st.one_of(
+        st.builds(lambda text: {"role": "system", "content": text}, texts),
+        st.builds(user, texts | parts),
+        st.builds(lambda text: {"role": "assistant", "content": text}, texts),
+        st.builds(lambda keys, text: called(*keys, text=text), st.lists(ids, max_size=3), texts),
+        st.builds(result, ids, texts | parts, is_error=st.booleans()),
+    ),
+    min_size=1,
+    max_size=12,
+)
+forms = st.sampled_from([OPENAI, COMPATIBLE, ANTHROPIC])
+
+
+@given(messages, forms)
+def test_every_call_is_answered_at_once_and_once(given_messages, form):
+    """Results stand right after their calls, in order, and nowhere else; ids are sent as ids."""
+    found = turns(given_messages, form)
+    used = []
+    for turn, after in zip(found, [*found[1:], None], strict=True):
+        if isinstance(turn, Said):
+            keys = [call.id for call in turn.calls]
+            used += keys
+            if keys:
+                answers = after.parts[: len(keys)]
+                assert [answer.id for answer in answers] == keys
+        else:
+            results = [part for part in turn.parts if isinstance(part, Result)]
+            before = turn.parts[: len(results)]
+            assert results == before
+    assert len(set(used)) == len(used)
+    assert all(CALL_ID.fullmatch(key) for key in used)
+    assert len(used) == sum(
+        isinstance(part, Result) for turn in found if isinstance(turn, Heard) for part in turn.parts
+    )
+
+
+@given(messages, st.sampled_from([COMPATIBLE, ANTHROPIC]))
+def test_user_and_assistant_alternate(given_messages, form):
+    """The user begins and ends, nobody speaks twice, and the system speaks first or never."""
+    found = turns(given_messages, form)
+    assert [type(turn) for turn in found] == [(Heard, Said)[n % 2] for n in range(len(found))]
+    assert isinstance(found[-1], Heard)
+    for turn in found[::2]:
+        kinds = [type(part) for part in turn.parts]
+        assert kinds.count(Words) <= 1
+        assert System not in (kinds[1:] if turn is found[0] else kinds)
+        assert set(kinds) != {System}
+
+
+@given(messages, forms)
+def test_nothing_said_is_lost_and_nothing_blank_is_sent(given_messages, form):
+    """Each text stands somewhere in what is sent, as often as it was said."""
+    found = turns(given_messages, form)
+    sent = []
+    for turn in found:
+        if isinstance(turn, Said):
+            assert turn.text.strip() or turn.calls
+            sent.append(turn.text)
+            continue
+        for part in turn.parts:
+            if isinstance(part, Words):
+                assert part.content
+                assert all(isinstance(item, Picture) or item.strip() for item in part.content)
+                sent += [item for item in part.content if isinstance(item, str)]
+            else:
+                sent.append(part.text)
+    whole = "\n".join(sent)
+    said = [text for message in given_messages for text in _texts(message)]
+    for text in set(said):
+        assert whole.count(text) >= said.count(text)
+
+
+def _texts(message):
+    content = message["content"]
+    if isinstance(content, list):
+        found = [part["text"] for part in content if part["type"] == "text"]
+    else:
+        found = [content or ""]
+    return [text for text in found if text.strip()]
+
+
+def test_a_plain_exchange_stays_as_it_is():
+    """What is in order already is passed on word by word."""
+    given_messages = [
+        {"role": "system", "content": "Be kind."},
+        user("Where?"),
+        called("c1", text="I look.", arguments='{"q": "x"}'),
+        result("c1", "Here."),
+        {"role": "assistant", "content": "Here."},
+        user("Thanks."),
+    ]
+    expected = [
+        Heard([System("Be kind."), Words(("Where?",))]),
+        Said("I look.", (Call("c1", "look", {"q": "x"}),)),
+        Heard([Result("c1", "look", "Here.")]),
+        Said("Here."),
+        Heard([Words(("Thanks.",))]),
+    ]
+    for form in (OPENAI, COMPATIBLE, ANTHROPIC):
+        assert turns(given_messages, form) == expected
+
+
+def test_what_memoranda_renders_is_read_whole():
+    """A context with markers, memory, pictures and parallel calls comes through in its order."""
+
+    def message(role, content, **more):
+        return Message(id="m", role=role, content=content, timestamp=NOW, tokens=1, **more)
+
+    marker = Marker(
+        id="cut_1-2",
+        first=1,
+        last=2,
+        messages=2,
+        tokens=9,
+        since=NOW,
+        until=NOW,
+        why="full",
+        text="[2 messages are left out]",
+        cost=5,
+    )
+    entries = [
+        marker,
+        message("user", "Look here.", images=(Image(f"data:image/png;base64,{PIXEL}", "low"),)),
+        message(
+            "assistant", "", tool_calls=(ToolCall("c1", "look"), ToolCall("c2", "look", "{no"))
+        ),
+        message("tool", "one", tool_result=ToolResult("c1")),
+        message("tool", "two", tool_result=ToolResult("c2", is_error=True)),
+        message("assistant", "Both."),
+    ]
+    context = render(
+        entries, form="openai", system="Be kind.", recalled="M", prompt="And?", recalled_last=True
+    ).messages
+    picture = Picture(data=b"pixel", media_type="image/png", detail="low")
+    calls = (Call("c1", "look", {}), Call("c2", "look", {"unparsed_arguments": "{no"}))
+    results = [Result("c1", "look", "one"), Result("c2", "look", "two")]
+    assert turns(context, OPENAI) == [
+        Heard([System("Be kind.\n\n[2 messages are left out]"), Words(("Look here.", picture))]),
+        Said("", calls),
+        Heard(results),
+        Said("Both."),
+        Heard([System("M"), Words(("And?",))]),
+    ]
+    *_, last = turns(context, ANTHROPIC)
+    assert last == Heard([Words((NOTE.format(text="M"), "And?"))])
+
+
+def test_a_call_without_a_result_gets_one_that_says_so():
+    """An interrupted exchange is closed, with those of its results that are there."""
+    given_messages = [user("x"), called("a", "b"), user("Never mind."), result("b", "done")]
+    assert turns(given_messages, OPENAI)[2] == Heard(
+        [
+            Result("a", "look", NO_RESULT, is_error=True),
+            Result("b", "look", "done"),
+            Words(("Never mind.",)),
+        ]
+    )
+
+
+def test_a_result_without_a_call_is_told_as_text():
+    """What a tool said is kept, where the call is out of view."""
+    assert turns([result("gone", "42"), user("So?")], ANTHROPIC) == [
+        Heard([Words((STRAY.format(text="42"), "So?"))])
+    ]
+
+
+def test_ids_used_again_stay_apart():
+    """The same id in two exchanges is two ids, and each result goes with its own call."""
+    given_messages = [user("x"), called("a"), result("a", "1"), called("a"), result("a", "2")]
+    found = turns(given_messages, ANTHROPIC)
+    assert [turn.calls[0].id for turn in found if isinstance(turn, Said)] == ["a", "a_2"]
+    assert found[-1].parts == [Result("a_2", "look", "2")]
+
+
+def test_the_user_begins_and_ends_where_that_is_wanted():
+    """A talk of the assistant alone is framed; OpenAI itself needs no frame."""
+    alone = [{"role": "assistant", "content": "Hello!"}]
+    assert turns(alone, COMPATIBLE) == [
+        Heard([Words((OPENING,))]),
+        Said("Hello!"),
+        Heard([Words((GO_ON,))]),
+    ]
+    assert turns(alone, OPENAI) == [Said("Hello!")]
+    assert turns([{"role": "system", "content": "S"}], ANTHROPIC) == [
+        Heard([System("S"), Words((OPENING,))])
+    ]
+
+
+@pytest.mark.parametrize(
+    ("url", "form", "sent"),
+    [
+        ("https://h/p.png", ANTHROPIC, Picture(url="https://h/p.png", detail="high")),
+        ("http://h/p.png", OPENAI, Picture(url="http://h/p.png", detail="high")),
+        ("http://h/p.png", ANTHROPIC, "[image: http://h/p.png]"),
+        (
+            f"data:image/JPG;base64,{PIXEL}",
+            ANTHROPIC,
+            Picture(data=b"pixel", media_type="image/jpeg", detail="high"),
+        ),
+        (f"data:image/tiff;base64,{PIXEL}", OPENAI, "[image: image/tiff]"),
+        ("data:image/png;base64,no!", OPENAI, "[image: image/png]"),
+        ("data:,x", OPENAI, "[image: data]"),
+        ("file:///etc/passwd", COMPATIBLE, "[image: file:///etc/passwd]"),
+    ],
+)
+def test_a_picture_that_would_be_refused_is_named(url, form, sent):
+    """One picture of a wrong kind does not cost the whole call."""
+    part = {"type": "image_url", "image_url": {"url": url, "detail": "high"}}
+    [turn] = turns([user([part])], form)
+    assert turn == Heard([Words((sent,))])
+
+
+def test_pictures_of_a_result_follow_all_results():
+    """A tool may show something; it is seen after the words of all tools."""
+    part = {"type": "image_url", "image_url": {"url": "https://h/p.png"}}
+    shown = [{"type": "text", "text": "See:"}, part]
+    found = turns([user("x"), called("a", "b"), result("a", shown), result("b", "2")], ANTHROPIC)
+    assert found[-1].parts == [
+        Result("a", "look", "See:"),
+        Result("b", "look", "2"),
+        Words((Picture(url="https://h/p.png"),)),
+    ]
+
+
+@given(st.text() | st.recursive(st.none() | st.floats() | st.text(), st.lists).map(json.dumps))
+def test_arguments_are_always_an_object_that_can_be_sent(text):
+    """What is no JSON object is kept word by word inside of one."""
+    found = arguments_object(text)
+    assert isinstance(found, dict)
+    json.dumps(found, allow_nan=False)
+    if text.strip() and "unparsed_arguments" in found:
+        assert found == {"unparsed_arguments": text}
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        [],
+        ["hello"],
+        [{"role": "narrator", "content": "x"}],
+        [{"content": "x"}],
+        [{"role": "user", "content": 7}],
+        [{"role": "user", "content": [7]}],
+        [{"role": "assistant", "tool_calls": [{"id": "a"}]}],
+    ],
+)
+def test_what_is_no_conversation_is_refused(wrong):
+    """The error shows what was given and what to give."""
+    with pytest.raises(InvalidInput, match=r"give|empty"):
+        turns(wrong, OPENAI)
+
+
+@pytest.mark.parametrize(
+    ("spec", "form"),
+    [
+        ("openai:gpt-5", OPENAI),
+        ("openai:qwen3@http://h/v1", COMPATIBLE),
+        ("anthropic:claude-haiku-4-5", ANTHROPIC),
+        ("anthropic:x@http://h", ANTHROPIC),
+    ],
+)
+def test_the_form_is_the_providers(spec, form: Form):
+    """Only OpenAI itself takes system messages anywhere."""
+    assert form_of(parse_spec(spec)) is form

@@ -1,0 +1,290 @@
+"""A model that talks over HTTP: words as they come, calls, results, pictures, long talks."""
+
+import asyncio
+import gc
+import json
+
+import pytest
+from model_server import Received, raw, stopping, talked, trickling
+from talking import HELLO, LOOK, WORDS, Talker
+from wire_shapes import wire_problems
+
+from memoranda.errors import ConfigError
+from memoranda.model.chat import ToolSpec
+from memoranda.model.models import ToolCall
+from memoranda.providers.llm.client import open_model
+
+
+def no_problems(server):
+    """Return whether the provider takes each request that came."""
+    return [wire_problems(received) for received in server.received] == [[]] * len(server.received)
+
+
+def test_words_come_back(server, spec, stream):
+    """Any Unicode comes back as it was said, with what it took, plain or streamed."""
+    server.play(talked(WORDS, tokens=(7, 9)))
+    reply = Talker(spec).chat(stream=stream)
+    assert (reply.text, reply.tool_calls) == (WORDS, ())
+    assert (reply.usage.requests, reply.usage.failures) == (1, 0)
+    assert (reply.usage.input_tokens, reply.usage.output_tokens) == (7, 9)
+    [received] = server.received
+    assert received.system == "Be kind."
+    assert received.prompt == "Hello?"
+    assert no_problems(server)
+
+
+def test_words_are_told_in_pieces(server, spec):
+    """Each piece is told once and in order; together they are the reply."""
+    server.play(talked(WORDS))
+    talker = Talker(spec)
+    reply = talker.chat(stream=True)
+    assert len(talker.told) > 3
+    assert "".join(talker.told) == reply.text == WORDS
+    assert server.received[0].body["stream"] is True
+
+
+def test_words_are_told_before_the_reply_is_over(server, spec):
+    """A piece is told while the server still holds the rest back."""
+    server.play(stopping(WORDS, "silent"))
+
+    async def first():
+        heard = asyncio.Event()
+        pieces = []
+
+        def told(piece):
+            pieces.append(piece)
+            heard.set()
+
+        task = asyncio.create_task(Talker(spec).model.chat(HELLO, told=told))
+        await asyncio.wait_for(heard.wait(), 20)
+        task.cancel()
+        await asyncio.gather(task, return_exceptions=True)
+        return pieces
+
+    assert WORDS.startswith(asyncio.run(first())[0])
+
+
+def test_bytes_that_trickle_are_read_to_the_end(server, spec, stream):
+    """Characters that come byte by byte are whole when told."""
+    server.play(trickling(talked(WORDS, ("c1", "look", '{"q": "ü😀"}'))))
+    reply = Talker(spec).chat(stream=stream, tools=[LOOK])
+    assert reply.text == WORDS
+    assert json.loads(reply.tool_calls[0].arguments) == {"q": "ü😀"}
+
+
+def test_halves_of_a_character_are_told_as_one(server):
+    """Servers that cut a stream within a character harm no store; a lone half is replaced."""
+    deltas = [{"content": text} for text in ("a\ud83d", "\ude00", "b\x00", "\ud83d")]
+    chunks = [{"choices": [{"index": 0, "delta": d, "finish_reason": None}]} for d in deltas]
+    chunks.append({"choices": [{"index": 0, "delta": {}, "finish_reason": "stop"}]})
+    events = [json.dumps({"id": "1", "created": 1, "model": "m"} | chunk) for chunk in chunks]
+    body = "".join(f"data: {event}\n\n" for event in events)
+    server.play(raw(body.encode(), "text/event-stream"))
+    talker = Talker(server.openai)
+    reply = talker.chat(stream=True)
+    assert talker.told == ["a", "😀", "b", "\ufffd"]
+    assert reply.text == "a😀b\ufffd"
+
+
+def test_a_call_its_result_and_the_answer(server, spec, stream):
+    """The model calls, is told the result, and answers; both requests are in order."""
+    server.play(talked("I look.", ("c1", "look", '{"q":  "Ana"}')), talked("She is in Lisbon."))
+    talker = Talker(spec)
+    reply = talker.chat(stream=stream, tools=[LOOK])
+    [call] = reply.tool_calls
+    assert (call.id, call.name, json.loads(call.arguments)) == ("c1", "look", {"q": "Ana"})
+    assert reply.text == "I look."
+    answer = talker.chat([*HELLO, *exchange(reply, ["Lisbon"])], stream=stream, tools=[LOOK])
+    assert answer.text == "She is in Lisbon."
+    assert no_problems(server)
+    sent = json.dumps(server.received[1].body)
+    assert sent.count('"c1"') == 2
+    assert "Lisbon" in sent
+    assert [tool_name(tool) for tool in server.received[0].body["tools"]] == ["look"]
+
+
+def exchange(reply, results):
+    """Return a reply with calls and its results as messages."""
+    calls = [
+        {"id": c.id, "type": "function", "function": {"name": c.name, "arguments": c.arguments}}
+        for c in reply.tool_calls
+    ]
+    answers = [
+        {"role": "tool", "tool_call_id": call.id, "content": text}
+        for call, text in zip(reply.tool_calls, results, strict=True)
+    ]
+    return [{"role": "assistant", "content": reply.text, "tool_calls": calls}, *answers]
+
+
+def tool_name(tool):
+    """Return the name of a tool in either format."""
+    return tool.get("function", tool)["name"]
+
+
+def test_parallel_calls_come_in_order(server, spec, stream):
+    """Two calls of one reply stay two, and both results go back at once."""
+    calls = (("c1", "look", '{"q": 1}'), ("c2", "note", "{}"))
+    server.play(talked("", *calls), talked("Done."))
+    talker = Talker(spec)
+    reply = talker.chat(stream=stream, tools=[LOOK, ToolSpec("note", "Notes.", {"type": "object"})])
+    assert [(c.id, c.name) for c in reply.tool_calls] == [("c1", "look"), ("c2", "note")]
+    assert [json.loads(c.arguments) for c in reply.tool_calls] == [{"q": 1}, {}]
+    assert talker.told == []
+    talker.chat([*HELLO, *exchange(reply, ["1", ""])])
+    assert no_problems(server)
+
+
+def test_arguments_are_what_the_model_wrote(server, stream):
+    """White space and broken JSON come back as they are: what is wrong with them is to be told."""
+    calls = (("c1", "look", '{ "q":1,\n"q":2 }'), ("c2", "look", '{"q": oops'), ("c3", "look", ""))
+    server.play(talked("", *calls))
+    reply = Talker(server.openai).chat(stream=stream, tools=[LOOK])
+    assert [call.arguments for call in reply.tool_calls] == [calls[0][2], calls[1][2], "{}"]
+
+
+def test_arguments_of_a_stream_are_what_the_model_wrote(server):
+    """Anthropic's streams bring arguments as text, which is kept, too."""
+    server.play(talked("", ("c1", "look", '{ "q": oops')))
+    reply = Talker(server.anthropic).chat(stream=True, tools=[LOOK])
+    assert reply.tool_calls == (ToolCall("c1", "look", '{ "q": oops'),)
+
+
+def test_broken_arguments_of_the_past_are_sent_as_an_object(server, spec):
+    """A call that was no JSON does not block the talk, and its text stays readable."""
+    call = {"id": "c 1", "function": {"name": "look", "arguments": '{"q": oops'}}
+    messages = [
+        *HELLO,
+        {"role": "assistant", "content": None, "tool_calls": [call]},
+        {"role": "tool", "tool_call_id": "c 1", "content": "no JSON", "is_error": True},
+    ]
+    server.play(talked("Sorry."))
+    Talker(spec).chat(messages)
+    assert no_problems(server)
+    sent = json.dumps(server.received[0].body)
+    assert "oops" in sent
+    assert "no JSON" in sent
+    assert "error" in sent
+
+
+def test_a_long_talk_is_in_order(server, spec, stream):
+    """Hundreds of messages with results, notes, errors and repeated ids are taken as they are."""
+    messages = [{"role": "system", "content": "S"}]
+    for turn in range(60):
+        calls = [
+            {"id": f"call_{n}", "function": {"name": "look", "arguments": json.dumps({"n": turn})}}
+            for n in range(turn % 3)
+        ]
+        messages += [{"role": "user", "content": f"question {turn}"}]
+        if calls:
+            messages += [{"role": "assistant", "content": "", "tool_calls": calls}]
+            messages += [
+                {"role": "tool", "tool_call_id": c["id"], "content": f"result {turn}"}
+                for c in calls
+            ]
+        if turn % 5 == 0:
+            messages += [{"role": "system", "content": f"[note {turn}]"}]
+        if turn % 7:
+            messages += [{"role": "assistant", "content": f"answer {turn}"}]
+    server.play(talked("ok"))
+    assert Talker(spec).chat(messages, stream=stream).text == "ok"
+    assert no_problems(server)
+    sent = json.dumps(server.received[0].body)
+    for turn in range(60):
+        assert f"question {turn}" in sent
+        assert sent.count(f'"result {turn}"') == turn % 3
+    assert "[note 55]" in sent
+
+
+def test_openai_itself_gets_system_messages_in_place(server, monkeypatch):
+    """A later system message keeps its role and its place there."""
+    monkeypatch.setenv("OPENAI_BASE_URL", f"{server.url}/v1")
+    server.play(talked("ok"))
+    note = {"role": "system", "content": "It is noon."}
+    Talker("openai:gpt-4o", api_key="k").chat([*HELLO, note, {"role": "user", "content": "So?"}])
+    assert server.received[0].body["messages"] == [*HELLO, note, {"role": "user", "content": "So?"}]
+
+
+def test_pictures_are_sent(server, spec):
+    """A picture goes as its bytes or as its place, beside the words."""
+    pixel = "data:image/png;base64,cGl4ZWw="
+    parts = [
+        {"type": "text", "text": "What is this?"},
+        {"type": "image_url", "image_url": {"url": pixel, "detail": "low"}},
+        {"type": "image_url", "image_url": {"url": "https://h/picture"}},
+    ]
+    server.play(talked("A pixel."))
+    Talker(spec).chat([{"role": "user", "content": parts}])
+    [sent] = server.received[0].body["messages"]
+    if spec == server.openai:
+        assert sent["content"] == parts
+        return
+    text, inline, linked = sent["content"]
+    assert text["text"] == "What is this?"
+    assert inline["source"] == {"type": "base64", "media_type": "image/png", "data": "cGl4ZWw="}
+    assert linked["source"] == {"type": "url", "url": "https://h/picture"}
+
+
+def test_prices_are_those_of_questions(server, monkeypatch, stream):
+    """A public model has its list price, streamed or not."""
+    monkeypatch.setenv("ANTHROPIC_BASE_URL", server.url)
+    server.play(talked("ok", tokens=(1_000_000, 100_000)))
+    reply = Talker("anthropic:claude-haiku-4-5", api_key="k").chat(stream=stream)
+    assert reply.usage.cost == pytest.approx(1.5)
+
+
+def test_a_server_of_ones_own_needs_no_key_and_a_public_one_does(server, spec, monkeypatch):
+    """Keys of the environment go to nobody else, and a missing one is said before any call."""
+    server.play(talked("ok"))
+    with pytest.raises(ConfigError, match="OPENAI_API_KEY"):
+        open_model("openai:gpt-5")
+    monkeypatch.setenv("OPENAI_API_KEY", "secret-key")
+    monkeypatch.setenv("ANTHROPIC_API_KEY", "secret-key")
+    assert asyncio.run(open_model(spec).chat(HELLO)).text == "ok"
+    assert "secret" not in json.dumps(server.received[0].headers)
+
+
+def test_one_model_talks_to_many_at_once(spec, server):
+    """Tasks of several event loops share a model, and each gets its own words."""
+    server.play(lambda handler, body: talked(_echo(body))(handler, body))
+    model = Talker(spec).model
+
+    async def together():
+        told = [[] for _ in range(5)]
+        replies = await asyncio.gather(
+            *(
+                model.chat([{"role": "user", "content": f"n{n}"}], told=told[n].append)
+                for n in range(5)
+            )
+        )
+        return [reply.text for reply in replies], ["".join(pieces) for pieces in told]
+
+    expected = [f"you said n{n}" for n in range(5)]
+    for _ in range(2):
+        assert asyncio.run(together()) == (expected, expected)
+    gc.collect()
+
+
+def _echo(body):
+    content = body["messages"][-1]["content"]
+    return f"you said {content if isinstance(content, str) else content[0]['text']}"
+
+
+def test_the_check_of_shapes_is_able_to_fail():
+    """What is out of order is found, in either format."""
+    call = {"id": "a", "function": {"name": "x", "arguments": "{}"}}
+    wrong = {
+        "/v1/chat/completions": [
+            {"role": "assistant", "content": "", "tool_calls": [call]},
+            {"role": "system", "content": "x"},
+            {"role": "user", "content": "x"},
+            {"role": "user", "content": ""},
+            {"role": "tool", "tool_call_id": "b", "content": "x"},
+        ],
+        "/v1/messages": [
+            {"role": "assistant", "content": [{"type": "tool_use", "id": "a b", "input": "x"}]},
+            {"role": "user", "content": [{"type": "text", "text": " "}]},
+        ],
+    }
+    for path, messages in wrong.items():
+        received = Received(path, {}, {"messages": messages})
+        assert len(wire_problems(received)) >= 4

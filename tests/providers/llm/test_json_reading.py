@@ -1,0 +1,108 @@
+"""JSON out of what models write: fences, prose, thoughts, commas too many, halves."""
+
+import json
+import time
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from memoranda.providers.llm.json_reading import Reading, read_json
+
+FIELDS = ["history_entry", "memory_update", "claims"]
+TEXTS = st.text(st.characters(exclude_categories=["Cs"]))
+VALUES = st.recursive(
+    st.none() | st.booleans() | st.integers(-(10**9), 10**9) | TEXTS,
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(TEXTS, inner, max_size=4),
+    max_leaves=12,
+)
+OBJECTS = st.dictionaries(st.sampled_from(FIELDS), VALUES, min_size=1)
+PROSE = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="{}[]`<"))
+# What breaks parsers: braces, quotes, backslashes and fences in any order.
+NOISE = st.text(st.sampled_from('{}[]"\\:,`\n abc1.-') | st.characters()) | st.lists(
+    st.sampled_from(['{"claims": ', "[", "{", '"', "```json\n", "}", '\\"', "</think>", "1e999"])
+).map("".join)
+
+
+@given(NOISE)
+def test_no_text_raises(text):
+    """Whatever is written, there is an outcome."""
+    reading = read_json(text, FIELDS)
+    assert (reading.value is None) == (reading.tier == "nothing")
+
+
+@given(OBJECTS, PROSE, PROSE, st.sampled_from(["{}", "```json\n{}\n```", "```\n{}```", "\n{}\n"]))
+def test_wrapped_json_comes_back(value, before, after, wrap):
+    """Any object, in prose and fences, is read as it was written."""
+    text = before + wrap.replace("{}", json.dumps(value)) + after
+    assert read_json(text, FIELDS).value == value
+
+
+@given(OBJECTS, st.integers(0, 8))
+def test_bare_json_comes_back_from_the_first_tier(value, indent):
+    """An object alone needs no search, however it is set."""
+    for text in (json.dumps(value, indent=indent), json.dumps(value, ensure_ascii=False)):
+        assert read_json(text, FIELDS) == Reading(value, "whole")
+
+
+@given(OBJECTS, st.data())
+def test_half_json_gives_what_is_whole(value, data):
+    """Cut anywhere, every field that is found has its value, or a beginning of its list."""
+    text = json.dumps(value)
+    cut = data.draw(st.integers(0, len(text) - 1))
+    found = read_json(text[:cut], FIELDS).value
+    for name, read in (found or {}).items() if isinstance(found, dict) else []:
+        if name not in value:
+            continue  # A name inside of another field's value.
+        whole = value[name]
+        if isinstance(whole, list) and isinstance(read, list):
+            assert read == whole[: len(read)]
+        elif text.count(f'"{name}"') == 1:
+            assert read == whole
+
+
+@pytest.mark.parametrize(
+    ("text", "value", "tier"),
+    [
+        ('```json\n{"claims": 1}\n```', {"claims": 1}, "whole"),
+        ('{"claims": "line\nbreak"}', {"claims": "line\nbreak"}, "whole"),
+        ('{"claims": [1, 2,],}', {"claims": [1, 2]}, "whole"),
+        ('{"claims": ", }"}', {"claims": ", }"}, "whole"),
+        ("[1, 2]", [1, 2], "whole"),
+        ('Set {x} to {"a": 1}, then {"claims": "}{"} {"claims": 2}', {"claims": "}{"}, "object"),
+        ('<think>{"claims": 1}</think>{"claims": 2}', {"claims": 2}, "whole"),
+        ('A {"claims": "</think>{}"} B', {"claims": "</think>{}"}, "object"),
+        ('{ so </think>{"claims": 2', None, "nothing"),
+        ('{"claims": 1}</think>', {"claims": 1}, "object"),
+        ('{"claims": [{"a": 1}, {"a": 2}, {"a": ', {"claims": [{"a": 1}, {"a": 2}]}, "fields"),
+        ('{"history_entry": "a", "memory_update": "b', {"history_entry": "a"}, "fields"),
+        ('"history_entry": "a\\"b", so "memory_update" : null', None, None),
+        ('{ "claims": 12', None, "nothing"),
+        ('{"claims": 1.', None, "nothing"),
+        ('{"claims": tru', None, "nothing"),
+        ("I would rather not.", None, "nothing"),
+        ("", None, "nothing"),
+    ],
+)
+def test_each_tier_reads_its_share(text, value, tier):
+    """What each of the three tiers of seed 002 is for."""
+    if tier is None:
+        value, tier = {"history_entry": 'a"b', "memory_update": None}, "fields"
+    assert read_json(text, FIELDS) == Reading(value, tier)
+
+
+@pytest.mark.parametrize(
+    "unit",
+    ['{"claims": [1, ', '"claims": [', '"\\"', "{", "```\n", ",  ", '{"', "{}", '"claims": "', "["],
+)
+def test_time_grows_with_the_text_alone(unit):
+    """Eight times the text takes nothing like sixty-four times the time."""
+
+    def seconds(text):
+        started = time.process_time()
+        read_json(text, FIELDS)
+        return time.process_time() - started
+
+    short = unit * (20_000 // len(unit))
+    least = min(seconds(short) for _ in range(3))
+    assert min(seconds(short * 8) for _ in range(2)) < 32 * least + 0.05

@@ -1,0 +1,427 @@
+"""A language model over HTTP: asked, asked again, timed out, cut off, and understood."""
+
+import asyncio
+import gc
+import json
+import socket
+from dataclasses import dataclass, field
+
+import pytest
+from model_server import (
+    answered,
+    cut_off,
+    failing,
+    raw,
+    said,
+    stalling,
+    trickling,
+)
+
+from memoranda.errors import InvalidInput, LLMError
+from memoranda.providers.llm.client import Backoff, PydanticAIModel, open_model
+from memoranda.providers.llm.spec import parse_spec
+
+ANSWER = {"name": "Ana", "claims": [{"text": "Ana moved.", "sure": 0.5}]}
+FORMATS = ["openai", "anthropic"]
+
+
+@dataclass
+class Item:
+    """One claim."""
+
+    text: str
+    sure: float = 0.8
+
+
+@dataclass
+class Answer:
+    """What is wanted.
+
+    Attributes:
+        name: whom it is about.
+        claims: what is said.
+    """
+
+    name: str
+    claims: list[Item] = field(default_factory=list)
+
+
+class Client:
+    """A model of the server, and how long it waited between calls."""
+
+    def __init__(self, spec, **options):
+        """Name the model; nobody waits in earnest."""
+        self.waits = []
+        options = {"timeout": 20.0, "retries": 2, "jitter": lambda: 0.0} | options
+        self.model = PydanticAIModel(parse_spec(spec), sleep=self.sleep, **options)
+
+    async def sleep(self, seconds):
+        """Write down a wait."""
+        self.waits.append(seconds)
+
+    def ask(self, answer=Answer):
+        """Ask in an event loop of its own."""
+        return asyncio.run(self.model.ask("Find the claims.", "Ana: I moved.", answer))
+
+    def fail(self):
+        """Return the error that asking ends with."""
+        with pytest.raises(LLMError) as caught:
+            self.ask()
+        return caught.value
+
+
+@pytest.mark.parametrize("spoken", FORMATS)
+def test_an_answer_comes_back_as_its_type(server, spoken):
+    """Both formats carry the instructions, the prompt and the schema, and bring a typed answer."""
+    server.play(answered(ANSWER))
+    reply = Client(getattr(server, spoken)).ask()
+    assert reply.value == Answer("Ana", [Item("Ana moved.", 0.5)])
+    assert (reply.usage.requests, reply.usage.failures) == (1, 0)
+    assert (reply.usage.input_tokens, reply.usage.output_tokens) == (100, 20)
+    [received] = server.received
+    assert received.system.startswith("Find the claims.")
+    assert received.prompt == "Ana: I moved."
+    structured = received.body.get("response_format") or received.body.get("output_config")
+    assert {"name", "claims", "text", "sure"} <= _words(structured)
+
+
+def _words(value):
+    found = set()
+    if isinstance(value, dict):
+        found |= set(value)
+    for inner in value.values() if isinstance(value, dict) else value:
+        if isinstance(inner, dict | list):
+            found |= _words(inner)
+    return found
+
+
+def test_a_model_without_schemas_answers_through_a_tool(server):
+    """A model that takes no schema is made to call a tool whose arguments are the answer."""
+    server.play(answered(ANSWER))
+    reply = Client(f"anthropic:claude-like@{server.url}").ask()
+    assert reply.value.name == "Ana"
+    assert server.received[0].body["tools"][0]["input_schema"]["required"]
+
+
+def test_long_answers_come_as_a_stream(server):
+    """Where the provider's client streams (a long answer of Anthropic's), the pieces are one."""
+    server.play(answered(ANSWER, tokens=(7, 9)))
+    reply = Client(server.anthropic).ask()
+    assert server.received[0].body["stream"] is True
+    assert reply.value.claims == [Item("Ana moved.", 0.5)]
+    assert (reply.usage.input_tokens, reply.usage.output_tokens) == (7, 9)
+    Client(server.anthropic, max_tokens=1_000).ask()
+    assert server.received[1].body["stream"] is False
+
+
+@pytest.mark.parametrize("spoken", FORMATS)
+def test_a_slow_body_is_read_to_its_end(server, spoken):
+    """An answer that comes byte by byte is an answer."""
+    server.play(trickling(answered(ANSWER)))
+    assert Client(getattr(server, spoken)).ask().value.name == "Ana"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        f"Sure! Here it is:\n```json\n{json.dumps(ANSWER)}\n```\nAnything else?",
+        f"I think {{so}}: {json.dumps(ANSWER)} - done.",
+        f"<think>{{'name': 1}} perhaps</think>{json.dumps(ANSWER)}",
+        json.dumps(ANSWER).replace("}]", "},]"),
+        json.dumps(ANSWER)[:-1],
+        json.dumps(ANSWER | {"claims": ANSWER["claims"][0], "more": [1]}),
+        json.dumps(ANSWER).replace("0.5", '"0.5"'),
+    ],
+    ids=["fenced", "prose", "thoughts", "comma", "half", "no list", "number as text"],
+)
+def test_untidy_answers_are_understood_at_once(server, text):
+    """Prose, fences, thoughts, half JSON and lax types need no second call."""
+    server.play(said(text))
+    reply = Client(server.openai).ask()
+    assert reply.value == Answer("Ana", [Item("Ana moved.", 0.5)])
+    assert len(server.received) == 1
+
+
+@pytest.mark.parametrize("spoken", FORMATS)
+def test_a_wrong_type_is_sent_back_once_with_what_is_wrong(server, spoken):
+    """The second request says which field was wrong, and both calls are on the bill."""
+    wrong = {"name": "Ana", "claims": [{"text": "Ana moved.", "sure": "very"}]}
+    server.play(answered(wrong), answered(ANSWER))
+    reply = Client(getattr(server, spoken)).ask()
+    assert reply.value.claims == [Item("Ana moved.", 0.5)]
+    assert (reply.usage.requests, reply.usage.failures) == (2, 1)
+    assert (reply.usage.input_tokens, reply.usage.output_tokens) == (200, 40)
+    assert "answer.claims[0].sure must be a number, and is a text" in server.received[1].system
+    assert "very" not in server.received[1].system
+
+
+def test_an_answer_wrong_twice_is_an_error(server):
+    """After one repair the model is given up, with what it cost."""
+    server.play(said("I would rather not."))
+    error = Client(server.openai).fail()
+    assert "Answer" in str(error)
+    assert "small" in str(error)
+    assert (error.usage.requests, error.usage.failures) == (2, 2)
+    assert error.usage.input_tokens == 200
+
+
+def test_what_is_sound_in_a_list_is_kept_after_the_repair(server):
+    """One claim that stays wrong does not cost the others."""
+    server.play(answered({"name": "Ana", "claims": [{"text": "A"}, {"sure": 1}, 7]}))
+    reply = Client(server.openai).ask()
+    assert reply.value.claims == [Item("A")]
+    assert len(server.received) == 2
+
+
+@pytest.mark.parametrize("spoken", FORMATS)
+@pytest.mark.parametrize("status", [408, 429, 500, 503, 529])
+def test_a_busy_server_is_asked_again(server, spoken, status):
+    """Too many requests and faults of the server are tried again, later each time."""
+    server.play(failing(status), failing(status), answered(ANSWER))
+    client = Client(getattr(server, spoken))
+    reply = client.ask()
+    assert reply.value.name == "Ana"
+    assert (reply.usage.requests, reply.usage.failures) == (3, 2)
+    assert client.waits == [0.25, 0.5]
+
+
+@pytest.mark.parametrize("spoken", FORMATS)
+def test_the_server_says_when_to_come_back(server, spoken):
+    """Retry-After is the wait, up to a bound."""
+    patient = failing(429, Retry_After="7")
+    server.play(patient, failing(503, Retry_After="86400"), answered(ANSWER))
+    client = Client(getattr(server, spoken))
+    client.ask()
+    assert client.waits == [7.0, 60.0]
+
+
+@pytest.mark.parametrize("spoken", FORMATS)
+def test_retries_end(server, spoken):
+    """A server that stays busy is an error that names model, status, words and remedy."""
+    server.play(failing(429, "slow down"))
+    client = Client(getattr(server, spoken), retries=1)
+    error = client.fail()
+    assert len(server.received) == 2
+    for part in (getattr(server, spoken), "429", "slow down", "wait", "2 times"):
+        assert part in str(error)
+    assert (error.usage.requests, error.usage.failures) == (2, 2)
+
+
+@pytest.mark.parametrize("spoken", FORMATS)
+@pytest.mark.parametrize(
+    ("status", "remedy"), [(400, "limits"), (401, "api_key"), (403, "api_key"), (404, "name")]
+)
+def test_a_refused_request_is_not_made_again(server, spoken, status, remedy):
+    """What the server says is wrong stays wrong: one call, no wait, and a remedy."""
+    server.play(failing(status))
+    client = Client(getattr(server, spoken))
+    error = client.fail()
+    assert len(server.received) == 1
+    assert not client.waits
+    for part in (getattr(server, spoken), str(status), "the server's own words", remedy):
+        assert part in str(error)
+
+
+@pytest.mark.parametrize(
+    ("status", "code", "remedy"),
+    [(429, "insufficient_quota", "quota"), (400, "context_length_exceeded", "too long")],
+)
+def test_no_patience_helps_against_an_empty_purse_or_a_long_prompt(server, status, code, remedy):
+    """An exhausted quota is no busy server, and a full context window no bad request."""
+    server.play(failing(status, code=code))
+    client = Client(server.openai)
+    assert remedy in str(client.fail())
+    assert (len(server.received), client.waits) == (1, [])
+
+
+@pytest.mark.parametrize("spoken", FORMATS)
+def test_no_error_shows_the_key(server, spoken):
+    """Neither an error, nor the name, nor what is printed holds the key."""
+    key = "sk-very-secret-0123456789"
+    server.play(failing(401, f"Incorrect key: {key}"))
+    client = Client(getattr(server, spoken), api_key=key)
+    error = client.fail()
+    shown = f"{error}{error!r}{client.model!r}{client.model.name}"
+    assert key not in shown
+    assert key in server.received[0].headers["authorization"]
+
+
+@pytest.mark.parametrize("spoken", FORMATS)
+def test_a_stalled_server_runs_into_the_time_out(server, spoken):
+    """Each call has its own time-out, and a later one may succeed."""
+    server.play(stalling, answered(ANSWER))
+    client = Client(getattr(server, spoken), timeout=0.5)
+    reply = client.ask()
+    assert (reply.usage.requests, reply.usage.failures) == (2, 1)
+
+
+@pytest.mark.parametrize("spoken", FORMATS)
+def test_a_server_that_stays_silent_is_an_error(server, spoken):
+    """The error says how long was waited and which setting to raise."""
+    server.play(stalling)
+    error = Client(getattr(server, spoken), timeout=0.2, retries=0).fail()
+    for part in (getattr(server, spoken), "0.2 s", "llm.timeout"):
+        assert part in str(error)
+
+
+@pytest.mark.parametrize("spoken", FORMATS)
+def test_a_body_that_breaks_off_is_asked_for_again(server, spoken):
+    """A connection lost in the middle of an answer is tried again, streamed or not."""
+    server.play(cut_off, answered(ANSWER))
+    reply = Client(getattr(server, spoken)).ask()
+    assert reply.value.name == "Ana"
+    assert (reply.usage.requests, reply.usage.failures) == (2, 1)
+
+
+@pytest.mark.parametrize("spoken", FORMATS)
+@pytest.mark.parametrize(
+    "act",
+    [
+        raw(b"<html>Gateway</html>", "text/html"),
+        raw(b'{"id": "1", "obj'),
+        raw(b"{}"),
+        raw(b"[]"),
+        raw(b"null"),
+        raw(b'{"choices": []}'),
+        raw(b'{"choices": [{"index": 0, "message": 5}]}'),
+        raw(b"\xff\xfe"),
+        raw(b""),
+    ],
+    ids=["page", "half", "empty object", "list", "null", "no choice", "type", "bytes", "nothing"],
+)
+def test_what_is_no_answer_of_the_format_is_an_error_of_ours(server, spoken, act):
+    """Whatever a server sends, only an LLMError leaves, and it names the model."""
+    server.play(act)
+    error = Client(getattr(server, spoken), max_tokens=100).fail()
+    assert getattr(server, spoken) in str(error)
+    assert error.usage.requests == len(server.received)
+
+
+def test_a_server_that_is_not_there_is_an_error():
+    """A refused connection is tried again and then said."""
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        spec = f"openai:small@http://127.0.0.1:{listener.getsockname()[1]}/v1"
+    client = Client(spec)
+    error = client.fail()
+    assert spec in str(error)
+    assert "start the server" in str(error)
+    assert len(client.waits) == 2
+
+
+def test_a_server_that_refuses_schemas_is_asked_in_words(server):
+    """The schema then stands in the instructions alone, from the next call on for good."""
+    server.play(failing(400, "This response_format type is unavailable"), answered(ANSWER))
+    client = Client(server.openai)
+    assert client.ask().usage.requests == 2
+    assert client.ask().usage.requests == 1
+    assert not client.waits
+    first, second, third = server.received
+    assert "response_format" in first.body
+    assert "response_format" not in second.body | third.body
+    assert '"claims"' in second.system
+
+
+def test_an_answer_cut_off_by_the_model_is_used_as_far_as_it_goes(server):
+    """Whole claims of an answer that ran into the limit of tokens are kept."""
+    server.play(said('{"name": "Ana", "claims": [{"text": "A"}, {"text": "B', finish="length"))
+    assert Client(server.openai).ask().value == Answer("Ana", [Item("A")])
+
+
+def test_a_refusal_is_an_error_at_once(server):
+    """A model that declines is not begged."""
+    server.play(said("", finish="content_filter"))
+    error = Client(server.openai).fail()
+    assert "refused" in str(error)
+    assert len(server.received) == 1
+
+
+def test_known_prices_are_counted(server, monkeypatch):
+    """A public model has its list price; the sum of two calls is twice that of one."""
+    monkeypatch.setenv("ANTHROPIC_BASE_URL", server.url)
+    wrong = answered({"name": []}, tokens=(1_000_000, 100_000))
+    server.play(wrong, answered(ANSWER, tokens=(1_000_000, 100_000)))
+    reply = Client("anthropic:claude-haiku-4-5", api_key="k").ask()
+    assert reply.usage.requests == 2
+    assert reply.usage.cost == pytest.approx(2 * (1.0 + 0.5))
+
+
+@pytest.mark.parametrize("name", ["gpt-4o", "small"])
+def test_a_server_of_ones_own_has_no_price(server, name):
+    """A model by URL costs what nobody knows, even under a well-known name."""
+    server.play(answered(ANSWER))
+    assert Client(f"openai:{name}@{server.url}/v1").ask().usage.cost is None
+
+
+def test_seconds_are_those_of_the_calls(server):
+    """Time is taken around each call, and not while waiting for the next."""
+    server.play(failing(500), answered(ANSWER))
+    ticks = iter([10.0, 12.0, 100.0, 103.0])
+    assert Client(server.openai, timer=lambda: next(ticks)).ask().usage.seconds == 5.0
+
+
+def test_a_model_serves_many_loops_and_tasks(server):
+    """One model is asked in several event loops, and by several tasks at once."""
+    server.play(answered(ANSWER))
+    client = Client(server.openai)
+
+    async def together():
+        return await asyncio.gather(*(client.model.ask("i", str(n), Answer) for n in range(5)))
+
+    replies = [*asyncio.run(together()), *asyncio.run(together())]
+    assert [reply.value.name for reply in replies] == ["Ana"] * 10
+    assert len(server.received) == 10
+    gc.collect()  # A client left open would warn here, and warnings are errors.
+
+
+def test_cancelling_ends_the_call(server):
+    """A task that is cancelled while the model is silent ends as cancelled."""
+    server.play(stalling)
+    client = Client(server.openai)
+
+    async def cancelled():
+        task = asyncio.create_task(client.model.ask("i", "p", Answer))
+        assert await asyncio.to_thread(server.arrived.wait, 20)
+        task.cancel()
+        await task
+
+    with pytest.raises(asyncio.CancelledError):
+        asyncio.run(cancelled())
+
+
+def test_a_server_by_url_gets_no_key_of_the_environment(server, monkeypatch):
+    """Keys and accounts of the public providers go to nobody else."""
+    for provider in ("OPENAI", "ANTHROPIC"):
+        monkeypatch.setenv(f"{provider}_API_KEY", "secret-key")
+    monkeypatch.setenv("OPENAI_ORG_ID", "secret-org")
+    monkeypatch.setenv("OPENAI_PROJECT_ID", "secret-project")
+    monkeypatch.setenv("ANTHROPIC_AUTH_TOKEN", "secret-token")
+    server.play(answered(ANSWER))
+    for spec in (server.openai, server.anthropic):
+        asyncio.run(open_model(spec).ask("i", "p", Answer))
+    assert len(server.received) == 2
+    assert "secret" not in json.dumps([received.headers for received in server.received])
+
+
+@pytest.mark.parametrize("wanted", [dict, list[str], int, "Answer"])
+def test_only_dataclasses_are_answers(server, wanted):
+    """Another type is refused before anything is sent."""
+    with pytest.raises(InvalidInput):
+        Client(server.openai).ask(wanted)
+    assert not server.received
+
+
+@pytest.mark.parametrize("options", [{"timeout": 0}, {"retries": -1}, {"max_tokens": 0}])
+def test_impossible_options_are_refused(options):
+    """Numbers that cannot be are named."""
+    with pytest.raises(InvalidInput, match=str(next(iter(options.values())))):
+        PydanticAIModel(parse_spec("openai:x@http://h/v1"), **options)
+
+
+def test_waits_double_and_are_bounded():
+    """Each wait lies between half of its step and the step, and none exceeds the longest."""
+    backoff = Backoff(first=1.0, longest=8.0, asked=30.0)
+    assert [backoff.wait(n, None, 1.0) for n in range(5)] == [1, 2, 4, 8, 8]
+    assert [backoff.wait(n, None, 0.0) for n in range(3)] == [0.5, 1, 2]
+    assert backoff.wait(10**6, None, 1.0) == 8.0
+    assert backoff.wait(0, 99.0, 0.0) == 30.0

@@ -1,0 +1,189 @@
+"""Names from a spaCy pipeline: one that is trained here, by its folder and as a package."""
+
+from __future__ import annotations
+
+import importlib
+import json
+import shutil
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+
+pytest.importorskip("spacy", reason="the extra spacy is not installed")
+
+import spacy
+from small_pipeline import trained
+
+from memoranda.entities.pipeline import Pipeline
+from memoranda.entities.rules import TEXT_LIMIT, RuleExtractor
+from memoranda.errors import ConfigError, MemorandaError, MissingExtra
+from memoranda.model.models import Mention
+from memoranda.model.ports import EntityExtractor
+from memoranda.providers import spacy_names
+from memoranda.providers.spacy_names import SpacyNames
+
+PEOPLE = ["zora", "quill", "brandt", "imani", "teodor", "pilar"]
+PLACES = ["marlow", "vantaa", "quito", "the hague", "bergen", "pune"]
+SHAPES = ["{} lives in {} since 1999", "yesterday {} flew to {}", "{} works near {} now"]
+
+
+def examples():
+    """Yield sentences about people and places, with the places of their names."""
+    for shape in SHAPES:
+        for person in PEOPLE:
+            for place in PLACES:
+                text = shape.format(person, place)
+                spans = [(text.index(n), text.index(n) + len(n)) for n in (person, place)]
+                labels = [(*spans[0], "PERSON"), (*spans[1], "GPE")]
+                if "1999" in text:
+                    labels.append((text.index("1999"), len(text), "DATE"))
+                yield text, labels
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """Return the folder of a small pipeline that was trained here."""
+    return trained(examples(), tmp_path_factory.mktemp("spacy") / "tiny")
+
+
+TEXT = "imani lives in the hague since 1999"
+
+
+def test_a_pipeline_by_its_folder(folder):
+    """People and places are typed as ours, without articles; dates are no names."""
+    extractor: EntityExtractor = SpacyNames(str(folder))
+    assert extractor.extract(TEXT) == [
+        Mention("imani", "person", 0, 5, spacy_names.CONFIDENCE),
+        Mention("hague", "location", 19, 24, spacy_names.CONFIDENCE),
+    ]
+    assert extractor.extract("") == []
+
+
+def test_an_installed_pipeline_by_its_name(folder, tmp_path, monkeypatch):
+    """A package that holds a pipeline is found by its name, as pip leaves it."""
+    package = tmp_path / "tiny_names"
+    shutil.copytree(folder, package / "en_tiny_names-1.0")
+    meta = {"lang": "en", "name": "tiny_names", "version": "1.0"}
+    (package / "meta.json").write_text(json.dumps(meta), "utf-8")
+    (package / "__init__.py").write_text(
+        "from spacy.util import load_model_from_init_py\n"
+        "def load(**options):\n    return load_model_from_init_py(__file__, **options)\n",
+        "utf-8",
+    )
+    information = tmp_path / "tiny_names-1.0.dist-info"
+    information.mkdir()
+    (information / "METADATA").write_text("Name: tiny_names\nVersion: 1.0\n", "utf-8")
+    monkeypatch.syspath_prepend(tmp_path)
+    importlib.invalidate_caches()
+    assert SpacyNames("tiny_names").extract(TEXT) == SpacyNames(str(folder)).extract(TEXT)
+
+
+def test_it_is_loaded_when_it_is_first_needed(folder, tmp_path):
+    """Making the provider reads nothing of the pipeline; the first text does."""
+    copy = shutil.copytree(folder, tmp_path / "copy")
+    extractor = SpacyNames(str(copy))
+    (copy / "meta.json").write_text("{", "utf-8")
+    with pytest.raises(ConfigError, match="could not be loaded"):
+        extractor.extract(TEXT)
+
+
+@pytest.mark.parametrize("model", ["no_such_pipeline", "", "pytest.no", "/no/such/folder"])
+def test_an_absent_pipeline_says_what_to_do(model: str):
+    """A name that is no package and no folder is refused at once, with the remedy."""
+    with pytest.raises(ConfigError, match="python -m spacy download"):
+        SpacyNames(model)
+
+
+def test_a_package_that_is_no_pipeline_is_refused():
+    """What is installed and is no pipeline is a wrong setting, found when it is loaded."""
+    with pytest.raises(ConfigError, match="could not be loaded"):
+        SpacyNames("pytest").extract(TEXT)
+
+
+def test_a_pipeline_without_names_is_refused(tmp_path):
+    """A pipeline that never fills ``doc.ents`` would find nothing, silently."""
+    pipeline = spacy.blank("en")
+    pipeline.add_pipe("sentencizer")
+    pipeline.to_disk(tmp_path / "plain")
+    with pytest.raises(ConfigError, match=r"no component that finds names \(it has sentencizer\)"):
+        SpacyNames(str(tmp_path / "plain")).extract(TEXT)
+
+
+def test_without_spacy_the_extra_is_named(folder, monkeypatch):
+    """Where spaCy is not installed the error says which extra brings it."""
+    monkeypatch.setattr(spacy_names, "find_spec", lambda _: None)
+    with pytest.raises(MissingExtra, match=r"memoranda\[spacy\]"):
+        SpacyNames(str(folder))
+
+
+@pytest.fixture
+def ruled(tmp_path):
+    """Return a function that makes a pipeline of patterns: exact, so that laws can be seen."""
+
+    def make(*patterns: tuple[str, str]) -> SpacyNames:
+        pipeline = spacy.blank("en")
+        ruler = pipeline.add_pipe("entity_ruler")
+        ruler.add_patterns([{"label": label, "pattern": text} for label, text in patterns])
+        pipeline.to_disk(tmp_path / "ruled")
+        return SpacyNames(str(tmp_path / "ruled"))
+
+    return make
+
+
+@pytest.mark.parametrize(
+    ("text", "label", "pattern", "name"),
+    [
+        ("by Ana's dog", "PERSON", "Ana's", "Ana"),
+        ("at The Acme Works", "ORG", "The Acme Works", "Acme Works"),
+        ('the "Blue Rider"', "WORK_OF_ART", '"Blue Rider"', "Blue Rider"),
+        ("on the 5th", "ORDINAL", "5th", None),
+        ("the the", "ORG", "the", "the"),
+    ],
+)
+def test_a_name_stands_alone(ruled, text, label, pattern, name):
+    """Articles, quotes and possessives around a name are no part of it."""
+    found = [mention.text for mention in ruled((label, pattern)).extract(text)]
+    assert set(found) == ({name} if name else set())
+
+
+def test_places_count_in_the_text_as_it_is(ruled):
+    """Lone surrogates and characters beyond the basic plane move no mention."""
+    text = "\ud800 🎉 hi Bo"
+    (mention,) = ruled(("PERSON", "Bo")).extract(text)
+    assert text[mention.start : mention.end] == mention.text == "Bo"
+
+
+def test_a_long_text_is_read_to_the_limit(ruled):
+    """Names behind the limit are not found, those before it are."""
+    text = "Bo " + "x " * (TEXT_LIMIT // 2) + "Bo"
+    assert [mention.start for mention in ruled(("PERSON", "Bo")).extract(text)] == [0]
+
+
+def test_threads_may_share_it(folder):
+    """Many threads that start at once load one pipeline and get the same answer."""
+    extractor = SpacyNames(str(folder))
+    with ThreadPoolExecutor(8) as threads:
+        answers = list(threads.map(extractor.extract, [TEXT] * 32))
+    assert answers == [SpacyNames(str(folder)).extract(TEXT)] * 32
+
+
+def test_a_failure_on_a_text_is_ours(ruled):
+    """What a component raises leaves the room as an error of ours, and the next text is read."""
+    extractor = ruled(("PERSON", "Bo"))
+    assert extractor.extract("Bo")
+    extractor._pipeline.max_length = 3
+    with pytest.raises(MemorandaError, match="failed with ValueError"):
+        extractor.extract("Bo Bo Bo")
+    assert extractor.extract("Bo")
+
+
+def test_it_adds_to_the_rules(folder):
+    """In a pipeline, marks stay the rules' own, and names without capitals are found as well."""
+    pipeline = Pipeline({"regex": RuleExtractor(), "spacy": SpacyNames(str(folder))})
+    assert pipeline.accurate_available
+    found = pipeline.extract_with("accurate", "teodor works near bergen now @bo")
+    assert [(mention.text, mention.type) for mention in found] == [
+        ("teodor", "person"),
+        ("bergen", "location"),
+        ("@bo", "mention"),
+    ]

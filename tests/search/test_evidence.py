@@ -1,0 +1,107 @@
+"""Evidence: what each arm says of each record, in units that need no other record."""
+
+from datetime import UTC, datetime
+
+import numpy as np
+import pytest
+
+from memoranda import Memory, Settings
+from memoranda.model.query import TermMatches
+from memoranda.model.scope import Scope
+from memoranda.model.times import to_ms
+from memoranda.search import evidence
+from memoranda.search.index import UserIndex
+
+SCOPE = Scope("ana")
+
+
+@pytest.fixture(scope="module")
+def memory():
+    """Four records: two of one session, one long, one old."""
+    chosen = Settings(timezone="UTC", embedding={"model": "none"})
+    with Memory(":memory:", user="ana", settings=chosen) as made:
+        made.remember("green tea", kind="episode", session="s", role="user")
+        made.remember("and milk", kind="episode", session="s", role="assistant")
+        made.remember("word " * 60)
+        made.remember("tea tea tea", event_time=datetime(2023, 6, 5, tzinfo=UTC))
+        yield made
+
+
+@pytest.fixture
+def rows(memory):
+    """Their rows."""
+    return UserIndex().rows(memory._parts.store, SCOPE)
+
+
+def asked(memory, rows, *terms, visible=None):
+    """Return the lexical evidence for these terms."""
+    matches = memory._parts.store.match_terms(SCOPE, terms, limit=100)
+    everywhere = np.ones(len(rows), bool)
+    return evidence.lexical(rows, matches, everywhere if visible is None else visible)
+
+
+def test_coverage_is_the_share_of_the_query(memory, rows):
+    """All words of the query in a record are 1, none and nothing around are 0."""
+    found = asked(memory, rows, "green", "tea")
+    assert found.coverage[0] == pytest.approx(1)
+    assert 0 < found.coverage[1] < 1, "the neighbour of a match has a share in it"
+    assert found.coverage[2] == 0
+    assert 0 < found.coverage[3] < 1
+    assert (found.coverage <= 1 + 1e-6).all()
+
+
+def test_bm25_is_by_the_book(memory, rows):
+    """Robertson's formula with Lucene's inverse document frequency, computed by hand."""
+    found = asked(memory, rows, "tea")
+    idf = np.log(1 + (4 - 2 + 0.5) / (2 + 0.5))
+    mean = rows.table["terms"].mean()
+    for row, count, length in ((0, 1, 2), (3, 3, 3)):
+        norm = 1.2 * (1 - 0.75 + 0.75 * length / mean)
+        assert found.bm25[row] == pytest.approx(idf * 2.2 * count / (count + norm), rel=1e-5)
+    assert found.bm25[1] == found.bm25[2] == 0
+
+
+def test_a_word_that_nobody_used_says_nothing(memory, rows):
+    """An unknown word lowers no coverage and gives none."""
+    alone, with_unknown = asked(memory, rows, "tea"), asked(memory, rows, "tea", "zebra")
+    np.testing.assert_allclose(alone.coverage, with_unknown.coverage, atol=1e-6)
+    assert not asked(memory, rows, "zebra").coverage.any()
+    assert not evidence.lexical(rows, TermMatches((), (), (), ()), np.ones(4, bool)).bm25.any()
+
+
+def test_what_is_not_visible_gives_nothing_to_others(memory, rows):
+    """A hidden record has no evidence, and shares none with its neighbours."""
+    visible = np.array([False, True, True, True])
+    found = asked(memory, rows, "green", visible=visible)
+    assert not found.coverage.any()
+    assert not found.bm25.any()
+
+
+def test_without_vectors_meaning_says_nothing(rows):
+    """No vector of the query, or none of the records: zeros, and no error."""
+    visible = np.ones(len(rows), bool)
+    for vector in (None, np.ones(16, np.float32)):
+        found = evidence.semantic(rows, vector, visible)
+        assert not found.likeness.any()
+        assert not found.around.any()
+
+
+def test_priors_and_times_are_shares(rows):
+    """Length counts up to its full length; time and speaker are 1 or 0."""
+    np.testing.assert_allclose(evidence.substance(rows)[:2], [9 / 200, 8 / 200])
+    assert evidence.substance(rows)[2] == 1
+    assert evidence.said_by(rows, "user").tolist() == [1, 0, 0, 0]
+    assert evidence.said_by(rows, "nobody").tolist() == [0, 0, 0, 0]
+    june = [to_ms(datetime(2023, month, 1, tzinfo=UTC)) for month in (6, 7)]
+    assert evidence.temporal(rows, *june).tolist() == [0, 0, 0, 1]
+    moment = to_ms(datetime(2023, 6, 5, tzinfo=UTC))
+    assert not evidence.temporal(rows, moment - 1, moment).any()
+    assert evidence.temporal(rows, moment, moment + 1)[3] == 1
+
+
+def test_entities_are_the_share_of_the_names_asked_for(rows):
+    """Half of the names are 0.5; more mentions than names are 1; unknown rows are passed over."""
+    ordinals = rows.table["ordinal"].tolist()
+    matches = [(ordinals[0], 1), (ordinals[2], 5), (99_999, 2)]
+    assert evidence.entities(rows, matches, 2).tolist() == [0.5, 0, 1, 0]
+    assert not evidence.entities(rows, [], 2).any()

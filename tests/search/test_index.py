@@ -1,0 +1,149 @@
+"""The index in memory: kept in step with the store, and no larger than allowed."""
+
+import threading
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+import pytest
+
+from memoranda import Memory, Settings
+from memoranda.model.scope import Scope
+from memoranda.search.index import KINDS, NEVER, NO_NUMBER, IndexCache, UserIndex
+from memoranda.testing.embedders import HashEmbedder
+
+SCOPE = Scope("ana")
+
+
+@pytest.fixture
+def memory():
+    """Ana's memory, whose vectors are made on request."""
+    chosen = Settings(timezone="UTC", embedding={"background": False})
+    with Memory(":memory:", user="ana", embedder=HashEmbedder(16), settings=chosen) as made:
+        yield made
+
+
+@pytest.fixture
+def store(memory):
+    """The store below it."""
+    return memory._parts.store
+
+
+def test_rows_hold_what_ranking_needs(memory, store):
+    """Each record is a row in the order of recording, with numbers for its names."""
+    memory.remember("a fact", confidence=0.5)
+    for n in range(2):
+        memory.remember(f"turn {n}", kind="episode", session="s", role="user")
+    memory.set_context("k", "v")
+    rows = UserIndex().rows(store, SCOPE)
+    table = rows.table
+    assert len(rows) == 4
+    assert table["kind"].tolist() == [KINDS[k] for k in ("fact", "episode", "episode", "context")]
+    assert table["length"].tolist() == [6, 6, 6, 1]
+    session = rows.sessions["s"]
+    assert table["session"].tolist() == [NO_NUMBER, session, session, NO_NUMBER]
+    assert table["speaker"].tolist()[1] == rows.speakers["user"]
+    assert table["until"].tolist()[:3] == [NEVER] * 3
+    assert table["until"][3] < NEVER
+    assert table["confidence"].tolist() == [0.5, 1, 1, 1]
+    assert np.all(np.diff(table["ordinal"]) > 0)
+    assert (rows.beside(1, 1), rows.beside(2, 1), rows.beside(2, -1), rows.beside(0, 1)) == (
+        2,
+        None,
+        1,
+        None,
+    )
+
+
+def test_rows_handed_out_stay_what_they_were(memory, store):
+    """A search that goes on with older rows is not disturbed by newer ones."""
+    index = UserIndex()
+    memory.remember("one")
+    before = index.rows(store, SCOPE)
+    memory.remember_many([f"more {n}" for n in range(200)])
+    after = index.rows(store, SCOPE)
+    assert (len(before), len(after)) == (1, 201)
+    assert index.rows(store, SCOPE) is after
+    assert before.table["ordinal"][0] == after.table["ordinal"][0]
+
+
+def test_vectors_come_when_they_are_made(memory, store):
+    """A row without a vector has zeros, until the vector is there."""
+    index = UserIndex()
+    memory.remember("one")
+    assert not index.rows(store, SCOPE).vectors.any()
+    memory.embed_pending()
+    vectors = index.rows(store, SCOPE).vectors
+    assert vectors.shape == (1, 16)
+    assert np.linalg.norm(vectors[0]) == pytest.approx(1, abs=1e-3)
+    memory.remember("two")
+    assert index.rows(store, SCOPE).vectors.any(axis=1).tolist() == [True, False]
+
+
+def test_what_is_erased_is_gone_from_the_rows(memory, store):
+    """After an erasure neither row nor vector is left."""
+    index = UserIndex()
+    first, second = memory.remember_many(["one", "two"])
+    memory.embed_pending()
+    assert len(index.rows(store, SCOPE)) == 2
+    memory.forget(first.id, erase=True)
+    rows = index.rows(store, SCOPE)
+    found = store.by_ordinals(SCOPE, rows.table["ordinal"].tolist())
+    assert [record.id for record in found.values()] == [second.id]
+    assert len(rows.vectors) == 1
+
+
+def test_places_leave_out_what_is_not_there(memory, store):
+    """Ordinals beyond the rows are passed over."""
+    memory.remember_many(["one", "two"])
+    rows = UserIndex().rows(store, SCOPE)
+    ordinals = rows.table["ordinal"].tolist()
+    assert rows.places([ordinals[1], 10_000, -5, ordinals[0]]).tolist() == [1, 0]
+    assert rows.places([]).tolist() == []
+
+
+def test_another_user_has_an_index_of_his_own(memory, store):
+    """Law 6: the rows of a user are the user's."""
+    memory.remember("one")
+    memory.as_user("bob").remember_many(["two", "three"])
+    cache = IndexCache()
+    assert len(cache.of("ana").rows(store, SCOPE)) == 1
+    assert len(cache.of("bob").rows(store, Scope("bob"))) == 2
+    assert len(cache.of("eve").rows(store, Scope("eve"))) == 0
+    assert cache.of("ana") is cache.of("ana")
+
+
+def test_the_cache_keeps_the_users_asked_last(memory, store):
+    """Beyond its limit the least recently asked goes; the newest always stays."""
+    for user in ("ana", "bob", "eve"):
+        memory.as_user(user).remember("one")
+    cache = IndexCache(limit=1)
+    first = cache.of("ana")
+    first.rows(store, SCOPE)
+    cache.of("bob").rows(store, Scope("bob"))
+    cache.of("eve")
+    assert cache.of("ana") is not first
+    cache.clear()
+    assert len(cache.of("eve").rows(store, Scope("eve"))) == 1
+
+
+def test_threads_may_read_while_records_come(memory, store):
+    """Rows grow and never shrink or mix while others write."""
+    index, stop = UserIndex(), threading.Event()
+
+    def read():
+        last = 0
+        while not stop.is_set():
+            rows = index.rows(store, SCOPE)
+            assert len(rows) >= last
+            assert len(rows.table) == len(rows.vectors) == len(rows.surroundings.order)
+            last = len(rows)
+        return last
+
+    with ThreadPoolExecutor(3) as pool:
+        readers = [pool.submit(read) for _ in range(3)]
+        for n in range(40):
+            memory.remember(f"record {n}")
+        memory.embed_pending()
+        stop.set()
+        assert all(reader.result(30) <= 40 for reader in readers)
+    assert len(index.rows(store, SCOPE)) == 40

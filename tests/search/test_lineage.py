@@ -1,0 +1,222 @@
+"""Lineage: a fact and its sources are one piece of evidence; what was replaced stands behind."""
+
+from datetime import UTC
+
+import pytest
+
+from memoranda import Memory, Settings
+from memoranda.model.actions import Close, Insert, Supersede
+from memoranda.model.models import Kind
+from memoranda.model.query import Filter
+from memoranda.model.scope import Scope
+from memoranda.search.index import UserIndex
+from memoranda.search.search import Ranking, Retriever
+from memoranda.testing.contracts.samples import ANA, LATER, record
+from memoranda.text.dates.questions import question_range
+
+QUESTION = "Where does Ana live?"
+
+
+def turn(text, **fields):
+    """Return an episode that the user said."""
+    return record(text, kind=Kind.EPISODE, source_role="user", **fields)
+
+
+@pytest.fixture
+def memory():
+    """An empty memory of Ana's, without vectors."""
+    chosen = Settings(timezone="UTC", embedding={"model": "none"})
+    with Memory(":memory:", user="ana", settings=chosen) as made:
+        yield made
+
+
+@pytest.fixture
+def told(memory):
+    """Two turns, with the fact that was drawn from each; the second fact replaced the first."""
+    turns = [
+        turn("Ana says that home is a flat in Porto, by the way, quite near the river."),
+        turn("Ana has packed the boxes: it will be Braga."),
+        turn("The weather was fine, said Ana."),
+    ]
+    facts = [
+        record(f"Ana lives in {town}.", source_ids=(said.id,), source_role="user", confidence=0.8)
+        for town, said in zip(("Porto", "Braga"), turns, strict=False)
+    ]
+    memory._parts.store.apply(ANA, [Insert(each) for each in (*turns, *facts)])
+    return turns, facts
+
+
+def supersede(memory, facts):
+    """Say that the second fact took the place of the first."""
+    old, new = facts
+    action = Supersede(old.id, new.id, LATER, 0.3, "a new value")
+    memory._parts.store.apply(ANA, [action])
+
+
+def found(memory, *, kinds=(), question=QUESTION, **ranking):
+    """Search everything under a ranking of the test's own."""
+    parts = memory._parts
+    searcher = Retriever(
+        parts.store,
+        analyzer=parts.retriever._analyzer,
+        extractor=parts.extractor,
+        embed=lambda _: None,
+        zone=UTC,
+        times=question_range,
+        ranking=Ranking(**ranking),
+    )
+    return searcher.search(ANA, question, Filter(now=LATER, kinds=kinds), limit=50)
+
+
+def ids(hits):
+    """Return which records were found, the best first."""
+    return [hit.record.id for hit in hits]
+
+
+def test_a_fact_lends_its_evidence_to_the_turn_it_was_drawn_from(memory, told):
+    """One hit for both: the turn, with the fact as one more arm of its score."""
+    turns, facts = told
+    hits = found(memory)
+    assert not set(ids(hits)) & {fact.id for fact in facts}
+    plain = {hit.record.id: hit.score for hit in found(memory, facts="off")}
+    lent = [hit for hit in hits if "fact" in hit.why.arms]
+    assert {hit.record.id for hit in lent} <= {said.id for said in turns[:2]}
+    assert lent
+    for hit in hits:
+        assert (hit.score > plain[hit.record.id]) == (hit in lent)
+        shares = sum(arm.share for arm in hit.why.arms.values())
+        factors = hit.why.recency * hit.why.confidence * hit.why.precedence
+        assert hit.score == pytest.approx(shares * factors, abs=1e-6)
+
+
+def test_no_statement_is_shown_twice_unless_asked_for(memory, told):
+    """``better`` shows a fact or its source, ``apart`` both, ``off`` the turns alone."""
+    turns, facts = told
+    every = {each.id for each in (*turns, *facts)}
+    assert set(ids(found(memory, facts="apart"))) == every
+    assert set(ids(found(memory, facts="off"))) == {said.id for said in turns}
+    better = set(ids(found(memory, facts="better")))
+    for said, fact in zip(turns, facts, strict=False):
+        assert len({said.id, fact.id} & better) == 1
+
+
+def test_who_asks_for_facts_gets_facts(memory, told):
+    """``kind="fact"`` finds facts alone, however they are shown elsewhere."""
+    _, facts = told
+    for how in ("source", "better", "apart", "off"):
+        assert set(ids(found(memory, kinds=(Kind.FACT,), facts=how))) == {f.id for f in facts}
+
+
+def test_a_fact_whose_source_is_not_shown_stands_for_itself(memory):
+    """Only what is found stands for a fact: a source that is gone does not."""
+    fact = record("Ana lives in Porto.", source_ids=("ep_gone",), source_role="user")
+    memory._parts.store.apply(ANA, [Insert(fact)])
+    assert ids(found(memory)) == [fact.id]
+
+
+def test_facts_change_no_statistics(memory, told):
+    """That a fact repeats the words of a turn makes them no more common."""
+    turns, _ = told
+    plain = Memory(
+        ":memory:", user="ana", settings=Settings(timezone="UTC", embedding={"model": "none"})
+    )
+    with plain:
+        plain._parts.store.apply(ANA, [Insert(said) for said in turns])
+        alone = {hit.record.id: hit.score for hit in found(plain, question="Ana in Porto")}
+    hits = found(memory, facts="off", question="Ana in Porto")
+    with_facts = {hit.record.id: hit.score for hit in hits}
+    assert with_facts == pytest.approx(alone)
+
+
+def test_what_replaced_a_fact_goes_before_it(memory, told):
+    """Of two facts that answer, the replaced one stands behind, and its reasons say so."""
+    _, (old, new) = told
+    supersede(memory, (old, new))
+    hits = found(memory, kinds=(Kind.FACT,))
+    assert ids(hits) == [new.id, old.id]
+    assert hits[1].why.precedence < 1
+    assert hits[1].record.superseded_by == new.id
+
+
+def test_the_turn_of_what_replaced_goes_before_the_turn_of_the_replaced(memory, told):
+    """The sources of a replaced fact rank below those of what took its place."""
+    (before, now, _), facts = told
+    assert ids(found(memory)).index(before.id) < ids(found(memory)).index(now.id)
+    supersede(memory, facts)
+    order = ids(found(memory))
+    assert order.index(now.id) < order.index(before.id)
+
+
+def test_who_asks_for_the_past_gets_no_precedence(memory, told):
+    """A question about how it was leaves the order as it is."""
+    supersede(memory, told[1])
+    question = "Where did Ana live before?"
+    assert found(memory, question=question) == found(memory, question=question, precedence=False)
+
+
+def test_facts_are_found_by_their_words_when_their_turns_are_gone(memory, told):
+    """The statistics are those of what is visible: facts alone count as what was said."""
+    turns, facts = told
+    memory._parts.store.apply(ANA, [Close(said.id, LATER, "expired") for said in turns])
+    hits = found(memory)
+    assert set(ids(hits)) == {fact.id for fact in facts}
+    assert all(hit.why.arms["lexical"].score > 0 for hit in hits)
+
+
+def test_a_replacement_that_is_about_something_else_is_not_raised(memory):
+    """A wrong verdict on two facts does not put the answer to another question first."""
+    turns = [turn("My essay on Kafka is 2400 words long."), turn("My essay on Woolf is long.")]
+    facts = [
+        record(f"Ana's essay on {name} is long.", source_ids=(said.id,), source_role="user")
+        for name, said in zip(("Kafka", "Woolf"), turns, strict=True)
+    ]
+    memory._parts.store.apply(ANA, [Insert(each) for each in (*turns, *facts)])
+    supersede(memory, facts)
+    order = ids(found(memory, question="How many words is the essay on Kafka?"))
+    assert order.index(turns[0].id) < order.index(turns[1].id)
+
+
+def test_a_correction_goes_before_the_turn_it_corrects(memory, told):
+    """It keeps the sources of what it corrects, yet never stands behind what they say."""
+    turns, facts = told
+    right = memory.correct(facts[0].id, "Ana lives in Faro.")
+    assert right.source_ids == (turns[0].id,)
+    order = ids(found(memory))
+    assert order.index(right.id) < order.index(turns[0].id)
+    before = found(memory, question="Ana, home, a flat in Porto, quite near the river")
+    assert ids(before).index(right.id) < ids(before).index(turns[0].id)
+
+
+def test_what_rests_on_facts_is_not_folded(memory, told):
+    """A reflection is more than its facts: it stays a hit, and lends them nothing."""
+    _, facts = told
+    weekly = record(
+        "Ana lives by a river.", kind=Kind.REFLECTION, source_ids=tuple(f.id for f in facts)
+    )
+    memory._parts.store.apply(ANA, [Insert(weekly)])
+    assert weekly.id in ids(found(memory))
+    assert all(
+        "fact" not in hit.why.arms for hit in found(memory, kinds=(Kind.FACT, Kind.REFLECTION))
+    )
+
+
+def test_the_index_knows_of_facts_that_came_after_it(memory):
+    """Lineage is in step with the store: a new fact is folded into its source at once."""
+    store = memory._parts.store
+    index = UserIndex()
+    said = turn("Ana lives in Porto, she says.")
+    store.apply(ANA, [Insert(said)])
+    assert len(index.rows(store, ANA).sources) == 0
+    fact = record("Ana lives in Porto.", source_ids=(said.id,))
+    store.apply(ANA, [Insert(fact), Insert(turn("Something else was said."))])
+    rows = index.rows(store, ANA)
+    assert rows.sources.tolist() == [[1, 0]]
+    store.apply(ANA, [Insert(turn("And more."))])
+    assert index.rows(store, ANA).sources.tolist() == [[1, 0]]
+
+
+def test_lineage_of_one_user_says_nothing_of_another(memory, told):
+    """Law 6: another user has no facts, no sources, no replacements."""
+    supersede(memory, told[1])
+    rows = UserIndex().rows(memory._parts.store, Scope("ben"))
+    assert (len(rows), len(rows.sources), len(rows.replaced)) == (0, 0, 0)

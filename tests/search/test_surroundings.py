@@ -1,0 +1,91 @@
+"""Surroundings: weights between neighbours of a thread, and nowhere else."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from memoranda.search.surroundings import FADE, FAINTEST, FARTHEST, Surroundings
+
+TALK = st.lists(st.tuples(st.integers(0, 3), st.floats(1, 500, width=32)), min_size=1, max_size=30)
+
+
+def of(talk):
+    """Make surroundings of (thread, length) pairs, each in its place within the thread."""
+    threads = np.array([thread for thread, _ in talk], np.int64)
+    positions = np.array([threads[:n].tolist().count(t) for n, t in enumerate(threads)], np.int64)
+    lengths = np.array([length for _, length in talk], np.float32)
+    return threads, Surroundings.of(threads, positions, lengths)
+
+
+def shared(surroundings, size):
+    """Return the matrix of what each record gets from each: the rows of ``gathered``."""
+    return surroundings.gathered(np.eye(size, dtype=np.float32))
+
+
+@given(talk=TALK)
+def test_weights_are_symmetric_and_stay_in_the_thread(talk):
+    """What one shares with another it gets back; nothing crosses threads; itself counts 1."""
+    threads, surroundings = of(talk)
+    weights = shared(surroundings, len(talk))
+    np.testing.assert_allclose(weights, weights.T, rtol=1e-6)
+    np.testing.assert_allclose(np.diag(weights), 1)
+    assert not weights[threads[:, None] != threads[None, :]].any()
+    assert (weights >= 0).all()
+    assert (weights <= 1).all()
+
+
+@given(talk=TALK, value=st.floats(-1, 1, width=32))
+def test_the_mean_of_a_constant_is_that_constant(talk, value):
+    """Where all say the same, the surroundings say it too, also over only some of them."""
+    _, surroundings = of(talk)
+    evidence = np.full(len(talk), value, np.float32)
+    everywhere = np.ones(len(talk), bool)
+    np.testing.assert_allclose(surroundings.mean(evidence, everywhere), value, atol=1e-5)
+    some = everywhere.copy()
+    some[::2] = False
+    mean = surroundings.mean(evidence, some)
+    np.testing.assert_allclose(mean[some], value, atol=1e-5)
+
+
+@given(talk=TALK)
+def test_what_does_not_count_says_nothing(talk):
+    """A record that is left out changes no mean, whatever its evidence."""
+    _, surroundings = of(talk)
+    counts = np.arange(len(talk)) % 3 != 0
+    quiet = np.where(counts, 0.5, 0).astype(np.float32)
+    loud = np.where(counts, 0.5, 1_000).astype(np.float32)
+    np.testing.assert_array_equal(surroundings.mean(quiet, counts), surroundings.mean(loud, counts))
+
+
+def test_evidence_fades_with_the_characters_between_the_middles():
+    """Weights are exp(-distance / FADE) in characters, up to ``FARTHEST`` turns."""
+    _, surroundings = of([(0, 100.0)] * 12)
+    weights = shared(surroundings, 12)
+    for step in range(1, 12):
+        expected = np.exp(-100 * step / FADE)
+        wanted = expected if expected >= FAINTEST and step <= FARTHEST else 0
+        assert weights[0, step] == pytest.approx(wanted, rel=1e-5)
+
+
+def test_long_texts_stand_alone():
+    """Texts of thousands of characters share nothing with their neighbours."""
+    _, surroundings = of([(0, 5_000.0)] * 4)
+    np.testing.assert_array_equal(shared(surroundings, 4), np.eye(4))
+
+
+def test_the_order_of_recording_does_not_matter():
+    """Neighbours are those in the talk, wherever their records stand."""
+    positions = np.array([2, 0, 1], np.int64)
+    lengths = np.array([30, 10, 20], np.float32)
+    surroundings = Surroundings.of(np.zeros(3, np.int64), positions, lengths)
+    weights = shared(surroundings, 3)
+    assert weights[1, 2] == pytest.approx(np.exp(-15 / FADE))
+    assert weights[2, 0] == pytest.approx(np.exp(-25 / FADE))
+    assert weights[1, 0] == pytest.approx(np.exp(-40 / FADE))
+
+
+def test_nothing_has_no_surroundings():
+    """No records are no fault."""
+    empty = Surroundings.of(np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0, np.float32))
+    assert len(empty.mean(np.empty(0, np.float32), np.empty(0, bool))) == 0

@@ -1,0 +1,467 @@
+"""Folders and servers of Chroma: foreign, damaged, slow or gone; what erasing and copies leave."""
+
+import json
+import shutil
+import socket
+import sqlite3
+import uuid
+from contextlib import closing, contextmanager
+from dataclasses import replace
+from http.server import BaseHTTPRequestHandler, HTTPServer
+from threading import Event, Thread
+
+import chromadb
+import httpx
+import numpy as np
+import pytest
+from chroma_server import free_port, running, start, stop
+
+from memoranda.errors import NotADatabase, StoreClosed, StoreError
+from memoranda.model.actions import Erase, Prune, PutVectors
+from memoranda.model.capabilities import PURGE
+from memoranda.model.query import IndexVersion
+from memoranda.model.scope import Scope
+from memoranda.store.chroma import client, index_files
+from memoranda.store.chroma.place import Folder, Server, parse
+from memoranda.store.chroma.store import ChromaStore
+from memoranda.testing.analyzers import PlainNames, WordAnalyzer
+from memoranda.testing.contracts.isolation import everything
+from memoranda.testing.contracts.samples import (
+    ALL,
+    ANA,
+    BEN,
+    DIMENSIONS,
+    MODEL,
+    cut,
+    embed,
+    moment,
+    open_conversation,
+    page,
+    pruning,
+    remember,
+    say,
+    vector,
+)
+
+ERASED = "Xylophonquark säuft 東京-tee"
+MANY = 1_050
+"""More records than Chroma holds in memory alone: their vectors are in files of their own."""
+
+
+@pytest.fixture
+def folder(tmp_path):
+    """Where the test's store is."""
+    return tmp_path / "memory"
+
+
+@pytest.fixture
+def opened():
+    """Open stores, closed after the test."""
+    stores = []
+
+    def start_one(place):
+        place = place if isinstance(place, Server) else Folder(place)
+        stores.append(ChromaStore(place, analyzer=WordAnalyzer(), names=PlainNames()))
+        return stores[-1]
+
+    yield start_one
+    for store in stores:
+        store.close()
+
+
+@pytest.fixture(scope="module")
+def chroma_server(tmp_path_factory):
+    """Give host and port of a server for this file."""
+    with running(tmp_path_factory.mktemp("server")) as address:
+        yield address
+
+
+@contextmanager
+def bare(folder):
+    """Give the client of Chroma alone, as another program has it."""
+    other = chromadb.PersistentClient(str(folder), settings=client.quiet())
+    try:
+        yield other
+    finally:
+        other.close()
+
+
+def vectors(store, scope=ANA):
+    """Return the vectors of a user's records."""
+    return np.asarray(store.index_changes(scope, IndexVersion()).vectors)
+
+
+def records(store, scope=ANA):
+    """Return all records of a user."""
+    return store.page(scope, ALL, limit=10_000, after=None)
+
+
+# Erasing
+
+
+def forms(text):
+    """Return the bytes as which a text may be written."""
+    escaped = json.dumps(text)[1:-1]
+    return (
+        text.encode(),
+        text.encode("utf-16-le"),
+        text.encode("utf-16-be"),
+        escaped.encode(),
+        json.dumps(escaped)[1:-1].encode(),
+    )
+
+
+def remains(folder, *texts):
+    """Return the files that hold one of the texts in any form."""
+    wanted = [form for text in texts for form in forms(text)]
+    held = {path.name: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+    return [name for name, data in held.items() if any(form in data for form in wanted)]
+
+
+def secretive(store):
+    """Store what is to stay and, in every place there is, what is to go; return that record."""
+    store.reset_vectors(MODEL, DIMENSIONS)
+    kept = remember(store, *(f"note {number} of Zoe" for number in range(MANY)))
+    embed(store, ANA, kept, vector(4, 3, 2, 1))
+    (secret,) = remember(store, ERASED, attributes={"said": ERASED}, tags=(ERASED,))
+    embed(store, ANA, [secret])
+    open_conversation(store, "talk")
+    say(store, "talk", ERASED, record_id=secret.id)
+    say(store, "talk", "harmless")
+    store.apply(ANA, [Prune("talk", pruning(cut(0, 0, summary=ERASED)))])
+    remember(store, ERASED[:13], scope=BEN)
+    return secret
+
+
+def test_what_is_erased_is_in_no_file(opened, folder):
+    """After a purge no byte of the folder tells of it, and what stays is found as before."""
+    store = opened(folder)
+    secret = secretive(store)
+    store.reset_vectors("wider", 7)  # Its vectors are in a collection of their own.
+    made = {item.id: vector(3, 4, 0, 0, 0, 0, 0) for item in records(store)}
+    store.apply(ANA, [PutVectors("wider", made)])
+    assert remains(folder, ERASED)
+    store.apply(ANA, [Erase((secret.id,), moment(9), "asked")])
+    store.apply(BEN, [Erase((records(store, BEN)[0].id,), moment(9), "asked")])
+    before, rows = everything(store, ANA), vectors(store)
+    assert any("erased" in line for line in store.verify())
+    assert store.purge()
+    assert (everything(store, ANA), store.verify()) == (before, [])
+    assert remains(folder, ERASED, ERASED[:13]) == []
+    assert len(rows) == MANY
+    assert (vectors(store) == rows).all()
+    store.close()
+    with closing(sqlite3.connect(folder / client.DATABASE_FILE)) as database:
+        used = {row[0] for row in database.execute("SELECT id FROM segments")}
+    assert {path.name for path in folder.iterdir() if path.is_dir()} <= used
+    again = opened(folder)
+    assert (vectors(again) == rows).all()
+    assert len(page(again, ANA)) == MANY
+
+
+def test_what_is_erased_is_in_no_row_of_a_server(opened, chroma_server):
+    """On a server no row of any collection tells of it, and the store says what may remain."""
+    store = opened(parse(f"chroma+http://{chroma_server}/erasing"))
+    secret = secretive(store)
+    store.apply(ANA, [Erase((secret.id,), moment(9), "asked")])
+    store.apply(BEN, [Erase((records(store, BEN)[0].id,), moment(9), "asked")])
+    assert store.purge() is False
+    host, port = chroma_server.split(":")
+    other = chromadb.HttpClient(host, int(port), settings=client.quiet(), database="erasing")
+    told = "".join(str(each.get()) for each in other.list_collections())
+    for session in client._sessions(other):
+        session.close()
+    assert "note 7 of Zoe" in told
+    assert "Xylophonquark" not in told
+    (purging,) = [each for each in store.capabilities() if each.name == PURGE]
+    assert not purging.native
+    assert "server's files" in purging.detail
+
+
+def test_the_room_of_an_index_holds_nothing(opened, folder):
+    """What Chroma saved of the process's memory is gone from a folder that was left."""
+    store = opened(folder)
+    store.reset_vectors(MODEL, DIMENSIONS)
+    embed(store, ANA, remember(store, "tea", "milk"))
+    rows = vectors(store)
+    store.close()
+    files = [each / index_files.VECTORS for each in index_files.folders(folder)]
+    assert files
+    for file in files:
+        whole, used = file.read_bytes(), index_files._used(file.parent)
+        assert whole[used:].count(0) == len(whole) - used > 0
+        file.write_bytes(whole[:used] + b"Xylophon" + whole[used + 8 :])
+    again = opened(folder)
+    assert (vectors(again) == rows).all()
+    again.close()
+    assert not [file for file in files if b"Xylophon" in file.read_bytes()]
+
+
+def test_what_a_server_kept_is_purged_in_its_folder(opened, tmp_path):
+    """Whoever opens the folder of a server that is gone is told what is left, and can purge it."""
+    folder = tmp_path / "served"
+    folder.mkdir()
+    with running(folder) as address:
+        store = opened(parse(f"chroma+http://{address}"))
+        secret = secretive(store)
+        store.apply(ANA, [Erase((secret.id,), moment(9), "asked")])
+        assert store.purge() is False
+        assert store.verify() == []
+        store.close()
+    (folder / "server.log").unlink()
+    store = opened(folder)
+    assert any("erased" in line for line in store.verify())
+    assert store.purge()
+    assert store.verify() == []
+    assert remains(folder, ERASED) == []
+
+
+# Copies
+
+
+def test_a_copy_of_the_closed_folder_is_a_backup(opened, folder, tmp_path):
+    """Copied it is a backup, and removed it is a reset (seed 001, S1.35)."""
+    store = opened(folder)
+    store.reset_vectors(MODEL, DIMENSIONS)
+    embed(store, ANA, remember(store, "tea with Zoe", "milk"))
+    before, rows = everything(store, ANA), vectors(store)
+    store.close()
+    files = {path.name for path in folder.iterdir() if path.is_file()}
+    assert files == {client.DATABASE_FILE, client.LOCK}
+    shutil.copytree(folder, tmp_path / "copy")
+    shutil.rmtree(folder)
+    assert page(opened(folder), ANA) == []
+    copy = opened(tmp_path / "copy")
+    assert everything(copy, ANA) == before
+    assert (vectors(copy) == rows).all()
+    assert copy.verify() == []
+
+
+def test_a_backup_while_another_writes_is_of_one_moment(opened, folder, tmp_path):
+    """A backup holds all that was written before it began, and nothing of a plan by half."""
+    store = opened(folder)
+    store.reset_vectors(MODEL, DIMENSIONS)
+    done, two = Event(), Event()
+
+    def write():
+        for number in range(1_000):
+            embed(store, ANA, remember(store, f"a{number}", f"b{number}"))
+            if number == 2:
+                two.set()
+            if done.is_set():
+                return
+
+    writer = Thread(target=write)
+    writer.start()
+    two.wait(30)
+    store.backup(str(tmp_path / "copy"))
+    done.set()
+    writer.join(30)
+    copy = opened(tmp_path / "copy")
+    texts = page(copy, ANA)
+    assert texts == page(store, ANA)[: len(texts)]
+    assert len(texts) >= 6
+    assert len(texts) % 2 == 0
+    assert len(vectors(copy)) in {len(texts), len(texts) - 2}
+    assert copy.verify() == []
+
+
+# What others made
+
+
+def test_memories_of_another_program_stay(opened, folder):
+    """Beside the rows of seed 001's own code ours are stored, and theirs stay as they are."""
+    row = vector(*range(1, 385))
+    theirs = {"type": "fact", "created_at": "2026-01-01T00:00:00", "category": "user_profile"}
+    key = str(uuid.uuid4())
+    with bare(folder) as other:
+        made = other.get_or_create_collection("memories", metadata={"hnsw:space": "cosine"})
+        made.add(ids=[key], embeddings=[row], documents=["Alex"], metadatas=[theirs])
+    store = opened(folder)
+    assert (store.users(), store.verify(), store.pending_count(None)) == ([], [], 0)
+    store.reset_vectors("minilm", 384)
+    items = remember(store, "tea", "milk")
+    store.apply(ANA, [PutVectors("minilm", {items[0].id: row})])
+    assert vectors(store)[0] == pytest.approx(row)
+    store.apply(ANA, [Erase((items[1].id,), moment(9), "asked")])
+    store.purge()
+    assert (page(store, ANA), store.verify()) == (["tea"], [])
+    store.close()
+    with bare(folder) as other:
+        again = other.get_or_create_collection("memories", metadata={"hnsw:space": "cosine"})
+        found = again.get(ids=[key], include=["embeddings", "documents", "metadatas"])
+        near = again.query(query_embeddings=[row], n_results=9)
+    assert (found["documents"], found["metadatas"]) == (["Alex"], [theirs])
+    assert found["embeddings"][0] == pytest.approx(row)
+    assert set(near["ids"][0]) == {key, items[0].id}
+
+
+def test_places_that_are_no_chroma(opened, folder, tmp_path):
+    """A file, and a folder with files of others, are refused and left as they are."""
+    file = tmp_path / "file"
+    file.write_text("text")
+    folder.mkdir()
+    (folder / "letter.txt").write_text("text")
+    for place, told in ((file, "is a file"), (folder, "not Chroma's")):
+        with pytest.raises(NotADatabase, match=told):
+            opened(place)
+    assert [path.name for path in folder.iterdir()] == ["letter.txt"]
+    assert file.read_text() == "text"
+
+
+@pytest.mark.parametrize("damage", [b"no database at all" * 99, b"SQLite format 3\0" + b"\7" * 999])
+def test_a_damaged_database_is_told_of(opened, folder, damage):
+    """A database that is none is refused with an error of ours, and stays as it is."""
+    folder.mkdir()
+    (folder / client.DATABASE_FILE).write_bytes(damage)
+    with pytest.raises(StoreError, match="memory"):
+        opened(folder)
+    assert (folder / client.DATABASE_FILE).read_bytes() == damage
+
+
+def test_rows_that_others_changed(opened, folder):
+    """A row that cannot be read is named; one that was changed is found by ``verify``."""
+    store = opened(folder)
+    one, two = remember(store, "tea", "milk", attributes={"cup": 1})
+    store.close()
+    with bare(folder) as other:
+        memories = other.get_collection("memories", embedding_function=None)
+        held = memories.get(ids=[one.id])["metadatas"][0]["row"]
+        changed = held.replace('"cup":1', '"cup":2')
+        memories.update(ids=[one.id], metadatas=[{"row": changed}])
+    store = opened(folder)
+    assert any(one.id in line for line in store.verify())
+    store.close()
+    with bare(folder) as other:
+        memories = other.get_collection("memories", embedding_function=None)
+        memories.update(ids=[two.id], metadatas=[{"row": held[:-9]}])
+    with pytest.raises(NotADatabase, match=two.id):
+        page(opened(folder), ANA)
+
+
+# Servers
+
+
+@contextmanager
+def answering(status, body):
+    """Run a server that gives every request one answer; give its port."""
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_GET(self):
+            self.send_response(status)
+            self.send_header("Content-Length", str(len(body)))
+            self.end_headers()
+            self.wfile.write(body)
+
+        do_POST = do_GET  # noqa: N815 - the name that the class asks for
+
+        def log_message(self, *given):
+            """Say nothing."""
+
+    with HTTPServer(("127.0.0.1", 0), Handler) as server:
+        thread = Thread(target=server.serve_forever, args=(0.01,))
+        thread.start()
+        try:
+            yield server.server_port
+        finally:
+            server.shutdown()
+            thread.join()
+
+
+@pytest.mark.parametrize(
+    ("status", "body", "told"),
+    [
+        (404, b"not here", "is no Chroma server"),
+        (200, b"<html>welcome</html>", "is no Chroma server"),
+        (502, b"bad gateway", "is no Chroma server"),
+        (401, b"{}", "storage.token"),
+        (403, b'{"error":"AuthError"}', "storage.token"),
+        (500, b'{"error":"InternalError","message":"broken"}', "broken"),
+    ],
+)
+def test_servers_that_are_no_use(opened, status, body, told):
+    """What answers in place of Chroma, or refuses, is named with its address."""
+    with (
+        answering(status, body) as port,
+        pytest.raises(StoreError, match=rf"127\.0\.0\.1:{port}.*{told}"),
+    ):
+        opened(Server("127.0.0.1", port))
+
+
+def test_nobody_listens_or_answers(opened, monkeypatch):
+    """An address without a server, and one that never answers, are told of in short time."""
+    port = free_port()
+    with pytest.raises(StoreError, match=f"{port}.*is the server up"):
+        opened(Server("127.0.0.1", port))
+    monkeypatch.setattr(client, "TIMEOUT", httpx.Timeout(0.2))
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        port = silent.getsockname()[1]
+        with pytest.raises(StoreError, match=f"{port}.*timed out.*is the server up"):
+            opened(Server("127.0.0.1", port))
+
+
+def test_a_token_is_sent(opened):
+    """The token of the settings goes with each request, and into no error."""
+    place = replace(parse("chroma+http://127.0.0.1:1"), token="hush")  # noqa: S106 - of a test
+    with pytest.raises(StoreError) as caught:
+        opened(place)
+    assert "hush" not in str(caught.value)
+
+
+def test_a_database_that_cannot_be_made(opened, chroma_server):
+    """What Chroma says against a name is passed on."""
+    with pytest.raises(StoreError, match="at least 3"):
+        opened(parse(f"chroma+http://{chroma_server}/x"))
+    made = opened(parse(f"chroma+http://{chroma_server}/some-tenant/some-database"))
+    remember(made, "tea")
+    assert page(made, ANA) == ["tea"]
+
+
+def test_a_server_that_comes_back(opened, tmp_path):
+    """While it is gone a clear error says so; then the open store goes on, and has lost nothing."""
+    port = free_port()
+    process = start(tmp_path, port)
+    try:
+        store = opened(Server("127.0.0.1", port))
+        remember(store, "tea")
+        stop(process)
+        with pytest.raises(StoreError, match="is the server up"):
+            page(store, ANA)
+        with pytest.raises(StoreError, match="is the server up"):
+            remember(store, "milk")
+        process = start(tmp_path, port)
+        remember(store, "juice")
+        assert page(store, ANA) == page(opened(Server("127.0.0.1", port)), ANA) == ["tea", "juice"]
+        assert store.verify() == []
+    finally:
+        stop(process)
+
+
+# Many users
+
+
+def test_states_are_let_go_of(opened, folder):
+    """Of many users those who were not asked for longest are not held, and nothing is lost."""
+    store = opened(folder)
+    engine = store._engine
+    engine._most = 3 * 60
+    scopes = [Scope(f"user {number}") for number in range(9)]
+    for scope in scopes:
+        remember(store, f"tea of {scope.user}", scope=scope)
+        assert store.match_terms(scope, ["tea"], limit=5).ordinals
+    assert scopes[0].user not in engine._held
+    assert scopes[-1].user in engine._held
+    assert len(engine._held) <= 4
+    assert [page(store, scope) for scope in scopes] == [[f"tea of {s.user}"] for s in scopes]
+    with store.snapshot():
+        assert all(page(store, scope) for scope in scopes)
+    assert (store.users(), store.verify()) == ([scope.user for scope in scopes], [])
+
+
+def test_a_closed_store_says_so(opened, folder):
+    """After closing, every use says that the store is closed."""
+    store = opened(folder)
+    store.close()
+    store.close()
+    with pytest.raises(StoreClosed, match="open the memory again"):
+        page(store, ANA)

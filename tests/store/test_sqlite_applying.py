@@ -1,0 +1,47 @@
+"""Law 5 at the finest grain: interrupted at any step of SQLite's machine, nothing is written."""
+
+from itertools import count
+
+import pytest
+
+from memoranda.errors import StoreError
+from memoranda.testing.contracts.changes import everything, prepare
+from memoranda.testing.contracts.samples import ANA
+
+STEPS = 37  # of SQLite's machine between two interruptions: a prime, to hit ever other places
+
+
+def test_an_interruption_anywhere_leaves_nothing(store):
+    """Also inside triggers and the full-text index, a transaction that stops leaves nothing."""
+    plan = prepare(store)
+    before = everything(store, ANA)
+    writer = store._connections._writer
+    for point in count(1):
+        steps = count(1)
+        writer.set_progress_handler(lambda at=point, steps=steps: next(steps) == at, STEPS)
+        try:
+            store.apply(ANA, plan)
+            break
+        except StoreError:
+            assert not writer.in_transaction
+        finally:
+            writer.set_progress_handler(None)
+        assert everything(store, ANA) == before
+    assert point > 50
+    assert store.purge()
+    assert store.verify() == []
+
+
+@pytest.mark.parametrize("place", ["BEGIN IMMEDIATE", "COMMIT"])
+def test_a_failure_at_the_borders(store, place):
+    """A transaction that cannot begin or commit leaves nothing, and the next one works."""
+    plan = prepare(store)
+    before = everything(store, ANA)
+    writer = store._connections._writer
+    writer.exec_trace = lambda _cursor, sql, _values: sql != place
+    with pytest.raises(StoreError):
+        store.apply(ANA, plan)
+    writer.exec_trace = None
+    assert everything(store, ANA) == before
+    store.apply(ANA, plan)
+    assert everything(store, ANA) != before

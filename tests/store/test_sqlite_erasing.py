@@ -1,0 +1,246 @@
+"""Law 7: after an erasure and a purge the text is nowhere in the files."""
+
+import threading
+from types import MappingProxyType
+
+import pytest
+
+from memoranda.model.actions import (
+    Close,
+    Credit,
+    Erase,
+    Insert,
+    KeepNotes,
+    MergeEntities,
+    Retire,
+    Summarize,
+    Touch,
+)
+from memoranda.model.models import Image, Mention, ToolCall
+from memoranda.model.notes import NotedLine, NotesBase
+from memoranda.testing.contracts.samples import (
+    ACTIVE,
+    ANA,
+    DIMENSIONS,
+    MODEL,
+    cut,
+    embed,
+    entity_id,
+    insert,
+    moment,
+    open_conversation,
+    page,
+    prune,
+    record,
+    remember,
+    say,
+)
+
+WORD = "xylophonquark"
+TRACES = (WORD.encode(), WORD.upper().encode(), WORD.capitalize().encode())
+
+
+def confess(store, *, times=1):
+    """Store the secret in every place that holds text; return the ids of its records."""
+    if store.vector_model() is None:
+        store.reset_vectors(MODEL, DIMENSIONS)
+    ids = []
+    for number in range(times):
+        item = record(
+            f"{WORD} {number} is the word of {WORD.capitalize()}",
+            tags=(WORD,),
+            session_id="s",
+            attributes=MappingProxyType({WORD: WORD.upper()}),
+            source_role=WORD,
+        )
+        store.apply(ANA, [insert(item)])
+        embed(store, ANA, [item])
+        open_conversation(store, "trip")
+        say(
+            store,
+            "trip",
+            f"{WORD} again",
+            record_id=item.id,
+            task=f"About {WORD}",
+            images=(Image(f"https://example.org/{WORD}.png"),),
+            tool_calls=(ToolCall("c1", "look", WORD.upper()),),
+        )
+        receipt = prune(store, "trip", cut(number, number, summary=f"they spoke of {WORD}"))
+        store.apply(ANA, [Summarize("trip", receipt.id, {number: f"{WORD.capitalize()} again"})])
+        store.apply(ANA, [Close(item.id, moment(1), f"because of {WORD}")])
+        ids.append(item.id)
+    return ids
+
+
+def held(data):
+    """Return which traces of the word are in ``data``."""
+    return [trace for trace in TRACES if trace in data]
+
+
+def test_the_look_at_the_files_sees_the_text(store, on_disk):
+    """Before an erasure the text is in the files, so that looking there means something."""
+    confess(store)
+    assert held(on_disk()) == list(TRACES)
+
+
+@pytest.mark.parametrize("others", [0, 1, 400])
+@pytest.mark.parametrize("times", [1, 30])
+def test_nothing_is_left_in_the_files(store, on_disk, others, times):
+    """Text, terms, tags, names, attributes and messages of what was erased are in no file."""
+    remember(store, *[f"other text {number} by Dan" for number in range(others)])
+    ids = confess(store, times=times)
+    remember(store, *[f"later text {number} by Dan" for number in range(others)])
+    store.apply(ANA, [Erase(tuple(ids), moment(2), "asked")])
+    assert any("erased text may remain" in line for line in store.verify())
+    assert store.purge()
+    assert held(on_disk()) == []
+    assert store.verify() == []
+    assert store._connections._writer.pragma("freelist_count") == 0
+    assert len(page(store, ANA)) == 2 * others
+    store.close()
+    assert held(on_disk()) == []
+
+
+@pytest.mark.parametrize("size", [10, 3_000, 50_000])
+def test_nothing_is_left_of_a_summary(store, on_disk, size):
+    """A summary that covers an erased message is in no file, nor is one that comes afterwards."""
+    item, other = remember(store, "secret", "known")
+    open_conversation(store, "trip")
+    say(store, "trip", "secret", record_id=item.id)
+    say(store, "trip", "known", record_id=other.id)
+    filling = "tea " * size
+    prune(store, "trip", cut(0, 1, summary=f"{filling}{WORD}"), cut(1, 1, summary="known"))
+    late = prune(store, "trip", cut(0, 0))
+    assert WORD.encode() in on_disk()
+    store.apply(ANA, [Erase((item.id,), moment(2), "asked")])
+    store.apply(ANA, [Summarize("trip", late.id, {0: f"{filling}{WORD}"})])
+    prune(store, "trip", cut(0, 1, summary=WORD))
+    assert store.purge()
+    assert held(on_disk()) == []
+    told = [[part.summary for part in item.cuts] for item in store.prunings(ANA, "trip")]
+    assert told == [[None, "known"], [None], [None]]
+
+
+def test_nothing_is_left_of_a_term_that_others_share_letters_with(store, on_disk):
+    """The index keeps no prefix of an erased term that its neighbours would reveal."""
+    remember(store, f"{WORD[:5]} {WORD[:5]}zz")
+    ids = confess(store)
+    store.apply(ANA, [Erase(tuple(ids), moment(2), "asked")])
+    store.purge()
+    data = on_disk()
+    assert held(data) == []
+    assert WORD[5:].encode() not in data
+
+
+def test_a_reader_delays_the_purge(open_store, on_disk):
+    """While a reader still sees the old state, purging says no, and so does ``verify``."""
+    store = open_store(busy_timeout=0.1)
+    ids = confess(store)
+    reader = open_store()
+    with reader.snapshot():
+        assert len(page(reader, ANA)) == 1
+        store.apply(ANA, [Erase(tuple(ids), moment(2), "asked")])
+        assert not store.purge()
+        assert any("erased text may remain" in line for line in store.verify())
+        assert len(page(reader, ANA)) == 1
+    assert store.purge()
+    assert store.verify() == []
+    assert held(on_disk()) == []
+
+
+def test_an_erasure_during_a_purge_waits_for_the_next(open_store):
+    """A purge answers only for what was erased before it began."""
+    store, other = open_store(), open_store()
+    ids = confess(store, times=2)
+    store.apply(ANA, [Erase((ids[0],), moment(2), "asked")])
+    done = threading.Event()
+
+    def erase_meanwhile(_cursor, sql, _values):
+        if sql.startswith("DELETE FROM meta") and not done.is_set():
+            done.set()
+            other.apply(ANA, [Erase((ids[1],), moment(3), "asked")])
+        return True
+
+    store._connections._writer.exec_trace = erase_meanwhile
+    assert not store.purge()
+    store._connections._writer.exec_trace = None
+    assert done.is_set()
+    assert any("erased text may remain" in line for line in store.verify())
+    assert store.purge()
+    assert store.verify() == []
+
+
+def test_a_purge_in_memory(open_store):
+    """A database in memory is purged, too."""
+    store = open_store(":memory:")
+    ids = confess(store)
+    store.apply(ANA, [Erase(tuple(ids), moment(2), "asked")])
+    assert store.purge()
+    assert store.verify() == []
+    assert WORD.encode() not in bytes(store._connections._writer.serialize("main"))
+
+
+def test_a_backup_after_the_purge_holds_nothing(path, store, on_disk):
+    """A backup made after a purge holds no trace either."""
+    ids = confess(store)
+    store.apply(ANA, [Erase(tuple(ids), moment(2), "asked")])
+    store.purge()
+    target = path.with_name("memory.db.copy")
+    store.backup(str(target))
+    assert held(on_disk()) == []
+
+
+def test_a_name_that_only_the_erased_record_had(store, on_disk):
+    """The spelling of a name goes with the last record that used it."""
+    remember(store, "Zoe sings")
+    gone = record("about her")
+    mention = Mention(f"Zoe {WORD}", "other", 0, 5)
+    store.apply(ANA, [Insert(gone, (mention,))])
+    store.apply(ANA, [Erase((gone.id,), moment(1), "asked")])
+    store.purge()
+    assert held(on_disk()) == []
+    assert store.entity(ANA, "zoe", ACTIVE).name == "Zoe"
+
+
+@pytest.mark.parametrize("retired", [False, True])
+def test_a_name_on_which_a_person_decided(store, on_disk, retired):
+    """A name that only the erased record had goes from decisions, too, as alias and as target."""
+    gone, other, _ = remember(store, f"Zoe {WORD.capitalize()}", "Dan Moss", "Eve Moss")
+    whole, part = (entity_id(store, name) for name in (f"zoe {WORD}", "dan moss"))
+    store.apply(ANA, [MergeEntities(whole, part), Touch((gone.id,), moment(1), "trip")])
+    store.apply(ANA, [MergeEntities(whole, entity_id(store, "eve moss"))])
+    store.apply(ANA, [Credit(other.id, moment(1), (gone.id,))])
+    if retired:
+        store.apply(ANA, [Retire(gone.id, moment(1), "faded away")])
+    store.apply(ANA, [Erase((gone.id,), moment(2), "asked")])
+    assert store.purge()
+    assert held(on_disk()) == []
+    assert store.get(ANA, other.id).source_ids == ()
+    assert store.verify() == []
+    assert entity_id(store, "dan moss") == entity_id(store, "eve moss")
+
+
+def test_a_digest_goes_with_the_line_of_the_notes(store, on_disk):
+    """By a digest a guess can be tested: once the notes are written anew, none is in any file."""
+    gone, kept = remember(store, WORD, "tea")
+    digest = gone.content_hash.encode()
+    lines = [NotedLine(item.id, item.content_hash) for item in (gone, kept)]
+    store.apply(ANA, [KeepNotes(NotesBase("/notes", tuple(lines)))])
+    store.apply(ANA, [Erase((gone.id,), moment(1), "asked")])
+    assert store.purge()
+    assert digest in on_disk()
+    store.apply(ANA, [KeepNotes(NotesBase("/notes", (lines[1],)))])
+    assert any("erased text may remain" in line for line in store.verify())
+    assert store.purge()
+    assert digest not in on_disk()
+    assert store.verify() == []
+
+
+def test_notes_written_anew_ask_for_no_purge_in_vain(store):
+    """Lines that go while their records stay leave nothing to clean."""
+    one, two = remember(store, "one", "two")
+    lines = [NotedLine(item.id, item.content_hash) for item in (one, two)]
+    store.apply(ANA, [KeepNotes(NotesBase("/notes", tuple(lines)))])
+    store.apply(ANA, [Close(one.id, moment(1), "forgotten")])
+    store.apply(ANA, [KeepNotes(NotesBase("/notes", (lines[1],)))])
+    assert store.verify() == []

@@ -1,0 +1,79 @@
+"""What the Markdown layer asks before each answer costs the same, however much is stored."""
+
+from itertools import count
+
+import pytest
+
+from memoranda.model.actions import Close
+from memoranda.model.models import Kind, Trust
+from memoranda.testing.contracts.samples import (
+    ANA,
+    PLANNER,
+    WRITER,
+    insert,
+    moment,
+    record,
+    remember,
+    turns,
+)
+
+FEW, MANY = 10, 400
+
+
+def episode(session):
+    """Return an episode of a session."""
+    return record("hello", kind=Kind.EPISODE, session_id=session)
+
+
+def steps_of(store, ask):
+    """Return how many steps of SQLite's machine a question takes."""
+    ask()
+    reader = store._connections._idle[-1]
+    steps = count()
+    reader.set_progress_handler(lambda: next(steps) < 0, 1)
+    ask()
+    reader.set_progress_handler(None)
+    return next(steps)
+
+
+def fill(store, number):
+    """Store facts of all fates, and episodes."""
+    for scope in (ANA, PLANNER):
+        texts = [f"text {place}" for place in range(number)]
+        for trust in (Trust.PERSON, Trust.EXTERNAL):
+            facts = remember(store, *texts, scope=scope, trust=trust)
+        remember(store, *texts, scope=scope, kind=Kind.EPISODE)
+        ended = remember(store, *texts, scope=scope)
+        by = facts[0].id
+        store.apply(scope, [Close(item.id, moment(1), "corrected", by) for item in ended])
+    remember(store, *texts, scope=PLANNER, valid_until=moment(1_000))
+
+
+@pytest.mark.parametrize("scope", [ANA, WRITER, PLANNER])
+def test_a_version_costs_the_same(store, scope):
+    """With a hundred times the facts, it takes no more steps to see whether others stand."""
+    remember(store, "late", valid_until=moment(2_000))
+    steps = []
+    for number in (FEW, MANY):
+        fill(store, number)
+        steps.append(steps_of(store, lambda: store.standing_version(scope, now=moment(0))))
+    assert steps[1] <= steps[0] + 5
+
+
+def test_the_first_facts_are_found_in_order(store):
+    """The first few of many facts come without a look at the texts of the others, or a sort."""
+    steps = []
+    for number in (FEW, MANY):
+        fill(store, number)
+        steps.append(steps_of(store, lambda: store.standing(ANA, now=moment(0), limit=10)))
+    assert steps[1] < 2 * steps[0] + 200
+
+
+def test_a_session_is_found_without_the_others(store):
+    """One session of many is looked up by its name."""
+    steps = []
+    for number in (FEW, MANY):
+        turns(store, f"s{number}", "hello")
+        store.apply(ANA, [insert(episode(f"s{number}-{place}")) for place in range(number)])
+        steps.append(steps_of(store, lambda: store.session(ANA, f"s{FEW}")))
+    assert steps[1] <= steps[0] + 5

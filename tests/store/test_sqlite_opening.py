@@ -1,0 +1,270 @@
+"""Opening: new files, wrong files, private files; and what closing leaves behind."""
+
+import os
+import stat
+import subprocess
+import sys
+from pathlib import Path
+
+import apsw
+import pytest
+
+from memoranda.errors import (
+    InvalidInput,
+    NotADatabase,
+    SchemaTooNew,
+    StoreClosed,
+    StoreError,
+    StoreReadOnly,
+)
+from memoranda.model.query import IndexVersion
+from memoranda.store.sqlite import schema
+from memoranda.store.sqlite.store import SqliteStore
+from memoranda.testing.analyzers import PlainNames, WordAnalyzer
+from memoranda.testing.contracts.samples import ACTIVE, ALL, ANA, insert, page, record, remember
+
+ZERO = IndexVersion()
+
+
+def mode(path):
+    """Return who may do what with a file."""
+    return stat.S_IMODE(path.stat().st_mode)
+
+
+def test_an_empty_file_is_a_new_database(path, open_store):
+    """A file of zero bytes becomes a database, as one that is not there does."""
+    path.touch()
+    store = open_store()
+    remember(store, "tea")
+    assert page(store, ANA) == ["tea"]
+
+
+def test_files_are_private(path, store):
+    """Nobody but the owner can read the database, its log or its index of the log."""
+    remember(store, "tea")
+    files = [path, Path(f"{path}-wal"), Path(f"{path}-shm")]
+    assert [mode(file) for file in files] == [0o600] * 3
+    store.close()
+    assert mode(path) == 0o600
+
+
+def test_a_backup_is_private(path, store):
+    """Nobody but the owner can read a backup."""
+    target = path.with_name("copy.db")
+    store.backup(str(target))
+    assert mode(target) == 0o600
+
+
+def test_closing_leaves_one_file(path, store):
+    """After closing, everything is in the one file."""
+    remember(store, "tea")
+    store.get(ANA, "fact_1")
+    store.close()
+    assert list(path.parent.iterdir()) == [path]
+
+
+def test_opening_again_changes_nothing(open_store):
+    """What was stored is there after closing, and opening runs no migration twice."""
+    first = open_store()
+    remember(first, "tea")
+    before = first.page(ANA, ALL, limit=5, after=None)
+    first.close()
+    second = open_store()
+    assert second.page(ANA, ALL, limit=5, after=None) == before
+    assert second.verify() == []
+
+
+@pytest.mark.parametrize("point", range(0, 62, 3))
+def test_an_interrupted_migration_leaves_nothing(path, open_store, point):
+    """A migration that fails at any of its statements leaves no table, and runs the next time."""
+
+    class Failing(SqliteStore):
+        def _prepare(self, connection):
+            super()._prepare(connection)
+            left = iter(range(point))
+            connection.exec_trace = lambda _cursor, sql, _values: (
+                sql.startswith("ROLLBACK") or next(left, None) is not None
+            )
+
+    with pytest.raises(StoreError):
+        Failing(path, analyzer=WordAnalyzer(), names=PlainNames())
+    connection = apsw.Connection(os.fspath(path))
+    tables = connection.execute("SELECT count(*) FROM sqlite_schema").get
+    version = connection.pragma("user_version")
+    connection.close()
+    # The analyzer's name is written after the migration, in a transaction of its own.
+    assert (tables == 0) == (version == 0)
+    assert version in {0, len(schema.migrations())}
+    store = open_store()
+    remember(store, "tea")
+    assert store.verify() == []
+
+
+def test_a_newer_schema_is_left_alone(path, open_store):
+    """A file of a newer memoranda is refused with the remedy, and not a byte of it changes."""
+    open_store().close()
+    connection = apsw.Connection(os.fspath(path))
+    connection.execute("PRAGMA journal_mode = DELETE")
+    connection.execute(f"PRAGMA user_version = {len(schema.migrations()) + 1}")
+    connection.close()
+    before = path.read_bytes()
+    with pytest.raises(SchemaTooNew, match="upgrade"):
+        open_store()
+    assert path.read_bytes() == before
+    assert list(path.parent.iterdir()) == [path]
+
+
+@pytest.mark.parametrize(
+    "script",
+    [
+        "CREATE TABLE notes (text)",
+        "PRAGMA application_id = 77",
+        "PRAGMA user_version = 1",
+        "CREATE TABLE notes (text); PRAGMA journal_mode = WAL",
+    ],
+)
+def test_databases_of_others_are_left_alone(path, open_store, script):
+    """A file of another application is refused, and not a byte of it changes."""
+    connection = apsw.Connection(os.fspath(path))
+    connection.execute(script)
+    connection.close()
+    before = path.read_bytes()
+    with pytest.raises(NotADatabase, match=r"memory\.db"):
+        open_store()
+    assert path.read_bytes() == before
+    assert list(path.parent.iterdir()) == [path]
+
+
+@pytest.mark.parametrize("content", [b"Dear diary, today\n" * 500, b"\x00" * 5_000, b"xy"])
+def test_other_files_are_left_alone(path, open_store, content):
+    """A file that is no database is refused, and not a byte of it changes."""
+    path.write_bytes(content)
+    with pytest.raises(NotADatabase):
+        open_store()
+    assert path.read_bytes() == content
+
+
+@pytest.mark.parametrize("part", [0.02, 0.3, 0.6, 0.95])
+def test_a_truncated_file_is_never_taken_for_sound(path, open_store, part):
+    """A file that lost its end is refused when it is opened, or reported when it is checked."""
+    store = open_store()
+    remember(store, *[f"text {number} about tea" for number in range(300)])
+    store.close()
+    os.truncate(path, int(path.stat().st_size * part))
+    try:
+        store = open_store()
+        problems = store.verify()
+    except StoreError:
+        return
+    assert problems
+
+
+def test_a_folder_is_no_file(path, open_store):
+    """A folder as path is refused with a name that would do."""
+    path.mkdir()
+    with pytest.raises(StoreReadOnly, match=r"agent\.db"):
+        open_store()
+
+
+def test_a_missing_folder_is_named(path, open_store):
+    """A path in a folder that is not there is refused, and the folder is not made."""
+    with pytest.raises(StoreReadOnly, match="No such file"):
+        open_store(path / "deeper" / "memory.db")
+    assert not path.exists()
+
+
+def test_an_empty_path_is_refused(open_store):
+    """An empty path is no temporary database."""
+    with pytest.raises(StoreError):
+        open_store("")
+
+
+def test_a_relative_path_stays_where_it_was(path, open_store, monkeypatch):
+    """Changing the working folder later leads to no other file."""
+    monkeypatch.chdir(path.parent)
+    store = open_store(path.name)
+    remember(store, "tea")
+    elsewhere = path.parent / "elsewhere"
+    elsewhere.mkdir()
+    monkeypatch.chdir(elsewhere)
+    store._connections._idle.clear()
+    assert page(store, ANA) == ["tea"]
+    assert list(elsewhere.iterdir()) == []
+
+
+def test_a_file_that_was_moved_away_is_not_replaced(path, store):
+    """A store whose file is gone says so instead of starting an empty one."""
+    remember(store, "tea")
+    path.rename(path.with_name("moved.db"))
+    store._connections._idle.clear()
+    with pytest.raises(StoreError):
+        page(store, ANA)
+    assert not path.exists()
+
+
+def test_a_second_store_takes_no_lock_from_the_first(path, open_store):
+    """A second store on a file, in the same process, leaves the locks of the first in place.
+
+    Closing any handle of a file frees all locks of the process on it; another process
+    would then take the file for unused and delete its log.
+    """
+    first = open_store()
+    remember(first, "one")
+    open_store().close()
+    lock_all = (
+        "import fcntl, sys\n"
+        "with open(sys.argv[1], 'r+b') as file:\n"
+        "    fcntl.lockf(file, fcntl.LOCK_EX | fcntl.LOCK_NB, 510, 0x40000002)\n"
+    )
+    command = [sys.executable, "-c", lock_all, path]
+    tried = subprocess.run(command, check=False, capture_output=True, text=True)  # noqa: S603 - our own code, no shell
+    assert "BlockingIOError" in tried.stderr
+    first.close()
+    assert subprocess.run(command, check=False).returncode == 0  # noqa: S603 - as above
+
+
+def test_a_closed_store_names_the_file(store):
+    """Whoever uses a closed store is told which one, and what to do."""
+    store.close()
+    with pytest.raises(StoreClosed, match=r"memory\.db.*open it again"):
+        store.users()
+
+
+def test_a_reader_may_outlive_the_store(store):
+    """A snapshot that is still open when the store closes ends without an error."""
+    remember(store, "tea")
+    with store.snapshot():
+        assert page(store, ANA) == ["tea"]
+        store.close()
+        assert page(store, ANA) == ["tea"]
+
+
+def test_text_that_utf8_cannot_hold_is_our_error(store):
+    """A lone surrogate anywhere is refused by an error of memoranda, not of a codec."""
+    for use in (
+        lambda: store.get(ANA, "\ud800"),
+        lambda: store.entity(ANA, "\ud800", ACTIVE),
+        lambda: store.match_terms(ANA, ["\ud800"], limit=5),
+        lambda: store.apply(ANA, [insert(record("tea", session_id="\ud800"))]),
+    ):
+        remember(store, "tea")
+        with pytest.raises(InvalidInput, match="surrogate"):
+            use()
+
+
+def test_another_analyzer_indexes_anew(open_store):
+    """Under another analyzer's name every text is analysed again, and readers are told."""
+    store = open_store()
+    (item,) = remember(store, "Green tea")
+    version = store.index_changes(ANA, ZERO).version
+    writer = store._connections._writer
+    writer.execute("UPDATE records SET term_count = 50")
+    store.close()
+    same = open_store()
+    assert same.index_changes(ANA, ZERO).rows[0].terms == 50
+    same.close()
+    other = open_store(analyzer="words-2")
+    assert other.index_changes(ANA, ZERO).rows[0].terms == 2
+    assert other.index_changes(ANA, version).reset
+    assert other.verify() == []
+    assert other.get(ANA, item.id) == item

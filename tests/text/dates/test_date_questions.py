@@ -1,0 +1,334 @@
+"""Time words: what a question says about time, and when it says nothing."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from zoneinfo import ZoneInfo
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from memoranda.errors import InvalidInput
+from memoranda.text.dates.questions import EARLIEST_YEAR, TimeRange, time_range, when_question
+
+BERLIN = ZoneInfo("Europe/Berlin")
+NOW = datetime(2023, 7, 12, 15, 30, tzinfo=BERLIN)  # A Wednesday.
+
+PHRASES = """
+What happened in June 2023? | 2023-06-01 | 2023-07-01 | in June 2023
+What did she say on 5 May 2023? | 2023-05-05 | 2023-05-06 | on 5 May 2023
+May 8 | 2023-05-08 | 2023-05-09 | May 8
+What did I do on May 8th, 2023? | 2023-05-08 | 2023-05-09 | on May 8th, 2023
+the 3rd of June | 2023-06-03 | 2023-06-04 | the 3rd of June
+August 3 | 2022-08-03 | 2022-08-04 | August 3
+2022 | 2022-01-01 | 2023-01-01 | 2022
+What did I buy in 2022? | 2022-01-01 | 2023-01-01 | in 2022
+Where were we in 2021 with Ana? | 2021-01-01 | 2022-01-01 | in 2021
+meeting of 2023-05-08 | 2023-05-08 | 2023-05-09 | of 2023-05-08
+2023-05-08T10:00:00Z | 2023-05-08 | 2023-05-09 | 2023-05-08T10:00:00Z
+the log 13/05/2023 | 2023-05-13 | 2023-05-14 | 13/05/2023
+the log 05/13/2023 | 2023-05-13 | 2023-05-14 | 05/13/2023
+8.5.2023 | 2023-05-08 | 2023-05-09 | 8.5.2023
+what did we eat yesterday? | 2023-07-11 | 2023-07-12 | yesterday
+the day before yesterday | 2023-07-10 | 2023-07-11 | the day before yesterday
+what is planned today | 2023-07-12 | 2023-07-13 | today
+tomorrow | 2023-07-13 | 2023-07-14 | tomorrow
+last week | 2023-07-03 | 2023-07-10 | last week
+the week before last | 2023-06-26 | 2023-07-03 | the week before last
+this week | 2023-07-10 | 2023-07-17 | this week
+next week | 2023-07-17 | 2023-07-24 | next week
+three weeks ago | 2023-06-18 | 2023-06-25 | three weeks ago
+10 days ago | 2023-07-02 | 2023-07-03 | 10 days ago
+two months ago | 2023-05-01 | 2023-06-01 | two months ago
+a year ago | 2022-01-01 | 2023-01-01 | a year ago
+a few weeks ago | 2023-06-04 | 2023-07-02 | a few weeks ago
+last May | 2023-05-01 | 2023-06-01 | last May
+last September | 2022-09-01 | 2022-10-01 | last September
+last July | 2022-07-01 | 2022-08-01 | last July
+this month | 2023-07-01 | 2023-08-01 | this month
+last month | 2023-06-01 | 2023-07-01 | last month
+last year | 2022-01-01 | 2023-01-01 | last year
+last quarter | 2023-04-01 | 2023-07-01 | last quarter
+Q3 2022 | 2022-07-01 | 2022-10-01 | Q3 2022
+the 1990s | 1990-01-01 | 2000-01-01 | the 1990s
+between March and May 2023 | 2023-03-01 | 2023-06-01 | between March and May 2023
+between November and February 2023 | 2022-11-01 | 2023-03-01 | between November and February 2023
+from April to June | 2023-04-01 | 2023-07-01 | from April to June
+from 2019 to 2021 | 2019-01-01 | 2022-01-01 | from 2019 to 2021
+from 5 to 8 May 2023 | 2023-05-05 | 2023-05-09 | from 5 to 8 May 2023
+May 5-8, 2023 | 2023-05-05 | 2023-05-09 | May 5-8, 2023
+since Monday | 2023-07-10 | 2023-07-13 | since Monday
+since June | 2023-06-01 | 2023-07-13 | since June
+before 2020 | 1900-01-01 | 2020-01-01 | before 2020
+after May 2023 | 2023-06-01 | 2023-07-13 | after May 2023
+until 2021 | 1900-01-01 | 2022-01-01 | until 2021
+the last 3 days | 2023-07-09 | 2023-07-13 | the last 3 days
+over the past month | 2023-06-12 | 2023-07-13 | over the past month
+last weekend | 2023-07-08 | 2023-07-10 | last weekend
+two weekends ago | 2023-07-01 | 2023-07-03 | two weekends ago
+last summer | 2022-06-01 | 2022-09-01 | last summer
+in the summer of 2021 | 2021-06-01 | 2021-09-01 | in the summer of 2021
+in winter | 2022-12-01 | 2023-03-01 | in winter
+in May | 2023-05-01 | 2023-06-01 | in May
+in December | 2022-12-01 | 2023-01-01 | in December
+in early June | 2023-06-01 | 2023-06-11 | in early June
+the end of March 2023 | 2023-03-21 | 2023-04-01 | the end of March 2023
+the first week of June | 2023-06-01 | 2023-06-08 | the first week of June
+the last weekend of June 2023 | 2023-06-24 | 2023-06-26 | the last weekend of June 2023
+last Friday | 2023-07-07 | 2023-07-08 | last Friday
+last Tues | 2023-07-11 | 2023-07-12 | last Tues
+on Wednesday | 2023-07-05 | 2023-07-06 | on Wednesday
+next Monday | 2023-07-17 | 2023-07-18 | next Monday
+this Friday | 2023-07-14 | 2023-07-15 | this Friday
+on Tuesday of last week | 2023-07-04 | 2023-07-05 | on Tuesday of last week
+in May last year | 2022-05-01 | 2022-06-01 | in May last year
+the week of 5 May 2023 | 2023-05-01 | 2023-05-08 | the week of 5 May 2023
+the week before 9 June 2023 | 2023-06-02 | 2023-06-09 | the week before 9 June 2023
+the Sunday before 25 May 2023 | 2023-05-21 | 2023-05-22 | the Sunday before 25 May 2023
+two days after 5 May 2023 | 2023-05-07 | 2023-05-08 | two days after 5 May 2023
+two weekends before 17 July 2023 | 2023-07-08 | 2023-07-10 | two weekends before 17 July 2023
+Was habe ich gestern gesagt? | 2023-07-11 | 2023-07-12 | gestern
+vorgestern | 2023-07-10 | 2023-07-11 | vorgestern
+letzte Woche | 2023-07-03 | 2023-07-10 | letzte Woche
+vor drei Wochen | 2023-06-18 | 2023-06-25 | vor drei Wochen
+am 5. Mai 2023 | 2023-05-05 | 2023-05-06 | am 5. Mai 2023
+zwischen März und Mai 2023 | 2023-03-01 | 2023-06-01 | zwischen März und Mai 2023
+die letzten drei Tage | 2023-07-09 | 2023-07-13 | die letzten drei Tage
+seit Montag | 2023-07-10 | 2023-07-13 | seit Montag
+vor 2020 | 1900-01-01 | 2020-01-01 | vor 2020
+Qu'est-ce que j'ai fait hier ? | 2023-07-11 | 2023-07-12 | hier
+la semaine dernière | 2023-07-03 | 2023-07-10 | semaine dernière
+il y a deux semaines | 2023-06-25 | 2023-07-02 | il y a deux semaines
+en mars | 2023-03-01 | 2023-04-01 | en mars
+les 3 derniers jours | 2023-07-09 | 2023-07-13 | les 3 derniers jours
+¿Qué comí ayer? | 2023-07-11 | 2023-07-12 | ayer
+el mes pasado | 2023-06-01 | 2023-07-01 | el mes pasado
+hace tres semanas | 2023-06-18 | 2023-06-25 | hace tres semanas
+el 8 de mayo de 2023 | 2023-05-08 | 2023-05-09 | el 8 de mayo de 2023
+desde mayo | 2023-05-01 | 2023-07-13 | desde mayo
+我昨天说了什么? | 2023-07-11 | 2023-07-12 | 昨天
+上周 | 2023-07-03 | 2023-07-10 | 上周
+上周五 | 2023-07-07 | 2023-07-08 | 上周五
+上周末 | 2023-07-08 | 2023-07-10 | 上周末
+上个月 | 2023-06-01 | 2023-07-01 | 上个月
+去年5月 | 2022-05-01 | 2022-06-01 | 去年5月
+2023年5月8日 | 2023-05-08 | 2023-05-09 | 2023年5月8日
+三周前 | 2023-06-18 | 2023-06-25 | 三周前
+最近三天 | 2023-07-09 | 2023-07-13 | 最近三天
+2020年以前 | 1900-01-01 | 2020-01-01 | 2020年以前
+从3月到5月 | 2023-03-01 | 2023-06-01 | 从3月到5月
+"""
+TABLE = [tuple(cell.strip() for cell in line.split("|")) for line in PHRASES.strip().splitlines()]
+
+NOTHING = [
+    "What did we eat?",
+    "may I ask?",
+    "You may know",
+    "This may be right",
+    "it may be 5 people",
+    "May 5 of us come?",
+    "which of the 5 may be right",
+    "march on",
+    "they march on Rome",
+    "she sat down, where I last sat",
+    "the second time",
+    "give me a second",
+    "Sun and moon",
+    "Wed themselves",
+    "life on Mars",
+    "the things in mars bars",
+    "Who is April?",
+    "Tell me about May",
+    "my friend June said",
+    "two weeks before my birthday",
+    "three days after the wedding",
+    "over two years ago",
+    "half a year ago",
+    "What is in room 2022?",
+    "Windows 2000",
+    "I need 2000 steps",
+    "in 2000 people",
+    "$2022",
+    "version 2.2022",
+    "the last day of school",
+    "the next week",
+    "the last week of 2019",
+    "last minute ideas",
+    "every Monday",
+    "Monday blues",
+    "Black Friday",
+    "spring framework",
+    "fall in love",
+    "did he fall",
+    'the song "Yesterday"',
+    "he watched Yesterday with me",
+    "Ich bin hier",
+    "Guten Morgen",
+    "jeden Morgen",
+    "sept enfants",
+    "mes amis",
+    "en un an",
+    "08/05/2023",
+    "31 February 2023",
+    "2023-13-45",
+    "on 5 May 2023 and on 7 June 2021",
+    "",
+    "?",
+]
+
+
+def midnight(day: str) -> datetime:
+    """Return the midnight that begins ``day`` in the zone of the table."""
+    return datetime.fromisoformat(day).replace(tzinfo=BERLIN)
+
+
+@pytest.mark.parametrize(("query", "start", "end", "text"), TABLE)
+def test_a_phrase_means_its_stretch_of_days(query: str, start: str, end: str, text: str):
+    """What a phrase means, and which words said it, in five languages."""
+    assert time_range(query, NOW) == TimeRange(midnight(start), midnight(end), text)
+
+
+def test_the_table_is_long_enough():
+    """The table covers at least sixty phrases, none of them twice."""
+    assert len({row[0] for row in TABLE}) == len(TABLE) >= 60
+
+
+@pytest.mark.parametrize("query", NOTHING)
+def test_no_range_rather_than_a_wrong_one(query: str):
+    """Words that only look like a time, and times that cannot be known, give nothing."""
+    assert time_range(query, NOW) is None
+
+
+@pytest.mark.parametrize(
+    ("query", "start", "end"),
+    [
+        ("last night", "2023-07-11T17:00", "2023-07-12T06:00"),
+        ("this morning", "2023-07-12T00:00", "2023-07-12T12:00"),
+        ("two hours ago", "2023-07-12T13:00", "2023-07-12T14:00"),
+        ("in the last 24 hours", "2023-07-11T15:30", "2023-07-12T15:30"),
+    ],
+)
+def test_parts_of_a_day(query: str, start: str, end: str):
+    """Parts of a day and counted hours are finer than days."""
+    found = time_range(query, NOW)
+    assert found is not None
+    assert (found.start, found.end) == (midnight(start), midnight(end))
+
+
+def test_an_open_past_begins_at_the_named_year():
+    """An open past begins where the constant says."""
+    found = time_range("before 2020", NOW)
+    assert found is not None
+    assert found.start.year == EARLIEST_YEAR
+
+
+def test_days_are_those_of_the_person_who_asks():
+    """The same instant is another "yesterday" in another time zone."""
+    instant = datetime(2023, 7, 12, 23, 30, tzinfo=UTC)
+    at_home = time_range("yesterday", instant)
+    in_tokyo = time_range("yesterday", instant.astimezone(ZoneInfo("Asia/Tokyo")))
+    assert at_home is not None
+    assert in_tokyo is not None
+    assert (at_home.start.day, in_tokyo.start.day) == (11, 12)
+    assert in_tokyo.start.utcoffset() == timedelta(hours=9)
+
+
+def test_a_day_that_the_clocks_shorten_is_whole():
+    """The day on which summer time begins has 23 hours, from midnight to midnight."""
+    found = time_range("yesterday", datetime(2023, 3, 27, 9, tzinfo=BERLIN))
+    assert found is not None
+    assert found.end.astimezone(UTC) - found.start.astimezone(UTC) == timedelta(hours=23)
+
+
+def test_a_leap_day_is_that_of_the_last_leap_year():
+    """A yearless 29 February is the latest that there was."""
+    found = time_range("29 February", NOW)
+    assert found is not None
+    assert found.start == midnight("2020-02-29")
+
+
+def test_a_naive_now_is_refused():
+    """A question's moment without a time zone is an error that says so."""
+    with pytest.raises(InvalidInput, match="time zone"):
+        time_range("yesterday", NOW.replace(tzinfo=None))
+
+
+WORDS = st.sampled_from(
+    (" ".join(row[0] for row in TABLE) + " before after of the since and may 31 2000 ago").split()
+)
+QUERIES = st.one_of(st.text(max_size=60), st.lists(WORDS, max_size=8).map(" ".join))
+MOMENTS = st.datetimes(timezones=st.timezones())
+
+
+@given(QUERIES, MOMENTS)
+def test_any_text_at_any_moment(query: str, now: datetime):
+    """It never raises, is deterministic, and a range ends after it starts."""
+    found = time_range(query, now)
+    assert found == time_range(query, now)
+    if found is not None:
+        assert found.start.astimezone(UTC) < found.end.astimezone(UTC)
+        assert found.start.tzinfo is now.tzinfo
+        assert found.text
+
+
+@given(st.integers(2000, 2099), st.dates(datetime(2000, 1, 1, tzinfo=UTC).date()))
+def test_a_day_ago_is_before_today(count: int, day):
+    """The words "N days ago" mean the day N days before, for any N below 1000."""
+    count %= 1000
+    now = datetime(day.year, day.month, day.day, 12, tzinfo=UTC)
+    found = time_range(f"{count} days ago", now)
+    if found is not None:
+        assert found.start.date() == day - timedelta(days=count)
+
+
+@pytest.mark.parametrize("piece", ["a ", "1 ", "last ", "5-", "may ", " ", "the ", "一", "2022, "])
+def test_long_repetition_ends(piece: str):
+    """Repetition of the rules' own words makes no work that explodes."""
+    assert time_range(piece * 20_000, NOW) is None
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "When did Caroline go to the support group?",
+        "when's the concert?",
+        "Do you remember when we met? I wonder when it was.",
+        "What date is the party?",
+        "Which year did she move?",
+        "how long ago did they meet",
+        "Since when is she here?",
+        "When?",
+        "Wann waren wir in Rom?",
+        "Seit wann wohnt sie dort?",
+        "An welchem Tag kam er?",
+        "Quand est-ce que tu pars ?",
+        "Depuis quand ?",
+        "À quelle date ?",
+        "¿Cuándo llegó Ana?",
+        "¿En qué fecha?",
+        "你什么时候去的?",
+        "她是哪一年搬家的?",
+    ],
+)
+def test_a_question_that_asks_for_a_time(query: str):
+    """Each way to say "when" asks for a time, in five languages."""
+    assert when_question(query)
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "What did she say when I left?",
+        "When I was young, where did we live?",
+        "What did she eat yesterday?",
+        "dann und wann",
+        "Quand j'étais jeune, où habitait-on ?",
+        "Cuando llegue, ¿qué como?",
+        "whenever you like",
+        "",
+    ],
+)
+def test_a_clause_that_sets_a_time_is_no_question_for_it(query: str):
+    """A subordinate "when" asks for nothing."""
+    assert not when_question(query)

@@ -1,0 +1,323 @@
+"""Times in statements: which days they mean, and when they mean none."""
+
+from __future__ import annotations
+
+import json
+import time
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from zoneinfo import ZoneInfo
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from memoranda.errors import InvalidInput
+from memoranda.model.ports import DateReader
+from memoranda.text.dates.reader import Dates
+
+BERLIN = ZoneInfo("Europe/Berlin")
+SAID = datetime(2023, 5, 10, 13, 56, tzinfo=BERLIN)  # A Wednesday.
+DATA = Path(__file__).resolve().parents[3] / "shared" / "data" / "dates"
+
+MEANT = """
+I went there yesterday. | yesterday | 2023-05-09 | 2023-05-10 | day
+We met last Friday. | last Friday | 2023-05-05 | 2023-05-06 | day
+The Friday before last we met. | The Friday before last | 2023-04-28 | 2023-04-29 | day
+I moved two weeks ago. | two weeks ago | 2023-04-23 | 2023-04-30 | week
+We're going to Italy next month. | next month | 2023-06-01 | 2023-07-01 | month
+I was there in March. | in March | 2023-03-01 | 2023-04-01 | month
+I was there in June. | in June | 2022-06-01 | 2022-07-01 | month
+We will be there in June. | in June | 2023-06-01 | 2023-07-01 | month
+We paid on the 3rd. | on the 3rd | 2023-05-03 | 2023-05-04 | day
+It is due on the 3rd. | on the 3rd | 2023-06-03 | 2023-06-04 | day
+I'm going on Friday. | on Friday | 2023-05-12 | 2023-05-13 | day
+I went on Friday. | on Friday | 2023-05-05 | 2023-05-06 | day
+I'm so excited to see you Saturday! | Saturday | 2023-05-13 | 2023-05-14 | day
+I have a concert on Friday. | on Friday | 2023-05-12 | 2023-05-13 | day
+I'll wear a hat on Friday. | on Friday | 2023-05-12 | 2023-05-13 | day
+I called him Friday. | Friday | 2023-05-05 | 2023-05-06 | day
+Call mom on Friday. | on Friday | 2023-05-12 | 2023-05-13 | day
+Next Friday works. | Next Friday | 2023-05-19 | 2023-05-20 | day
+this Friday works | this Friday | 2023-05-12 | 2023-05-13 | day
+We went hiking this weekend. | this weekend | 2023-05-06 | 2023-05-08 | span
+We're going hiking this weekend. | this weekend | 2023-05-13 | 2023-05-15 | span
+That trip this past weekend was fun. | this past weekend | 2023-05-06 | 2023-05-08 | span
+the week before 9 June 2023 it was | the week before 9 June 2023 | 2023-06-02 | 2023-06-09 | week
+I started 3 years ago. | 3 years ago | 2020-01-01 | 2021-01-01 | year
+I've worked there since 2016. | since 2016 | 2016-01-01 | 2023-05-11 | span
+I've worked there since March. | since March | 2023-03-01 | 2023-05-11 | span
+released on 2024-04-19 | on 2024-04-19 | 2024-04-19 | 2024-04-20 | day
+the sprint ends March 29 | March 29 | 2023-03-29 | 2023-03-30 | day
+the sprint will end March 29 | March 29 | 2024-03-29 | 2024-03-30 | day
+we need it by May 31 | by May 31 | 2023-05-31 | 2023-06-01 | day
+May 3-5 we were in Rome | May 3-5 | 2023-05-03 | 2023-05-06 | span
+I was away from 3 to 5 May. | from 3 to 5 May | 2023-05-03 | 2023-05-06 | span
+the May 31st deadline is near | May 31st | 2023-05-31 | 2023-06-01 | day
+It's on the twenty-first of May. | on the twenty-first of May | 2023-05-21 | 2023-05-22 | day
+Last summer we swam. | Last summer | 2022-06-01 | 2022-09-01 | span
+We moved in early June 2022. | in early June 2022 | 2022-06-01 | 2022-06-11 | span
+Nov 16 - Dec 15, 2023: login | Nov 16 - Dec 15, 2023 | 2023-11-16 | 2023-12-16 | span
+I met Bob on Friday, May 5. | on Friday, May 5 | 2023-05-05 | 2023-05-06 | day
+It runs from Thursday to Saturday. | from Thursday to Saturday | 2023-05-11 | 2023-05-14 | span
+I was ill from Monday to Tuesday. | from Monday to Tuesday | 2023-05-08 | 2023-05-10 | span
+Let's meet in two weeks. | in two weeks | 2023-05-21 | 2023-05-28 | week
+I've been ill for the past 3 days. | for the past 3 days | 2023-05-07 | 2023-05-11 | span
+Two days after Christmas we left. | Two days after Christmas | 2022-12-27 | 2022-12-28 | day
+I was born on 5 May 1990. | on 5 May 1990 | 1990-05-05 | 1990-05-06 | day
+It happened later this week. | later this week | 2023-05-10 | 2023-05-15 | span
+Gestern war ich in Rom. | Gestern | 2023-05-09 | 2023-05-10 | day
+Am Freitag war ich in Rom. | Am Freitag | 2023-05-05 | 2023-05-06 | day
+Am Freitag werde ich in Rom sein. | Am Freitag | 2023-05-12 | 2023-05-13 | day
+La semaine dernière il était à Rome. | semaine dernière | 2023-05-01 | 2023-05-08 | week
+Ayer fui a Roma. | Ayer | 2023-05-09 | 2023-05-10 | day
+我昨天去了罗马。 | 昨天 | 2023-05-09 | 2023-05-10 | day
+"""
+
+HOURS = """
+See you tomorrow at 5pm. | tomorrow at 5pm | 2023-05-11T17:00 | 2023-05-11T18:00
+I woke up at 8:30 am. | at 8:30 am | 2023-05-10T08:30 | 2023-05-10T08:31
+I'll call at 8:30 am. | at 8:30 am | 2023-05-11T08:30 | 2023-05-11T08:31
+This morning I ran. | This morning | 2023-05-10T00:00 | 2023-05-10T12:00
+We cooked last night. | last night | 2023-05-09T17:00 | 2023-05-10T06:00
+Dinner tonight at 7. | tonight at 7 | 2023-05-10T19:00 | 2023-05-10T20:00
+The flight at 17:45 on 12 May is late. | at 17:45 on 12 May | 2023-05-12T17:45 | 2023-05-12T17:46
+We'll meet Monday 3:30pm. | Monday 3:30pm | 2023-05-15T15:30 | 2023-05-15T15:31
+We'll meet Friday 2-4pm. | Friday 2-4pm | 2023-05-12T14:00 | 2023-05-12T16:00
+I arrive on May 12 at 5 p.m. Bye. | on May 12 at 5 p.m. | 2023-05-12T17:00 | 2023-05-12T18:00
+"""
+
+NO_TIME = [
+    "I may go.",
+    "We march on.",
+    "The sun is out and we sat down.",
+    "Give me a second, the second one.",
+    "I saw April and June in the park.",
+    "He told me about May.",
+    "the other day I saw him",
+    "every Friday we meet",
+    "On Fridays I usually go out on Friday.",
+    "I get up at 8:30 am every day.",
+    "The call is at 8:30 am.",
+    "Black Friday was loud.",
+    "My birthday is on May 5.",
+    "I was born in May.",
+    "I built it in two weeks.",
+    "open 24/7 in room 2022, version 2.5.2020",
+    "I have 2022 photos.",
+    "more than two years ago",
+    "two weeks and two days ago",
+    "31 February 2023",
+    "It will last three weeks, shouldn't last two hours.",
+    'He said "I\'ll come tomorrow".',
+    "see https://example.com/2023-05-08 and `date(2023, 5, 8)`",
+    "January twenty five nineteen eighty six",
+    "on Sunday March 8",
+    "the following Friday",
+    "08/05/2023",
+    "on Friday",
+    "a good Friday",
+    "I lived there for 4 years.",
+    "",
+]
+
+
+def rows(table: str) -> list[tuple[str, ...]]:
+    """Return the cells of a table."""
+    return [tuple(cell.strip() for cell in line.split("|")) for line in table.strip().splitlines()]
+
+
+def there(moment: str) -> datetime:
+    """Return a moment in the zone of the tables."""
+    return datetime.fromisoformat(moment).replace(tzinfo=BERLIN)
+
+
+AHEAD = """
+2026-05-28 | My start date was pushed to June 8. | 2026-06-08
+2026-05-28 | The launch was postponed to June 22. | 2026-06-22
+2026-03-15 | I signed up for the harbour marathon on 18 October. | 2026-10-18
+2026-03-15 | I booked a table for 3 June. | 2026-06-03
+2026-03-15 | I booked the flight on 3 March. | 2026-03-03
+2026-03-15 | We decided to fly on 3 May. | 2026-05-03
+2026-03-15 | She promised to pay by 20 June. | 2026-06-20
+2026-03-15 | I forgot to call on 3 March. | 2026-03-03
+2026-05-28 | The launch has been pushed back until June 22. | 2026-06-22
+2026-05-28 | The exam was brought forward to June 2. | 2026-06-02
+2026-05-28 | It was put off till June 9. | 2026-06-09
+2026-05-28 | They moved the launch to June 8. | 2026-06-08
+2026-05-28 | The deadline is moved to June 8. | 2026-06-08
+2026-05-28 | The call got rescheduled for June 8. | 2026-06-08
+2026-05-28 | The call got moved to Friday. | 2026-05-29
+2026-05-28 | The deadline was extended to March. | 2027-03-01
+2026-05-28 | The visa expires in March. | 2027-03-01
+2026-05-28 | The report is due June 8. | 2026-06-08
+2026-05-28 | The launch had been pushed to June 8. | 2025-06-08
+2026-05-28 | We moved to Lisbon on June 8. | 2025-06-08
+2026-01-12 | Recuerda que mi boda es el 12 de septiembre. | 2026-09-12
+2026-01-12 | Rappelle-toi que mon mariage est le 12 septembre. | 2026-09-12
+2026-01-12 | Meine Hochzeit ist am 12. September. | 2026-09-12
+2026-01-12 | Merke dir, dass meine Hochzeit am 12. September ist. | 2026-09-12
+2026-01-12 | Das Fest ist am 12. September geplant. | 2026-09-12
+2026-01-12 | Er ist am 12. September gestorben. | 2025-09-12
+2026-01-12 | Il est parti le 12 septembre. | 2025-09-12
+"""
+
+
+@pytest.mark.parametrize(("said", "text", "since"), rows(AHEAD))
+def test_what_was_put_to_a_day_or_is_on_it_lies_ahead(said, text, since):
+    """A new date, an end and a present verb right before a date look ahead; the past does not."""
+    (mention,) = Dates().read(text, there(said))
+    assert mention.since == there(since)
+    assert mention.precision in {"day", "month"}
+
+
+def test_a_move_from_one_day_to_another_is_no_stretch():
+    """Both days are told, each for itself."""
+    found = Dates().read("It was moved from June 3 to June 8.", there("2026-05-28"))
+    assert [mention.since for mention in found] == [there("2026-06-03"), there("2026-06-08")]
+
+
+@pytest.mark.parametrize(("text", "words", "since", "until", "precision"), rows(MEANT))
+def test_a_statement_means_its_days(text, words, since, until, precision):
+    """What the words of a statement mean, as exact as they are, and where they stand."""
+    (mention,) = Dates().read(text, SAID)
+    assert (mention.text, mention.precision) == (words, precision)
+    assert (mention.since, mention.until) == (there(since), there(until))
+    assert text[mention.start : mention.end] == words
+
+
+@pytest.mark.parametrize(("text", "words", "since", "until"), rows(HOURS))
+def test_a_statement_means_its_hours(text, words, since, until):
+    """A clock time counts on a day, or where the tense is clear."""
+    (mention,) = Dates().read(text, SAID)
+    assert (mention.text, mention.precision) == (words, "time")
+    assert (mention.since, mention.until) == (there(since), there(until))
+
+
+@pytest.mark.parametrize("text", NO_TIME)
+def test_no_time_rather_than_a_wrong_one(text):
+    """Names, verbs, habits, vague and impossible times give nothing."""
+    assert Dates().read(text, SAID) == []
+
+
+def test_each_time_of_a_text_is_read():
+    """Several times in one text are read each by its own verb."""
+    text = "I left on Monday, and on Friday I'm coming back. In 2019 I stayed until June 2020."
+    found = Dates().read(text, SAID)
+    assert [mention.text for mention in found] == [
+        "on Monday",
+        "on Friday",
+        "In 2019",
+        "until June 2020",
+    ]
+    assert [mention.since.date().isoformat() for mention in found[:2]] == [
+        "2023-05-08",
+        "2023-05-12",
+    ]
+
+
+def test_last_week_on_a_sunday_holds_both_readings():
+    """On a Sunday, weeks that begin on Mondays and on Sundays differ; the span holds both."""
+    (mention,) = Dates().read("last week it rained", datetime(2023, 5, 14, 9, tzinfo=BERLIN))
+    assert (mention.since, mention.until) == (there("2023-05-01"), there("2023-05-14"))
+    assert mention.precision == "span"
+
+
+def test_days_are_those_of_who_speaks():
+    """The same instant is another yesterday in another time zone."""
+    instant = datetime(2023, 5, 10, 23, 30, tzinfo=UTC)
+    (home,) = Dates().read("yesterday", instant)
+    (tokyo,) = Dates().read("yesterday", instant.astimezone(ZoneInfo("Asia/Tokyo")))
+    assert (home.since.day, tokyo.since.day) == (9, 10)
+    assert tokyo.since.tzinfo == ZoneInfo("Asia/Tokyo")
+
+
+@pytest.mark.parametrize(("day", "hours"), [("2023-03-27", 23), ("2023-10-30", 25)])
+def test_a_day_of_clock_change_is_whole(day, hours):
+    """Bounds are midnights, so a day on which clocks change has 23 or 25 hours."""
+    (mention,) = Dates().read("yesterday", there(day) + timedelta(hours=9))
+    assert mention.until.astimezone(UTC) - mention.since.astimezone(UTC) == timedelta(hours=hours)
+    assert (mention.since.hour, mention.until.hour, mention.precision) == (0, 0, "day")
+
+
+def test_a_decomposed_text_keeps_its_places():
+    """Places count the characters of the text as it was given."""
+    text = "cafe\u0301 e\u0301te\u0301: on 5 Mai 2023, am 5. M\u0061\u0308rz 2023 war es"
+    found = Dates().read(text, SAID)
+    assert [text[mention.start : mention.end] for mention in found] == [m.text for m in found]
+    assert [mention.since.month for mention in found] == [5, 3]
+
+
+def test_a_naive_moment_is_refused():
+    """A moment without a time zone is an error that says so."""
+    with pytest.raises(InvalidInput, match="time zone"):
+        Dates().read("yesterday", SAID.replace(tzinfo=None))
+
+
+WORDS = st.sampled_from(
+    (
+        " ".join(row[0] for row in rows(MEANT) + rows(HOURS))
+        + ' before after of the since and may 31 2000 ago - , . ( ) " \n from between a.m. and to'
+        + " \u017f \u0130"
+    ).split(" ")
+)
+TEXTS = st.one_of(st.text(max_size=80), st.lists(WORDS, max_size=12).map(" ".join))
+MOMENTS = st.datetimes(timezones=st.timezones())
+
+
+@settings(max_examples=150)
+@given(TEXTS, MOMENTS)
+def test_any_text_at_any_moment(text, said_at):
+    """It never raises; places are in order, apart and right; every time ends after it begins."""
+    reader: DateReader = Dates()
+    found = reader.read(text, said_at)
+    assert found == reader.read(text, said_at)
+    reached = 0
+    for mention in found:
+        assert reached <= mention.start < mention.end <= len(text)
+        assert mention.text == text[mention.start : mention.end]
+        assert mention.since.astimezone(UTC) < mention.until.astimezone(UTC)
+        assert mention.since.tzinfo is said_at.tzinfo
+        if mention.precision in {"day", "week", "month", "year"}:
+            edges = (mention.since, mention.until)
+            assert all((edge.hour, edge.minute, edge.second) == (0, 0, 0) for edge in edges)
+        reached = mention.end
+
+
+@pytest.mark.parametrize(
+    "piece",
+    ["a ", "1 ", "last ", "5-", "may ", "一", "e\u0301", "“", "`", "1:", "x@", "Monday, ", "went "],
+)
+def test_time_grows_with_the_text_and_no_faster(piece):
+    """Repetition of the rules' own words makes no work that explodes."""
+    reader = Dates()
+    reader.read(piece * 100, SAID)
+
+    def seconds(count: int) -> float:
+        start = time.process_time()
+        reader.read(piece * count, SAID)
+        return time.process_time() - start
+
+    assert seconds(2_000) < 16 * seconds(250) + 0.2
+
+
+def test_the_days_of_real_turns():
+    """Of the development turns that name a day, most are read right and none wrong."""
+    path = DATA / "locomo_temporal_dev.jsonl"
+    if not path.exists():
+        pytest.skip("the shared evaluation data is not beside the project")
+    right = wrong = 0
+    for line in path.read_text().splitlines():
+        row = json.loads(line)
+        if row["answer_date"] is None:
+            continue
+        said = datetime.strptime(row["session_time"], "%I:%M %p on %d %B, %Y").replace(tzinfo=UTC)
+        days = [
+            mention.since.date().isoformat()
+            for mention in Dates().read(row["text"], said)
+            if mention.precision == "day"
+        ]
+        right += row["answer_date"] in days
+        wrong += bool(days) and row["answer_date"] not in days
+    assert right >= 18
+    assert wrong == 0

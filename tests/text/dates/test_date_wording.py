@@ -1,0 +1,102 @@
+"""Absolute wording: a sentence that says its times in full."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from zoneinfo import ZoneInfo
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from memoranda.text.dates.reader import Dates
+from memoranda.text.dates.wording import dated
+
+SAID = datetime(2023, 5, 8, 13, 56, tzinfo=ZoneInfo("Europe/Berlin"))  # A Monday.
+
+SENTENCES = """
+I went to Rome yesterday. | I went to Rome on 7 May 2023.
+Yesterday I went to Rome. | On 7 May 2023 I went to Rome.
+yesterday I went to Rome | on 7 May 2023 I went to Rome
+We met on Friday. | We met on 5 May 2023.
+I joined a gym last week! | I joined a gym in the week of 1 May 2023!
+Last week was wild. | The week of 1 May 2023 was wild.
+Last night was amazing! | The night of 7 May 2023 was amazing!
+I missed yesterday's meeting. | I missed 7 May 2023's meeting.
+The tickets for tomorrow are gone. | The tickets for 9 May 2023 are gone.
+The opening night is tomorrow. | The opening night is 9 May 2023.
+We're going to Italy next month. | We're going to Italy in June 2023.
+I read it last year. | I read it in 2022.
+I got a puppy two weeks ago! | I got a puppy around 24 April 2023!
+I started about a year ago. | I started around 2022.
+I got it a few years ago. | I got it between 2018 and 2021.
+We camped last summer. | We camped in the summer of 2022.
+We skied last winter. | We skied in the winter of 2022/23.
+We hiked over the weekend. | We hiked on the weekend of 6 May 2023.
+I've lived here since March. | I've lived here since March 2023.
+I've lived here since Saturday. | I've lived here since 6 May 2023.
+I need it by Friday. | I need it by 12 May 2023.
+I was ill from Monday to Wednesday. | I was ill from 1 to 3 May 2023.
+See you tomorrow at 5pm. | See you on 9 May 2023 at 17:00.
+This morning I ran 5 km. | On the morning of 8 May 2023 I ran 5 km.
+We had a party tonight. | We had a party on the evening of 8 May 2023.
+We talked yesterday evening. | We talked on the evening of 7 May 2023.
+I moved in early April. | I moved in early April 2023.
+I paid on the 3rd. | I paid on 3 May 2023.
+I sold it last quarter. | I sold it in the first quarter of 2023.
+I was born on 5 May 1990. | I was born on 5 May 1990.
+I've worked there since 2016. | I've worked there since 2016.
+I stayed until 2018. | I stayed until 2018.
+The other day I may have said it. | The other day I may have said it.
+Gestern war ich in Rom. | Gestern (2023-05-07) war ich in Rom.
+El mes pasado fui a Roma. | El mes pasado (2023-04) fui a Roma.
+"""
+TABLE = [[cell.strip() for cell in line.split("|")] for line in SENTENCES.strip().splitlines()]
+
+
+@pytest.mark.parametrize(("text", "full"), TABLE)
+def test_a_sentence_says_its_times_in_full(text, full):
+    """Relative times become absolute ones with the right preposition; absolute ones stay."""
+    assert Dates().resolve(text, SAID) == full
+
+
+@pytest.mark.parametrize("full", [row[1] for row in TABLE])
+def test_a_full_sentence_means_the_same_at_any_time(full):
+    """What was resolved once is changed by nothing that is said later."""
+    assert Dates().resolve(full, datetime(2031, 1, 2, tzinfo=UTC)) == full
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("yesterday", "on 7 May 2023"),
+        ("in May 2023", "in May 2023"),
+        ("last week", "in the week of 1 May 2023"),
+        ("last year", "in 2022"),
+        ("before 2020", "before 2020"),
+        ("I left after May 2022", "after May 2022"),
+        ("the 1990s", "in the 1990s"),
+    ],
+)
+def test_a_mention_in_absolute_words(text, words):
+    """Each kind of time has its wording."""
+    (mention,) = Dates().read(text, SAID)
+    assert dated(mention) == words
+
+
+PIECES = st.sampled_from(" ".join(row[0] for row in TABLE).split(" "))
+
+
+@given(
+    st.one_of(st.text(max_size=60), st.lists(PIECES, max_size=10).map(" ".join)),
+    st.datetimes(timezones=st.timezones()),
+)
+def test_only_times_change(text, said_at):
+    """What is no time stands unchanged; a text without times is returned as it is."""
+    found, resolved = Dates().read(text, said_at), Dates().resolve(text, said_at)
+    if not found:
+        assert resolved == text
+        return
+    assert resolved.startswith(text[: found[0].start])
+    assert resolved.endswith(text[found[-1].end :])
+    assert all(dated(mention) for mention in found)

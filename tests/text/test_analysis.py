@@ -1,0 +1,232 @@
+"""The laws of text analysis: what is written differently but means the same is found."""
+
+import threading
+import time
+import unicodedata
+from collections.abc import Iterator
+from pathlib import Path
+
+import apsw
+import pytest
+import Stemmer
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+from memoranda.text.analysis import TermAnalyzer
+from memoranda.text.folding import normalize
+from memoranda.text.function_words import STOP_WORDS, guess_language
+from memoranda.text.segmentation import ascii_words, segment
+
+ANALYZER = TermAnalyzer()
+PAIRS = [
+    tuple(part.strip() for part in line.split("|"))
+    for line in Path(__file__).with_name("found_by.txt").read_text("utf-8").splitlines()
+    if not line.startswith("#")
+]
+TOKENIZER = "unicode61 remove_diacritics 0 categories 'L* N* Co M*'"
+TEXTS = st.one_of(
+    st.text(),
+    st.text(alphabet="aZ9_.,'+#- @é\u0301\u017fß\u0130\u1e9e\u0345\u200d\u2019"),
+    st.lists(st.sampled_from([text for pair in PAIRS for text in pair])).map(" ".join),
+)
+
+
+@pytest.mark.parametrize(("query", "text"), PAIRS)
+def test_a_query_finds_its_text(query: str, text: str):
+    """Case, accents, inflection, script and notation do not stand between query and text."""
+    wanted = set(ANALYZER.query_terms(query))
+    assert wanted & set(ANALYZER.terms(text)), (wanted, ANALYZER.terms(text))
+
+
+@pytest.mark.parametrize(
+    ("query", "text"),
+    [
+        ("3.11", "311 people"),
+        ("C++", "vitamin c"),
+        ("京都府", "東京の天気"),
+        ("resignation", "a resident of Rome"),
+        ("🎂", "🎉"),
+    ],
+)
+def test_a_query_does_not_find_what_only_looks_alike(query: str, text: str):
+    """Terms keep apart what is different."""
+    assert not set(ANALYZER.query_terms(query)) & set(ANALYZER.terms(text))
+
+
+@pytest.mark.parametrize(
+    ("text", "terms"),
+    [
+        ("Melanie's dogs", ["melani", "dog"]),
+        ("getUserName", ["getusernam", "get", "user", "name"]),
+        ("1,250.50", ["1250p50", "1250", "50"]),
+        ("3.11.2", ["3p11p2", "3p11", "3", "11", "2"]),
+        ("C++ .NET C#!", ["cplusplus", "dotnet", "net", "csharp"]),
+        ("👨‍👩‍👧 👍🏽 🇵🇹", ["u1f468", "u1f469", "u1f467", "u1f44d", "u1f1f5u1f1f9"]),
+        ("東京都", ["東", "東京", "京", "京都", "都"]),
+        ("!?… \u0301 \ue000", []),
+    ],
+)
+def test_the_terms_of_a_text(text: str, terms: list[str]):
+    """The notations of the table in the module give the terms it states."""
+    assert ANALYZER.terms(text) == terms
+
+
+def test_english_is_plain_porter2():
+    """A query in English is Porter2 stems, distinct and in order, without stop words."""
+    query = "When did the painters and the painter go camping in the mountains?"
+    words = ["painters", "painter", "go", "camping", "mountains"]
+    stems = Stemmer.Stemmer("english").stemWords(words)
+    assert ANALYZER.query_terms(query) == list(dict.fromkeys(stems))
+
+
+def test_stop_words_stay_in_texts_and_where_there_is_nothing_else():
+    """Stop words are left out of queries only, and not of a query that is made of them."""
+    assert ANALYZER.terms("to be or not to be") == ["to", "be", "or", "not", "to", "be"]
+    assert ANALYZER.query_terms("to be or not to be") == ["to", "be", "or", "not"]
+
+
+def test_one_character_of_an_unspaced_script_is_searched_alone():
+    """A longer query asks for pairs only, so single characters do not drown its ranking."""
+    assert ANALYZER.query_terms("東京") == ["東京"]
+    assert ANALYZER.query_terms("東") == ["東"]
+
+
+def test_a_language_needs_evidence():
+    """Text is English unless function words or letters say otherwise."""
+    assert guess_language(["lisbon", "trip"]) == "english"
+    assert guess_language(["melanie", "de", "souza"]) == "english"
+    assert guess_language(["wo", "ist", "meine", "katze"]) == "german"
+    assert guess_language(["ninos"], {"ñ"}) == "spanish"
+
+
+def test_the_function_words_of_each_language_are_known_as_its_own():
+    """Every Latin-script list, read as a text, is taken for its own language."""
+    latin = set(STOP_WORDS) - {"russian", "greek"}
+    assert {language: guess_language(STOP_WORDS[language]) for language in latin} == {
+        language: language for language in latin
+    }
+
+
+@given(TEXTS)
+@example("Ǆ ŉ ẚ ΐ ﬃ ㍿ ½ \u0e33 \u1100\u1161\u11a8")
+@example("K")
+@settings(deadline=None)
+def test_any_unicode_form_gives_the_same_terms(text: str):
+    """Nothing raises, and composed, decomposed and repeated reading agree."""
+    terms = ANALYZER.terms(text)
+    assert ANALYZER.terms(unicodedata.normalize("NFD", text)) == terms
+    assert ANALYZER.terms(unicodedata.normalize("NFC", text)) == terms
+    assert TermAnalyzer().terms(text) == terms
+    assert all(0 < len(term) <= 64 for term in terms)
+
+
+@given(TEXTS)
+@settings(deadline=None)
+def test_a_text_is_found_by_itself(text: str):
+    """What a text asks for as a query is a part of what it is indexed under."""
+    query = ANALYZER.query_terms(text)
+    terms = set(ANALYZER.terms(text))
+    assert set(query) <= terms
+    assert len(query) == len(set(query))
+    assert bool(query) == bool(terms)
+
+
+@given(st.text(alphabet=st.characters(max_codepoint=127)))
+@example("v1.2 a_b aB c++ f#x .net x.NET rock'n'roll I'LL 's")
+def test_the_fast_way_gives_the_words_of_the_thorough_one(text: str):
+    """Plain ASCII text has the same words whichever way reads it."""
+    words = ascii_words(text)
+    if words is not None:
+        assert words == [word for word, _ in segment(normalize(text))]
+
+
+@pytest.fixture
+def index() -> Iterator[apsw.Connection]:
+    """A full-text index with the tokenizer that the store uses."""
+    connection = apsw.Connection(":memory:")
+    connection.execute(f'create virtual table texts using fts5(x, tokenize="{TOKENIZER}")')
+    connection.execute("create virtual table seen using fts5vocab(texts, instance)")
+    yield connection
+    connection.close()
+
+
+def split(index: apsw.Connection, texts: list[str]) -> list[list[str]]:
+    """Return the tokens that the index makes of each text."""
+    index.execute("begin")
+    index.execute("delete from texts")
+    index.executemany("insert into texts(rowid, x) values(?, ?)", enumerate(texts))
+    tokens: list[list[str]] = [[] for _ in texts]
+    for term, row in index.execute("select term, doc from seen order by doc, offset"):
+        tokens[row].append(term)
+    index.execute("commit")
+    return tokens
+
+
+def test_every_character_of_unicode_gives_terms_that_an_index_keeps_whole(index):
+    """FTS5 neither splits nor folds any term, whatever character it comes from."""
+    # Of the tens of thousands of Han and Hangul characters, which are all alike, a few do.
+    spans = [(0x80, 0x3500), (0x9F00, 0xAD00), (0xD700, 0xD800), (0xF900, 0x17100)]
+    spans += [(0x18A00, 0x20100), (0x2F800, 0x2FA20), (0xE0000, 0xE0200)]
+    characters = [chr(c) for start, end in spans for c in range(start, end)]
+    terms = {term for c in characters for term in ANALYZER.terms(f"{c} a{c}b")}
+    expected = sorted(terms)
+    assert split(index, expected) == [[term] for term in expected]
+
+
+@given(text=TEXTS)
+@settings(deadline=None)
+def test_any_text_gives_terms_that_an_index_keeps_whole(text: str):
+    """FTS5 reads joined terms back as exactly these terms."""
+    connection = apsw.Connection(":memory:")
+    connection.execute(f'create virtual table texts using fts5(x, tokenize="{TOKENIZER}")')
+    connection.execute("create virtual table seen using fts5vocab(texts, instance)")
+    terms = ANALYZER.terms(text)
+    assert split(connection, [" ".join(terms)]) == [terms]
+    connection.close()
+
+
+def test_threads_share_an_analyzer():
+    """Many threads get the same terms at the same time as one alone."""
+    texts = [text for pair in PAIRS for text in pair]
+    alone = [TermAnalyzer().terms(text) for text in texts]
+    shared = TermAnalyzer()
+    results: list[bool] = []
+
+    def read() -> None:
+        results.extend([shared.terms(text) for text in texts] == alone for _ in range(5))
+
+    threads = [threading.Thread(target=read) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert results == [True] * 40
+
+
+@pytest.mark.parametrize("unit", ["word ", "a", "aB", "1,", "a_", "東", "e\u0301", "\u0301", "🎂'"])
+def test_time_grows_with_the_text_and_no_faster(unit: str):
+    """Eight times the text takes about eight times as long, whatever it is made of."""
+
+    def seconds(length: int) -> float:
+        text = unit * (length // len(unit))
+        ANALYZER.terms(text)
+        times = []
+        for _ in range(3):
+            start = time.perf_counter()
+            ANALYZER.terms(text)
+            times.append(time.perf_counter() - start)
+        return min(times)
+
+    assert seconds(80_000) < 40 * seconds(10_000) + 0.05
+
+
+def test_long_words_are_cut_alike_in_texts_and_queries():
+    """A hash of any length is one term, found by itself."""
+    text = "deadbeef" * 50
+    assert ANALYZER.terms(text) == ANALYZER.query_terms(text)
+    assert len(ANALYZER.terms(text)[0]) == 64
+
+
+def test_the_name_says_which_stemmer():
+    """Another Snowball version gives another name, so an index knows that it must be rebuilt."""
+    assert ANALYZER.name == f"snowball-{Stemmer.version()}-1"
