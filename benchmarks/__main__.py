@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import os
 import platform
+import sys
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
@@ -17,6 +18,7 @@ from benchmarks import (
     dates,
     embedding,
     facts,
+    frozen,
     history_entries,
     ner,
     notes_speed,
@@ -60,14 +62,20 @@ def main() -> None:
     parser.add_argument(
         "what",
         nargs="?",
-        choices=(*QUALITY, "speed"),
+        choices=(*QUALITY, "frozen", "speed"),
         help="default: all",
     )
     parser.add_argument("--quick", action="store_true", help="smaller sizes, fewer rounds")
     parser.add_argument("--ablate", action="store_true", help="retrieval: part by part")
     parser.add_argument("--only", choices=SPEED, help="one part of speed")
     parser.add_argument("--shared", type=Path, default=SHARED, help="folder with data/ and eval/")
+    parser.add_argument(
+        "--part", action="append", default=[], choices=frozen.PARTS, help="one part of frozen"
+    )
+    parser.add_argument("--keep", action="store_true", help="frozen: keep the figures of now")
     asked = parser.parse_args()
+    if asked.what == "frozen":
+        sys.exit(not frozen.run(asked.shared, asked.part, keep=asked.keep))
     print(
         f"{platform.system()}, {os.cpu_count()} cores, Python {platform.python_version()}, "
         f"files in {tempfile.gettempdir()}"

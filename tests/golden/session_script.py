@@ -111,6 +111,7 @@ def run_session(memory: Memory, clock: Any, folder: Path) -> dict[str, Any]:
     _ask(memory, bruno, journal)
     _inspect(memory, bruno, journal)
     exports = {each.user: export_lines(each, folder / each.user) for each in (memory, bruno)}
+    exports["tools"] = session_lines(memory, "tools", folder / "tools.jsonl")
     return {"journal": journal.entries, "exports": exports}
 
 
@@ -401,6 +402,13 @@ def without_line(text: str, word: str) -> str:
 def _emptied(path: Path) -> Any:
     yield path
     path.unlink(missing_ok=True)
+
+
+def session_lines(memory: Memory, conversation: str, path: Path) -> list[Any]:
+    """Return the lines of the session file of one conversation."""
+    with _emptied(path) as file:
+        memory.export(file, conversation=conversation)
+        return [json.loads(line) for line in file.read_text(encoding="utf-8").splitlines()]
 
 
 def export_lines(memory: Memory, path: Path) -> list[Any]:
