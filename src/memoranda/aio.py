@@ -1,40 +1,159 @@
-"""The asynchronous face of a memory: the same verbs, each one hop to a worker thread.
+"""The asynchronous faces: the same verbs, each one hop to a worker thread.
 
 No logic is here. What a verb does, takes and raises stands in :class:`memoranda.Memory` and
-:class:`memoranda.Conversation`; a test holds the signatures together.
+:class:`memoranda.Conversation`, whose signatures and docstrings the verbs carry.
 """
 
 from __future__ import annotations
 
 from asyncio import to_thread
-from collections.abc import Iterable, Mapping
-from datetime import datetime
+from collections.abc import Callable, Coroutine
+from functools import wraps
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Self
+from typing import Any, Concatenate, ParamSpec, Self, TypeVar
 
-from memoranda.aio_conversation import AsyncConversation
-from memoranda.aio_notes import AsyncNotes
-from memoranda.maintenance.audit import Audit
+from memoranda.conversation.conversation import Conversation
+from memoranda.conversation.system_extras import Session
 from memoranda.memory import Memory
-from memoranda.memory_upkeep import MemoryStats
 from memoranda.model.clock import Clock
 from memoranda.model.events import Callback
-from memoranda.model.life import SessionInfo, StageUsage
-from memoranda.model.models import (
-    Change,
-    ConversationInfo,
-    Entity,
-    ForgetReceipt,
-    Hit,
-    Recall,
-    Record,
-)
-from memoranda.model.ports import Embedder, LanguageModel, Progress, Summarizer
-from memoranda.model.reports import MaintenanceReport, StageReport
+from memoranda.model.models import Message, Pruning
+from memoranda.model.ports import Embedder, LanguageModel, Summarizer
+from memoranda.notes.kept import KeptNotes
 from memoranda.settings.settings import Settings
 from memoranda.tools import AsyncTool
-from memoranda.transfer.porting import PortingReport
+
+P = ParamSpec("P")
+T = TypeVar("T")
+Verb = Callable[Concatenate[Any, P], T]
+AwaitedVerb = Callable[Concatenate[Any, P], Coroutine[Any, Any, T]]
+
+
+def in_thread(verb: Verb[P, T]) -> AwaitedVerb[P, T]:
+    """Return ``verb`` as a method to be awaited: it runs in a worker thread."""
+
+    @wraps(verb)
+    async def awaited(self: Any, /, *args: P.args, **kwargs: P.kwargs) -> T:
+        return await to_thread(verb, self._face, *args, **kwargs)
+
+    return awaited
+
+
+class AsyncNotes:
+    """The notes of a memory for code that must not block; see ``Memory.notes``."""
+
+    def __init__(self, notes: KeptNotes) -> None:
+        """Wrap ``notes``; both may be used."""
+        self._face = notes
+
+    @property
+    def folder(self) -> Path:
+        """Where the files are."""
+        return self._face.folder
+
+    @property
+    def max_memory_size(self) -> int:
+        """The bytes beyond which MEMORY.md is to be made smaller."""
+        return self._face.max_memory_size
+
+    read_memory = in_thread(KeptNotes.read_memory)
+    write_memory = in_thread(KeptNotes.write_memory)
+    is_over = in_thread(KeptNotes.is_over)
+    append_history = in_thread(KeptNotes.append_history)
+    append_history_rotated = in_thread(KeptNotes.append_history_rotated)
+    search = in_thread(KeptNotes.search)
+    history = in_thread(KeptNotes.history)
+    sync = in_thread(KeptNotes.sync)
+
+
+class AsyncConversation:
+    """A :class:`memoranda.Conversation` for code that must not block."""
+
+    def __init__(self, conversation: Conversation) -> None:
+        """Wrap ``conversation``; both may be used."""
+        self._face = conversation
+
+    @classmethod
+    async def open(
+        cls,
+        path: str | Path,
+        *,
+        system: str | None = None,
+        model: str | None = None,
+        context_limit: int | None = None,
+        max_tokens: int | None = None,
+        max_messages: int | None = None,
+        keep_recent: int | None = None,
+        strategy: str | None = None,
+        settings: Settings | None = None,
+        summarizer: Summarizer | None = None,
+    ) -> Self:
+        """Open the conversation that lives in the session file ``path``, or start it."""
+        opened = await to_thread(
+            Conversation.open,
+            path,
+            system=system,
+            model=model,
+            context_limit=context_limit,
+            max_tokens=max_tokens,
+            max_messages=max_messages,
+            keep_recent=keep_recent,
+            strategy=strategy,
+            settings=settings,
+            summarizer=summarizer,
+        )
+        return cls(opened)
+
+    @property
+    def id(self) -> str:
+        """The name under which it is stored."""
+        return self._face.id
+
+    @property
+    def system(self) -> str | None:
+        """The system prompt."""
+        return self._face.system
+
+    @property
+    def messages(self) -> tuple[Message, ...]:
+        """All messages since the last :meth:`clear`, in order."""
+        return self._face.messages
+
+    @property
+    def session(self) -> Session:
+        """The present session: what was said since it began, and what its recap tells."""
+        return self._face.session
+
+    @property
+    def prunings(self) -> tuple[Pruning, ...]:
+        """The receipts of all prunings, oldest first: what went, when and why."""
+        return self._face.prunings
+
+    def on(self, event: str, callback: Callback) -> None:
+        """Call ``callback`` after each ``event`` of :meth:`memoranda.Conversation.on`."""
+        self._face.on(event, callback)
+
+    async def length(self) -> int:
+        """Return how many messages there are since the last clear; ``len()`` cannot wait."""
+        return await to_thread(len, self._face)
+
+    add = in_thread(Conversation.add)
+    extend = in_thread(Conversation.extend)
+    recent = in_thread(Conversation.recent)
+    by_role = in_thread(Conversation.by_role)
+    window = in_thread(Conversation.window)
+    view = in_thread(Conversation.view)
+    context = in_thread(Conversation.context)
+    calibrate = in_thread(Conversation.calibrate)
+    stats = in_thread(Conversation.stats)
+    pin = in_thread(Conversation.pin)
+    prune = in_thread(Conversation.prune)
+    start_session = in_thread(Conversation.start_session)
+    expand = in_thread(Conversation.expand)
+    recount = in_thread(Conversation.recount)
+    clear = in_thread(Conversation.clear)
+    end = in_thread(Conversation.end)
 
 
 class AsyncMemory:
@@ -52,7 +171,7 @@ class AsyncMemory:
         clock: Clock | None = None,
     ) -> None:
         """Open the store, making it if it is not there. Loads no model yet."""
-        self._memory = Memory(
+        self._face = Memory(
             location,
             user=user,
             agent=agent,
@@ -78,277 +197,75 @@ class AsyncMemory:
     def as_user(self, user: str, *, agent: str | None = None) -> AsyncMemory:
         """Return the memory of another user in the same store, sharing all its parts."""
         other = object.__new__(AsyncMemory)
-        other._memory = self._memory.as_user(user, agent=agent)
+        other._face = self._face.as_user(user, agent=agent)
         return other
-
-    async def close(self) -> None:
-        """Stop the background work and release the store. Nothing is lost; twice is harmless."""
-        await to_thread(self._memory.close)
 
     @property
     def user(self) -> str:
         """Whose memory this is."""
-        return self._memory.user
+        return self._face.user
 
     @property
     def settings(self) -> Settings:
         """The settings in force."""
-        return self._memory.settings
-
-    async def users(self) -> list[str]:
-        """Return every user of the store. For its administration, not for agents."""
-        return await to_thread(self._memory.users)
-
-    def on(self, event: str, callback: Callback) -> None:
-        """Call ``callback`` after each ``event``: remembered, corrected or forgotten."""
-        self._memory.on(event, callback)
-
-    async def remember(
-        self,
-        content: str,
-        *,
-        kind: str = "fact",
-        tags: Iterable[str] = (),
-        metadata: Mapping[str, Any] | None = None,
-        event_time: datetime | None = None,
-        session: str | None = None,
-        role: str | None = None,
-        confidence: float = 1.0,
-        decay_rate: float | None = None,
-    ) -> Record:
-        """Store one record and return it. Waits for no model."""
-        return await to_thread(
-            self._memory.remember,
-            content,
-            kind=kind,
-            tags=tags,
-            metadata=metadata,
-            event_time=event_time,
-            session=session,
-            role=role,
-            confidence=confidence,
-            decay_rate=decay_rate,
-        )
-
-    async def remember_many(self, items: Iterable[str | Mapping[str, Any]]) -> list[Record]:
-        """Store many records in one transaction: all of them, or none."""
-        return await to_thread(self._memory.remember_many, items)
-
-    async def correct(self, id: str, content: str) -> Record:
-        """Replace what a record says; return the record that supersedes it."""
-        return await to_thread(self._memory.correct, id, content)
-
-    async def confirm(self, id: str) -> Record:
-        """Believe a record fully and for ever; return it."""
-        return await to_thread(self._memory.confirm, id)
-
-    async def forget(self, id: str, *, erase: bool = False) -> ForgetReceipt:
-        """Stop believing a record, or remove every trace of it."""
-        return await to_thread(self._memory.forget, id, erase=erase)
-
-    async def set_context(self, key: str, value: str) -> Record:
-        """Keep ``value`` under ``key`` until the day ends in the user's time zone (seed 001)."""
-        return await to_thread(self._memory.set_context, key, value)
-
-    async def get_context(self, key: str) -> str | None:
-        """Return the newest value of ``key``, ``None`` if there is none or its day is over."""
-        return await to_thread(self._memory.get_context, key)
-
-    async def search(
-        self,
-        query: str,
-        *,
-        kind: str | None = None,
-        limit: int = 5,
-        min_score: float | None = None,
-        session: str | None = None,
-        exclude_session: str | None = None,
-        tags: Iterable[str] | None = None,
-        metadata: Mapping[str, Any] | None = None,
-        since: datetime | None = None,
-        until: datetime | None = None,
-        as_of: datetime | None = None,
-    ) -> list[Hit]:
-        """Return the records that best answer ``query``, best first, each with its reasons."""
-        return await to_thread(
-            self._memory.search,
-            query,
-            kind=kind,
-            limit=limit,
-            min_score=min_score,
-            session=session,
-            exclude_session=exclude_session,
-            tags=tags,
-            metadata=metadata,
-            since=since,
-            until=until,
-            as_of=as_of,
-        )
-
-    async def recall(
-        self, prompt: str, *, budget: int = 1000, exclude_session: str | None = None
-    ) -> Recall:
-        """Return what memory has for ``prompt``, as a Markdown block within ``budget``."""
-        return await to_thread(
-            self._memory.recall, prompt, budget=budget, exclude_session=exclude_session
-        )
-
-    async def get(self, id: str) -> Record | None:
-        """Return a record, active or not; ``None`` if there is none, or it is another user's."""
-        return await to_thread(self._memory.get, id)
-
-    async def records(
-        self,
-        *,
-        kind: str | None = None,
-        session: str | None = None,
-        limit: int = 100,
-        after: str | None = None,
-    ) -> list[Record]:
-        """Return a page of active records in the order they were recorded."""
-        return await to_thread(
-            self._memory.records, kind=kind, session=session, limit=limit, after=after
-        )
-
-    async def history(self, id: str) -> list[Change]:
-        """Return what was done to a record, oldest first; empty if nothing is known of it."""
-        return await to_thread(self._memory.history, id)
-
-    async def entity(self, name: str) -> Entity | None:
-        """Return the person, place or thing of that name or alias, with records about it."""
-        return await to_thread(self._memory.entity, name)
-
-    async def entities(self, *, type: str | None = None, limit: int = 100) -> list[Entity]:
-        """Return what records speak of, most mentioned first."""
-        return await to_thread(self._memory.entities, type=type, limit=limit)
-
-    async def conversation(
-        self,
-        id: str,
-        *,
-        system: str | None = None,
-        model: str | None = None,
-        context_limit: int | None = None,
-        max_tokens: int | None = None,
-        max_messages: int | None = None,
-        keep_recent: int | None = None,
-        strategy: str | None = None,
-        summarizer: Summarizer | None = None,
-    ) -> AsyncConversation:
-        """Open the conversation ``id``, or start it. It goes on where it was left."""
-        opened = await to_thread(
-            self._memory.conversation,
-            id,
-            system=system,
-            model=model,
-            context_limit=context_limit,
-            max_tokens=max_tokens,
-            max_messages=max_messages,
-            keep_recent=keep_recent,
-            strategy=strategy,
-            summarizer=summarizer,
-        )
-        return AsyncConversation(opened)
-
-    async def conversations(self) -> list[ConversationInfo]:
-        """Return the stored conversations, the newest first."""
-        return await to_thread(self._memory.conversations)
-
-    async def stats(self) -> MemoryStats:
-        """Return what the memory holds, and whether all its parts work."""
-        return await to_thread(self._memory.stats)
-
-    async def verify(self) -> list[str]:
-        """Return a line for each problem in the whole store; none if it is sound."""
-        return await to_thread(self._memory.verify)
-
-    async def rebuild(self) -> list[str]:
-        """Derive index, entity links and vector queue anew; return what was different."""
-        return await to_thread(self._memory.rebuild)
-
-    async def purge(self) -> bool:
-        """Overwrite what erased text left in free space; false while others read the file."""
-        return await to_thread(self._memory.purge)
-
-    async def embed_pending(self, progress: Progress | None = None) -> int:
-        """Give vectors to all records of the store that wait for them; return how many did."""
-        return await to_thread(self._memory.embed_pending, progress)
-
-    async def reembed(self, progress: Progress | None = None) -> int:
-        """Make every vector of the store anew with the present model; return how many."""
-        return await to_thread(self._memory.reembed, progress)
-
-    async def export(self, path: str | Path, *, conversation: str | None = None) -> PortingReport:
-        """Write all of the user's records and conversations to a JSON Lines file."""
-        return await to_thread(self._memory.export, path, conversation=conversation)
-
-    async def import_(
-        self, path: str | Path, format: str | None = None, *, progress: Progress | None = None
-    ) -> PortingReport:
-        """Read a file of memoranda, a session, OpenAI messages or LoCoMo talks into memory."""
-        return await to_thread(self._memory.import_, path, format, progress=progress)
-
-    async def backup(self, path: str | Path) -> None:
-        """Write a consistent copy of the whole store, while others go on using it."""
-        await to_thread(self._memory.backup, path)
-
-    async def consolidate(
-        self, session: str | None = None, *, dry_run: bool = False
-    ) -> StageReport:
-        """Turn what was said in sessions into facts; report what was done."""
-        return await to_thread(self._memory.consolidate, session, dry_run=dry_run)
-
-    async def expire(self, *, dry_run: bool = False) -> StageReport:
-        """Retire what is past its retention; ``count`` says how many records."""
-        return await to_thread(self._memory.expire, dry_run=dry_run)
-
-    async def decay(self, *, dry_run: bool = False) -> StageReport:
-        """Let facts fade that nobody asked for; retire those below ``decay.threshold``."""
-        return await to_thread(self._memory.decay, dry_run=dry_run)
-
-    async def enrich(self, *, dry_run: bool = False) -> StageReport:
-        """Find names anew, accurately, in records with few of them (seed 004)."""
-        return await to_thread(self._memory.enrich, dry_run=dry_run)
-
-    async def reflect(self, *, dry_run: bool = False) -> StageReport:
-        """Write the weekly insight, if one is due and there is something to say."""
-        return await to_thread(self._memory.reflect, dry_run=dry_run)
-
-    async def maintain(
-        self, stages: Iterable[str] | None = None, *, dry_run: bool = False
-    ) -> MaintenanceReport:
-        """Run all stages of upkeep, or some, in the order of a night."""
-        return await to_thread(self._memory.maintain, stages, dry_run=dry_run)
-
-    async def sessions(self, *, pending: bool = False) -> list[SessionInfo]:
-        """Return the sessions and how far they became facts; only those that wait, if asked."""
-        return await to_thread(self._memory.sessions, pending=pending)
-
-    async def usage(self) -> list[StageUsage]:
-        """Return what the stages have used of language models, by stage and model."""
-        return await to_thread(self._memory.usage)
-
-    async def merge_entities(self, name: str, other: str) -> Entity:
-        """Make two entities one, which keeps the name of the first; return it."""
-        return await to_thread(self._memory.merge_entities, name, other)
-
-    async def split_entity(self, name: str, alias: str) -> Entity:
-        """Make an alias of an entity an entity of its own, for good; return the new one."""
-        return await to_thread(self._memory.split_entity, name, alias)
-
-    async def audit(self, path: str | Path | None = None) -> Audit:
-        """Look for junk: duplicates, contradictions, loops, secrets and more; change nothing."""
-        return await to_thread(self._memory.audit, path)
+        return self._face.settings
 
     @property
     def notes(self) -> AsyncNotes:
         """The Markdown notes that a person can read and edit: MEMORY.md and the history."""
-        return AsyncNotes(self._memory.notes)
+        return AsyncNotes(self._face.notes)
+
+    def on(self, event: str, callback: Callback) -> None:
+        """Call ``callback`` after each ``event``: remembered, corrected or forgotten."""
+        self._face.on(event, callback)
+
+    @wraps(Memory.conversation)
+    async def conversation(self, *args: Any, **kwargs: Any) -> AsyncConversation:
+        """Open a conversation, or start it."""
+        return AsyncConversation(await to_thread(self._face.conversation, *args, **kwargs))
 
     def tools(self) -> list[AsyncTool]:
-        """Return the six tools by which an agent uses this memory (seed 004), to be awaited."""
-        return [AsyncTool(tool) for tool in self._memory.tools()]
+        """Return the tools by which an agent uses this memory, to be awaited."""
+        return [AsyncTool(tool) for tool in self._face.tools()]
 
     def consolidator_tools(self) -> list[AsyncTool]:
-        """Return the tools by which an agent of your own consolidates (seed 004)."""
-        return [AsyncTool(tool) for tool in self._memory.consolidator_tools()]
+        """Return the tools by which an agent of your own consolidates."""
+        return [AsyncTool(tool) for tool in self._face.consolidator_tools()]
+
+    close = in_thread(Memory.close)
+    users = in_thread(Memory.users)
+    remember = in_thread(Memory.remember)
+    remember_many = in_thread(Memory.remember_many)
+    correct = in_thread(Memory.correct)
+    confirm = in_thread(Memory.confirm)
+    forget = in_thread(Memory.forget)
+    set_context = in_thread(Memory.set_context)
+    get_context = in_thread(Memory.get_context)
+    search = in_thread(Memory.search)
+    recall = in_thread(Memory.recall)
+    get = in_thread(Memory.get)
+    records = in_thread(Memory.records)
+    history = in_thread(Memory.history)
+    entity = in_thread(Memory.entity)
+    entities = in_thread(Memory.entities)
+    merge_entities = in_thread(Memory.merge_entities)
+    split_entity = in_thread(Memory.split_entity)
+    conversations = in_thread(Memory.conversations)
+    sessions = in_thread(Memory.sessions)
+    usage = in_thread(Memory.usage)
+    consolidate = in_thread(Memory.consolidate)
+    expire = in_thread(Memory.expire)
+    decay = in_thread(Memory.decay)
+    enrich = in_thread(Memory.enrich)
+    reflect = in_thread(Memory.reflect)
+    maintain = in_thread(Memory.maintain)
+    audit = in_thread(Memory.audit)
+    stats = in_thread(Memory.stats)
+    verify = in_thread(Memory.verify)
+    rebuild = in_thread(Memory.rebuild)
+    purge = in_thread(Memory.purge)
+    embed_pending = in_thread(Memory.embed_pending)
+    reembed = in_thread(Memory.reembed)
+    export = in_thread(Memory.export)
+    import_ = in_thread(Memory.import_)
+    backup = in_thread(Memory.backup)
