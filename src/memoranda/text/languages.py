@@ -1,0 +1,54 @@
+"""What the product knows of each language, read from data files when it is first needed.
+
+The files stand in ``memoranda/languages/<code>/<topic>.toml``; the README there says how to
+add a language.
+"""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Mapping
+from functools import cache
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any
+
+_FOLDER = Path(__file__).parent.parent / "languages"
+
+
+@cache
+def load(code: str, topic: str) -> Mapping[str, Any]:
+    """Return the tables of one language on one topic; arrays come as tuples.
+
+    Args:
+        code: the language by its ISO 639-1 code, such as ``"en"``.
+        topic: the name of the file without its ending, such as ``"dates"``.
+
+    Raises:
+        FileNotFoundError: the language has no such file.
+    """
+    text = (_FOLDER / code / f"{topic}.toml").read_text("utf-8")
+    frozen: Mapping[str, Any] = _frozen(tomllib.loads(text))
+    return frozen
+
+
+@cache
+def languages_with(topic: str) -> tuple[str, ...]:
+    """Return the codes of the languages that have data on a topic, in order."""
+    return tuple(sorted(file.parent.name for file in _FOLDER.glob(f"*/{topic}.*")))
+
+
+@cache
+def load_words(code: str, topic: str) -> tuple[str, ...]:
+    """Return the words of a plain list, ``<topic>.txt``; what follows a ``#`` is a comment."""
+    lines = (_FOLDER / code / f"{topic}.txt").read_text("utf-8").splitlines()
+    return tuple(word for line in lines for word in line.partition("#")[0].split())
+
+
+def _frozen(value: Any) -> Any:
+    """Return a value of a file so that nobody who shares it can change it."""
+    if isinstance(value, dict):
+        return MappingProxyType({key: _frozen(each) for key, each in value.items()})
+    if isinstance(value, list):
+        return tuple(_frozen(each) for each in value)
+    return value

@@ -1,0 +1,49 @@
+"""Tests of the data files of languages."""
+
+import pytest
+
+from memoranda.text import languages
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    """A folder of one language with one topic."""
+    (tmp_path / "xx").mkdir()
+    (tmp_path / "xx" / "dates.toml").write_text("days = ['uno']\n[months]\nmai = 5\n", "utf-8")
+    (tmp_path / "xx" / "names.txt").write_text("# people\nAna  Ben # and\nCid\n", "utf-8")
+    monkeypatch.setattr(languages, "_FOLDER", tmp_path)
+    for cached in (languages.load, languages.load_words, languages.languages_with):
+        cached.cache_clear()
+    yield
+    for cached in (languages.load, languages.load_words, languages.languages_with):
+        cached.cache_clear()
+
+
+@pytest.mark.usefixtures("folder")
+def test_what_is_loaded_is_shared_and_cannot_be_changed():
+    """Arrays come as tuples, tables read-only, and a file is read once."""
+    data = languages.load("xx", "dates")
+    assert data["days"] == ("uno",)
+    assert data["months"]["mai"] == 5
+    with pytest.raises(TypeError):
+        data["months"]["mai"] = 6
+    assert languages.load("xx", "dates") is data
+
+
+@pytest.mark.usefixtures("folder")
+def test_a_plain_list_has_words_and_comments():
+    """Words stand between white space; a number sign begins a comment."""
+    assert languages.load_words("xx", "names") == ("Ana", "Ben", "Cid")
+
+
+@pytest.mark.usefixtures("folder")
+def test_each_topic_knows_its_languages():
+    """Only the languages with a file on the topic are named."""
+    assert languages.languages_with("dates") == ("xx",)
+    assert languages.languages_with("else") == ()
+
+
+def test_data_of_languages_is_no_code():
+    """The folder of languages holds data and its README, no Python."""
+    files = [path for path in languages._FOLDER.rglob("*") if path.is_file()]
+    assert not [path for path in files if path.suffix not in {".md", ".toml", ".txt"}]
