@@ -20,6 +20,7 @@ from benchmarks import (
     facts,
     frozen,
     history_entries,
+    memories,
     ner,
     notes_speed,
     pruning,
@@ -53,6 +54,7 @@ SPEED: dict[str, Callable[..., None]] = {
     "embedding": embedding.run,
     "storing": storing.run,
     "starting": starting.run,
+    "memories": memories.run,
 }
 
 

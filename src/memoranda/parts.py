@@ -280,6 +280,8 @@ class Parts:
         self.language.close()  # Nobody waits for a model any more; what it was asked is not lost.
         self.consolidation.close()
         self.vectors.close()
+        if self.embedder is not None:
+            self.embedder.close()
         self._leave_notes()
         self.noted.close()
         self.store.close()

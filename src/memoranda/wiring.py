@@ -192,11 +192,11 @@ def open_embedder(
         case "auto":
             return _local_if_there(settings)
         case "local":
-            return CachedEmbedder(_local(settings)), None
+            return CachedEmbedder(_local(settings), owned=True), None
         case "openai" if name:
-            return CachedEmbedder(_openai(settings, name)), None
+            return CachedEmbedder(_openai(settings, name), owned=True), None
         case "sentence-transformers" if name:
-            return CachedEmbedder(_sentence_transformers(name)), None
+            return CachedEmbedder(_sentence_transformers(name), owned=True), None
     message = (
         f"embedding.model={settings.model!r} is unknown; use auto, local, none, "
         f"openai:NAME or sentence-transformers:NAME"
@@ -220,7 +220,7 @@ def require_model(settings: RetrievalSettings, off_because: str | None) -> None:
 
 def _local_if_there(settings: EmbeddingSettings) -> tuple[CachedEmbedder | None, str | None]:
     try:
-        return CachedEmbedder(_local(settings)), None
+        return CachedEmbedder(_local(settings), owned=True), None
     except (MissingExtra, ModelUnavailable) as error:
         return None, str(error)
 

@@ -16,7 +16,7 @@ from rich.text import Text
 from memoranda.cli.command import Session, command, group
 from memoranda.cli.output import progress_bar, styled
 from memoranda.cli.tables import grid
-from memoranda.providers.embedding import local_files as model_files
+from memoranda.providers.embedding import files as model_files
 from memoranda.settings.configure import (
     GENERAL,
     Changed,
@@ -173,7 +173,8 @@ def pull(
 ) -> None:
     """Download the local embedding model (90 MB), and check that it is genuine."""
     with progress_bar("downloading") as progress:
-        folder = model_files.pull(session.settings, base_url=base_url, progress=progress)
+        url = base_url or model_files.BASE_URL
+        folder = model_files.pull(session.settings.embedding.folder, url, progress)
     session.show({"folder": folder}, styled(f"the model is in {folder}"))
 
 

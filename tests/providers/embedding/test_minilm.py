@@ -12,7 +12,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from memoranda.errors import EmbeddingError, InvalidInput, ModelUnavailable
-from memoranda.providers.embedding.minilm import GRAPH, TOKENS_PER_BATCH, MiniLM
+from memoranda.providers.embedding.minilm import GRAPH, LOADED, TOKENS_PER_BATCH, MiniLM
 
 ROOT = Path(__file__).parents[2]
 LONG = "Ana told me about her trip to Lisbon, the food and the late flight. " * 40
@@ -130,7 +130,7 @@ def test_a_runtime_that_fails_is_an_embedding_error(published, monkeypatch, tmp_
     broken.write_bytes(GRAPH.read_bytes()[:1000])
     monkeypatch.setattr("memoranda.providers.embedding.minilm.GRAPH", broken)
     with pytest.raises(EmbeddingError, match="pip install --upgrade") as caught:
-        MiniLM(published.weights.parent).embed(["a"])
+        MiniLM(published.weights.parent, threads=3).embed(["a"])  # Loaded for this test alone.
     assert not isinstance(caught.value, ModelUnavailable)
 
 
@@ -183,3 +183,21 @@ def test_the_runtime_tells_nobody_anything(tmp_path):
         [sys.executable, "-c", program], env=home, cwd=ROOT, check=True, timeout=120
     )
     assert list(tmp_path.iterdir()) == []
+
+
+def test_all_embedders_share_one_loaded_model_and_the_last_lets_it_go(published):
+    """One session per files and threads, however many embedders; none after the last closes."""
+    folder = published.weights.parent
+    first, second, other = MiniLM(folder), MiniLM(folder), MiniLM(folder, threads=2)
+    with ThreadPoolExecutor(3) as pool:
+        list(pool.map(lambda each: each.embed(["a"]), [first, second, other]))
+    session = first._loaded().session
+    assert second._loaded().session is session
+    assert other._loaded().session is not session
+    key = next(key for key, model in LOADED.items() if model.session is other._loaded().session)
+    first.close()
+    assert second._loaded().session is session
+    assert second.embed(["a"]).shape == (1, 384)
+    other.close()
+    assert key not in LOADED
+    assert other.embed(["a"]).shape == (1, 384)

@@ -21,8 +21,13 @@ class CachedEmbedder:
     inner model works, so two threads may embed the same new text twice.
     """
 
-    def __init__(self, inner: Embedder, capacity: int = 4096) -> None:
+    def __init__(self, inner: Embedder, capacity: int = 1024, *, owned: bool = False) -> None:
         """Keep at most ``capacity`` vectors of ``inner``; the least recently used go first.
+
+        Args:
+            inner: the model.
+            capacity: how many vectors are kept.
+            owned: whether ``inner`` ends with this one.
 
         Raises:
             InvalidInput: the capacity is below one.
@@ -32,6 +37,7 @@ class CachedEmbedder:
             raise InvalidInput(message)
         self._inner = inner
         self._capacity = capacity
+        self._owned = owned
         self._rows: OrderedDict[str, Vectors] = OrderedDict()
         self._removals = 0
         self._lock = Lock()
@@ -85,6 +91,13 @@ class CachedEmbedder:
         with self._lock:
             self._removals += 1
             self._rows.clear()
+
+    def close(self) -> None:
+        """Forget every vector, and close the inner embedder if it is this one's own."""
+        self.clear()
+        close = getattr(self._inner, "close", None)
+        if self._owned and close is not None:
+            close()
 
     def _take(self, keys: Sequence[str]) -> tuple[dict[str, Vectors], int]:
         with self._lock:

@@ -12,13 +12,14 @@ import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from threading import Lock
+from threading import BoundedSemaphore, Lock
+from weakref import WeakValueDictionary
 
 import numpy as np
 
 from memoranda.errors import EmbeddingError, InvalidInput, MissingExtra
 from memoranda.providers.embedding.batches import Vectors, unit_rows, well_formed
-from memoranda.providers.embedding.files import MODEL, find
+from memoranda.providers.embedding.files import MODEL, ModelFiles, find
 
 # The runtime counts its uses and keeps an id of the device, from its import on; nobody asked.
 os.environ.setdefault("ORT_DISABLE_TELEMETRY", "1")
@@ -36,19 +37,34 @@ MAX_TOKENS = 256
 TOKENS_PER_BATCH = 1024
 
 
-@dataclass(frozen=True, slots=True)
-class _Loaded:
+@dataclass(frozen=True, slots=True, weakref_slot=True)
+class LoadedMiniLM:
+    """The tokenizer and the network in memory, about 200 MB; shared by all that embed with it.
+
+    Attributes:
+        tokenizer: turns text into token ids.
+        session: runs the network.
+        tensors: the weights; the runtime reads from these and keeps no reference of Python's.
+        turns: bounds how many calls run at once: each needs memory of its own.
+    """
+
     tokenizer: Tokenizer
     session: onnxruntime.InferenceSession
-    # The runtime may go on reading from these, and keeps no reference of Python's.
     tensors: dict[str, onnxruntime.OrtValue]
+    turns: BoundedSemaphore
+
+
+LOADED: WeakValueDictionary[tuple[Path, Path, int], LoadedMiniLM] = WeakValueDictionary()
+"""What this process has loaded, by files and threads; an entry goes with its last embedder."""
+LOADING = Lock()
 
 
 class MiniLM:
     """The embedder that needs no server and no key (Reimers and Gurevych 2019).
 
-    A text counts with its first 256 tokens. The model is loaded by the first
-    ``embed``, in about 0.4 s. Thread-safe.
+    A text counts with its first 256 tokens. The model is loaded by the first ``embed``, in
+    about 0.4 s, unless another embedder of this process has loaded it: all share one, which is
+    let go when the last of them is closed. Thread-safe.
     """
 
     def __init__(self, folder: Path | None = None, threads: int = 1, batch_size: int = 32) -> None:
@@ -69,7 +85,7 @@ class MiniLM:
         self._folder = folder
         self._threads = threads
         self._batch_size = batch_size
-        self._model: _Loaded | None = None
+        self._model: LoadedMiniLM | None = None
         self._lock = Lock()
 
     @property
@@ -98,7 +114,7 @@ class MiniLM:
             # One by one: a batch call would start threads of its own for little gain.
             tokens = [model.tokenizer.encode(text).ids for text in cleaned]
             for rows in self._batches(tokens):
-                result[rows] = _run(model.session, [tokens[row] for row in rows])
+                result[rows] = _run(model, [tokens[row] for row in rows])
         except Exception as error:
             message = f"{MODEL} could not embed {len(cleaned)} texts: {error}"
             raise EmbeddingError(message) from error
@@ -119,15 +135,29 @@ class MiniLM:
             yield order[start:end]
             start = end
 
-    def _loaded(self) -> _Loaded:
+    def close(self) -> None:
+        """Let the model go. It is loaded again by the next ``embed``, if there is one."""
+        with self._lock:
+            self._model = None
+
+    def _loaded(self) -> LoadedMiniLM:
         with self._lock:
             if self._model is None:
-                self._model = _load(self._folder, self._threads)
+                self._model = _shared(find(self._folder), self._threads)
             return self._model
 
 
-def _load(folder: Path | None, threads: int) -> _Loaded:
-    files = find(folder)
+def _shared(files: ModelFiles, threads: int) -> LoadedMiniLM:
+    """Return the model that this process has loaded from ``files``; load it if there is none."""
+    key = (files.weights.resolve(), files.tokenizer.resolve(), threads)
+    with LOADING:
+        model = LOADED.get(key)
+        if model is None:
+            model = LOADED[key] = _load(files, threads)
+        return model
+
+
+def _load(files: ModelFiles, threads: int) -> LoadedMiniLM:
     try:
         tokenizer = Tokenizer.from_file(str(files.tokenizer))
         # The published file cuts and pads to 128 tokens; the model takes 256.
@@ -137,7 +167,8 @@ def _load(folder: Path | None, threads: int) -> _Loaded:
             name: onnxruntime.OrtValue.ortvalue_from_numpy(tensor)
             for name, tensor in _read_weights(files.weights)
         }
-        return _Loaded(tokenizer, _session(tensors, threads), tensors)
+        turns = BoundedSemaphore(max(1, (os.cpu_count() or 1) // threads))
+        return LoadedMiniLM(tokenizer, _session(tensors, threads), tensors, turns)
     except Exception as error:
         message = (
             f"the runtime could not load {MODEL}: {error}; "
@@ -168,18 +199,21 @@ def _session(
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = threads
     options.inter_op_num_threads = 1
+    # An arena keeps for good what the longest text of each thread once took.
+    options.enable_cpu_mem_arena = False
     options.add_external_initializers(list(tensors), list(tensors.values()))
     return onnxruntime.InferenceSession(
         GRAPH.read_bytes(), options, providers=["CPUExecutionProvider"]
     )
 
 
-def _run(session: onnxruntime.InferenceSession, tokens: Sequence[Sequence[int]]) -> Vectors:
+def _run(model: LoadedMiniLM, tokens: Sequence[Sequence[int]]) -> Vectors:
     """Return the vectors of one batch of token ids, padded here to its longest."""
     shape = (len(tokens), max(map(len, tokens)))
     ids, mask = np.zeros(shape, dtype=np.int64), np.zeros(shape, dtype=np.int64)
     for row, sequence in enumerate(tokens):
         ids[row, : len(sequence)] = sequence
         mask[row, : len(sequence)] = 1
-    vectors: Vectors = session.run(None, {"input_ids": ids, "attention_mask": mask})[0]
+    with model.turns:
+        vectors: Vectors = model.session.run(None, {"input_ids": ids, "attention_mask": mask})[0]
     return vectors
