@@ -13,7 +13,9 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
-from memoranda import Conversation, Hit, Memory
+from memoranda import Conversation, Hit, Memory, Settings
+from memoranda.testing.clocks import FrozenClock
+from memoranda.testing.embedders import HashEmbedder
 
 START = datetime(2026, 1, 5, 9, tzinfo=UTC)
 MINUTE = timedelta(minutes=1)
@@ -93,6 +95,20 @@ class Journal:
         self.entries.append({"step": step, "value": value})
         self.clock.advance(MINUTE)
         return value
+
+
+def with_vectors() -> dict[str, Any]:
+    """Return what makes a memory with vectors, which learns by itself and forgets episodes."""
+    embedding = {"model": "auto", "background": False}
+    settings = Settings(embedding=embedding, retention={"episode": "40d"})
+    return {"settings": settings, "embedder": HashEmbedder()}
+
+
+def play(location: str | Path, folder: Path, **chosen: Any) -> dict[str, Any]:
+    """Return what the whole script gives in a new memory."""
+    clock = FrozenClock(START)
+    with Memory(location, user="ana", clock=clock, **chosen) as memory:
+        return run_session(memory, clock, folder)
 
 
 def run_session(memory: Memory, clock: Any, folder: Path) -> dict[str, Any]:
