@@ -47,3 +47,14 @@ def test_data_of_languages_is_no_code():
     """The folder of languages holds data and its README, no Python."""
     files = [path for path in languages._FOLDER.rglob("*") if path.is_file()]
     assert not [path for path in files if path.suffix not in {".md", ".toml", ".txt"}]
+
+
+def test_entries_of_a_file_make_patterns(tmp_path, monkeypatch):
+    """A pattern may go over lines and name other entries; a list stands for any of its words."""
+    (tmp_path / "yy").mkdir()
+    text = "colours = ['red', 'dark red']\nthing = '''\n  \\b{colours}\n  \\s+car{1,2}\n'''\n"
+    (tmp_path / "yy" / "things.toml").write_text(text, "utf-8")
+    monkeypatch.setattr(languages, "_FOLDER", tmp_path)
+    data = languages.LanguageData("yy", "things")
+    assert data.pattern("thing").search("a Dark  red CARR!")[0] == "Dark  red CARR"
+    assert data.words("colours") == {"red", "dark red"}

@@ -6,12 +6,15 @@ add a language.
 
 from __future__ import annotations
 
+import re
 import tomllib
 from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
+
+from memoranda.text.patterns import any_of, compile_pattern, expand
 
 _FOLDER = Path(__file__).parent.parent / "languages"
 
@@ -43,6 +46,37 @@ def load_words(code: str, topic: str) -> tuple[str, ...]:
     """Return the words of a plain list, ``<topic>.txt``; what follows a ``#`` is a comment."""
     lines = (_FOLDER / code / f"{topic}.txt").read_text("utf-8").splitlines()
     return tuple(word for line in lines for word in line.partition("#")[0].split())
+
+
+class LanguageData:
+    """The word lists and patterns of one language on one topic, each read when first used.
+
+    In its file, an array is a list of words, and a string is a pattern, which may go over
+    several lines and hold ``{name}`` for another entry of the file.
+    """
+
+    def __init__(self, code: str, topic: str) -> None:
+        """Stand for ``languages/<code>/<topic>.toml``, which is not read yet."""
+        self._code = code
+        self._topic = topic
+        self._words: dict[str, frozenset[str]] = {}
+
+    def words(self, name: str) -> frozenset[str]:
+        """Return a list of words as a set."""
+        if name not in self._words:
+            self._words[name] = frozenset(load(self._code, self._topic)[name])
+        return self._words[name]
+
+    def source(self, name: str) -> str:
+        """Return a pattern as text; of a list of words, what matches any of them."""
+        value = load(self._code, self._topic)[name]
+        return expand(value, self) if isinstance(value, str) else any_of(value)
+
+    __getitem__ = source
+
+    def pattern(self, name: str, flags: int = re.IGNORECASE) -> re.Pattern[str]:
+        """Return a pattern ready to use; without regard to case unless ``flags`` say so."""
+        return compile_pattern(lambda: self.source(name), flags)
 
 
 def _frozen(value: Any) -> Any:
