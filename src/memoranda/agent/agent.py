@@ -11,7 +11,6 @@ from memoranda.agent.answer import Answer
 from memoranda.agent.expanding import expanding
 from memoranda.conversation.conversation import Conversation
 from memoranda.errors import InvalidInput, LLMError, StoreClosed
-from memoranda.learning.returned import NO_ANSWER
 from memoranda.memory import Memory
 from memoranda.memory_upkeep import parts_of, scope_of
 from memoranda.model.actions import Spend
@@ -21,6 +20,7 @@ from memoranda.model.life import Usage
 from memoranda.model.models import Context, Message, ToolCall, ToolResult
 from memoranda.model.scope import Scope
 from memoranda.model.text import clean
+from memoranda.text.recalled import NO_ANSWER
 from memoranda.tools import Tool
 from memoranda.wiring import open_model
 

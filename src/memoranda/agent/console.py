@@ -6,10 +6,10 @@ import re
 from collections.abc import Sequence
 from datetime import tzinfo
 
-from memoranda.learning.returned import FOUND, NOTED, NOTHING, RELATED
 from memoranda.model.models import Hit, Kind, Recall
 from memoranda.search.recall import remembered
 from memoranda.search.shown import is_small_talk, shown
+from memoranda.text.recalled import FOUND, NOTED, NOTHING, RELATED
 
 MOST = 5
 LEAST_COVERAGE = 0.34

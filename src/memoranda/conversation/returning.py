@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from memoranda.learning import returned
 from memoranda.model.actions import Action, Touch
 from memoranda.model.scope import Scope
 from memoranda.model.text import content_hash
 from memoranda.parts import Parts
+from memoranda.text import recalled as returned
 
 
 class Heard(NamedTuple):

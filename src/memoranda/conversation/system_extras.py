@@ -11,7 +11,7 @@ from memoranda.conversation.extras import Extra
 from memoranda.conversation.transcript import Transcript
 from memoranda.model.models import ConversationInfo, Message, Recall
 from memoranda.model.notes import MEMORY_FILE, line_of
-from memoranda.search.recall import FENCE, unfenced
+from memoranda.text.recalled import FENCE, escape_fence
 
 NOTES_SHARE = 0.25
 RECAP_SHARE = 0.25
@@ -86,7 +86,7 @@ def recap_extra(messages: Sequence[Message]) -> Extra:
 
 def _lines(text: str) -> tuple[str, ...]:
     # As a whole: a fence may also be parted by the end of a line.
-    return tuple(unfenced(text).splitlines())
+    return tuple(escape_fence(text).splitlines())
 
 
 def without_recalled(notes: str, memory: Recall) -> str:

@@ -10,12 +10,12 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta, tzinfo
 
-from memoranda.learning.returned import without_recalled
 from memoranda.learning.weekly.digest import LONGEST, category, digest
 from memoranda.learning.weekly.week import Readers, Week
 from memoranda.model.life import believed
 from memoranda.model.models import Kind, Record, Trust
 from memoranda.records.ingest import Draft
+from memoranda.text.recalled import without_recalled
 
 __all__ = [
     "Due",

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from memoranda.learning import returned
 from memoranda.learning.claims import Turn
 from memoranda.model.models import Record, Trust
 from memoranda.model.query import Filter
 from memoranda.model.scope import Scope
 from memoranda.parts import Parts
+from memoranda.text import recalled as returned
 
 SPEAKER = "user"
 """Who said what nobody is named for."""

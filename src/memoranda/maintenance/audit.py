@@ -15,7 +15,7 @@ from itertools import combinations
 
 from memoranda.learning.claims import Judge, Relation, Statement
 from memoranda.learning.reading import read
-from memoranda.learning.returned import lines, without_recalled
+from memoranda.text.recalled import lines, without_recalled
 
 STALE = timedelta(days=180)
 """How long nobody has asked for what is called stale."""

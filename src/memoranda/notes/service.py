@@ -18,7 +18,6 @@ from memoranda.learning.conflict import RuleJudge
 from memoranda.learning.extract import RuleExtractor
 from memoranda.learning.language import Language
 from memoranda.learning.modelled.summary import ModelSummarizer
-from memoranda.learning.returned import without_recalled
 from memoranda.model.checks import known, number
 from memoranda.model.clock import Clock, SystemClock
 from memoranda.model.ids import IdFactory
@@ -33,6 +32,7 @@ from memoranda.notes.document import Document, parse
 from memoranda.notes.projection import project
 from memoranda.settings.settings import Settings
 from memoranda.text.dates.reader import Dates
+from memoranda.text.recalled import without_recalled
 from memoranda.wiring import open_model
 
 TIMEOUT = 30.0

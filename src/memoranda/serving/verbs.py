@@ -9,7 +9,6 @@ from dataclasses import replace
 from typing import Any
 
 from memoranda.errors import EmbeddingError, InvalidInput, NotFound
-from memoranda.learning.returned import without_recalled
 from memoranda.memory import Memory
 from memoranda.memory_upkeep import MemoryStats, parts_of, scope_of
 from memoranda.model.life import believed
@@ -21,6 +20,7 @@ from memoranda.notes.chronicle.plain import HIDDEN, is_secret, without_secrets
 from memoranda.records.ingest import Draft, parse_kind
 from memoranda.search.drawn import used
 from memoranda.search.shown import for_model, shown
+from memoranda.text.recalled import without_recalled
 from memoranda.tools.agent import ORIGIN, ROLE, AgentTools, kept
 
 MOST_IDS = 20

@@ -23,9 +23,9 @@ from memoranda.learning.modelled.evidence import (
     stems,
 )
 from memoranda.learning.modelled.negation import denies, turned
-from memoranda.learning.returned import FENCE
 from memoranda.model.ports import DateReader
 from memoranda.model.text import storable
+from memoranda.text.recalled import FENCE
 
 LONGEST = 400
 """Characters of one claim: it is a sentence."""

@@ -9,11 +9,11 @@ from datetime import datetime
 
 from memoranda.learning.claims import Turn
 from memoranda.learning.modelled.prompting import fenced, instructions, moment, shortened
-from memoranda.learning.returned import CLOSING, OPENING, without_recalled
 from memoranda.model.life import Usage
 from memoranda.model.notes import MEMORY_BYTES
 from memoranda.model.ports import LanguageModel
 from memoranda.notes.chronicle.plain import cut, one_line, stamp, without_secrets
+from memoranda.text.recalled import CLOSING, OPENING, without_recalled
 
 EMPTY = "(empty)"
 LONGEST = 2_000

@@ -7,9 +7,9 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from memoranda.learning.returned import without_recalled
 from memoranda.learning.weekly.week import Readers, Week
 from memoranda.model.models import Kind, Record
+from memoranda.text.recalled import without_recalled
 
 TYPES = frozenset({"person", "organization", "location", "project", "other"})
 """Types of names that a talk can be about; dates and addresses are not."""

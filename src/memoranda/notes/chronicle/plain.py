@@ -6,8 +6,8 @@ import re
 from datetime import datetime
 
 from memoranda.learning.extract.refusal import holds_secret
-from memoranda.learning.returned import FENCE
 from memoranda.maintenance.audit import masked, secret
+from memoranda.text.recalled import FENCE
 
 HIDDEN = "[…]"
 """What stands for a secret."""

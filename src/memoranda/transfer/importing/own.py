@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from memoranda.learning.returned import CLOSING, FENCE, OPENING
 from memoranda.model.models import ToolCall
+from memoranda.text.recalled import CLOSING, FENCE, OPENING
 
 WRAPPERS = (
     "system-reminder|user-prompt-submit-hook|session-start-hook|"

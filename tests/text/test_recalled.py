@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memoranda.learning.returned import (
+from memoranda.text.recalled import (
     apart,
     lines,
     without_lines,

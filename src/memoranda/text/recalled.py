@@ -1,4 +1,4 @@
-"""Memory's own words when they come back: recognised, so that they are no new evidence.
+"""The fence around recalled memory, and how recalled text is recognised when it comes back.
 
 What was recalled into a prompt may return inside a message: whole in its fence, line by line
 where a program took the fence away, or quoted by someone. That is use of a memory. Taken for
@@ -14,6 +14,7 @@ from typing import NamedTuple
 FENCE = "memoranda-memory"
 OPENING = re.compile(rf"<{FENCE}\b[^<>]*>")
 CLOSING = re.compile(rf"</{FENCE}>\s*")
+FENCE_TAG = re.compile(rf"<(\s*/?\s*{FENCE})", re.IGNORECASE)
 LINE = re.compile(r"^[ \t]*- \[\d{4}-\d\d-\d\d \d\d:\d\d, [^\]\n]{1,200}\] (.+)$\n?", re.MULTILINE)
 NOTHING = "Nothing in memory answers this."
 NOTED = "Noted, and kept in memory."
@@ -37,7 +38,7 @@ LEAST_WORDS = 4
 """A shorter sentence may well be said again by someone who means it."""
 
 
-class Returned(NamedTuple):
+class SplitText(NamedTuple):
     """A text in two parts.
 
     Attributes:
@@ -49,12 +50,17 @@ class Returned(NamedTuple):
     told: tuple[str, ...]
 
 
+def escape_fence(text: str) -> str:
+    """Return ``text`` such that it cannot open or close the fence around recalled memory."""
+    return FENCE_TAG.sub(r"‹\1", text)
+
+
 def without_recalled(text: str) -> str:
     """Return ``text`` without the fenced blocks that recall itself put there."""
     return apart(text).text
 
 
-def apart(text: str) -> Returned:
+def apart(text: str) -> SplitText:
     """Return what is new in ``text``, and what stood in fenced blocks of recall."""
     kept: list[str] = []
     told: list[str] = []
@@ -66,7 +72,7 @@ def apart(text: str) -> Returned:
         kept.append(text[start : opening.start()])
         told += lines(text[opening.end() : closing.start()])
         start = closing.end()
-    return Returned("".join([*kept, text[start:]]), tuple(told))
+    return SplitText("".join([*kept, text[start:]]), tuple(told))
 
 
 def without_own(text: str) -> str:
