@@ -58,3 +58,16 @@ def test_entries_of_a_file_make_patterns(tmp_path, monkeypatch):
     data = languages.LanguageData("yy", "things")
     assert data.pattern("thing").search("a Dark  red CARR!")[0] == "Dark  red CARR"
     assert data.words("colours") == {"red", "dark red"}
+
+
+def test_a_list_can_hold_another_list_and_a_table_maps_words(tmp_path, monkeypatch):
+    """A name in braces stands for the words of that list; a pattern is compiled once."""
+    (tmp_path / "zz").mkdir()
+    (tmp_path / "zz" / "things.toml").write_text(
+        "warm = ['red', '{hot}']\nhot = ['orange']\nred = 'r+e'\n[plurals]\nox = 'oxen'\n", "utf-8"
+    )
+    monkeypatch.setattr(languages, "_FOLDER", tmp_path)
+    data = languages.LanguageData("zz", "things")
+    assert data.words("warm") == {"red", "orange"}
+    assert data.mapping("plurals")["ox"] == "oxen"
+    assert data.pattern("red") is data.pattern("red")

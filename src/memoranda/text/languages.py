@@ -51,8 +51,8 @@ def load_words(code: str, topic: str) -> tuple[str, ...]:
 class LanguageData:
     """The word lists and patterns of one language on one topic, each read when first used.
 
-    In its file, an array is a list of words, and a string is a pattern, which may go over
-    several lines and hold ``{name}`` for another entry of the file.
+    In its file, an array is a list of words, a string is a pattern, which may go over several
+    lines, and a table maps words to words. ``{name}`` stands for another entry of the file.
     """
 
     def __init__(self, code: str, topic: str) -> None:
@@ -60,12 +60,21 @@ class LanguageData:
         self._code = code
         self._topic = topic
         self._words: dict[str, frozenset[str]] = {}
+        self._patterns: dict[tuple[str, int], re.Pattern[str]] = {}
 
     def words(self, name: str) -> frozenset[str]:
-        """Return a list of words as a set."""
+        """Return a list of words as a set; ``{name}`` in it stands for the words of that list."""
         if name not in self._words:
-            self._words[name] = frozenset(load(self._code, self._topic)[name])
+            listed: tuple[str, ...] = load(self._code, self._topic)[name]
+            lists = [self.words(each[1:-1]) for each in listed if each.startswith("{")]
+            plain = (each for each in listed if not each.startswith("{"))
+            self._words[name] = frozenset(plain).union(*lists)
         return self._words[name]
+
+    def mapping(self, name: str) -> Mapping[str, str]:
+        """Return a table of words and what stands for them."""
+        found: Mapping[str, str] = load(self._code, self._topic)[name]
+        return found
 
     def source(self, name: str) -> str:
         """Return a pattern as text; of a list of words, what matches any of them."""
@@ -76,7 +85,9 @@ class LanguageData:
 
     def pattern(self, name: str, flags: int = re.IGNORECASE) -> re.Pattern[str]:
         """Return a pattern ready to use; without regard to case unless ``flags`` say so."""
-        return compile_pattern(lambda: self.source(name), flags)
+        if (name, flags) not in self._patterns:
+            self._patterns[name, flags] = compile_pattern(lambda: self.source(name), flags)
+        return self._patterns[name, flags]
 
 
 def _frozen(value: Any) -> Any:
