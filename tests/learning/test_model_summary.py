@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from memoranda.errors import LLMError
 from memoranda.learning.claims import Turn
 from memoranda.learning.modelled.summary import Consolidation, ModelSummarizer
-from memoranda.maintenance.audit import secret
 from memoranda.testing.models import ScriptedLLM
+from memoranda.text.secrets import secret_kind
 
 AT = datetime(2023, 6, 2, 23, 30, tzinfo=UTC)
 STAMP = "[2023-06-02 23:30] "
@@ -104,7 +104,7 @@ def test_whatever_a_model_writes_an_entry_is_one_safe_line(entry, update):
         assert written.startswith(STAMP)
         assert len(written) <= 2_000
         assert len(written.splitlines()) == 1
-        assert secret(written) is None
+        assert secret_kind(written) is None
         written.encode()
 
 

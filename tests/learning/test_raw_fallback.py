@@ -6,8 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memoranda.learning.claims import Turn
-from memoranda.maintenance.audit import secret
 from memoranda.notes.chronicle import raw_fallback
+from memoranda.text.secrets import secret_kind
 
 AT = datetime(2026, 2, 27, 14, 30, tzinfo=timezone(timedelta(hours=2)))
 
@@ -70,5 +70,5 @@ def test_any_text_is_safe_and_bounded(messages, total):
     assert lines == found.split("\n")
     assert len(lines) == 1 + min(10, len(messages))
     assert all(line.startswith("- ") and len(line) <= 244 for line in lines[1:])
-    assert secret(found) is None
+    assert secret_kind(found) is None
     found.encode()

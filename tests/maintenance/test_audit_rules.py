@@ -10,7 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memoranda.learning.conflict import RuleJudge
-from memoranda.maintenance.audit import Audit, Entry, audit, masked, secret
+from memoranda.maintenance.audit import Audit, Entry, audit
+from memoranda.text.secrets import mask_secrets, secret_kind
 
 NOW = datetime(2026, 6, 1, 12, tzinfo=UTC)
 KINDS = [
@@ -281,7 +282,7 @@ def test_secrets_are_found_and_never_shown(kind, text):
 )
 def test_what_only_looks_like_a_secret_is_left_alone(text):
     """Words about secrets, numbers without a check digit, hashes, addresses."""
-    assert secret(text) is None
+    assert secret_kind(text) is None
 
 
 @pytest.mark.parametrize(
@@ -339,7 +340,7 @@ def test_any_texts_can_be_looked_at(texts):
 @given(text=st.text())
 def test_masking_hides_what_is_secret(text):
     """What is left after masking holds no secret of the same form."""
-    assert secret(masked(text)) is None
+    assert secret_kind(mask_secrets(text)) is None
 
 
 def test_two_thousand_entries_in_seconds():

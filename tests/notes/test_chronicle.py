@@ -16,12 +16,11 @@ from hypothesis import strategies as st
 
 from memoranda.entities.rules import RuleExtractor as Names
 from memoranda.learning.claims import Turn
-from memoranda.learning.extract.refusal import holds_secret
 from memoranda.learning.reading import stems
 from memoranda.learning.wording import STOP_WORDS
-from memoranda.maintenance.audit import secret
 from memoranda.notes.chronicle import Chronicler, raw_fallback
 from memoranda.text.dates.reader import Dates
+from memoranda.text.secrets import secret_kind, tells_secret
 
 LISBON = timezone(timedelta(hours=1))
 AT = datetime(2026, 5, 15, 11, 30, tzinfo=LISBON)  # A Friday.
@@ -221,8 +220,8 @@ def test_whatever_is_said_an_entry_is_bounded_and_safe(said):
     assert lines == found.split("\n")
     assert len(lines) <= 16
     assert all(line.startswith("- ") for line in lines[1:])
-    assert secret(found) is None
-    assert not holds_secret(found)
+    assert secret_kind(found) is None
+    assert not tells_secret(found)
     assert not re.search(r"<\s*/?\s*memoranda-memory", found)
     found.encode()
 

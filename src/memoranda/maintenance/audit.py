@@ -16,6 +16,7 @@ from itertools import combinations
 from memoranda.learning.claims import Judge, Relation, Statement
 from memoranda.learning.reading import read
 from memoranda.text.recalled import lines, without_recalled
+from memoranda.text.secrets import mask_secrets, secret_kind
 
 STALE = timedelta(days=180)
 """How long nobody has asked for what is called stale."""
@@ -101,35 +102,6 @@ class Audit:
         return not any(self.findings.values())
 
 
-SECRETS = {
-    "a private key": re.compile(
-        r"-----BEGIN [A-Z ]*PRIVATE KEY-----(?:.*?-----END [A-Z ]*PRIVATE KEY-----|.*)", re.DOTALL
-    ),
-    "an API key": re.compile(
-        r"\b(?:sk|pk|rk)[-_](?:[a-z]+[-_])*[A-Za-z0-9_-]{16,}\b|\bA[KS]IA[0-9A-Z]{16}\b"
-        r"|\b(?:gh[pousr]|github_pat|hf|npm)_[A-Za-z0-9_]{30,}\b|\bglpat-[\w-]{20,}\b"
-        r"|\bxox[abpr]-[A-Za-z0-9-]{10,}\b|\bAIza[\w-]{30,}"
-    ),
-    "a token": re.compile(r"\beyJ[\w-]{8,}\.[\w-]{8,}\.[\w-]{8,}|\bBearer\s+[\w.~+/-]{20,}=*"),
-    "a password": re.compile(
-        r"(?:\b|_)(?:(?:password|passwd|passphrase|passcode|pwd|api[ _-]?key|access[ _-]?token"
-        r"|(?:access|wi-?fi|network|encryption|recovery|door)[ _-]?(?:key|code)|pin)\b"
-        r"(?: (?:of|for|to) [\w ]{1,40}?)?(?:\s+(?:is|was)|\s*[:=])|secret\s*[:=])"
-        # Not a word of a sentence: a digit, or a sign within it.
-        r"\s*[\"']?(?=[^\s\"',;]*(?:\d|[^\w\s\"',;][^\s\"',;.!?]))[^\s\"',;]{4,}",
-        re.IGNORECASE,
-    ),
-    "a pass": re.compile(
-        r"\bpass\s*(?:is|was|[:=])\s*(?=[^\s.,]*[A-Za-z])(?=[^\s.,]*\d)[^\s.,]{5,}", re.IGNORECASE
-    ),
-    "the number of a document": re.compile(
-        r"\b(?:passport|identity card|id card|social security|ssn|tax id|driver'?s licen[cs]e)"
-        r"(?: (?:number|no\.?))?(?:\s+(?:is|was)|\s*[:=])\s*(?=[\w-]*\d)[\w-]{5,}",
-        re.IGNORECASE,
-    ),
-    "a secret in an address": re.compile(r"\b[a-z][a-z0-9+.-]*://[^\s:/@]+:[^\s/@]{3,}@"),
-}
-CARD = re.compile(r"(?<![\d.-])(?:\d[ -]?){12,18}\d(?![\d.-])")
 INJECTED = re.compile(
     r"\b(?:ignore|disregard|forget) (?:all |any |the |your )*(?:previous|prior|above|earlier)"
     r" (?:instructions|rules|prompts)\b|</?memoranda-memory\b|<\|im_start\|>",
@@ -174,31 +146,8 @@ def audit(
     )
 
 
-def secret(text: str) -> str | None:
-    """Return what kind of secret a text seems to hold, if any."""
-    for kind, pattern in SECRETS.items():
-        if pattern.search(text):
-            return kind
-    for number in CARD.finditer(text):
-        if _luhn([int(digit) for digit in number[0] if digit.isdigit()]):
-            return "a card number"
-    return None
-
-
-def masked(text: str) -> str:
-    """Return ``text`` without what seems to be secret in it."""
-    for pattern in [*SECRETS.values(), CARD]:
-        text = pattern.sub("[…]", text)
-    return text
-
-
-def _luhn(digits: Sequence[int]) -> bool:
-    doubled = [digit * 2 - 9 * (digit > 4) for digit in digits[-2::-2]]  # noqa: PLR2004 - two digits from five on
-    return any(digits) and (sum(digits[-1::-2]) + sum(doubled)) % 10 == 0
-
-
 def _finding(entries: Sequence[Entry], why: str) -> Finding:
-    text = " ".join(masked(entries[0].text).split())
+    text = " ".join(mask_secrets(entries[0].text).split())
     shown = text if len(text) <= EXCERPT else f"{text[: EXCERPT - 1]}…"
     return Finding(tuple(entry.id for entry in entries), why, shown)
 
@@ -289,7 +238,7 @@ def _orphan(entry: Entry) -> str | None:
 
 
 def _secret(entry: Entry) -> str | None:
-    kind = secret(entry.text)
+    kind = secret_kind(entry.text)
     return None if kind is None else f"it seems to hold {kind}"
 
 

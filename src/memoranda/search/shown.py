@@ -10,8 +10,8 @@ from memoranda.model.life import believed
 from memoranda.model.models import Hit, Kind, Record
 from memoranda.model.query import Filter
 from memoranda.model.scope import Scope
-from memoranda.notes.chronicle.plain import is_secret, without_secrets
 from memoranda.parts import Parts
+from memoranda.text.secrets import looks_secret, without_secrets
 
 GREETING = re.compile(
     r"(?:\W*(?:hi+|hello|hey+|yo|good (?:morning|afternoon|evening|night)|thanks?(?: you)?|thx|ty|"
@@ -26,7 +26,7 @@ FORGOTTEN = "close"
 
 def shown(record: Record) -> Record:
     """Return a record without what seems to be secret in it: it may go to a model."""
-    if not is_secret(record.content):
+    if not looks_secret(record.content):
         return record
     return replace(record, content=without_secrets(record.content))
 

@@ -16,11 +16,11 @@ from memoranda.model.models import Entity, Hit, Kind, Recall, Record
 from memoranda.model.ports import Progress
 from memoranda.model.query import Filter
 from memoranda.model.text import clean
-from memoranda.notes.chronicle.plain import HIDDEN, is_secret, without_secrets
 from memoranda.records.ingest import Draft, parse_kind
 from memoranda.search.drawn import used
 from memoranda.search.shown import for_model, shown
 from memoranda.text.recalled import without_recalled
+from memoranda.text.secrets import HIDDEN, looks_secret, without_secrets
 from memoranda.tools.agent import ORIGIN, ROLE, AgentTools, kept
 
 MOST_IDS = 20
@@ -186,7 +186,7 @@ def _lines(value: object, name: str = "") -> Iterator[str]:
 def _told(record: Record) -> Record:
     """Return a record without what seems to be secret in its content or its metadata."""
     told = shown(record)
-    if not any(is_secret(line) for line in _lines(record.attributes)):
+    if not any(looks_secret(line) for line in _lines(record.attributes)):
         return told
     return replace(told, attributes=_masked(record.attributes))
 
@@ -196,4 +196,4 @@ def _masked(value: Any, name: str = "") -> Any:
         return {key: _masked(inner, str(key)) for key, inner in value.items()}
     if isinstance(value, list):
         return [_masked(inner, name) for inner in value]
-    return HIDDEN if is_secret(f"{name}: {value}") else value
+    return HIDDEN if looks_secret(f"{name}: {value}") else value

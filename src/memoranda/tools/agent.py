@@ -8,7 +8,6 @@ from typing import Protocol
 
 from memoranda.errors import InvalidInput, NotFound
 from memoranda.learning.extract.refusal import is_order
-from memoranda.maintenance.audit import secret
 from memoranda.memory_upkeep import MemoryStats
 from memoranda.model.checks import limited
 from memoranda.model.models import Entity, Kind, Record
@@ -21,6 +20,7 @@ from memoranda.records.ingest import Draft, parse_kind
 from memoranda.search.drawn import used
 from memoranda.search.recall import fenced, remembered
 from memoranda.search.shown import for_model, shown
+from memoranda.text.secrets import secret_kind
 from memoranda.tools.tool import Spec, Tool, described, parameters
 
 MOST_FOUND = 20
@@ -203,7 +203,7 @@ def kept(content: object, name: str = "content") -> str:
         InvalidInput: it holds a secret, or is an order to the assistant.
     """
     text = clean(content, name)
-    found = secret(text)
+    found = secret_kind(text)
     if found is not None:
         message = f"{name} seems to hold {found}; secrets are not kept in memory"
         raise InvalidInput(message)

@@ -17,7 +17,6 @@ from memoranda.learning.consolidate import SUPERSEDED
 from memoranda.learning.extract.refusal import is_refused
 from memoranda.learning.stages.consolidating import CANDIDATES, PAGE, Consolidating, known_session
 from memoranda.learning.turns import SPEAKER
-from memoranda.maintenance.audit import secret
 from memoranda.model.actions import Consolidated, Insert, Supersede
 from memoranda.model.life import SessionInfo
 from memoranda.model.models import Kind, Record, Trust
@@ -27,6 +26,7 @@ from memoranda.model.text import clean
 from memoranda.model.times import require_aware
 from memoranda.parts import Parts
 from memoranda.search.recall import fenced, remembered
+from memoranda.text.secrets import secret_kind
 from memoranda.tools.tool import TEXT, Spec, Tool, described, parameters
 
 MOST_TURNS = 2**31
@@ -158,7 +158,7 @@ class ConsolidatorTools:
             message = f"facts[{place}].confidence={confidence!r} must be a number from 0 to 1"
             raise InvalidInput(message)
         content = clean(fact.get("content"), f"facts[{place}].content")
-        if secret(content) is not None or is_refused(content):
+        if secret_kind(content) is not None or is_refused(content):
             message = f"facts[{place}] holds a secret, or an order to the assistant; leave it out"
             raise InvalidInput(message)
         return Claim(

@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import NamedTuple
 
 from memoranda.errors import InvalidInput
-from memoranda.maintenance.audit import secret
 from memoranda.model.models import Kind
 from memoranda.model.ports import Progress
 from memoranda.model.scope import Scope
@@ -18,6 +17,7 @@ from memoranda.model.text import content_hash
 from memoranda.notes.foreign import LOOKED_FOR, ForeignMemory, read_memory_md
 from memoranda.parts import Parts
 from memoranda.records.ingest import Draft
+from memoranda.text.secrets import secret_kind
 from memoranda.transfer.batches import BATCH, Moved, Steps, pages
 from memoranda.transfer.formats import MEMORY_MD
 
@@ -83,15 +83,15 @@ def _without_secrets(memory: ForeignMemory) -> tuple[ForeignMemory, tuple[str, .
     hidden: Counter[str] = Counter()
     facts, entries = [], []
     for fact in memory.facts:
-        if secret(fact.text):
+        if secret_kind(fact.text):
             hidden[fact.file] += 1
         else:
             facts.append(fact)
     for entry in memory.entries:
         lines = entry.text.split("\n")
-        plain = [line for line in lines if not secret(line)]
+        plain = [line for line in lines if not secret_kind(line)]
         text = "\n".join(plain).strip()
-        if secret(text):  # One that goes over several lines.
+        if secret_kind(text):  # One that goes over several lines.
             plain, text = [], ""
         hidden[entry.file] += len(lines) - len(plain)
         if text:

@@ -14,7 +14,7 @@ from memoranda.learning.extract.content import carries, kept_length, weigh
 from memoranda.learning.extract.foreign import read_foreign
 from memoranda.learning.extract.inflect import is_past
 from memoranda.learning.extract.prose import Sentence, sentences
-from memoranda.learning.extract.refusal import holds_secret, is_joke, is_order, is_refused
+from memoranda.learning.extract.refusal import is_joke, is_order, is_refused
 from memoranda.learning.extract.rewriting import Token, finish, rewrite, tokens, uncapitalized
 from memoranda.learning.extract.scene import Scene, agrees, person_of, scene_of
 from memoranda.learning.extract.statements import Setting, Stated, read_statement
@@ -34,6 +34,7 @@ from memoranda.learning.extract.words import (
 from memoranda.model.life import DateMention
 from memoranda.model.models import Mention
 from memoranda.model.ports import EntityExtractor
+from memoranda.text.secrets import tells_secret
 
 THRESHOLD = 0.5
 """What a claim must score by default; see ``benchmarks/facts.py`` for what others give."""
@@ -188,7 +189,7 @@ def _read(sentence: Sentence, turn: Turn, scene: Scene) -> Iterator[_Draft]:
     asked = _REMEMBER.match(sentence.shown)
     corrected = None if asked else _CORRECTION.match(sentence.shown)
     lead = asked or corrected
-    if holds_secret(said) or is_joke(said) or (lead and is_order(said)):
+    if tells_secret(said) or is_joke(said) or (lead and is_order(said)):
         return
     if lead is None:
         foreign = list(_foreign(sentence, turn, scene))

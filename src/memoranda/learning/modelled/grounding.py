@@ -9,7 +9,7 @@ from datetime import datetime
 
 from memoranda.errors import InvalidInput
 from memoranda.learning.claims import Category, Claim, Turn
-from memoranda.learning.extract.refusal import holds_secret, is_order
+from memoranda.learning.extract.refusal import is_order
 from memoranda.learning.modelled.evidence import (
     MONTHS,
     WEEKDAYS,
@@ -26,6 +26,7 @@ from memoranda.learning.modelled.negation import denies, turned
 from memoranda.model.ports import DateReader
 from memoranda.model.text import storable
 from memoranda.text.recalled import FENCE
+from memoranda.text.secrets import tells_secret
 
 LONGEST = 400
 """Characters of one claim: it is a sentence."""
@@ -198,7 +199,7 @@ def _unfit(content: str) -> str | None:
         return "it quotes a fence"
     if is_order(content) or ORDER.match(content):
         return "it is an instruction"
-    return "it tells a secret" if holds_secret(content) else None
+    return "it tells a secret" if tells_secret(content) else None
 
 
 def _event_time(written: str | None, turn: Turn, evidence: Evidence) -> datetime | None:

@@ -7,13 +7,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import tzinfo
 
-from memoranda.learning.extract.refusal import holds_secret, is_order
+from memoranda.learning.extract.refusal import is_order
 from memoranda.learning.modelled.evidence import digits, numbers, stems
 from memoranda.learning.modelled.grounding import MARKUP
 from memoranda.learning.modelled.prompting import fenced, instructions, moment, shortened
 from memoranda.model.life import Usage
 from memoranda.model.models import Kind, Record
 from memoranda.model.ports import LanguageModel
+from memoranda.text.secrets import tells_secret
 
 LONGEST = 1_200
 """Characters of an insight: it goes into prompts."""
@@ -108,7 +109,7 @@ def _sound(insight: str, shown: str, longest: int) -> str:
         length += len(line) + 1
         if length - 1 > longest:
             break
-        unfit = MARKUP.search(line) or is_order(line) or holds_secret(line)
+        unfit = MARKUP.search(line) or is_order(line) or tells_secret(line)
         told = stems(line) & known_words and digits(line) <= known_numbers
         if line and not unfit and told:
             kept.append(line)

@@ -12,8 +12,9 @@ from memoranda.learning.modelled.prompting import fenced, instructions, moment, 
 from memoranda.model.life import Usage
 from memoranda.model.notes import MEMORY_BYTES
 from memoranda.model.ports import LanguageModel
-from memoranda.notes.chronicle.plain import cut, one_line, stamp, without_secrets
+from memoranda.notes.chronicle.plain import cut, one_line, stamp
 from memoranda.text.recalled import CLOSING, OPENING, without_recalled
+from memoranda.text.secrets import without_secrets
 
 EMPTY = "(empty)"
 LONGEST = 2_000

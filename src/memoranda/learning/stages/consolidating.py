@@ -38,7 +38,6 @@ from memoranda.learning.conflict import RuleJudge
 from memoranda.learning.extract import RuleExtractor
 from memoranda.learning.stages import asking
 from memoranda.learning.turns import page, recalled
-from memoranda.maintenance.audit import secret
 from memoranda.model.actions import Action, Consolidated, Credit, Insert, Supersede, Touch
 from memoranda.model.life import SessionInfo
 from memoranda.model.models import Kind, Record
@@ -47,6 +46,7 @@ from memoranda.model.reports import StageReport
 from memoranda.model.scope import Scope
 from memoranda.model.text import clean
 from memoranda.parts import Parts
+from memoranda.text.secrets import secret_kind
 
 log = logging.getLogger("memoranda.consolidate")
 
@@ -250,7 +250,7 @@ class Consolidating:
     def _claims(self, turns: Sequence[Turn], context: Sequence[Turn]) -> list[Claim]:
         # Whoever drew it: what opens a door never becomes knowledge.
         drawn = self._drawn(turns, context)
-        return [claim for claim in drawn if secret(claim.content) is None]
+        return [claim for claim in drawn if secret_kind(claim.content) is None]
 
     def _drawn(self, turns: Sequence[Turn], context: Sequence[Turn]) -> list[Claim]:
         chosen = self._parts.settings.consolidation.extractor

@@ -13,8 +13,9 @@ from memoranda.notes.chronicle.choosing import Line, choose
 from memoranda.notes.chronicle.cues import Label
 from memoranda.notes.chronicle.lines import AGENTS, Said, read
 from memoranda.notes.chronicle.particulars import dated, figures, named, times
-from memoranda.notes.chronicle.plain import cut, is_secret, one_line, stamp
+from memoranda.notes.chronicle.plain import cut, one_line, stamp
 from memoranda.notes.chronicle.words import read_words
+from memoranda.text.secrets import looks_secret
 
 LONGEST = 1_500
 """Characters of an entry."""
@@ -117,7 +118,7 @@ def _heading(turns: Sequence[Turn], told: Sequence[Said], at: datetime) -> str:
     about = _topic(told)
     rest = f"{counted}{who}{span}"
     line = f"{stamp(at)} About {about}: {rest}" if about else f"{stamp(at)} {rest}"
-    return line if not is_secret(line) else f"{stamp(at)} {counted}{span}"
+    return line if not looks_secret(line) else f"{stamp(at)} {counted}{span}"
 
 
 def _topic(told: Sequence[Said]) -> str:
@@ -162,5 +163,5 @@ def _list(label: str, items: Iterable[str], shown: str) -> str:
 def _add(lines: list[str], line: str) -> None:
     """Add a line if it has any text, fits, and makes no secret together with the others."""
     text = "\n".join([*lines, line])
-    if line and len(text) <= LONGEST and not is_secret(text):
+    if line and len(text) <= LONGEST and not looks_secret(text):
         lines.append(line)

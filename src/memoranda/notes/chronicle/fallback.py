@@ -8,7 +8,8 @@ from datetime import datetime
 from memoranda.learning.claims import Turn
 from memoranda.learning.extract.withheld import without_withheld
 from memoranda.notes.chronicle.lines import AGENTS
-from memoranda.notes.chronicle.plain import HIDDEN, one_line, stamp, without_secrets
+from memoranda.notes.chronicle.plain import one_line, stamp
+from memoranda.text.secrets import HIDDEN, without_secrets
 
 LAST = 10
 """Messages of a raw entry (seed 002)."""

@@ -13,10 +13,10 @@ from memoranda.learning.extract.prose import sentences
 from memoranda.learning.extract.refusal import is_injection
 from memoranda.learning.extract.scene import ROLES
 from memoranda.learning.extract.withheld import without_withheld
-from memoranda.maintenance.audit import masked
 from memoranda.notes.chronicle.cues import Label, is_casual, label_of
-from memoranda.notes.chronicle.plain import HIDDEN, MARK, MARKUP, cut, is_secret, one_line
+from memoranda.notes.chronicle.plain import MARK, MARKUP, cut, one_line
 from memoranda.notes.chronicle.words import weights
+from memoranda.text.secrets import HIDDEN, looks_secret, mask_secrets
 
 LINE = 160
 """Characters of a sentence in an entry."""
@@ -119,7 +119,7 @@ def read(turns: Sequence[Turn]) -> list[Said]:
         for text, asks in _sentences(turn):
             # What is said right after a word about a secret may be the secret.
             terse = suspect and not asks and len(text.split()) <= TERSE
-            hidden = terse or HIDDEN in text or is_secret(text)
+            hidden = terse or HIDDEN in text or looks_secret(text)
             suspect = _SECRET_TOPIC.search(text) is not None or (suspect and hidden)
             if turn.person and is_injection(text):
                 continue
@@ -144,7 +144,7 @@ def _sentences(turn: Turn) -> Iterator[tuple[str, bool]]:
     """Yield the sentences that a turn's speaker says in plain words, and whether they ask."""
     if turn.speaker == "system" or not (turn.person or turn.speaker in AGENTS):
         return
-    text = masked(turn.text)
+    text = mask_secrets(turn.text)
     for sentence in sentences(text):
         if len(text) > LONG and HEAD < sentence.start < len(text) - TAIL:
             continue
@@ -186,12 +186,12 @@ def _failure(turn: Turn) -> str:
     traced = rows[0].lstrip().lower().startswith("traceback")
     member = _MEMBER.match(text)
     said = cut(one_line(member[1] if member else rows[-1] if traced else rows[0]), LINE)
-    return "" if is_secret(text) else _told_by(turn, said)
+    return "" if looks_secret(text) else _told_by(turn, said)
 
 
 def _told_by(turn: Turn, said: str) -> str:
     """Return what a tool said, with its name; nothing where that is secret or an order."""
-    hidden = is_secret(said) or MARKUP.search(said) or is_injection(said)
+    hidden = looks_secret(said) or MARKUP.search(said) or is_injection(said)
     return "" if hidden else f"{one_line(turn.speaker)[:SPEAKER]} \u2014 {said}"
 
 

@@ -6,17 +6,17 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable
 from functools import partial
 
-from memoranda.maintenance.audit import secret
 from memoranda.model.ports import Progress
 from memoranda.model.scope import Scope
 from memoranda.parts import Parts
+from memoranda.text.secrets import secret_kind
 from memoranda.transfer.batches import Additions, Moved, Placed, Steps
 from memoranda.transfer.importing.found import LeftOut
 
 
 def is_kept(text: str, left_out: LeftOut) -> bool:
     """Return whether a fact may be stored: what looks like a secret stays where it is."""
-    if secret(text) is None:
+    if secret_kind(text) is None:
         return True
     left_out.add("facts that look like secrets")
     return False
