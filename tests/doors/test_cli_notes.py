@@ -9,8 +9,7 @@ from pathlib import Path
 import pytest
 
 from memoranda import Memory
-from memoranda.errors import InvalidInput
-from memoranda.notes import versions
+from memoranda.notes.git import NotesGit
 
 HOSTILE = "[red]x[/] :smile: \x1b[31mred\x1b[0m"
 THINGS = ["boat", "cat", "house", "piano", "car", "garden", "lamp", "ladder", "kettle", "drum"]
@@ -322,27 +321,27 @@ def test_without_a_repository_it_says_so(run, remember, command):
 
 
 @pytest.mark.usefixtures("repository")
-def test_what_is_committed_by_itself(remember):
-    """``committed`` makes a commit of what changed, and none where nothing did."""
+def test_what_is_committed_by_itself(remember, monkeypatch):
+    """With ``notes.commit`` a sync makes a commit of what changed, and none where nothing did."""
+    monkeypatch.setenv("MEMORANDA_NOTES__COMMIT", "true")
     remember("Ana likes tea")
     with Memory() as memory:
         memory.notes.sync()
-        made = versions.committed(memory.notes, "by itself")
-        assert versions.log(memory.notes)[0].subject == "by itself"
-        assert made == versions.log(memory.notes)[0].id
-        assert versions.committed(memory.notes, "again") is None
-
-
-def test_no_git_is_no_error_by_itself(remember, caplog):
-    """Where nothing can be committed, ``committed`` says so once and raises nothing."""
-    remember("Ana is vegetarian")
-    with Memory() as memory:
+        commits = NotesGit(memory.notes.folder)
+        assert commits.log()[0].subject == "notes: written"
         memory.notes.sync()
-        assert [versions.committed(memory.notes, "by itself") for _ in range(3)] == [None] * 3
-        with pytest.raises(InvalidInput):
-            versions.commit(memory.notes)
+        assert len(commits.log()) == 3
+
+
+def test_no_git_is_no_error_by_itself(caplog, monkeypatch):
+    """Where nothing can be committed, ``notes.commit`` says so once and raises nothing."""
+    monkeypatch.setenv("MEMORANDA_NOTES__COMMIT", "true")
+    with Memory() as memory:
+        for drink in ("tea", "coffee", "water"):
+            memory.remember(f"Ana likes {drink}")
+            memory.notes.sync()
     (warning,) = [each for each in caplog.records if "not committed" in each.getMessage()]
-    assert "git" in warning.getMessage()
+    assert "git init" in warning.getMessage()
 
 
 def test_notes_of_users_are_apart(run, told, remember):

@@ -25,7 +25,8 @@ from memoranda.cli.output import counted, minute, one_line, size, styled
 from memoranda.errors import ConfigError, InvalidInput, StoreError
 from memoranda.memory import Memory
 from memoranda.model.notes import MEMORY_FILE
-from memoranda.notes import versions
+from memoranda.notes import Notes
+from memoranda.notes.git import NotesGit, compared
 from memoranda.notes.report import NotesReport
 from memoranda.wiring import is_server, place
 
@@ -106,7 +107,7 @@ def _overview(session: Session) -> None:
             limit=kept.max_memory_size,
             entries=len(kept.history()),
             changed=None if found is None else datetime.fromtimestamp(found.st_mtime, UTC),
-            git=versions.is_versioned(kept),
+            git=NotesGit(kept.folder).is_repository(),
             report=report,
         )
     session.show(seen, tables.grid(_rows(seen, session)))
@@ -341,7 +342,7 @@ def add(
 def log(session: Session, *, limit: Limit = LISTED) -> None:
     """List the commits that changed the notes, the newest first."""
     with _memory(session) as memory:
-        found = versions.log(memory.notes, limit=limit)
+        found = NotesGit(memory.notes.folder).log(limit)
     session.show(found, drawing.commits(found, session.settings))
 
 
@@ -359,7 +360,7 @@ def diff(
     """Show how the notes differ from a commit."""
     with _memory(session) as memory:
         _in_step(session, memory)
-        text = versions.diff(memory.notes, revision)
+        text = NotesGit(memory.notes.folder).diff(revision)
     if session.shared.as_json or text:
         session.show({"revision": revision, "diff": text}, *drawing.difference(text))
     else:
@@ -380,17 +381,21 @@ def restore(
     """Bring back MEMORY.md of a commit: show what changes, ask, and read it as an edit."""
     with _memory(session, writes=True) as memory:
         _in_step(session, memory)
-        change = versions.restoring(memory.notes, revision)
-        if not change.diff:
+        then = NotesGit(memory.notes.folder).memory(revision)
+        sides = (f"{MEMORY_FILE} now", f"{MEMORY_FILE} in {revision}")
+        change = compared(memory.notes.read_memory(), then, sides)
+        if not change:
             session.show(NotesReport(), Text("MEMORY.md is as it was there"))
             return
         if not yes:
-            for line in drawing.difference(change.diff):
+            for line in drawing.difference(change):
                 session.err.print(line, soft_wrap=True)
             if not _agreed(session, "Bring this back?"):
                 session.note("nothing was changed")
                 raise typer.Exit(FAILED)
-        report = versions.restore(memory.notes, change)
+        # As a person's editor would: what comes of it is then read as an edit.
+        Notes(memory.notes.folder).write_memory(then)
+        report = memory.notes.sync(accept_removals=True)
     _show_report(session, report)
 
 
@@ -403,14 +408,13 @@ def commit(
     session: Session,
     *,
     message: Annotated[
-        str | None,
-        typer.Option("--message", "-m", help="What it says.", show_default=False),
-    ] = None,
+        str, typer.Option("--message", "-m", help="What it says.")
+    ] = "Keep the notes as they are",
 ) -> None:
     """Commit the notes to git as they are, and nothing else."""
     with _memory(session, writes=True) as memory:
         _in_step(session, memory)
-        made = versions.commit(memory.notes, message)
+        made = NotesGit(memory.notes.folder).commit(message)
     told = Text("nothing to commit: no note was changed since the last one")
     if made is not None:
         told = Text("committed ").append(made[: drawing.SHORT], "bold")

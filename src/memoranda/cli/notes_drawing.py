@@ -11,9 +11,9 @@ from rich.text import Text
 from memoranda.cli import tables
 from memoranda.cli.output import minute, one_line, plain, styled
 from memoranda.model.notes import HistoryEntry
+from memoranda.notes.git import Commit
 from memoranda.notes.report import NotesReport
 from memoranda.notes.telling import COMMENT
-from memoranda.notes.versions import Commit
 from memoranda.settings.settings import Settings
 
 SHORT = 9  # characters of a commit's id

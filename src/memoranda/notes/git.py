@@ -1,48 +1,41 @@
-"""The notes in git: what was changed and when, what they said, and a commit of them alone.
+"""The notes in git: a log, differences, what MEMORY.md said, and a commit of the notes alone.
 
-Everything goes through the ``git`` program, on the notes' files only: what else is changed or
-staged in the repository is neither shown nor touched. Hooks, pagers, editors, external diff
-programs and questions at a terminal are off, and nothing goes over the network.
+Everything goes through the ``git`` program, in the folder of the notes and on the notes' files
+only. It asks nothing, runs no hook, pager or signing program, and goes over no network.
 """
 
 from __future__ import annotations
 
+import os
 import re
-from collections.abc import Iterable, Sequence
-from contextlib import suppress
+import shutil
+import subprocess
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import datetime
+from difflib import unified_diff
 from pathlib import Path
 
 from memoranda.errors import InvalidInput, MemorandaError, NotFound, StoreError
-from memoranda.model.notes import MEMORY_FILE
+from memoranda.model.notes import HISTORY_FILE, MEMORY_FILE
 from memoranda.model.text import clean
-from memoranda.model.times import EPOCH
-from memoranda.notes.git_program import TIMEOUT, Answer, GitProgram
 
-NOTES = re.compile(r"MEMORY\.md|HISTORY[-.\w]*\.md", re.ASCII)
-"""The names of the notes' files."""
-PLAIN = ("--no-color", "--no-ext-diff", "--no-textconv")
-"""Shows what is in the repository, and runs no program to do so."""
-AS_DIFF = (*PLAIN, "--no-renames", "--src-prefix=a/", "--dst-prefix=b/")
-OBJECT = re.compile(r"[0-9a-f]{40,64}")
-FILE_MODES = frozenset({"100644", "100755"})
-LONGEST_REVISION = 250
-FALLBACK = {"user.name": "memoranda", "user.email": "memoranda@localhost"}
+TIMEOUT = 30.0
+"""Seconds for one call of git."""
+LOGGED = 20
+FILES = (MEMORY_FILE, HISTORY_FILE, ":(glob)HISTORY-*.md")
+NOTE = re.compile(r"MEMORY\.md|HISTORY(-[\w.-]*)?\.md", re.ASCII)
+OPTIONS = ("core.hooksPath=", "core.fsmonitor=false", "core.quotePath=false", "gc.auto=0")
+KEPT = re.compile(r"GIT_((AUTHOR|COMMITTER)_\w+|CONFIG_\w+|CEILING_DIRECTORIES|EXEC_PATH)|[^G].*")
+"""The variables that git is given: others, such as GIT_DIR, would mean another repository."""
+QUIET = {"LC_ALL": "C", "GIT_TERMINAL_PROMPT": "0", "GIT_EDITOR": ":"}
+FORMAT = "--format=%x00%H%x00%cI%x00%an%x00%s%x00"
+NAMED = ("-c", "user.name=memoranda", "-c", "user.email=memoranda@localhost")
 """Who commits where git was never told."""
 
 
 @dataclass(frozen=True, slots=True)
 class Commit:
-    """A commit that changed notes.
-
-    Attributes:
-        id: its full id.
-        at: when it was committed, in UTC; 1970 where the commit has no date that can be read.
-        author: the author's name.
-        subject: the first line of its message.
-        files: which of the notes' files it changed, by name, in order.
-    """
+    """A commit that changed notes: its id, when, by whom, its first line, and the notes' files."""
 
     id: str
     at: datetime
@@ -52,306 +45,158 @@ class Commit:
 
 
 class NotesGit:
-    """The git repository around the folder of the notes, which may be a part of it.
+    """The git repository around the folder of the notes.
 
-    Args:
-        folder: where MEMORY.md and HISTORY.md are.
-        timeout: how many seconds one call of git may take.
-
-    Every method but :meth:`is_repository` raises ``InvalidInput`` where git is not installed or
-    the folder is in no work tree, and ``StoreError`` or one below it where git fails; the message
-    holds git's own words.
+    Every method but :meth:`is_repository` raises ``NotFound`` where there is no such folder,
+    ``InvalidInput`` without git or a repository, and ``StoreError`` with git's words if it fails.
     """
 
-    def __init__(self, folder: str | Path, *, timeout: float = TIMEOUT) -> None:
-        """Run nothing yet."""
-        self._folder = Path(folder).absolute()
-        self._git = GitProgram(self._folder, timeout)
+    def __init__(self, folder: Path, *, timeout: float = TIMEOUT) -> None:
+        """Run nothing yet; each call of git may take ``timeout`` seconds."""
+        self._folder = folder
+        self._timeout = timeout
 
     def is_repository(self) -> bool:
         """Whether the folder is in a work tree of git; false also where git is not installed."""
         try:
-            return self._git.run("rev-parse", "--is-inside-work-tree").text.strip() == "true"
+            return self._git("rev-parse", "--is-inside-work-tree").strip() == b"true"
         except MemorandaError:
             return False
 
-    def log(self, limit: int = 20) -> list[Commit]:
-        """Return the last commits that changed notes, the newest first.
-
-        Args:
-            limit: at most so many.
-
-        Raises:
-            InvalidInput: ``limit`` is no positive number.
-        """
-        if limit < 1:
-            message = f"limit={limit!r} must be 1 or more"
-            raise InvalidInput(message)
-        head = self._head()
-        names = self._names(head)
-        if head is None or not names:  # Without names git would tell of every file.
+    def log(self, limit: int = LOGGED) -> list[Commit]:
+        """Return the last commits that changed notes, the newest first."""
+        if self._commit("HEAD") is None:
             return []
-        # Records end in NUL and no field but the last can hold a line break: no author and no
-        # message can pass for something else.
-        shown = self._checked(
-            "log",
-            "-z",
-            f"--max-count={limit}",
-            "--no-show-signature",
-            "--no-notes",
-            "--format=%H%n%cI%n%an%n%s",
-            head,
-            "--",
-            *names,
-        )
-        found = [record.split("\n", 3) for record in shown.text.split("\0") if record]
-        files = self._changed([fields[0] for fields in found], names)
+        shown = ("--name-only", "--relative", "--no-renames", "--no-show-signature", "--no-notes")
+        found = self._git("log", f"--max-count={limit}", FORMAT, *shown, "--", *FILES)
+        fields = found.decode(errors="replace").split("\0")[1:]
         return [
-            Commit(name, _moment(at), author, subject, files.get(name, ()))
-            for name, at, author, subject in found
+            Commit(name, datetime.fromisoformat(at), author, subject, tuple(sorted(files.split())))
+            for name, at, author, subject, files in zip(*[iter(fields)] * 5, strict=True)
         ]
 
     def diff(self, revision: str | None = None) -> str:
-        """Return how the notes differ from a commit, as git shows it; empty if they do not.
-
-        Args:
-            revision: what to compare the files with; the last commit, if not given.
+        """Return how the notes differ from a commit, or from the last one; empty if not at all.
 
         Raises:
-            InvalidInput: ``revision`` cannot be one.
             NotFound: there is no such commit.
         """
-        head = self._head()
-        commit = head if revision is None else self._commit(revision)
-        names = self._names(head, commit)
-        if not names:
-            return ""
-        base = commit or self._empty_tree()
-        told = [self._checked("diff", *AS_DIFF, "--relative", base, "--", *names).text]
-        for name in self._untracked(names):
-            answer = self._git.run("diff", *AS_DIFF, "--no-index", "--", "/dev/null", name)
-            if answer.code > 1:
-                raise self._failure(answer)
-            told.append(answer.text)
-        return "".join(told)
+        commit = self._commit("HEAD") if revision is None else self._require(revision)
+        listed = self._git("ls-tree", "-z", "--name-only", commit).decode() if commit else ""
+        then = {name for name in listed.split("\0") if NOTE.fullmatch(name)}
+        names = sorted(then.union(self._names()))
+        return "".join(
+            compared(
+                self._content(commit, name) if commit and name in then else "",
+                _text(self._folder / name),
+                (f"a/{name}", f"b/{name}"),
+            )
+            for name in names
+        )
 
-    def show(self, revision: str, name: str = MEMORY_FILE) -> str:
-        """Return what a file of the notes said in a commit, exactly.
-
-        Args:
-            revision: the commit: an id, ``HEAD~2``, a branch, ``HEAD@{yesterday}``, …
-            name: which file: ``MEMORY.md``, ``HISTORY.md`` or ``HISTORY-….md``.
+    def memory(self, revision: str) -> str:
+        """Return what MEMORY.md said in a commit, exactly.
 
         Raises:
-            InvalidInput: ``revision`` cannot be one, ``name`` is no file of the notes, or what
-                it holds there is no UTF-8 text.
-            NotFound: there is no such commit, or the file is not in it.
+            NotFound: there is no such commit, or MEMORY.md is not in it.
+            InvalidInput: it is no UTF-8 text there.
         """
-        if NOTES.fullmatch(name) is None:
-            message = f"name={name!r:.80} is no file of the notes; use MEMORY.md or HISTORY….md"
-            raise InvalidInput(message)
-        commit = self._commit(revision)
-        entry = self._checked("ls-tree", "-z", commit, "--", name).text.rstrip("\0")
-        mode, _, rest = entry.partition(" ")
-        if mode not in FILE_MODES:
-            message = (
-                f"{name} is not in commit {revision} of {self._folder}; "
-                f"the log of the notes shows which commits have it"
-            )
-            raise NotFound(message)
-        blob = rest.partition(" ")[2].partition("\t")[0]
-        content = self._checked("cat-file", "blob", blob).out
-        try:
-            return content.decode()
-        except UnicodeDecodeError as error:
-            message = f"{name} in commit {revision} is no UTF-8 text ({error}); restore it with git"
-            raise InvalidInput(message) from error
+        return self._content(self._require(revision), MEMORY_FILE)
 
     def commit(self, message: str) -> str | None:
-        """Commit the notes' files as they are now, and nothing else.
+        """Commit the notes' files as they are; return the id, ``None`` if nothing was changed.
 
-        What else is changed or staged stays as it is. Where git was never told who commits, the
-        author is ``memoranda``.
-
-        Args:
-            message: the commit's message.
-
-        Returns:
-            the id of the commit, or ``None`` if no note was changed since the last.
+        What else is changed or staged stays as it is. The commit is not signed.
 
         Raises:
-            InvalidInput: ``message`` is blank, or git is told to ignore all notes.
-            StoreError: there are no notes yet, or git refused, for example because it cannot
-                sign without asking.
+            InvalidInput: the message is blank, or git is told to ignore the notes.
         """
-        text = clean(message, "message")
-        head = self._head()
-        names = self._names(head)
-        known, new = self._tracked(names, head), self._untracked(names)
-        if not known and not new:
-            raise self._nothing(names)
-        if new:  # A partial commit takes only what the index knows.
-            self._checked("add", "--intent-to-add", "--", *new)
-        made = False
+        text, names = clean(message, "message"), self._names()
+        if not names:
+            message = f"git knows no notes in {self._folder}: there are none, or it ignores them"
+            raise InvalidInput(message)
+        self._git("add", "--all", "--", *names)
+        staged = self._git("diff", "--cached", "--name-only", "--relative", "--", *names)
+        if not staged:
+            return None
+        known = self._run("-c", "user.useConfigOnly=true", "var", "GIT_COMMITTER_IDENT")
+        plain = ("--no-verify", "--no-gpg-sign", "--cleanup=whitespace", "--quiet", "--file=-")
+        options = () if known.returncode == 0 else NAMED
+        self._git(*options, "commit", "--only", *plain, "--", *names, given=text.encode())
+        return self._require("HEAD")
+
+    def _names(self) -> list[str]:
+        """Return the notes' files that git has, or would take; not those that it ignores."""
+        kinds = ("--cached", "--others", "--exclude-standard")
+        found = self._git("ls-files", "-z", *kinds, "--", *FILES).decode(errors="replace")
+        return sorted({name for name in found.split("\0") if NOTE.fullmatch(name)})
+
+    def _content(self, commit: str, name: str) -> str:
+        answer = self._run("cat-file", "blob", f"{commit}:./{name}")
+        if answer.returncode:
+            raise NotFound(f"{name} is not in commit {commit} of {self._folder}; see the log")
         try:
-            made = self._differs(head, known | set(new)) and self._made(text, known | set(new))
-        finally:
-            if new and not made:
-                self._git.run("rm", "--cached", "--force", "--quiet", "--", *new)
-        return self._head() if made else None
+            return answer.stdout.decode()
+        except UnicodeDecodeError as error:
+            message = f"{name} in commit {commit} is no UTF-8 text ({error}); restore it with git"
+            raise InvalidInput(message) from error
 
-    def _made(self, text: str, names: Iterable[str]) -> bool:
-        """Make a commit of ``names`` alone."""
-        self._checked(
-            *self._identity(),
-            "commit",
-            "--only",
-            "--quiet",
-            "--no-verify",
-            "--no-status",
-            "--cleanup=whitespace",
-            "--file=-",
-            "--",
-            *sorted(names),
-            given=text.encode(),
-        )
-        return True
+    def _commit(self, revision: str) -> str | None:
+        """Return the id of the commit that ``revision`` names, if there is one."""
+        self._git("rev-parse", "--git-dir")
+        wanted = f"{revision}^{{commit}}"
+        found = self._run("rev-parse", "--verify", "--quiet", "--end-of-options", wanted)
+        name = found.stdout.decode().strip()
+        return name if name.isalnum() else None  # A range names two.
 
-    # What is there
-
-    def _head(self) -> str | None:
-        """Return the id of the last commit; ``None`` before the first."""
-        self._require()
-        answer = self._git.run("rev-parse", "--verify", "--quiet", "HEAD^{commit}")
-        return answer.text.strip() or None
-
-    def _require(self) -> None:
-        answer = self._git.run("rev-parse", "--is-inside-work-tree")
-        if answer.code:
-            raise self._failure(answer)
-        if answer.text.strip() != "true":
-            message = f"{self._folder} is in a git repository without a work tree; use a clone"
-            raise InvalidInput(message)
-
-    def _commit(self, revision: str) -> str:
-        """Return the id of the commit that ``revision`` names."""
-        self._require()
+    def _require(self, revision: str) -> str:
         text = clean(revision, "revision").strip()
-        if text.startswith("-") or not text.isprintable() or len(text) > LONGEST_REVISION:
-            message = f"revision={revision!r:.80} cannot be one; use a commit's id, or HEAD~1"
+        found = self._commit(text)
+        if found is None:
+            message = f"there is no commit {text!r:.80} in the repository of {self._folder}"
+            raise NotFound(f"{message}; the log of the notes shows which there are")
+        return found
+
+    def _git(self, *arguments: str, given: bytes = b"") -> bytes:
+        """Return what a call of git wrote; raise an error with its words if it failed."""
+        answer = self._run(*arguments, given=given)
+        if not answer.returncode:
+            return answer.stdout
+        said = answer.stderr.decode(errors="replace").strip().partition("\n")[0][:300]
+        if "not a git repository" in said:
+            message = f"{self._folder} is in no git repository; run 'git init' there"
             raise InvalidInput(message)
-        answer = self._git.run("rev-parse", "--verify", "--quiet", f"{text}^{{commit}}")
-        if OBJECT.fullmatch(answer.text.strip()) is None:
-            message = (
-                f"there is no commit {text!r:.80} in the repository of {self._folder}; "
-                f"the log of the notes shows which there are"
-            )
-            raise NotFound(message)
-        return answer.text.strip()
+        raise StoreError(f"git failed in {self._folder}: {said}; try the same with git there")
 
-    def _names(self, *commits: str | None) -> list[str]:
-        """Return the names of the notes' files in the folder and in ``commits``."""
-        found = {MEMORY_FILE}
-        for commit in commits:
-            if commit is not None:
-                found.update(self._listed("ls-tree", "-z", "--name-only", commit))
-        with suppress(OSError):
-            found.update(path.name for path in self._folder.iterdir())
-        # As a path, a folder would stand for all that is in it.
-        return sorted(name for name in found if NOTES.fullmatch(name) and not self._is_folder(name))
-
-    def _is_folder(self, name: str) -> bool:
-        path = self._folder / name
-        return path.is_dir() and not path.is_symlink()
-
-    def _tracked(self, names: Sequence[str], head: str | None) -> set[str]:
-        """Return those of ``names`` that the index or the last commit knows."""
-        if not names:
-            return set()
-        known = set(self._listed("ls-files", "-z", "--cached", "--", *names))
-        if head is not None:
-            known.update(self._listed("ls-tree", "-z", "--name-only", head, "--", *names))
-        return known
-
-    def _untracked(self, names: Sequence[str]) -> list[str]:
-        """Return those of ``names`` that are new to git and not to be ignored."""
-        if not names:
-            return []
-        return self._listed("ls-files", "-z", "--others", "--exclude-standard", "--", *names)
-
-    def _listed(self, *arguments: str) -> list[str]:
-        names = self._checked(*arguments).text.split("\0")
-        return list(dict.fromkeys(name for name in names if name))
-
-    def _empty_tree(self) -> str:
-        return self._checked("hash-object", "-t", "tree", "--stdin").text.strip()
-
-    def _differs(self, head: str | None, names: Iterable[str]) -> bool:
-        base = head or self._empty_tree()
-        answer = self._git.run("diff", "--quiet", *PLAIN, base, "--", *sorted(names))
-        if answer.code > 1:
-            raise self._failure(answer)
-        return answer.code == 1
-
-    def _changed(self, commits: Sequence[str], names: Sequence[str]) -> dict[str, tuple[str, ...]]:
-        """Return which of ``names`` each commit changed."""
-        shown = self._checked(
-            "diff-tree",
-            "--stdin",
-            "-z",
-            "-r",
-            "-m",
-            "--root",
-            "--name-only",
-            "--relative",
-            "--",
-            *names,
-            given="".join(f"{commit}\n" for commit in commits).encode(),
-        )
-        wanted, current = set(commits), ""
-        files: dict[str, set[str]] = {}
-        for part in shown.text.split("\0"):
-            if part in wanted:  # No name of the notes looks like an id.
-                current = part
-            elif part:
-                files.setdefault(current, set()).add(part)
-        return {commit: tuple(sorted(found)) for commit, found in files.items()}
-
-    # What git is told
-
-    def _identity(self) -> list[str]:
-        """Return the options that name who commits, as far as git does not know."""
-        options: list[str] = []
-        for key, value in FALLBACK.items():
-            if not self._git.knows_identity(key):
-                options += ["-c", f"{key}={value}"]
-        return options
-
-    def _checked(self, *arguments: str, given: bytes = b"") -> Answer:
-        answer = self._git.run(*arguments, given=given)
-        if answer.code:
-            raise self._failure(answer)
-        return answer
-
-    def _failure(self, answer: Answer) -> MemorandaError:
-        return self._git.failure(answer)
-
-    def _nothing(self, names: Iterable[str]) -> MemorandaError:
-        there = [name for name in names if (self._folder / name).exists()]
-        if not there:
-            return StoreError(f"there are no notes in {self._folder} yet; nothing to commit")
-        asked = f"{there[0]}\0".encode()
-        answer = self._git.run(
-            "check-ignore", "--verbose", "--stdin", "-z", given=asked, literal=False
-        )
-        rule = ":".join(answer.text.split("\0")[:3])
-        return InvalidInput(
-            f"git is told to ignore {', '.join(there)} in {self._folder} ({rule}); take "
-            f"that line out, or do not commit the notes"
-        )
+    def _run(self, *arguments: str, given: bytes = b"") -> subprocess.CompletedProcess[bytes]:
+        program = shutil.which("git")
+        if program is None:
+            raise InvalidInput("git is not installed; install git, or work without it")
+        if not self._folder.is_dir():
+            raise NotFound(f"there are no notes in {self._folder} yet")
+        options = [word for option in OPTIONS for word in ("-c", option)]
+        kept = {name: value for name, value in os.environ.items() if KEPT.fullmatch(name)}
+        command = [program, "--no-pager", *options, "-C", str(self._folder), *arguments]
+        try:
+            return subprocess.run(  # noqa: S603 - no shell reads it
+                command, input=given, capture_output=True, timeout=self._timeout,
+                env=kept | QUIET, check=False, start_new_session=True,
+            )  # fmt: skip
+        except subprocess.TimeoutExpired as error:
+            message = f"git took longer than {self._timeout:g} s in {self._folder} and was stopped"
+            raise StoreError(message) from error
 
 
-def _moment(text: str) -> datetime:
-    with suppress(ValueError, OverflowError):
-        return datetime.fromisoformat(text).astimezone(UTC)
-    return EPOCH
+def compared(before: str, after: str, names: tuple[str, str]) -> str:
+    """Return what was changed from one text to another as a unified diff; empty if nothing."""
+    # Split at line feeds alone: other line ends are part of the text.
+    lines = [text.replace("\r\n", "\n").removesuffix("\n").split("\n") for text in (before, after)]
+    old, new = ([] if not any(each) else each for each in lines)
+    return "".join(f"{line}\n" for line in unified_diff(old, new, *names, lineterm="", n=2))
+
+
+def _text(path: Path) -> str:
+    """Return what a file says; nothing of a folder, or of a link, which may lead anywhere."""
+    if not path.is_file() or path.is_symlink():
+        return ""
+    return path.read_bytes().decode(errors="replace")

@@ -22,7 +22,8 @@ class Look:
         stamp: of MEMORY.md; ``None`` where there was none.
         version: of the facts that are worth a line.
         text: of MEMORY.md; ``None`` before the first look.
-        problem: why they could not be read, written or committed the last time.
+        problem: why they could not be read or written the last time.
+        uncommitted: why git could not keep them the last time.
         warned: what a person was told about them.
         preferred: facts that a model would rather keep in a file that is too long.
     """
@@ -32,6 +33,7 @@ class Look:
     version: str = ""
     text: str | None = None
     problem: str | None = None
+    uncommitted: str | None = None
     warned: frozenset[str] = frozenset()
     preferred: frozenset[str] | None = None
 

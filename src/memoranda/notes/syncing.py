@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from memoranda.errors import StoreBusy, StoreError
+from memoranda.errors import MemorandaError, StoreBusy, StoreError
 from memoranda.model.actions import KeepNotes
 from memoranda.model.life import believed
 from memoranda.model.models import ForgetReceipt, Record
@@ -25,11 +25,11 @@ from memoranda.model.scope import Scope
 from memoranda.notes import Notes
 from memoranda.notes.document import Document, parse
 from memoranda.notes.edits import Edits, noted, read_edits
+from memoranda.notes.git import NotesGit
 from memoranda.notes.noted import Look
 from memoranda.notes.projection import Projection, project
 from memoranda.notes.reading import Reader, Reading
 from memoranda.notes.report import NotesReport
-from memoranda.notes.versions import committed
 from memoranda.parts import Parts
 
 log = logging.getLogger("memoranda.notes")
@@ -295,8 +295,14 @@ class Syncing(Notes):
 
     def _commit(self, message: str) -> None:
         """Have git keep the notes, where that is wanted."""
-        if self._parts.settings.notes.commit:
-            committed(self, message)
+        if not self._parts.settings.notes.commit:
+            return
+        try:
+            NotesGit(self.folder).commit(message)
+        except MemorandaError as error:  # Nobody waits for it: said once, and no more.
+            if str(error) != self._look.uncommitted:
+                log.warning("the notes were not committed: %s", error)
+                self._look.uncommitted = str(error)
 
     # What is read
 
