@@ -8,9 +8,9 @@ from hypothesis import strategies as st
 from provider_rules import problems_anthropic, problems_openai, problems_responses
 
 from memoranda.conversation.choosing import STRATEGIES, Policy
+from memoranda.conversation.formats.render import render
 from memoranda.conversation.ledger import Ledger
 from memoranda.conversation.pruning import cuts
-from memoranda.conversation.shapes import render
 from memoranda.conversation.units import Grouping
 from memoranda.conversation.view import view, view_of
 from memoranda.model.models import Marker, Message, Pruning

@@ -8,10 +8,10 @@ from math import ceil
 
 from memoranda.conversation.choosing import Policy, essentials
 from memoranda.conversation.extras import Extra, Joined, joined
+from memoranda.conversation.formats.render import render
 from memoranda.conversation.gaps import Gap
 from memoranda.conversation.ledger import Ledger
 from memoranda.conversation.markers import reference
-from memoranda.conversation.shapes import render
 from memoranda.conversation.view import NO_ROOM, ORPHAN, View, view_of
 from memoranda.errors import BudgetTooSmall
 from memoranda.model.models import (

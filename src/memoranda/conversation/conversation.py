@@ -12,7 +12,8 @@ from typing import Any, Self
 from memoranda.conversation import recap as overflow
 from memoranda.conversation.billed import billed, taught
 from memoranda.conversation.context import ContextBuilder, Order
-from memoranda.conversation.incoming import checked_turn, many, turn
+from memoranda.conversation.formats.parse import make_turn, parse_messages
+from memoranda.conversation.formats.turns import Turn
 from memoranda.conversation.limits import Limits, checked
 from memoranda.conversation.live import Live
 from memoranda.conversation.moment import Asking, Moment, last_question
@@ -20,7 +21,6 @@ from memoranda.conversation.pruned import Pruned
 from memoranda.conversation.pruner import Pruner, State
 from memoranda.conversation.scoring import static
 from memoranda.conversation.sessions import FileTranscript
-from memoranda.conversation.shapes import Turn
 from memoranda.conversation.system_extras import (
     Noted,
     notes_extra,
@@ -229,7 +229,7 @@ class Conversation(Pruned):
         Raises:
             InvalidInput: an argument cannot be used; nothing was added.
         """
-        said = turn(
+        said = make_turn(
             role,
             content,
             tool_calls=tool_calls,
@@ -250,7 +250,7 @@ class Conversation(Pruned):
         Raises:
             InvalidInput: a message has none of these forms; nothing was added.
         """
-        return tuple(self._append(many(messages)))
+        return tuple(self._append(parse_messages(messages)))
 
     def _append(self, found: Sequence[Turn]) -> list[Message]:
         if not found:
@@ -271,7 +271,8 @@ class Conversation(Pruned):
         return fresh
 
     def _message(self, given: Turn, state: State) -> Message:
-        turn = checked_turn(given)
+        given.check()
+        turn = given
         message = Message(
             id=self._parts.ids.new("msg"),
             role=turn.role,

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from datetime import datetime
 
+from memoranda.conversation.formats.turns import parse_role
 from memoranda.conversation.markers import positions
-from memoranda.conversation.shapes import parse_role
 from memoranda.conversation.transcript import Transcript
 from memoranda.conversation.units import Grouping
 from memoranda.errors import InvalidInput, NotFound

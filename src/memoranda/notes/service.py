@@ -10,7 +10,7 @@ from datetime import datetime
 from threading import Condition
 from typing import Any
 
-from memoranda.conversation.incoming import many
+from memoranda.conversation.formats.parse import parse_messages
 from memoranda.entities.rules import RuleExtractor as RuleNames
 from memoranda.errors import InvalidInput, LLMError
 from memoranda.learning.claims import Category, Claim, Relation, Statement, Turn, Verdict
@@ -176,7 +176,7 @@ class ConsolidationService:
                 at=(known(said.timestamp, "timestamp") or now).astimezone(self._settings.zone),
                 person=said.role == "user",
             )
-            for place, said in enumerate(many(messages), 1)
+            for place, said in enumerate(parse_messages(messages), 1)
             if said.content.strip() and said.role != "system"
         ]
         if not found:

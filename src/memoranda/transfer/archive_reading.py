@@ -7,7 +7,7 @@ from dataclasses import fields, replace
 from datetime import UTC, datetime
 from typing import Any
 
-from memoranda.conversation.shapes import parse_role
+from memoranda.conversation.formats.turns import parse_role
 from memoranda.errors import InvalidInput
 from memoranda.model.actions import Decide
 from memoranda.model.models import (

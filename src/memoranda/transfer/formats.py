@@ -8,8 +8,8 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple, Protocol
 
+from memoranda.conversation.formats.turns import ROLES, SAME_ROLE
 from memoranda.conversation.sessions import is_metadata
-from memoranda.conversation.shapes import ROLES, SAME_ROLE
 from memoranda.errors import InvalidInput
 
 MEMORANDA, OPENAI, SESSION, LOCOMO = "memoranda", "openai", "session", "locomo"

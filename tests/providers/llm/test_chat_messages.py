@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memoranda.conversation.shapes.writing import render
+from memoranda.conversation.formats.render import render
 from memoranda.errors import InvalidInput
 from memoranda.model.models import Image, Marker, Message, ToolCall, ToolResult
 from memoranda.providers.llm.chat_messages import (

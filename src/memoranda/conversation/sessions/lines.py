@@ -14,8 +14,8 @@ from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
+from memoranda.conversation.formats.turns import parse_role
 from memoranda.conversation.sessions.values import Keys, iso
-from memoranda.conversation.shapes import parse_role
 from memoranda.model.models import Image, Message, ToolCall, ToolResult
 from memoranda.model.ports import MessageMeter
 

@@ -8,8 +8,8 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from provider_rules import problems_anthropic, problems_openai, problems_responses
 
-from memoranda.conversation.shapes import FORMS, render, turns_of
-from memoranda.conversation.shapes.anthropic import FAILED, OPENING
+from memoranda.conversation.formats.parse import parse_messages
+from memoranda.conversation.formats.render import FAILED, FORMS, OPENING, render
 from memoranda.model.models import Image, Marker, Message, ToolCall, ToolResult
 
 MOMENT = datetime(2026, 1, 1, tzinfo=UTC)
@@ -159,7 +159,7 @@ def value(arguments):
 def read_back(messages):
     """Return what is said in messages of a provider's form."""
     record = Record()
-    for turn in turns_of(messages):
+    for turn in parse_messages(messages):
         if turn.tool_result is not None:
             result = turn.tool_result
             record.answer(result, turn.content, turn.images, is_error=result.is_error)

@@ -6,7 +6,8 @@ from datetime import UTC, datetime
 import pytest
 from provider_rules import problems_anthropic, problems_openai, problems_responses
 
-from memoranda.conversation.shapes import FORMS, openai, render, turns_of
+from memoranda.conversation.formats.parse import parse_messages
+from memoranda.conversation.formats.render import FORMS, openai_message, render
 from memoranda.errors import InvalidInput
 from memoranda.model.models import Image, Marker, Message, ToolCall, ToolResult
 
@@ -172,10 +173,10 @@ def test_the_anthropic_form():
 
 def test_one_message_in_the_chat_form():
     """A message alone, as it always was; a user's pictures come with it."""
-    assert openai(said("assistant", "Hi.")) == {"role": "assistant", "content": "Hi."}
-    assert openai(calls(ToolCall("a.b", "w")))["content"] == ""
-    assert openai(result("a.b", "x"))["tool_call_id"] == "a.b"
-    assert openai(said("user", images=(PICTURE,)))["content"][0]["type"] == "image_url"
+    assert openai_message(said("assistant", "Hi.")) == {"role": "assistant", "content": "Hi."}
+    assert openai_message(calls(ToolCall("a.b", "w")))["content"] == ""
+    assert openai_message(result("a.b", "x"))["tool_call_id"] == "a.b"
+    assert openai_message(said("user", images=(PICTURE,)))["content"][0]["type"] == "image_url"
 
 
 @pytest.mark.parametrize("form", FORMS)
@@ -184,7 +185,7 @@ def test_memory_can_come_last(form, prompt):
     """Directly before what the user said last, so that all before it can stay the same."""
     view = [said("user", "a"), said("assistant", "b"), said("user", "c")]
     rendered = written(view, form, system="S", recalled="R", prompt=prompt, recalled_last=True)
-    told = [turn.content for turn in turns_of(rendered.messages)]
+    told = [turn.content for turn in parse_messages(rendered.messages)]
     expected = {"so?": ["a", "b", "c", "R", "so?"], None: ["a", "b", "R", "c"]}[prompt]
     if form == "openai":
         expected = ["S", *expected]
@@ -197,7 +198,7 @@ def test_memory_comes_last_within_a_task(form):
     """After the results of calls, where there is no prompt yet."""
     view = [said("user", "a"), calls(ToolCall("i", "f")), result("i", "r")]
     rendered = written(view, form, recalled="R", recalled_last=True)
-    assert turns_of(rendered.messages)[-1].content == "R"
+    assert parse_messages(rendered.messages)[-1].content == "R"
 
 
 @pytest.mark.parametrize("form", FORMS)
@@ -270,7 +271,7 @@ def test_arguments_are_an_object_for_anthropic_and_come_back_as_they_were(argume
     view = [said("user", "x"), calls(ToolCall("i", "f", arguments)), result("i", "r")]
     messages = written(view, "anthropic").messages
     assert messages[1]["content"][0]["input"] == sent
-    read = turns_of(messages)[1].tool_calls[0].arguments
+    read = parse_messages(messages)[1].tool_calls[0].arguments
     assert read == (arguments if arguments.strip() else "{}")
 
 
@@ -295,7 +296,7 @@ def exchanges(ids):
 )
 def test_ids_stay_where_the_provider_takes_them(form, ids, kept):
     """Only what would be refused is changed; a number tells later ones apart."""
-    found = turns_of(written(exchanges(ids), form).messages)
+    found = parse_messages(written(exchanges(ids), form).messages)
     assert [call.id for turn in found for call in turn.tool_calls] == kept
 
 
@@ -303,11 +304,11 @@ def test_ids_stay_where_the_provider_takes_them(form, ids, kept):
 def test_ids_that_are_refused_get_others_that_do_not_change_with_the_view(form):
     """Empty and overlong ids and such with odd characters are the same in any view."""
     odd = ["", "i" * 65, "i" * 66, "é", " "]
-    whole = turns_of(written(exchanges(odd), form).messages)
+    whole = parse_messages(written(exchanges(odd), form).messages)
     ids = [call.id for turn in whole for call in turn.tool_calls]
     assert len(set(ids)) == len(odd)
     for given, sent in zip(odd, ids, strict=True):
-        alone = turns_of(written(exchanges([given]), form).messages)
+        alone = parse_messages(written(exchanges([given]), form).messages)
         assert alone[1].tool_calls[0].id == sent == alone[2].tool_result.call_id
 
 
@@ -318,7 +319,7 @@ def test_ids_that_are_refused_get_others_that_do_not_change_with_the_view(form):
 )
 def test_names_of_functions_are_made_fit(form, name, sent):
     """Letters, digits, ``_`` and ``-``, at most 64 of them."""
-    found = turns_of(written([said("user", "x"), *exchange("i", name)], form).messages)
+    found = parse_messages(written([said("user", "x"), *exchange("i", name)], form).messages)
     assert found[1].tool_calls[0].name == sent
 
 
@@ -334,7 +335,7 @@ def test_names_of_functions_are_made_fit(form, name, sent):
 )
 def test_a_picture_that_would_be_refused_is_named(form, url, name):
     """The rest of the request goes out all the same."""
-    [turn] = turns_of(written([said("user", "x", images=(Image(url),))], form).messages)
+    [turn] = parse_messages(written([said("user", "x", images=(Image(url),))], form).messages)
     assert (turn.content, turn.images) == (f"x\n{name}", ())
 
 
@@ -356,7 +357,7 @@ def test_pictures_of_others_than_the_user_follow_in_a_message_of_the_user(form):
     """No provider takes pictures from the assistant or the system."""
     for role in ("assistant", "system"):
         view = [said("user", "x"), said(role, "y", images=(PICTURE,))]
-        *_, last = turns_of(written(view, form).messages)
+        *_, last = parse_messages(written(view, form).messages)
         assert (last.role, [image.url for image in last.images]) == ("user", [PICTURE.url])
 
 

@@ -12,7 +12,8 @@ from openai.types.responses import (
 )
 from pydantic import BaseModel
 
-from memoranda.conversation.shapes import Turn, turns, turns_of
+from memoranda.conversation.formats.parse import parse_message, parse_messages
+from memoranda.conversation.formats.turns import Turn
 from memoranda.errors import InvalidInput
 from memoranda.model.models import Image, Message, ToolCall, ToolResult
 
@@ -41,7 +42,7 @@ def test_pictures_of_every_form_are_kept_whole():
         },
         {"type": "text", "text": "closely"},
     ]
-    [turn] = turns({"role": "user", "content": blocks})
+    [turn] = parse_message({"role": "user", "content": blocks})
     assert turn.content == "look\nclosely"
     assert turn.images == (
         Image(PICTURE, "low"),
@@ -55,7 +56,7 @@ def test_pictures_of_every_form_are_kept_whole():
 def test_a_picture_alone_is_a_turn():
     """A message of nothing but a picture is kept."""
     picture = {"type": "input_image", "image_url": PICTURE, "detail": "auto"}
-    assert turns({"role": "user", "content": [picture]}) == [
+    assert parse_message({"role": "user", "content": [picture]}) == [
         Turn(role="user", content="", images=(Image(PICTURE),))
     ]
 
@@ -75,12 +76,12 @@ def test_a_picture_alone_is_a_turn():
 )
 def test_what_the_assistant_said_is_kept_in_any_form(message):
     """A refusal is an answer; objects of an SDK are read whole and in parts."""
-    assert turns(message) == [Turn(role="assistant", content="No.")]
+    assert parse_message(message) == [Turn(role="assistant", content="No.")]
 
 
 def test_calls_of_the_old_chat_form_are_answered_under_their_name():
     """A ``function_call`` has no id: the ``function`` message names it."""
-    assert turns_of(
+    assert parse_messages(
         [
             {
                 "role": "assistant",
@@ -109,8 +110,8 @@ def test_calls_of_the_old_chat_form_are_answered_under_their_name():
 )
 def test_reasoning_is_passed_over(thought):
     """What a model thought is no part of what was said."""
-    assert turns(thought) == []
-    assert turns_of([{"role": "user", "content": "a"}, thought]) == turns(
+    assert parse_message(thought) == []
+    assert parse_messages([{"role": "user", "content": "a"}, thought]) == parse_message(
         {"role": "user", "content": "a"}
     )
 
@@ -136,7 +137,7 @@ def test_results_of_tools_come_first_and_hold_text_and_pictures():
         ],
     }
     at = datetime(2024, 1, 1, tzinfo=UTC)
-    assert turns(message) == [
+    assert parse_message(message) == [
         Turn(role="tool", content="", tool_result=ToolResult("a"), timestamp=at),
         Turn(
             role="tool",
@@ -155,7 +156,7 @@ def test_results_of_tools_come_first_and_hold_text_and_pictures():
 def test_a_result_is_kept_whatever_it_holds(content, text):
     """A tool message always answers its call; what is no text stays as JSON."""
     message = {"role": "tool", "tool_call_id": "a", "content": content}
-    assert turns(message) == [Turn(role="tool", content=text, tool_result=ToolResult("a"))]
+    assert parse_message(message) == [Turn(role="tool", content=text, tool_result=ToolResult("a"))]
 
 
 @pytest.mark.parametrize(
@@ -170,7 +171,7 @@ def test_a_result_is_kept_whatever_it_holds(content, text):
 )
 def test_a_result_answers_the_id_or_else_the_name(named, answered):
     """Only where there is no id at all does the name of the function stand for it."""
-    [turn] = turns({"role": "tool", "content": "x"} | named)
+    [turn] = parse_message({"role": "tool", "content": "x"} | named)
     assert turn.tool_result == ToolResult(answered)
 
 
@@ -208,7 +209,7 @@ def test_one_answer_in_several_items_is_one_turn():
         {"type": "message", "role": "assistant", "content": "Done."},
         {"type": "message", "role": "assistant", "content": "Anything else?"},
     ]
-    assert turns_of(items) == [
+    assert parse_messages(items) == [
         Turn(role="user", content="so?"),
         Turn(
             role="assistant",
@@ -242,7 +243,7 @@ def test_messages_of_our_own_are_read_as_they_are():
         images=turn.images,
         task=turn.task,
     )
-    assert turns_of([turn, message]) == [turn, turn]
+    assert parse_messages([turn, message]) == [turn, turn]
 
 
 @pytest.mark.parametrize(
@@ -266,7 +267,7 @@ def test_arguments_are_kept_as_json_text(given, kept):
         {"role": "assistant", "tool_calls": [{"id": "a", "function": function}]},
         {"type": "function_call", "call_id": "a"} | function,
     ):
-        assert turns(message)[0].tool_calls == (ToolCall("a", "f", kept),)
+        assert parse_message(message)[0].tool_calls == (ToolCall("a", "f", kept),)
 
 
 def calling(*ids):
@@ -297,14 +298,14 @@ def answering(*ids):
 )
 def test_parallel_calls_that_ids_do_not_tell_apart_are_told_apart_by_order(ids, answered, pairs):
     """Law 2: what came without ids of its own is repaired, so that no result is an orphan."""
-    turn, *results = turns_of([calling(*ids), *answering(*answered)])
+    turn, *results = parse_messages([calling(*ids), *answering(*answered)])
     found = {item.tool_result.call_id: item.content for item in results}
     assert [found[call.id] for call in turn.tool_calls] == pairs
 
 
 def test_calls_that_cannot_be_repaired_stay_as_they_are():
     """With a result missing nobody can say which call the others answer."""
-    turn, *results = turns_of(
+    turn, *results = parse_messages(
         [calling("x", "x"), *answering("x"), {"role": "user", "content": "?"}]
     )
     assert [call.id for call in turn.tool_calls] == ["x", "x"]
@@ -351,6 +352,6 @@ class Unreadable:
 def test_what_is_not_understood_is_named(message, fault):
     """No part of a message is dropped in silence."""
     with pytest.raises(InvalidInput, match=fault):
-        turns(message)
+        parse_message(message)
     with pytest.raises(InvalidInput, match=fault):
-        turns_of([{"role": "user", "content": "a"}, message])
+        parse_messages([{"role": "user", "content": "a"}, message])

@@ -4,7 +4,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from memoranda.conversation.shapes import turns
+from memoranda.conversation.formats.parse import parse_message
 from memoranda.errors import InvalidInput
 
 NEW_YEAR = datetime(2024, 1, 1, tzinfo=UTC)
@@ -21,13 +21,13 @@ NEW_YEAR = datetime(2024, 1, 1, tzinfo=UTC)
 )
 def test_a_message_was_said_when_it_says(given):
     """Text, datetime or seconds since 1970, under the names that exports use."""
-    assert turns({"role": "user", "content": "hi"} | given)[0].timestamp == NEW_YEAR
+    assert parse_message({"role": "user", "content": "hi"} | given)[0].timestamp == NEW_YEAR
     blocks = {"role": "user", "content": [{"type": "text", "text": "hi"}]}
-    assert turns(blocks | given)[0].timestamp == NEW_YEAR
+    assert parse_message(blocks | given)[0].timestamp == NEW_YEAR
 
 
 @pytest.mark.parametrize("given", ["soon", True, [], 1e300])
 def test_a_time_that_cannot_be_read_is_named(given):
     """A wrong time is refused rather than taken for now."""
     with pytest.raises(InvalidInput, match="a message has the time"):
-        turns({"role": "user", "content": "hi", "timestamp": given})
+        parse_message({"role": "user", "content": "hi", "timestamp": given})

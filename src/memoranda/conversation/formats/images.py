@@ -9,7 +9,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from memoranda.conversation.shapes.values import unwrapped
+from memoranda.errors import InvalidInput
 from memoranda.model.models import Image
 
 INLINE = re.compile(r"data:([\w.+-]+/[\w.+-]+)(?:;[^;,]*)*;base64,(?=.)", re.IGNORECASE)
@@ -24,10 +24,22 @@ MEDIA = {
 DETAILS = ("auto", "low", "high", "original")
 
 
+def unwrap(value: object) -> object:
+    """Return an object of a provider's SDK as the mapping it stands for, all else as it is."""
+    dump = None if isinstance(value, type) else getattr(value, "model_dump", None)
+    if not callable(dump):
+        return value
+    try:
+        return dump()
+    except (TypeError, ValueError) as error:
+        text = f"an object of a message cannot be read ({error}): {value!r:.80}"
+        raise InvalidInput(text) from error
+
+
 def image_of(block: Mapping[str, Any]) -> Image | None:
     """Return the picture in a content block of any provider, ``None`` where there is none."""
-    picture = unwrapped(block.get("image_url"))
-    source = unwrapped(block.get("source"))
+    picture = unwrap(block.get("image_url"))
+    source = unwrap(block.get("source"))
     match block.get("type"), picture, source:
         case "image_url", {"url": str(url), **rest}, _ if url:
             return Image(url, _detail(rest.get("detail")))

@@ -1,0 +1,389 @@
+"""Reads messages of the providers into turns: OpenAI's chat and responses, Anthropic's messages.
+
+Mappings are understood as well as the objects of the SDKs, whole or in parts. A model's reasoning
+is not part of what is kept: blocks of it are passed over. A block that is not understood is
+refused by name rather than lost, except in a tool's result: that is data, and stays as JSON.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import defaultdict, deque
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+from typing import Any
+
+from memoranda.conversation.formats.images import image_of, unwrap
+from memoranda.conversation.formats.turns import Turn, parse_role
+from memoranda.errors import InvalidInput
+from memoranda.model.checks import several
+from memoranda.model.models import Image, Message, ToolCall, ToolResult
+
+TIMES = ("timestamp", "created_at", "create_time")
+REASONING = ("thinking", "redacted_thinking", "reasoning")
+SUPPORTED = "text, images, tool_use, tool_result and reasoning, which is passed over"
+UNPARSED = "unparsed_arguments"
+"""Holds arguments that are no JSON object where a provider takes nothing else."""
+
+
+@dataclass(frozen=True, slots=True)
+class ToolOutput:
+    """What a tool gave back."""
+
+    result: ToolResult
+    text: str
+    images: tuple[Image, ...] = ()
+
+    def turn(self, at: datetime | None) -> Turn:
+        """Return the tool's message."""
+        return Turn(
+            role="tool",
+            content=self.text,
+            tool_result=self.result,
+            timestamp=at,
+            images=self.images,
+        )
+
+
+@dataclass(slots=True)
+class MessageContent:
+    """What a message says, gathered from its blocks in their order."""
+
+    texts: list[str] = field(default_factory=list)
+    images: list[Image] = field(default_factory=list)
+    calls: list[ToolCall] = field(default_factory=list)
+    outputs: list[ToolOutput] = field(default_factory=list)
+
+    def __bool__(self) -> bool:
+        """Whether it says anything beside tool results."""
+        return bool(self.texts or self.images or self.calls)
+
+    def add(self, block: object) -> None:
+        """Add what one block says."""
+        match block:
+            case {"type": "text" | "input_text" | "output_text", "text": str(text)}:
+                self.texts.append(text)
+            case {"type": "refusal", "refusal": str(text)}:
+                self.texts.append(text)
+            case {"type": kind} if kind in REASONING:
+                pass
+            case {"type": "tool_use", "id": str(id), "name": str(name), **rest}:
+                self.calls.append(ToolCall(id, name, arguments_text(rest.get("input"))))
+            case {"type": "tool_result", "tool_use_id": str(id), **rest}:
+                result = ToolResult(id, bool(rest.get("is_error")))
+                self.outputs.append(parse_tool_output(result, rest.get("content")))
+            case Mapping() if image := image_of(block):
+                self.images.append(image)
+            case _:
+                raise InvalidInput(
+                    f"a content block of this form is not supported: {block!r:.80}; "
+                    f"take it out (supported are {SUPPORTED})"
+                )
+
+
+def parse_messages(messages: Iterable[object]) -> list[Turn]:
+    """Return the turns in a list of messages or items, in order.
+
+    In OpenAI's responses form the text and the calls of one answer are items of their own:
+    those that follow each other become one turn. Parallel calls that all came without an id,
+    or under the same one, get ids by which their results, in order, find them.
+
+    Args:
+        messages: ``Message`` or ``Turn`` values of ours, or messages of a provider's form.
+
+    Raises:
+        InvalidInput: a message has no known form; the message names the part.
+    """
+    found: list[Turn] = []
+    foreign: list[Turn] = []
+    for message in several(messages, "messages"):
+        if isinstance(message, Message):
+            found += _with_ids(foreign)
+            foreign = []
+            found += parse_message(message)
+            continue
+        shape = message if isinstance(message, Turn) else unwrap(message)
+        new = parse_message(shape)
+        if foreign and new and _continues(foreign[-1], shape, new):
+            foreign[-1] = _merge(foreign[-1], new[0])
+        else:
+            foreign += new
+    return found + _with_ids(foreign)
+
+
+def parse_message(message: object) -> list[Turn]:
+    """Return the turns in one message, or in one item of OpenAI's responses form.
+
+    An Anthropic user message with several tool results gives one turn for each. A
+    ``function_call`` item gives an assistant turn with that call, a model's reasoning none.
+
+    Args:
+        message: a mapping or an object of a provider's SDK; a ``Message`` or ``Turn`` of ours.
+
+    Raises:
+        InvalidInput: it has no known form; the message names the part.
+    """
+    match message:
+        case Turn():
+            return [message]
+        case Message():
+            names = ("role", "content", "tool_calls", "tool_result", "timestamp", "images", "task")
+            return [Turn(**{name: getattr(message, name) for name in names})]
+    shape = unwrap(message)
+    if not isinstance(shape, Mapping):
+        raise InvalidInput(f"a message must be a mapping with role and content, got {shape!r:.80}")
+    if shape.get("role") is None and "type" in shape:
+        return _parse_item(shape)
+    return _parse_chat(shape)
+
+
+def make_turn(
+    role: str,
+    content: str,
+    *,
+    tool_calls: Iterable[ToolCall | Mapping[str, Any]],
+    tool_result: ToolResult | str | None,
+    images: Iterable[Image | str],
+    timestamp: datetime | None,
+    task: str | None,
+) -> Turn:
+    """Return the turn of the arguments of ``Conversation.add``.
+
+    Raises:
+        InvalidInput: an argument has no form that is known.
+    """
+    calls = several(tool_calls, "tool_calls")
+    pictures = several(images, "images")
+    return Turn(
+        role=parse_role(role),
+        content=content,
+        tool_calls=tuple(c if isinstance(c, ToolCall) else parse_tool_call(c) for c in calls),
+        tool_result=ToolResult(tool_result) if isinstance(tool_result, str) else tool_result,
+        images=tuple(Image(each) if isinstance(each, str) else each for each in pictures),
+        timestamp=timestamp,
+        task=task,
+    )
+
+
+def parse_tool_call(call: object) -> ToolCall:
+    """Return a tool call of OpenAI's chat form.
+
+    Raises:
+        InvalidInput: it is no call of a function.
+    """
+    call = unwrap(call)
+    function = unwrap(call.get("function")) if isinstance(call, Mapping) else None
+    if not isinstance(call, Mapping) or not isinstance(function, Mapping) or "name" not in function:
+        raise InvalidInput(f"a tool call needs function.name, got {call!r:.80}")
+    return ToolCall(
+        str(call.get("id") or ""), str(function["name"]), arguments_text(function.get("arguments"))
+    )
+
+
+def parse_tool_output(result: ToolResult, content: object) -> ToolOutput:
+    """Return the text and the pictures that a tool gave back; what else there is, as JSON."""
+    match content:
+        case None:
+            return ToolOutput(result, "")
+        case str():
+            return ToolOutput(result, content)
+        case list() | tuple():
+            pass
+        case _:
+            return ToolOutput(result, _json(unwrap(content)))
+    texts: list[str] = []
+    images: list[Image] = []
+    for block in map(unwrap, content):
+        if isinstance(block, Mapping) and (image := image_of(block)):
+            images.append(image)
+        elif isinstance(block, Mapping) and isinstance(block.get("text"), str):
+            texts.append(block["text"])
+        else:
+            texts.append(_json(block))
+    return ToolOutput(result, _join(texts), tuple(images))
+
+
+def arguments_text(given: object) -> str:
+    """Return the arguments of a call as the JSON text that is kept.
+
+    What :func:`arguments_object` wrapped comes out as it was.
+    """
+    match given:
+        case None:
+            return "{}"
+        case str():
+            return given or "{}"
+        case {**rest} if rest.keys() == {UNPARSED} and isinstance(rest[UNPARSED], str):
+            return str(rest[UNPARSED])
+    return _json(given)
+
+
+def arguments_object(text: str) -> dict[str, Any]:
+    """Return the JSON object that ``text`` is, or one that holds the text."""
+    if not text.strip():
+        return {}
+    try:
+        found = json.loads(text)
+        # A number beyond all bounds or half a character can be read, but not sent.
+        json.dumps(found, ensure_ascii=False, allow_nan=False).encode()
+    except (ValueError, RecursionError):
+        return {UNPARSED: text}
+    if not isinstance(found, dict) or found.keys() == {UNPARSED}:
+        return {UNPARSED: text}
+    return found
+
+
+def _json(value: object) -> str:
+    try:
+        return json.dumps(value, ensure_ascii=False)
+    except (TypeError, ValueError, RecursionError) as error:
+        message = f"a part of a message is no JSON ({error}): {value!r:.80}"
+        raise InvalidInput(message) from error
+
+
+def _join(texts: Iterable[str]) -> str:
+    return "\n".join(text for text in texts if text)
+
+
+def _parse_item(item: Mapping[str, Any]) -> list[Turn]:
+    at = _parse_time(item)
+    own_id = str(item.get("call_id") or item.get("id") or "")
+    match item:
+        case {"type": "reasoning"}:
+            return []
+        case {"type": "function_call", "name": str(name)}:
+            call = ToolCall(own_id, name, arguments_text(item.get("arguments")))
+            return [Turn(role="assistant", content="", tool_calls=(call,), timestamp=at)]
+        case {"type": "function_call_output"}:
+            answered = ToolResult(str(item.get("call_id") or ""))
+            return [parse_tool_output(answered, item.get("output")).turn(at)]
+        case {"type": "message"}:
+            parse_role(item.get("role"))
+    raise InvalidInput(
+        f"an item of this form is not supported: {item!r:.80}; take it out (supported are "
+        f"message, function_call, function_call_output and reasoning, which is passed over)"
+    )
+
+
+def _parse_chat(message: Mapping[str, Any]) -> list[Turn]:
+    role, at, content = (
+        parse_role(message.get("role")),
+        _parse_time(message),
+        message.get("content"),
+    )
+    if role == "tool":
+        # Of calls without ids, old files and some servers give the name alone.
+        known = message.get("tool_call_id")
+        answered = ToolResult(str(message.get("name") or "" if known is None else known))
+        return [parse_tool_output(answered, content).turn(at)]
+    found = _parse_content(content)
+    if isinstance(refusal := message.get("refusal"), str):
+        found.texts.append(refusal)
+    found.calls += _parse_calls(message)
+    outputs = [output.turn(at) for output in found.outputs]
+    if not found and isinstance(content, list | tuple):
+        return outputs
+    turn = Turn(
+        role=role,
+        content=_join(found.texts),
+        tool_calls=tuple(found.calls),
+        timestamp=at,
+        images=tuple(found.images),
+    )
+    return [*outputs, turn]
+
+
+def _parse_content(content: object) -> MessageContent:
+    found = MessageContent()
+    match content:
+        case None:
+            pass
+        case str():
+            found.texts.append(content)
+        case list() | tuple():
+            for block in content:
+                found.add(unwrap(block))
+        case _:
+            raise InvalidInput(f"content must be text or a list of blocks, got {content!r:.80}")
+    return found
+
+
+def _parse_calls(message: Mapping[str, Any]) -> list[ToolCall]:
+    calls = message.get("tool_calls") or ()
+    if isinstance(calls, str | Mapping) or not isinstance(calls, Iterable):
+        raise InvalidInput(f"tool_calls must be a list, got {calls!r:.80}")
+    found = [parse_tool_call(call) for call in calls]
+    if isinstance(function := unwrap(message.get("function_call")), Mapping):
+        # Of the form before tools: it has no id, and its answer comes under its name.
+        name = function.get("name")
+        if not isinstance(name, str):
+            raise InvalidInput(f"a function_call needs a name, got {function!r:.80}")
+        found.append(ToolCall(name, name, arguments_text(function.get("arguments"))))
+    return found
+
+
+def _parse_time(message: Mapping[str, Any]) -> datetime | None:
+    """Return when a message was said, by the names under which exports give it."""
+    given = next((message[name] for name in TIMES if message.get(name) is not None), None)
+    try:
+        match given:
+            case None | datetime():
+                return given
+            case bool():
+                pass
+            case int() | float():
+                return datetime.fromtimestamp(given, UTC)
+            case str():
+                return datetime.fromisoformat(given)
+    except (ValueError, OverflowError, OSError):
+        pass
+    raise InvalidInput(
+        f"a message has the time {given!r:.80}; write it with its time zone, such as "
+        f"2025-03-31T18:30:00Z, or as seconds since 1970"
+    )
+
+
+def _continues(before: Turn, shape: object, new: Sequence[Turn]) -> bool:
+    """Whether an item belongs to the answer of which ``before`` is the beginning."""
+    if before.role != "assistant" or new[0].role != "assistant" or not isinstance(shape, Mapping):
+        return False
+    kind = shape.get("type")
+    return kind == "function_call" or (kind == "message" and bool(before.tool_calls))
+
+
+def _merge(before: Turn, after: Turn) -> Turn:
+    return replace(
+        before,
+        content=_join([before.content, after.content]),
+        tool_calls=before.tool_calls + after.tool_calls,
+        images=before.images + after.images,
+    )
+
+
+def _with_ids(found: list[Turn]) -> list[Turn]:
+    """Return the turns with ids for parallel calls whose ids do not tell them apart."""
+    for index, turn in enumerate(found):
+        old = [call.id for call in turn.tool_calls]
+        if len(set(old)) == len(old) and (len(old) == 1 or "" not in old):
+            continue
+        answers = [item.tool_result for item in found[index + 1 : index + 1 + len(old)]]
+        if sorted(old) == sorted(answer.call_id if answer else "\0" for answer in answers):
+            _rename_calls(found, index, old)
+    return found
+
+
+def _rename_calls(found: list[Turn], index: int, old: Sequence[str]) -> None:
+    new = [f"{known or 'call'}_{place}" for place, known in enumerate(old, 1)]
+    calls = zip(found[index].tool_calls, new, strict=True)
+    found[index] = replace(
+        found[index], tool_calls=tuple(replace(call, id=after) for call, after in calls)
+    )
+    waiting: defaultdict[str, deque[str]] = defaultdict(deque)
+    for before, after in zip(old, new, strict=True):
+        waiting[before].append(after)
+    for place in range(index + 1, index + 1 + len(old)):
+        item = found[place]
+        if item.tool_result is not None:
+            after = waiting[item.tool_result.call_id].popleft()
+            found[place] = replace(item, tool_result=replace(item.tool_result, call_id=after))
