@@ -33,7 +33,8 @@ from memoranda.providers.embedding.cache import CachedEmbedder
 from memoranda.records import revise
 from memoranda.records.ingest import Draft, Ingest
 from memoranda.search.search import Ranking, Retriever
-from memoranda.settings.settings import Settings, names
+from memoranda.settings.sections import names
+from memoranda.settings.settings import Settings
 from memoranda.text.analysis import TermAnalyzer
 from memoranda.text.dates.questions import question_range
 from memoranda.text.dates.reader import Dates

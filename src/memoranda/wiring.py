@@ -26,15 +26,15 @@ from memoranda.model.ports import Embedder, EntityExtractor, LanguageModel, Stor
 from memoranda.providers.embedding.cache import CachedEmbedder
 from memoranda.providers.spacy_names import SpacyNames
 from memoranda.records.ingest import Retention
-from memoranda.settings.settings import (
+from memoranda.settings.sections import (
     EmbeddingSettings,
     EntitySettings,
     LLMSettings,
     RetrievalSettings,
-    Settings,
     names,
     parse_span,
 )
+from memoranda.settings.settings import Settings
 from memoranda.store.chroma.place import FOLDER, SERVERS, parse
 from memoranda.store.sqlite.store import SqliteStore
 from memoranda.text.analysis import TermAnalyzer

@@ -20,7 +20,7 @@ from memoranda.conversation.limits import USUAL, checked
 from memoranda.conversation.transcript import MemoryTranscript
 from memoranda.model.models import ConversationInfo
 from memoranda.parts import TalkParts
-from memoranda.settings.settings import EmbeddingSettings
+from memoranda.settings.sections import EmbeddingSettings
 from memoranda.testing.embedders import HashEmbedder
 from memoranda.tokens.cached import CachedCounter
 from memoranda.tokens.catalog import Catalog

@@ -4,15 +4,15 @@ import tomllib
 from pathlib import Path
 
 import pytest
-import yaml
+from ruamel.yaml import YAML
 
 from memoranda import Conversation, Memory, Settings, errors
-from memoranda.settings.configure import explain, listed, put, unset
-from memoranda.settings.profile import POLICY, derived, located, model
+from memoranda.settings.configure import explain, list_settings, put, unset
+from memoranda.settings.profile import POLICY, chroma_location, derive_settings, embedding_name
 
 ROOT = Path(__file__).parents[2]
 SHIPPED = ROOT / "config" / "reachy.yaml"
-FOLLOWING = derived({"path": "/m"})
+FOLLOWING = derive_settings({"path": "/m"})
 OWN = {
     "location": "mine.db",
     "conversation.window": 2,
@@ -52,7 +52,7 @@ def written(tmp_path, monkeypatch):
 
 def test_the_configuration_of_seed_001_is_shipped_as_it_stands_there(monkeypatch, tmp_path):
     """S1.37: the very form of the seed, in the source distribution, read by ``Settings``."""
-    said = yaml.safe_load(SHIPPED.read_text("utf-8"))
+    said = YAML(typ="safe").load(SHIPPED)
     assert said == {
         "memory": {
             "path": "~/.reachy/memory",
@@ -102,16 +102,16 @@ def test_each_of_the_four_means_one_of_ours(written):
 )
 def test_a_model_is_named_as_its_own_library_names_it(name, meant):
     """The name of the seed is the local model, others are as they are called."""
-    assert model(name) == meant
+    assert embedding_name(name) == meant
 
 
 def test_a_path_is_the_folder_of_a_chroma_store(monkeypatch, tmp_path):
     """S1.36: ``~`` is the home, and what is relative starts where the process does."""
     monkeypatch.setenv("HOME", "/home/ana")
     monkeypatch.chdir(tmp_path)
-    assert located("~/.reachy/memory") == "chroma:///home/ana/.reachy/memory"
-    assert located("/data/my robot") == "chroma:///data/my robot"
-    assert located("robot") == f"chroma://{tmp_path.as_posix()}/robot"
+    assert chroma_location("~/.reachy/memory") == "chroma:///home/ana/.reachy/memory"
+    assert chroma_location("/data/my robot") == "chroma:///data/my robot"
+    assert chroma_location("robot") == f"chroma://{tmp_path.as_posix()}/robot"
 
 
 def test_the_policy_of_the_seed_comes_with_the_section(written):
@@ -205,7 +205,7 @@ def test_a_mistake_in_the_section_is_told_with_its_line(written, line, message):
 def test_each_value_says_what_it_follows_from(written):
     """``memoranda config`` tells the file for the four, and for the others which of them."""
     path = written("memory:\n  path: /m\nretention:\n  episode: 7d\n")
-    told = {setting.name: setting.source for setting in listed(Settings())}
+    told = {setting.name: setting.source for setting in list_settings(Settings())}
     assert told["memory.path"] == told["retention.episode"] == str(path)
     assert told["location"] == "memory.path"
     assert told["conversation.window"] == told["retrieval.fusion"] == "memory"

@@ -3,7 +3,7 @@
 import pytest
 
 from memoranda import Settings, errors
-from memoranda.settings.mcp import users_by_token
+from memoranda.settings.sections import users_by_token
 
 ONE, TWO = "0123456789abcdef", "fedcba9876543210=="
 

@@ -19,12 +19,12 @@ from memoranda.cli.tables import grid
 from memoranda.providers.embedding import files as model_files
 from memoranda.settings.configure import (
     GENERAL,
-    Changed,
     Explanation,
     Setting,
+    SettingChange,
     explain,
     groups,
-    listed,
+    list_settings,
     put,
     stray_variables,
     summaries,
@@ -59,7 +59,7 @@ models = typer.Typer(help="The files of the local embedding model.", no_args_is_
 
 def show(session: Session) -> None:
     """Print every setting, its value, and where that comes from."""
-    found = [_given(setting, session) for setting in listed(session.settings)]
+    found = [_given(setting, session) for setting in list_settings(session.settings)]
     session.show(found, _file_line(), *_grouped(found))
     for stray in stray_variables():
         session.note(stray)
@@ -132,7 +132,7 @@ def set_(
 ) -> None:
     """Write a setting to the settings file; a wrong value changes nothing.
 
-    The file's other lines and its comments stay as they are.
+    The file's other values and its comments stay.
     """
     done = put(name, sys.stdin.read().removesuffix("\n") if value == STDIN else value)
     what = f"{done.name} = {_written(done.value)}"
@@ -182,7 +182,7 @@ config.add_typer(models, name="models")
 commands.add_typer(config, name="config", rich_help_panel=PANEL)
 
 
-def _tell(session: Session, done: Changed, what: str, where: str) -> None:
+def _tell(session: Session, done: SettingChange, what: str, where: str) -> None:
     session.show(done, styled(what, "bold").append(f"  {where}", "not bold"))
     if done.exposed:
         session.warn(f"others on this machine may read it: chmod 600 {done.path}")

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from memoranda.conversation.choosing import Policy
 from memoranda.conversation.pruning import Thresholds
 from memoranda.model.checks import limited
-from memoranda.settings.settings import ConversationSettings
+from memoranda.settings.sections import ConversationSettings
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

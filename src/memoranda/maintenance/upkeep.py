@@ -18,7 +18,7 @@ from memoranda.maintenance.schedule.schedule import Schedule
 from memoranda.memory import Memory
 from memoranda.memory_upkeep import parts_of
 from memoranda.model.reports import StageReport
-from memoranda.settings.settings import SPAN, parse_span
+from memoranda.settings.sections import SPAN, parse_span
 
 log = logging.getLogger("memoranda.maintenance")
 

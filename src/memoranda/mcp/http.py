@@ -17,8 +17,7 @@ from mcp.server.transport_security import TransportSecuritySettings
 from starlette.types import ASGIApp
 
 from memoranda.errors import ConfigError, InvalidInput
-from memoranda.settings.mcp import McpSettings
-from memoranda.settings.settings import names
+from memoranda.settings.sections import McpSettings, names
 
 PATH = "/mcp"
 GRACE = 3  # seconds that open requests have to end when the server is told to

@@ -10,7 +10,7 @@ from memoranda.mcp import stdio
 from memoranda.mcp.server import build
 from memoranda.mcp.tokens import Tokens
 from memoranda.serving.late import LateMemory
-from memoranda.settings.mcp import users_by_token
+from memoranda.settings.sections import users_by_token
 from memoranda.settings.settings import Settings
 
 

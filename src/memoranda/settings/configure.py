@@ -21,9 +21,9 @@ from memoranda.errors import ConfigError, InvalidInput
 from memoranda.settings import fields as declared
 from memoranda.settings.fields import MASK, Field
 from memoranda.settings.files import SettingsFile, rewrite
-from memoranda.settings.origins import DEFAULT, Origins, set_variable, strangers
-from memoranda.settings.places import MISSING, Place, found, placed, without
+from memoranda.settings.nested import MISSING, Place, value_at, with_value, without
 from memoranda.settings.settings import Settings, config_path, origins
+from memoranda.settings.sources import DEFAULT, Origins, set_variable, stray_names
 
 OTHERS = stat.S_IRWXG | stat.S_IRWXO
 GENERAL = "general"
@@ -78,7 +78,7 @@ class Explanation:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Changed:
+class SettingChange:
     """What became of a change to the settings file.
 
     Attributes:
@@ -98,11 +98,11 @@ class Changed:
     exposed: bool = False
 
 
-def listed(settings: Settings) -> list[Setting]:
+def list_settings(settings: Settings) -> list[Setting]:
     """Return every setting in the order of declaration; of values by name, each by itself."""
     known = origins(type(settings))
     return [
-        Setting(name=".".join(place), value=value, source=known.of(place))
+        Setting(name=".".join(place), value=value, source=known.source(place))
         for field in declared.fields(Settings)
         for place, value in _values(field, settings)
     ]
@@ -133,7 +133,7 @@ def explain(name: str) -> Explanation:
     try:
         known = origins()
         value = known.value(place)
-        value = found(_plain(Settings()), place)
+        value = value_at(_plain(Settings()), place)
     except ConfigError as error:
         problem = str(error)
     return Explanation(
@@ -143,7 +143,7 @@ def explain(name: str) -> Explanation:
         allowed=field.allowed,
         default=_shown(field, _plain(field.default)) if place == field.place else None,
         value=_shown(field, value),
-        source=None if known is None else known.of(place),
+        source=None if known is None else known.source(place),
         line=None if known is None else known.line(place),
         variable=field.variable,
         example=_example(field, place),
@@ -151,7 +151,7 @@ def explain(name: str) -> Explanation:
     )
 
 
-def put(name: str, text: str) -> Changed:
+def put(name: str, text: str) -> SettingChange:
     """Write a setting to the settings file, its other lines as they are.
 
     Args:
@@ -170,14 +170,14 @@ def put(name: str, text: str) -> Changed:
     def change(file: SettingsFile) -> SettingsFile:
         # As an argument it is tried even where the environment hides it.
         others = replace(file, values=without(file.values, place))
-        value = found(_plain(_drafted(others)(**placed({}, place, given))), place)
+        value = value_at(_plain(_drafted(others)(**with_value({}, place, given))), place)
         after = _with(file, place, value, given)
         _drafted(after)()
         return after
 
     path, changed = _rewritten(change)
     written = text if isinstance(given, str) else given
-    return Changed(
+    return SettingChange(
         name=name,
         value=_shown(field, written),
         path=path,
@@ -187,7 +187,7 @@ def put(name: str, text: str) -> Changed:
     )
 
 
-def unset(name: str) -> Changed:
+def unset(name: str) -> SettingChange:
     """Remove a setting, or a group of them, from the settings file.
 
     A name that is no setting can be removed, too, if it is in the file.
@@ -198,7 +198,7 @@ def unset(name: str) -> Changed:
             written. The file is as it was.
     """
     place = tuple(name.split("."))
-    in_file = found(Settings.settings_file().values, place) is not MISSING
+    in_file = value_at(Settings.settings_file().values, place) is not MISSING
     if not in_file and name not in declared.groups(Settings):
         place = declared.find(Settings, name)[1]
 
@@ -210,7 +210,7 @@ def unset(name: str) -> Changed:
         return after
 
     path, changed = _rewritten(change)
-    return Changed(
+    return SettingChange(
         name=name, value=None, path=path, changed=changed, overridden_by=_overriding(place)
     )
 
@@ -221,14 +221,14 @@ def stray_variables() -> list[str]:
     places = [field.place for field in known] + [(name,) for name in declared.groups(Settings)]
     below = [field.place for field in known if field.has_names]
     told = []
-    for name in strangers(places, below):
+    for name in stray_names(places, below):
         near = declared.nearest(name, [declared.variable(place).lower() for place in places])
         told.append(f"{name} sets nothing" + (f"; did you mean {near.upper()}?" if near else ""))
     return told
 
 
 def _values(field: Field, settings: Settings) -> Iterator[tuple[Place, Any]]:
-    value = found(_plain(settings), field.place)
+    value = value_at(_plain(settings), field.place)
     if field.has_names and value:
         for name, inner in value.items():
             yield (*field.place, name), inner
@@ -306,7 +306,7 @@ def _problem(file: SettingsFile) -> str | None:
 def _with(file: SettingsFile, place: Place, value: Any, given: Any) -> SettingsFile:
     if not isinstance(given, Mapping):
         return file.with_value(place, value)
-    there = found(file.values, place)
+    there = value_at(file.values, place)
     for name in there if isinstance(there, Mapping) else ():
         if name not in given:
             file = file.without((*place, name))
@@ -316,7 +316,7 @@ def _with(file: SettingsFile, place: Place, value: Any, given: Any) -> SettingsF
 
 
 def _emptied(file: SettingsFile, place: Place) -> SettingsFile:
-    there = found(file.values, place)
+    there = value_at(file.values, place)
     if isinstance(there, Mapping):
         # One by one, so that the comments between them stay.
         for name in there:
@@ -331,4 +331,4 @@ def _rewritten(change: Callable[[SettingsFile], SettingsFile]) -> tuple[Path, bo
 
 def _overriding(place: Place) -> str | None:
     known = Origins(environment=origins().environment)
-    return set_variable(place) if known.of(place) != DEFAULT else None
+    return set_variable(place) if known.source(place) != DEFAULT else None

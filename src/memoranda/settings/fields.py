@@ -13,7 +13,7 @@ from pydantic import BaseModel, SecretStr
 from pydantic.fields import FieldInfo
 
 from memoranda.errors import InvalidInput
-from memoranda.settings.places import Place
+from memoranda.settings.nested import Place
 
 PREFIX = "MEMORANDA_"
 JOINT = "__"

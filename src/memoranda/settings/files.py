@@ -1,56 +1,37 @@
 """The settings file: which it is, what it says, and how it is written again.
 
-A writer makes ``config.toml.lock`` beside the file, which nobody else then can, writes the new
-text into it and renames it onto the file. So nobody reads half a file, two writers never undo
-each other's change, and a writer that is killed leaves the file as it was.
+Writers keep each other out by ``config.toml.lock`` beside the file, and a new text takes the
+place of the old one in one step. So nobody reads half a file, two writers never undo each
+other's change, and a writer that is killed leaves the file as it was.
 """
 
 from __future__ import annotations
 
 import os
 import stat
-import time
+import tempfile
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 from platformdirs import user_config_path
 
 from memoranda.errors import ConfigError
-from memoranda.settings import toml_text, yaml_text
-from memoranda.settings.places import Place
+from memoranda.settings.formats import Format, TomlFormat, YamlFormat, drop, put
+from memoranda.settings.nested import Place
 
 VARIABLE = "MEMORANDA_CONFIG"
 NAMES = ("config.toml", "config.yaml", "config.yml")
 PATIENCE = 10.0
 """Seconds to wait for another writer, who needs a fraction of one."""
-PAUSE = 0.02
 PRIVATE = 0o600
-
-
-class Format(Protocol):
-    """How a kind of file is read and changed; a value is found by its place."""
-
-    NAME: str
-
-    def parse(self, text: str) -> dict[str, Any]:
-        """Return what ``text`` says, or raise ValueError."""
-
-    def lines(self, text: str) -> dict[Place, int]:
-        """Return the line, counted from 1, of each place."""
-
-    def stored(self, value: Any) -> Any:
-        """Return what ``parse`` gives for ``value``."""
-
-    def put(self, text: str, place: Place, value: Any) -> str:
-        """Return ``text`` with ``value`` at ``place``, or raise ValueError."""
-
-    def drop(self, text: str, place: Place) -> str:
-        """Return ``text`` without what is at ``place``, or raise ValueError."""
-
-
-FORMATS: Mapping[str, Format] = {".toml": toml_text, ".yaml": yaml_text, ".yml": yaml_text}
+BOM = b"\xef\xbb\xbf"
+FORMATS: Mapping[str, Format] = {
+    ".toml": TomlFormat(),
+    ".yaml": YamlFormat(),
+    ".yml": YamlFormat(),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,28 +50,26 @@ class SettingsFile:
 
     def line(self, place: Place) -> int | None:
         """Return the line on which ``place`` is set, counted from 1."""
-        if not self.text:
-            return None
-        known = format_of(self.path).lines(self.text)
+        known = format_of(self.path).lines(self.text) if self.text else {}
         while place and place not in known:  # A value within one that is written on one line.
             place = place[:-1]
         return known.get(place)
 
     def with_value(self, place: Place, value: Any) -> SettingsFile:
-        """Return the file with ``value`` at ``place``, its other lines as they are.
+        """Return the file with ``value`` at ``place``; its comments stay.
 
         Raises:
             ConfigError: the file is written in a way that does not allow it.
         """
-        return self._changed(place, lambda form: form.put(self.text, place, value))
+        return self._changed(place, lambda form: put(form, self.text, place, value))
 
     def without(self, place: Place) -> SettingsFile:
-        """Return the file without what is at ``place``, its other lines as they are.
+        """Return the file without what is at ``place``; its comments stay.
 
         Raises:
             ConfigError: the file is written in a way that does not allow it.
         """
-        return self._changed(place, lambda form: form.drop(self.text, place))
+        return self._changed(place, lambda form: drop(form, self.text, place))
 
     def _changed(self, place: Place, change: Callable[[Format], str]) -> SettingsFile:
         form = format_of(self.path)
@@ -118,14 +97,14 @@ def config_path() -> Path:
         except RuntimeError as error:  # No such user, or no home.
             raise ConfigError(f"{VARIABLE}={named!r}: {error}") from error
     folder = user_config_path("memoranda")
-    there = [folder / name for name in NAMES if (folder / name).is_file()]
-    if len(there) > 1:
+    present = [folder / name for name in NAMES if (folder / name).is_file()]
+    if len(present) > 1:
         message = (
-            f"there are several settings files: {' and '.join(map(str, there))}; "
+            f"there are several settings files: {' and '.join(map(str, present))}; "
             f"keep one of them, or name it in {VARIABLE}"
         )
         raise ConfigError(message)
-    return there[0] if there else folder / NAMES[0]
+    return present[0] if present else folder / NAMES[0]
 
 
 def format_of(path: Path) -> Format:
@@ -163,7 +142,7 @@ def read(path: Path | None = None) -> SettingsFile:
         return SettingsFile(path, text, form.parse(text))
     except (ValueError, RecursionError) as error:
         why = "it nests too deeply" if isinstance(error, RecursionError) else error
-        raise ConfigError(f"{path} is not valid {form.NAME}: {why}") from error
+        raise ConfigError(f"{path} is not valid {form.name}: {why}") from error
 
 
 def rewrite(path: Path, change: Callable[[SettingsFile], SettingsFile]) -> bool:
@@ -179,57 +158,45 @@ def rewrite(path: Path, change: Callable[[SettingsFile], SettingsFile]) -> bool:
     Raises:
         ConfigError: it cannot be read or written, or another writer does not come to an end.
     """
+    from filelock import SoftFileLock, Timeout  # noqa: PLC0415 - only who writes waits for it
+
     format_of(path)
     target = path.resolve()
+    lock = target.with_name(f"{target.name}.lock")
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
-        lock = _lock(target)
-        try:
+        with SoftFileLock(lock, timeout=PATIENCE, mode=PRIVATE):
             before = read(path)
             after = change(before)
             changed = after.text != before.text
             if changed:
-                _write(lock, _encoded(after.text, target), target)
-                lock.replace(target)
-            else:
-                lock.unlink()
-        except BaseException:
-            lock.unlink(missing_ok=True)
-            raise
+                _replace(target, after.text)
+    except Timeout as error:
+        message = f"{target} is being written by another process; if none is, delete {lock}"
+        raise ConfigError(message) from error
     except OSError as error:
         raise ConfigError(f"{path} cannot be written: {error.strerror or error}") from error
     return changed
 
 
-def _lock(target: Path) -> Path:
-    lock = target.with_name(f"{target.name}.lock")
-    deadline = time.monotonic() + PATIENCE
-    while True:
-        try:
-            os.close(os.open(lock, os.O_CREAT | os.O_EXCL | os.O_WRONLY, PRIVATE))
-        except FileExistsError as error:
-            if time.monotonic() > deadline:
-                message = f"{target} is being written by another process; if none is, delete {lock}"
-                raise ConfigError(message) from error
-            time.sleep(PAUSE)
-        else:
-            return lock
-
-
-def _write(lock: Path, content: bytes, target: Path) -> None:
-    with lock.open("rb+") as opened:
-        opened.write(content)
-        opened.flush()
-        os.fsync(opened.fileno())
-    if target.exists():
-        lock.chmod(stat.S_IMODE(target.stat().st_mode))
-
-
-def _encoded(text: str, target: Path) -> bytes:
+def _replace(target: Path, text: str) -> None:
+    """Put ``text`` in the place of a file in one step, with its permissions and line ends."""
     old = target.read_bytes() if target.exists() else b""
     if _ends_lines_with_crlf(old):
         text = text.replace("\n", "\r\n")
-    return text.encode("utf-8-sig" if old.startswith(b"\xef\xbb\xbf") else "utf-8")
+    handle, name = tempfile.mkstemp(dir=target.parent)  # Only its owner can read it.
+    new = Path(name)
+    try:
+        with os.fdopen(handle, "wb") as opened:
+            opened.write(text.encode("utf-8-sig" if old.startswith(BOM) else "utf-8"))
+            opened.flush()
+            os.fsync(opened.fileno())
+        if target.exists():
+            new.chmod(stat.S_IMODE(target.stat().st_mode))
+        new.replace(target)
+    except BaseException:
+        new.unlink(missing_ok=True)
+        raise
 
 
 def _ends_lines_with_crlf(raw: bytes) -> bool:

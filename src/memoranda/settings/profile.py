@@ -1,4 +1,4 @@
-"""The section ``memory`` of a small agent's configuration (seed 001), and all that follows from it.
+"""What follows from the section ``memory``, a small agent's configuration (requirement S1.37).
 
 Four names say where its memory is and how it is looked after. They name a whole system, so the
 policy of that system comes with them: how long each kind is kept, how it is searched, when it is
@@ -13,10 +13,10 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from pydantic import BaseModel, Field, ValidationError, field_validator
+from pydantic import BaseModel, ValidationError
 
-from memoranda.settings.places import MISSING, Place, found, placed
-from memoranda.settings.section import Section
+from memoranda.settings.nested import MISSING, Place, value_at, with_value
+from memoranda.settings.sections import MemorySettings
 
 NAME = "memory"
 PATH = "~/.reachy/memory"
@@ -41,49 +41,25 @@ POLICY: Mapping[Place, Any] = {
     ("schedule", "reflect"): "off",
     ("schedule", "expire_at_start"): True,
 }
-"""What seed 001 says of its system beside the four: types, search, clean-up, and nothing more."""
+"""What requirements S1.04 to S1.38 say beside the four: types, search, clean-up, nothing more."""
 
 
-class MemorySettings(Section):
-    """A small agent's memory in four names (seed 001). Each of them brings the whole of it."""
-
-    path: str | None = Field(default=None, examples=[PATH])
-    """Folder of a Chroma store that holds everything. ``~/.reachy/memory`` where only others of
-    this section are set."""
-    context_window_size: int | None = Field(default=None, ge=1, examples=[TURNS])
-    """How many turns of the talk a model is shown. 5 where only others of this section are set."""
-    embedding_model: str | None = Field(default=None, examples=[MODEL])
-    """Which model turns texts into vectors. ``all-MiniLM-L6-v2``, the local one, where only
-    others of this section are set; another name is one of sentence-transformers, or written like
-    ``embedding.model``."""
-    cleanup_interval: int | None = Field(default=None, ge=1, examples=[INTERVAL])
-    """Seconds from one clean-up to the next. 3600 where only others of this section are set."""
-
-    @field_validator("path", "embedding_model")
-    @classmethod
-    def _says_something(cls, value: str | None) -> str | None:
-        if value is not None and not value.strip():
-            message = f"{value!r} names nothing; write a name, or leave it out"
-            raise ValueError(message)
-        return value
-
-
-def merged(values: Mapping[str, Any]) -> dict[str, Any]:
+def apply_profile(values: Mapping[str, Any]) -> dict[str, Any]:
     """Return ``values`` of settings with what follows from their section ``memory``.
 
     Without that section, or with a wrong one, they stay as they are.
     """
     whole = dict(values)
-    for place, (value, _) in derived(values.get(NAME)).items():
+    for place, (value, _) in derive_settings(values.get(NAME)).items():
         group = whole.get(place[0])
         if isinstance(group, BaseModel):  # Made by the caller: what it was made with counts.
             whole[place[0]] = {name: getattr(group, name) for name in group.model_fields_set}
-        if found(whole, place) is MISSING:
-            whole = placed(whole, place, value)
+        if value_at(whole, place) is MISSING:
+            whole = with_value(whole, place, value)
     return whole
 
 
-def derived(section: Any) -> dict[Place, tuple[Any, Place]]:
+def derive_settings(section: Any) -> dict[Place, tuple[Any, Place]]:
     """Return what follows from a section ``memory``: each setting's value and what it is from.
 
     Args:
@@ -97,9 +73,9 @@ def derived(section: Any) -> dict[Place, tuple[Any, Place]]:
     if not any(value is not None for _, value in given):
         return {}
     messages = 2 * (given.context_window_size or TURNS)
-    told: dict[Place, tuple[Any, str]] = {
-        ("location",): (located(given.path or PATH), "path"),
-        ("embedding", "model"): (model(given.embedding_model or MODEL), "embedding_model"),
+    values: dict[Place, tuple[Any, str]] = {
+        ("location",): (chroma_location(given.path or PATH), "path"),
+        ("embedding", "model"): (embedding_name(given.embedding_model or MODEL), "embedding_model"),
         ("conversation", "window"): (messages // 2, "context_window_size"),
         ("conversation", "max_messages"): (messages, "context_window_size"),
         ("conversation", "keep_recent"): (min(KEPT_WHOLE, messages), "context_window_size"),
@@ -108,20 +84,20 @@ def derived(section: Any) -> dict[Place, tuple[Any, Place]]:
     return {
         **{
             place: (value, (NAME,) if getattr(given, name) is None else (NAME, name))
-            for place, (value, name) in told.items()
+            for place, (value, name) in values.items()
         },
         **{place: (value, (NAME,)) for place, value in POLICY.items()},
     }
 
 
-def located(path: str) -> str:
+def chroma_location(path: str) -> str:
     """Return the location of a Chroma store in the folder ``path``, whose ``~`` is the home."""
     # Takes an unknown user's name as it is, as a shell does.
     folder = Path(os.path.expanduser(path)).absolute().as_posix()  # noqa: PTH111 - see above
     return f"chroma://{'' if folder.startswith('/') else '/'}{folder}"
 
 
-def model(name: str) -> str:
+def embedding_name(name: str) -> str:
     """Return which ``embedding.model`` is meant by a name as sentence-transformers know it."""
     if name.removeprefix("sentence-transformers/") == MODEL:
         return "local"

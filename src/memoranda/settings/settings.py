@@ -3,29 +3,16 @@
 The file is ``config.toml``, ``config.yaml`` or ``config.yml`` in the user's configuration
 folder, or what ``MEMORANDA_CONFIG`` names. The environment overrides it
 (``MEMORANDA_EMBEDDING__MODEL=none``), and arguments to :class:`Settings` override both.
-
-The docstrings below the settings are what ``memoranda config explain`` says about them; the
-first sentence of each stands in its list.
 """
 
 from __future__ import annotations
 
-import os
-import re
 from collections.abc import Mapping
-from datetime import timedelta, tzinfo
-from pathlib import Path
-from typing import Any, Literal
+from datetime import tzinfo
+from typing import Any
 from zoneinfo import ZoneInfo
 
-from pydantic import (
-    Field,
-    SecretStr,
-    ValidationError,
-    ValidationInfo,
-    field_validator,
-    model_validator,
-)
+from pydantic import Field, ValidationError, field_validator, model_validator
 from pydantic_settings import (
     BaseSettings,
     EnvSettingsSource,
@@ -38,311 +25,27 @@ from tzlocal import get_localzone
 
 from memoranda.errors import ConfigError
 from memoranda.settings.files import SettingsFile, config_path, read
-from memoranda.settings.mcp import McpSettings
-from memoranda.settings.origins import Origins
-from memoranda.settings.problems import explained, not_json
-from memoranda.settings.profile import MemorySettings, merged
-from memoranda.settings.section import Section
+from memoranda.settings.profile import apply_profile
+from memoranda.settings.sections import (
+    AgentSettings,
+    ConsolidationSettings,
+    ConversationSettings,
+    DecaySettings,
+    EmbeddingSettings,
+    EntitySettings,
+    LLMSettings,
+    McpSettings,
+    MemorySettings,
+    NotesSettings,
+    RetentionSettings,
+    RetrievalSettings,
+    ScheduleSettings,
+    StorageSettings,
+    TokenSettings,
+)
+from memoranda.settings.sources import Origins, explain_errors, explain_not_json
 
-__all__ = [
-    "AgentSettings",
-    "ConsolidationSettings",
-    "ConversationSettings",
-    "DecaySettings",
-    "EmbeddingSettings",
-    "EntitySettings",
-    "LLMSettings",
-    "McpSettings",
-    "MemorySettings",
-    "NotesSettings",
-    "RetentionSettings",
-    "RetrievalSettings",
-    "ScheduleSettings",
-    "Settings",
-    "StorageSettings",
-    "TokenSettings",
-    "config_path",
-    "names",
-    "origins",
-    "parse_span",
-]
-
-SPAN = re.compile(r"(\d+)\s*([smhdw])")
-UNITS = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
-
-
-class StorageSettings(Section):
-    """How the database file is written."""
-
-    busy_timeout: float = Field(default=60.0, gt=0)
-    """Seconds to wait while another process writes."""
-    durability: Literal["process", "power"] = Field(default="process", examples=["power"])
-    """What a stored write survives. ``process``: that the process is killed; ``power``: also
-    that the power fails, which makes each write wait for the disk."""
-    token: SecretStr | None = Field(default=None, examples=["-"])
-    """Token that a server of the store wants, such as Chroma's."""
-
-
-class EmbeddingSettings(Section):
-    """Which model turns texts into vectors."""
-
-    model: str = Field(default="auto", examples=["local"])
-    """The model, or that there is none. ``auto`` (local, if its files are there), ``local``,
-    ``none``, ``openai:NAME`` or ``sentence-transformers:NAME``."""
-    dimensions: int | None = Field(default=None, gt=0, examples=[256])
-    """Length of the vectors, for models that can cut them. Only ``openai:`` models can; without
-    it, the models text-embedding-3 are cut to 256."""
-    base_url: str | None = Field(default=None, examples=["http://localhost:11434/v1"])
-    """Address of a server that speaks OpenAI's format."""
-    api_key: SecretStr | None = Field(default=None, examples=["-"])
-    """Key for that server, where it wants one."""
-    folder: Path | None = Field(default=None, examples=["~/models/minilm"])
-    """Where the local model's files are, if not as usual."""
-    threads: int = Field(default=1, ge=1, examples=[2])
-    """Threads of the local model."""
-    background: bool = Field(default=True, examples=[False])
-    """Whether vectors are made while nobody waits. Otherwise they are made before the next
-    search."""
-
-    @field_validator("folder")
-    @classmethod
-    def _at_home(cls, value: Path | None) -> Path | None:
-        # A shell expands ~ in an argument, but nobody does in a file or a variable.
-        return None if value is None else Path(os.path.expanduser(value))  # noqa: PTH111 - takes an unknown user as it is
-
-
-class RetrievalSettings(Section):
-    """How what was found becomes one ranking."""
-
-    fusion: Literal["blend", "rrf", "cosine"] = Field(default="blend", examples=["rrf"])
-    """How the ways of searching are joined. ``blend``: weighted sum of the evidence; ``rrf``:
-    reciprocal rank fusion; ``cosine``: by meaning alone, the score being the cosine."""
-    rrf_k: int = Field(default=60, ge=1)
-    """The constant of reciprocal rank fusion."""
-    min_score: float | None = Field(default=None, ge=0, le=1, examples=[0.3])  # seed 001
-    """Least score of what is found, if the caller does not say."""
-    recall: Literal["all", "facts"] = Field(default="all", examples=["facts"])
-    """What recall puts before a model. ``all``: whatever answers the prompt, as far as it fits;
-    ``facts``: the five best facts of other sessions."""  # seed 004, get_context
-
-
-class RetentionSettings(Section):
-    """How long each kind of memory is kept."""
-
-    episode: str = Field(default="forever", examples=["30d"])
-    """How long what was said is kept. ``forever``, ``day`` (until the user's midnight), or a
-    number with ``s``, ``m``, ``h``, ``d`` or ``w``, such as ``30d``."""
-    fact: str = Field(default="forever", examples=["52w"])
-    """How long facts are kept. Written like ``retention.episode``."""
-    context: str = Field(default="day", examples=["12h"])
-    """How long the context of a day is kept. Written like ``retention.episode``."""
-    reflection: str = Field(default="forever", examples=["90d"])
-    """How long reflections are kept. Written like ``retention.episode``."""
-
-    @field_validator("*")
-    @classmethod
-    def _readable(cls, value: str) -> str:
-        if value not in {"forever", "day"}:
-            parse_span(value)
-        return value
-
-
-class TokenSettings(Section):
-    """How tokens are counted, and how many a model takes."""
-
-    limits: dict[str, int] = Field(default_factory=dict, examples=[{"my-model": 32_000}])
-    """Context windows, in tokens, by model. Each name is that of a model or a pattern
-    (``my-model*``); these win over the ones that are known."""
-    tokenizers: dict[str, str] = Field(default_factory=dict, examples=[{"my-model": "o200k_base"}])
-    """What counts tokens, by model. Each name is that of a model or a pattern (``my-model*``);
-    each value is ``o200k_base``, ``cl100k_base``, the path of a ``tokenizer.json``, or
-    ``estimate``."""
-    load_timeout: float = Field(default=5.0, gt=0)
-    """Seconds to wait for a tokenizer's download. After that, counts are estimates."""
-
-
-class ConversationSettings(Section):
-    """Defaults of conversations that do not say otherwise."""
-
-    context_limit: int = Field(default=128_000, gt=0)
-    """Context window, in tokens, of a model that is not known."""
-    budget_share: float = Field(default=0.8, gt=0, le=1)  # R8.2
-    """Share of the window that a context may take."""
-    max_messages: int = Field(default=50, ge=1)  # R8.1
-    """Most messages in a view."""
-    keep_recent: int = Field(default=10, ge=1)  # R8.4
-    """How many of the newest messages always stay."""
-    window: int = Field(default=5, ge=1, examples=[3])  # seed 001: context_window_size
-    """How many turns ``Conversation.window`` returns by itself."""
-    strategy: Literal["rolling_window", "recency", "importance", "hybrid"] = Field(
-        default="rolling_window", examples=["hybrid"]
-    )
-    """How it is chosen what stays. ``rolling_window``: the newest, question and answer together;
-    ``recency``: the newest, message by message; ``importance``: what scores highest; ``hybrid``:
-    both new and important."""  # R8.3
-    warn_at: float = Field(default=0.8, gt=0, le=1)  # R2.4
-    """Share of the window at which approaching_limit is told."""
-    prune_at: float = Field(default=0.8, gt=0, le=1)  # R6.1
-    """Share of the window at which pruning starts."""
-    prune_to: float = Field(default=0.6, gt=0, le=1)
-    """Share that pruning leaves. Less than where it starts, so that the next is not due at
-    once."""
-    aggressive_at: float = Field(default=0.9, gt=0, le=1)  # R6.2
-    """Share of the window from which pruning goes further."""
-    aggressive_to: float = Field(default=0.5, gt=0, le=1)
-    """Share that the further pruning leaves."""
-    at_task_boundary: Literal["prune", "keep"] = Field(default="prune", examples=["keep"])  # R6.4
-    """What a finished task's messages do when the next starts. ``prune``: they leave the view;
-    ``keep``: they stay."""
-    at_session_start: Literal["prune", "keep"] = Field(default="keep", examples=["prune"])  # R6.5
-    """What earlier sessions' messages do when one begins. ``prune``: they leave the view;
-    ``keep``: they stay."""
-    stable_prefix: bool = Field(default=False, examples=[True])
-    """Whether to prune rarely, in large steps. A provider's prompt cache stays warm by it."""
-    summaries: Literal["off", "extractive"] = Field(default="off", examples=["extractive"])
-    """Whether markers sum up what they stand for. ``extractive``: in the most telling words of
-    the messages themselves."""
-
-    @model_validator(mode="after")
-    def _in_order(self) -> ConversationSettings:
-        if not self.prune_to <= self.prune_at <= self.aggressive_at:
-            message = (
-                f"prune_to={self.prune_to}, prune_at={self.prune_at} and "
-                f"aggressive_at={self.aggressive_at} must each be at least the one before"
-            )
-            raise ValueError(message)
-        if self.aggressive_to > self.prune_to:
-            message = f"aggressive_to={self.aggressive_to} must be at most prune_to={self.prune_to}"
-            raise ValueError(message)
-        return self
-
-
-class LLMSettings(Section):
-    """Which language model helps, if any."""
-
-    model: str | None = Field(default=None, examples=["anthropic:claude-haiku-4-5"])
-    """The model, if there is one. ``anthropic:NAME``, ``openai:NAME``, or ``openai:NAME@URL`` for
-    any server that speaks OpenAI's format, such as ``openai:qwen3@http://localhost:11434/v1``."""
-    api_key: SecretStr | None = Field(default=None, examples=["-"])
-    """Key for the model. Otherwise the provider's own variable, such as ``ANTHROPIC_API_KEY``."""
-    timeout: float = Field(default=30.0, gt=0)  # seed 002: consolidationTimeout
-    """Seconds that one answer may take."""
-    retries: int = Field(default=2, ge=0)
-    """How often a failed call is made again."""
-
-
-class ConsolidationSettings(Section):
-    """How sessions become facts."""
-
-    automatic: bool = Field(default=True, examples=[False])
-    """Whether sessions become facts by themselves. When one ends, and when the next begins;
-    otherwise only by ``consolidate`` and the nightly job."""
-    extractor: Literal["auto", "rules", "llm"] = Field(default="auto", examples=["rules"])
-    """What draws facts from a talk. ``auto``: the language model, if there is one."""
-    timeout: float = Field(default=30.0, gt=0)  # seed 002
-    """Seconds that the end of a talk waits for facts. They are made all the same."""
-    duplicate_at: float = Field(default=0.75, gt=0, le=1)  # seed 004
-    """Share of common words from which two facts are one. The Jaccard index of their words."""
-    decay_rate: float = Field(default=0.1, ge=0)  # seed 004
-    """How fast a fact drawn from a session fades, per day. 0 is never."""
-
-
-class NotesSettings(Section):
-    """The Markdown notes that a person can read and edit (seed 002)."""
-
-    automatic: bool = Field(default=True, examples=[False])
-    """Whether the notes are kept by themselves. With every session that became facts; otherwise
-    only where ``Memory.notes`` is used."""
-    folder: str | None = Field(default=None, examples=["~/workspace/memory"])
-    """Where they are. Otherwise in a folder beside the database, ``agent.notes`` for
-    ``agent.db``; inside a folder of Chroma in ``notes``; of a server nowhere. ``{user}`` in it
-    stands for the user; without it, others than the configured one have folders inside."""
-    max_memory_size: int = Field(default=8_192, ge=256)  # seed 002: maxMemorySize
-    """Bytes from which MEMORY.md is made smaller."""
-    in_context: bool = Field(default=True, examples=[False])
-    """Whether MEMORY.md is part of every context. As far as a quarter of its budget allows."""
-    commit: bool = Field(default=False, examples=[True])
-    """Whether changes of the notes are committed to git. Where the folder is in a repository."""
-
-    @field_validator("folder")
-    @classmethod
-    def _named(cls, value: str | None) -> str | None:
-        if value is None:
-            return None
-        if not value.strip():
-            message = f"{value!r} names no folder; name one, or leave it out"
-            raise ValueError(message)
-        for found in re.findall(r"\{[^{}]*\}", value):
-            if found != "{user}":
-                message = f"{value!r} has the unknown placeholder {found}; only {{user}} is known"
-                raise ValueError(message)
-        return value
-
-
-class AgentSettings(Section):
-    """The reference agent: ``Agent`` and ``memoranda chat``."""
-
-    system: str = Field(
-        default=(
-            "You are a helpful assistant with a long-term memory. Look things up with "
-            "search_memory before you say that you do not know them, and keep with remember_fact "
-            "what the user wants kept."
-        ),
-        examples=["You plan trips."],
-    )
-    """Its system prompt."""
-    memory_window: int = Field(default=50, ge=2)  # seed 002: memoryWindow
-    """Messages after which the oldest are consolidated."""
-    max_steps: int = Field(default=8, ge=1)
-    """How often it may call tools before it has to answer."""
-
-
-class DecaySettings(Section):
-    """When facts that nobody asks for fade away."""
-
-    threshold: float = Field(default=0.05, ge=0, lt=1)  # seed 004
-    """Confidence below which a fact is retired."""
-
-
-class EntitySettings(Section):
-    """What finds the names in a text (seed 004)."""
-
-    fast: str = Field(default="regex", examples=["regex, spacy"])
-    """What reads each text as it comes. ``regex`` or ``regex, spacy``, in the order that counts."""
-    accurate: str = Field(default="regex, spacy, llm", examples=["regex, spacy"])
-    """What reads it again at night. Of ``regex``, ``spacy`` and ``llm``; those that are not set up
-    are passed over."""
-    spacy_model: str | None = Field(default=None, examples=["en_core_web_sm"])
-    """An installed spaCy pipeline, or the folder of one."""
-
-    @field_validator("fast", "accurate")
-    @classmethod
-    def _providers(cls, value: str, info: ValidationInfo) -> str:
-        quick = info.field_name == "fast"
-        allowed = ("regex", "spacy") if quick else ("regex", "spacy", "llm")
-        for name in names(value) or ("",):
-            if name not in allowed:
-                message = f"{name!r} is none of {', '.join(allowed)}"
-                raise ValueError(message)
-        return value
-
-
-class ScheduleSettings(Section):
-    """When upkeep runs: five fields of cron in the user's time zone, a time span, or ``off``."""
-
-    enrich: str = Field(default="0 2 * * *", examples=["off"])  # seed 004
-    """When names are read again by the accurate providers."""
-    consolidate: str = Field(default="0 3 * * *", examples=["30 * * * *"])
-    """When sessions that wait become facts."""
-    decay: str = Field(default="0 4 * * *", examples=["off"])
-    """When facts fade."""
-    reflect: str = Field(default="0 3 * * sun", examples=["off"])
-    """When the week is looked back on."""
-    expire: str = Field(default="0 * * * *", examples=["3600s"])  # seed 001: cleanup_interval
-    """When what is past its time is retired. Also when the process starts; ``3600s`` is that long
-    after the last run."""
-    expire_at_start: bool = Field(default=False, examples=[True])  # seed 001: startup
-    """Whether opening a memory retires what is past its time."""
+__all__ = ["Settings", "config_path", "origins"]
 
 
 class Settings(BaseSettings):
@@ -388,10 +91,10 @@ class Settings(BaseSettings):
         try:
             super().__init__(**values)
         except ValidationError as error:
-            message = explained(error, Settings, origins(type(self), values))
+            message = explain_errors(error, Settings, origins(type(self), values))
             raise ConfigError(message) from error
         except SettingsError as error:
-            raise ConfigError(not_json(Settings)) from error
+            raise ConfigError(explain_not_json(Settings)) from error
 
     @classmethod
     def settings_file(cls) -> SettingsFile:
@@ -405,7 +108,7 @@ class Settings(BaseSettings):
     @model_validator(mode="before")
     @classmethod
     def _with_profile(cls, values: dict[str, Any]) -> dict[str, Any]:
-        return merged(values)
+        return apply_profile(values)
 
     @field_validator("timezone")
     @classmethod
@@ -451,21 +154,3 @@ def origins(made: type[Settings] = Settings, arguments: Mapping[str, Any] | None
         ConfigError: the settings file cannot be read.
     """
     return Origins(arguments or {}, EnvSettingsSource(made)(), made.settings_file())
-
-
-def names(text: str) -> tuple[str, ...]:
-    """Return the names in a text such as ``regex, spacy``."""
-    return tuple(name for name in map(str.strip, text.split(",")) if name)
-
-
-def parse_span(text: str) -> timedelta:
-    """Return the time span of a text such as ``30d``, ``12h`` or ``2w``."""
-    match = SPAN.fullmatch(text.strip())
-    if match is None or int(match[1]) == 0:
-        message = f"{text!r} is no time span; write forever, day, or a number with s, m, h, d or w"
-        raise ValueError(message)
-    try:
-        return timedelta(**{UNITS[match[2]]: int(match[1])})
-    except OverflowError as error:
-        message = f"{text!r} is too long a time; write forever"
-        raise ValueError(message) from error

@@ -1,0 +1,335 @@
+"""The formats of a settings file: what a text says, on which lines, and one value changed in it.
+
+tomlkit and ruamel.yaml change the text and keep its comments. A result counts only if it reads
+back as what was wanted, and as nothing else.
+
+Values of YAML are read as text, as those of the environment are, and the setting's type says what
+they mean: ``summaries: off`` is the word, not the ``false`` that YAML 1.1 makes of it. An empty
+value, ``~`` and ``null`` leave the setting as it is without the file.
+"""
+
+# The libraries are imported in functions: only who has such a file, or changes one, waits for it.
+# ruff: noqa: PLC0415
+
+from __future__ import annotations
+
+import io
+import re
+import tomllib
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, Protocol
+
+from memoranda.settings.nested import MISSING, Place, value_at, walk, with_value, without
+from memoranda.settings.nested import without_empty as compact
+
+
+class Format(Protocol):
+    """How a kind of file is read and changed; a value is found by its place."""
+
+    name: str
+
+    def parse(self, text: str) -> dict[str, Any]:
+        """Return what ``text`` says; raise ValueError where it says nothing that can be read."""
+
+    def lines(self, text: str) -> dict[Place, int]:
+        """Return the line, counted from 1, of each place."""
+
+    def stored(self, value: Any) -> Any:
+        """Return what ``parse`` gives for ``value``."""
+
+    def insert(self, text: str, place: Place, value: Any) -> str:
+        """Return ``text`` with ``value`` at ``place``."""
+
+    def delete(self, text: str, place: Place) -> str:
+        """Return ``text`` without what is at ``place``; a group stays where comments are in it."""
+
+
+def put(form: Format, text: str, place: Place, value: Any) -> str:
+    """Return ``text`` with ``value`` at ``place``; the comments stay.
+
+    Raises:
+        ValueError: the file is written in a way that does not allow it.
+    """
+    wanted = with_value(form.parse(text), place, form.stored(value))
+    return _checked(form, lambda: form.insert(text, place, value), wanted)
+
+
+def drop(form: Format, text: str, place: Place) -> str:
+    """Return ``text`` without what is at ``place``; the comments stay.
+
+    Raises:
+        ValueError: the file is written in a way that does not allow it.
+    """
+    values = form.parse(text)
+    if value_at(values, place) is MISSING:
+        return text
+    return _checked(form, lambda: form.delete(text, place), without(values, place))
+
+
+def _checked(form: Format, change: Callable[[], str], wanted: Mapping[str, Any]) -> str:
+    try:
+        changed = change()
+        # A group that has lost its last value may go, too.
+        if compact(form.parse(changed)) == compact(wanted):
+            return changed
+    except (AttributeError, LookupError, TypeError, ValueError):
+        pass  # tomlkit's own are ValueErrors; others come of what stands in the way.
+    raise ValueError("it is written in a way that cannot be changed here")
+
+
+class TomlFormat:
+    """TOML: Python reads it, tomlkit changes it."""
+
+    name = "TOML"
+
+    def parse(self, text: str) -> dict[str, Any]:
+        """Return what ``text`` says."""
+        return tomllib.loads(text)
+
+    def stored(self, value: Any) -> Any:
+        """Return ``value``: TOML knows the same types."""
+        return value
+
+    def lines(self, text: str) -> dict[Place, int]:
+        """Return the first line of the statement that brings each value and each table."""
+        # A file's first lines are TOML wherever a statement ends, and never within one.
+        found: dict[Place, int] = {}
+        raw, first = text.split("\n"), 1
+        for last in range(1, len(raw) + 1):
+            try:
+                known = walk(tomllib.loads("\n".join(raw[:last]) + "\n"))
+            except tomllib.TOMLDecodeError:
+                continue
+            found = {place: found.get(place, first) for place, _ in known}
+            first = last + 1
+        return found
+
+    def insert(self, text: str, place: Place, value: Any) -> str:
+        """Return ``text`` with ``value`` at ``place``, a new line below the others of its table."""
+        import tomlkit
+
+        document = tomlkit.parse(text if text.endswith("\n") or not text else f"{text}\n")
+        table: Any = document
+        for name in place[:-1]:
+            table = table.setdefault(name, tomlkit.table())
+        if place[-1] in table:
+            table[place[-1]] = value
+            changed = tomlkit.dumps(document)
+            return changed if text.endswith("\n") else changed.removesuffix("\n")
+        # Added at the end it would stand below comments on what follows.
+        body = getattr(table, "value", table)
+        beside = [key for key, item in getattr(body, "body", ()) if key and _is_line(item)]
+        item = tomlkit.item(value)
+        if beside and not isinstance(table, tomlkit.items.InlineTable):
+            item.trivia.indent = body[beside[-1]].trivia.indent
+            body._insert_after(beside[-1], tomlkit.key(place[-1]), item)  # noqa: SLF001 - the only way to say where
+        else:
+            table.append(place[-1], item)
+        return tomlkit.dumps(document)
+
+    def delete(self, text: str, place: Place) -> str:
+        """Return ``text`` without the line of ``place``, or without a table that is empty."""
+        import tomlkit
+
+        document = tomlkit.parse(text)
+        table: Any = document
+        for name in place[:-1]:
+            table = table[name]
+        gone = table[place[-1]]
+        body = getattr(getattr(gone, "value", None), "body", ())
+        if not any(isinstance(item, tomlkit.items.Comment) for _, item in body):
+            del table[place[-1]]
+        return tomlkit.dumps(document)
+
+
+def _is_line(item: Any) -> bool:
+    from tomlkit.items import AoT, Table
+
+    return not isinstance(item, AoT | Table)
+
+
+class YamlFormat:
+    """YAML: ruamel.yaml reads and changes it; tags, aliases and lists of documents are refused."""
+
+    name = "YAML"
+    standard = "tag:yaml.org,2002:"
+    kinds = frozenset({"map", "seq", "str", "int", "float", "bool", "null", "timestamp", "value"})
+    empty = frozenset({"", "~", "null", "Null", "NULL"})
+    indent = 2
+
+    def parse(self, text: str) -> dict[str, Any]:
+        """Return what ``text`` says, every value as text."""
+        root = self._compose(text)
+        return {} if root is None else self._values(root)
+
+    def stored(self, value: Any) -> str:
+        """Return the text of ``value``."""
+        return str(value).lower() if isinstance(value, bool) else str(value)
+
+    def lines(self, text: str) -> dict[Place, int]:
+        """Return the line of each name."""
+        root = self._compose(text)
+        return {} if root is None else dict(self._names(root, ()))
+
+    def insert(self, text: str, place: Place, value: Any) -> str:
+        """Return ``text`` with ``value`` at ``place``, a new line below the others of its group."""
+        engine, document = self._load(text)
+        group, rest = document, list(place)
+        while len(rest) > 1 and group.get(rest[0]) is not None:
+            group = group[rest.pop(0)]
+        if isinstance(value, str) and not value.isprintable():
+            from ruamel.yaml.scalarstring import DoubleQuotedScalarString
+
+            value = DoubleQuotedScalarString(value)
+        while len(rest) > 1:
+            value = type(document)({rest.pop(): value})
+        if rest[0] in group:
+            group[rest[0]] = value
+        else:
+            self._add(group, rest[0], value)
+        return self._dump(engine, document, text)
+
+    def delete(self, text: str, place: Place) -> str:
+        """Return ``text`` without ``place``; its name stays, empty, where a comment is below it."""
+        engine, document = self._load(text)
+        group: Any = document
+        for name in place[:-1]:
+            group = group[name]
+        if "#" not in self._comment_below(group, place[-1]):
+            del group[place[-1]]
+        elif not isinstance(group[place[-1]], Mapping):
+            group[place[-1]] = None
+        return self._dump(engine, document, text)
+
+    def _load(self, text: str) -> tuple[Any, Any]:
+        from ruamel.yaml import YAML
+        from ruamel.yaml.comments import CommentedMap
+
+        engine = YAML()
+        engine.preserve_quotes, engine.width = True, 1 << 20
+        engine.explicit_start = re.search(r"^---", text, re.MULTILINE) is not None
+        root = self._compose(text)
+        nested = [] if root is None else [value for _, value in root.value]
+        columns = (
+            node.start_mark.column
+            for node in nested
+            if node.id == "mapping" and not node.flow_style
+        )
+        engine.indent(mapping=next(columns, self.indent))
+        document = engine.load(text)
+        if document is None:
+            document = CommentedMap()
+            if text.strip():
+                document.yaml_set_start_comment(text.replace("---", "").strip().lstrip("# "))
+        return engine, document
+
+    @staticmethod
+    def _dump(engine: Any, document: Any, text: str) -> str:
+        written = io.StringIO()
+        engine.dump(document, written)
+        changed = written.getvalue()
+        return changed if text.endswith("\n") or not text else changed.removesuffix("\n")
+
+    def _add(self, group: Any, name: str, value: Any) -> None:
+        """Add a name at the end of a group, above comments on what follows the group."""
+        from ruamel.yaml.error import CommentMark
+        from ruamel.yaml.tokens import CommentToken
+
+        last = next(reversed(group), None)
+        below = "" if last is None else self._comment_below(group, last, take=True)
+        group[name] = value
+        if below:
+            group, name = self._last_line(group, name)
+            group.ca.items[name] = [
+                None,
+                None,
+                CommentToken(f"\n{below}", CommentMark(0), None),
+                None,
+            ]
+
+    def _comment_below(self, group: Any, name: str, *, take: bool = False) -> str:
+        """Return the lines of comment and space below a value, and take them away if asked."""
+        group, name = self._last_line(group, name)
+        tokens = group.ca.items.get(name)
+        if not tokens or tokens[2] is None:
+            return ""
+        first, newline, below = tokens[2].value.partition("\n")
+        if take:
+            tokens[2].value = first + newline
+        return str(below)
+
+    @staticmethod
+    def _last_line(group: Any, name: str) -> tuple[Any, str]:
+        """Return the group and name on whose line the value at ``name`` ends."""
+        value = group[name]
+        while (
+            hasattr(value, "fa") and not value.fa.flow_style() and value and hasattr(value, "items")
+        ):
+            group, name = value, next(reversed(value))
+            value = group[name]
+        return group, name
+
+    def _compose(self, text: str) -> Any:
+        from ruamel.yaml import YAML
+        from ruamel.yaml.error import MarkedYAMLError, YAMLError
+
+        try:
+            root: Any = YAML().compose(text)
+        except MarkedYAMLError as error:
+            causes = ((error.context, error.context_mark), (error.problem, error.problem_mark))
+            what = [f"{said}{_position(mark) if mark else ''}" for said, mark in causes if said]
+            raise ValueError(": ".join(what)) from error
+        except YAMLError as error:  # A character that YAML does not allow.
+            raise ValueError(str(error).partition("\n")[0]) from error
+        if root is None or (root.id == "scalar" and root.value == ""):
+            return None
+        if root.id != "mapping":
+            raise ValueError(
+                f"it holds a {root.id}, not names with values{_position(root.start_mark)}"
+            )
+        self._refuse_unknown(root, set())
+        return root
+
+    def _refuse_unknown(self, node: Any, seen: set[int]) -> None:
+        """Refuse what settings do not need: aliases, tags, names that appear twice."""
+        if id(node) in seen:
+            raise ValueError(
+                f"settings take no aliases; repeat the value{_position(node.start_mark)}"
+            )
+        seen.add(id(node))
+        kind = str(node.tag).removeprefix(self.standard)
+        if kind not in self.kinds:
+            raise ValueError(f"settings take no {kind}{_position(node.start_mark)}")
+        names: set[str] = set()
+        for key, value in node.value if node.id == "mapping" else ():
+            if key.id != "scalar" or key.value in names:
+                problem = "appears twice" if key.id == "scalar" else "is no name"
+                raise ValueError(f"{key.value!r:.80} {problem}{_position(key.start_mark)}")
+            names.add(key.value)
+            self._refuse_unknown(key, seen)
+            self._refuse_unknown(value, seen)
+        for each in node.value if node.id == "sequence" else ():
+            self._refuse_unknown(each, seen)
+
+    def _values(self, node: Any) -> dict[str, Any]:
+        return {
+            key.value: self._value(value)
+            for key, value in node.value
+            if not (value.id == "scalar" and not value.style and value.value in self.empty)
+        }
+
+    def _value(self, node: Any) -> Any:
+        if node.id == "mapping":
+            return self._values(node)
+        return node.value if node.id == "scalar" else [self._value(each) for each in node.value]
+
+    def _names(self, node: Any, within: Place) -> Iterator[tuple[Place, int]]:
+        for key, value in node.value:
+            place = (*within, key.value)
+            yield place, key.start_mark.line + 1
+            if value.id == "mapping":
+                yield from self._names(value, place)
+
+
+def _position(mark: Any) -> str:
+    return f" (at line {mark.line + 1}, column {mark.column + 1})"
