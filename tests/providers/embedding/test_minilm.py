@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from memoranda.errors import EmbeddingError, InvalidInput, ModelUnavailable
 from memoranda.providers.embedding.minilm import GRAPH, LOADED, TOKENS_PER_BATCH, MiniLM
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 LONG = "Ana told me about her trip to Lisbon, the food and the late flight. " * 40
 TEXTS = [
     "Ana is vegetarian and never flies before nine.",
