@@ -7,6 +7,7 @@ import pytest
 from memoranda.errors import LLMError
 from memoranda.model.chat import ToolSpec
 from memoranda.providers.llm.client import PydanticAIModel
+from memoranda.providers.llm.retrying import RetryPolicy
 from memoranda.providers.llm.spec import parse_spec
 
 HELLO = [{"role": "system", "content": "Be kind."}, {"role": "user", "content": "Hello?"}]
@@ -20,8 +21,11 @@ class Talker:
     def __init__(self, spec, **options):
         """Name the model; nobody waits in earnest."""
         self.waits, self.told = [], []
-        options = {"timeout": 20.0, "retries": 2, "jitter": lambda: 0.0} | options
-        self.model = PydanticAIModel(parse_spec(spec), sleep=self.sleep, **options)
+        names = {"retries", "jitter", "timer"} & options.keys()
+        chosen = {"jitter": lambda: 0.0} | {name: options.pop(name) for name in names}
+        policy = RetryPolicy(sleep=self.sleep, **chosen)
+        options = {"timeout": 20.0} | options
+        self.model = PydanticAIModel(parse_spec(spec), policy=policy, **options)
 
     async def sleep(self, seconds):
         """Write down a wait."""

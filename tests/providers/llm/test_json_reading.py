@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memoranda.providers.llm.json_reading import Reading, read_json
+from memoranda.providers.llm.json_reading import JsonReading, read_json
 
 FIELDS = ["history_entry", "memory_update", "claims"]
 TEXTS = st.text(st.characters(exclude_categories=["Cs"]))
@@ -42,7 +42,7 @@ def test_wrapped_json_comes_back(value, before, after, wrap):
 def test_bare_json_comes_back_from_the_first_tier(value, indent):
     """An object alone needs no search, however it is set."""
     for text in (json.dumps(value, indent=indent), json.dumps(value, ensure_ascii=False)):
-        assert read_json(text, FIELDS) == Reading(value, "whole")
+        assert read_json(text, FIELDS) == JsonReading(value, "whole")
 
 
 @given(OBJECTS, st.data())
@@ -85,10 +85,10 @@ def test_half_json_gives_what_is_whole(value, data):
     ],
 )
 def test_each_tier_reads_its_share(text, value, tier):
-    """What each of the three tiers of seed 002 is for."""
+    """What each of the three tiers is for."""
     if tier is None:
         value, tier = {"history_entry": 'a"b', "memory_update": None}, "fields"
-    assert read_json(text, FIELDS) == Reading(value, tier)
+    assert read_json(text, FIELDS) == JsonReading(value, tier)
 
 
 @pytest.mark.parametrize(

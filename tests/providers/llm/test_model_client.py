@@ -18,7 +18,8 @@ from model_server import (
 )
 
 from memoranda.errors import InvalidInput, LLMError
-from memoranda.providers.llm.client import Backoff, PydanticAIModel, open_model
+from memoranda.providers.llm.client import PydanticAIModel, open_model
+from memoranda.providers.llm.retrying import Backoff, RetryPolicy
 from memoranda.providers.llm.spec import parse_spec
 
 ANSWER = {"name": "Ana", "claims": [{"text": "Ana moved.", "sure": 0.5}]}
@@ -52,8 +53,11 @@ class Client:
     def __init__(self, spec, **options):
         """Name the model; nobody waits in earnest."""
         self.waits = []
-        options = {"timeout": 20.0, "retries": 2, "jitter": lambda: 0.0} | options
-        self.model = PydanticAIModel(parse_spec(spec), sleep=self.sleep, **options)
+        names = {"retries", "jitter", "timer"} & options.keys()
+        chosen = {"jitter": lambda: 0.0} | {name: options.pop(name) for name in names}
+        policy = RetryPolicy(sleep=self.sleep, **chosen)
+        options = {"timeout": 20.0} | options
+        self.model = PydanticAIModel(parse_spec(spec), policy=policy, **options)
 
     async def sleep(self, seconds):
         """Write down a wait."""
@@ -151,7 +155,7 @@ def test_a_wrong_type_is_sent_back_once_with_what_is_wrong(server, spoken):
     assert reply.value.claims == [Item("Ana moved.", 0.5)]
     assert (reply.usage.requests, reply.usage.failures) == (2, 1)
     assert (reply.usage.input_tokens, reply.usage.output_tokens) == (200, 40)
-    assert "answer.claims[0].sure must be a number, and is a text" in server.received[1].system
+    assert "answer.claims.0.sure: Input should be a valid number" in server.received[1].system
     assert "very" not in server.received[1].system
 
 
@@ -415,7 +419,7 @@ def test_only_dataclasses_are_answers(server, wanted):
 def test_impossible_options_are_refused(options):
     """Numbers that cannot be are named."""
     with pytest.raises(InvalidInput, match=str(next(iter(options.values())))):
-        PydanticAIModel(parse_spec("openai:x@http://h/v1"), **options)
+        Client("openai:x@http://h/v1", **options)
 
 
 def test_waits_double_and_are_bounded():

@@ -5,7 +5,7 @@
    around it.
 3. The wanted fields are looked up one by one; of a text that was cut off, those that are whole.
 
-Seed 002, ``parseResponse()``. Every tier takes time linear in the text, and nothing is raised.
+Requirements S2.19 to S2.21. Every tier takes time linear in the text, and nothing is raised.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ OCCURRENCES = 8
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
+class JsonReading:
     """What was read.
 
     Attributes:
@@ -46,7 +46,7 @@ class Reading:
     tier: Tier
 
 
-def read_json(text: str, fields: Sequence[str] = ()) -> Reading:
+def read_json(text: str, fields: Sequence[str] = ()) -> JsonReading:
     """Return the JSON in ``text``, or as many of the wanted ``fields`` as are whole in it.
 
     Args:
@@ -58,16 +58,16 @@ def read_json(text: str, fields: Sequence[str] = ()) -> Reading:
         fenced = FENCE.match(part)
         whole = _parsed(fenced.group(1).strip() if fenced else part)
         if isinstance(whole, dict | list):
-            return Reading(whole, "whole")
+            return JsonReading(whole, "whole")
         body = part
     objects = [value for _, _, value in _objects(body)]
     wanted = [value for value in objects if not fields or not value.keys().isdisjoint(fields)]
     if wanted:
-        return Reading(wanted[0], "object")
+        return JsonReading(wanted[0], "object")
     found = {name: value for name in fields for value in _field(body, name)}
     if found:
-        return Reading(found, "fields")
-    return Reading(objects[0], "object") if objects else Reading(None, "nothing")
+        return JsonReading(found, "fields")
+    return JsonReading(objects[0], "object") if objects else JsonReading(None, "nothing")
 
 
 def _answer(text: str) -> str:

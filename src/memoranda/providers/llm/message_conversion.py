@@ -1,4 +1,4 @@
-"""A conversation as a model is told it: who speaks when, calls with results, ids, pictures.
+"""Converts a conversation into the messages of pydantic-ai, in the order that providers take.
 
 What is read are messages in the form of OpenAI's chat completions. What comes out alternates as
 providers want it, and every call is followed by its result, whatever went in. The system messages
@@ -17,8 +17,22 @@ import binascii
 import json
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
+
+from pydantic_ai import (
+    BinaryContent,
+    ImageUrl,
+    ModelMessage,
+    ModelRequest,
+    ModelResponse,
+    SystemPromptPart,
+    TextPart,
+    ToolCallPart,
+    ToolReturnPart,
+    UserPromptPart,
+)
+from pydantic_ai.messages import ModelRequestPart, ModelResponsePart
 
 from memoranda.errors import InvalidInput
 from memoranda.model.text import content_hash
@@ -50,7 +64,7 @@ MEDIA = {
 
 
 @dataclass(frozen=True, slots=True)
-class Form:
+class MessageForm:
     """What a provider takes.
 
     Attributes:
@@ -62,82 +76,24 @@ class Form:
     schemes: tuple[str, ...] = ("https://", "http://")
 
 
-OPENAI = Form(alternating=False)
-COMPATIBLE = Form(alternating=True)
-ANTHROPIC = Form(alternating=True, schemes=("https://",))
+OPENAI = MessageForm(alternating=False)
+COMPATIBLE = MessageForm(alternating=True)
+ANTHROPIC = MessageForm(alternating=True, schemes=("https://",))
 
 
-@dataclass(frozen=True, slots=True)
-class System:
-    """An instruction."""
-
-    text: str
-
-
-@dataclass(frozen=True, slots=True)
-class Picture:
-    """A picture: its place, or its bytes and their media type."""
-
-    url: str = ""
-    data: bytes = b""
-    media_type: str = ""
-    detail: str | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Words:
-    """What the user says and shows."""
-
-    content: tuple[str | Picture, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Call:
-    """A call that the assistant made."""
-
-    id: str
-    name: str
-    arguments: Mapping[str, Any]
-
-
-@dataclass(frozen=True, slots=True)
-class Result:
-    """What a tool answered; blank text is none."""
-
-    id: str
-    name: str
-    text: str
-    is_error: bool = False
-
-
-@dataclass(slots=True)
-class Heard:
-    """What the assistant hears in one turn: results first."""
-
-    parts: list[System | Result | Words] = field(default_factory=list)
-
-
-@dataclass(slots=True)
-class Said:
-    """What the assistant said in one turn."""
-
-    text: str
-    calls: tuple[Call, ...] = ()
-
-
-Turn = Heard | Said
 Message = Mapping[str, Any]
+UserItem = str | ImageUrl | BinaryContent
 
 
-def form_of(spec: ModelSpec) -> Form:
+def form_of(spec: ModelSpec) -> MessageForm:
     """Return what the provider of ``spec`` takes."""
     if spec.provider == "anthropic":
         return ANTHROPIC
     return OPENAI if spec.url is None else COMPATIBLE
 
 
-def turns(messages: Sequence[Message], form: Form) -> list[Turn]:
-    """Return the turns that ``messages`` are.
+def to_model_messages(messages: Sequence[Message], form: MessageForm) -> list[ModelMessage]:
+    """Return ``messages`` as pydantic-ai sends them.
 
     A call without a result gets one that says so. A result without a call becomes a user's text.
     Ids that a provider refuses are replaced, as is the second use of one; both sides alike.
@@ -150,13 +106,13 @@ def turns(messages: Sequence[Message], form: Form) -> list[Turn]:
     for message in messages:
         _check(message)
     start = next((n for n, m in enumerate(messages) if not _is_system(m)), len(messages))
-    talk = _Talk(form)
+    builder = _MessageBuilder(form)
     head = [text for message in messages[:start] if (text := _text(message, form))]
     if head:
-        talk.hear(System("\n\n".join(head)))
+        builder.add_request(SystemPromptPart("\n\n".join(head)))
     for segment in _segments(messages[start:]):
-        talk.add(segment)
-    return talk.closed()
+        builder.add(segment)
+    return builder.finish()
 
 
 def arguments_object(text: str) -> dict[str, Any]:
@@ -172,99 +128,122 @@ def arguments_object(text: str) -> dict[str, Any]:
     return found if isinstance(found, dict) else {UNPARSED: text}
 
 
-class _Talk:
-    """Turns in the making."""
+class _MessageBuilder:
+    """Collects requests and responses in the order and shape that a provider takes."""
 
-    def __init__(self, form: Form) -> None:
+    def __init__(self, form: MessageForm) -> None:
         self._form = form
-        self._turns: list[Turn] = []
-        self._taken: set[str] = set()
-
-    def hear(self, part: System | Result | Words) -> None:
-        last = self._turns[-1] if self._turns else None
-        if not isinstance(last, Heard):
-            last = Heard()
-            self._turns.append(last)
-        before = last.parts[-1] if last.parts else None
-        if self._form.alternating and isinstance(part, Words) and isinstance(before, Words):
-            last.parts[-1] = Words(before.content + part.content)
-        else:
-            last.parts.append(part)
+        self._messages: list[ModelRequest | ModelResponse] = []
+        self._ids: set[str] = set()
 
     def add(self, segment: Sequence[Message]) -> None:
-        """Add what the assistant said, if it begins the segment, and what it heard then."""
-        heard = list(segment)
+        """Add a message of the assistant, if one begins the segment, and what follows it."""
+        rest = list(segment)
         if segment[0]["role"] == "assistant":
-            message = heard.pop(0)
+            message = rest.pop(0)
             calls = [_call(given) for given in message.get("tool_calls") or ()]
-            renamed = [self._renamed(call) for call in calls]
-            self._say(_text(message, self._form), tuple(renamed))
-            results = [_taken(heard, call.id) for call in calls]
-            for call, result in zip(renamed, results, strict=True):
-                self._answer(call, result)
+            results = [_take_result(rest, call.tool_call_id) for call in calls]
+            for call in calls:
+                call.tool_call_id = self._unique_id(call.tool_call_id)
+            self._add_response(_text(message, self._form), calls)
+            for call, result in zip(calls, results, strict=True):
+                self.add_request(self._return(call, result))
             for result in results:
-                self._words(_pictures(result, self._form) if result else ())
-        for message in heard:
-            self._hear_message(message)
+                self._add_user(_images(result, self._form) if result else ())
+        for message in rest:
+            self._add_other(message)
 
-    def closed(self) -> list[Turn]:
-        """Return the turns; those who want it hear the user first and last."""
-        if self._form.alternating or not self._turns:
-            first = self._turns[0] if self._turns else None
-            if not (isinstance(first, Heard) and _speaks(first)):
-                self._open(first)
-            if isinstance(self._turns[-1], Said):
-                self.hear(Words((GO_ON,)))
-        return self._turns
-
-    def _open(self, first: Turn | None) -> None:
-        if isinstance(first, Heard):
-            first.parts.append(Words((OPENING,)))
+    def add_request(self, part: ModelRequestPart) -> None:
+        """Add a part to the request at the end, which is begun after a response."""
+        last = self._messages[-1] if self._messages else None
+        if not isinstance(last, ModelRequest):
+            last = ModelRequest(parts=[])
+            self._messages.append(last)
+        before = last.parts[-1] if last.parts else None
+        if (
+            self._form.alternating
+            and isinstance(part, UserPromptPart)
+            and isinstance(before, UserPromptPart)
+        ):
+            before.content = [*before.content, *part.content]
         else:
-            self._turns.insert(0, Heard([Words((OPENING,))]))
+            last.parts = [*last.parts, part]
 
-    def _say(self, text: str, calls: tuple[Call, ...]) -> None:
-        last = self._turns[-1] if self._turns else None
+    def finish(self) -> list[ModelMessage]:
+        """Return the messages; where that is wanted, the user speaks first and last."""
+        if self._form.alternating or not self._messages:
+            self._open_with_user()
+            if isinstance(self._messages[-1], ModelResponse):
+                self._add_user((GO_ON,))
+        for message in self._messages:
+            for part in message.parts:
+                if isinstance(part, UserPromptPart):
+                    _join_texts(part)
+        return list(self._messages)
+
+    def _open_with_user(self) -> None:
+        first = self._messages[0] if self._messages else None
+        if not isinstance(first, ModelRequest):
+            first = ModelRequest(parts=[])
+            self._messages.insert(0, first)
+        if all(isinstance(part, SystemPromptPart) for part in first.parts):
+            first.parts = [*first.parts, UserPromptPart([OPENING])]
+
+    def _add_response(self, text: str, calls: Sequence[ToolCallPart]) -> None:
+        last = self._messages[-1] if self._messages else None
         if not text and not calls:
             return
-        if self._form.alternating and isinstance(last, Said):
-            last.text, last.calls = "\n\n".join(filter(None, (last.text, text))), calls
+        parts: list[ModelResponsePart] = [TextPart(text)] if text else []
+        if self._form.alternating and isinstance(last, ModelResponse):
+            before = [part.content for part in last.parts if isinstance(part, TextPart)]
+            joined = "\n\n".join([*before, text] if text else before)
+            last.parts = [*([TextPart(joined)] if joined else []), *calls]
         else:
-            self._turns.append(Said(text, calls))
+            self._messages.append(ModelResponse(parts=[*parts, *calls]))
 
-    def _answer(self, call: Call, message: Message | None) -> None:
-        if message is None:
-            self.hear(Result(call.id, call.name, NO_RESULT, is_error=True))
-            return
-        is_error = bool(message.get("is_error"))
-        text = _text(message, self._form) or (FAILED if is_error else "")
-        self.hear(Result(call.id, call.name, text, is_error=is_error))
+    def _return(self, call: ToolCallPart, message: Message | None) -> ToolReturnPart:
+        is_error = message is None or bool(message.get("is_error"))
+        text = NO_RESULT if message is None else _text(message, self._form)
+        return ToolReturnPart(
+            call.tool_name,
+            # Anthropic refuses an empty text, and takes no text at all.
+            text or (FAILED if is_error else []),
+            tool_call_id=call.tool_call_id,
+            outcome="failed" if is_error else "success",
+        )
 
-    def _hear_message(self, message: Message) -> None:
+    def _add_other(self, message: Message) -> None:
         text = _text(message, self._form)
         match message["role"]:
             case "tool":
-                self._words((STRAY.format(text=text), *_pictures(message, self._form)))
+                self._add_user((STRAY.format(text=text), *_images(message, self._form)))
             case "user":
-                self._words(_content(message, self._form))
+                self._add_user(_content(message, self._form))
             case _ if text and self._form.alternating:
-                self._words((NOTE.format(text=text),))
+                self._add_user((NOTE.format(text=text),))
             case _ if text:
-                self.hear(System(text))
+                self.add_request(SystemPromptPart(text))
 
-    def _words(self, content: tuple[str | Picture, ...]) -> None:
+    def _add_user(self, content: Sequence[UserItem]) -> None:
         if content:
-            self.hear(Words(content))
+            self.add_request(UserPromptPart(list(content)))
 
-    def _renamed(self, call: Call) -> Call:
-        wanted = call.id if CALL_ID.fullmatch(call.id) else f"call_{content_hash(call.id)}"
+    def _unique_id(self, given: str) -> str:
+        wanted = given if CALL_ID.fullmatch(given) else f"call_{content_hash(given)}"
         chosen, number = wanted, 1
-        while chosen in self._taken:
+        while chosen in self._ids:
             number += 1
             ending = f"_{number}"
             chosen = wanted[: LONGEST_ID - len(ending)] + ending
-        self._taken.add(chosen)
-        return Call(chosen, call.name, call.arguments)
+        self._ids.add(chosen)
+        return chosen
+
+
+def _join_texts(part: UserPromptPart) -> None:
+    """Make one text of content that is text alone."""
+    texts = [item for item in part.content if isinstance(item, str)]
+    if len(texts) == len(part.content):
+        part.content = "\n\n".join(texts)
 
 
 def _check(message: object) -> None:
@@ -280,10 +259,6 @@ def _is_system(message: Message) -> bool:
     return message["role"] in {"system", "developer"}
 
 
-def _speaks(turn: Heard) -> bool:
-    return any(not isinstance(part, System) for part in turn.parts)
-
-
 def _segments(messages: Sequence[Message]) -> list[list[Message]]:
     """Cut before each message of the assistant, so that results stand with their calls."""
     found: list[list[Message]] = []
@@ -294,24 +269,25 @@ def _segments(messages: Sequence[Message]) -> list[list[Message]]:
     return found
 
 
-def _taken(heard: list[Message], id: str) -> Message | None:
-    """Take the first result of the call ``id`` out of ``heard``."""
-    for place, message in enumerate(heard):
+def _take_result(rest: list[Message], id: str) -> Message | None:
+    """Take the first result of the call ``id`` out of ``rest``."""
+    for place, message in enumerate(rest):
         if message["role"] == "tool" and str(message.get("tool_call_id", "")) == id:
-            return heard.pop(place)
+            return rest.pop(place)
     return None
 
 
-def _call(given: object) -> Call:
+def _call(given: object) -> ToolCallPart:
     match given:
         case {"function": {"name": str(name), **rest}, **more}:
             arguments = rest.get("arguments") or ""
             text = arguments if isinstance(arguments, str) else json.dumps(arguments, default=str)
-            return Call(str(more.get("id") or ""), name, arguments_object(text))
+            key = str(more.get("id") or "")
+            return ToolCallPart(name, arguments_object(text), tool_call_id=key)
     raise InvalidInput(f"a call is {given!r:.80}; give it an id, and a function with a name")
 
 
-def _content(message: Message, form: Form) -> tuple[str | Picture, ...]:
+def _content(message: Message, form: MessageForm) -> tuple[UserItem, ...]:
     """Return what a message says and shows, without what is blank."""
     content = message.get("content")
     parts = [content or ""] if isinstance(content, str | None) else content
@@ -321,32 +297,32 @@ def _content(message: Message, form: Form) -> tuple[str | Picture, ...]:
     return tuple(part for part in found if not isinstance(part, str) or part.strip())
 
 
-def _text(message: Message, form: Form) -> str:
+def _text(message: Message, form: MessageForm) -> str:
     return "\n\n".join(part for part in _content(message, form) if isinstance(part, str))
 
 
-def _pictures(message: Message, form: Form) -> tuple[Picture, ...]:
-    return tuple(part for part in _content(message, form) if isinstance(part, Picture))
+def _images(message: Message, form: MessageForm) -> tuple[UserItem, ...]:
+    return tuple(part for part in _content(message, form) if not isinstance(part, str))
 
 
-def _part(part: object, schemes: tuple[str, ...]) -> str | Picture:
+def _part(part: object, schemes: tuple[str, ...]) -> UserItem:
     match part:
         case str(text) | {"type": "text", "text": str(text)}:
             return text
         case {"type": "refusal", "refusal": str(text)}:
             return text
         case {"type": "image_url", "image_url": {"url": str(url), **rest}}:
-            return _picture(url, rest.get("detail"), schemes)
+            return _image(url, rest.get("detail"), schemes)
         case {"type": "image_url", "image_url": str(url)}:
-            return _picture(url, None, schemes)
+            return _image(url, None, schemes)
         case {"type": str(kind)}:
             return f"[{kind}]"
     raise InvalidInput(f"a part of a content is {part!r:.80}; give text, or a part with its type")
 
 
-def _picture(url: str, detail: object, schemes: tuple[str, ...]) -> str | Picture:
-    """Return a picture, or its name where the provider would refuse all for it."""
-    wanted = detail if isinstance(detail, str) else None
+def _image(url: str, detail: object, schemes: tuple[str, ...]) -> UserItem:
+    """Return an image, or its name where the provider would refuse all for it."""
+    wanted = {"detail": detail} if isinstance(detail, str) else None
     if inline := INLINE.match(url):
         media = MEDIA.get(inline[1].lower())
         try:
@@ -354,8 +330,8 @@ def _picture(url: str, detail: object, schemes: tuple[str, ...]) -> str | Pictur
         except (binascii.Error, ValueError):
             data = b""
         if media and data:
-            return Picture(data=data, media_type=media, detail=wanted)
+            return BinaryContent(data, media_type=media, vendor_metadata=wanted)
         return f"[image: {inline[1]}]"
     if url.lower().startswith(schemes):
-        return Picture(url=url, detail=wanted)
+        return ImageUrl(url, vendor_metadata=wanted)
     return f"[image: {'data' if url[:5].lower() == 'data:' else url}]"

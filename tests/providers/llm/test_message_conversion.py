@@ -3,15 +3,24 @@
 import base64
 import json
 from datetime import UTC, datetime
+from typing import NamedTuple
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from pydantic_ai import (
+    ImageUrl,
+    ModelRequest,
+    SystemPromptPart,
+    TextPart,
+    ToolCallPart,
+    ToolReturnPart,
+)
 
 from memoranda.conversation.formats.render import render
 from memoranda.errors import InvalidInput
 from memoranda.model.models import Image, Marker, Message, ToolCall, ToolResult
-from memoranda.providers.llm.chat_messages import (
+from memoranda.providers.llm.message_conversion import (
     ANTHROPIC,
     CALL_ID,
     COMPATIBLE,
@@ -21,22 +30,98 @@ from memoranda.providers.llm.chat_messages import (
     OPENAI,
     OPENING,
     STRAY,
-    Call,
-    Form,
-    Heard,
-    Picture,
-    Result,
-    Said,
-    System,
-    Words,
+    MessageForm,
     arguments_object,
     form_of,
-    turns,
+    to_model_messages,
 )
 from memoranda.providers.llm.spec import parse_spec
 
 NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)
 PIXEL = base64.b64encode(b"pixel").decode()
+
+
+class System(NamedTuple):
+    """A system prompt."""
+
+    text: str
+
+
+class Picture(NamedTuple):
+    """A picture: its place, or its bytes and their media type."""
+
+    url: str = ""
+    data: bytes = b""
+    media_type: str = ""
+    detail: str | None = None
+
+
+class Words(NamedTuple):
+    """What the user says and shows."""
+
+    content: tuple[str | Picture, ...] | str
+
+
+class Call(NamedTuple):
+    """A call that the assistant made."""
+
+    id: str
+    name: str
+    arguments: dict
+
+
+class Result(NamedTuple):
+    """What a tool answered."""
+
+    id: str
+    name: str
+    text: str
+    is_error: bool = False
+
+
+class Heard(NamedTuple):
+    """A request."""
+
+    parts: list
+
+
+class Said(NamedTuple):
+    """A response."""
+
+    text: str
+    calls: tuple[Call, ...] = ()
+
+
+def turns(given_messages, form):
+    """Convert messages, and return what can be compared in them."""
+    return [_turn(message) for message in to_model_messages(given_messages, form)]
+
+
+def _turn(message):
+    if isinstance(message, ModelRequest):
+        return Heard([_part(part) for part in message.parts])
+    texts = [part.content for part in message.parts if isinstance(part, TextPart)]
+    calls = [part for part in message.parts if isinstance(part, ToolCallPart)]
+    return Said("".join(texts), tuple(Call(c.tool_call_id, c.tool_name, c.args) for c in calls))
+
+
+def _part(part):
+    match part:
+        case SystemPromptPart():
+            return System(part.content)
+        case ToolReturnPart():
+            failed = part.outcome == "failed"
+            return Result(part.tool_call_id, part.tool_name, part.content or "", failed)
+    if isinstance(part.content, str):
+        return Words(part.content)
+    return Words(tuple(each if isinstance(each, str) else _picture(each) for each in part.content))
+
+
+def _picture(item):
+    detail = (item.vendor_metadata or {}).get("detail")
+    if isinstance(item, ImageUrl):
+        return Picture(url=item.url, detail=detail)
+    return Picture(data=item.data, media_type=item.media_type, detail=detail)
 
 
 def user(text):
@@ -132,8 +217,9 @@ def test_nothing_said_is_lost_and_nothing_blank_is_sent(given_messages, form):
         for part in turn.parts:
             if isinstance(part, Words):
                 assert part.content
-                assert all(isinstance(item, Picture) or item.strip() for item in part.content)
-                sent += [item for item in part.content if isinstance(item, str)]
+                items = [part.content] if isinstance(part.content, str) else part.content
+                assert all(isinstance(item, Picture) or item.strip() for item in items)
+                sent += [item for item in items if isinstance(item, str)]
             else:
                 sent.append(part.text)
     whole = "\n".join(sent)
@@ -162,11 +248,11 @@ def test_a_plain_exchange_stays_as_it_is():
         user("Thanks."),
     ]
     expected = [
-        Heard([System("Be kind."), Words(("Where?",))]),
+        Heard([System("Be kind."), Words("Where?")]),
         Said("I look.", (Call("c1", "look", {"q": "x"}),)),
         Heard([Result("c1", "look", "Here.")]),
         Said("Here."),
-        Heard([Words(("Thanks.",))]),
+        Heard([Words("Thanks.")]),
     ]
     for form in (OPENAI, COMPATIBLE, ANTHROPIC):
         assert turns(given_messages, form) == expected
@@ -211,10 +297,10 @@ def test_what_memoranda_renders_is_read_whole():
         Said("", calls),
         Heard(results),
         Said("Both."),
-        Heard([System("M"), Words(("And?",))]),
+        Heard([System("M"), Words("And?")]),
     ]
     *_, last = turns(context, ANTHROPIC)
-    assert last == Heard([Words((NOTE.format(text="M"), "And?"))])
+    assert last == Heard([Words(NOTE.format(text="M") + "\n\nAnd?")])
 
 
 def test_a_call_without_a_result_gets_one_that_says_so():
@@ -224,7 +310,7 @@ def test_a_call_without_a_result_gets_one_that_says_so():
         [
             Result("a", "look", NO_RESULT, is_error=True),
             Result("b", "look", "done"),
-            Words(("Never mind.",)),
+            Words("Never mind."),
         ]
     )
 
@@ -232,7 +318,7 @@ def test_a_call_without_a_result_gets_one_that_says_so():
 def test_a_result_without_a_call_is_told_as_text():
     """What a tool said is kept, where the call is out of view."""
     assert turns([result("gone", "42"), user("So?")], ANTHROPIC) == [
-        Heard([Words((STRAY.format(text="42"), "So?"))])
+        Heard([Words(STRAY.format(text="42") + "\n\nSo?")])
     ]
 
 
@@ -248,13 +334,13 @@ def test_the_user_begins_and_ends_where_that_is_wanted():
     """A talk of the assistant alone is framed; OpenAI itself needs no frame."""
     alone = [{"role": "assistant", "content": "Hello!"}]
     assert turns(alone, COMPATIBLE) == [
-        Heard([Words((OPENING,))]),
+        Heard([Words(OPENING)]),
         Said("Hello!"),
-        Heard([Words((GO_ON,))]),
+        Heard([Words(GO_ON)]),
     ]
     assert turns(alone, OPENAI) == [Said("Hello!")]
     assert turns([{"role": "system", "content": "S"}], ANTHROPIC) == [
-        Heard([System("S"), Words((OPENING,))])
+        Heard([System("S"), Words(OPENING)])
     ]
 
 
@@ -279,7 +365,7 @@ def test_a_picture_that_would_be_refused_is_named(url, form, sent):
     """One picture of a wrong kind does not cost the whole call."""
     part = {"type": "image_url", "image_url": {"url": url, "detail": "high"}}
     [turn] = turns([user([part])], form)
-    assert turn == Heard([Words((sent,))])
+    assert turn == Heard([Words(sent if isinstance(sent, str) else (sent,))])
 
 
 def test_pictures_of_a_result_follow_all_results():
@@ -331,6 +417,6 @@ def test_what_is_no_conversation_is_refused(wrong):
         ("anthropic:x@http://h", ANTHROPIC),
     ],
 )
-def test_the_form_is_the_providers(spec, form: Form):
+def test_the_form_is_the_providers(spec, form: MessageForm):
     """Only OpenAI itself takes system messages anywhere."""
     assert form_of(parse_spec(spec)) is form

@@ -1,0 +1,203 @@
+"""Connects to a model through pydantic-ai; failures come back as values with a remedy.
+
+pydantic-ai and the SDKs take two seconds to load, which only those who ask a model shall wait
+for: :mod:`memoranda.providers.llm.client` loads this module with the first call, off the event
+loop. The SDK of the one provider that is used is loaded here, in functions.
+"""
+
+# ruff: noqa: PLC0415 - as the docstring says
+
+from __future__ import annotations
+
+import asyncio
+import re
+import ssl
+from collections.abc import Awaitable, Callable
+from functools import cache
+from importlib import import_module
+from typing import Any, TypeVar
+
+import httpx2
+from genai_prices import calc_price
+from pydantic_ai import ModelResponse, exceptions
+from pydantic_ai.models import Model
+from pydantic_ai.settings import ModelSettings
+
+from memoranda.model.life import Usage
+from memoranda.providers.llm.retrying import CallFailure
+from memoranda.providers.llm.spec import KEY_VARIABLES, ModelSpec
+
+T = TypeVar("T")
+
+LIBRARIES = (
+    "pydantic_ai.models.{provider}",
+    "pydantic_ai.providers.{provider}",
+    "pydantic_ai.providers.openai_compatible",
+)
+NO_KEY = "no-key"
+EXCERPT = 300  # characters of a server's own words
+UNAUTHORIZED, FORBIDDEN, NOT_FOUND, TOO_LONG_ASKED, TOO_MANY = 401, 403, 404, 408, 429
+REFUSED, UNPROCESSABLE, SERVER_FAULT = 400, 422, 500
+SCHEMA_REFUSED = re.compile(r"response_format|schema|structured|guided|grammar|tool", re.IGNORECASE)
+
+ModelCall = Callable[[Model, asyncio.Timeout], Awaitable[T]]
+"""What to do with a model; it may put the end of its time off."""
+
+
+async def attempt(
+    spec: ModelSpec, key: str | None, seconds: float, call: ModelCall[T]
+) -> T | CallFailure:
+    """Return what ``call`` makes of the model ``spec``, or why it failed.
+
+    Nothing is raised but the cancellation of the task. The connection is closed afterwards.
+
+    Args:
+        spec: the model.
+        key: the key to send, if any.
+        seconds: until ``call`` is given up, unless it puts that off.
+        call: what to do with the model.
+    """
+    try:
+        await asyncio.to_thread(_load, spec)
+        # A client of its own for each call: connections belong to the event loop of their making.
+        async with (
+            asyncio.timeout(seconds) as limit,
+            httpx2.AsyncClient(verify=_certificates()) as http,
+        ):
+            return await call(_model(spec, key or NO_KEY, http), limit)
+    except TimeoutError:
+        return CallFailure(
+            f"no answer from {spec} within {seconds:g} s; raise llm.timeout, or name a "
+            f"faster model",
+            again=True,
+        )
+    # The SDKs and their HTTP library have error trees of their own, and let others pass.
+    except Exception as error:  # noqa: BLE001 - whatever it is becomes a value with a remedy
+        return _failure(spec, key, error)
+
+
+def _load(spec: ModelSpec) -> None:
+    for library in LIBRARIES:
+        import_module(library.format(provider=spec.provider))
+
+
+def limits(timeout: float, max_tokens: int | None) -> ModelSettings:
+    """Return the settings of a call: seconds of silence on the line, and the longest answer."""
+    settings: ModelSettings = {"timeout": timeout}
+    if max_tokens is not None:
+        settings["max_tokens"] = max_tokens
+    return settings
+
+
+@cache
+def _certificates() -> ssl.SSLContext:
+    """Return what servers are known by; reading it takes longer than all else about a client."""
+    return httpx2.create_ssl_context()
+
+
+def _model(spec: ModelSpec, key: str, http: httpx2.AsyncClient) -> Model:
+    if spec.provider == "anthropic":
+        from anthropic import AsyncAnthropic
+        from pydantic_ai.models.anthropic import AnthropicModel
+        from pydantic_ai.providers.anthropic import AnthropicProvider
+
+        claude = AsyncAnthropic(api_key=key, base_url=spec.url, http_client=http, max_retries=0)
+        return AnthropicModel(spec.model, provider=AnthropicProvider(anthropic_client=claude))
+    from openai import AsyncOpenAI
+    from pydantic_ai.models.openai import OpenAIChatModel
+    from pydantic_ai.providers.openai import OpenAIProvider
+    from pydantic_ai.providers.openai_compatible import OpenAICompatibleProvider
+
+    client = AsyncOpenAI(api_key=key, base_url=spec.url, http_client=http, max_retries=0)
+    if spec.url is None:
+        return OpenAIChatModel(spec.model, provider=OpenAIProvider(openai_client=client))
+    # Who pays at OpenAI is nobody else's business.
+    client.organization = client.project = None
+    provider = OpenAICompatibleProvider("server", openai_client=client)
+    return OpenAIChatModel(spec.model, provider=provider)
+
+
+def usage_of(spec: ModelSpec, response: ModelResponse) -> Usage:
+    """Return what one response took."""
+    return Usage(
+        requests=1,
+        input_tokens=response.usage.input_tokens,
+        output_tokens=response.usage.output_tokens,
+        cost=_cost(spec, response),
+    )
+
+
+def _cost(spec: ModelSpec, response: ModelResponse) -> float | None:
+    """Return the price in US dollars; a server by URL has one only if the price list knows it."""
+    if response.usage.unmeasured_requests:
+        return None
+    name, at = response.model_name or spec.model, response.timestamp
+    try:
+        if spec.url is None:
+            known = calc_price(
+                response.usage, name, provider_id=spec.provider, genai_request_timestamp=at
+            )
+        else:
+            known = calc_price(
+                response.usage, name, provider_api_url=spec.url, genai_request_timestamp=at
+            )
+    except (LookupError, ValueError):
+        return None
+    return float(known.total_price)
+
+
+def _failure(spec: ModelSpec, key: str | None, error: Exception) -> CallFailure:
+    """Say what an exception of the libraries means to the user, and whether to try again."""
+    said = _server_words(error, key)
+    if isinstance(error, exceptions.ModelHTTPError):
+        return _status_failure(spec, error, said)
+    if isinstance(error, exceptions.ModelConnectionError):
+        where = "start the server or correct its URL" if spec.url else "check the network"
+        return CallFailure(f"the connection to {spec} failed: {said}; {where}", again=True)
+    if isinstance(error, exceptions.ModelAPIError) and error.in_stream:
+        return CallFailure(f"{spec} broke its answer off: {said}; try again later", again=True)
+    if isinstance(error, exceptions.ModelAPIError):
+        return CallFailure(
+            f"{spec} sent what cannot be read: {said}; check that its URL is that of a "
+            f"{spec.provider} API",
+            again=True,
+        )
+    return CallFailure(
+        f"{spec} gave no answer that can be used: {said}; check the model and its URL",
+        again=isinstance(error, exceptions.UnexpectedModelBehavior),
+    )
+
+
+def _status_failure(spec: ModelSpec, error: Any, said: str) -> CallFailure:
+    status = error.status_code
+    told = f"{spec} answered {status}: {said}"
+    if isinstance(error, exceptions.ModelQuotaExceededError):
+        return CallFailure(f"{told}; raise the quota or the credit of the key")
+    if isinstance(error, exceptions.ModelContextWindowExceededError):
+        return CallFailure(f"{told}; the prompt is too long for it: name a model with more room")
+    if status in {UNAUTHORIZED, FORBIDDEN}:
+        return CallFailure(f"{told}; check llm.api_key or {KEY_VARIABLES[spec.provider]}")
+    if status == NOT_FOUND:
+        ending = ", and that its URL ends as its server wants it, often in /v1" if spec.url else ""
+        return CallFailure(f"{told}; check the name of the model{ending}")
+    if status in {TOO_LONG_ASKED, TOO_MANY} or status >= SERVER_FAULT:
+        remedy = "wait, or raise the limits of the key" if status == TOO_MANY else "try again later"
+        return CallFailure(f"{told}; {remedy}", again=True, wait=error.retry_after)
+    schema = status in {REFUSED, UNPROCESSABLE} and spec.url is not None
+    refused = schema and bool(SCHEMA_REFUSED.search(f"{error} {error.body}"))
+    return CallFailure(f"{told}; check the model and its limits", schema_refused=refused)
+
+
+def _server_words(error: Exception, key: str | None) -> str:
+    """Return the server's own words, or the library's, in short and without the key."""
+    body = getattr(error, "body", None)
+    inner = body.get("error", body) if isinstance(body, dict) else body
+    message = inner.get("message") if isinstance(inner, dict) else inner
+    said = message if isinstance(message, str) and message.strip() else str(error)
+    cause = error.__cause__
+    while cause is not None and not isinstance(message, str):
+        said, cause = str(cause) or said, cause.__cause__
+    said = " ".join(said.split()) or type(error).__name__
+    if key:
+        said = said.replace(key, "…")
+    return said if len(said) <= EXCERPT else f"{said[: EXCERPT - 1]}…"

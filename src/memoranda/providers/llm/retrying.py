@@ -1,0 +1,136 @@
+"""Makes a call of a language model again where that may help, and adds up what all calls took."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+import time
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field, replace
+from typing import Protocol, TypeVar
+
+from memoranda.errors import InvalidInput, LLMError
+from memoranda.model.life import Usage
+
+
+@dataclass(frozen=True, slots=True)
+class CallFailure:
+    """Why a call brought nothing.
+
+    Attributes:
+        why: what happened and what to do, for the user.
+        again: whether the same call may succeed later.
+        wait: seconds after which the server wants to be asked again, if it said.
+        schema_refused: whether the server may answer if it is not given the schema.
+        usage: what was spent all the same, as far as the server said.
+    """
+
+    why: str
+    again: bool = False
+    wait: float | None = None
+    schema_refused: bool = False
+    usage: Usage = field(default_factory=Usage)
+
+    def final(self) -> CallFailure:
+        """Return the failure as one that no other form of the call avoids."""
+        return replace(self, schema_refused=False)
+
+
+class CallResult(Protocol):
+    """What a call brought."""
+
+    @property
+    def usage(self) -> Usage:
+        """What it took."""
+
+
+R = TypeVar("R", bound=CallResult)
+
+
+@dataclass(slots=True)
+class TotalUsage:
+    """What an answer has taken so far, over all calls made for it."""
+
+    usage: Usage = field(default_factory=Usage)
+
+    def add(self, usage: Usage) -> None:
+        """Add what one call took."""
+        self.usage = self.usage + usage
+
+    def add_failure(self) -> None:
+        """Count the last call as one that brought nothing after all."""
+        self.usage = replace(self.usage, failures=self.usage.failures + 1)
+
+
+@dataclass(frozen=True, slots=True)
+class Backoff:
+    """How long to wait before a call is made again; all in seconds.
+
+    Attributes:
+        first: before the first time; it doubles from there.
+        longest: at most.
+        asked: at most, where the server says how long (``Retry-After``).
+    """
+
+    first: float = 0.5
+    longest: float = 20.0
+    asked: float = 60.0
+
+    def wait(self, attempt: int, wanted: float | None, jitter: float) -> float:
+        """Return the wait after the failed ``attempt``, from 0.
+
+        Args:
+            attempt: how many calls failed before this one.
+            wanted: what the server asked for.
+            jitter: 0 to 1: many clients must not come back at one moment.
+        """
+        if wanted is not None:
+            return min(wanted, self.asked) + jitter * self.first
+        return min(self.longest, self.first * 2.0 ** min(attempt, 32)) * (0.5 + 0.5 * jitter)
+
+
+@dataclass(frozen=True, slots=True)
+class RetryPolicy:
+    """How often a busy, failing or silent server is asked again, and when.
+
+    Attributes:
+        retries: how often.
+        backoff: how long to wait in between.
+        sleep: how to wait.
+        jitter: gives numbers from 0 to 1.
+        timer: gives seconds that only grow.
+    """
+
+    retries: int = 2
+    backoff: Backoff = Backoff()
+    sleep: Callable[[float], Awaitable[object]] = asyncio.sleep
+    jitter: Callable[[], float] = random.random
+    timer: Callable[[], float] = time.monotonic
+
+    def __post_init__(self) -> None:
+        """Refuse a number of retries that cannot be."""
+        if self.retries < 0:
+            raise InvalidInput(f"retries={self.retries} must not be below 0")
+
+    async def run(self, call: Callable[[], Awaitable[R | CallFailure]], total: TotalUsage) -> R:
+        """Call until something comes back, as often as the retries allow.
+
+        Raises:
+            LLMError: no call brought anything.
+        """
+        attempt = 0
+        while True:
+            started = self.timer()
+            outcome = await call()
+            seconds = self.timer() - started
+            if not isinstance(outcome, CallFailure):
+                total.add(replace(outcome.usage, seconds=seconds))
+                return outcome
+            total.add(replace(outcome.usage, requests=1, failures=1, seconds=seconds))
+            if outcome.schema_refused:
+                continue
+            if not outcome.again or attempt >= self.retries:
+                tried = f" (tried {attempt + 1} times)" if attempt else ""
+                raise LLMError(f"{outcome.why}{tried}", total.usage)
+            await self.sleep(self.backoff.wait(attempt, outcome.wait, self.jitter()))
+            attempt += 1
