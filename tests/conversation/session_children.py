@@ -10,7 +10,8 @@ from pathlib import Path
 
 from session_samples import cut, message, pruning
 
-from memoranda.conversation.sessions import FileTranscript, SessionFile
+from memoranda.conversation.sessions.file_transcript import FileTranscript
+from memoranda.conversation.sessions.session_file import SessionFile
 
 
 def acknowledge(text):

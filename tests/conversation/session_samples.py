@@ -6,7 +6,7 @@ from itertools import count
 
 from hypothesis import strategies as st
 
-from memoranda.conversation.sessions import SessionFile
+from memoranda.conversation.sessions.session_file import SessionFile
 from memoranda.model.models import (
     Calibration,
     ConversationInfo,

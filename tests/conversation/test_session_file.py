@@ -21,7 +21,7 @@ from session_samples import (
     values,
 )
 
-from memoranda.conversation.sessions import SessionFile
+from memoranda.conversation.sessions.session_file import SessionFile
 from memoranda.errors import InvalidInput, NotFound, StoreFull, StoreReadOnly
 from memoranda.model.models import ConversationInfo, Image, ToolCall, ToolResult
 from memoranda.model.times import require_aware

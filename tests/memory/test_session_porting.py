@@ -10,7 +10,7 @@ from file_samples import START, every, opened, written
 
 from memoranda.conversation.conversation import Conversation
 from memoranda.conversation.limits import USUAL
-from memoranda.conversation.sessions import FileTranscript
+from memoranda.conversation.sessions.file_transcript import FileTranscript
 from memoranda.errors import InvalidInput, NotFound
 from memoranda.parts import TalkParts
 from memoranda.transfer import porting

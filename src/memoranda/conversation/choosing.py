@@ -69,8 +69,7 @@ class Policy:
         """
         if self.strategy not in STRATEGIES:
             names = ", ".join(STRATEGIES)
-            message = f"strategy={self.strategy!r} is unknown; use one of {names}"
-            raise InvalidInput(message)
+            raise InvalidInput(f"strategy={self.strategy!r} is unknown; use one of {names}")
 
     @property
     def messages(self) -> float:

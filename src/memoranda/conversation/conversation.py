@@ -20,7 +20,7 @@ from memoranda.conversation.moment import Asking, Moment, last_question
 from memoranda.conversation.pruned import Pruned
 from memoranda.conversation.pruner import Pruner, State
 from memoranda.conversation.scoring import static
-from memoranda.conversation.sessions import FileTranscript
+from memoranda.conversation.sessions.file_transcript import FileTranscript
 from memoranda.conversation.system_extras import (
     Noted,
     notes_extra,

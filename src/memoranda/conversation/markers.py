@@ -28,11 +28,10 @@ def positions(marker: object) -> tuple[int, int]:
         return marker.first, marker.last
     found = REFERENCE.search(marker) if isinstance(marker, str) else None
     if found is None:
-        message = (
+        raise InvalidInput(
             f"marker={marker!r:.80} names no part of the conversation; "
             f"pass a marker of a view, its id such as cut_12-26, or its text"
         )
-        raise InvalidInput(message)
     return int(found[1]), int(found[2] or found[1])
 
 

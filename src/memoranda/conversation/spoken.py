@@ -102,8 +102,7 @@ class Spoken:
         ]
         newest = self._transcript.messages(last=1, cleared=True)
         if not found and (not newest or first > (newest[0].position or 0)):
-            message = f"there are no messages from {first} to {last} in this conversation"
-            raise NotFound(message)
+            raise NotFound(f"there are no messages from {first} to {last} in this conversation")
         return tuple(found)
 
     def pin(self, id: str, *, pinned: bool = True) -> None:
@@ -148,8 +147,7 @@ class Spoken:
             InvalidInput: there is no such event.
         """
         if event not in EVENTS:
-            message = f"event={event!r} never happens; use one of {', '.join(EVENTS)}"
-            raise InvalidInput(message)
+            raise InvalidInput(f"event={event!r} never happens; use one of {', '.join(EVENTS)}")
         given: object = callback
         if not callable(given):
             message = f"callback={callback!r:.80} cannot be called; pass a function of one event"

@@ -150,8 +150,7 @@ class MemoryTranscript:
                     self._messages[index] = replace(known, pinned=pinned)
                     self._changed()
                     return
-        text = f"there is no message {message!r} in this conversation"
-        raise NotFound(text)
+        raise NotFound(f"there is no message {message!r} in this conversation")
 
     def recount(self, tokens: Mapping[str, int]) -> None:
         """Set the token counts of messages, by their ids."""

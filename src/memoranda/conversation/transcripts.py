@@ -64,8 +64,7 @@ class StoredTranscript:
         """
         known = parts.store.conversation(scope, id)
         if known is None and parts.store.conversation(Scope(scope.user), id) is not None:
-            message = f"conversation {id!r} is another agent's; choose another id"
-            raise InvalidInput(message)
+            raise InvalidInput(f"conversation {id!r} is another agent's; choose another id")
         start = known or ConversationInfo(id=id, created_at=parts.now())
         info = replace(
             start,
@@ -81,8 +80,7 @@ class StoredTranscript:
         """Return the settings and state."""
         info = self._parts.store.conversation(self._scope, self._id)
         if info is None:
-            message = f"conversation {self._id!r} is no longer there"
-            raise NotFound(message)
+            raise NotFound(f"conversation {self._id!r} is no longer there")
         return info
 
     def append(self, messages: Sequence[Message]) -> None:

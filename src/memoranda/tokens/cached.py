@@ -30,11 +30,10 @@ class CachedCounter:
             InvalidInput: ``max_bytes`` has no room for a single count.
         """
         if max_bytes < ENTRY_BYTES:
-            message = (
+            raise InvalidInput(
                 f"max_bytes must be at least {ENTRY_BYTES}, got {max_bytes}; "
                 f"for no cache use the inner counter"
             )
-            raise InvalidInput(message)
         self._inner = inner
         self._capacity = max_bytes // ENTRY_BYTES
         self._counts: OrderedDict[bytes, int] = OrderedDict()

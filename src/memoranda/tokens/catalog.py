@@ -243,19 +243,17 @@ def _pattern(key: object, setting: str) -> str:
 
 def _limit(key: str, value: object) -> int:
     if isinstance(value, bool) or not isinstance(value, int) or value <= 0:
-        message = (
+        raise ConfigError(
             f"tokens.limits[{key!r}] = {value!r} is no number of tokens above 0; "
             f"give the context window of the model, such as 128000"
         )
-        raise ConfigError(message)
     return value
 
 
 def _tokenizer(key: str, value: object) -> str:
     if isinstance(value, str) and (value in {ESTIMATE, *ENCODINGS} or value.endswith(".json")):
         return value
-    message = (
+    raise ConfigError(
         f"tokens.tokenizers[{key!r}] = {value!r} is unknown; use {', '.join(ENCODINGS)}, "
         f"{ESTIMATE}, or the path of a tokenizer.json"
     )
-    raise ConfigError(message)

@@ -45,8 +45,7 @@ class EstimatedCounter:
             message = f"no estimate for encoding={encoding!r}; use {' or '.join(ENCODINGS)}"
             raise InvalidInput(message)
         if not (factor > 0 and math.isfinite(factor)):
-            message = f"factor must be a number above 0, got {factor!r}"
-            raise InvalidInput(message)
+            raise InvalidInput(f"factor must be a number above 0, got {factor!r}")
         self._encoding = encoding
         self._factor = factor
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple, Protocol
 
 from memoranda.conversation.formats.turns import ROLES, SAME_ROLE
-from memoranda.conversation.sessions import is_metadata
+from memoranda.conversation.sessions.format import is_metadata
 from memoranda.errors import InvalidInput
 
 MEMORANDA, OPENAI, SESSION, LOCOMO = "memoranda", "openai", "session", "locomo"

@@ -1,4 +1,4 @@
-"""One conversation as a session file (seed 002), into a memory and out of it.
+"""One conversation as a session file, into a memory and out of it.
 
 A session file can be gone on with by itself; here its messages become episodes that can be found,
 or a stored conversation becomes a file.
@@ -13,14 +13,13 @@ from pathlib import Path
 
 from memoranda.conversation.conversation import Conversation
 from memoranda.conversation.limits import USUAL
-from memoranda.conversation.sessions import (
-    Metadata,
-    Session,
-    SessionFile,
-    dump,
+from memoranda.conversation.sessions.format import (
+    SessionMetadata,
+    dump_line,
     message_value,
     metadata_value,
 )
+from memoranda.conversation.sessions.session_file import SessionContent, SessionFile
 from memoranda.conversation.transcript import MemoryTranscript
 from memoranda.conversation.transcripts import StoredTranscript
 from memoranda.errors import InvalidInput, NotFound
@@ -58,13 +57,13 @@ def session_lines(store: Store, scope: Scope, id: str) -> Iterator[str]:
     messages = store.messages(scope, id, cleared=True)
     places = [message.position or 0 for message in messages]
     metadata = replace(
-        Metadata.of(info),
+        SessionMetadata.of(info),
         cleared=bisect_left(places, info.start),
         prunings=_moved(store.prunings(scope, id), places),
     )
-    yield _text(dump(metadata_value(metadata)))
+    yield _text(dump_line(metadata_value(metadata)))
     for said in messages:
-        yield _text(dump(message_value(said)))
+        yield _text(dump_line(message_value(said)))
 
 
 def _text(line: bytes) -> str:
@@ -98,7 +97,7 @@ class Plan:
         new: those of them that are not stored yet, at the end.
     """
 
-    metadata: Metadata
+    metadata: SessionMetadata
     messages: tuple[Message, ...]
     new: tuple[Message, ...]
 
@@ -155,7 +154,7 @@ def _planned(parts: Parts, scope: Scope, path: Path) -> Plan:
     )
 
 
-def _refuse_broken(path: Path, session: Session) -> None:
+def _refuse_broken(path: Path, session: SessionContent) -> None:
     if session.problems:
         message = f"{path}, {session.problems[0]}; correct or remove the line, and import again"
         raise InvalidInput(message)
@@ -167,7 +166,7 @@ def _refuse_broken(path: Path, session: Session) -> None:
         raise InvalidInput(message)
 
 
-def _checked(parts: Parts, path: Path, session: Session) -> tuple[list[Message], list[int]]:
+def _checked(parts: Parts, path: Path, session: SessionContent) -> tuple[list[Message], list[int]]:
     """Return the messages as the store takes them, and their positions in the file."""
     metadata = session.metadata
     info = ConversationInfo(id=metadata.id, created_at=parts.now(), model=metadata.model)
@@ -191,7 +190,7 @@ def _says_something(message: Message) -> bool:
     return any(parts)
 
 
-def _opening(metadata: Metadata) -> list[Action]:
+def _opening(metadata: SessionMetadata) -> list[Action]:
     info = ConversationInfo(
         id=metadata.id,
         created_at=metadata.created_at,

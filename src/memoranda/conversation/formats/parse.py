@@ -238,8 +238,7 @@ def _json(value: object) -> str:
     try:
         return json.dumps(value, ensure_ascii=False)
     except (TypeError, ValueError, RecursionError) as error:
-        message = f"a part of a message is no JSON ({error}): {value!r:.80}"
-        raise InvalidInput(message) from error
+        raise InvalidInput(f"a part of a message is no JSON ({error}): {value!r:.80}") from error
 
 
 def _join(texts: Iterable[str]) -> str:

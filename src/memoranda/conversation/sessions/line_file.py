@@ -21,19 +21,28 @@ from typing import BinaryIO
 
 from filelock import FileLock, Timeout
 
-from memoranda.conversation.sessions.failures import translated
-from memoranda.errors import InvalidInput
+from memoranda.errors import (
+    InvalidInput,
+    MemorandaError,
+    NotFound,
+    StoreBusy,
+    StoreError,
+    StoreFull,
+    StoreReadOnly,
+)
 
 PRIVATE = 0o600
 POLL = 0.002  # seconds between two looks at a lock that another process holds
 CONTINUED = b',"continued":true}'
 """How a line ends that is not whole without the next one: a last key that no text can imitate."""
 TAIL = 64
+FULL = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
+FORBIDDEN = frozenset({errno.EACCES, errno.EPERM, errno.EROFS})
 BINARY: int = getattr(os, "O_BINARY", 0)  # Windows would change line ends without it.
 
 
 @dataclass(frozen=True, slots=True)
-class Mark:
+class ReadPosition:
     """How far a file was read, and how that place is known again.
 
     Attributes:
@@ -50,7 +59,7 @@ class Mark:
 
 
 @dataclass(frozen=True, slots=True)
-class Chunk:
+class LineChunk:
     """Lines that were read, without their ends.
 
     Attributes:
@@ -65,7 +74,7 @@ class Chunk:
     lines: list[bytes]
     whole: bool
     torn: bool
-    mark: Mark
+    mark: ReadPosition
 
 
 class LineFile:
@@ -105,7 +114,7 @@ class LineFile:
             StoreBusy: another one did not let go in time.
             StoreReadOnly: the folder cannot be written.
         """
-        with translated(self.path):
+        with os_errors(self.path):
             self.path.parent.stat()  # Or the lock would make the folder.
             if not self._threads.acquire(timeout=self._busy_timeout):
                 raise Timeout(str(self.beside("lock")))
@@ -117,7 +126,7 @@ class LineFile:
 
     def is_empty(self) -> bool:
         """Whether there is no file, or nothing in it."""
-        with translated(self.path):
+        with os_errors(self.path):
             try:
                 with self.path.open("rb") as file:
                     return not file.read(1)
@@ -126,23 +135,23 @@ class LineFile:
 
     # Reading
 
-    def changed(self, known: Mark) -> bool:
+    def changed(self, known: ReadPosition) -> bool:
         """Whether anything was written since ``known``.
 
         Raises:
             NotFound: there is no such file.
         """
-        with translated(self.path):
+        with os_errors(self.path):
             return _stamp(self.path.stat()) != known.stamp
 
-    def read(self, known: Mark | None = None) -> Chunk:
+    def read(self, known: ReadPosition | None = None) -> LineChunk:
         """Return what came after ``known``, or all there is.
 
         Raises:
             NotFound: there is no such file.
         """
         before, tail, goes_on = 0, b"", False
-        with translated(self.path), self.path.open("rb") as file:
+        with os_errors(self.path), self.path.open("rb") as file:
             stamp = _stamp(os.fstat(file.fileno()))
             head = file.readline()
             if known is not None and _has(file, len(head), known):
@@ -151,17 +160,17 @@ class LineFile:
             data = file.read()
         lines, used = _finished(data)
         tail = (tail + data[max(0, used - TAIL) : used])[-TAIL:]
-        return Chunk(
+        return LineChunk(
             head=head,
             lines=lines,
             whole=not goes_on,
             torn=used < len(data) or not head.endswith(b"\n"),
-            mark=Mark(stamp, head, before + used, tail),
+            mark=ReadPosition(stamp, head, before + used, tail),
         )
 
     def is_torn(self) -> bool:
         """Whether something unfinished is at the end."""
-        with translated(self.path), self.path.open("rb") as file:
+        with os_errors(self.path), self.path.open("rb") as file:
             size = file.seek(0, os.SEEK_END)
             file.seek(max(0, size - len(CONTINUED) - 1))
             end = file.read()
@@ -169,7 +178,7 @@ class LineFile:
 
     def last_line(self) -> bytes:
         """Return what follows the last line end: nothing, in a file that is whole."""
-        with translated(self.path), self.path.open("rb") as file:
+        with os_errors(self.path), self.path.open("rb") as file:
             return file.read().rpartition(b"\n")[2]
 
     # Writing, with the lock held
@@ -181,7 +190,7 @@ class LineFile:
             StoreFull: there is no room; nothing was added.
         """
         data = b"".join(line + b"\n" for line in lines)
-        with translated(self.path):
+        with os_errors(self.path):
             descriptor = os.open(self.path, os.O_RDWR | os.O_APPEND | BINARY)
             try:
                 size = os.lseek(descriptor, 0, os.SEEK_END)
@@ -205,7 +214,7 @@ class LineFile:
         It has the permissions of the old one; a new one is its owner's alone.
         """
         part = self.beside("part")
-        with translated(self.path):
+        with os_errors(self.path):
             part.unlink(missing_ok=True)  # A crash may have left it.
             try:
                 _write_new(part, lines)
@@ -223,7 +232,7 @@ class LineFile:
         Args:
             finish: whether the last line only lacks its end, and gets it.
         """
-        with translated(self.path), self.path.open("r+b") as file:
+        with os_errors(self.path), self.path.open("r+b") as file:
             if finish:
                 file.seek(0, os.SEEK_END)
                 file.write(b"\n")
@@ -261,7 +270,7 @@ def _refuse_short(written: int, wanted: int) -> None:
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
 
-def _has(file: BinaryIO, start: int, known: Mark) -> bool:
+def _has(file: BinaryIO, start: int, known: ReadPosition) -> bool:
     """Whether a file still has what was read of it last, with ``start`` bytes before it."""
     file.seek(start + known.end - len(known.tail))
     return file.read(len(known.tail)) == known.tail
@@ -295,3 +304,68 @@ def _sync_folder(folder: Path) -> None:
 
 def _stamp(found: os.stat_result) -> tuple[int, int, int]:
     return found.st_ino, found.st_size, found.st_mtime_ns
+
+
+def set_aside(path: Path, lines: Sequence[bytes], first: int) -> None:
+    """Add lines to the file of what was trimmed, before they leave their own.
+
+    The line with the number N there, from 0, is the message at position N.
+
+    What is there beyond that position is of a trimming that a crash cut short: those lines
+    never left their file, and make place for these.
+    """
+    with os_errors(path):
+        known = _whole_lines(path)[:first]
+        at = sum(len(line) + 1 for line in known)
+        add_private(path, b"".join(line + b"\n" for line in lines), at=at)
+
+
+def trimmed_lines(path: Path, first: int) -> list[bytes]:
+    """Return the lines before position ``first``, as far as they are there."""
+    with os_errors(path):
+        return _whole_lines(path)[:first]
+
+
+def _whole_lines(path: Path) -> list[bytes]:
+    return path.read_bytes().split(b"\n")[:-1] if path.exists() else []
+
+
+@contextmanager
+def os_errors(path: Path) -> Iterator[None]:
+    """Raise a :class:`~memoranda.errors.MemorandaError` in place of an ``OSError``."""
+    try:
+        yield
+    except MemorandaError:
+        raise
+    except OSError as error:
+        raise _meaning(error, path) from error
+
+
+def _meaning(error: OSError, path: Path) -> MemorandaError:
+    if isinstance(error, Timeout):
+        return StoreBusy(
+            f"{path} stayed locked by another process beyond the timeout; "
+            f"try again, or raise the setting storage.busy_timeout"
+        )
+    if path.is_dir():
+        return InvalidInput(f"{path} is a folder; name a file in it")
+    if isinstance(error, FileNotFoundError | NotADirectoryError):
+        return _missing(path)
+    return _refused(error, path)
+
+
+def _missing(path: Path) -> MemorandaError:
+    if path.parent.is_dir():
+        return NotFound(f"there is no session file {path}; check the path")
+    return InvalidInput(f"there is no folder {path.parent} for {path.name}; create it first")
+
+
+def _refused(error: OSError, path: Path) -> MemorandaError:
+    if error.errno in FORBIDDEN:
+        return StoreReadOnly(
+            f"{path} cannot be read or written ({error.strerror}); "
+            f"check the permissions of the file and its folder"
+        )
+    if error.errno in FULL:
+        return StoreFull(f"no space left to write {path}; free some, nothing stored was lost")
+    return StoreError(f"{path} cannot be read or written ({error}); check the disk")

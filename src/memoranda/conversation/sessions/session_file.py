@@ -1,34 +1,77 @@
-"""SessionFile: a conversation as JSON Lines, as seed 002 keeps its sessions."""
+"""A conversation in a file of JSON Lines: read, appended to, changed, repaired, trimmed."""
 
 from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from memoranda.conversation.sessions.aside import set_aside, trimmed_lines
-from memoranda.conversation.sessions.disk import LineFile
-from memoranda.conversation.sessions.lines import message_value, parse_message
-from memoranda.conversation.sessions.metadata import Metadata, metadata_value
-from memoranda.conversation.sessions.reading import Meters, Reader, Session, going_on
-from memoranda.conversation.sessions.values import MOST, dump, parsed
+from memoranda.conversation.sessions.format import (
+    SessionMetadata,
+    dump_line,
+    is_whole,
+    message_value,
+    metadata_value,
+    parse_line,
+    parse_message_line,
+    parse_metadata,
+)
+from memoranda.conversation.sessions.line_file import (
+    LineChunk,
+    LineFile,
+    ReadPosition,
+    set_aside,
+    trimmed_lines,
+)
 from memoranda.errors import InvalidInput, StoreReadOnly
 from memoranda.model.models import ConversationInfo, Message
+from memoranda.model.ports import MessageMeter
 from memoranda.model.times import EPOCH
 
 log = logging.getLogger("memoranda.sessions")
 
 Lines = list[bytes]
+Meters = Callable[[str | None], MessageMeter]
+"""Gives what counts the tokens of a model."""
+
+FIRST_LINE = 2  # of the messages: the metadata are line 1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SessionContent:
+    """What was read of a session file.
+
+    Attributes:
+        metadata: the first line.
+        messages: the messages in order; from :meth:`SessionFile.news` only the new ones.
+        problems: lines that are no messages, with their numbers and why. They stay in the
+            file as they are, also when it is written anew.
+        whole: whether what was read before is void, because lines that were there changed.
+        torn: whether something unfinished follows: of a crash, or still being written.
+        mark: where reading goes on.
+        next: position of the next line.
+        said: when the last message was said.
+    """
+
+    metadata: SessionMetadata
+    messages: tuple[Message, ...]
+    problems: tuple[str, ...]
+    whole: bool
+    torn: bool
+    mark: ReadPosition
+    next: int
+    said: datetime
 
 
 class SessionFile:
     """A conversation in a file of JSON Lines. Thread-safe, and safe between processes.
 
-    The first line is metadata (:class:`Metadata`), then comes one line for each message
-    (:mod:`~memoranda.conversation.sessions.lines`). A line's position counts from the first
+    The first line is metadata (:class:`SessionMetadata`), then comes one line for each message
+    (:mod:`~memoranda.conversation.sessions.format`). A line's position counts from the first
     message ever said, also after older ones were trimmed.
 
     - Adding is one write at the end. Several messages at once are added all or not at all.
@@ -61,7 +104,7 @@ class SessionFile:
     ) -> None:
         """Touch nothing yet."""
         self._disk = LineFile(Path(path), power_safe=power_safe, busy_timeout=busy_timeout)
-        self._reader = Reader(self._disk.path, meters)
+        self._meters = meters
         self._repairs: list[str] = []
 
     @property
@@ -85,7 +128,7 @@ class SessionFile:
 
     # Reading
 
-    def load(self) -> Session:
+    def load(self) -> SessionContent:
         """Return all that is in the file, after repairing what a crash left at its end.
 
         Where the folder cannot be written, an unfinished end stays and is passed over.
@@ -104,11 +147,11 @@ class SessionFile:
             log.warning("passed over in %s, %s", self.path, problem)
         return session
 
-    def look(self) -> Session:
+    def look(self) -> SessionContent:
         """Return all that is in the file and whole, as :meth:`load` does, repairing nothing."""
-        return self._reader.session(self._disk.read())
+        return self._session(self._disk.read())
 
-    def news(self, known: Session) -> Session | None:
+    def news(self, known: SessionContent) -> SessionContent | None:
         """Return what was added or changed since ``known``; ``None`` if nothing was.
 
         It costs what is new, unless lines that were there changed.
@@ -116,19 +159,70 @@ class SessionFile:
         if not self._disk.changed(known.mark):
             return None
         chunk = self._disk.read(known.mark)
-        before: Session | None = known
+        before: SessionContent | None = known
         if chunk.head != known.mark.head:
-            before = going_on(known, self._reader.metadata(chunk.head))
+            before = _with_metadata(known, self._metadata(chunk.head))
         if before is None or chunk.whole:
             return self.look()
-        return self._reader.session(chunk, before)
+        return self._session(chunk, before)
 
     def trimmed(self) -> tuple[Message, ...]:
         """Return the messages that :meth:`trim_before` took out, as far as they are still there."""
-        metadata = self._reader.metadata(self._disk.read().head)
+        metadata = self._metadata(self._disk.read().head)
         lines = trimmed_lines(self._disk.beside("trimmed"), metadata.first)
         place = metadata.first - len(lines)
-        return self._reader.messages(lines, metadata, place, metadata.created_at)[0]
+        return self._messages(lines, metadata, place, metadata.created_at)[0]
+
+    def _metadata(self, head: bytes) -> SessionMetadata:
+        """Return what the first line says.
+
+        Raises:
+            InvalidInput: it is no metadata.
+        """
+        try:
+            return parse_metadata(parse_line(head), self.path.stem)
+        except InvalidInput as error:
+            message = f"{self.path} is no session file: its first line is wrong: {error}"
+            raise InvalidInput(message) from error
+
+    def _session(self, chunk: LineChunk, known: SessionContent | None = None) -> SessionContent:
+        """Return what a chunk holds; where it goes on, ``known`` is what came before."""
+        if known is None or chunk.whole:
+            metadata = self._metadata(chunk.head)
+            place, said = metadata.first, metadata.created_at
+        else:
+            metadata, place, said = known.metadata, known.next, known.said
+        messages, problems = self._messages(chunk.lines, metadata, place, said)
+        return SessionContent(
+            metadata=metadata,
+            messages=messages,
+            problems=problems,
+            whole=chunk.whole,
+            torn=chunk.torn,
+            mark=chunk.mark,
+            next=place + len(chunk.lines),
+            said=messages[-1].timestamp if messages else said,
+        )
+
+    def _messages(
+        self, lines: Sequence[bytes], metadata: SessionMetadata, place: int, said: datetime
+    ) -> tuple[tuple[Message, ...], tuple[str, ...]]:
+        """Return the messages of lines that begin at position ``place``, and what is none."""
+        meter = None if self._meters is None else self._meters(metadata.model)
+        found: list[Message] = []
+        problems: list[str] = []
+        for position, line in enumerate(lines, place):
+            if not line.strip():
+                continue
+            try:
+                message = parse_message_line(parse_line(line), position, said, meter)
+            except InvalidInput as error:
+                number = position - metadata.first + FIRST_LINE
+                problems.append(f"line {number}: {error}")
+            else:
+                found.append(message)
+                said = message.timestamp
+        return tuple(found), tuple(problems)
 
     # Writing
 
@@ -143,7 +237,7 @@ class SessionFile:
         with self._disk.locked():
             if not self._disk.is_empty():
                 return False
-            self._disk.replace([dump(metadata_value(Metadata.of(info)))])
+            self._disk.replace([dump_line(metadata_value(SessionMetadata.of(info)))])
         return True
 
     def append(self, messages: Sequence[Message]) -> None:
@@ -161,7 +255,9 @@ class SessionFile:
             self._mend()
             self._disk.append(lines)
 
-    def update(self, change: Callable[[Metadata], Metadata], *, seen: bool = True) -> None:
+    def update(
+        self, change: Callable[[SessionMetadata], SessionMetadata], *, seen: bool = True
+    ) -> None:
         """Write other metadata; the moment of creation stays what it was.
 
         Args:
@@ -169,7 +265,7 @@ class SessionFile:
             seen: whether readers of the transcript must look again: its revision grows.
         """
 
-        def changed(metadata: Metadata, _: Lines) -> Metadata:
+        def changed(metadata: SessionMetadata, _: Lines) -> SessionMetadata:
             new = replace(change(metadata), created_at=metadata.created_at, line=metadata.line)
             return replace(new, revision=new.revision + seen) if new != metadata else metadata
 
@@ -182,12 +278,11 @@ class SessionFile:
             InvalidInput: there is no message at a position; nothing was changed.
         """
 
-        def changed(metadata: Metadata, lines: Lines) -> Metadata:
+        def changed(metadata: SessionMetadata, lines: Lines) -> SessionMetadata:
             for position, keys in changes.items():
                 index = position - metadata.first
                 if not 0 <= index < len(lines):
-                    message = f"{self.path} has no message at position {position}"
-                    raise InvalidInput(message)
+                    raise InvalidInput(f"{self.path} has no message at position {position}")
                 lines[index] = _with(lines[index], keys)
             return _edited(metadata)
 
@@ -195,7 +290,7 @@ class SessionFile:
             self._rewrite(changed)
 
     def trim_before(self, position: int) -> int:
-        """Take the messages before a position out of the file (``trimBefore`` of seed 002).
+        """Take the messages before a position out of the file (``trimBefore``).
 
         They go to ``NAME.trimmed`` first, so that nothing is lost; the others keep their
         positions, and the conversation its moment of creation. Doing it again is harmless.
@@ -208,7 +303,7 @@ class SessionFile:
         """
         wanted, gone = _position(position), 0
 
-        def changed(metadata: Metadata, lines: Lines) -> Metadata:
+        def changed(metadata: SessionMetadata, lines: Lines) -> SessionMetadata:
             nonlocal gone
             gone = min(max(0, wanted - metadata.first), len(lines))
             if not gone:
@@ -216,7 +311,7 @@ class SessionFile:
             set_aside(self._disk.beside("trimmed"), lines[:gone], metadata.first)
             del lines[:gone]
             first = metadata.first + gone
-            # Of the seed's number nothing is left where more went than was consolidated.
+            # Of ``lastConsolidated`` nothing is left where more went than was consolidated.
             done = max(first, metadata.consolidated)
             return replace(_edited(metadata), first=first, consolidated=done)
 
@@ -235,22 +330,22 @@ class SessionFile:
             seen=False,
         )
 
-    def _rewrite(self, change: Callable[[Metadata, Lines], Metadata]) -> None:
+    def _rewrite(self, change: Callable[[SessionMetadata, Lines], SessionMetadata]) -> None:
         """Write what ``change`` makes of the metadata and, in place, of the lines after it."""
         with self._disk.locked():
             self._mend()
             chunk = self._disk.read()
-            before, lines = self._reader.metadata(chunk.head), chunk.lines
+            before, lines = self._metadata(chunk.head), chunk.lines
             after = change(before, lines)
             if after != before:
-                self._disk.replace([dump(metadata_value(after)), *lines])
+                self._disk.replace([dump_line(metadata_value(after)), *lines])
 
     def _mend(self) -> None:
         """Repair the end of the file, if a crash left something unfinished there."""
         if not self._disk.is_torn():
             return
         # Before anything is cut off: another program's file is left as it is.
-        self._reader.metadata(self._disk.read().head)
+        self._metadata(self._disk.read().head)
         with self._disk.locked():
             if not self._disk.is_torn():
                 return  # It was only being written.
@@ -267,32 +362,38 @@ class SessionFile:
 
 def _line(message: Message, *, last: bool) -> bytes:
     value = message_value(message)
-    parse_message(value, 0, message.timestamp)  # What cannot be read is not written.
-    # The key must be the last one: see CONTINUED in disk.py.
-    return dump(value if last else value | {"continued": True})
+    parse_message_line(value, 0, message.timestamp)  # What cannot be read is not written.
+    # The key must be the last one: see CONTINUED in line_file.py.
+    return dump_line(value if last else value | {"continued": True})
 
 
 def _with(line: bytes, keys: Mapping[str, Any]) -> bytes:
-    value = parsed(line)
-    parse_message(value, 0, EPOCH)
+    value = parse_line(line)
+    parse_message_line(value, 0, EPOCH)
     changed = {name: item for name, item in (value | keys).items() if item is not None}
     changed.pop("continued", None)
-    return dump(changed)
+    return dump_line(changed)
 
 
-def _edited(metadata: Metadata) -> Metadata:
+def _edited(metadata: SessionMetadata) -> SessionMetadata:
     return replace(metadata, revision=metadata.revision + 1, edition=metadata.edition + 1)
 
 
 def _is_object(line: bytes) -> bool:
     try:
-        return isinstance(parsed(line), dict)
+        return isinstance(parse_line(line), dict)
     except InvalidInput:
         return False
 
 
 def _position(value: object) -> int:
-    if not isinstance(value, int) or isinstance(value, bool) or not 0 <= value <= MOST:
-        message = f"position={value!r:.80} must be a whole number of at least 0"
-        raise InvalidInput(message)
-    return value
+    if not is_whole(value):
+        raise InvalidInput(f"position={value!r:.80} must be a whole number of at least 0")
+    return int(str(value))
+
+
+def _with_metadata(known: SessionContent, metadata: SessionMetadata) -> SessionContent | None:
+    """Return ``known`` with other metadata, if the lines read so far still count."""
+    before = known.metadata
+    same = (metadata.edition, metadata.first) == (before.edition, before.first)
+    return replace(known, metadata=metadata) if same else None

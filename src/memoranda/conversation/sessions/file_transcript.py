@@ -10,9 +10,8 @@ from pathlib import Path
 from threading import Lock
 from typing import Any, Self
 
-from memoranda.conversation.sessions.file import SessionFile
-from memoranda.conversation.sessions.metadata import Metadata
-from memoranda.conversation.sessions.reading import Meters
+from memoranda.conversation.sessions.format import SessionMetadata
+from memoranda.conversation.sessions.session_file import Meters, SessionFile
 from memoranda.conversation.transcript import newest, summarized
 from memoranda.errors import NotFound
 from memoranda.model.models import Calibration, ConversationInfo, Message, Pruning
@@ -160,8 +159,7 @@ class FileTranscript:
             self._refresh()
             found = next((item for item in self._messages if item.id == message), None)
             if found is None:
-                text = f"there is no message {message!r} in this conversation"
-                raise NotFound(text)
+                raise NotFound(f"there is no message {message!r} in this conversation")
             if found.pinned != pinned:
                 self.file.set({found.position or 0: {"pinned": pinned or None}})
 
@@ -192,7 +190,7 @@ class FileTranscript:
         """Mark the conversation as finished."""
         self.file.update(lambda item: replace(item, ended_at=at), seen=False)
 
-    def _refresh(self) -> Metadata:
+    def _refresh(self) -> SessionMetadata:
         news = self.file.news(self._session)
         if news is not None:
             if not news.whole:
