@@ -15,40 +15,34 @@ from memoranda.conversation.limits import checked
 from memoranda.conversation.moment import Asking
 from memoranda.conversation.transcripts import StoredTranscript
 from memoranda.entities.profiles import profile
-from memoranda.errors import InvalidInput, NotFound
 from memoranda.learning.stages.sessions import learn, unfinished
 from memoranda.maintenance.starting import clean_up
 from memoranda.memory_learning import Learning
 from memoranda.model.checks import known, limited, named, several
 from memoranda.model.clock import Clock
 from memoranda.model.events import Callback, Events
-from memoranda.model.life import believed
 from memoranda.model.models import (
     Change,
     ConversationInfo,
     Entity,
     ForgetReceipt,
     Hit,
-    Kind,
     Recall,
     Record,
 )
 from memoranda.model.ports import Embedder, LanguageModel, Summarizer
 from memoranda.model.scope import Scope
 from memoranda.model.text import clean
-from memoranda.notes.erasing import Cleaning, Gone
+from memoranda.notes.erasing import Cleaning as NotesCleaning
 from memoranda.notes.kept import KeptNotes, notes_of, opened_notes
 from memoranda.parts import Parts
-from memoranda.records import revise
-from memoranda.records.ingest import Draft, parse_kind, parse_metadata, parse_tags
-from memoranda.search.recalling import recalled
+from memoranda.records import plans
+from memoranda.records.drafts import Draft, parse_kind, parse_metadata, parse_tags
 from memoranda.settings.settings import Settings
 from memoranda.tools import Tool
 from memoranda.tools.agent import AgentTools
 from memoranda.transfer import porting
 from memoranda.transfer.formats import located
-
-CONTEXT_KEY = "context_key"
 
 
 class Memory(Learning):
@@ -85,8 +79,14 @@ class Memory(Learning):
         """Open the store, making it if it is not there. Loads no model yet."""
         self._scope = Scope(clean(user, "user"), named(agent, "agent"))
         parts = Parts.wired(location, settings, embedder=embedder, llm=llm, clock=clock)
-        self._parts = replace(parts, learn=learn, unfinished=unfinished)
+        self._parts = replace(
+            parts,
+            learn=learn,
+            unfinished=unfinished,
+            erase_from_notes=NotesCleaning.of_records,
+        )
         self._owner = True
+        self._build()
         if self.settings.schedule.expire_at_start:
             clean_up(self)
 
@@ -121,7 +121,12 @@ class Memory(Learning):
         other._scope = Scope(clean(user, "user"), named(agent, "agent"))
         other._parts = replace(self._parts, events=Events())
         other._owner = False
+        other._build()
         return other
+
+    def _build(self) -> None:
+        self._records = self._parts.records(self._scope)
+        self._searcher = self._parts.searcher(self._scope)
 
     @property
     def user(self) -> str:
@@ -185,7 +190,7 @@ class Memory(Learning):
             confidence=confidence,
             decay_rate=decay_rate,
         )
-        return self._parts.stored(self._scope, [self._parts.ingest.plan(self._scope, draft)])[0]
+        return self._records.add(draft)
 
     def remember_many(self, items: Iterable[str | Mapping[str, Any]]) -> list[Record]:
         """Store many records in one transaction: all of them, or none.
@@ -200,8 +205,8 @@ class Memory(Learning):
         for place, item in enumerate(several(items, "items")):
             draft = porting.draft(item, place)
             with located(f"item {place}"):
-                plan.append(self._parts.ingest.plan(self._scope, draft))
-        return self._parts.stored(self._scope, plan)
+                plan.append(self._records.plan(draft))
+        return self._records.insert(plan)
 
     def correct(self, id: str, content: str) -> Record:
         """Replace what a record says; return the record that supersedes it.
@@ -212,8 +217,8 @@ class Memory(Learning):
             NotFound: there is no such record.
             InvalidInput: it is no longer believed, or the new text cannot be stored.
         """
-        old = self._active(id)
-        return self._parts.corrected(self._scope, old, revise.correction(old, content))
+        old = self._records.require_active(self._records.existing(id))
+        return self._records.correct(old, plans.draft_correction(old, content))
 
     def confirm(self, id: str) -> Record:
         """Believe a record fully and for ever; return it.
@@ -222,12 +227,7 @@ class Memory(Learning):
             NotFound: there is no such record.
             InvalidInput: it was superseded or forgotten.
         """
-        record = self._active(id)
-        if record.superseded_by is not None:
-            message = f"{id} is superseded: {record.superseded_by} took its place; forget that one"
-            raise InvalidInput(message)
-        self._parts.store.apply(self._scope, revise.confirm(record, self._parts.now()))
-        return self._existing(id)
+        return self._records.confirm(id)
 
     def forget(self, id: str, *, erase: bool = False) -> ForgetReceipt:
         """Stop believing a record, or remove every trace of it.
@@ -241,59 +241,15 @@ class Memory(Learning):
         Raises:
             NotFound: there is no such record.
         """
-        record = self._existing(id)
-        if not erase:
-            if believed(record, self._parts.now()):
-                self._parts.store.apply(self._scope, revise.forget(record, self._parts.now()))
-            receipt = ForgetReceipt(id=id, erased=False)
-        else:
-            receipt = self._erase(id)
-        self._parts.events.emit("forgotten", receipt)
-        return receipt
-
-    def _erase(self, id: str) -> ForgetReceipt:
-        store, scope = self._parts.store, self._scope
-        versions = store.versions(scope, [id])
-        copies = store.copies(scope, [id, *versions])
-        derived = store.derived(scope, [id, *versions, *copies])
-        every = [id, *versions, *copies, *derived]
-        messages = store.quoting(scope, every)
-        cleaning = Cleaning(self._parts, scope, Gone.of(store.get_many(scope, every)))
-        entries = cleaning.history()
-        store.apply(scope, revise.erase(id, self._parts.now()))
-        lines = cleaning.lines()  # It changes the store, too: before the wipe.
-        return ForgetReceipt(
-            id=id,
-            erased=True,
-            versions=tuple(versions),
-            copies=tuple(copies),
-            derived=tuple(derived),
-            messages=messages,
-            purged=self._parts.wipe(),
-            notes=entries + lines,
-        )
+        return self._records.forget(id, erase=erase)
 
     def set_context(self, key: str, value: str) -> Record:
         """Keep ``value`` under ``key`` until the day ends in the user's time zone (seed 001)."""
-        clean(key, "key")
-        draft = Draft(content=clean(value, "value"), kind=Kind.CONTEXT, metadata={CONTEXT_KEY: key})
-        new = self._parts.ingest.plan(self._scope, draft)
-        closings = [
-            action
-            for old in self._contexts(key)
-            for action in revise.replace(old, new.record, self._parts.now())
-        ]
-        self._parts.store.apply(self._scope, [new, *closings])
-        return self._parts.announce(self._scope, [new])[0]
+        return self._records.set_context(key, value)
 
     def get_context(self, key: str) -> str | None:
         """Return the newest value of ``key``, ``None`` if there is none or its day is over."""
-        found = self._contexts(clean(key, "key"))
-        return found[-1].content if found else None
-
-    def _contexts(self, key: str) -> list[Record]:
-        where = self._where(kinds=(Kind.CONTEXT,), metadata={CONTEXT_KEY: key})
-        return self._parts.store.page(self._scope, where, limit=1_000, after=None)
+        return self._records.get_context(key)
 
     # Finding
 
@@ -335,8 +291,8 @@ class Memory(Learning):
             until=known(until, "until"),
             as_of=known(as_of, "as_of"),
         )
-        text, least = clean(query, "query"), self._parts.least(min_score)
-        return self._parts.found(self._scope, text, where, limit=limit, min_score=least)
+        least = self.settings.retrieval.min_score if min_score is None else min_score
+        return self._searcher.search(clean(query, "query"), where, limit=limit, min_score=least)
 
     def recall(
         self, prompt: str, *, budget: int = 1_000, exclude_session: str | None = None
@@ -349,9 +305,7 @@ class Memory(Learning):
             InvalidInput: an argument cannot be used.
         """
         other = named(exclude_session, "exclude_session")
-        return recalled(
-            self._parts, self._scope, prompt, budget, self._where(exclude_session=other)
-        )
+        return self._searcher.recall(prompt, budget, self._where(exclude_session=other))
 
     def get(self, id: str) -> Record | None:
         """Return a record, active or not; ``None`` if there is none, or it is another user's."""
@@ -448,9 +402,7 @@ class Memory(Learning):
         return notes.told if notes is not None and wanted else None
 
     def _recall_in_talk(self, id: str, asking: Asking) -> Recall:
-        return recalled(
-            self._parts,
-            self._scope,
+        return self._searcher.recall(
             asking.question,
             asking.budget,
             self._where(),
@@ -475,16 +427,6 @@ class Memory(Learning):
         ``description`` and ``parameters`` (a JSON schema) describe it, ``openai()`` and
         ``anthropic()`` in the forms of the providers.
         """
-        return AgentTools(self, self._parts, self._scope).tools()
-
-    # Parts of the verbs
-
-    def _existing(self, id: str) -> Record:
-        record = self.get(id)
-        if record is None:
-            message = f"there is no record {id!r} for user {self._scope.user!r}"
-            raise NotFound(message)
-        return record
-
-    def _active(self, id: str) -> Record:
-        return self._parts.require_believed(self._existing(id))
+        return AgentTools(
+            self._records, self._searcher, stats=self.stats, entity=self.entity
+        ).tools()

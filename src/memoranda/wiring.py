@@ -25,7 +25,7 @@ from memoranda.model.models import Kind
 from memoranda.model.ports import Embedder, EntityExtractor, LanguageModel, Store
 from memoranda.providers.embedding.cache import CachedEmbedder
 from memoranda.providers.spacy_names import SpacyNames
-from memoranda.records.ingest import Retention
+from memoranda.records.drafts import Retention
 from memoranda.settings.sections import (
     EmbeddingSettings,
     EntitySettings,

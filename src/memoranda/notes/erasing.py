@@ -67,6 +67,11 @@ class Cleaning:
         self._parts = parts
         self._notes = list(_every(parts, scope))
 
+    @classmethod
+    def of_records(cls, parts: Parts, scope: Scope, records: Sequence[Record]) -> Cleaning:
+        """Return what cleans the notes of a user of what erasing ``records`` takes away."""
+        return cls(parts, scope, Gone.of(records))
+
     def history(self) -> int:
         """Make entries anew without what is gone, while the turns beside it can still be read."""
         for notes in self._notes:

@@ -14,8 +14,8 @@ from memoranda.model.scope import Scope
 from memoranda.notes.document import Item
 from memoranda.notes.edits import Edits
 from memoranda.parts import Parts
-from memoranda.records import revise
-from memoranda.records.ingest import Draft
+from memoranda.records import plans
+from memoranda.records.drafts import Draft
 
 ORIGIN = "notes"
 SECTION = "section"
@@ -90,7 +90,7 @@ class Reader:
 
     def _correct(self, old: Record, item: Item, found: Reading) -> None:
         draft = replace(
-            revise.correction(old, item.text),
+            plans.draft_correction(old, item.text),
             role=None,
             origin=ORIGIN,
             source_ids=(),
@@ -99,7 +99,7 @@ class Reader:
         new = self._planned(draft, f"corrects {old.id}", found)
         if new is None:
             return
-        found.actions += revise.correct(old, new, self._now)
+        found.actions += plans.plan_correction(old, new, self._now)
         found.actions += [
             _closed(record, self._now) for record in self._alike(old) if record.id != old.id
         ]

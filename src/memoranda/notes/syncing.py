@@ -225,7 +225,7 @@ class Syncing(Notes):
 
     def _tell(self, reading: Reading) -> None:
         """Tell the subscribers of the memory what a person did in the file."""
-        self._parts.announce(self.scope, reading.inserts)
+        self._parts.records(self.scope).announce(reading.inserts)
         for record in reading.corrected:
             self._parts.events.emit("corrected", record)
         for id_ in reading.forgotten:

@@ -225,7 +225,7 @@ class Telling:
             if text and span.comment not in notes.read_history():
                 notes.append_history_rotated(f"{text}\n{span.comment}")
             store.apply(self._scope, [*actions, Noted(span.session, span.last)])
-        self._parts.announce(self._scope, actions)
+        self._parts.records(self._scope).announce(actions)
         return True
 
     def _projected(self, notes: KeptNotes, told: Told) -> None:

@@ -183,7 +183,8 @@ def _category(given: str | None) -> str | None:
 
 
 def _answering(memory: Memory, query: str, where: Filter, limit: int) -> list[Record]:
-    return [hit.record for hit in parts_of(memory).found(_scope(memory), query, where, limit=limit)]
+    searcher = parts_of(memory).searcher(_scope(memory))
+    return [hit.record for hit in searcher.search(query, where, limit=limit)]
 
 
 def _source(id: str, record: Record | None) -> Source:

@@ -65,7 +65,7 @@ def _reflected(parts: Parts, scope: Scope, now: datetime, *, dry_run: bool) -> S
     if plan.draft is None:
         return StageReport(stage=REFLECT, skipped=plan.why, dry_run=dry_run)
     if not dry_run:
-        parts.stored(scope, [parts.ingest.plan(scope, plan.draft, reason=plan.why)])
+        parts.records(scope).add(plan.draft, reason=plan.why)
     lines = tuple(plan.draft.content.splitlines())
     return StageReport(stage=REFLECT, count=1, counts={"written": 1}, lines=lines, dry_run=dry_run)
 
