@@ -12,7 +12,7 @@ from threading import Event
 
 from memoranda import wiring
 from memoranda.derivations.vectors import VectorMaker
-from memoranda.entities.pipeline import ACCURATE, FAST, Pipeline
+from memoranda.entities.pipeline import ACCURATE, FAST, EntityPipeline
 from memoranda.errors import InvalidInput, StoreError
 from memoranda.learning.background import Consolidation, Request
 from memoranda.learning.language import Language, StageModel
@@ -146,7 +146,7 @@ class Parts:
         model = self.language.model
         return None if model is None else StageModel(model, self.store, scope, stage, self.clock)
 
-    def names(self, scope: Scope) -> Pipeline:
+    def names(self, scope: Scope) -> EntityPipeline:
         """Return all that finds names in texts of ``scope``."""
         chosen = self.settings.entities
         return self.providers.pipeline(

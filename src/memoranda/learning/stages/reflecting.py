@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import datetime, timedelta
 from secrets import token_hex
 
-from memoranda.entities.names import Names
+from memoranda.entities.names import RuleNameMatcher
 from memoranda.errors import LLMError
 from memoranda.learning import reflect as reflection
 from memoranda.learning.stages import asking
@@ -60,7 +60,9 @@ def _reflected(parts: Parts, scope: Scope, now: datetime, *, dry_run: bool) -> S
             text = asking.insight(parts, scope, week)
         except LLMError as error:
             return StageReport(stage=REFLECT, failed={"insight": str(error)})
-    readers = reflection.Readers(names=parts.extractor, matcher=Names(), words=TermAnalyzer())
+    readers = reflection.Readers(
+        names=parts.extractor, matcher=RuleNameMatcher(), words=TermAnalyzer()
+    )
     plan = reflection.plan(week, readers, text=text, by=None if model is None else model.name)
     if plan.draft is None:
         return StageReport(stage=REFLECT, skipped=plan.why, dry_run=dry_run)
