@@ -15,37 +15,48 @@ from memoranda.conversation.limits import checked
 from memoranda.conversation.moment import Asking
 from memoranda.conversation.transcripts import StoredTranscript
 from memoranda.entities.profiles import profile
+from memoranda.errors import InvalidInput, NotFound
+from memoranda.learning.stages import STAGES
 from memoranda.learning.stages.sessions import learn, unfinished
+from memoranda.maintenance import auditing
+from memoranda.maintenance.audit import Audit
+from memoranda.maintenance.run import Stages
 from memoranda.maintenance.starting import clean_up
-from memoranda.memory_learning import Learning
+from memoranda.model.actions import MergeEntities, SplitEntity
+from memoranda.model.capabilities import PURGE
 from memoranda.model.checks import known, limited, named, several
 from memoranda.model.clock import Clock
 from memoranda.model.events import Callback, Events
+from memoranda.model.life import SessionInfo, StageUsage
 from memoranda.model.models import (
     Change,
     ConversationInfo,
     Entity,
     ForgetReceipt,
     Hit,
+    Kind,
     Recall,
     Record,
 )
-from memoranda.model.ports import Embedder, LanguageModel, Summarizer
+from memoranda.model.ports import Embedder, LanguageModel, Progress, Summarizer
+from memoranda.model.query import Filter
+from memoranda.model.reports import MaintenanceReport, MemoryStats, StageReport
 from memoranda.model.scope import Scope
 from memoranda.model.text import clean
 from memoranda.notes.erasing import Cleaning as NotesCleaning
-from memoranda.notes.kept import KeptNotes, notes_of, opened_notes
+from memoranda.notes.kept import KeptNotes, notes_of, notes_status, opened_notes
 from memoranda.parts import Parts
 from memoranda.records import plans
 from memoranda.records.drafts import Draft, parse_kind, parse_metadata, parse_tags
 from memoranda.settings.settings import Settings
 from memoranda.tools import Tool
 from memoranda.tools.agent import AgentTools
+from memoranda.tools.consolidator import ConsolidatorTools
 from memoranda.transfer import porting
 from memoranda.transfer.formats import located
 
 
-class Memory(Learning):
+class Memory:
     """The memory of one user: conversations, facts and everything said, in one place.
 
     Args:
@@ -88,7 +99,7 @@ class Memory(Learning):
         self._owner = True
         self._build()
         if self.settings.schedule.expire_at_start:
-            clean_up(self)
+            clean_up(self.expire)
 
     def __enter__(self) -> Self:
         """Return the memory itself."""
@@ -430,3 +441,254 @@ class Memory(Learning):
         return AgentTools(
             self._records, self._searcher, stats=self.stats, entity=self.entity
         ).tools()
+
+    # Learning
+
+    def consolidate(self, session: str | None = None, *, dry_run: bool = False) -> StageReport:
+        """Turn what was said in sessions into facts; report what was done.
+
+        Facts that are said again credit the ones that are there; what contradicts them, or
+        brings a new value, supersedes them. A crash at any point loses and doubles nothing.
+
+        Args:
+            session: only this one; all that wait, if not given.
+            dry_run: change nothing, and report what would be done.
+
+        Raises:
+            NotFound: there is no such session.
+        """
+        return self._stages().consolidate(named(session, "session"), dry_run=dry_run)
+
+    def expire(self, *, dry_run: bool = False) -> StageReport:
+        """Retire what is past its retention; ``count`` says how many records."""
+        return self._stages().expire(dry_run=dry_run)
+
+    def decay(self, *, dry_run: bool = False) -> StageReport:
+        """Let facts fade that nobody asked for; retire those below ``decay.threshold``.
+
+        Confidence is computed from what it was when the fact was last said or recalled, so
+        doing this twice changes nothing.
+        """
+        return self._stages().decay(dry_run=dry_run)
+
+    def enrich(self, *, dry_run: bool = False) -> StageReport:
+        """Find names anew, accurately, in records with few of them (seed 004).
+
+        Skipped where neither a spaCy pipeline nor a language model is set up.
+        """
+        return self._stages().enrich(dry_run=dry_run)
+
+    def reflect(self, *, dry_run: bool = False) -> StageReport:
+        """Write the weekly insight, if one is due and there is something to say."""
+        return self._stages().reflect(dry_run=dry_run)
+
+    def maintain(
+        self, stages: Iterable[str] | None = None, *, dry_run: bool = False
+    ) -> MaintenanceReport:
+        """Run all stages of upkeep, or some, in the order of a night.
+
+        Args:
+            stages: of ``expire``, ``enrich``, ``consolidate``, ``decay`` and ``reflect``.
+            dry_run: change nothing, and report what would be done.
+
+        Raises:
+            InvalidInput: there is no such stage.
+        """
+        wanted = STAGES if stages is None else tuple(stages)
+        for name in wanted:
+            if name not in STAGES:
+                message = f"stage={name!r:.80} does not exist; use {', '.join(STAGES)}"
+                raise InvalidInput(message)
+        return MaintenanceReport(
+            stages=tuple(
+                self._stages().run(name, dry_run=dry_run) for name in STAGES if name in wanted
+            )
+        )
+
+    def sessions(self, *, pending: bool = False) -> list[SessionInfo]:
+        """Return the sessions and how far they became facts; only those that wait, if asked."""
+        return self._parts.store.sessions(self._scope, pending=pending)
+
+    def usage(self) -> list[StageUsage]:
+        """Return what the stages have used of language models, by stage and model."""
+        return self._parts.store.usage(self._scope)
+
+    def merge_entities(self, name: str, other: str) -> Entity:
+        """Make two entities one, which keeps the name of the first; return it.
+
+        For good: what is said later under any of their names belongs to it.
+
+        Raises:
+            NotFound: there is no entity of one of these names.
+            InvalidInput: they are one already.
+        """
+        first, second = self._entity(name), self._entity(other)
+        self._parts.store.apply(self._scope, [MergeEntities(first.id, second.id)])
+        self._parts.retriever.forget()
+        return self._entity(name)
+
+    def split_entity(self, name: str, alias: str) -> Entity:
+        """Make an alias of an entity an entity of its own, for good; return the new one.
+
+        Raises:
+            NotFound: there is no such entity.
+            InvalidInput: it has no such alias.
+        """
+        found = self._entity(name)
+        self._parts.store.apply(self._scope, [SplitEntity(found.id, clean(alias, "alias"))])
+        self._parts.retriever.forget()
+        return self._entity(alias)
+
+    def _entity(self, name: str) -> Entity:
+        found = self._parts.store.entity(self._scope, clean(name, "name"), self._where())
+        if found is None:
+            message = f"there is no entity {name!r} for user {self._scope.user!r}"
+            raise NotFound(message)
+        return found
+
+    def audit(self, path: str | Path | None = None) -> Audit:
+        """Look for junk: duplicates, contradictions, loops, secrets and more; change nothing.
+
+        Args:
+            path: look at this file instead: a MEMORY.md, or a JSON list of memories.
+
+        Raises:
+            InvalidInput: the file cannot be read, or holds no memories.
+        """
+        if path is not None:
+            return auditing.of_file(Path(path), self._parts.now())
+        return auditing.of_memory(self._parts, self._scope)
+
+    def consolidator_tools(self) -> list[Tool]:
+        """Return the tools by which an agent of your own consolidates (seed 004).
+
+        For a model that reads sessions and writes facts; not for the agent that talks.
+        """
+        return ConsolidatorTools(self._parts, self._scope).tools()
+
+    def _stages(self) -> Stages:
+        return Stages(self._parts, self._scope)
+
+    # The whole memory
+
+    def stats(self) -> MemoryStats:
+        """Return what the memory holds, and whether all its parts work."""
+        parts = self._parts
+        names = parts.names(self._scope)
+        counts = parts.store.count(self._scope, self._where())
+        return MemoryStats(
+            user=self._scope.user,
+            location=parts.store.location,
+            records={kind.value: counts.get(kind, 0) for kind in Kind},
+            conversations=len(parts.store.conversations(self._scope)),
+            newest=parts.store.newest(self._scope),
+            pending_vectors=parts.store.pending_count(self._scope),
+            vectors=parts.vector_status(),
+            size=parts.store.size(),
+            pending_sessions=len(parts.store.sessions(self._scope, pending=True)),
+            llm="none" if parts.language.model is None else parts.language.model.name,
+            usage=tuple(parts.store.usage(self._scope)),
+            names=names.strategies,
+            missing=names.missing,
+            notes=notes_status(parts, self._scope),
+        )
+
+    def verify(self) -> list[str]:
+        """Return a line for each problem in the whole store; none if it is sound."""
+        return self._parts.store.verify()
+
+    def rebuild(self) -> list[str]:
+        """Derive index, entity links and vector queue anew; return what was different."""
+        found = self._parts.store.rebuild(self._parts.extractor)
+        self._parts.retriever.forget()
+        return found
+
+    def purge(self) -> bool:
+        """Overwrite what erased text left in free space; false while others read the file."""
+        return self._parts.wipe()
+
+    def embed_pending(self, progress: Progress | None = None) -> int:
+        """Give vectors to all records of the store that wait for them; return how many did."""
+        return self._parts.vectors.finish(None, progress)
+
+    def reembed(self, progress: Progress | None = None) -> int:
+        """Make every vector of the store anew with the present model; return how many."""
+        self._parts.vectors.start_over()
+        self._parts.retriever.forget()
+        return self._parts.vectors.finish(None, progress)
+
+    def export(self, path: str | Path, *, conversation: str | None = None) -> porting.PortingReport:
+        """Write all of the user's records and conversations to a JSON Lines file.
+
+        Args:
+            path: the file to make.
+            conversation: only this conversation, as a session file with which it can go on
+                alone (``Conversation.open``).
+
+        Raises:
+            InvalidInput: the file exists already.
+            NotFound: there is no such conversation.
+        """
+        return porting.export(
+            self._parts.store,
+            self._scope,
+            self._parts.now(),
+            Path(path),
+            conversation=named(conversation, "conversation"),
+        )
+
+    def import_(
+        self, path: str | Path, format: str | None = None, *, progress: Progress | None = None
+    ) -> porting.PortingReport:
+        """Read a file of memoranda, or what another program keeps, into memory.
+
+        Args:
+            path: the file; of notes and of transcripts, also a folder.
+            format: ``memoranda``, ``session``, ``openai`` (messages), ``locomo``,
+                ``claude-code``, ``chatgpt``, ``claude``, ``mem0``, ``mcp-memory`` or
+                ``memory-md`` (the Markdown memory of an agent: a folder without transcripts of
+                Claude Code, or a name that ends in ``.md``); recognised, if not given.
+            progress: told after each batch.
+
+        Importing the same file twice adds nothing the second time; of one that has grown, the
+        rest. LoCoMo conversations and memories of mem0 go to users of their own, named as in
+        the file. What was not read is in the report's ``left_out``.
+
+        Raises:
+            InvalidInput: the file is of no known format; the message names the place.
+        """
+        report = porting.import_file(self._parts, self._scope, Path(path), format, progress)
+        self._parts.vectors.notify()
+        return report
+
+    def backup(self, path: str | Path) -> None:
+        """Write a consistent copy of the whole store, while others go on using it.
+
+        Raises:
+            InvalidInput: there is a file at ``path`` already.
+        """
+        self._parts.store.backup(str(path))
+
+    def _where(self, **conditions: Any) -> Filter:
+        return Filter(now=self._parts.now(), **conditions)
+
+
+def parts_of(memory: Memory) -> Parts:
+    """Return what a memory works with, for what looks after it."""
+    return memory._parts  # noqa: SLF001 - this module sees inside, so that no door has to
+
+
+def scope_of(memory: Memory) -> Scope:
+    """Return whose memory it is, for what looks after it."""
+    return memory._scope  # noqa: SLF001 - as above
+
+
+def unpurged(memory: Memory) -> str:
+    """Return why :meth:`Memory.purge` left something in free space, and what to do about it."""
+    able = next(each for each in parts_of(memory).store.capabilities() if each.name == PURGE)
+    if not able.native:
+        return f"free space may still hold what was erased: {able.detail}"
+    return (
+        "free space could not be overwritten while others read the file; run "
+        "memoranda doctor --purge when they are done"
+    )

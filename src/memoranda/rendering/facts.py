@@ -10,8 +10,7 @@ from datetime import datetime
 from memoranda.errors import InvalidInput, NotFound
 from memoranda.learning.claims import Category
 from memoranda.maintenance import decay
-from memoranda.memory import Memory
-from memoranda.memory_upkeep import parts_of
+from memoranda.memory import Memory, parts_of
 from memoranda.model.checks import limited
 from memoranda.model.life import believed
 from memoranda.model.models import Change, Kind, Record

@@ -9,12 +9,12 @@ from dataclasses import replace
 from typing import Any
 
 from memoranda.errors import EmbeddingError, InvalidInput, NotFound
-from memoranda.memory import Memory
-from memoranda.memory_upkeep import MemoryStats, parts_of, scope_of
+from memoranda.memory import Memory, parts_of, scope_of
 from memoranda.model.life import believed
 from memoranda.model.models import Entity, Hit, Kind, Recall, Record
 from memoranda.model.ports import Progress
 from memoranda.model.query import Filter
+from memoranda.model.reports import MemoryStats
 from memoranda.model.text import clean
 from memoranda.records.drafts import Draft, parse_kind
 from memoranda.search.service import mask_secrets

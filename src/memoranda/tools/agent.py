@@ -7,10 +7,10 @@ from dataclasses import replace
 
 from memoranda.errors import InvalidInput, NotFound
 from memoranda.learning.extract.refusal import is_order
-from memoranda.memory_upkeep import MemoryStats
 from memoranda.model.checks import limited
 from memoranda.model.models import Entity, Kind, Record
 from memoranda.model.query import Filter
+from memoranda.model.reports import MemoryStats
 from memoranda.model.text import clean
 from memoranda.records import plans
 from memoranda.records.drafts import Draft, parse_kind
