@@ -104,7 +104,7 @@ def _looking(rounds: int) -> None:
         path = notes.folder / "MEMORY.md"
 
         def anew() -> str:
-            return memory.notes.told()  # Also finds the folder again.
+            return memory.notes.context_text()  # Also finds the folder again.
 
         floor = "floor: os.stat"
         subjects: dict[str, Step] = {
@@ -143,7 +143,7 @@ def _syncing(rounds: int) -> None:
             _filled(Path(folder), said, settings(size=size)) as memory,
         ):
             times, wrote = _synced(memory, said.texts[FACTS:])
-            length = len(memory.notes.as_it_stands().encode())
+            length = len(memory.notes.read_file().encode())
         show(
             f"notes: sync after one new fact, {FACTS:,} facts, {name}",
             AGAINST,
@@ -160,14 +160,14 @@ def _synced(memory: Memory, texts: list[str]) -> tuple[dict[str, Times], int]:
     taken: dict[str, list[float]] = {WRITE: [], "sync": []}
     for number, text in enumerate(texts):
         memory.remember(text)
-        before = notes.as_it_stands()
+        before = notes.read_file()
         steps: dict[str, Step] = {
             WRITE: lambda _, same=before: write_by_hand(raw, same.encode()),
             "sync": lambda _: notes.sync(),
         }
         for name in sorted(steps, reverse=number % 2 == 1):
             taken[name].append(timed(steps[name]))
-        wrote += notes.as_it_stands() != before
+        wrote += notes.read_file() != before
     return {name: Times(tuple(seconds)) for name, seconds in taken.items()}, wrote
 
 

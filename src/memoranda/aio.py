@@ -20,7 +20,7 @@ from memoranda.model.clock import Clock
 from memoranda.model.events import Callback
 from memoranda.model.models import Message, Pruning
 from memoranda.model.ports import Embedder, LanguageModel, Summarizer
-from memoranda.notes.kept import KeptNotes
+from memoranda.notes.sync import SyncedNotes
 from memoranda.settings.settings import Settings
 from memoranda.tools import AsyncTool
 
@@ -43,7 +43,7 @@ def in_thread(verb: Verb[P, T]) -> AwaitedVerb[P, T]:
 class AsyncNotes:
     """The notes of a memory for code that must not block; see ``Memory.notes``."""
 
-    def __init__(self, notes: KeptNotes) -> None:
+    def __init__(self, notes: SyncedNotes) -> None:
         """Wrap ``notes``; both may be used."""
         self._face = notes
 
@@ -57,14 +57,14 @@ class AsyncNotes:
         """The bytes beyond which MEMORY.md is to be made smaller."""
         return self._face.max_memory_size
 
-    read_memory = in_thread(KeptNotes.read_memory)
-    write_memory = in_thread(KeptNotes.write_memory)
-    is_over = in_thread(KeptNotes.is_over)
-    append_history = in_thread(KeptNotes.append_history)
-    append_history_rotated = in_thread(KeptNotes.append_history_rotated)
-    search = in_thread(KeptNotes.search)
-    history = in_thread(KeptNotes.history)
-    sync = in_thread(KeptNotes.sync)
+    read_memory = in_thread(SyncedNotes.read_memory)
+    write_memory = in_thread(SyncedNotes.write_memory)
+    is_over = in_thread(SyncedNotes.is_over)
+    append_history = in_thread(SyncedNotes.append_history)
+    append_history_rotated = in_thread(SyncedNotes.append_history_rotated)
+    search = in_thread(SyncedNotes.search)
+    history = in_thread(SyncedNotes.history)
+    sync = in_thread(SyncedNotes.sync)
 
 
 class AsyncConversation:

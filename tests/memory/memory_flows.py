@@ -185,7 +185,7 @@ def noting(memory, clock, folder):
     clock.advance(MINUTE)
     told += [notes.sync(), memory.records(kind="fact")]
     notes.append_history_rotated("Talked of sailing.")
-    told += [notes.search("sailing"), notes.history(), notes.told()]
+    told += [notes.search("sailing"), notes.history(), notes.context_text()]
     word = next(r for r in memory.records(kind="episode") if "Xylophon" in r.content)
     fact = memory.remember("The user said Xylophon.")
     notes.sync()
@@ -280,7 +280,7 @@ def agents(memory, clock, folder):
 
     async def asynchronously():
         other = object.__new__(AsyncMemory)
-        other._face = memory
+        other._memory = memory
         chat = await other.conversation("async")
         await chat.add("user", "I never fly before nine.")
         kept = await other.remember("Rex is brown")

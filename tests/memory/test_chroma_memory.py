@@ -192,7 +192,7 @@ def test_notes_of_a_server_are_where_they_are_set_to_be(place, tmp_path):
     with closing(remembering(location)) as memory:
         memory.remember("Ana is vegetarian")
         assert "notes.folder" in memory.stats().notes
-        assert "vegetarian" in memory.notes.told(make=True)
+        assert "vegetarian" in memory.notes.context_text(make=True)
         gone = memory.notes.folder
         assert memory.notes.lines()
     assert not gone.exists()

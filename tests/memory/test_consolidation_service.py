@@ -11,7 +11,7 @@ from memoranda.errors import LLMError
 from memoranda.learning.modelled.summary import Consolidation
 from memoranda.model.life import Reply, Usage
 from memoranda.notes import Notes
-from memoranda.notes.service import ConsolidationResult, ConsolidationService
+from memoranda.notes.consolidation import ConsolidationResult, ConsolidationService
 from memoranda.testing.models import ScriptedLLM
 
 PATIENCE = 30.0

@@ -66,7 +66,7 @@ def written_at(memory, step, text):
 
 
 @pytest.mark.parametrize("step", ["before", "after"])
-@pytest.mark.parametrize("verb", ["sync", "refresh", "told", "read_memory"])
+@pytest.mark.parametrize("verb", ["sync", "refresh", "context_text", "read_memory"])
 def test_what_an_editor_saves_meanwhile_is_merged(memory, step, verb):
     """A line that is saved just before or after memory writes is kept, and read with the next."""
     memory.remember("Ana has read Ulysses.")

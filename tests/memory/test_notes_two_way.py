@@ -214,7 +214,7 @@ class TwoWay(RuleBasedStateMachine):
     @rule(who=WHO)
     def look(self, who):
         """Look at the notes as a context does."""
-        told = self.both[who].notes.told()
+        told = self.both[who].notes.context_text()
         assert not self.gone & {item.text for item in parse(told).items}
 
     @invariant()

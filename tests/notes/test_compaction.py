@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memoranda.model.models import Kind, Record, Trust
-from memoranda.notes.compaction import Candidate, choose
+from memoranda.notes.projection import Candidate, choose
 
 NOW = datetime(2026, 3, 1, tzinfo=UTC)
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from memoranda.model.models import Kind, Record
 from memoranda.model.text import content_hash
 from memoranda.notes.document import parse
-from memoranda.notes.edits import Conflict, digest_of, noted, read_edits
+from memoranda.notes.edits import Conflict, digest_of, noted_line, read_edits
 
 NOW = datetime(2026, 3, 1, tzinfo=UTC)
 TEA = "Ana likes green tea"
@@ -32,7 +32,7 @@ def ended(record, by=None):
 
 def read(text, *records, erased=()):
     """Return the edits of a file that had a line for each of the records, erased ones too."""
-    base = [noted(each.id, each.content) for each in (*records, *erased)]
+    base = [noted_line(each.id, each.content) for each in (*records, *erased)]
     known = {each.id: each for each in records}
     return read_edits(base, parse(text), known, lambda each: each.valid_until is None)
 
@@ -94,7 +94,7 @@ def test_another_section_is_another_statement():
 
 def test_one_of_several_copies_may_go():
     """Taking out one of two equal lines removes nothing; taking out both removes it once."""
-    base = [noted("a", TEA), noted("b", BOB), noted("a", TEA)]
+    base = [noted_line("a", TEA), noted_line("b", BOB), noted_line("a", TEA)]
     known = {"a": fact("a", TEA), "b": fact("b", BOB)}
     assert not read_edits(base, parse(f"- {TEA}\n- {BOB}\n"), known, lambda _: True)
     assert read_edits(base, parse(f"- {BOB}\n"), known, lambda _: True).removed == ("a",)
@@ -103,7 +103,7 @@ def test_one_of_several_copies_may_go():
 def test_what_says_just_the_same_goes_with_it():
     """A removed line removes every believed fact with this very line."""
     twin = fact("t", f"Ana  likes\n{TEA[10:]}")
-    base = [noted("a", TEA), noted("b", BOB)]
+    base = [noted_line("a", TEA), noted_line("b", BOB)]
     known = {each.id: each for each in (*THREE, twin)}
     edits = read_edits(base, parse(f"- {BOB}\n- {CAT}\n"), known, lambda _: True)
     assert set(edits.removed) == {"a", "t"}

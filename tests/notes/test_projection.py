@@ -13,7 +13,7 @@ from memoranda.model.models import Kind, Record, Trust
 from memoranda.model.notes import line_of
 from memoranda.model.text import content_hash
 from memoranda.notes.document import parse
-from memoranda.notes.edits import digest_of, noted, read_edits
+from memoranda.notes.edits import digest_of, noted_line, read_edits
 from memoranda.notes.projection import project
 from memoranda.notes.topics import topic
 
@@ -80,7 +80,7 @@ def test_a_corrected_fact_is_replaced_in_its_place():
     after = project(parse(made.text), [new, RED, BOB], max_bytes=BIG, known=known,
                     edits=reading(made.text, made.lines, known))  # fmt: skip
     assert after.text == made.text.replace("green", "black")
-    assert after.told == ('"Ana likes green tea": replaced by "Ana likes black tea"',)
+    assert after.changes == ('"Ana likes green tea": replaced by "Ana likes black tea"',)
 
 
 def test_an_ended_fact_goes_and_an_erased_one_goes_unnamed():
@@ -90,8 +90,8 @@ def test_an_ended_fact_goes_and_an_erased_one_goes_unnamed():
     after = project(parse(made.text), [RED], max_bytes=BIG, known=known,
                     edits=reading(made.text, made.lines, known))  # fmt: skip
     assert after.text == "# Memory\n\n## Preferences\n\n- Ana likes red wine\n"
-    assert "Bob" not in " ".join(after.told)
-    assert len(after.told) == 2
+    assert "Bob" not in " ".join(after.changes)
+    assert len(after.changes) == 2
 
 
 def test_the_layout_of_a_person_stays():
@@ -119,7 +119,7 @@ def test_over_the_limit_the_least_goes_and_a_hand_written_line_never():
     less = project(parse(whole.text), [*learned, *hand], max_bytes=size - 1, edits=edits)
     assert less.dropped == ("l2",)
     assert less.over == 0
-    assert len(less.told) == 1
+    assert len(less.changes) == 1
     none = project(parse(whole.text), [*learned, *hand], max_bytes=50)
     assert [line.id for line in none.lines] == ["h0", "h1", "h2"]
     assert none.over == len(none.text.encode()) - 50
@@ -156,7 +156,7 @@ def test_a_cut_file_is_made_whole(end):
         "- Ana likes red wine\n\n## People\n\n- Bob is her brother\n\n```\ncode\n```\n"
     )
     known = {each.id: each for each in (TEA, RED, BOB)}
-    base = [noted(each.id, each.content) for each in (TEA, RED, BOB)]
+    base = [noted_line(each.id, each.content) for each in (TEA, RED, BOB)]
     edits = reading(text[:end], base, known)
     if edits.cut_short:
         whole = project(parse(text[:end]), [TEA, RED, BOB], max_bytes=BIG, edits=edits, known=known)
@@ -265,11 +265,11 @@ class Kept:
         if not edits.cut_short:
             for item in edits.added:
                 made = self.add(item.text, origin="notes", section=item.section)
-                adopted.append(noted(made, item.text))
+                adopted.append(noted_line(made, item.text))
             for line in edits.changed:
                 made = self.add(line.item.text, origin="notes", section=line.item.section)
                 self.end(line.id, by=made)
-                adopted.append(noted(made, line.item.text))
+                adopted.append(noted_line(made, line.item.text))
             for id_ in edits.removed:
                 self.end(id_)
             edits = reading(self.text, [*self.lines, *adopted], self.known())

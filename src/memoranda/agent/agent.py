@@ -11,7 +11,8 @@ from memoranda.agent.answer import Answer
 from memoranda.agent.expanding import expanding
 from memoranda.conversation.conversation import Conversation
 from memoranda.errors import InvalidInput, LLMError, StoreClosed
-from memoranda.memory import Memory, parts_of, scope_of
+from memoranda.memory import Memory
+from memoranda.memory_upkeep import parts_of, scope_of
 from memoranda.model.actions import Spend
 from memoranda.model.chat import ChatModel, ChatReply, Told, ToolSpec
 from memoranda.model.checks import named
@@ -138,7 +139,7 @@ class Agent:
 
     def _read_notes(self) -> None:
         """Have MEMORY.md there, and in step: it is part of every call."""
-        self.memory.notes.told(make=True)
+        self.memory.notes.context_text(make=True)
 
     def _answered(self, model: ChatModel, said: str, told: Told | None) -> Answer:
         """Ask the model, do what it calls for, and ask again until it has an answer."""

@@ -20,7 +20,6 @@ from memoranda.cli.output import counted, one_line, styled
 from memoranda.errors import InvalidInput, NotFound
 from memoranda.model.models import ForgetReceipt, Record
 from memoranda.model.notes import MEMORY_FILE
-from memoranda.notes.kept import lasting
 
 NEW, EXIT, QUIT = "/new", "/exit", "/quit"
 MEANINGS = {
@@ -138,7 +137,7 @@ def _memory(desk: Desk, rest: str) -> Drawn:
     shown = notes_drawing.markdown(text or "nothing is noted yet")
     yield from chat_drawing.notes(shown, desk.look)
     where = str(notes.folder / MEMORY_FILE)
-    yield styled(where if lasting(notes) else f"{where}, until this chat ends", "dim")
+    yield styled(where if notes.is_lasting else f"{where}, until this chat ends", "dim")
 
 
 def _context(desk: Desk, rest: str) -> Drawn:

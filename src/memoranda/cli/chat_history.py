@@ -15,7 +15,7 @@ from pathlib import Path
 
 from platformdirs import user_data_path
 
-from memoranda.notes.folders import folder_name
+from memoranda.notes.service import folder_name
 
 FOLDER = "chat"
 KEPT = 1_000

@@ -27,7 +27,7 @@ from memoranda.memory import Memory
 from memoranda.model.notes import MEMORY_FILE
 from memoranda.notes import Notes
 from memoranda.notes.git import NotesGit, compared
-from memoranda.notes.report import NotesReport
+from memoranda.notes.sync import NotesReport
 from memoranda.wiring import is_server, place
 
 PANEL = "Look"

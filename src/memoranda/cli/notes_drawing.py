@@ -12,8 +12,8 @@ from memoranda.cli import tables
 from memoranda.cli.output import minute, one_line, plain, styled
 from memoranda.model.notes import HistoryEntry
 from memoranda.notes.git import Commit
-from memoranda.notes.report import NotesReport
-from memoranda.notes.telling import COMMENT
+from memoranda.notes.sync import NotesReport
+from memoranda.notes.writer import COMMENT
 from memoranda.settings.settings import Settings
 
 SHORT = 9  # characters of a commit's id

@@ -17,7 +17,6 @@ from memoranda.cli.output import progress_bar
 from memoranda.errors import EmbeddingError, InvalidInput
 from memoranda.memory import Memory
 from memoranda.model.models import Change, Context, Entity, Hit, Record
-from memoranda.notes.kept import lasting
 from memoranda.settings.settings import Settings
 from memoranda.wiring import medium
 
@@ -255,7 +254,7 @@ def _embed(memory: Memory) -> float:
 def _notes(memory: Memory) -> Written:
     (entry,) = memory.notes.history(limit=1)
     return Written(
-        folder=str(memory.notes.folder) if lasting(memory.notes) else None,
+        folder=str(memory.notes.folder) if memory.notes.is_lasting else None,
         memory=memory.notes.read_memory(),
         entry=entry.text,
     )

@@ -17,10 +17,11 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from memoranda.errors import MemorandaError, ModelUnavailable
-from memoranda.memory import Memory, parts_of, scope_of
+from memoranda.memory import Memory
+from memoranda.memory_upkeep import parts_of, scope_of
 from memoranda.model.ports import Store
 from memoranda.model.scope import Scope
-from memoranda.notes.kept import WRONG, notes_status
+from memoranda.notes.service import WRONG
 from memoranda.providers.embedding import files
 from memoranda.settings.settings import Settings
 from memoranda.store.sqlite.schema import migrations
@@ -104,7 +105,7 @@ def _stand_ins(store: Store) -> list[Check]:
 
 
 def _notes(memory: Memory) -> Check:
-    found = notes_status(parts_of(memory), scope_of(memory))
+    found = parts_of(memory).notes.status(scope_of(memory))
     if found.startswith(WRONG):
         remedy = "put it right; memory goes on without them, and nothing is lost"
         return Check(name="notes", ok=False, detail=found, remedy=remedy)

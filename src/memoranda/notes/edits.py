@@ -1,4 +1,4 @@
-"""What a person changed in MEMORY.md since a store last read or wrote it.
+"""What a person changed in MEMORY.md since a store last read or wrote it, and what follows from it.
 
 Three things are compared: the lines that the file then had, the file as it is, and the records
 that the store believes now. A line is known by its text, so one that was only moved is no edit.
@@ -6,16 +6,61 @@ that the store believes now. A line is known by its text, so one that was only m
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+import re
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import datetime
 from difflib import SequenceMatcher
 
+from memoranda.errors import InvalidInput
+from memoranda.model.actions import Action, Close, Insert
 from memoranda.model.models import Record
 from memoranda.model.notes import NotedLine, line_of
+from memoranda.model.scope import Scope
 from memoranda.model.text import content_hash
 from memoranda.notes.document import Document, Item
-from memoranda.notes.likeness import alike, words
 from memoranda.notes.topics import key_of, topic
+from memoranda.records import revise
+from memoranda.records.ingest import Draft, Ingest
+
+_UNSPACED = "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff"
+_WORD = re.compile(rf"[{_UNSPACED}]|[^\W{_UNSPACED}]+")
+_HALF = 0.5
+_DENIALS = frozenset({"not", "no", "never", "none", "nor", "without", "t"})  # "t" is of "don't".
+
+
+def words(text: str) -> tuple[str, ...]:
+    """Return the words without case; the characters of scripts that leave no spaces."""
+    return tuple(_WORD.findall(text.casefold()))
+
+
+def alike(first: Sequence[str], second: Sequence[str]) -> float:
+    """Return from 0 to 1 how much of two lists of words is the same and in the same order.
+
+    Exact from a half on; below that it may be a little more.
+    """
+    common = sum((Counter(first) & Counter(second)).values())
+    bound = 2 * common / max(len(first) + len(second), 1)
+    if bound < _HALF:
+        return bound
+    return SequenceMatcher(None, first, second, autojunk=False).ratio()
+
+
+def shared(first: frozenset[str], second: frozenset[str]) -> float:
+    """Return the Jaccard index of two sets of words.
+
+    0 where their numbers differ or only one of them denies: one word then makes another
+    statement of it.
+    """
+    if _decisive(first) != _decisive(second):
+        return 0.0
+    return len(first & second) / max(len(first | second), 1)
+
+
+def _decisive(found: frozenset[str]) -> frozenset[str]:
+    return frozenset(word for word in found if word.isnumeric() or word in _DENIALS)
+
 
 ALIKE = 0.5
 """From this share of words on, a new line is another wording of the one that is missing."""
@@ -85,7 +130,7 @@ class Edits:
 NO_EDITS = Edits()
 
 
-def noted(id: str, text: str) -> NotedLine:
+def noted_line(id: str, text: str) -> NotedLine:
     """Return the line with this text as a store keeps it."""
     return NotedLine(id, digest_of(line_of(text)))
 
@@ -371,3 +416,116 @@ class _Pairing:
 
     def _same_section(self, one: _Missing, at: int) -> bool:
         return key_of(self.items[at].section or "") in one.sections
+
+
+ORIGIN = "notes"
+SECTION = "section"
+REMOVED = "its line was taken out of MEMORY.md"
+WRITTEN = "written into MEMORY.md"
+
+
+@dataclass(slots=True)
+class EditPlan:
+    """What edits of MEMORY.md come to.
+
+    Attributes:
+        actions: what they change in the store.
+        added: facts that were written into it.
+        corrected: facts in the place of others, whose lines were changed.
+        forgotten: ids of facts whose lines were taken out.
+        lines: each in a line, for a person.
+    """
+
+    actions: list[Action] = field(default_factory=list)
+    added: list[Record] = field(default_factory=list)
+    corrected: list[Record] = field(default_factory=list)
+    forgotten: list[str] = field(default_factory=list)
+    lines: list[str] = field(default_factory=list)
+
+    @property
+    def inserts(self) -> list[Insert]:
+        """The actions that make records."""
+        return [action for action in self.actions if isinstance(action, Insert)]
+
+
+class EditPlanner:
+    """Makes actions of edits. What a person wrote has a person's trust, and never fades."""
+
+    def __init__(
+        self, planner: Ingest, scope: Scope, facts: Sequence[Record], now: datetime
+    ) -> None:
+        """Plan for ``scope``, whose facts that are worth a line are ``facts``."""
+        self._planner = planner
+        self._scope = scope
+        self._now = now
+        self._same: dict[str, list[Record]] = {}
+        for fact in facts:
+            self._same.setdefault(line_of(fact.content), []).append(fact)
+
+    def plan(
+        self, edits: Edits, known: Mapping[str, Record], *, removed: Sequence[str]
+    ) -> EditPlan:
+        """Return what ``edits`` come to; of what lost its line, only ``removed`` is forgotten."""
+        found = EditPlan()
+        for item in edits.added:
+            self._add(item, found)
+        for line in edits.changed:
+            self._correct(known[line.id], line.item, found)
+        for id_ in removed:
+            for record in self._alike(known[id_]):
+                if record.id in found.forgotten:
+                    continue
+                found.actions.append(_closed(record, self._now))
+                found.forgotten.append(record.id)
+                found.lines.append(f"- {record.id} is forgotten: {REMOVED}")
+        found.lines += [
+            f"! {conflict.id} ended in memory while its line was changed: what was written is kept"
+            for conflict in edits.conflicts
+        ]
+        return found
+
+    def _add(self, item: Item, found: EditPlan) -> None:
+        section = {SECTION: item.section} if item.section else None
+        draft = Draft(content=item.text, metadata=section, origin=ORIGIN)
+        insert = self._planned(draft, WRITTEN, found)
+        if insert is not None:
+            found.actions.append(insert)
+            found.added.append(insert.record)
+            found.lines.append(f"+ {insert.record.id}: {insert.record.content}")
+
+    def _correct(self, old: Record, item: Item, found: EditPlan) -> None:
+        draft = replace(
+            revise.correction(old, item.text),
+            role=None,
+            origin=ORIGIN,
+            source_ids=(),
+            decay_rate=0.0,
+        )
+        new = self._planned(draft, f"corrects {old.id}", found)
+        if new is None:
+            return
+        found.actions += revise.correct(old, new, self._now)
+        found.actions += [
+            _closed(record, self._now) for record in self._alike(old) if record.id != old.id
+        ]
+        found.corrected.append(new.record)
+        found.lines.append(f"~ {new.record.id} takes the place of {old.id}: {new.record.content}")
+
+    def _planned(self, draft: Draft, reason: str, found: EditPlan) -> Insert | None:
+        try:
+            return self._planner.plan(self._scope, draft, reason=reason)
+        except InvalidInput as error:
+            # A NUL character, perhaps: the line stays in the file, and is no fact.
+            found.lines.append(f"! a line of MEMORY.md cannot be kept: {error}")
+            return None
+
+    def _alike(self, record: Record) -> Iterator[Record]:
+        """Yield a record and those that have the same line: it stands for all of them."""
+        yield record
+        for other in self._same.get(line_of(record.content), ()):
+            if other.id != record.id:
+                yield other
+
+
+def _closed(record: Record, at: datetime) -> Close:
+    return Close(record.id, at, REMOVED, superseded_by=record.superseded_by)

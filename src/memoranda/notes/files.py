@@ -10,26 +10,186 @@ from __future__ import annotations
 import errno
 import os
 import shutil
+import stat
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
+from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from pathlib import Path
 
-from filelock import BaseFileLock, FileLock
+from filelock import BaseFileLock, FileLock, Timeout
 
-from memoranda.errors import StoreError, StoreReadOnly
-from memoranda.model.text import storable
-from memoranda.notes.failures import translated
-from memoranda.notes.places import (
-    BINARY,
-    NO_LINK,
-    PRIVATE,
-    Place,
-    locate,
-    make_folder,
-    read_bytes,
-    sync_folder,
+from memoranda.errors import (
+    InvalidInput,
+    MemorandaError,
+    StoreBusy,
+    StoreError,
+    StoreFull,
+    StoreReadOnly,
 )
+from memoranda.model.text import storable
+
+FULL = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
+FORBIDDEN = frozenset({errno.EACCES, errno.EPERM, errno.EROFS})
+
+
+@contextmanager
+def translated(path: Path, *, writing: bool) -> Iterator[None]:
+    """Raise a :class:`~memoranda.errors.StoreError` in place of an ``OSError``.
+
+    Args:
+        path: the file or folder that is worked on, for the message.
+        writing: whether it is to be changed.
+    """
+    try:
+        yield
+    except OSError as error:
+        raise _meaning(error, path, writing=writing) from error
+
+
+def _meaning(error: OSError, path: Path, *, writing: bool) -> MemorandaError:
+    if isinstance(error, Timeout):
+        return StoreBusy(
+            f"the notes in {path} stayed locked by another writer beyond the timeout; "
+            f"try again when it is done"
+        )
+    if error.errno in FULL:
+        return StoreFull(f"no space left to write {path}; free some, nothing written was lost")
+    if isinstance(error, FileExistsError | NotADirectoryError):
+        return _no_folder(error, path)
+    if error.errno in FORBIDDEN:
+        return _forbidden(error, path, writing=writing)
+    verb = "written" if writing else "read"
+    return StoreError(f"{path} cannot be {verb} ({error.strerror or error}); check the path")
+
+
+def _no_folder(error: OSError, path: Path) -> MemorandaError:
+    for place in (path, *path.parents):
+        if place.is_dir():
+            break
+        if place.exists() or place.is_symlink():
+            return StoreError(
+                f"{place} is not a folder, so no notes can be in it; "
+                f"move it away, or name another folder for the notes"
+            )
+    return StoreError(f"{path} cannot be used ({error.strerror or error}); check the path")
+
+
+def _forbidden(error: OSError, path: Path, *, writing: bool) -> MemorandaError:
+    place = error.filename or path
+    if writing:
+        return StoreReadOnly(
+            f"{path} cannot be written ({place}: {error.strerror}); nothing was changed. "
+            f"Check the permissions of the file and its folder, or name another folder"
+        )
+    return StoreError(f"{place} cannot be read ({error.strerror}); check its permissions")
+
+
+PRIVATE = 0o600
+PRIVATE_FOLDER = 0o700
+BINARY: int = getattr(os, "O_BINARY", 0)  # Windows would change line ends without it.
+NO_LINK: int = getattr(os, "O_NOFOLLOW", 0)
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where the text of a name is, links followed.
+
+    Attributes:
+        path: the file.
+        found: what the system says of it; ``None`` if it does not exist.
+    """
+
+    path: Path
+    found: os.stat_result | None
+
+
+def locate(folder: Path, name: str) -> Place:
+    """Return the regular file that ``name`` stands for in ``folder``, or would stand for.
+
+    Raises:
+        InvalidInput: ``name`` is no plain name of a file.
+        StoreError: it is a folder, a pipe, or a link that leads out of the folder or nowhere.
+    """
+    if name in {"", ".", ".."} or {"/", "\\", "\x00", os.sep} & set(name):
+        message = f"{name!r:.200} is no name of a file in the folder of the notes; leave out paths"
+        raise InvalidInput(message)
+    path = folder / name
+    try:
+        found = path.lstat()
+        if stat.S_ISLNK(found.st_mode):
+            path = _followed(folder, path)
+            found = path.lstat()
+    except FileNotFoundError:
+        return Place(path, None)
+    if stat.S_ISDIR(found.st_mode):
+        message = f"{path} is a folder, but must be a file; move it away or rename it"
+        raise StoreError(message)
+    if not stat.S_ISREG(found.st_mode):
+        message = f"{path} is not a regular file; move it away or rename it"
+        raise StoreError(message)
+    return Place(path, found)
+
+
+def _followed(folder: Path, link: Path) -> Path:
+    """Return where a link leads, if that is a file in the folder."""
+    target = Path(os.path.realpath(link))
+    if not target.is_relative_to(os.path.realpath(folder)):
+        message = (
+            f"{link} is a link that leads out of its folder, to {target}, and is neither read nor "
+            f"written; put a copy of that file in its place, or use {target.parent} for the notes"
+        )
+        raise StoreError(message)
+    if target.is_symlink() or not target.exists():
+        message = (
+            f"{link} is a link that leads nowhere, to {target}; "
+            f"remove the link, or create the file that it names"
+        )
+        raise StoreError(message)
+    return target
+
+
+def make_folder(folder: Path) -> None:
+    """Make a folder that is its owner's alone, with those above it that are missing."""
+    if folder.is_dir():
+        return
+    if not folder.parent.exists():
+        make_folder(folder.parent)
+    try:
+        folder.mkdir(PRIVATE_FOLDER)
+    except FileExistsError:
+        if not folder.is_dir():  # Another process may have been faster.
+            raise
+    else:
+        sync_folder(folder.parent)
+
+
+def sync_folder(folder: Path) -> None:
+    """Wait until the disk has the names in a folder."""
+    if os.name == "nt":  # A folder cannot be opened there; NTFS keeps its own journal.
+        return
+    try:
+        descriptor = os.open(folder, os.O_RDONLY)
+    except PermissionError:  # It may be written, but not listed.
+        return
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def read_bytes(place: Place) -> bytes:
+    """Return what is in a file; nothing, if there is none."""
+    if place.found is None:
+        return b""
+    with translated(place.path, writing=False):
+        try:
+            descriptor = os.open(place.path, os.O_RDONLY | NO_LINK | BINARY)
+        except FileNotFoundError:
+            return b""
+        with os.fdopen(descriptor, "rb") as file:
+            return file.read()
+
 
 LOCK = ".memoranda.lock"
 PART = ".memoranda.part"

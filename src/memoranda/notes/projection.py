@@ -1,23 +1,117 @@
 """MEMORY.md as it is to be: the file as it is, with the lines of the facts that are believed now.
 
 A file that exists is patched, line by line; only one that does not, or is blank, is rendered.
-Projecting again changes nothing.
+Where it would be larger than it may be (requirement of seed 002), rules choose what stays: of near
+duplicates only the better one, then what was superseded goes, then what ranks lowest. What a
+person wrote there by hand is never left out. The choice is steady: what is in the file has an
+advantage, and projecting again changes nothing.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 
-from memoranda.model.models import Record
+from memoranda.model.models import Record, Trust
 from memoranda.model.notes import NotedLine, line_of
 from memoranda.notes.blocks import Block, Item
-from memoranda.notes.compaction import Candidate, choose
 from memoranda.notes.document import Document, parse, start
-from memoranda.notes.edits import NO_EDITS, Edits, digest_of
+from memoranda.notes.edits import NO_EDITS, Edits, digest_of, shared, words
 from memoranda.notes.topics import TITLES, key_of, place, topic
+
+NEAR = 0.75
+"""Share of common words (Jaccard index) from which two lines say the same."""
+ADVANTAGE = 0.2
+"""How much more a fact must be believed than one in the file of its class to take its place."""
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """A fact that may stand in the file.
+
+    Attributes:
+        record: the fact.
+        cost: bytes of its line or lines.
+        present: whether it is in the file already.
+        heading: the heading that it needs and that would have to be made.
+    """
+
+    record: Record
+    cost: int
+    present: bool
+    heading: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """What stays, best first, and which of the others say nearly what another line says."""
+
+    kept: tuple[str, ...]
+    near: frozenset[str]
+
+
+def choose(
+    candidates: Sequence[Candidate],
+    *,
+    room: int,
+    fixed: Iterable[str] = (),
+    preferred: AbstractSet[str] | None = None,
+) -> Choice:
+    """Return which candidates fit into ``room`` bytes.
+
+    Args:
+        candidates: the facts, ranked, best first.
+        room: bytes for their lines and for headings that they need.
+        fixed: lines that stay in any case: what nearly repeats one of them goes.
+        preferred: ids that are to stay before all others.
+    """
+    seen = [frozenset(words(text)) for text in fixed]
+    headings: set[str] = set()
+    kept: list[str] = []
+    near: set[str] = set()
+    for one in _ordered(candidates, preferred):
+        cost = one.cost
+        if one.heading is not None and one.heading not in headings:
+            cost += (
+                len(f"## {one.heading}".encode()) + 3
+            )  # Its line end, a blank line on each side.
+        if cost > room:
+            continue
+        said = frozenset(words(one.record.content))
+        if any(shared(said, other) >= NEAR for other in seen):
+            near.add(one.record.id)
+            continue
+        room -= cost
+        seen.append(said)
+        kept.append(one.record.id)
+        headings.update([one.heading] if one.heading is not None else [])
+    return Choice(tuple(kept), frozenset(near))
+
+
+def _ordered(
+    candidates: Sequence[Candidate], preferred: AbstractSet[str] | None
+) -> list[Candidate]:
+    """Return the candidates in the order in which they are taken."""
+
+    def order(rank: int) -> tuple[bool, int, float, bool, int]:
+        one = candidates[rank]
+        others = preferred is not None and one.record.id not in preferred
+        belief = one.record.confidence + (ADVANTAGE if one.present else 0.0)
+        return others, _class_of(one.record), -round(belief, 6), not one.present, rank
+
+    return [candidates[rank] for rank in sorted(range(len(candidates)), key=order)]
+
+
+def _class_of(record: Record) -> int:
+    """Return how well a fact is founded, the best first: as a store ranks what is standing."""
+    if record.superseded_by is not None:
+        return 3
+    if record.trust is not Trust.PERSON:
+        return 2
+    return 0 if record.decay_rate == 0 else 1
+
 
 ORIGIN = "notes"
 """Origin of a record whose words a person wrote into the file."""
@@ -35,7 +129,7 @@ class Projection:
         dropped: believed facts that were in the file and are left out now for size.
         left_out: believed facts that were not in it and find no room, the best first.
         over: bytes by which it is larger than it may be, though all is out that may go.
-        told: what was taken out or replaced, and why, a line each.
+        changes: what was taken out or replaced, and why, a line each.
     """
 
     text: str
@@ -43,7 +137,7 @@ class Projection:
     dropped: tuple[str, ...] = ()
     left_out: tuple[str, ...] = ()
     over: int = 0
-    told: tuple[str, ...] = ()
+    changes: tuple[str, ...] = ()
 
 
 def project(
@@ -111,7 +205,7 @@ class _Draft:
     document: Document = field(default_factory=lambda: parse(""))
     owners: dict[str, str] = field(default_factory=dict)
     near: frozenset[str] = frozenset()
-    told: list[str] = field(default_factory=list)
+    changes: list[str] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         self.by_id = {each.id: each for each in self.facts}
@@ -124,7 +218,7 @@ class _Draft:
         for each in self.facts:
             self.owners.setdefault(self.digests[each.id], each.id)
         gone = [line.item for line in edits.erased]
-        self.told += ["a line of an erased record was taken out"] * len(gone)
+        self.changes += ["a line of an erased record was taken out"] * len(gone)
         replaced: dict[Item, str] = {}
         ended = {line.item for line in edits.stale}
         there = {digest_of(item.text) for item in document.items if item not in ended}
@@ -139,7 +233,7 @@ class _Draft:
                 here.add(successor.id)
                 replaced[line.item] = line_of(successor.content)
                 why = f"replaced by {_quoted(replaced[line.item])}"
-            self.told.append(f"{_quoted(line.item.text)}: {why}")
+            self.changes.append(f"{_quoted(line.item.text)}: {why}")
         self._replace(document, replaced, gone)
 
     def _replace(self, document: Document, texts: Mapping[Item, str], gone: list[Item]) -> None:
@@ -291,7 +385,7 @@ class _Draft:
             dropped=dropped,
             left_out=tuple(each for each in out if each not in was),
             over=self._over(self.document),
-            told=(*self.told, *map(self._why, dropped)),
+            changes=(*self.changes, *map(self._why, dropped)),
         )
 
     def _why(self, id: str) -> str:

@@ -1,259 +1,202 @@
-"""Consolidation of talks into notes alone, without a store (seed 002, ``ConsolidationService``)."""
+"""Where the notes of each user are, and how they are opened: one folder each (law 6)."""
 
 from __future__ import annotations
 
-from collections import deque
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+import hashlib
+import re
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
-from datetime import datetime
-from threading import Condition
-from typing import Any
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from threading import RLock
 
-from memoranda.conversation.formats.parse import parse_messages
-from memoranda.entities.rules import RuleExtractor as RuleNames
-from memoranda.errors import InvalidInput, LLMError
-from memoranda.learning.claims import Category, Claim, Relation, Statement, Turn, Verdict
-from memoranda.learning.conflict import RuleJudge
-from memoranda.learning.extract import RuleExtractor
-from memoranda.learning.language import Language
-from memoranda.learning.modelled.summary import ModelSummarizer
-from memoranda.model.checks import known, number
-from memoranda.model.clock import Clock, SystemClock
-from memoranda.model.ids import IdFactory
-from memoranda.model.models import Kind, Message, Record
-from memoranda.model.notes import MEMORY_BYTES
-from memoranda.model.ports import LanguageModel
-from memoranda.model.text import content_hash, storable
-from memoranda.model.times import require_aware
-from memoranda.notes import Notes
-from memoranda.notes.chronicle import Chronicler, raw_fallback
-from memoranda.notes.document import Document, parse
-from memoranda.notes.projection import project
+from memoranda.errors import MemorandaError, StoreError
+from memoranda.model.actions import Insert, KeepNotes
+from memoranda.model.clock import Clock
+from memoranda.model.events import Events
+from memoranda.model.notes import MEMORY_FILE, NotesBase
+from memoranda.model.ports import Store
+from memoranda.model.scope import Scope
+from memoranda.notes.sync import NotesSyncState, SyncedNotes
+from memoranda.records.ingest import Ingest
 from memoranda.settings.settings import Settings
-from memoranda.text.dates.reader import Dates
-from memoranda.text.recalled import without_recalled
-from memoranda.wiring import open_model
+from memoranda.wiring import file_of, is_folder, is_server
 
-TIMEOUT = 30.0
-"""Seconds that a consolidation may take (seed 002, ``consolidationTimeout``)."""
-RAW = 10
-CLEAR = 0.8
-"""Confidence from which a new line takes the place of an old one."""
-NOBODY = ""
-WANTED = (
-    "messages must be a list of Message values or of dicts such as "
-    '{"role": "user", "content": "I moved to Porto."}'
+USER = "{user}"
+FOLDER, INSIDE = ".notes", "notes"
+AGENTS = "agents"
+USERS = "users"
+LONGEST = 80
+"""Characters of a folder's name."""
+UNSAFE = re.compile(r"[^\w@+.-]", re.ASCII)
+# What Windows takes for a device, and what no folder can be called.
+RESERVED = re.compile(
+    r"(?:con|prn|aux|nul|com\d|lpt\d)(?:\..*)?|\.+.*|.*\.|agents|users", re.DOTALL
 )
+WRONG = "cannot be used:"
 
 
-@dataclass(frozen=True, slots=True)
-class ConsolidationResult:
-    """What a talk comes to.
+class OpenNotes:
+    """What is known of the notes of all scopes while a store is open. Thread-safe."""
+
+    def __init__(self) -> None:
+        """Nothing was read yet."""
+        self._states: dict[Scope, NotesSyncState] = {}
+        self._folders: dict[Scope, TemporaryDirectory[str]] = {}
+        self._lock = RLock()
+
+    def state(self, scope: Scope) -> NotesSyncState:
+        """Return how far the notes of a scope are in step."""
+        with self._lock:
+            return self._states.setdefault(scope, NotesSyncState())
+
+    def folder(self, scope: Scope) -> Path | None:
+        """Return the temporary folder of the notes of a scope, if there is one."""
+        with self._lock:
+            found = self._folders.get(scope)
+            return None if found is None else Path(found.name)
+
+    def new_folder(self, scope: Scope) -> Path:
+        """Return a folder for the notes of a scope that lasts as long as the memory."""
+        with self._lock:
+            if scope not in self._folders:
+                self._folders[scope] = TemporaryDirectory(prefix="memoranda-notes-")
+            return Path(self._folders[scope].name)
+
+    def close(self, store: Store) -> None:
+        """Remove the folders that last no longer; a server keeps nothing of them."""
+        with self._lock:
+            for scope, folder in self._folders.items():
+                if is_server(store.location):
+                    with suppress(StoreError):
+                        store.apply(scope, [KeepNotes(NotesBase(folder.name))])
+                folder.cleanup()
+            self._folders.clear()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NotesService:
+    """Opens the notes of the users of a store.
 
     Attributes:
-        history_entry: the entry for the history; ``None`` if nothing is worth one.
-        memory_update: the whole of MEMORY.md as it is to be; ``None`` if nothing changes.
+        store: where the facts are.
+        planner: makes records of what a person wrote.
+        clock: tells the time.
+        settings: where the notes are, and how large.
+        open_notes: what is known of them while the store is open.
+        events: who is told of ``corrected`` and ``forgotten``.
+        announce: tells the others of records that were stored.
     """
 
-    history_entry: str | None = None
-    memory_update: str | None = None
+    store: Store
+    planner: Ingest
+    clock: Clock
+    settings: Settings
+    open_notes: OpenNotes
+    events: Events
+    announce: Callable[[Scope, Sequence[Insert]], object]
 
+    def find(self, scope: Scope) -> SyncedNotes | None:
+        """Return the notes of ``scope``; ``None`` if nobody opened those of a memory without file.
 
-class ConsolidationService:
-    """Makes an entry of the history and an update of MEMORY.md of a talk, one talk at a time.
-
-    Callers wait in the order in which they came, so two talks never write over each other's
-    notes. For notes without a store: a memory consolidates by itself, and keeps both in step.
-
-    Args:
-        model: what writes, or its name; rules, if not given.
-        max_memory_size: bytes from which the notes are to be made smaller.
-        timeout: seconds that one consolidation may take.
-        settings: the time zone, and how a model that is named is asked.
-        clock: tells when a message was said that does not say so.
-
-    Raises:
-        InvalidInput, ConfigError, MissingExtra: an argument cannot be used.
-    """
-
-    def __init__(
-        self,
-        model: LanguageModel | str | None = None,
-        *,
-        max_memory_size: int = MEMORY_BYTES,
-        timeout: float = TIMEOUT,
-        settings: Settings | None = None,
-        clock: Clock | None = None,
-    ) -> None:
-        """Ask nothing yet."""
-        self._settings = settings or Settings()
-        chosen = None if model is None else open_model(self._settings.llm, model)
-        self._language = Language(chosen)
-        self._most_bytes = max_memory_size
-        self._timeout = number(timeout, "timeout")
-        self._clock = clock or SystemClock()
-        self._ids = IdFactory(self._clock)
-        self._names = RuleNames()
-        self._dates = Dates()
-        self._queue: deque[object] = deque()
-        self._turn = Condition()
-
-    def close(self) -> None:
-        """Stop waiting for a model; what is being asked fails."""
-        self._language.close()
-
-    def consolidate(
-        self, messages: Iterable[Message | Mapping[str, Any]], current_memory: str
-    ) -> ConsolidationResult:
-        """Return what a talk comes to.
-
-        Args:
-            messages: messages of a conversation, or dicts in the form of a provider; the time
-                of a dict is its ``timestamp``, where it has one.
-            current_memory: MEMORY.md as it stands.
-
-        Raises:
-            LLMError: the model failed, or took longer than the time-out.
-            InvalidInput: an argument cannot be used.
+        Those are gone when it is closed.
         """
-        turns = self._turns(messages)
-        memory = storable(current_memory, "current_memory")
-        with self._in_order():
-            return self._made(turns, memory)
+        folder = self._lasting(scope) or self.open_notes.folder(scope)
+        return self._notes(scope, folder) if folder else None
 
-    def consolidate_into(
-        self, notes: Notes, messages: Iterable[Message | Mapping[str, Any]]
-    ) -> ConsolidationResult:
-        """Write what a talk comes to into ``notes``; a model that fails loses nothing.
+    def open(self, scope: Scope) -> SyncedNotes:
+        """Return the notes of ``scope``; of a memory without a file, in a temporary folder."""
+        return self._notes(scope, self._lasting(scope) or self.open_notes.new_folder(scope))
 
-        Then, or when it takes longer than the time-out, the history gets the last ten messages
-        as they were, 200 characters of each, in a ``[raw-fallback]`` entry.
+    def every(self, scope: Scope) -> Iterator[SyncedNotes]:
+        """Yield all notes of a user, wherever they are: also those that agents of his have.
 
-        Raises:
-            StoreError: the notes cannot be written.
-            InvalidInput: an argument cannot be used.
+        Of a folder that is gone, the store forgets the lines.
         """
-        turns = self._turns(messages)
-        with self._in_order():
-            memory = notes.read_memory()
-            try:
-                result = self._made(turns, memory)
-            except LLMError:
-                raw = raw_fallback(turns[-RAW:], turns[-1].at, len(turns))
-                result = ConsolidationResult(history_entry=raw)
-            if result.history_entry is not None:
-                notes.append_history_rotated(result.history_entry)
-            if result.memory_update is not None:
-                notes.write_memory(result.memory_update)
-        return result
+        user = Scope(scope.user)
+        kept = dict.fromkeys(self.store.notes_kept(user))
+        for each in (user, scope):
+            notes = self.find(each)
+            if notes is not None:
+                kept[each, str(notes.folder)] = None
+        for owner, folder in kept:
+            if Path(folder).is_dir():
+                yield self._notes(owner, Path(folder))
+            elif (base := self.store.notes_base(owner, folder)) is not None and base.lines:
+                self.store.apply(owner, [KeepNotes(NotesBase(folder))])
 
-    @contextmanager
-    def _in_order(self) -> Iterator[None]:
-        """Let one at a time through, the first come first (seed 002, sequential queue)."""
-        ticket = object()
-        with self._turn:
-            self._queue.append(ticket)
+    def status(self, scope: Scope) -> str:
+        """Return where the notes of ``scope`` are, or what is wrong with them; writes nothing."""
+        notes = self.find(scope)
+        if notes is None:
+            if is_server(self.store.location):
+                return "none: a memory on a server has them in the folder that notes.folder names"
+            return "none: a memory without a file has notes only where Memory.notes is used"
         try:
-            with self._turn:
-                self._turn.wait_for(lambda: self._queue[0] is ticket)
-            yield
-        finally:  # Also of one who gave up waiting.
-            with self._turn:
-                self._queue.remove(ticket)
-                self._turn.notify_all()
+            size = len(notes.read_file().encode())
+            notes.read_history()
+        except MemorandaError as error:
+            return f"{WRONG} {error}"
+        if not notes.folder.exists():
+            return f"none yet; {notes.folder} after the first consolidation"
+        return f"{notes.folder} ({MEMORY_FILE}: {size:,} of {notes.max_memory_size:,} bytes)"
 
-    def _turns(self, messages: Iterable[Message | Mapping[str, Any]]) -> list[Turn]:
-        now = require_aware(self._clock.now(), "clock")
-        given: object = messages
-        if isinstance(given, str | bytes | Mapping) or not isinstance(given, Iterable):
-            raise InvalidInput(f"{WANTED}, got {given!r:.80}")
-        found = [
-            Turn(
-                id=f"m{place}",
-                speaker=said.role,
-                text=without_recalled(said.content),
-                at=(known(said.timestamp, "timestamp") or now).astimezone(self._settings.zone),
-                person=said.role == "user",
-            )
-            for place, said in enumerate(parse_messages(messages), 1)
-            if said.content.strip() and said.role != "system"
-        ]
-        if not found:
-            message = "messages hold nothing that was said; give it the messages of a talk"
-            raise InvalidInput(message)
-        return found
-
-    def _made(self, turns: Sequence[Turn], memory: str) -> ConsolidationResult:
-        at = turns[-1].at
-        if self._language.model is None:
-            entry = Chronicler(self._dates, self._names).entry(turns, at)
-            update = self._updated(memory, RuleExtractor(self._dates, self._names).extract(turns))
-        else:
-            writer = ModelSummarizer(self._language.model, most_bytes=self._most_bytes)
-            asked = writer.consolidate(turns, memory, at)
-            made, _ = self._language.wait(asked, timeout=self._timeout)
-            entry, update = made.history_entry, made.memory_update
-        return ConsolidationResult(entry or None, update if update and update != memory else None)
-
-    def _updated(self, memory: str, claims: Sequence[Claim]) -> str:
-        """Return MEMORY.md with what is new: a line replaced where one says otherwise."""
-        document, judge = parse(memory), RuleJudge()
-        new: list[Claim] = []
-        for claim in claims:
-            placed, document = _placed(document, claim, judge)
-            if not placed:
-                _add(new, claim, judge)
-        facts = [self._record(claim) for claim in new]
-        return project(document, facts, max_bytes=self._most_bytes).text
-
-    def _record(self, claim: Claim) -> Record:
-        return Record(
-            id=self._ids.new(Kind.FACT.prefix),
-            kind=Kind.FACT,
-            content=claim.content,
-            content_hash=content_hash(claim.content),
-            user=NOBODY,
-            event_time=claim.event_time,
-            created_at=claim.said_at,
-            confidence=claim.confidence,
-            attributes={"category": str(claim.category)},
+    def _notes(self, scope: Scope, folder: Path) -> SyncedNotes:
+        return SyncedNotes(
+            scope,
+            folder,
+            store=self.store,
+            planner=self.planner,
+            clock=self.clock,
+            settings=self.settings,
+            state=self.open_notes.state(scope),
+            events=self.events,
+            announce=self.announce,
+            is_lasting=self._lasting(scope) is not None,
         )
 
-
-def _placed(document: Document, claim: Claim, judge: RuleJudge) -> tuple[bool, Document]:
-    """Return whether a line says a claim, and the document, in which it may have replaced one."""
-    new = _said(claim)
-    for item in document.items:
-        verdict = judge.judge(Statement(item.text, _EARLIER), new)
-        if verdict.relation is Relation.DUPLICATE:
-            return True, document
-        if _replaces(claim, verdict):
-            return True, document.replace({item: claim.content})
-    return False, document
+    def _lasting(self, scope: Scope) -> Path | None:
+        return folder_of(self.settings, self.store.location, scope)
 
 
-def _add(claims: list[Claim], claim: Claim, judge: RuleJudge) -> None:
-    """Add a claim to those of the same talk, in the place of one that it makes untrue."""
-    new = _said(claim)
-    for place, earlier in enumerate(claims):
-        verdict = judge.judge(_said(earlier), new)
-        if verdict.relation is Relation.DUPLICATE:
-            return
-        if _replaces(claim, verdict):
-            claims[place] = claim
-            return
-    claims.append(claim)
+def folder_of(settings: Settings, location: str, scope: Scope) -> Path | None:
+    """Return the folder of the notes of ``scope``; ``None`` for a memory without file or folder.
+
+    That of the setting ``notes.folder``, with ``{user}`` as the user; where it does not name the
+    user, others than the configured one have folders inside. Otherwise ``agent.notes/USER``
+    beside ``agent.db``; of a folder of Chroma, ``notes/USER`` in it, so that to copy or to remove
+    it is to copy or to remove all there is (seed 001). An agent's are in ``agents/NAME`` inside.
+    """
+    chosen = settings.notes.folder
+    if chosen is not None:
+        folder = _chosen(chosen, settings, scope)
+    else:
+        file = file_of(location)
+        if file is None:
+            return None
+        file = file.expanduser()
+        every = file / INSIDE if is_folder(location) else file.with_name(f"{file.stem}{FOLDER}")
+        folder = every / folder_name(scope.user)
+    return folder if scope.agent is None else folder / AGENTS / folder_name(scope.agent)
 
 
-def _said(claim: Claim) -> Statement:
-    return Statement(claim.content, claim.said_at, claim.subject, str(claim.category))
+def _chosen(chosen: str, settings: Settings, scope: Scope) -> Path:
+    name = folder_name(scope.user)
+    if USER in chosen:
+        return Path(chosen.replace(USER, name)).expanduser()
+    folder = Path(chosen).expanduser()
+    return folder if scope.user == settings.user else folder / USERS / name
 
 
-def _replaces(claim: Claim, verdict: Verdict) -> bool:
-    """Return whether what is older goes, as it would in a store."""
-    clear = claim.category is Category.CORRECTION or verdict.confidence >= CLEAR
-    return verdict.relation is not Relation.NONE and clear
+def folder_name(name: str) -> str:
+    """Return a name under which a folder can stand on any file system, and no other name's.
 
-
-_EARLIER = datetime.fromisoformat("1970-01-01T00:00:00+00:00")
+    What is not plain is told apart by a hash: some file systems know no case, and some change
+    how letters are written.
+    """
+    plain = UNSAFE.sub("_", name)[:LONGEST]
+    if plain == name == name.lower() and not RESERVED.fullmatch(name):
+        return name
+    digest = hashlib.blake2b(name.encode(), digest_size=4).hexdigest()
+    return f"{plain.strip('.') or 'user'}~{digest}"

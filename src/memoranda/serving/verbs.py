@@ -9,15 +9,16 @@ from dataclasses import replace
 from typing import Any
 
 from memoranda.errors import EmbeddingError, InvalidInput, NotFound
-from memoranda.memory import Memory, parts_of, scope_of
+from memoranda.memory import Memory
+from memoranda.memory_upkeep import MemoryStats, parts_of, scope_of
 from memoranda.model.life import believed
 from memoranda.model.models import Entity, Hit, Kind, Recall, Record
 from memoranda.model.ports import Progress
 from memoranda.model.query import Filter
-from memoranda.model.reports import MemoryStats
 from memoranda.model.text import clean
-from memoranda.records.drafts import Draft, parse_kind
-from memoranda.search.service import mask_secrets
+from memoranda.records.ingest import Draft, parse_kind
+from memoranda.search.drawn import used
+from memoranda.search.shown import for_model, shown
 from memoranda.text.recalled import without_recalled
 from memoranda.text.secrets import HIDDEN, looks_secret, without_secrets
 from memoranda.tools.agent import ORIGIN, ROLE, AgentTools, kept
@@ -33,21 +34,20 @@ class Verbs:
     def __init__(self, memory: Memory) -> None:
         """Work on ``memory``."""
         self._memory = memory
-        parts, scope = parts_of(memory), scope_of(memory)
-        self._vectors, self._scope = parts.vectors, scope
-        self._records, self._searcher = parts.records(scope), parts.searcher(scope)
+        self._parts = parts_of(memory)
+        self._scope = scope_of(memory)
 
     def embed(self, progress: Progress) -> None:
         """Give the user's records that wait their vectors, which a search would do untold."""
         with suppress(EmbeddingError):  # The problem shows in the status of the vectors.
-            self._vectors.finish(self._scope, progress)
+            self._parts.vectors.finish(self._scope, progress)
 
     def search(self, query: str, kind: str | None, limit: int) -> list[Hit]:
         """Return what answers ``query``, best first; it counts as recalled."""
         kinds = () if kind is None else (parse_kind(kind),)
-        where = Filter(now=self._records.now(), kinds=kinds)
-        hits = self._searcher.search_for_model(clean(query, "query"), where, limit=limit)
-        self._searcher.record_access(hits, where)
+        where = Filter(now=self._parts.now(), kinds=kinds)
+        hits = for_model(self._parts, self._scope, clean(query, "query"), where, limit=limit)
+        used(self._parts, self._scope, hits, where)
         return [replace(hit, record=_told(hit.record)) for hit in hits]
 
     def ids(self, text: str) -> list[str]:
@@ -57,8 +57,8 @@ class Verbs:
         """
         if not text.strip():
             return []
-        where = Filter(now=self._records.now())
-        hits = self._searcher.search_for_model(clean(text, "text"), where, limit=MOST_IDS)
+        where = Filter(now=self._parts.now())
+        hits = for_model(self._parts, self._scope, clean(text, "text"), where, limit=MOST_IDS)
         return [hit.record.id for hit in hits]
 
     def recall(self, question: str, budget: int) -> Recall:
@@ -76,11 +76,15 @@ class Verbs:
         text = _new(content)
         _kept_metadata(metadata or {})
         draft = Draft(content=text, kind=kind, metadata=metadata, role=ROLE, origin=ORIGIN)
-        insert = self._records.plan(draft)
-        for known in self._records.same_fact(insert):
-            if _says(known, insert.record.attributes):
-                return known
-        return self._records.insert([insert])[0]
+        plan = self._parts.ingest.plan(self._scope, draft)
+        if plan.record.kind is Kind.FACT:
+            hashes = [plan.record.content_hash]
+            for known in self._parts.store.with_hashes(
+                self._scope, hashes, now=plan.record.created_at
+            ):
+                if known.kind is Kind.FACT and _says(known, plan.record.attributes):
+                    return known
+        return self._parts.stored(self._scope, [plan])[0]
 
     def forget(self, id: str) -> bool:
         """Stop believing a record; whether there is one."""
@@ -107,14 +111,14 @@ class Verbs:
         found = self._memory.entity(name)
         if found is None:
             return None
-        told = [mask_secrets(each) for each in found.records if each.kind is not Kind.REFLECTION]
+        told = [shown(each) for each in found.records if each.kind is not Kind.REFLECTION]
         told.sort(key=lambda each: each.kind is not Kind.FACT)
         summary = found.summary and without_secrets(found.summary)
         return replace(found, records=tuple(told), summary=summary)
 
     def notes(self) -> str:
         """Return MEMORY.md, in step with the store; empty, if there is nothing to say."""
-        return _unsecret(self._memory.notes.told(make=True))
+        return _unsecret(self._memory.notes.context_text(make=True))
 
     def history(self) -> str:
         """Return HISTORY.md; empty, if there is none."""
@@ -122,17 +126,17 @@ class Verbs:
 
     def insight(self) -> Record | None:
         """Return the newest weekly insight."""
-        return self._searcher.latest_insight(Filter(now=self._records.now()))
+        where = Filter(now=self._parts.now(), kinds=(Kind.REFLECTION,))
+        found = self._parts.store.latest(self._scope, where)
+        return None if found is None else shown(found)
 
     def record(self, id: str) -> Record | None:
         """Return a record that is believed, of this user; what was forgotten is not told."""
         found = self._memory.get(id)
-        return _told(found) if found and believed(found, self._records.now()) else None
+        return _told(found) if found and believed(found, self._parts.now()) else None
 
     def _tools(self) -> AgentTools:
-        return AgentTools(
-            self._records, self._searcher, stats=self._memory.stats, entity=self._memory.entity
-        )
+        return AgentTools(self._memory, self._parts, self._scope)
 
 
 def _unsecret(text: str) -> str:
@@ -181,7 +185,7 @@ def _lines(value: object, name: str = "") -> Iterator[str]:
 
 def _told(record: Record) -> Record:
     """Return a record without what seems to be secret in its content or its metadata."""
-    told = mask_secrets(record)
+    told = shown(record)
     if not any(looks_secret(line) for line in _lines(record.attributes)):
         return told
     return replace(told, attributes=_masked(record.attributes))

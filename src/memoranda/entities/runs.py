@@ -1,0 +1,147 @@
+"""The words of a line, and the runs of them that have the form of a name: by capitals alone."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+from memoranda.entities import words as w
+from memoranda.entities.everyday import is_common
+from memoranda.entities.gazetteer import GIVEN_NAMES, PLACES
+
+_TOKEN = re.compile(r"(?:[^\W\d_]\.){2,}|\w++(?:[-'’&]\w++|(?<=\d)\.\d++)*\+*")
+_START = re.compile(
+    r"[.!?…:;\"“”(\[*•>|/=~{}+]|[-\u2013\u2014]\s|[\u2190-\u2bff\U0001f000-\U0001faff]"
+)
+_POSSESSIVE = re.compile(r"['’](?:s|S|m|re|ve|d|ll)$|['’]$")
+INNER_CAPITAL = re.compile(
+    r"[A-Z][a-z]+(?:[A-Z][a-z]*)+\d*|[ei][A-Z][a-z]{2,}\w*|[A-Z]{2,}[a-z]+[A-Z]\w*"
+)
+_LONGEST_VERSION = 3
+HEADLINE = 5
+_LONG_WORD = 4
+LONGEST_NAME = 3
+
+
+class Token(NamedTuple):
+    """A word of a line: ``name`` is it without ``'s``, ``gap`` what stands before it."""
+
+    name: str
+    start: int
+    gap: str
+    possessive: bool
+    opens: bool
+
+    @property
+    def end(self) -> int:
+        """The character after the word, without its ``'s``."""
+        return self.start + len(self.name)
+
+
+def tokens_of(text: str, start: int, end: int) -> list[Token]:
+    """Cut a line into words."""
+    tokens: list[Token] = []
+    opens, before = True, start
+    for match in _TOKEN.finditer(text, start, end):
+        word, begin = match[0], match.start()
+        gap = text[before:begin]
+        ending = None if word.isalnum() else _POSSESSIVE.search(word)
+        name = word[: ending.start()] if ending and ending.start() else word
+        if gap == " ":
+            opens = opens and not tokens
+        elif tokens:
+            # The full stop of "Dr." and of an initial ends no sentence.
+            previous = tokens[-1].name
+            stop = gap == ". " and (len(previous) == 1 or previous.lower() in w.TITLES)
+            opens = not stop and _START.search(gap) is not None
+        tokens.append(Token(name, begin, gap, ending is not None, opens))
+        before = match.end()
+    return tokens
+
+
+def is_shouted(tokens: Sequence[Token]) -> bool:
+    """Tell a line that is mostly in capitals, where they prove nothing."""
+    long = [token.name for token in tokens if len(token.name) > 1]
+    loud = sum(map(str.isupper, long))
+    return loud > 1 and loud * 2 > len(long)
+
+
+def is_title_line(tokens: Sequence[Token], capitals: int) -> bool:
+    """Tell a line where nearly every word has a capital, long or short."""
+    return len(tokens) >= HEADLINE and capitals * 5 >= len(tokens) * 4
+
+
+def is_headline(tokens: Sequence[Token]) -> bool:
+    """Tell whether capitals prove little here, because most words have one."""
+    long = [token.name for token in tokens if len(token.name) >= _LONG_WORD]
+    loud = sum(word[0].isupper() for word in long)
+    return len(long) >= HEADLINE and loud * 5 > len(long) * 3
+
+
+def parts_of(tokens: Sequence[Token], first: int, last: int) -> Iterator[tuple[int, int]]:
+    """Yield the names in a run of capitals of a headline: what everyday words stand around.
+
+    A known name, place or organization stays whole: "Joel Ward", "Ohio State".
+    """
+    run = tokens[first : last + 1]
+    if len(run) <= LONGEST_NAME and (
+        run[0].name.lower() in GIVEN_NAMES
+        or any(token.name.lower() in PLACES for token in run)
+        or run[-1].name.lower() in w.ORGANIZATION_ENDS
+    ):
+        yield first, last
+        return
+    start = first
+    for index, token in enumerate([*run, None], first):
+        if token is None or (is_common(token.name) and token.name.lower() not in GIVEN_NAMES):
+            if start < index:
+                yield start, index - 1
+            start = index + 1
+
+
+def _can_name(token: Token) -> bool:
+    """Tell whether a word has the form of a name or of a part of one."""
+    word = token.name
+    if word.islower() or "_" in word or word == "I":
+        return False
+    return word[0].isupper() or INNER_CAPITAL.fullmatch(word) is not None
+
+
+def phrases(tokens: Sequence[Token]) -> Iterator[tuple[int, int]]:
+    """Yield the first and last index of every run of capitalised words."""
+    first, count = 0, len(tokens)
+    while first < count:
+        if not _can_name(tokens[first]):
+            first += 1
+            continue
+        last = first
+        while (step := _reach(tokens, last)) > 0:
+            last += step
+        yield first, last
+        first = last + 1
+
+
+def _reach(tokens: Sequence[Token], last: int) -> int:
+    """Return how many words further a name goes on after the word ``last``."""
+    word = tokens[last]
+    if word.possessive or last + 1 >= len(tokens):
+        return 0
+    following = tokens[last + 1]
+    initial = following.gap == ". " and not following.opens
+    if _can_name(following) and (following.gap in {" ", " & "} or initial):
+        return 1
+    if following.gap != " ":
+        return 0
+    if (
+        following.name.isdigit()
+        and len(following.name) <= _LONGEST_VERSION
+        and not is_common(word.name)
+    ):
+        return 1
+    for joiners in (1, 2):
+        end = last + 1 + joiners
+        joined = all(t.name in w.NAME_JOINERS and t.gap == " " for t in tokens[last + 1 : end])
+        if joined and end < len(tokens) and _can_name(tokens[end]) and tokens[end].gap == " ":
+            return joiners + 1
+    return 0

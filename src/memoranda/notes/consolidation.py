@@ -1,0 +1,259 @@
+"""Consolidation of talks into notes alone, without a store (seed 002, ``ConsolidationService``)."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import datetime
+from threading import Condition
+from typing import Any
+
+from memoranda.conversation.formats.parse import parse_messages
+from memoranda.entities.rules import RuleExtractor as RuleNames
+from memoranda.errors import InvalidInput, LLMError
+from memoranda.learning.claims import Category, Claim, Relation, Statement, Turn, Verdict
+from memoranda.learning.conflict import RuleJudge
+from memoranda.learning.extract import RuleExtractor
+from memoranda.learning.language import Language
+from memoranda.learning.modelled.summary import ModelSummarizer
+from memoranda.model.checks import known, number
+from memoranda.model.clock import Clock, SystemClock
+from memoranda.model.ids import IdFactory
+from memoranda.model.models import Kind, Message, Record
+from memoranda.model.notes import MEMORY_BYTES
+from memoranda.model.ports import LanguageModel
+from memoranda.model.text import content_hash, storable
+from memoranda.model.times import require_aware
+from memoranda.notes import Notes
+from memoranda.notes.chronicle import Chronicler, raw_fallback
+from memoranda.notes.document import Document, parse
+from memoranda.notes.projection import project
+from memoranda.settings.settings import Settings
+from memoranda.text.dates.reader import Dates
+from memoranda.text.recalled import without_recalled
+from memoranda.wiring import open_model
+
+TIMEOUT = 30.0
+"""Seconds that a consolidation may take (seed 002, ``consolidationTimeout``)."""
+RAW = 10
+CLEAR = 0.8
+"""Confidence from which a new line takes the place of an old one."""
+NOBODY = ""
+WANTED = (
+    "messages must be a list of Message values or of dicts such as "
+    '{"role": "user", "content": "I moved to Porto."}'
+)
+
+
+@dataclass(frozen=True, slots=True)
+class ConsolidationResult:
+    """What a talk comes to.
+
+    Attributes:
+        history_entry: the entry for the history; ``None`` if nothing is worth one.
+        memory_update: the whole of MEMORY.md as it is to be; ``None`` if nothing changes.
+    """
+
+    history_entry: str | None = None
+    memory_update: str | None = None
+
+
+class ConsolidationService:
+    """Makes an entry of the history and an update of MEMORY.md of a talk, one talk at a time.
+
+    Callers wait in the order in which they came, so two talks never write over each other's
+    notes. For notes without a store: a memory consolidates by itself, and keeps both in step.
+
+    Args:
+        model: what writes, or its name; rules, if not given.
+        max_memory_size: bytes from which the notes are to be made smaller.
+        timeout: seconds that one consolidation may take.
+        settings: the time zone, and how a model that is named is asked.
+        clock: tells when a message was said that does not say so.
+
+    Raises:
+        InvalidInput, ConfigError, MissingExtra: an argument cannot be used.
+    """
+
+    def __init__(
+        self,
+        model: LanguageModel | str | None = None,
+        *,
+        max_memory_size: int = MEMORY_BYTES,
+        timeout: float = TIMEOUT,
+        settings: Settings | None = None,
+        clock: Clock | None = None,
+    ) -> None:
+        """Ask nothing yet."""
+        self._settings = settings or Settings()
+        chosen = None if model is None else open_model(self._settings.llm, model)
+        self._language = Language(chosen)
+        self._most_bytes = max_memory_size
+        self._timeout = number(timeout, "timeout")
+        self._clock = clock or SystemClock()
+        self._ids = IdFactory(self._clock)
+        self._names = RuleNames()
+        self._dates = Dates()
+        self._queue: deque[object] = deque()
+        self._turn = Condition()
+
+    def close(self) -> None:
+        """Stop waiting for a model; what is being asked fails."""
+        self._language.close()
+
+    def consolidate(
+        self, messages: Iterable[Message | Mapping[str, Any]], current_memory: str
+    ) -> ConsolidationResult:
+        """Return what a talk comes to.
+
+        Args:
+            messages: messages of a conversation, or dicts in the form of a provider; the time
+                of a dict is its ``timestamp``, where it has one.
+            current_memory: MEMORY.md as it stands.
+
+        Raises:
+            LLMError: the model failed, or took longer than the time-out.
+            InvalidInput: an argument cannot be used.
+        """
+        turns = self._turns(messages)
+        memory = storable(current_memory, "current_memory")
+        with self._in_order():
+            return self._made(turns, memory)
+
+    def consolidate_into(
+        self, notes: Notes, messages: Iterable[Message | Mapping[str, Any]]
+    ) -> ConsolidationResult:
+        """Write what a talk comes to into ``notes``; a model that fails loses nothing.
+
+        Then, or when it takes longer than the time-out, the history gets the last ten messages
+        as they were, 200 characters of each, in a ``[raw-fallback]`` entry.
+
+        Raises:
+            StoreError: the notes cannot be written.
+            InvalidInput: an argument cannot be used.
+        """
+        turns = self._turns(messages)
+        with self._in_order():
+            memory = notes.read_memory()
+            try:
+                result = self._made(turns, memory)
+            except LLMError:
+                raw = raw_fallback(turns[-RAW:], turns[-1].at, len(turns))
+                result = ConsolidationResult(history_entry=raw)
+            if result.history_entry is not None:
+                notes.append_history_rotated(result.history_entry)
+            if result.memory_update is not None:
+                notes.write_memory(result.memory_update)
+        return result
+
+    @contextmanager
+    def _in_order(self) -> Iterator[None]:
+        """Let one at a time through, the first come first (seed 002, sequential queue)."""
+        ticket = object()
+        with self._turn:
+            self._queue.append(ticket)
+        try:
+            with self._turn:
+                self._turn.wait_for(lambda: self._queue[0] is ticket)
+            yield
+        finally:  # Also of one who gave up waiting.
+            with self._turn:
+                self._queue.remove(ticket)
+                self._turn.notify_all()
+
+    def _turns(self, messages: Iterable[Message | Mapping[str, Any]]) -> list[Turn]:
+        now = require_aware(self._clock.now(), "clock")
+        given: object = messages
+        if isinstance(given, str | bytes | Mapping) or not isinstance(given, Iterable):
+            raise InvalidInput(f"{WANTED}, got {given!r:.80}")
+        found = [
+            Turn(
+                id=f"m{place}",
+                speaker=said.role,
+                text=without_recalled(said.content),
+                at=(known(said.timestamp, "timestamp") or now).astimezone(self._settings.zone),
+                person=said.role == "user",
+            )
+            for place, said in enumerate(parse_messages(messages), 1)
+            if said.content.strip() and said.role != "system"
+        ]
+        if not found:
+            message = "messages hold nothing that was said; give it the messages of a talk"
+            raise InvalidInput(message)
+        return found
+
+    def _made(self, turns: Sequence[Turn], memory: str) -> ConsolidationResult:
+        at = turns[-1].at
+        if self._language.model is None:
+            entry = Chronicler(self._dates, self._names).entry(turns, at)
+            update = self._updated(memory, RuleExtractor(self._dates, self._names).extract(turns))
+        else:
+            writer = ModelSummarizer(self._language.model, most_bytes=self._most_bytes)
+            asked = writer.consolidate(turns, memory, at)
+            made, _ = self._language.wait(asked, timeout=self._timeout)
+            entry, update = made.history_entry, made.memory_update
+        return ConsolidationResult(entry or None, update if update and update != memory else None)
+
+    def _updated(self, memory: str, claims: Sequence[Claim]) -> str:
+        """Return MEMORY.md with what is new: a line replaced where one says otherwise."""
+        document, judge = parse(memory), RuleJudge()
+        new: list[Claim] = []
+        for claim in claims:
+            placed, document = _placed(document, claim, judge)
+            if not placed:
+                _add(new, claim, judge)
+        facts = [self._record(claim) for claim in new]
+        return project(document, facts, max_bytes=self._most_bytes).text
+
+    def _record(self, claim: Claim) -> Record:
+        return Record(
+            id=self._ids.new(Kind.FACT.prefix),
+            kind=Kind.FACT,
+            content=claim.content,
+            content_hash=content_hash(claim.content),
+            user=NOBODY,
+            event_time=claim.event_time,
+            created_at=claim.said_at,
+            confidence=claim.confidence,
+            attributes={"category": str(claim.category)},
+        )
+
+
+def _placed(document: Document, claim: Claim, judge: RuleJudge) -> tuple[bool, Document]:
+    """Return whether a line says a claim, and the document, in which it may have replaced one."""
+    new = _said(claim)
+    for item in document.items:
+        verdict = judge.judge(Statement(item.text, _EARLIER), new)
+        if verdict.relation is Relation.DUPLICATE:
+            return True, document
+        if _replaces(claim, verdict):
+            return True, document.replace({item: claim.content})
+    return False, document
+
+
+def _add(claims: list[Claim], claim: Claim, judge: RuleJudge) -> None:
+    """Add a claim to those of the same talk, in the place of one that it makes untrue."""
+    new = _said(claim)
+    for place, earlier in enumerate(claims):
+        verdict = judge.judge(_said(earlier), new)
+        if verdict.relation is Relation.DUPLICATE:
+            return
+        if _replaces(claim, verdict):
+            claims[place] = claim
+            return
+    claims.append(claim)
+
+
+def _said(claim: Claim) -> Statement:
+    return Statement(claim.content, claim.said_at, claim.subject, str(claim.category))
+
+
+def _replaces(claim: Claim, verdict: Verdict) -> bool:
+    """Return whether what is older goes, as it would in a store."""
+    clear = claim.category is Category.CORRECTION or verdict.confidence >= CLEAR
+    return verdict.relation is not Relation.NONE and clear
+
+
+_EARLIER = datetime.fromisoformat("1970-01-01T00:00:00+00:00")

@@ -1,0 +1,102 @@
+"""Turns finished sessions into facts, and then into entries of the history: consolidation."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Sequence
+from dataclasses import replace
+from threading import Event
+
+from memoranda.learning.background import Request
+from memoranda.learning.claims import Claim, Turn
+from memoranda.learning.stages.consolidating import Consolidating
+from memoranda.learning.turns import page, recalled
+from memoranda.model.actions import Action
+from memoranda.model.models import Record
+from memoranda.model.reports import StageReport
+from memoranda.model.scope import Scope
+from memoranda.notes.chronicle import Chronicler
+from memoranda.notes.erasing import ErasedText, NotesErasure
+from memoranda.notes.writer import STAGE, HistoryWriter, PlanClaims, ReadTurns
+from memoranda.parts import Parts
+
+log = logging.getLogger("memoranda.consolidate")
+
+
+def consolidate(
+    parts: Parts, request: Request, stop: Event | None = None, *, dry_run: bool = False
+) -> StageReport:
+    """Turn the sessions of a request into facts, and tell them in the notes; report what was done.
+
+    Notes that cannot be written keep nothing from being learned: the session is told later.
+    """
+    work = Consolidating(parts, request.scope, stop)
+    report = work.run(request.session, but=request.but, until=request.until, dry_run=dry_run)
+    if dry_run or not parts.settings.notes.automatic:
+        return report
+
+    def plan_claims(session: str, claims: Sequence[Claim]) -> Sequence[Action]:
+        # How far the session was read is said where its turns were.
+        return work.plan(request.scope, session, claims).actions[:-1]
+
+    writer = history_writer(parts, request.scope, plan_claims, stop)
+    for session in report.failed:
+        writer.write_fallback(session, request.until)
+    written = writer.write(request.session, but=(*report.failed,))
+    return replace(report, lines=(*report.lines, *written.lines))
+
+
+def learn(parts: Parts, request: Request, stop: Event) -> StageReport:
+    """Consolidate what is requested while nobody waits; what failed is logged and waits."""
+    report = consolidate(parts, request, stop)
+    for session, why in report.failed.items():
+        log.warning("session %r waits to be consolidated: %s", session, why)
+    return report
+
+
+def keep_last_words(parts: Parts, scope: Scope, session: str, until: int | None = None) -> None:
+    """Keep the last words of a session that takes too long, where notes are kept."""
+    if parts.settings.notes.automatic:
+        history_writer(parts, scope).write_fallback(session, until)
+
+
+def history_writer(
+    parts: Parts, scope: Scope, plan_claims: PlanClaims | None = None, stop: Event | None = None
+) -> HistoryWriter:
+    """Return what writes the sessions of ``scope`` into its history."""
+    by_rules = parts.settings.consolidation.extractor == "rules"
+    return HistoryWriter(
+        parts.notes.find(scope),
+        scope,
+        store=parts.store,
+        chronicler=Chronicler(parts.dates, parts.extractor),
+        dates=parts.dates,
+        read_turns=turns_reader(parts),
+        language=parts.language,
+        model=None if by_rules else parts.model_for(scope, STAGE),
+        announce=parts.announce,
+        plan_claims=plan_claims,
+        stop=stop,
+    )
+
+
+def notes_erasure(parts: Parts, scope: Scope, records: Sequence[Record]) -> NotesErasure:
+    """Return what takes ``records``, which are to be erased, out of the notes."""
+    return NotesErasure(
+        parts.notes,
+        scope,
+        ErasedText.of(records),
+        store=parts.store,
+        chronicler=Chronicler(parts.dates, parts.extractor),
+        read_turns=turns_reader(parts),
+    )
+
+
+def turns_reader(parts: Parts) -> ReadTurns:
+    """Return what reads episodes as turns."""
+
+    def read(scope: Scope, session: str | None, episodes: Sequence[Record]) -> Sequence[Turn]:
+        quoted = recalled(parts, scope, session) if session is not None else {}
+        return page(parts, scope, episodes, quoted).turns
+
+    return read

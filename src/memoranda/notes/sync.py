@@ -1,0 +1,575 @@
+"""Keeps MEMORY.md and the store in step: first what a person changed, then what was learned.
+
+The store keeps which lines it last saw in the file, so an edit is known as one, also on a file
+that a crash left behind.
+"""
+
+from __future__ import annotations
+
+import logging
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from pathlib import Path
+from threading import RLock
+
+from memoranda.errors import MemorandaError, StoreBusy, StoreClosed, StoreError
+from memoranda.model.actions import Insert, KeepNotes
+from memoranda.model.clock import Clock
+from memoranda.model.events import Events
+from memoranda.model.life import believed
+from memoranda.model.models import ForgetReceipt, Record
+from memoranda.model.notes import (
+    HISTORY_FILE,
+    MEMORY_FILE,
+    HistoryEntry,
+    NotedLine,
+    NotesBase,
+    line_of,
+)
+from memoranda.model.ports import Store
+from memoranda.model.scope import Scope
+from memoranda.model.text import storable
+from memoranda.model.times import require_aware
+from memoranda.notes.document import Document, parse
+from memoranda.notes.edits import EditPlan, EditPlanner, Edits, digest_of, noted_line, read_edits
+from memoranda.notes.files import Stamp
+from memoranda.notes.git import NotesGit
+from memoranda.notes.notes import Notes
+from memoranda.notes.projection import Projection, project
+from memoranda.notes.scrub import scrub
+from memoranda.records.ingest import Ingest
+from memoranda.settings.settings import Settings
+
+log = logging.getLogger("memoranda.notes")
+
+MOST_FACTS = 1_000
+"""Facts among which those are chosen that have a line."""
+DAMAGED = "MEMORY.md.damaged"
+DEEPEST = 20
+"""Replacements that are followed from a line to what is believed now."""
+HELD = (
+    "! {count} lines are gone from MEMORY.md at once: what they said is believed on. If that was "
+    "meant, run: memoranda notes sync --accept-removals"
+)
+OVER = (
+    "! {file} is {over:,} bytes over {limit:,}, and all that is left was written by hand; "
+    "shorten it, or raise notes.max_memory_size"
+)
+WAITING = "waiting"
+"""Stands in place of a digest for a line that is gone and held back: no line has this one."""
+UNSEEN = (
+    "! {count} lines that memory had written while MEMORY.md was open elsewhere are back; take "
+    "them out again if they were meant to go"
+)
+CONFLICT = re.compile(r"^<{7} .*\n(?:.*\n)*?={7}\n(?:.*\n)*?>{7} ", re.MULTILINE)
+TRIES = 5
+"""How often a file is read again that somebody changes at the same moment."""
+ENTRY_ADDED = "notes: an entry of the history"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NotesReport:
+    """What was done to bring MEMORY.md and the store into step.
+
+    Attributes:
+        added: facts that a person wrote into the file.
+        corrected: facts that took the place of others, whose lines a person changed.
+        forgotten: ids of facts whose lines a person took out.
+        held: ids of facts whose lines are gone, so many at once that they are believed on until
+            somebody says that it was meant.
+        restored: whether the file was empty, missing or cut short, and made anew.
+        written: whether the file was changed.
+        over: bytes by which it is larger than it should be: all that is left was written by hand.
+        lines: each deed in a line, for a person.
+    """
+
+    added: tuple[Record, ...] = ()
+    corrected: tuple[Record, ...] = ()
+    forgotten: tuple[str, ...] = ()
+    held: tuple[str, ...] = ()
+    restored: bool = False
+    written: bool = False
+    over: int = 0
+    lines: tuple[str, ...] = ()
+
+    @property
+    def changes(self) -> int:
+        """How many edits of a person were read."""
+        return len(self.added) + len(self.corrected) + len(self.forgotten)
+
+    def __str__(self) -> str:
+        """One line: what came in, what went, and what waits."""
+        counts = {
+            "added": len(self.added),
+            "corrected": len(self.corrected),
+            "forgotten": len(self.forgotten),
+            "held back": len(self.held),
+        }
+        did = ", ".join(f"{number} {name}" for name, number in counts.items() if number)
+        restored = "restored; " if self.restored else ""
+        return f"notes: {restored}{did or ('written' if self.written else 'nothing to do')}"
+
+
+@dataclass(slots=True)
+class NotesSyncState:
+    """The notes of one scope as they were when file and store were last alike.
+
+    Attributes:
+        lock: held while they are read or written.
+        stamp: of MEMORY.md; ``None`` where there was none.
+        version: of the facts that are worth a line.
+        text: of MEMORY.md; ``None`` before it was first read.
+        problem: why they could not be read or written the last time.
+        uncommitted: why git could not keep them the last time.
+        warned: what a person was told about them.
+        preferred: facts that a model would rather keep in a file that is too long.
+    """
+
+    lock: RLock = field(default_factory=RLock)
+    stamp: Stamp | None = None
+    version: str = ""
+    text: str | None = None
+    problem: str | None = None
+    uncommitted: str | None = None
+    warned: frozenset[str] = frozenset()
+    preferred: frozenset[str] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class _FileAndStore:
+    """File and store at one moment, and what a person changed in the file."""
+
+    version: str
+    document: Document
+    base: NotesBase
+    facts: list[Record]
+    known: Mapping[str, Record]
+    edits: Edits
+
+
+class SyncedNotes(Notes):
+    """Notes of which MEMORY.md is a projection of facts that a person may edit. Thread-safe.
+
+    A line that is added is a fact with a person's trust, a line that is changed a correction,
+    one that is taken out a forgetting. All of it is read before anything is written.
+
+    Args:
+        scope: whose notes they are.
+        folder: where the files are.
+        store: where the facts are.
+        planner: makes records of what a person wrote.
+        clock: tells the time.
+        settings: the sections ``notes`` and ``storage``.
+        state: what is known of these notes while the memory is open.
+        events: who is told of ``corrected`` and ``forgotten``.
+        announce: tells the others of records that were stored.
+        is_lasting: whether they outlast the memory that opened them.
+    """
+
+    def __init__(
+        self,
+        scope: Scope,
+        folder: Path,
+        *,
+        store: Store,
+        planner: Ingest,
+        clock: Clock,
+        settings: Settings,
+        state: NotesSyncState,
+        events: Events,
+        announce: Callable[[Scope, Sequence[Insert]], object],
+        is_lasting: bool = True,
+    ) -> None:
+        """Touch nothing yet."""
+        super().__init__(
+            folder,
+            clock=clock,
+            max_memory_size=settings.notes.max_memory_size,
+            busy_timeout=settings.storage.busy_timeout,
+        )
+        self.scope = scope
+        self.is_lasting = is_lasting
+        self._store = store
+        self._planner = planner
+        self._commits = settings.notes.commit
+        self._state = state
+        self._events = events
+        self._announce = announce
+
+    # What programs read and write
+
+    def read_memory(self) -> str:
+        """Return the text of MEMORY.md, after it was brought into step with the store.
+
+        Raises:
+            StoreError: it cannot be read or written; the message says why and what to do.
+        """
+        self.sync()
+        return super().read_memory()
+
+    def read_file(self) -> str:
+        """Return the text of MEMORY.md as it is, without a look at the store."""
+        return super().read_memory()
+
+    def read_history(self) -> str:
+        """Return the text of HISTORY.md; empty, if there is none."""
+        return self._files.read(HISTORY_FILE)
+
+    @property
+    def exists(self) -> bool:
+        """Whether there is a MEMORY.md."""
+        return self._files.stamp(MEMORY_FILE) is not None
+
+    def write_memory(self, content: str) -> bool:
+        """Put ``content`` in the place of MEMORY.md, as a person would who edits it.
+
+        Lines that are not in it any more are forgotten: what they said can still be found by
+        ``as_of``. Returns whether the file changed.
+
+        Raises:
+            InvalidInput: ``content`` cannot be stored.
+            StoreError: the file cannot be written.
+        """
+        text = storable(content, "content")
+        with self._state.lock:
+            for _ in range(TRIES):
+                self.sync()
+                seen = self._state.text or ""
+                # What an editor saved since then must be read before it is written over.
+                if self._files.swap(MEMORY_FILE, seen, text):
+                    self.sync(accept_removals=True)
+                    return text != seen
+        raise self._busy()
+
+    def append_history(self, entry: str, *, at: datetime | None = None) -> HistoryEntry:
+        """Add an entry to HISTORY.md alone."""
+        self._register()
+        added = super().append_history(entry, at=at)
+        self._commit(ENTRY_ADDED)
+        return added
+
+    def append_history_rotated(self, entry: str, *, at: datetime | None = None) -> HistoryEntry:
+        """Add an entry to HISTORY.md and to the file of its month (UTC), or to neither."""
+        self._register()
+        added = super().append_history_rotated(entry, at=at)
+        self._commit(ENTRY_ADDED)
+        return added
+
+    def _register(self) -> None:
+        """Have the store know of this folder: what is erased must be found in it, too."""
+        folder = str(self.folder)
+        if self._store.notes_base(self.scope, folder) is None:
+            self._keep(NotesBase(folder))
+
+    def fact_lines(self) -> Mapping[str, str]:
+        """Return the facts that have a line in MEMORY.md: id → its text, from top to bottom."""
+        ids = [line.id for line in self._base().lines]
+        found = self._store.get_many(self.scope, ids)
+        return {record.id: line_of(record.content) for record in found}
+
+    def context_text(self, *, make: bool = False) -> str:
+        """Return MEMORY.md for a context, if there is one: a context makes no file.
+
+        What is wrong with it is logged once, and no more. Costs little where neither the file
+        nor the facts have changed since it was last asked.
+
+        Args:
+            make: make the file where it is missing and there are facts for it.
+        """
+        try:
+            with self._state.lock:
+                if not make and not self.exists:
+                    return ""
+                self.refresh()
+                self._state.problem = None
+                return self._state.text or ""
+        except StoreClosed:
+            raise
+        except MemorandaError as error:
+            if self._state.problem != str(error):
+                log.warning("the notes are not kept: %s", error)
+                self._state.problem = str(error)
+        try:
+            return self.read_file()
+        except MemorandaError:
+            return ""
+
+    def refresh(self) -> None:
+        """Bring file and store into step, if one of them has changed; else it costs little.
+
+        Raises:
+            StoreError: the file cannot be read or written.
+        """
+        state = self._state
+        with state.lock:
+            unchanged = (
+                state.text is not None
+                and state.stamp == self._files.stamp(MEMORY_FILE)
+                and state.version == self._version()
+            )
+            if not unchanged:
+                self.sync()
+
+    def prefer(self, ids: frozenset[str]) -> None:
+        """Have these facts stay before others, as a model chose, while the file is too long."""
+        self._state.preferred = ids
+
+    # Keeping in step
+
+    def sync(self, *, accept_removals: bool = False) -> NotesReport:
+        """Read what a person changed in MEMORY.md, then write what memory has learned.
+
+        Args:
+            accept_removals: believe also that many lines at once were meant to go.
+
+        Raises:
+            StoreError: the file cannot be read or written; the store is as it was, or has what
+                was read, and nothing is lost.
+        """
+        with self._state.lock:
+            if not self.exists and not self._base().lines and not self._noteworthy(1):
+                return self._finish(NotesReport(), "")
+            for _ in range(TRIES):
+                with self.locked():
+                    report = self._sync_once(accept_removals=accept_removals)
+                if report is not None:
+                    return report
+        raise self._busy()
+
+    def _busy(self) -> StoreBusy:
+        path = self.folder / MEMORY_FILE
+        return StoreBusy(f"{path} changes all the time; close what writes it")
+
+    def _sync_once(self, *, accept_removals: bool) -> NotesReport | None:
+        """Do it once; ``None`` if somebody changed the file before it could be written."""
+        text = self.read_file()
+        self._require_merged(text)
+        found = self._look(text, all_seen=accept_removals)
+        report = NotesReport(restored=found.edits.cut_short)
+        if report.restored:
+            self._keep_damaged(text)
+        elif found.edits:
+            report = self._store_edits(found, accept_removals=accept_removals)
+            # What was read is in the store now, and the file says nothing new any more.
+            found = self._look(text)
+        held = frozenset(report.held)
+        projection = project(
+            found.document,
+            [fact for fact in found.facts if fact.id not in held],
+            max_bytes=self.max_memory_size,
+            edits=found.edits,
+            known=found.known,
+            preferred=self._state.preferred,
+        )
+        return self._write(text, projection, report, found)
+
+    def _require_merged(self, text: str) -> None:
+        """Refuse a file with the marks of a merge that git left to a person.
+
+        Raises:
+            StoreError: it has some; both sides in one file would become facts.
+        """
+        found = CONFLICT.search(text)
+        if found is not None:
+            line = text.count("\n", 0, found.start()) + 1
+            raise StoreError(
+                f"{self.folder / MEMORY_FILE} has an unresolved merge, line {line}; choose what is "
+                f"to stay and remove the lines with <<<<<<<, ======= and >>>>>>>"
+            )
+
+    def _look(self, text: str, *, all_seen: bool = False) -> _FileAndStore:
+        """Return file and store as they are, and what a person changed in the file.
+
+        With ``all_seen``, whoever saved it knew all that memory had written there.
+        """
+        base, facts = self._base(), self._noteworthy()
+        if all_seen:
+            base = replace(base, lines=tuple(replace(line, batch=0) for line in base.lines))
+        mentioned = self._store.get_many(self.scope, [line.id for line in base.lines])
+        # Also what took the place of what ended, however often.
+        for _ in range(DEEPEST):
+            there = {record.id for record in (*mentioned, *facts)}
+            heirs = {each.superseded_by for each in mentioned if each.superseded_by} - there
+            if not heirs:
+                break
+            mentioned += self._store.get_many(self.scope, sorted(heirs))
+        # What has a line is a fact for it, however many are worth more.
+        ranked = {fact.id for fact in facts}
+        facts += [each for each in mentioned if self._is_current(each) and each.id not in ranked]
+        known = {record.id: record for record in (*facts, *mentioned)}
+        document = parse(text)
+        edits = read_edits(base.lines, document, known, self._is_current)
+        return _FileAndStore(self._version(), document, base, facts, known, edits)
+
+    def _is_current(self, record: Record) -> bool:
+        return believed(record, self._now()) and record.superseded_by is None
+
+    def _store_edits(self, found: _FileAndStore, *, accept_removals: bool) -> NotesReport:
+        """Take what a person changed into the store, in one transaction; report it."""
+        edits = found.edits
+        held = () if accept_removals else _held_back(found)
+        removed = [id_ for id_ in edits.removed if id_ not in held]
+        planner = EditPlanner(self._planner, self.scope, found.facts, self._now())
+        plan = planner.plan(edits, found.known, removed=removed)
+        lines = [noted_line(line.id, line.item.text) for line in (*edits.lines, *edits.stale)]
+        lines += [noted_line(insert.record.id, insert.record.content) for insert in plan.inserts]
+        lines += [NotedLine(id_, WAITING) for id_ in held]
+        gone = {line.id: line for line in found.base.lines}
+        lines += [gone[line.id] for line in edits.erased if line.id in gone]
+        base = replace(found.base, lines=tuple(lines))
+        self._store.apply(self.scope, [*plan.actions, KeepNotes(base)])
+        self._emit(plan)
+        problems = [HELD.format(count=len(held))] if held else []
+        problems += [UNSEEN.format(count=len(edits.unseen))] if edits.unseen else []
+        return NotesReport(
+            added=tuple(plan.added),
+            corrected=tuple(plan.corrected),
+            forgotten=tuple(plan.forgotten),
+            held=tuple(held),
+            lines=(*plan.lines, *problems),
+        )
+
+    def _emit(self, plan: EditPlan) -> None:
+        """Tell the subscribers of the memory what a person did in the file."""
+        self._announce(self.scope, plan.inserts)
+        for record in plan.corrected:
+            self._events.emit("corrected", record)
+        for id_ in plan.forgotten:
+            self._events.emit("forgotten", ForgetReceipt(id=id_, erased=False))
+
+    def _write(
+        self, text: str, projection: Projection, report: NotesReport, found: _FileAndStore
+    ) -> NotesReport | None:
+        """Write what the file is to say, if nobody has changed it, and keep what it says."""
+        held = (NotedLine(id_, WAITING) for id_ in report.held)
+        base = replace(found.base, lines=(*_batched(projection.lines, found), *held))
+        changed = projection.text != text
+        if changed:
+            if projection.dropped:
+                # A crash before the base is kept must not look as if a person had removed them.
+                left = tuple(x for x in found.base.lines if x.id not in projection.dropped)
+                self._keep(replace(base, lines=left))
+            if not self._files.swap(MEMORY_FILE, text, projection.text):
+                return None
+        if base != self._base():
+            self._keep(base)
+        over, limit = projection.over, self.max_memory_size
+        too_long = [OVER.format(file=MEMORY_FILE, over=over, limit=limit)] if over else []
+        lines = (*report.lines, *projection.changes, *too_long)
+        report = replace(report, written=changed, over=over, lines=lines)
+        self._warn(report)
+        return self._finish(report, projection.text, found.version)
+
+    def _keep(self, base: NotesBase) -> None:
+        self._store.apply(self.scope, [KeepNotes(base)])
+
+    def _keep_damaged(self, text: str) -> None:
+        """Keep what is left of a file that was cut short, before it is made whole again."""
+        path = self.folder / MEMORY_FILE
+        if text.strip():
+            self._files.write(DAMAGED, text)
+            log.warning("%s was cut short; it is restored, and %s has what was left", path, DAMAGED)
+        else:
+            log.warning("%s was empty or gone; it is restored from the store", path)
+
+    def _warn(self, report: NotesReport) -> None:
+        """Say once what a person has to know who did not ask."""
+        problems = [line for line in report.lines if line.startswith("!")]
+        for line in problems:
+            if line not in self._state.warned:
+                log.warning("%s: %s", self.folder, line.removeprefix("! "))
+        self._state.warned = frozenset(problems)
+
+    def _finish(self, report: NotesReport, text: str, version: str | None = None) -> NotesReport:
+        """Remember what file and store are like, and have git keep it where that is wanted."""
+        state = self._state
+        state.stamp, state.text = self._files.stamp(MEMORY_FILE), text
+        if self.read_file() != text:  # An editor was faster than the stamp: read it again.
+            state.stamp = None
+        state.version = self._version() if version is None else version
+        if report.written or report.changes:
+            self._commit(str(report))
+        return report
+
+    def _commit(self, message: str) -> None:
+        """Have git keep the notes, where that is wanted."""
+        if not self._commits:
+            return
+        try:
+            NotesGit(self.folder).commit(message)
+        except MemorandaError as error:  # Nobody waits for it: said once, and no more.
+            if str(error) != self._state.uncommitted:
+                log.warning("the notes were not committed: %s", error)
+                self._state.uncommitted = str(error)
+
+    # Erasing
+
+    def erase_lines(self, contents: Sequence[str]) -> int:
+        """Take erased contents out of MEMORY.md; return how many lines went (law 7)."""
+        with self._state.lock, self.locked():
+            before, after, count = self._scrub(MEMORY_FILE, contents)
+            # What another fact says, too, comes back: its line was not taken out by a person.
+            # A line that an erasure left behind which was cut off is known by the base, and goes.
+            lost = _digests(before) - _digests(after)
+            base = self._base()
+            lines = tuple(line for line in base.lines if line.digest not in lost)
+            if lines != base.lines:
+                self._keep(replace(base, lines=lines))
+            self.sync()
+        return count
+
+    def erase_damaged(self, contents: Sequence[str]) -> None:
+        """Take contents that are to be erased out of what was kept of a damaged file."""
+        if self._files.names(DAMAGED):
+            self._scrub(DAMAGED, contents)
+
+    def _scrub(self, name: str, contents: Sequence[str]) -> tuple[str, str, int]:
+        """Take contents out of a file; return it before and after, and how many lines went."""
+        for _ in range(TRIES):
+            text = self._files.read(name)
+            cleaned, gone = scrub(text, contents)
+            if not gone or self._files.swap(name, text, cleaned):
+                return text, cleaned, gone
+        raise self._busy()
+
+    # What the store has
+
+    def _now(self) -> datetime:
+        return require_aware(self._clock.now(), "clock")
+
+    def _base(self) -> NotesBase:
+        folder = str(self.folder)
+        found = self._store.notes_base(self.scope, folder)
+        return NotesBase(folder) if found is None else found
+
+    def _noteworthy(self, limit: int = MOST_FACTS) -> list[Record]:
+        return self._store.standing(self.scope, now=self._now(), limit=limit)
+
+    def _version(self) -> str:
+        return self._store.standing_version(self.scope, now=self._now())
+
+
+def _digests(text: str) -> set[str]:
+    return {digest_of(item.text) for item in parse(text).items}
+
+
+def _batched(lines: Sequence[NotedLine], found: _FileAndStore) -> list[NotedLine]:
+    """Return the lines of a file with the write that put them there.
+
+    Those of a new file were there when anybody opened it.
+    """
+    was = {line.id: line.batch for line in found.base.lines}
+    new = 0 if found.document.blank else max(was.values(), default=0) + 1
+    return [replace(line, batch=was.get(line.id, new)) for line in lines]
+
+
+def _held_back(found: _FileAndStore) -> tuple[str, ...]:
+    """Return what was removed and is believed on: until somebody says that it was meant."""
+    removed = found.edits.removed
+    if found.edits.mass_removal:
+        return removed
+    # What waited before waits on, whatever came into the file since.
+    waited = {line.id for line in found.base.lines if line.digest == WAITING}
+    return tuple(id_ for id_ in removed if id_ in waited)

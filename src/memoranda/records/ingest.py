@@ -1,0 +1,175 @@
+"""From what a caller says to the action that stores it: validation, times, entities."""
+
+from __future__ import annotations
+
+import json
+import math
+import sys
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from datetime import datetime, time, timedelta, tzinfo
+from typing import Any
+
+from memoranda.errors import InvalidInput
+from memoranda.model.actions import Insert
+from memoranda.model.clock import Clock
+from memoranda.model.ids import IdFactory
+from memoranda.model.models import NO_ATTRIBUTES, Kind, Record, Trust
+from memoranda.model.ports import EntityExtractor
+from memoranda.model.scope import Scope
+from memoranda.model.text import clean, content_hash
+from memoranda.model.times import require_aware
+
+ALIASES = {
+    "conversation": Kind.EPISODE,
+    # What its first version told apart (seed 001, "Why only 3 types").
+    "observation": Kind.EPISODE,
+    "preference": Kind.FACT,
+    "event": Kind.CONTEXT,
+    "task": Kind.CONTEXT,
+}
+"""Other names of kinds (seed 001)."""
+TRUST = {"assistant": Trust.AGENT, "agent": Trust.AGENT, "tool": Trust.EXTERNAL}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Draft:
+    """What a caller wants remembered, before it was looked at."""
+
+    content: str
+    kind: str = "fact"
+    tags: Iterable[str] = ()
+    metadata: Mapping[str, Any] | None = None
+    event_time: datetime | None = None
+    session: str | None = None
+    role: str | None = None
+    confidence: float = 1.0
+    decay_rate: float | None = None
+    source_ids: tuple[str, ...] = ()
+    origin: str = "api"
+
+
+@dataclass(frozen=True, slots=True)
+class Retention:
+    """How long each kind is kept: a time span, until the end of the day, or for ever.
+
+    Attributes:
+        spans: kind → time span; kinds without one are kept for ever.
+        until_midnight: kinds kept until the day ends in ``zone``.
+        zone: the user's time zone.
+    """
+
+    zone: tzinfo
+    spans: Mapping[Kind, timedelta] = field(default_factory=dict)
+    until_midnight: frozenset[Kind] = frozenset({Kind.CONTEXT})
+
+    def end(self, kind: Kind, start: datetime) -> datetime | None:
+        """Return when a record made at ``start`` expires; ``None`` is never."""
+        if kind in self.until_midnight:
+            tomorrow = start.astimezone(self.zone).date() + timedelta(days=1)
+            return require_aware(datetime.combine(tomorrow, time(), self.zone), "expiry")
+        span = self.spans.get(kind)
+        try:
+            return None if span is None else start + span
+        except OverflowError:  # Beyond the calendar, so never.
+            return None
+
+
+class Ingest:
+    """Plans the storing of new records."""
+
+    def __init__(
+        self, *, extractor: EntityExtractor, ids: IdFactory, clock: Clock, retention: Retention
+    ) -> None:
+        """Take what a plan depends on."""
+        self._extractor = extractor
+        self._ids = ids
+        self._clock = clock
+        self._retention = retention
+
+    def plan(self, scope: Scope, draft: Draft, *, reason: str = "remembered") -> Insert:
+        """Return the action that stores ``draft`` for ``scope``.
+
+        Raises:
+            InvalidInput: a value of the draft cannot be stored; the message says which.
+        """
+        kind = parse_kind(draft.kind)
+        content = clean(draft.content, "content")
+        now = require_aware(self._clock.now(), "clock")
+        happened = draft.event_time
+        role = None if draft.role is None else clean(draft.role, "role")
+        confidence = _number(draft.confidence, "confidence", most=1.0)
+        decay = 0.0 if draft.decay_rate is None else _number(draft.decay_rate, "decay_rate")
+        record = Record(
+            id=self._ids.new(kind.prefix),
+            kind=kind,
+            content=content,
+            content_hash=content_hash(content),
+            user=scope.user,
+            agent=scope.agent,
+            session_id=None if draft.session is None else clean(draft.session, "session"),
+            event_time=now if happened is None else require_aware(happened, "event_time"),
+            created_at=now,
+            valid_until=self._retention.end(kind, now),
+            confidence=confidence,
+            decay_rate=decay,
+            strength=confidence,
+            strength_at=now,
+            source_ids=draft.source_ids,
+            source_role=role,
+            origin=draft.origin,
+            trust=TRUST.get(role or "", Trust.PERSON),
+            tags=parse_tags(draft.tags),
+            attributes=parse_metadata(draft.metadata),
+        )
+        return Insert(record, tuple(self._extractor.extract(content)), reason)
+
+
+def parse_kind(kind: object) -> Kind:
+    """Return the kind of that name, or of that alias: ``conversation`` is ``episode`` (seed 001).
+
+    Raises:
+        InvalidInput: there is no such kind.
+    """
+    if isinstance(kind, str):
+        if kind in ALIASES:
+            return ALIASES[kind]
+        if kind in set(Kind):
+            return Kind(kind)
+    message = f"kind={kind!r} is unknown; use one of {', '.join(Kind)} (or conversation)"
+    raise InvalidInput(message)
+
+
+def parse_tags(tags: object) -> tuple[str, ...]:
+    """Return the tags without repetition, in order."""
+    if isinstance(tags, str) or not isinstance(tags, Iterable):
+        message = f"tags must be a list of texts, got {tags!r:.80}; write tags=[…]"
+        raise InvalidInput(message)
+    return tuple(dict.fromkeys(clean(tag, "a tag") for tag in tags))
+
+
+def parse_metadata(metadata: object) -> Mapping[str, Any]:
+    """Return a copy of ``metadata`` as JSON would give it back."""
+    if metadata is None:
+        return NO_ATTRIBUTES
+    if not isinstance(metadata, Mapping) or not all(isinstance(key, str) for key in metadata):
+        message = f"metadata must be a mapping with text keys, got {metadata!r:.80}"
+        raise InvalidInput(message)
+    try:
+        text = json.dumps(dict(metadata), allow_nan=False, ensure_ascii=False)
+        text.encode()
+    except (TypeError, ValueError, RecursionError) as error:
+        message = f"metadata must be plain JSON (no NaN, no objects of classes): {error}"
+        raise InvalidInput(message) from error
+    copy: dict[str, Any] = json.loads(text)
+    return copy
+
+
+def _number(value: object, name: str, most: float = math.inf) -> float:
+    valid = isinstance(value, int | float) and not isinstance(value, bool)
+    # Comparing needs no conversion, which a very large int would not survive.
+    if not valid or not 0 <= value <= most or value > sys.float_info.max:  # type: ignore[operator]
+        upper = f" and {most:g}" if most < math.inf else " and infinity"
+        message = f"{name}={value!r} must be a number between 0{upper}"
+        raise InvalidInput(message)
+    return float(value)  # type: ignore[arg-type]

@@ -1,0 +1,67 @@
+"""Revision: plans that close, replace and reweigh, and never change a text."""
+
+from dataclasses import replace
+from datetime import UTC, datetime
+
+import pytest
+
+from memoranda.model.actions import Close, Erase, Insert, Reweigh
+from memoranda.model.models import Kind, Record
+from memoranda.records import revise
+
+NOW = datetime(2026, 1, 1, tzinfo=UTC)
+
+
+@pytest.fixture
+def old():
+    """A doubted, derived record of a session."""
+    return Record(
+        id="fact_1",
+        kind=Kind.FACT,
+        content="Ana lives in Porto",
+        content_hash="x",
+        user="ana",
+        event_time=NOW,
+        created_at=NOW,
+        session_id="s",
+        confidence=0.5,
+        decay_rate=0.1,
+        source_ids=("ep_1",),
+        source_role="user",
+        tags=("home",),
+        attributes={"a": 1},
+        origin="consolidation",
+    )
+
+
+def test_a_correction_is_the_same_but_for_its_text(old):
+    """It keeps place, time, labels and sources, names what it supersedes, and is believed."""
+    draft = revise.correction(old, "Ana lives in Lisbon")
+    assert draft.content == "Ana lives in Lisbon"
+    assert (draft.kind, draft.session, draft.role, draft.event_time) == (
+        Kind.FACT,
+        "s",
+        "user",
+        NOW,
+    )
+    assert (draft.tags, draft.metadata) == (("home",), {"a": 1, "supersedes": "fact_1"})
+    assert (draft.confidence, draft.decay_rate, draft.source_ids) == (1.0, 0.1, ("ep_1",))
+
+
+def test_what_was_told_needs_no_sources(old):
+    """A corrected fact of the user's own word does not go when what only repeated it is erased."""
+    draft = revise.correction(replace(old, origin="api"), "Ana lives in Lisbon")
+    assert (draft.source_ids, draft.origin) == ((), "api")
+
+
+def test_plans_say_what_they_do_and_why(old):
+    """Each plan is the list of actions that history will tell of."""
+    new = Insert(old)
+    assert revise.correct(old, new, NOW) == [
+        new,
+        Close("fact_1", NOW, "corrected", superseded_by="fact_1"),
+    ]
+    assert revise.replace(old, old, NOW) == [Close("fact_1", NOW, "replaced", "fact_1")]
+    assert revise.confirm(old, NOW) == [Reweigh("fact_1", NOW, 1.0, 0.0, "confirmed")]
+    assert revise.forget(old, NOW) == [Close("fact_1", NOW, "forgotten", None)]
+    assert revise.erase(old.id, NOW) == [Erase(("fact_1",), NOW, "erased on request")]
