@@ -27,6 +27,7 @@ from benchmarks import (
     replay,
     retrieval,
     searching,
+    serving,
     starting,
     stores,
     storing,
@@ -55,6 +56,7 @@ SPEED: dict[str, Callable[..., None]] = {
     "storing": storing.run,
     "starting": starting.run,
     "memories": memories.run,
+    "serving": serving.run,
 }
 
 

@@ -2,6 +2,7 @@
 
 import json
 import signal
+import socket
 from contextlib import closing
 from http.client import HTTPConnection
 
@@ -235,6 +236,12 @@ def test_other_machines_need_a_token(text):
     """An address that others can reach is refused while no tokens are set, with the remedy."""
     with pytest.raises(errors.ConfigError, match=r"set mcp\.tokens .* or listen at 127\.0\.0\.1"):
         bound(Address.parse(text), Settings().mcp)
+
+
+def test_small_answers_are_sent_at_once():
+    """The protocol of the socket is named, without which asyncio leaves TCP_NODELAY unset."""
+    with bound(Address("127.0.0.1", 0), Settings().mcp) as listening:
+        assert listening.proto == socket.IPPROTO_TCP
 
 
 def test_an_address_that_is_taken_is_said():
