@@ -16,12 +16,17 @@ from memoranda.conversation.moment import Asking
 from memoranda.conversation.transcripts import StoredTranscript
 from memoranda.entities.profiles import profile
 from memoranda.errors import InvalidInput, NotFound
+from memoranda.learning.stages import STAGES
+from memoranda.maintenance import auditing
+from memoranda.maintenance.audit import Audit
+from memoranda.maintenance.run import Stages
 from memoranda.maintenance.starting import clean_up
-from memoranda.memory_learning import Learning
+from memoranda.model.actions import MergeEntities, SplitEntity
+from memoranda.model.capabilities import PURGE
 from memoranda.model.checks import known, limited, named, several
 from memoranda.model.clock import Clock
 from memoranda.model.events import Callback, Events
-from memoranda.model.life import believed
+from memoranda.model.life import SessionInfo, StageUsage
 from memoranda.model.models import (
     Change,
     ConversationInfo,
@@ -32,25 +37,25 @@ from memoranda.model.models import (
     Recall,
     Record,
 )
-from memoranda.model.ports import Embedder, LanguageModel, Summarizer
+from memoranda.model.ports import Embedder, LanguageModel, Progress, Summarizer
+from memoranda.model.query import Filter
+from memoranda.model.reports import MaintenanceReport, MemoryStats, StageReport
 from memoranda.model.scope import Scope
 from memoranda.model.text import clean
 from memoranda.notes.sessions import keep_last_words, learn, notes_erasure
 from memoranda.notes.sync import SyncedNotes
 from memoranda.parts import Parts
-from memoranda.records import revise
-from memoranda.records.ingest import Draft, parse_kind, parse_metadata, parse_tags
-from memoranda.search.recalling import recalled
+from memoranda.records import plans
+from memoranda.records.drafts import Draft, parse_kind, parse_metadata, parse_tags
 from memoranda.settings.settings import Settings
 from memoranda.tools import Tool
 from memoranda.tools.agent import AgentTools
+from memoranda.tools.consolidator import ConsolidatorTools
 from memoranda.transfer import porting
 from memoranda.transfer.formats import located
 
-CONTEXT_KEY = "context_key"
 
-
-class Memory(Learning):
+class Memory:
     """The memory of one user: conversations, facts and everything said, in one place.
 
     Args:
@@ -84,10 +89,16 @@ class Memory(Learning):
         """Open the store, making it if it is not there. Loads no model yet."""
         self._scope = Scope(clean(user, "user"), named(agent, "agent"))
         parts = Parts.wired(location, settings, embedder=embedder, llm=llm, clock=clock)
-        self._parts = replace(parts, learn=learn, unfinished=keep_last_words)
+        self._parts = replace(
+            parts,
+            learn=learn,
+            unfinished=keep_last_words,
+            erase_from_notes=notes_erasure,
+        )
         self._owner = True
+        self._build()
         if self.settings.schedule.expire_at_start:
-            clean_up(self)
+            clean_up(self.expire)
 
     def __enter__(self) -> Self:
         """Return the memory itself."""
@@ -120,7 +131,12 @@ class Memory(Learning):
         other._scope = Scope(clean(user, "user"), named(agent, "agent"))
         other._parts = replace(self._parts, events=Events())
         other._owner = False
+        other._build()
         return other
+
+    def _build(self) -> None:
+        self._records = self._parts.records(self._scope)
+        self._searcher = self._parts.searcher(self._scope)
 
     @property
     def user(self) -> str:
@@ -184,7 +200,7 @@ class Memory(Learning):
             confidence=confidence,
             decay_rate=decay_rate,
         )
-        return self._parts.stored(self._scope, [self._parts.ingest.plan(self._scope, draft)])[0]
+        return self._records.add(draft)
 
     def remember_many(self, items: Iterable[str | Mapping[str, Any]]) -> list[Record]:
         """Store many records in one transaction: all of them, or none.
@@ -199,8 +215,8 @@ class Memory(Learning):
         for place, item in enumerate(several(items, "items")):
             draft = porting.draft(item, place)
             with located(f"item {place}"):
-                plan.append(self._parts.ingest.plan(self._scope, draft))
-        return self._parts.stored(self._scope, plan)
+                plan.append(self._records.plan(draft))
+        return self._records.insert(plan)
 
     def correct(self, id: str, content: str) -> Record:
         """Replace what a record says; return the record that supersedes it.
@@ -211,8 +227,8 @@ class Memory(Learning):
             NotFound: there is no such record.
             InvalidInput: it is no longer believed, or the new text cannot be stored.
         """
-        old = self._active(id)
-        return self._parts.corrected(self._scope, old, revise.correction(old, content))
+        old = self._records.require_active(self._records.existing(id))
+        return self._records.correct(old, plans.draft_correction(old, content))
 
     def confirm(self, id: str) -> Record:
         """Believe a record fully and for ever; return it.
@@ -221,12 +237,7 @@ class Memory(Learning):
             NotFound: there is no such record.
             InvalidInput: it was superseded or forgotten.
         """
-        record = self._active(id)
-        if record.superseded_by is not None:
-            message = f"{id} is superseded: {record.superseded_by} took its place; forget that one"
-            raise InvalidInput(message)
-        self._parts.store.apply(self._scope, revise.confirm(record, self._parts.now()))
-        return self._existing(id)
+        return self._records.confirm(id)
 
     def forget(self, id: str, *, erase: bool = False) -> ForgetReceipt:
         """Stop believing a record, or remove every trace of it.
@@ -240,59 +251,15 @@ class Memory(Learning):
         Raises:
             NotFound: there is no such record.
         """
-        record = self._existing(id)
-        if not erase:
-            if believed(record, self._parts.now()):
-                self._parts.store.apply(self._scope, revise.forget(record, self._parts.now()))
-            receipt = ForgetReceipt(id=id, erased=False)
-        else:
-            receipt = self._erase(id)
-        self._parts.events.emit("forgotten", receipt)
-        return receipt
-
-    def _erase(self, id: str) -> ForgetReceipt:
-        store, scope = self._parts.store, self._scope
-        versions = store.versions(scope, [id])
-        copies = store.copies(scope, [id, *versions])
-        derived = store.derived(scope, [id, *versions, *copies])
-        every = [id, *versions, *copies, *derived]
-        messages = store.quoting(scope, every)
-        cleaning = notes_erasure(self._parts, scope, store.get_many(scope, every))
-        entries = cleaning.history()
-        store.apply(scope, revise.erase(id, self._parts.now()))
-        lines = cleaning.lines()  # It changes the store, too: before the wipe.
-        return ForgetReceipt(
-            id=id,
-            erased=True,
-            versions=tuple(versions),
-            copies=tuple(copies),
-            derived=tuple(derived),
-            messages=messages,
-            purged=self._parts.wipe(),
-            notes=entries + lines,
-        )
+        return self._records.forget(id, erase=erase)
 
     def set_context(self, key: str, value: str) -> Record:
         """Keep ``value`` under ``key`` until the day ends in the user's time zone (seed 001)."""
-        clean(key, "key")
-        draft = Draft(content=clean(value, "value"), kind=Kind.CONTEXT, metadata={CONTEXT_KEY: key})
-        new = self._parts.ingest.plan(self._scope, draft)
-        closings = [
-            action
-            for old in self._contexts(key)
-            for action in revise.replace(old, new.record, self._parts.now())
-        ]
-        self._parts.store.apply(self._scope, [new, *closings])
-        return self._parts.announce(self._scope, [new])[0]
+        return self._records.set_context(key, value)
 
     def get_context(self, key: str) -> str | None:
         """Return the newest value of ``key``, ``None`` if there is none or its day is over."""
-        found = self._contexts(clean(key, "key"))
-        return found[-1].content if found else None
-
-    def _contexts(self, key: str) -> list[Record]:
-        where = self._where(kinds=(Kind.CONTEXT,), metadata={CONTEXT_KEY: key})
-        return self._parts.store.page(self._scope, where, limit=1_000, after=None)
+        return self._records.get_context(key)
 
     # Finding
 
@@ -334,8 +301,8 @@ class Memory(Learning):
             until=known(until, "until"),
             as_of=known(as_of, "as_of"),
         )
-        text, least = clean(query, "query"), self._parts.least(min_score)
-        return self._parts.found(self._scope, text, where, limit=limit, min_score=least)
+        least = self.settings.retrieval.min_score if min_score is None else min_score
+        return self._searcher.search(clean(query, "query"), where, limit=limit, min_score=least)
 
     def recall(
         self, prompt: str, *, budget: int = 1_000, exclude_session: str | None = None
@@ -348,9 +315,7 @@ class Memory(Learning):
             InvalidInput: an argument cannot be used.
         """
         other = named(exclude_session, "exclude_session")
-        return recalled(
-            self._parts, self._scope, prompt, budget, self._where(exclude_session=other)
-        )
+        return self._searcher.recall(prompt, budget, self._where(exclude_session=other))
 
     def get(self, id: str) -> Record | None:
         """Return a record, active or not; ``None`` if there is none, or it is another user's."""
@@ -447,9 +412,7 @@ class Memory(Learning):
         return notes.context_text if notes is not None and wanted else None
 
     def _recall_in_talk(self, id: str, asking: Asking) -> Recall:
-        return recalled(
-            self._parts,
-            self._scope,
+        return self._searcher.recall(
             asking.question,
             asking.budget,
             self._where(),
@@ -474,16 +437,257 @@ class Memory(Learning):
         ``description`` and ``parameters`` (a JSON schema) describe it, ``openai()`` and
         ``anthropic()`` in the forms of the providers.
         """
-        return AgentTools(self, self._parts, self._scope).tools()
+        return AgentTools(
+            self._records, self._searcher, stats=self.stats, entity=self.entity
+        ).tools()
 
-    # Parts of the verbs
+    # Learning
 
-    def _existing(self, id: str) -> Record:
-        record = self.get(id)
-        if record is None:
-            message = f"there is no record {id!r} for user {self._scope.user!r}"
+    def consolidate(self, session: str | None = None, *, dry_run: bool = False) -> StageReport:
+        """Turn what was said in sessions into facts; report what was done.
+
+        Facts that are said again credit the ones that are there; what contradicts them, or
+        brings a new value, supersedes them. A crash at any point loses and doubles nothing.
+
+        Args:
+            session: only this one; all that wait, if not given.
+            dry_run: change nothing, and report what would be done.
+
+        Raises:
+            NotFound: there is no such session.
+        """
+        return self._stages().consolidate(named(session, "session"), dry_run=dry_run)
+
+    def expire(self, *, dry_run: bool = False) -> StageReport:
+        """Retire what is past its retention; ``count`` says how many records."""
+        return self._stages().expire(dry_run=dry_run)
+
+    def decay(self, *, dry_run: bool = False) -> StageReport:
+        """Let facts fade that nobody asked for; retire those below ``decay.threshold``.
+
+        Confidence is computed from what it was when the fact was last said or recalled, so
+        doing this twice changes nothing.
+        """
+        return self._stages().decay(dry_run=dry_run)
+
+    def enrich(self, *, dry_run: bool = False) -> StageReport:
+        """Find names anew, accurately, in records with few of them (seed 004).
+
+        Skipped where neither a spaCy pipeline nor a language model is set up.
+        """
+        return self._stages().enrich(dry_run=dry_run)
+
+    def reflect(self, *, dry_run: bool = False) -> StageReport:
+        """Write the weekly insight, if one is due and there is something to say."""
+        return self._stages().reflect(dry_run=dry_run)
+
+    def maintain(
+        self, stages: Iterable[str] | None = None, *, dry_run: bool = False
+    ) -> MaintenanceReport:
+        """Run all stages of upkeep, or some, in the order of a night.
+
+        Args:
+            stages: of ``expire``, ``enrich``, ``consolidate``, ``decay`` and ``reflect``.
+            dry_run: change nothing, and report what would be done.
+
+        Raises:
+            InvalidInput: there is no such stage.
+        """
+        wanted = STAGES if stages is None else tuple(stages)
+        for name in wanted:
+            if name not in STAGES:
+                message = f"stage={name!r:.80} does not exist; use {', '.join(STAGES)}"
+                raise InvalidInput(message)
+        return MaintenanceReport(
+            stages=tuple(
+                self._stages().run(name, dry_run=dry_run) for name in STAGES if name in wanted
+            )
+        )
+
+    def sessions(self, *, pending: bool = False) -> list[SessionInfo]:
+        """Return the sessions and how far they became facts; only those that wait, if asked."""
+        return self._parts.store.sessions(self._scope, pending=pending)
+
+    def usage(self) -> list[StageUsage]:
+        """Return what the stages have used of language models, by stage and model."""
+        return self._parts.store.usage(self._scope)
+
+    def merge_entities(self, name: str, other: str) -> Entity:
+        """Make two entities one, which keeps the name of the first; return it.
+
+        For good: what is said later under any of their names belongs to it.
+
+        Raises:
+            NotFound: there is no entity of one of these names.
+            InvalidInput: they are one already.
+        """
+        first, second = self._entity(name), self._entity(other)
+        self._parts.store.apply(self._scope, [MergeEntities(first.id, second.id)])
+        self._parts.retriever.forget()
+        return self._entity(name)
+
+    def split_entity(self, name: str, alias: str) -> Entity:
+        """Make an alias of an entity an entity of its own, for good; return the new one.
+
+        Raises:
+            NotFound: there is no such entity.
+            InvalidInput: it has no such alias.
+        """
+        found = self._entity(name)
+        self._parts.store.apply(self._scope, [SplitEntity(found.id, clean(alias, "alias"))])
+        self._parts.retriever.forget()
+        return self._entity(alias)
+
+    def _entity(self, name: str) -> Entity:
+        found = self._parts.store.entity(self._scope, clean(name, "name"), self._where())
+        if found is None:
+            message = f"there is no entity {name!r} for user {self._scope.user!r}"
             raise NotFound(message)
-        return record
+        return found
 
-    def _active(self, id: str) -> Record:
-        return self._parts.require_believed(self._existing(id))
+    def audit(self, path: str | Path | None = None) -> Audit:
+        """Look for junk: duplicates, contradictions, loops, secrets and more; change nothing.
+
+        Args:
+            path: look at this file instead: a MEMORY.md, or a JSON list of memories.
+
+        Raises:
+            InvalidInput: the file cannot be read, or holds no memories.
+        """
+        if path is not None:
+            return auditing.of_file(Path(path), self._parts.now())
+        return auditing.of_memory(self._parts, self._scope)
+
+    def consolidator_tools(self) -> list[Tool]:
+        """Return the tools by which an agent of your own consolidates (seed 004).
+
+        For a model that reads sessions and writes facts; not for the agent that talks.
+        """
+        return ConsolidatorTools(self._parts, self._scope).tools()
+
+    def _stages(self) -> Stages:
+        return Stages(self._parts, self._scope)
+
+    # The whole memory
+
+    def stats(self) -> MemoryStats:
+        """Return what the memory holds, and whether all its parts work."""
+        parts = self._parts
+        names = parts.names(self._scope)
+        counts = parts.store.count(self._scope, self._where())
+        return MemoryStats(
+            user=self._scope.user,
+            location=parts.store.location,
+            records={kind.value: counts.get(kind, 0) for kind in Kind},
+            conversations=len(parts.store.conversations(self._scope)),
+            newest=parts.store.newest(self._scope),
+            pending_vectors=parts.store.pending_count(self._scope),
+            vectors=parts.vector_status(),
+            size=parts.store.size(),
+            pending_sessions=len(parts.store.sessions(self._scope, pending=True)),
+            llm="none" if parts.language.model is None else parts.language.model.name,
+            usage=tuple(parts.store.usage(self._scope)),
+            names=names.strategies,
+            missing=names.missing,
+            notes=parts.notes.status(self._scope),
+        )
+
+    def verify(self) -> list[str]:
+        """Return a line for each problem in the whole store; none if it is sound."""
+        return self._parts.store.verify()
+
+    def rebuild(self) -> list[str]:
+        """Derive index, entity links and vector queue anew; return what was different."""
+        found = self._parts.store.rebuild(self._parts.extractor)
+        self._parts.retriever.forget()
+        return found
+
+    def purge(self) -> bool:
+        """Overwrite what erased text left in free space; false while others read the file."""
+        return self._parts.wipe()
+
+    def embed_pending(self, progress: Progress | None = None) -> int:
+        """Give vectors to all records of the store that wait for them; return how many did."""
+        return self._parts.vectors.finish(None, progress)
+
+    def reembed(self, progress: Progress | None = None) -> int:
+        """Make every vector of the store anew with the present model; return how many."""
+        self._parts.vectors.start_over()
+        self._parts.retriever.forget()
+        return self._parts.vectors.finish(None, progress)
+
+    def export(self, path: str | Path, *, conversation: str | None = None) -> porting.PortingReport:
+        """Write all of the user's records and conversations to a JSON Lines file.
+
+        Args:
+            path: the file to make.
+            conversation: only this conversation, as a session file with which it can go on
+                alone (``Conversation.open``).
+
+        Raises:
+            InvalidInput: the file exists already.
+            NotFound: there is no such conversation.
+        """
+        return porting.export(
+            self._parts.store,
+            self._scope,
+            self._parts.now(),
+            Path(path),
+            conversation=named(conversation, "conversation"),
+        )
+
+    def import_(
+        self, path: str | Path, format: str | None = None, *, progress: Progress | None = None
+    ) -> porting.PortingReport:
+        """Read a file of memoranda, or what another program keeps, into memory.
+
+        Args:
+            path: the file; of notes and of transcripts, also a folder.
+            format: ``memoranda``, ``session``, ``openai`` (messages), ``locomo``,
+                ``claude-code``, ``chatgpt``, ``claude``, ``mem0``, ``mcp-memory`` or
+                ``memory-md`` (the Markdown memory of an agent: a folder without transcripts of
+                Claude Code, or a name that ends in ``.md``); recognised, if not given.
+            progress: told after each batch.
+
+        Importing the same file twice adds nothing the second time; of one that has grown, the
+        rest. LoCoMo conversations and memories of mem0 go to users of their own, named as in
+        the file. What was not read is in the report's ``left_out``.
+
+        Raises:
+            InvalidInput: the file is of no known format; the message names the place.
+        """
+        report = porting.import_file(self._parts, self._scope, Path(path), format, progress)
+        self._parts.vectors.notify()
+        return report
+
+    def backup(self, path: str | Path) -> None:
+        """Write a consistent copy of the whole store, while others go on using it.
+
+        Raises:
+            InvalidInput: there is a file at ``path`` already.
+        """
+        self._parts.store.backup(str(path))
+
+    def _where(self, **conditions: Any) -> Filter:
+        return Filter(now=self._parts.now(), **conditions)
+
+
+def parts_of(memory: Memory) -> Parts:
+    """Return what a memory works with, for what looks after it."""
+    return memory._parts  # noqa: SLF001 - this module sees inside, so that no door has to
+
+
+def scope_of(memory: Memory) -> Scope:
+    """Return whose memory it is, for what looks after it."""
+    return memory._scope  # noqa: SLF001 - as above
+
+
+def unpurged(memory: Memory) -> str:
+    """Return why :meth:`Memory.purge` left something in free space, and what to do about it."""
+    able = next(each for each in parts_of(memory).store.capabilities() if each.name == PURGE)
+    if not able.native:
+        return f"free space may still hold what was erased: {able.detail}"
+    return (
+        "free space could not be overwritten while others read the file; run "
+        "memoranda doctor --purge when they are done"
+    )

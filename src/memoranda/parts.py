@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from functools import partial
@@ -12,26 +11,23 @@ from threading import Event
 
 from memoranda import wiring
 from memoranda.derivations.vectors import VectorMaker
-from memoranda.entities.pipeline import ACCURATE, FAST, Pipeline
-from memoranda.errors import EmbeddingError, InvalidInput
+from memoranda.entities.pipeline import ACCURATE, FAST, EntityPipeline
+from memoranda.errors import InvalidInput
 from memoranda.learning.background import Consolidation, Request
 from memoranda.learning.language import Language, StageModel
-from memoranda.model.actions import Action, Insert
-from memoranda.model.checks import limited, number
 from memoranda.model.clock import Clock, SystemClock
 from memoranda.model.events import Events
 from memoranda.model.ids import IdFactory
-from memoranda.model.life import believed
-from memoranda.model.models import Hit, Kind, Record
+from memoranda.model.models import Record
 from memoranda.model.ports import Embedder, EntityExtractor, LanguageModel, Store
-from memoranda.model.query import Filter
 from memoranda.model.scope import Scope
 from memoranda.model.times import require_aware
 from memoranda.notes.service import NotesService, OpenNotes
 from memoranda.providers.embedding.cache import CachedEmbedder
-from memoranda.records import revise
-from memoranda.records.ingest import Draft, Ingest
+from memoranda.records.drafts import RecordPlanner
+from memoranda.records.service import NotesEraser, RecordService
 from memoranda.search.search import Ranking, Retriever
+from memoranda.search.service import SearchService
 from memoranda.settings.sections import names
 from memoranda.settings.settings import Settings
 from memoranda.text.analysis import TermAnalyzer
@@ -83,7 +79,7 @@ class Parts:
     providers: wiring.NameProviders
     dates: Dates
     language: Language
-    ingest: Ingest
+    ingest: RecordPlanner
     embedder: CachedEmbedder | None
     vectors: VectorMaker
     retriever: Retriever
@@ -91,6 +87,7 @@ class Parts:
     consolidation: Consolidation
     learn: Learn | None = None
     unfinished: Unfinished | None = None
+    erase_from_notes: Callable[[Parts, Scope, Sequence[Record]], NotesEraser] | None = None
     open_notes: OpenNotes = field(default_factory=OpenNotes)
 
     @classmethod
@@ -125,7 +122,7 @@ class Parts:
             providers=providers,
             dates=Dates(),
             language=language,
-            ingest=Ingest(
+            ingest=RecordPlanner(
                 extractor=extractor, ids=ids, clock=clock, retention=wiring.retention(settings)
             ),
             embedder=model,
@@ -138,15 +135,7 @@ class Parts:
     @property
     def notes(self) -> NotesService:
         """What opens the notes."""
-        return NotesService(
-            store=self.store,
-            planner=self.ingest,
-            clock=self.clock,
-            settings=self.settings,
-            open_notes=self.open_notes,
-            events=self.events,
-            announce=self.announce,
-        )
+        return NotesService(self.records, self.settings, self.open_notes)
 
     def talk(self) -> TalkParts:
         """Return the parts of a conversation."""
@@ -159,7 +148,7 @@ class Parts:
         model = self.language.model
         return None if model is None else StageModel(model, self.store, scope, stage, self.clock)
 
-    def names(self, scope: Scope) -> Pipeline:
+    def names(self, scope: Scope) -> EntityPipeline:
         """Return all that finds names in texts of ``scope``."""
         chosen = self.settings.entities
         return self.providers.pipeline(
@@ -172,46 +161,40 @@ class Parts:
         """Return the present moment, to the millisecond."""
         return require_aware(self.clock.now(), "clock")
 
-    def require_believed(self, record: Record) -> Record:
-        """Return ``record`` if its validity has not ended.
+    def records(self, scope: Scope) -> RecordService:
+        """Return what changes the records of ``scope``."""
+        return RecordService(
+            scope=scope,
+            store=self.store,
+            planner=self.ingest,
+            clock=self.clock,
+            events=self.events,
+            notify_derivations=self.vectors.notify,
+            start_session=self.session_began,
+            erase_from_notes=self.cleaning,
+            wipe=self.wipe,
+        )
 
-        Raises:
-            InvalidInput: it has; the message names what took its place.
-        """
-        if believed(record, self.now()):
-            return record
-        after = f"; {record.superseded_by} took its place" if record.superseded_by else ""
-        message = f"{record.id} is no longer believed{after}"
-        raise InvalidInput(message)
+    def searcher(self, scope: Scope) -> SearchService:
+        """Return what finds the records of ``scope``."""
+        chosen = self.settings.retrieval
+        return SearchService(
+            scope=scope,
+            store=self.store,
+            retriever=self.retriever,
+            derivations=self.vectors,
+            counter=self.catalog.meter(None).counter,
+            zone=self.settings.zone,
+            min_score=chosen.min_score,
+            facts_only=chosen.recall != "all",
+        )
 
-    def corrected(self, scope: Scope, old: Record, draft: Draft) -> Record:
-        """Store ``draft`` in the place of ``old``, tell the subscribers, and return the record."""
-        now = self.now()
-        new = self.ingest.plan(scope, draft, reason=f"corrects {old.id}")
-        self.store.apply(scope, revise.correct(old, new, now))
-        self.announce(scope, [new])
-        self.events.emit("corrected", new.record)
-        return new.record
-
-    def stored(self, scope: Scope, plan: Sequence[Insert]) -> list[Record]:
-        """Store new records in one transaction, tell the subscribers, and return them."""
-        self.store.apply(scope, plan)
-        return self.announce(scope, plan)
-
-    def announce(self, scope: Scope, plan: Iterable[Action]) -> list[Record]:
-        """Tell the subscribers of records that ``plan`` stored, and return these as they are."""
-        self.vectors.notify()
-        records = [action.record for action in plan if isinstance(action, Insert)]
-        if any(record.session_id is not None for record in records):
-            # Their positions were given by the store.
-            ids = [record.id for record in records]
-            stored = {record.id: record for record in self.store.get_many(scope, ids)}
-            records = [stored.get(record.id, record) for record in records]
-        for record in records:
-            self.events.emit("remembered", record)
-            if record.kind is Kind.EPISODE and record.position == 0:
-                self.session_began(scope, record.session_id)
-        return records
+    def cleaning(self, scope: Scope, records: Sequence[Record]) -> NotesEraser:
+        """Return what erases ``records`` from the notes of ``scope``."""
+        if self.erase_from_notes is None:
+            message = "these parts belong to no memory"
+            raise InvalidInput(message)
+        return self.erase_from_notes(self, scope, records)
 
     def session_began(self, scope: Scope, session: str | None) -> None:
         """Have the sessions before this one consolidated (seed 004), while nobody waits."""
@@ -243,32 +226,6 @@ class Parts:
         if not done and self.unfinished is not None:
             self.unfinished(self, scope, session, until)
         return done
-
-    def found(
-        self,
-        scope: Scope,
-        query: str,
-        where: Filter,
-        *,
-        limit: int,
-        min_score: float | None = None,
-        skip: frozenset[str] = frozenset(),
-    ) -> list[Hit]:
-        """Search, after embedding what still waits, so that nothing just said is missed."""
-        with suppress(EmbeddingError):  # The problem shows in the status of the vectors.
-            self.vectors.finish(scope)
-        return self.retriever.search(
-            scope,
-            query,
-            where,
-            limit=limited(limit, "limit"),
-            min_score=number(min_score, "min_score"),
-            skip=skip,
-        )
-
-    def least(self, min_score: float | None) -> float | None:
-        """Return the least score of a search: what the caller says, else the setting."""
-        return self.settings.retrieval.min_score if min_score is None else min_score
 
     def vector_status(self) -> str:
         """Return the model in use, or why there is none."""

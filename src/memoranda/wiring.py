@@ -17,15 +17,15 @@ from typing import Any
 from platformdirs import user_data_path
 
 from memoranda.entities.model_names import ModelNames, Run
-from memoranda.entities.names import Names
-from memoranda.entities.pipeline import FAST, Pipeline
+from memoranda.entities.names import RuleNameMatcher
+from memoranda.entities.pipeline import FAST, EntityPipeline
 from memoranda.entities.rules import RuleExtractor
 from memoranda.errors import ConfigError, MissingExtra, ModelUnavailable
 from memoranda.model.models import Kind
 from memoranda.model.ports import Embedder, EntityExtractor, LanguageModel, Store
 from memoranda.providers.embedding.cache import CachedEmbedder
 from memoranda.providers.spacy_names import SpacyNames
-from memoranda.records.ingest import Retention
+from memoranda.records.drafts import Retention
 from memoranda.settings.sections import (
     EmbeddingSettings,
     EntitySettings,
@@ -142,7 +142,7 @@ def open_store(location: str | Path | None, settings: Settings) -> Store:
     return SqliteStore(
         path,
         analyzer=TermAnalyzer(),
-        names=Names(),
+        names=RuleNameMatcher(),
         busy_timeout=settings.storage.busy_timeout,
         power_safe=settings.storage.durability == "power",
     )
@@ -155,7 +155,7 @@ def _chroma(location: str, settings: Settings) -> Store:
 
     token = settings.storage.token
     place = parse(location, token=None if token is None else token.get_secret_value())
-    return ChromaStore(place, analyzer=TermAnalyzer(), names=Names())
+    return ChromaStore(place, analyzer=TermAnalyzer(), names=RuleNameMatcher())
 
 
 def foreign_memories(path: Path) -> list[tuple[str, str, dict[str, Any]]]:
@@ -305,17 +305,17 @@ class NameProviders:
         strategies: Mapping[str, tuple[str, ...]],
         model: LanguageModel | None,
         run: Run,
-    ) -> Pipeline:
+    ) -> EntityPipeline:
         """Return the pipeline of these strategies, with ``model`` as the provider ``llm``."""
         asked = {} if model is None else {"llm": ModelNames(model, run=run)}
-        return Pipeline({**self.ready, **asked}, strategies, missing=self.missing)
+        return EntityPipeline({**self.ready, **asked}, strategies, missing=self.missing)
 
     def fast(self, settings: EntitySettings) -> EntityExtractor:
         """Return what reads each text as it comes. Asks no language model."""
         order = tuple(name for name in names(settings.fast) if name in self.ready)
         if order == ("regex",):
             return self.ready["regex"]
-        return Pipeline(self.ready, {FAST: order}, missing=self.missing).using(FAST)
+        return EntityPipeline(self.ready, {FAST: order}, missing=self.missing).using(FAST)
 
 
 def name_providers(settings: EntitySettings) -> NameProviders:

@@ -9,7 +9,7 @@ import pytest
 from rich.cells import cell_len
 
 from memoranda import Memory
-from memoranda.memory_upkeep import parts_of
+from memoranda.memory import parts_of
 from memoranda.model.actions import Spend
 from memoranda.model.life import Usage
 from memoranda.model.scope import Scope

@@ -12,7 +12,7 @@ import pytest
 
 from memoranda import Memory, Settings
 from memoranda.learning.stages import STAGES
-from memoranda.memory_upkeep import parts_of
+from memoranda.memory import parts_of
 
 QUIET = Settings(consolidation={"automatic": False})
 

@@ -8,12 +8,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memoranda.entities.labels import our_type
 from memoranda.entities.model_names import ModelNames, NamedThing, NamedThings
-from memoranda.entities.rules import TEXT_LIMIT
 from memoranda.errors import LLMError
 from memoranda.model.life import Reply, Usage
 from memoranda.model.ports import EntityExtractor, LanguageModel
+from memoranda.text.entity_labels import TEXT_LIMIT, entity_type
 
 USED = Usage(requests=1, input_tokens=7)
 
@@ -143,7 +142,7 @@ def test_nothing_is_asked_about_nothing():
 )
 def test_labels_of_other_schemes(label: str, type: str | None):
     """Labels of the common schemes have a type here; numbers and times are no names."""
-    assert our_type(label) == type
+    assert entity_type(label) == type
 
 
 def test_the_answer_describes_itself():

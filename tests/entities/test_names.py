@@ -7,18 +7,19 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memoranda.entities.names import (
-    Names,
+    RuleNameMatcher,
     fold,
+    given_names_of,
     is_initialism,
     keys,
     link,
     same_person,
     same_thing,
+    usual_places,
 )
-from memoranda.entities.nicknames import GIVEN_NAMES_OF, PLACE_OF
 from memoranda.model.ports import NameMatcher
 
-MATCHER = Names()
+MATCHER = RuleNameMatcher()
 PORT: NameMatcher = MATCHER
 
 
@@ -202,8 +203,8 @@ def test_names_of_two_things(one: str, other: str):
 
 def test_the_tables_are_of_folded_names():
     """Every entry of the tables is as it is looked up, and no name stands for itself."""
-    assert all(fold(name) == name for name in [*GIVEN_NAMES_OF, *PLACE_OF])
-    assert not [name for name, given in GIVEN_NAMES_OF.items() if name in given]
+    assert all(fold(name) == name for name in [*given_names_of(), *usual_places()])
+    assert not [name for name, given in given_names_of().items() if name in given]
 
 
 KNOWN = {

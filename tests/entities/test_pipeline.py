@@ -8,8 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memoranda.entities.overlaps import resolve
-from memoranda.entities.pipeline import REMEDIES, Pipeline, Reading
+from memoranda.entities.pipeline import REMEDIES, EntityPipeline, EntityReading, resolve_overlaps
 from memoranda.entities.rules import RuleExtractor
 from memoranda.errors import ConfigError, InvalidInput, LLMError
 from memoranda.model.models import Mention
@@ -48,28 +47,28 @@ def names(mentions: list[Mention]) -> list[tuple[str, str]]:
 def test_the_surer_mention_wins():
     """Of mentions that overlap, the one of highest confidence stays, even a shorter one."""
     sure, long = at("Ana", confidence=0.9), at("Ana Bell", confidence=0.8)
-    assert resolve(TEXT, [[long], [sure]]) == [sure]
+    assert resolve_overlaps(TEXT, [[long], [sure]]) == [sure]
 
 
 def test_then_the_longer_one():
     """With equal confidence the longer span stays, whichever provider has it."""
     short, long = at("Bell"), at("Ana Bell")
-    assert resolve(TEXT, [[short], [long]]) == [long]
-    assert resolve(TEXT, [[long], [short]]) == [long]
+    assert resolve_overlaps(TEXT, [[short], [long]]) == [long]
+    assert resolve_overlaps(TEXT, [[long], [short]]) == [long]
 
 
 def test_then_the_earlier_provider():
     """With equal confidence and span the provider that stands first decides the type."""
     person, place = at("Rio", "person"), at("Rio", "location")
-    assert resolve(TEXT, [[person], [place]]) == [person]
-    assert resolve(TEXT, [[place], [person]]) == [place]
+    assert resolve_overlaps(TEXT, [[person], [place]]) == [person]
+    assert resolve_overlaps(TEXT, [[place], [person]]) == [place]
 
 
 def test_what_touches_does_not_overlap():
     """Two mentions side by side both stay, in the order of the text."""
     text = "东京大阪"
     first, second = at("东京", text=text), at("大阪", text=text)
-    assert resolve(text, [[second], [first]]) == [first, second]
+    assert resolve_overlaps(text, [[second], [first]]) == [first, second]
 
 
 @pytest.mark.parametrize(
@@ -85,7 +84,7 @@ def test_what_touches_does_not_overlap():
 )
 def test_a_mention_that_is_none_is_dropped(wrong: Mention):
     """A span that the text does not hold, or an impossible confidence, gets no further."""
-    assert resolve(TEXT, [[wrong, at("Bo")]]) == [at("Bo")]
+    assert resolve_overlaps(TEXT, [[wrong, at("Bo")]]) == [at("Bo")]
 
 
 LETTERS = st.text(alphabet="ab é东", min_size=1, max_size=12)
@@ -113,24 +112,24 @@ def readings(draw: st.DrawFn) -> tuple[str, list[list[Mention]]]:
 def test_overlaps_are_resolved(reading, random):
     """Ordered, free of overlaps, true to the text, and the same in any order of each answer."""
     text, found = reading
-    result = resolve(text, found)
+    result = resolve_overlaps(text, found)
     end = 0
     for mention in result:
         assert end <= mention.start < mention.end
         assert mention.text == text[mention.start : mention.end]
         end = mention.end
     shuffled = [random.sample(mentions, len(mentions)) for mentions in found]
-    assert resolve(text, shuffled) == result
-    assert resolve(text, [result]) == result
+    assert resolve_overlaps(text, shuffled) == result
+    assert resolve_overlaps(text, [result]) == result
 
 
 @given(readings())
 def test_nothing_is_lost_but_to_something_better(reading):
     """Each sound mention that is left out overlaps one that is as good or better."""
     text, found = reading
-    result = resolve(text, found)
+    result = resolve_overlaps(text, found)
     for mention in (each for mentions in found for each in mentions):
-        if resolve(text, [[mention]]) and mention not in result:
+        if resolve_overlaps(text, [[mention]]) and mention not in result:
             assert any(
                 kept.start < mention.end
                 and mention.start < kept.end
@@ -143,7 +142,7 @@ def test_nothing_is_lost_but_to_something_better(reading):
 def test_a_strategy_runs_its_providers_and_no_other():
     """Each strategy asks the providers it names, each once."""
     one, two = Fixed(at("Bo")), Fixed(at("Ana"))
-    pipeline = Pipeline({"regex": one, "spacy": two}, {"fast": ["regex"], "mine": ["spacy"]})
+    pipeline = EntityPipeline({"regex": one, "spacy": two}, {"fast": ["regex"], "mine": ["spacy"]})
     assert names(pipeline.extract_with("mine", TEXT)) == [("Ana", "person")]
     assert (one.asked, two.asked) == (0, 1)
     assert names(pipeline.extract_with("fast", TEXT)) == [("Bo", "person")]
@@ -153,14 +152,14 @@ def test_a_strategy_runs_its_providers_and_no_other():
 def test_the_order_of_a_strategy_is_the_preference():
     """Where providers disagree with equal confidence, the first of the strategy is right."""
     providers = {"regex": Fixed(at("Rio", "person")), "llm": Fixed(at("Rio", "location"))}
-    pipeline = Pipeline(providers, {"a": ("regex", "llm"), "b": ("llm", "regex")})
+    pipeline = EntityPipeline(providers, {"a": ("regex", "llm"), "b": ("llm", "regex")})
     assert names(pipeline.extract_with("a", TEXT)) == [("Rio", "person")]
     assert names(pipeline.extract_with("b", TEXT)) == [("Rio", "location")]
 
 
 def test_a_strategy_is_an_extractor():
     """``using`` gives the port that stores and ingestion ask, and it is the same reading."""
-    pipeline = Pipeline({"regex": RuleExtractor()})
+    pipeline = EntityPipeline({"regex": RuleExtractor()})
     fast: EntityExtractor = pipeline.using("fast")
     text = "Ana wrote to ana@example.com in Lisbon"
     assert fast.extract(text) == RuleExtractor().extract(text)
@@ -169,7 +168,7 @@ def test_a_strategy_is_an_extractor():
 
 def test_an_unknown_strategy_is_refused():
     """The error names the strategy and those there are."""
-    pipeline = Pipeline({"regex": RuleExtractor()})
+    pipeline = EntityPipeline({"regex": RuleExtractor()})
     for ask in (pipeline.using, lambda name: pipeline.extract_with(name, TEXT)):
         with pytest.raises(InvalidInput, match=r"'slow' does not exist; use one of: fast, acc"):
             ask("slow")
@@ -179,9 +178,9 @@ def test_an_unknown_strategy_is_refused():
 def test_a_provider_that_fails_is_passed_over(error: Exception, caplog):
     """Its failure is logged without the text, the others' names stay, and it is asked again."""
     failing = Fixed(error=error)
-    pipeline = Pipeline({"regex": Fixed(at("Bo")), "llm": failing})
+    pipeline = EntityPipeline({"regex": Fixed(at("Bo")), "llm": failing})
     with caplog.at_level(logging.WARNING, "memoranda.entities"):
-        assert pipeline.read("accurate", TEXT) == Reading([at("Bo")], ("llm",))
+        assert pipeline.read("accurate", TEXT) == EntityReading([at("Bo")], ("llm",))
         pipeline.read("accurate", TEXT)
     assert failing.asked == 2
     assert "llm failed on a text of 22 characters" in caplog.text
@@ -192,7 +191,7 @@ def test_a_provider_that_fails_is_passed_over(error: Exception, caplog):
 def test_a_provider_that_cannot_run_is_not_asked_again(caplog):
     """One whose set-up turns out to be wrong is missing from then on, with its own remedy."""
     broken = Fixed(error=ConfigError("the folder is empty; train a pipeline"))
-    pipeline = Pipeline({"regex": Fixed(at("Bo")), "spacy": broken})
+    pipeline = EntityPipeline({"regex": Fixed(at("Bo")), "spacy": broken})
     assert pipeline.accurate_available
     with caplog.at_level(logging.WARNING, "memoranda.entities"):
         for _ in range(2):
@@ -205,12 +204,12 @@ def test_a_provider_that_cannot_run_is_not_asked_again(caplog):
 
 def test_what_is_not_set_up_is_named_with_the_remedy():
     """Providers that strategies name and nobody gave are passed over, and say what to do."""
-    pipeline = Pipeline({"regex": RuleExtractor()}, missing={"llm": "no key"})
+    pipeline = EntityPipeline({"regex": RuleExtractor()}, missing={"llm": "no key"})
     assert pipeline.missing == {"spacy": REMEDIES["spacy"], "llm": "no key"}
     assert "entities.spacy_model" in pipeline.missing["spacy"]
     assert pipeline.strategies == {"fast": ("regex",), "accurate": ("regex",)}
-    assert not Pipeline({}, {"fast": ["regexp"]}).extract_with("fast", "Ana")
-    assert "regexp" in Pipeline({}, {"fast": ["regexp"]}).missing["regexp"]
+    assert not EntityPipeline({}, {"fast": ["regexp"]}).extract_with("fast", "Ana")
+    assert "regexp" in EntityPipeline({}, {"fast": ["regexp"]}).missing["regexp"]
 
 
 @pytest.mark.parametrize(
@@ -225,5 +224,5 @@ def test_what_is_not_set_up_is_named_with_the_remedy():
 )
 def test_accurate_means_more_than_rules(providers, strategies, available):
     """``accurate_available`` is true only where that strategy has spaCy or a model (seed 004)."""
-    pipeline = Pipeline({name: Fixed() for name in providers}, strategies)
+    pipeline = EntityPipeline({name: Fixed() for name in providers}, strategies)
     assert pipeline.accurate_available is available

@@ -6,8 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memoranda.entities.rules import TEXT_LIMIT, RuleExtractor
+from memoranda.entities.rules import RuleExtractor
 from memoranda.model.ports import EntityExtractor
+from memoranda.text.entity_labels import TEXT_LIMIT
 
 EXTRACTOR: EntityExtractor = RuleExtractor()
 

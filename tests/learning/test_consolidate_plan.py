@@ -16,7 +16,7 @@ from memoranda.model.actions import Consolidated, Credit, Insert, Supersede
 from memoranda.model.ids import IdFactory
 from memoranda.model.models import Kind, Trust
 from memoranda.model.scope import Scope
-from memoranda.records.ingest import Draft, Ingest, Retention
+from memoranda.records.drafts import Draft, RecordPlanner, Retention
 from memoranda.testing.clocks import FrozenClock
 
 NOW = datetime(2026, 1, 1, 12, tzinfo=UTC)
@@ -42,7 +42,7 @@ class Memory:
     def __init__(self):
         """Begin empty."""
         clock = FrozenClock(NOW)
-        self._ingest = Ingest(
+        self._ingest = RecordPlanner(
             extractor=NoNames(),
             ids=IdFactory(clock),
             clock=clock,

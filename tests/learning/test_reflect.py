@@ -15,7 +15,7 @@ from memoranda.model.actions import Erase
 from memoranda.model.ids import IdFactory
 from memoranda.model.models import Kind, Record, Trust
 from memoranda.model.query import Filter
-from memoranda.records.ingest import Ingest, Retention
+from memoranda.records.drafts import RecordPlanner, Retention
 from memoranda.store.sqlite.store import SqliteStore
 from memoranda.testing.analyzers import CapitalizedNames, PlainNames, WordAnalyzer
 from memoranda.testing.clocks import FrozenClock
@@ -237,7 +237,7 @@ def test_the_draft_is_what_the_seed_asks_for():
         "by": "digest",
     }
     clock = FrozenClock(NOW)
-    ingest = Ingest(
+    ingest = RecordPlanner(
         extractor=CapitalizedNames(), ids=IdFactory(clock), clock=clock, retention=Retention(UTC)
     )
     record = ingest.plan(ANA, draft).record
@@ -345,7 +345,7 @@ def test_erasing_a_source_erases_the_reflection(tmp_path):
     """In a real store: what was told of an erased fact is gone with it."""
     store = SqliteStore(tmp_path / "m.db", analyzer=WordAnalyzer(), names=PlainNames())
     clock = FrozenClock(NOW)
-    ingest = Ingest(
+    ingest = RecordPlanner(
         extractor=CapitalizedNames(), ids=IdFactory(clock), clock=clock, retention=Retention(UTC)
     )
     store.apply(ANA, [insert(each) for each in three()])

@@ -280,7 +280,7 @@ def agents(memory, clock, folder):
 
     async def asynchronously():
         other = object.__new__(AsyncMemory)
-        other._memory = memory
+        other._face = memory
         chat = await other.conversation("async")
         await chat.add("user", "I never fly before nine.")
         kept = await other.remember("Rex is brown")

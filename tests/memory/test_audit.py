@@ -261,7 +261,7 @@ def test_the_asynchronous_memory_audits_alike(tmp_path):
         async with AsyncMemory(
             ":memory:", user="ana", settings=chosen, embedder=HashEmbedder()
         ) as memory:
-            return await memory.audit(path), memory._memory.audit(path)
+            return await memory.audit(path), memory._face.audit(path)
 
     found, plain = asyncio.run(use())
     assert found.counts == plain.counts

@@ -194,7 +194,7 @@ def test_a_change_right_after_a_pruning_is_seen(tmp_path):
 
 def test_two_processes_add_and_prune_at_once(tmp_path):
     """Nothing is lost, each writer's order is kept, and every view accounts for all messages."""
-    path, folders = tmp_path / "m.db", ["tests/app", "tests/conversation"]
+    path, folders = tmp_path / "m.db", ["tests/memory", "tests/conversation"]
     here = [str(Path(__file__).parents[2] / folder) for folder in folders]
     with remembering(path) as memory:
         chat = memory.conversation("c", context_limit=WINDOW, keep_recent=3, max_messages=99)

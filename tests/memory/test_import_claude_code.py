@@ -274,7 +274,6 @@ def test_what_is_no_transcript_is_refused(plain, tmp_path):
 CHILD = """
 import sys
 from memoranda import Memory, Settings
-from memoranda.app import batches
 from memoranda.transfer.importing import talks
 talks.BATCH = 5
 settings = Settings(embedding={"model": "none"}, timezone="UTC", consolidation={"automatic": False})

@@ -523,7 +523,7 @@ def test_the_tools_of_an_asynchronous_memory_are_awaited():
             told = await found["search_memory"].call('{"query": "tea"}')
             wrong = await found["search_memory"](nonsense=1)
             assert all(inspect.iscoroutinefunction(tool.__call__) for tool in found.values())
-            plain = {tool.name: tool for tool in memory._memory.tools()}
+            plain = {tool.name: tool for tool in memory._face.tools()}
             for name in AGENT:
                 assert found[name].openai() == plain[name].openai()
                 assert found[name].anthropic() == plain[name].anthropic()

@@ -14,13 +14,14 @@ pytest.importorskip("spacy", reason="the extra spacy is not installed")
 import spacy
 from small_pipeline import trained
 
-from memoranda.entities.pipeline import Pipeline
-from memoranda.entities.rules import TEXT_LIMIT, RuleExtractor
+from memoranda.entities.pipeline import EntityPipeline
+from memoranda.entities.rules import RuleExtractor
 from memoranda.errors import ConfigError, MemorandaError, MissingExtra
 from memoranda.model.models import Mention
 from memoranda.model.ports import EntityExtractor
 from memoranda.providers import spacy_names
 from memoranda.providers.spacy_names import SpacyNames
+from memoranda.text.entity_labels import TEXT_LIMIT
 
 PEOPLE = ["zora", "quill", "brandt", "imani", "teodor", "pilar"]
 PLACES = ["marlow", "vantaa", "quito", "the hague", "bergen", "pune"]
@@ -179,7 +180,7 @@ def test_a_failure_on_a_text_is_ours(ruled):
 
 def test_it_adds_to_the_rules(folder):
     """In a pipeline, marks stay the rules' own, and names without capitals are found as well."""
-    pipeline = Pipeline({"regex": RuleExtractor(), "spacy": SpacyNames(str(folder))})
+    pipeline = EntityPipeline({"regex": RuleExtractor(), "spacy": SpacyNames(str(folder))})
     assert pipeline.accurate_available
     found = pipeline.extract_with("accurate", "teodor works near bergen now @bo")
     assert [(mention.text, mention.type) for mention in found] == [

@@ -10,12 +10,12 @@ def folder(tmp_path, monkeypatch):
     """A folder of one language with one topic."""
     (tmp_path / "xx").mkdir()
     (tmp_path / "xx" / "dates.toml").write_text("days = ['uno']\n[months]\nmai = 5\n", "utf-8")
-    (tmp_path / "xx" / "names.txt").write_text("# people\nAna  Ben # and\nCid\n", "utf-8")
+    (tmp_path / "xx" / "names.txt").write_text("# people\nAna  Ben # and\nCid_Li\n", "utf-8")
     monkeypatch.setattr(languages, "_FOLDER", tmp_path)
-    for cached in (languages.load, languages.load_words, languages.languages_with):
+    for cached in (languages.load, languages.words_of, languages.languages_with):
         cached.cache_clear()
     yield
-    for cached in (languages.load, languages.load_words, languages.languages_with):
+    for cached in (languages.load, languages.words_of, languages.languages_with):
         cached.cache_clear()
 
 
@@ -32,8 +32,16 @@ def test_what_is_loaded_is_shared_and_cannot_be_changed():
 
 @pytest.mark.usefixtures("folder")
 def test_a_plain_list_has_words_and_comments():
-    """Words stand between white space; a number sign begins a comment."""
-    assert languages.load_words("xx", "names") == ("Ana", "Ben", "Cid")
+    """Words stand between white space; a number sign begins a comment, an underscore joins."""
+    assert languages.words_of("names") == {"Ana", "Ben", "Cid Li"}
+
+
+@pytest.mark.usefixtures("folder")
+def test_lists_of_all_languages_are_one_set():
+    """A list is an attribute of its topic, and one that no language has is a mistake."""
+    assert languages.WordLists("dates").days == {"uno"}
+    with pytest.raises(AttributeError, match="nights"):
+        _ = languages.WordLists("dates").nights
 
 
 @pytest.mark.usefixtures("folder")

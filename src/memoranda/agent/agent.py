@@ -11,8 +11,7 @@ from memoranda.agent.answer import Answer
 from memoranda.agent.expanding import expanding
 from memoranda.conversation.conversation import Conversation
 from memoranda.errors import InvalidInput, LLMError, StoreClosed
-from memoranda.memory import Memory
-from memoranda.memory_upkeep import parts_of, scope_of
+from memoranda.memory import Memory, parts_of, scope_of
 from memoranda.model.actions import Spend
 from memoranda.model.chat import ChatModel, ChatReply, Told, ToolSpec
 from memoranda.model.checks import named

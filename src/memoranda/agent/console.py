@@ -8,7 +8,7 @@ from datetime import tzinfo
 
 from memoranda.model.models import Hit, Kind, Recall
 from memoranda.search.recall import remembered
-from memoranda.search.shown import is_small_talk, shown
+from memoranda.search.service import is_small_talk, mask_secrets
 from memoranda.text.recalled import FOUND, NOTED, NOTHING, RELATED
 
 MOST = 5
@@ -54,7 +54,7 @@ def said(text: str, hits: Sequence[Hit], zone: tzinfo) -> str:
     A question gets what memory has, or that it has nothing; a statement is taken note of. Each
     source is a line with its time and speaker, in the form in which memory knows its own words.
     """
-    lines = "\n".join(remembered(shown(hit.record), zone) for hit in hits)
+    lines = "\n".join(remembered(mask_secrets(hit.record), zone) for hit in hits)
     if ASKED.match(text):
         return f"{FOUND}\n{lines}" if lines else NOTHING
     return f"{RELATED}\n{lines}" if lines else NOTED

@@ -41,8 +41,7 @@ from memoranda.cli.command import FAILED, Session, command
 from memoranda.cli.conversations_drawing import Look
 from memoranda.cli.output import one_line, styled, write_json_line
 from memoranda.errors import MemorandaError
-from memoranda.memory import Memory
-from memoranda.memory_upkeep import parts_of
+from memoranda.memory import Memory, parts_of
 from memoranda.model.chat import ChatModel
 
 WAITING = {False: "thinking…", True: "consolidating…"}

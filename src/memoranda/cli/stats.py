@@ -11,8 +11,8 @@ from rich.text import Text
 from memoranda.cli import output, tables
 from memoranda.cli.command import Session, command
 from memoranda.cli.output import counted, one_line, styled
-from memoranda.memory_upkeep import MemoryStats
 from memoranda.model.life import StageUsage, Usage
+from memoranda.model.reports import MemoryStats
 from memoranda.wiring import medium
 
 PANEL = "Look"

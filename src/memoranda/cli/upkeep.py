@@ -12,7 +12,7 @@ from memoranda.cli import tables
 from memoranda.cli.command import FAILED, Session, command
 from memoranda.cli.output import counted, progress_bar, styled
 from memoranda.maintenance import doctor as doctors
-from memoranda.memory_upkeep import unpurged
+from memoranda.memory import unpurged
 
 PANEL = "Look after"
 SIGNS = {True: Text("ok", "green"), False: Text("FAIL", "bold red"), None: Text("note", "yellow")}

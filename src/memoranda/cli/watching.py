@@ -17,8 +17,7 @@ from memoranda.cli import tables
 from memoranda.cli.command import Session
 from memoranda.cli.output import encoded, minute, one_line, styled, write_json_line
 from memoranda.maintenance.upkeep import Maintenance
-from memoranda.memory import Memory
-from memoranda.memory_upkeep import parts_of
+from memoranda.memory import Memory, parts_of
 from memoranda.model.reports import StageReport
 
 ENDINGS = (signal.SIGINT, signal.SIGTERM)

@@ -14,7 +14,7 @@ from memoranda.cli import tables
 from memoranda.cli.command import FAILED, Session, command
 from memoranda.cli.output import counted, styled
 from memoranda.errors import InvalidInput
-from memoranda.memory_upkeep import unpurged
+from memoranda.memory import unpurged
 from memoranda.model.models import ForgetReceipt
 
 PANEL = "Remember"

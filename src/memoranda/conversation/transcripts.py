@@ -25,7 +25,7 @@ from memoranda.model.models import Calibration, ConversationInfo, Kind, Message,
 from memoranda.model.scope import Scope
 from memoranda.model.text import clean
 from memoranda.parts import Parts
-from memoranda.records.ingest import Draft
+from memoranda.records.drafts import Draft
 
 
 class StoredTranscript:

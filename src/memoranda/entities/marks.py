@@ -10,17 +10,11 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from memoranda.entities.words import words
+from memoranda.entities.vocabulary import names
 from memoranda.model.models import Mention
+from memoranda.text.calendar import calendar_numbers
+from memoranda.text.patterns import any_of, compile_pattern
 
-_MONTHS = (
-    "january|february|march|april|may|june|july|august|september|october|november|december|"
-    "jan|feb|mar|apr|jun|jul|aug|sept?|oct|nov|dec|"
-    "januar|februar|märz|mai|juni|juli|oktober|dezember|"
-    "janvier|février|mars|avril|juin|juillet|août|septembre|octobre|novembre|décembre|"
-    "enero|febrero|marzo|abril|mayo|junio|julio|agosto|septiembre|octubre|noviembre|diciembre"
-)
-_MONTH = rf"(?:{_MONTHS})\b\.?"
 _DAY = r"[0-9]{1,2}(?:st|nd|rd|th|er|º|\.)?"
 _YEAR = r"(?:1[5-9]|20)[0-9]{2}\b"
 # A tag may hold any letter and mark of any script, but no punctuation, symbol or emoji.
@@ -28,8 +22,13 @@ _TAG = (
     r"[^\s\x00-/:-@\[-^`{-\x7f\u00a0-\u00bf\u2000-\u200b\u200e-\u206f\u2190-\u2bff\u3000-\u303f"
     r"\ufe00-\ufe0f\uff00-\uff0f\uff1a-\uff20\U0001f000-\U0001faff]"
 )
-_MARKS = re.compile(
-    rf"""
+
+
+def _marks() -> str:
+    """Return the pattern of all marks; the name of its group says what each one is."""
+    months = {**calendar_numbers("months"), **calendar_numbers("short_months", "en")}
+    month = rf"{any_of(months)}\b\.?"
+    return rf"""
       (?P<code>```.*?(?:```|\Z)|`[^`\n]{{1,200}}`)
     | (?P<url>\b(?:https?|ftp)://[^\s<>"“”「」『』《》\u3001\u3002\uff0c]++
       |\bwww\.[\w-]+\.[^\s<>"“”\u3001\u3002\uff0c]++)
@@ -39,9 +38,9 @@ _MARKS = re.compile(
         (?<![\w/.-])(?:
             [0-9]{{4}}-[0-9]{{2}}-[0-9]{{2}}(?![\w-])
           | [0-9]{{1,2}}(?P<sep>[/.-])[0-9]{{1,2}}(?P=sep)(?:[0-9]{{4}}|[0-9]{{2}})(?![\w/-])
-          | {_DAY}\s(?:(?:of|de)\s)?{_MONTH}(?:,?\s(?:de\s)?{_YEAR})?
-          | {_MONTH}\s{_DAY}(?!\w)(?:,?\s{_YEAR})?
-          | {_MONTH},?\s(?:de\s)?{_YEAR}
+          | {_DAY}\s(?:(?:of|de)\s)?{month}(?:,?\s(?:de\s)?{_YEAR})?
+          | {month}\s{_DAY}(?!\w)(?:,?\s{_YEAR})?
+          | {month},?\s(?:de\s)?{_YEAR}
         )(?!\w)
         | [0-9]{{4}}年[0-9]{{1,2}}月(?:[0-9]{{1,2}}[日号])?
       )
@@ -49,14 +48,16 @@ _MARKS = re.compile(
     | (?P<hashtag>(?<![\w&#/])[#\uff03](?!\d+\b){_TAG}{{1,100}}+)
     | (?P<title>[「《][^「」《》\n]{{1,80}}[」》])
     | (?P<quoted>["“](?=(?-i:[^\W\d_a-z]))[^"“”\n]{{2,60}}["”])
-    """,
-    re.VERBOSE | re.IGNORECASE | re.DOTALL,
-)
-_ANY_MARK = re.compile(r"[`@#\uff03「《\"“0-9]|://|www\.", re.IGNORECASE)
+    """
+
+
+_MARKS = compile_pattern(_marks, re.VERBOSE | re.IGNORECASE | re.DOTALL)
+_ANY_MARK = compile_pattern(r"[`@#\uff03「《\"“0-9]|://|www\.", re.IGNORECASE)
 """What every mark has in it: most turns have nothing of this, and are done with at once."""
-_HEX = re.compile(r"[0-9a-f]{3,4}|[0-9a-f]{6}|[0-9a-f]{8}", re.IGNORECASE)
-_DIRECTIVES = words("include define undef ifdef ifndef endif pragma elif")
-_SMALL = words("a an and as at but by for from in is nor of on or so the to up with")
+_HEX = compile_pattern(r"[0-9a-f]{3,4}|[0-9a-f]{6}|[0-9a-f]{8}", re.IGNORECASE)
+_NUMBER = compile_pattern("[0-9]+")
+_DOUBTFUL_MONTH = compile_pattern(r"\b(?:may|march|mar)\b")
+_WORD = compile_pattern(r"[^\W_]+(?:['’][^\W_]+)*")
 _MONTHS_A_YEAR, _DAYS_A_MONTH, _TWO_DIGITS = 12, 31, 99
 
 
@@ -103,7 +104,7 @@ def _is_genuine(kind: str, mark: str) -> bool:
     """Refuse colours, preprocessor lines and impossible or doubtful dates."""
     if kind == "hashtag":
         body = mark[1:]
-        if body in _DIRECTIVES:
+        if body in names.code_words:
             return False
         colour = _HEX.fullmatch(body) is not None
         return not (colour and (any(c.isdigit() for c in body) or len(set(body.lower())) == 1))
@@ -113,7 +114,7 @@ def _is_genuine(kind: str, mark: str) -> bool:
 
 
 def _is_date(mark: str) -> bool:
-    numbers = [int(number) for number in re.findall("[0-9]+", mark)]
+    numbers = [int(number) for number in _NUMBER.findall(mark)]
     small = [number for number in numbers if number <= _TWO_DIGITS]
     if any(number > _DAYS_A_MONTH for number in small[:2]) or 0 in small[:2]:
         return False
@@ -121,13 +122,15 @@ def _is_date(mark: str) -> bool:
     if numeric:
         return min(small[:2]) <= _MONTHS_A_YEAR and (mark[4:5] != "-" or small[0] <= _MONTHS_A_YEAR)
     # "may 5" and "march 10" without a capital or a year are as often a verb.
-    doubtful = re.search(r"\b(?:may|march|mar)\b", mark) is not None
+    doubtful = _DOUBTFUL_MONTH.search(mark) is not None
     return not doubtful or len(numbers) > len(small)
 
 
 def _is_title(quoted: str) -> bool:
     """Tell a title ("Nothing Is Impossible") from a sentence or a word in quotes."""
-    words = re.findall(r"[^\W_]+(?:['’][^\W_]+)*", quoted)
+    words = _WORD.findall(quoted)
     if not words or quoted[-1] in ".!?,;…" or not words[-1][0].isupper():
         return False
-    return len(words) > 1 and all(w[0].isupper() or w in _SMALL or w[0].isdigit() for w in words)
+    return len(words) > 1 and all(
+        w[0].isupper() or w in names.title_words or w[0].isdigit() for w in words
+    )

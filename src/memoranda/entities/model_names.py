@@ -13,13 +13,12 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
-from memoranda.entities.labels import our_type
-from memoranda.entities.overlaps import resolve
-from memoranda.entities.rules import TEXT_LIMIT
+from memoranda.entities.pipeline import resolve_overlaps
 from memoranda.errors import LLMError
 from memoranda.model.life import Reply, Usage
 from memoranda.model.models import Mention
 from memoranda.model.ports import LanguageModel
+from memoranda.text.entity_labels import TEXT_LIMIT, entity_type
 
 CONFIDENCE = 0.95
 """Of a name that the model gave and the text holds; below marks, which have a form of their own."""
@@ -75,7 +74,7 @@ def in_a_thread(asking: Coroutine[Any, Any, Answer]) -> Answer:
 class ModelNames:
     """A language model as an :class:`~memoranda.model.ports.EntityExtractor`.
 
-    Reads the first :data:`~memoranda.entities.rules.TEXT_LIMIT` characters, in one question.
+    Reads the first :data:`~memoranda.text.entity_labels.TEXT_LIMIT` characters, in one question.
     """
 
     def __init__(
@@ -111,7 +110,7 @@ class ModelNames:
             self._report(error.usage)
             raise
         self._report(reply.usage)
-        return resolve(read, [_mentions(read, reply.value)])
+        return resolve_overlaps(read, [_mentions(read, reply.value)])
 
     def _report(self, usage: Usage | None) -> None:
         if usage is not None and self._spent is not None:
@@ -122,7 +121,7 @@ def _mentions(text: str, answer: NamedThings) -> Iterator[Mention]:
     """Yield every place of every name that the text does hold; the first type given counts."""
     seen: set[str] = set()
     for thing in answer.names:
-        name, kind = thing.name.strip(), our_type(thing.type)
+        name, kind = thing.name.strip(), entity_type(thing.type)
         if kind is None or not _can_be_name(name) or name in seen:
             continue
         seen.add(name)

@@ -6,12 +6,13 @@ their memories. So a short name is linked only while exactly one longer name fit
 
 from __future__ import annotations
 
-import re
 import unicodedata
 from collections.abc import Mapping
+from functools import cache
 
-from memoranda.entities.nicknames import GIVEN_NAMES_OF, PLACE_OF
-from memoranda.entities.words import LEGAL_FORMS, NAME_JOINERS, TITLES
+from memoranda.entities.vocabulary import names
+from memoranda.text.languages import load
+from memoranda.text.patterns import compile_pattern
 
 NICKNAME_LENGTHS = range(3, 6)
 """How long a short form that is the beginning of a given name may be: Mel, Mike, Steph."""
@@ -26,15 +27,32 @@ _LETTERS = str.maketrans(
     {"ø": "o", "ł": "l", "đ": "d", "ð": "d", "æ": "ae", "œ": "oe", "\u0131": "i", "þ": "th"}
     | dict.fromkeys("\u2018\u2019\u02bc\u00b4`", "'")
 )
-_ACCENTS = re.compile("[\u0300-\u036f]+")
-_POSSESSIVE = re.compile(r"(?<=\w)'s?$")
-_SPACE = re.compile(r"\s+")
-_WORD = re.compile(r"[^\W_]+(?:['-][^\W_]+)*")
+_ACCENTS = compile_pattern("[\u0300-\u036f]+")
+_POSSESSIVE = compile_pattern(r"(?<=\w)'s?$")
+_SPACE = compile_pattern(r"\s+")
+_WORD = compile_pattern(r"[^\W_]+(?:['-][^\W_]+)*")
 _PERSON_LIKE = frozenset({"person", "other"})
-_SMALL = NAME_JOINERS | {"the", "and", "for"}
+_SMALL = frozenset({"the", "and", "for"})
 
 
-class Names:
+@cache
+def given_names_of() -> Mapping[str, frozenset[str]]:
+    """Return by folded nickname the given names that it may stand for."""
+    found: dict[str, set[str]] = {}
+    for given, nicknames in load("en", "nicknames")["given_names"].items():
+        for nickname in nicknames:
+            found.setdefault(nickname, set()).add(given)
+    return {nickname: frozenset(each) for nickname, each in found.items()}
+
+
+@cache
+def usual_places() -> Mapping[str, str]:
+    """Return by folded name of a place the name under which it is compared."""
+    places = load("en", "nicknames")["places"].values()
+    return {name: same[0] for same in places for name in same}
+
+
+class RuleNameMatcher:
     """The rules of this module as a :class:`~memoranda.model.ports.NameMatcher`."""
 
     def fold(self, name: str) -> str:
@@ -172,7 +190,7 @@ def _initials(folded: str) -> set[str]:
     words = _WORD.findall(folded)
     if len(words) < INITIALS.start:
         return set()
-    weighty = (word[0] for word in words if word not in _SMALL)
+    weighty = (word[0] for word in words if word not in _SMALL and word not in names.joiners)
     return {"".join(word[0] for word in words), "".join(weighty)}
 
 
@@ -181,21 +199,21 @@ def _thing(folded: str) -> str:
     words = folded.replace(",", " ").split()
     if len(words) > 1 and words[0] == "the":
         words = words[1:]
-    while len(words) > 1 and words[-1].rstrip(".") in LEGAL_FORMS:
+    while len(words) > 1 and words[-1].rstrip(".") in names.legal_forms:
         words.pop()
     name = " ".join(words) or folded
-    return PLACE_OF.get(name, name)
+    return usual_places().get(name, name)
 
 
 def _person(name: str) -> list[str]:
     """Return the words of a person's name, without titles."""
     words = _WORD.findall(fold(name))
-    return [word for word in words if word not in TITLES]
+    return [word for word in words if word not in names.titles]
 
 
 def _given(word: str) -> set[str]:
     """Return a given name, and the names that it is a nickname of."""
-    return {word, *GIVEN_NAMES_OF.get(word, ())}
+    return {word, *given_names_of().get(word, ())}
 
 
 def _is_nickname(short: str, given: str) -> bool:
@@ -204,4 +222,4 @@ def _is_nickname(short: str, given: str) -> bool:
         and len(given) >= len(short) + LONGER_BY
         and given.startswith(short)
     )
-    return beginning or given in GIVEN_NAMES_OF.get(short, ())
+    return beginning or given in given_names_of().get(short, ())

@@ -7,11 +7,10 @@ A provider that fails costs its own names only.
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 
-from memoranda.entities.overlaps import resolve
 from memoranda.errors import ConfigError, InvalidInput, MemorandaError, MissingExtra
 from memoranda.model.models import Mention
 from memoranda.model.ports import EntityExtractor
@@ -34,7 +33,7 @@ REMEDIES: Mapping[str, str] = MappingProxyType(
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
+class EntityReading:
     """What a strategy found in one text.
 
     Attributes:
@@ -46,7 +45,7 @@ class Reading:
     failed: tuple[str, ...] = ()
 
 
-class Pipeline:
+class EntityPipeline:
     """Providers of names, and strategies that say which of them run, in what order.
 
     Thread-safe as far as its providers are. Safe to share: it keeps no text.
@@ -105,7 +104,7 @@ class Pipeline:
             InvalidInput: there is no such strategy.
         """
         self._order(strategy)
-        return _Chosen(self, strategy)
+        return _StrategyExtractor(self, strategy)
 
     def extract_with(self, strategy: str, text: str) -> list[Mention]:
         """Return the mentions that ``strategy`` finds, in order, none overlapping.
@@ -115,7 +114,7 @@ class Pipeline:
         """
         return self.read(strategy, text).mentions
 
-    def read(self, strategy: str, text: str) -> Reading:
+    def read(self, strategy: str, text: str) -> EntityReading:
         """Return what ``strategy`` finds in ``text``, and which of its providers failed on it.
 
         A provider that fails is logged, without the text, and passed over.
@@ -133,7 +132,7 @@ class Pipeline:
                 failed.append(name)
             else:
                 found.append(mentions)
-        return Reading(resolve(text, found), tuple(failed))
+        return EntityReading(resolve_overlaps(text, found), tuple(failed))
 
     def _order(self, strategy: str) -> tuple[str, ...]:
         order = self._strategies.get(strategy)
@@ -158,12 +157,52 @@ class Pipeline:
 
 
 @dataclass(frozen=True, slots=True)
-class _Chosen:
+class _StrategyExtractor:
     """One strategy of a pipeline as an :class:`~memoranda.model.ports.EntityExtractor`."""
 
-    pipeline: Pipeline
+    pipeline: EntityPipeline
     strategy: str
 
     def extract(self, text: str) -> list[Mention]:
         """Return mentions in the order of their start, none overlapping."""
         return self.pipeline.extract_with(self.strategy, text)
+
+
+def resolve_overlaps(text: str, found: Sequence[Iterable[Mention]]) -> list[Mention]:
+    """Return the mentions of all providers, ordered and free of overlaps.
+
+    Where mentions overlap, the highest confidence wins, then the longest span, then the
+    earlier provider. What does not hold what the text says at its place is dropped, as is a
+    confidence that is none. The result is the same in whatever order a provider names them.
+
+    Args:
+        text: the text that was read.
+        found: what each provider found, the preferred provider first.
+    """
+    sound = [
+        (place, mention)
+        for place, mentions in enumerate(found)
+        for mention in mentions
+        if _is_sound(text, mention)
+    ]
+    taken = bytearray(len(text))
+    kept: list[Mention] = []
+    for _, mention in sorted(sound, key=_rank):
+        if not any(taken[mention.start : mention.end]):
+            taken[mention.start : mention.end] = b"\x01" * (mention.end - mention.start)
+            kept.append(mention)
+    return sorted(kept, key=lambda mention: mention.start)
+
+
+def _rank(found: tuple[int, Mention]) -> tuple[float, int, int, int, str]:
+    place, mention = found
+    length = mention.end - mention.start
+    return -mention.confidence, -length, place, mention.start, mention.type
+
+
+def _is_sound(text: str, mention: Mention) -> bool:
+    return (
+        0 <= mention.start < mention.end <= len(text)
+        and text[mention.start : mention.end] == mention.text
+        and 0 <= mention.confidence <= 1
+    )

@@ -10,22 +10,11 @@ are found. In German, where every noun has a capital, a single word needs more e
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from functools import cache
 
-from memoranda.entities import words as w
-from memoranda.entities.everyday import INTERJECTION, is_common, is_plain
-from memoranda.entities.gazetteer import (
-    GIVEN_NAMES,
-    NO_LOWER_CASE,
-    ORGANIZATIONS,
-    PLACES,
-    PRODUCTS,
-)
-from memoranda.entities.kinds import WITH_DIGIT, kind_by_form, kind_of
-from memoranda.entities.marks import find_marks
-from memoranda.entities.runs import (
+from memoranda.entities.capitals import (
     HEADLINE,
     INNER_CAPITAL,
     Token,
@@ -36,24 +25,33 @@ from memoranda.entities.runs import (
     phrases,
     tokens_of,
 )
+from memoranda.entities.marks import find_marks
+from memoranda.entities.name_types import WITH_DIGIT, type_by_form, type_of
+from memoranda.entities.vocabulary import (
+    date_words,
+    everyday_words,
+    given_names,
+    is_common,
+    is_interjection,
+    is_plain,
+    known_names,
+    names,
+    places,
+)
 from memoranda.model.models import Mention
-
-TEXT_LIMIT = 20_000
-"""Only so many characters of a text are read for names: a turn, not a book."""
+from memoranda.text.entity_labels import TEXT_LIMIT
+from memoranda.text.languages import words_of
+from memoranda.text.patterns import compile_pattern
 
 _MASK = "\ue000"
-_LINE = re.compile(r"[^\n]+")
-_HEADING = re.compile(r"\s{0,3}(?:#{1,6}\s|\*\*[^*]{1,80}\*\*:?\s*$|[|=]|-{3})")
-_LABEL = re.compile(r"\s{0,8}(?:(?:[-*+•]|\d{1,3}[.)])\s+)*(?:\*\*|__)[^*_\n]{1,80}(?:\*\*|__)")
-_FUNCTION = w.words("the a an my your his her our their this that and but or i if so to in")
+_LINE = compile_pattern(r"[^\n]+")
+_HEADING = compile_pattern(r"\s{0,3}(?:#{1,6}\s|\*\*[^*]{1,80}\*\*:?\s*$|[|=]|-{3})")
+_LABEL = compile_pattern(
+    r"\s{0,8}(?:(?:[-*+•]|\d{1,3}[.)])\s+)*(?:\*\*|__)[^*_\n]{1,80}(?:\*\*|__)"
+)
 _LONGEST_ACRONYM = 6
 _CODE = frozenset("/\\=@:_.#$%&+<-")
 _SHORTEST_OPENER = 3
-_KNOWN = GIVEN_NAMES | PLACES | ORGANIZATIONS | PRODUCTS
-_IN_LOWER_CASE = (
-    frozenset(name for name in _KNOWN if name.isalpha()) - NO_LOWER_CASE - w.COMMON - w.NAME_JOINERS
-)
-_PLACE_STARTS = frozenset(name.split()[0] for name in PLACES if " " in name)
 
 
 class RuleExtractor:
@@ -78,16 +76,15 @@ class RuleExtractor:
             if mention is not None:
                 mentions.append(mention)
         masked.append(text[end:])
-        names = list(_names("".join(masked)))
-        mentions += _agree(names)
+        mentions += _agree(list(_names("".join(masked))))
         mentions.sort(key=lambda mention: mention.start)
         return mentions
 
 
-def _agree(names: Sequence[Mention]) -> Iterator[Mention]:
+def _agree(found: Sequence[Mention]) -> Iterator[Mention]:
     """Let a name have one type in the whole text: the one that a rule could tell."""
-    types = {name.text: name.type for name in names if name.type != "other"}
-    for name in names:
+    types = {name.text: name.type for name in found if name.type != "other"}
+    for name in found:
         known = types.get(name.text, name.type)
         yield name if known == name.type else replace(name, type=known)
 
@@ -95,7 +92,7 @@ def _agree(names: Sequence[Mention]) -> Iterator[Mention]:
 def _names(text: str) -> Iterator[Mention]:
     """Yield the names of each line; headings and shouted lines have none."""
     lowered = frozenset(text[:400].split())
-    german = len(lowered & w.GERMAN) > 1
+    german = len(lowered & names.function_words) > 1
     for line in _LINE.finditer(text):
         if _HEADING.match(line[0]):
             continue
@@ -125,20 +122,33 @@ def _lower_case(text: str, tokens: Sequence[Token]) -> Iterator[Mention]:
         if last is None or not _stands_alone(text, token.start, tokens[last].end):
             continue
         name = text[token.start : tokens[last].end]
-        kind = kind_by_form(name, token.name, name) or "other"
+        kind = type_by_form(name, token.name, name) or "other"
         yield Mention(name, kind, token.start, tokens[last].end, 0.6)
         after = last + 1
 
 
+@cache
+def _names_in_lower_case() -> frozenset[str]:
+    """Return the well-known names that need no capital: they are no words."""
+    words = words_of("names_and_words") | everyday_words() | names.joiners
+    return frozenset(name for name in known_names() if name.isalpha()) - words
+
+
+@cache
+def _place_starts() -> frozenset[str]:
+    """Return the first words of places with several."""
+    return frozenset(name.split()[0] for name in places() if " " in name)
+
+
 def _known_from(tokens: Sequence[Token], first: int) -> int | None:
     """Return the last word of the known name in lower case that begins at ``first``."""
-    if tokens[first].name in _PLACE_STARTS:
+    if tokens[first].name in _place_starts():
         for count in (3, 2):
             run = tokens[first : first + count]
             spaced = all(token.gap == " " for token in run[1:])
-            if len(run) == count and spaced and " ".join(t.name for t in run) in PLACES:
+            if len(run) == count and spaced and " ".join(t.name for t in run) in places():
                 return first + count - 1
-    return first if tokens[first].name in _IN_LOWER_CASE else None
+    return first if tokens[first].name in _names_in_lower_case() else None
 
 
 def _stands_alone(text: str, start: int, end: int) -> bool:
@@ -160,12 +170,12 @@ def _mention(
     name = text[start:end]
     if begin + 1 == first and not strict and _is_titled(tokens, begin):
         start = tokens[begin].start
-        return Mention(text[start:end], kind_of(name, tokens, first, last), start, end, 0.7)
+        return Mention(text[start:end], type_of(name, tokens, first, last), start, end, 0.7)
     if first == last and not title and not _is_single_name(tokens, first, strict=strict):
         return None
     if first < last and not _is_phrase(tokens, first, last, strict=strict):
         return None
-    type_ = "person" if title else kind_of(name, tokens, first, last)
+    type_ = "person" if title else type_of(name, tokens, first, last)
     confidence = 0.5 if tokens[first].opens and first == last else 0.7
     return Mention(name, type_, start, end, 0.8 if first < last or title else confidence)
 
@@ -182,13 +192,13 @@ def _trim(tokens: Sequence[Token], first: int, last: int) -> tuple[int, int, boo
     while first <= last:
         word = tokens[first].name
         low = word.lower()
-        if low in w.TITLES and first < last:
+        if low in names.titles and first < last:
             title = True
         elif not (
-            low in _FUNCTION
-            or low in w.MONTHS_AND_DAYS
-            or (word in w.NAME_JOINERS)
-            or (word in w.ASIDES and first < last)
+            low in names.openers
+            or low in date_words()
+            or (word in names.joiners)
+            or (word in names.asides and first < last)
             or (tokens[first].opens and not _keeps_opener(tokens, first, last, whole))
         ):
             break
@@ -201,20 +211,20 @@ def _trim(tokens: Sequence[Token], first: int, last: int) -> tuple[int, int, boo
 
 
 def _ends_no_name(word: str, *, alone: bool) -> bool:
-    loud = word in w.SHOUTED and not alone
-    return word.lower() in w.MONTHS_AND_DAYS or word in w.NAME_JOINERS or loud
+    loud = word in names.shouted and not alone
+    return word.lower() in date_words() or word in names.joiners or loud
 
 
 def _keeps_opener(tokens: Sequence[Token], first: int, last: int, whole: str) -> bool:
     """Tell whether the capital that opens a sentence also begins a name."""
     word = tokens[first].name
     low = word.lower()
-    if low in GIVEN_NAMES or low in PLACES or any(whole.startswith(p) for p in _two(whole)):
+    if low in given_names() or low in places() or any(whole.startswith(p) for p in _two(whole)):
         return True
-    if low in w.ORGANIZATION_STARTS and first < last and tokens[first + 1].name == "of":
+    if low in names.organization_starts and first < last and tokens[first + 1].name == "of":
         return True
     if word.isupper() and len(word) > 1:
-        return first < last or (low not in w.COMMON)
+        return first < last or (low not in everyday_words())
     return not (is_common(word) if first < last else is_plain(word))
 
 
@@ -223,26 +233,28 @@ def _two(whole: str) -> Iterator[str]:
     parts = whole.split()
     for count in (2, 3):
         place = " ".join(parts[:count])
-        if len(parts) >= count and place in PLACES:
+        if len(parts) >= count and place in places():
             yield place
 
 
 def _is_single_name(tokens: Sequence[Token], index: int, *, strict: bool) -> bool:
     token = tokens[index]
     word, low = token.name, token.name.lower()
-    if len(word) == 1 or low in w.MONTHS_AND_DAYS or low in w.TITLES:
+    if len(word) == 1 or low in date_words() or low in names.titles:
         return False
     if WITH_DIGIT.fullmatch(word) or INNER_CAPITAL.fullmatch(word):
         return True
     letters = word.replace(".", "").rstrip("+")
     if letters.isupper() and len(letters) > 1:
         return (
-            letters not in w.SHOUTED and not is_common(letters) and len(letters) <= _LONGEST_ACRONYM
+            letters not in names.shouted
+            and not is_common(letters)
+            and len(letters) <= _LONGEST_ACRONYM
         )
-    if low in PLACES or (low in _KNOWN and low not in w.COMMON):
+    if low in places() or (low in known_names() and low not in everyday_words()):
         return True
     # An order is none: "Define the steps".
-    order = token.opens and index + 1 < len(tokens) and tokens[index + 1].name in w.OBJECTS
+    order = token.opens and index + 1 < len(tokens) and tokens[index + 1].name in names.objects
     if strict or order or is_common(word) or _is_sound(token):
         return False
     return word.isalpha() or "-" in word or "'" in word
@@ -253,16 +265,16 @@ def _is_sound(token: Token) -> bool:
     if token.name.isupper():
         return False
     stray = token.opens and len(token.name) < _SHORTEST_OPENER
-    return stray or INTERJECTION.fullmatch(token.name.lower()) is not None
+    return stray or is_interjection(token.name)
 
 
 def _is_phrase(tokens: Sequence[Token], first: int, last: int, *, strict: bool) -> bool:
     """Refuse phrases of everyday words alone ("Happy Birthday"), and whole headlines."""
-    parts = [t.name for t in tokens[first : last + 1] if t.name not in w.NAME_JOINERS]
+    parts = [t.name for t in tokens[first : last + 1] if t.name not in names.joiners]
     if (strict and len(parts) >= HEADLINE) or all(len(part) == 1 for part in parts):
         return False
-    if any(not is_common(part) and part.lower() not in w.MONTHS_AND_DAYS for part in parts):
+    if any(not is_common(part) and part.lower() not in date_words() for part in parts):
         return True
     whole = " ".join(parts).lower()
     end = parts[-1].lower()
-    return whole in PLACES or (end in w.PLACE_ENDS | w.ORGANIZATION_ENDS and not strict)
+    return whole in places() or (end in names.place_ends | names.organization_ends and not strict)

@@ -19,7 +19,7 @@ from memoranda.learning.deduplicate import duplicate, says_more, subject
 from memoranda.model.actions import Action, Consolidated, Credit, Insert, Supersede
 from memoranda.model.life import believed
 from memoranda.model.models import Kind, Record, Trust
-from memoranda.records.ingest import TRUST, Draft
+from memoranda.records.drafts import TRUST, Draft
 
 ORIGIN = "consolidation"
 CREDITED = "said again"
@@ -189,7 +189,7 @@ def plan(
 
     Args:
         page: the claims, and the facts that may have to do with them.
-        write: makes the action that stores a draft, with a fresh id: ``Ingest.plan`` for a
+        write: makes the action that stores a draft, with a fresh id: ``RecordPlanner.plan`` for a
             scope.
         judge: says how a later statement stands to an earlier one.
         now: the present.

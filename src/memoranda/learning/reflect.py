@@ -14,7 +14,7 @@ from memoranda.learning.weekly.digest import LONGEST, category, digest
 from memoranda.learning.weekly.week import Readers, Week
 from memoranda.model.life import believed
 from memoranda.model.models import Kind, Record, Trust
-from memoranda.records.ingest import Draft
+from memoranda.records.drafts import Draft
 from memoranda.text.recalled import without_recalled
 
 __all__ = [

@@ -68,7 +68,7 @@ def _retold(parts: Parts, scope: Scope, text: str) -> dict[str, str]:
     """
     found: dict[str, str] = {}
     for line in returned.lines(text):
-        hits = parts.found(scope, line, Filter(now=parts.now()), limit=ALIKE)
+        hits = parts.searcher(scope).search(line, Filter(now=parts.now()), limit=ALIKE)
         for hit in hits:
             if returned.is_line_of(line, hit.record.content):
                 found.setdefault(line, hit.record.id)

@@ -17,8 +17,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from memoranda.errors import MemorandaError, ModelUnavailable
-from memoranda.memory import Memory
-from memoranda.memory_upkeep import parts_of, scope_of
+from memoranda.memory import Memory, parts_of, scope_of
 from memoranda.model.ports import Store
 from memoranda.model.scope import Scope
 from memoranda.notes.service import WRONG

@@ -16,7 +16,7 @@ from memoranda.model.actions import Retire
 from memoranda.model.life import believed
 from memoranda.model.models import Kind, Record
 from memoranda.model.times import require_aware
-from memoranda.records.ingest import Retention
+from memoranda.records.drafts import Retention
 
 UNITS = ((timedelta(days=1), "day"), (timedelta(hours=1), "hour"), (timedelta(minutes=1), "minute"))
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 
-from memoranda.entities.pipeline import ACCURATE, Pipeline
+from memoranda.entities.pipeline import ACCURATE, EntityPipeline
 from memoranda.errors import LLMError
 from memoranda.learning.background import Request
 from memoranda.learning.stages.consolidating import MOST_LINES
@@ -125,7 +125,7 @@ class Stages:
             self._parts.store.apply(self._scope, actions[start : start + BATCH])
 
 
-def _read(names: Pipeline, text: str) -> list[Mention]:
+def _read(names: EntityPipeline, text: str) -> list[Mention]:
     """Return the names in a text; a text that a provider failed on is read another night."""
     reading = names.read(ACCURATE, text)
     if reading.failed:

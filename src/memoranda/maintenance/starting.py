@@ -3,22 +3,23 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Callable
 
 from memoranda.errors import MemorandaError
-from memoranda.memory_learning import Learning
+from memoranda.model.reports import StageReport
 
 log = logging.getLogger("memoranda.maintenance")
 
 
-def clean_up(memory: Learning) -> None:
-    """Retire what of ``memory`` is past its time, and log how many if there are any.
+def clean_up(expire: Callable[[], StageReport]) -> None:
+    """Retire what is past its time by ``expire``, and log how many if there are any.
 
     It reads before it writes, so that who opens a memory in which nothing has ended waits for
     nobody. Two processes at once do it as one would. A failure is logged and keeps nobody from
     the memory: what has ended is not found anyway.
     """
     try:
-        report = memory.expire()
+        report = expire()
     except MemorandaError as error:
         log.warning("memory_cleanup failed: %s; it is tried again at the next start", error)
         return

@@ -15,8 +15,7 @@ from memoranda.maintenance.schedule.cron import Cron, parse
 from memoranda.maintenance.schedule.every import Every
 from memoranda.maintenance.schedule.jobs import Job, NextRun, Ran
 from memoranda.maintenance.schedule.schedule import Schedule
-from memoranda.memory import Memory
-from memoranda.memory_upkeep import parts_of
+from memoranda.memory import Memory, parts_of
 from memoranda.model.reports import StageReport
 from memoranda.settings.sections import SPAN, parse_span
 

@@ -1,12 +1,14 @@
-"""What the stages of upkeep did, or would do."""
+"""Reports: what the stages of maintenance did, and what a memory holds."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from datetime import datetime
 from types import MappingProxyType
 
 from memoranda.model.actions import Action
+from memoranda.model.life import StageUsage
 
 NO_COUNTS: Mapping[str, int] = MappingProxyType({})
 
@@ -62,3 +64,40 @@ class MaintenanceReport:
     def __str__(self) -> str:
         """One line a stage."""
         return "\n".join(map(str, self.stages))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MemoryStats:
+    """What a memory holds.
+
+    Attributes:
+        user: whose memory it is.
+        location: where the store is.
+        records: active records by kind.
+        conversations: stored conversations.
+        newest: when the newest record was recorded.
+        pending_vectors: records that still wait for their vectors.
+        vectors: the embedding model in use, or why there is none.
+        size: bytes of the whole store, of all users.
+        pending_sessions: sessions that wait to become facts.
+        llm: the language model in use, or that there is none.
+        usage: what the stages have used of language models.
+        names: what finds names, by strategy.
+        missing: what could find names but is not set up, and the remedy.
+        notes: where the Markdown notes are, or what is wrong with them.
+    """
+
+    user: str
+    location: str
+    records: Mapping[str, int]
+    conversations: int
+    newest: datetime | None
+    pending_vectors: int
+    vectors: str
+    size: int
+    pending_sessions: int
+    llm: str
+    usage: tuple[StageUsage, ...]
+    names: Mapping[str, tuple[str, ...]]
+    missing: Mapping[str, str]
+    notes: str

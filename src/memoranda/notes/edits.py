@@ -17,12 +17,12 @@ from memoranda.errors import InvalidInput
 from memoranda.model.actions import Action, Close, Insert
 from memoranda.model.models import Record
 from memoranda.model.notes import NotedLine, line_of
-from memoranda.model.scope import Scope
 from memoranda.model.text import content_hash
 from memoranda.notes.document import Document, Item
 from memoranda.notes.topics import key_of, topic
-from memoranda.records import revise
-from memoranda.records.ingest import Draft, Ingest
+from memoranda.records import plans
+from memoranda.records.drafts import Draft
+from memoranda.records.service import RecordService
 
 _UNSPACED = "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff"
 _WORD = re.compile(rf"[{_UNSPACED}]|[^\W{_UNSPACED}]+")
@@ -451,13 +451,10 @@ class EditPlan:
 class EditPlanner:
     """Makes actions of edits. What a person wrote has a person's trust, and never fades."""
 
-    def __init__(
-        self, planner: Ingest, scope: Scope, facts: Sequence[Record], now: datetime
-    ) -> None:
-        """Plan for ``scope``, whose facts that are worth a line are ``facts``."""
-        self._planner = planner
-        self._scope = scope
-        self._now = now
+    def __init__(self, records: RecordService, facts: Sequence[Record]) -> None:
+        """Plan for a scope whose facts that are worth a line are ``facts``."""
+        self._records = records
+        self._now = records.now()
         self._same: dict[str, list[Record]] = {}
         for fact in facts:
             self._same.setdefault(line_of(fact.content), []).append(fact)
@@ -495,7 +492,7 @@ class EditPlanner:
 
     def _correct(self, old: Record, item: Item, found: EditPlan) -> None:
         draft = replace(
-            revise.correction(old, item.text),
+            plans.draft_correction(old, item.text),
             role=None,
             origin=ORIGIN,
             source_ids=(),
@@ -504,7 +501,7 @@ class EditPlanner:
         new = self._planned(draft, f"corrects {old.id}", found)
         if new is None:
             return
-        found.actions += revise.correct(old, new, self._now)
+        found.actions += plans.plan_correction(old, new, self._now)
         found.actions += [
             _closed(record, self._now) for record in self._alike(old) if record.id != old.id
         ]
@@ -513,7 +510,7 @@ class EditPlanner:
 
     def _planned(self, draft: Draft, reason: str, found: EditPlan) -> Insert | None:
         try:
-            return self._planner.plan(self._scope, draft, reason=reason)
+            return self._records.plan(draft, reason=reason)
         except InvalidInput as error:
             # A NUL character, perhaps: the line stays in the file, and is no fact.
             found.lines.append(f"! a line of MEMORY.md cannot be kept: {error}")

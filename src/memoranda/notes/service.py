@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,14 +12,12 @@ from tempfile import TemporaryDirectory
 from threading import RLock
 
 from memoranda.errors import MemorandaError, StoreError
-from memoranda.model.actions import Insert, KeepNotes
-from memoranda.model.clock import Clock
-from memoranda.model.events import Events
+from memoranda.model.actions import KeepNotes
 from memoranda.model.notes import MEMORY_FILE, NotesBase
 from memoranda.model.ports import Store
 from memoranda.model.scope import Scope
 from memoranda.notes.sync import NotesSyncState, SyncedNotes
-from memoranda.records.ingest import Ingest
+from memoranda.records.service import RecordService
 from memoranda.settings.settings import Settings
 from memoranda.wiring import file_of, is_folder, is_server
 
@@ -75,27 +73,19 @@ class OpenNotes:
             self._folders.clear()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class NotesService:
     """Opens the notes of the users of a store.
 
     Attributes:
-        store: where the facts are.
-        planner: makes records of what a person wrote.
-        clock: tells the time.
+        records_of: gives what changes the records of a scope.
         settings: where the notes are, and how large.
         open_notes: what is known of them while the store is open.
-        events: who is told of ``corrected`` and ``forgotten``.
-        announce: tells the others of records that were stored.
     """
 
-    store: Store
-    planner: Ingest
-    clock: Clock
+    records_of: Callable[[Scope], RecordService]
     settings: Settings
     open_notes: OpenNotes
-    events: Events
-    announce: Callable[[Scope, Sequence[Insert]], object]
 
     def find(self, scope: Scope) -> SyncedNotes | None:
         """Return the notes of ``scope``; ``None`` if nobody opened those of a memory without file.
@@ -115,7 +105,8 @@ class NotesService:
         Of a folder that is gone, the store forgets the lines.
         """
         user = Scope(scope.user)
-        kept = dict.fromkeys(self.store.notes_kept(user))
+        store = self.records_of(scope).store
+        kept = dict.fromkeys(store.notes_kept(user))
         for each in (user, scope):
             notes = self.find(each)
             if notes is not None:
@@ -123,14 +114,14 @@ class NotesService:
         for owner, folder in kept:
             if Path(folder).is_dir():
                 yield self._notes(owner, Path(folder))
-            elif (base := self.store.notes_base(owner, folder)) is not None and base.lines:
-                self.store.apply(owner, [KeepNotes(NotesBase(folder))])
+            elif (base := store.notes_base(owner, folder)) is not None and base.lines:
+                store.apply(owner, [KeepNotes(NotesBase(folder))])
 
     def status(self, scope: Scope) -> str:
         """Return where the notes of ``scope`` are, or what is wrong with them; writes nothing."""
         notes = self.find(scope)
         if notes is None:
-            if is_server(self.store.location):
+            if is_server(self.records_of(scope).store.location):
                 return "none: a memory on a server has them in the folder that notes.folder names"
             return "none: a memory without a file has notes only where Memory.notes is used"
         try:
@@ -144,20 +135,16 @@ class NotesService:
 
     def _notes(self, scope: Scope, folder: Path) -> SyncedNotes:
         return SyncedNotes(
-            scope,
+            self.records_of(scope),
             folder,
-            store=self.store,
-            planner=self.planner,
-            clock=self.clock,
             settings=self.settings,
             state=self.open_notes.state(scope),
-            events=self.events,
-            announce=self.announce,
             is_lasting=self._lasting(scope) is not None,
         )
 
     def _lasting(self, scope: Scope) -> Path | None:
-        return folder_of(self.settings, self.store.location, scope)
+        location = self.records_of(scope).store.location
+        return folder_of(self.settings, location, scope)
 
 
 def folder_of(settings: Settings, location: str, scope: Scope) -> Path | None:

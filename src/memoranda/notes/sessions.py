@@ -74,7 +74,7 @@ def history_writer(
         read_turns=turns_reader(parts),
         language=parts.language,
         model=None if by_rules else parts.model_for(scope, STAGE),
-        announce=parts.announce,
+        records=parts.records(scope),
         plan_claims=plan_claims,
         stop=stop,
     )

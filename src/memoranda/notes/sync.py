@@ -8,16 +8,14 @@ from __future__ import annotations
 
 import logging
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from pathlib import Path
 from threading import RLock
 
 from memoranda.errors import MemorandaError, StoreBusy, StoreClosed, StoreError
-from memoranda.model.actions import Insert, KeepNotes
-from memoranda.model.clock import Clock
-from memoranda.model.events import Events
+from memoranda.model.actions import KeepNotes
 from memoranda.model.life import believed
 from memoranda.model.models import ForgetReceipt, Record
 from memoranda.model.notes import (
@@ -28,10 +26,7 @@ from memoranda.model.notes import (
     NotesBase,
     line_of,
 )
-from memoranda.model.ports import Store
-from memoranda.model.scope import Scope
 from memoranda.model.text import storable
-from memoranda.model.times import require_aware
 from memoranda.notes.document import Document, parse
 from memoranda.notes.edits import EditPlan, EditPlanner, Edits, digest_of, noted_line, read_edits
 from memoranda.notes.files import Stamp
@@ -39,7 +34,7 @@ from memoranda.notes.git import NotesGit
 from memoranda.notes.notes import Notes
 from memoranda.notes.projection import Projection, project
 from memoranda.notes.scrub import scrub
-from memoranda.records.ingest import Ingest
+from memoranda.records.service import RecordService
 from memoranda.settings.settings import Settings
 
 log = logging.getLogger("memoranda.notes")
@@ -156,47 +151,35 @@ class SyncedNotes(Notes):
     one that is taken out a forgetting. All of it is read before anything is written.
 
     Args:
-        scope: whose notes they are.
+        records: changes the records of the scope whose notes they are.
         folder: where the files are.
-        store: where the facts are.
-        planner: makes records of what a person wrote.
-        clock: tells the time.
         settings: the sections ``notes`` and ``storage``.
         state: what is known of these notes while the memory is open.
-        events: who is told of ``corrected`` and ``forgotten``.
-        announce: tells the others of records that were stored.
         is_lasting: whether they outlast the memory that opened them.
     """
 
     def __init__(
         self,
-        scope: Scope,
+        records: RecordService,
         folder: Path,
         *,
-        store: Store,
-        planner: Ingest,
-        clock: Clock,
         settings: Settings,
         state: NotesSyncState,
-        events: Events,
-        announce: Callable[[Scope, Sequence[Insert]], object],
         is_lasting: bool = True,
     ) -> None:
         """Touch nothing yet."""
         super().__init__(
             folder,
-            clock=clock,
+            clock=records.clock,
             max_memory_size=settings.notes.max_memory_size,
             busy_timeout=settings.storage.busy_timeout,
         )
-        self.scope = scope
+        self.scope = records.scope
         self.is_lasting = is_lasting
-        self._store = store
-        self._planner = planner
+        self._records = records
+        self._store = records.store
         self._commits = settings.notes.commit
         self._state = state
-        self._events = events
-        self._announce = announce
 
     # What programs read and write
 
@@ -404,14 +387,14 @@ class SyncedNotes(Notes):
         return _FileAndStore(self._version(), document, base, facts, known, edits)
 
     def _is_current(self, record: Record) -> bool:
-        return believed(record, self._now()) and record.superseded_by is None
+        return believed(record, self._records.now()) and record.superseded_by is None
 
     def _store_edits(self, found: _FileAndStore, *, accept_removals: bool) -> NotesReport:
         """Take what a person changed into the store, in one transaction; report it."""
         edits = found.edits
         held = () if accept_removals else _held_back(found)
         removed = [id_ for id_ in edits.removed if id_ not in held]
-        planner = EditPlanner(self._planner, self.scope, found.facts, self._now())
+        planner = EditPlanner(self._records, found.facts)
         plan = planner.plan(edits, found.known, removed=removed)
         lines = [noted_line(line.id, line.item.text) for line in (*edits.lines, *edits.stale)]
         lines += [noted_line(insert.record.id, insert.record.content) for insert in plan.inserts]
@@ -433,11 +416,11 @@ class SyncedNotes(Notes):
 
     def _emit(self, plan: EditPlan) -> None:
         """Tell the subscribers of the memory what a person did in the file."""
-        self._announce(self.scope, plan.inserts)
+        self._records.announce(plan.inserts)
         for record in plan.corrected:
-            self._events.emit("corrected", record)
+            self._records.events.emit("corrected", record)
         for id_ in plan.forgotten:
-            self._events.emit("forgotten", ForgetReceipt(id=id_, erased=False))
+            self._records.events.emit("forgotten", ForgetReceipt(id=id_, erased=False))
 
     def _write(
         self, text: str, projection: Projection, report: NotesReport, found: _FileAndStore
@@ -536,19 +519,16 @@ class SyncedNotes(Notes):
 
     # What the store has
 
-    def _now(self) -> datetime:
-        return require_aware(self._clock.now(), "clock")
-
     def _base(self) -> NotesBase:
         folder = str(self.folder)
         found = self._store.notes_base(self.scope, folder)
         return NotesBase(folder) if found is None else found
 
     def _noteworthy(self, limit: int = MOST_FACTS) -> list[Record]:
-        return self._store.standing(self.scope, now=self._now(), limit=limit)
+        return self._store.standing(self.scope, now=self._records.now(), limit=limit)
 
     def _version(self) -> str:
-        return self._store.standing_version(self.scope, now=self._now())
+        return self._store.standing_version(self.scope, now=self._records.now())
 
 
 def _digests(text: str) -> set[str]:

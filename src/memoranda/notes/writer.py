@@ -28,6 +28,7 @@ from memoranda.model.ports import DateReader, LanguageModel, Store
 from memoranda.model.scope import Scope
 from memoranda.notes.chronicle import Chronicler, raw_fallback
 from memoranda.notes.sync import SyncedNotes
+from memoranda.records.service import RecordService
 
 log = logging.getLogger("memoranda.notes")
 
@@ -40,7 +41,6 @@ COMMENT = re.compile(r"<!-- memoranda: session=(\S*) turns=(\d+)-(\d+)( raw)? --
 
 PlanClaims = Callable[[str, Sequence[Claim]], Sequence[Action]]
 """What follows from claims of a session for what is believed."""
-Announce = Callable[[Scope, Sequence[Action]], object]
 
 
 class ReadTurns(Protocol):
@@ -97,7 +97,7 @@ class HistoryWriter:
         read_turns: reads episodes as turns.
         language: waits for the model.
         model: writes entries; rules, if not given.
-        announce: tells others of records that were stored.
+        records: tells others of records that were stored.
         plan_claims: what follows from a model's proposal for MEMORY.md; nothing, if not given.
         stop: ends the work early, between entries, when it is set.
     """
@@ -113,7 +113,7 @@ class HistoryWriter:
         read_turns: ReadTurns,
         language: Language,
         model: LanguageModel | None,
-        announce: Announce,
+        records: RecordService,
         plan_claims: PlanClaims | None = None,
         stop: Event | None = None,
     ) -> None:
@@ -126,7 +126,7 @@ class HistoryWriter:
         self._read_turns = read_turns
         self._language = language
         self._model = model
-        self._announce = announce
+        self._records = records
         self._plan_claims = plan_claims
         self._stop = stop or Event()
 
@@ -255,7 +255,7 @@ class HistoryWriter:
             if text and span.comment not in notes.read_history():
                 notes.append_history_rotated(f"{text}\n{span.comment}")
             self._store.apply(self._scope, [*actions, Noted(span.session, span.last)])
-        self._announce(self._scope, actions)
+        self._records.announce(actions)
         return True
 
     def _sync(self, notes: SyncedNotes, report: HistoryReport) -> None:

@@ -14,10 +14,9 @@ from pathlib import Path
 from threading import Lock
 from typing import TYPE_CHECKING
 
-from memoranda.entities.labels import our_type
-from memoranda.entities.rules import TEXT_LIMIT
 from memoranda.errors import ConfigError, MemorandaError, MissingExtra
 from memoranda.model.models import Mention
+from memoranda.text.entity_labels import TEXT_LIMIT, entity_type
 
 if TYPE_CHECKING:
     from spacy.language import Language
@@ -37,7 +36,7 @@ class SpacyNames:
     """A spaCy pipeline as an :class:`~memoranda.model.ports.EntityExtractor`.
 
     Thread-safe: one text at a time, since a pipeline's vocabulary grows as it reads. Reads
-    the first :data:`~memoranda.entities.rules.TEXT_LIMIT` characters.
+    the first :data:`~memoranda.text.entity_labels.TEXT_LIMIT` characters.
     """
 
     def __init__(self, model: str) -> None:
@@ -110,7 +109,7 @@ def _loaded(model: str) -> Language:
 
 def _mention(text: str, start: int, end: int, label: str) -> Mention | None:
     """Return a name without the article, possessive and quotes that stand around it."""
-    kind = our_type(label)
+    kind = entity_type(label)
     before = _BEFORE.match(text, start, end)
     start = before.end() if before else start
     after = _AFTER.search(text, start, end)

@@ -10,8 +10,7 @@ from datetime import datetime
 from memoranda.errors import InvalidInput, NotFound
 from memoranda.learning.claims import Category
 from memoranda.maintenance import decay
-from memoranda.memory import Memory
-from memoranda.memory_upkeep import parts_of
+from memoranda.memory import Memory, parts_of
 from memoranda.model.checks import limited
 from memoranda.model.life import believed
 from memoranda.model.models import Change, Kind, Record
@@ -183,7 +182,8 @@ def _category(given: str | None) -> str | None:
 
 
 def _answering(memory: Memory, query: str, where: Filter, limit: int) -> list[Record]:
-    return [hit.record for hit in parts_of(memory).found(_scope(memory), query, where, limit=limit)]
+    searcher = parts_of(memory).searcher(_scope(memory))
+    return [hit.record for hit in searcher.search(query, where, limit=limit)]
 
 
 def _source(id: str, record: Record | None) -> Source:

@@ -7,8 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from memoranda.errors import NotFound
-from memoranda.memory import Memory
-from memoranda.memory_upkeep import parts_of
+from memoranda.memory import Memory, parts_of
 from memoranda.model.actions import Credit, Insert, Supersede
 from memoranda.model.models import Record
 from memoranda.model.ports import Progress

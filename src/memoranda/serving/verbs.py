@@ -9,16 +9,15 @@ from dataclasses import replace
 from typing import Any
 
 from memoranda.errors import EmbeddingError, InvalidInput, NotFound
-from memoranda.memory import Memory
-from memoranda.memory_upkeep import MemoryStats, parts_of, scope_of
+from memoranda.memory import Memory, parts_of, scope_of
 from memoranda.model.life import believed
 from memoranda.model.models import Entity, Hit, Kind, Recall, Record
 from memoranda.model.ports import Progress
 from memoranda.model.query import Filter
+from memoranda.model.reports import MemoryStats
 from memoranda.model.text import clean
-from memoranda.records.ingest import Draft, parse_kind
-from memoranda.search.drawn import used
-from memoranda.search.shown import for_model, shown
+from memoranda.records.drafts import Draft, parse_kind
+from memoranda.search.service import mask_secrets
 from memoranda.text.recalled import without_recalled
 from memoranda.text.secrets import HIDDEN, looks_secret, without_secrets
 from memoranda.tools.agent import ORIGIN, ROLE, AgentTools, kept
@@ -34,20 +33,21 @@ class Verbs:
     def __init__(self, memory: Memory) -> None:
         """Work on ``memory``."""
         self._memory = memory
-        self._parts = parts_of(memory)
-        self._scope = scope_of(memory)
+        parts, scope = parts_of(memory), scope_of(memory)
+        self._vectors, self._scope = parts.vectors, scope
+        self._records, self._searcher = parts.records(scope), parts.searcher(scope)
 
     def embed(self, progress: Progress) -> None:
         """Give the user's records that wait their vectors, which a search would do untold."""
         with suppress(EmbeddingError):  # The problem shows in the status of the vectors.
-            self._parts.vectors.finish(self._scope, progress)
+            self._vectors.finish(self._scope, progress)
 
     def search(self, query: str, kind: str | None, limit: int) -> list[Hit]:
         """Return what answers ``query``, best first; it counts as recalled."""
         kinds = () if kind is None else (parse_kind(kind),)
-        where = Filter(now=self._parts.now(), kinds=kinds)
-        hits = for_model(self._parts, self._scope, clean(query, "query"), where, limit=limit)
-        used(self._parts, self._scope, hits, where)
+        where = Filter(now=self._records.now(), kinds=kinds)
+        hits = self._searcher.search_for_model(clean(query, "query"), where, limit=limit)
+        self._searcher.record_access(hits, where)
         return [replace(hit, record=_told(hit.record)) for hit in hits]
 
     def ids(self, text: str) -> list[str]:
@@ -57,8 +57,8 @@ class Verbs:
         """
         if not text.strip():
             return []
-        where = Filter(now=self._parts.now())
-        hits = for_model(self._parts, self._scope, clean(text, "text"), where, limit=MOST_IDS)
+        where = Filter(now=self._records.now())
+        hits = self._searcher.search_for_model(clean(text, "text"), where, limit=MOST_IDS)
         return [hit.record.id for hit in hits]
 
     def recall(self, question: str, budget: int) -> Recall:
@@ -76,15 +76,11 @@ class Verbs:
         text = _new(content)
         _kept_metadata(metadata or {})
         draft = Draft(content=text, kind=kind, metadata=metadata, role=ROLE, origin=ORIGIN)
-        plan = self._parts.ingest.plan(self._scope, draft)
-        if plan.record.kind is Kind.FACT:
-            hashes = [plan.record.content_hash]
-            for known in self._parts.store.with_hashes(
-                self._scope, hashes, now=plan.record.created_at
-            ):
-                if known.kind is Kind.FACT and _says(known, plan.record.attributes):
-                    return known
-        return self._parts.stored(self._scope, [plan])[0]
+        insert = self._records.plan(draft)
+        for known in self._records.same_fact(insert):
+            if _says(known, insert.record.attributes):
+                return known
+        return self._records.insert([insert])[0]
 
     def forget(self, id: str) -> bool:
         """Stop believing a record; whether there is one."""
@@ -111,7 +107,7 @@ class Verbs:
         found = self._memory.entity(name)
         if found is None:
             return None
-        told = [shown(each) for each in found.records if each.kind is not Kind.REFLECTION]
+        told = [mask_secrets(each) for each in found.records if each.kind is not Kind.REFLECTION]
         told.sort(key=lambda each: each.kind is not Kind.FACT)
         summary = found.summary and without_secrets(found.summary)
         return replace(found, records=tuple(told), summary=summary)
@@ -126,17 +122,17 @@ class Verbs:
 
     def insight(self) -> Record | None:
         """Return the newest weekly insight."""
-        where = Filter(now=self._parts.now(), kinds=(Kind.REFLECTION,))
-        found = self._parts.store.latest(self._scope, where)
-        return None if found is None else shown(found)
+        return self._searcher.latest_insight(Filter(now=self._records.now()))
 
     def record(self, id: str) -> Record | None:
         """Return a record that is believed, of this user; what was forgotten is not told."""
         found = self._memory.get(id)
-        return _told(found) if found and believed(found, self._parts.now()) else None
+        return _told(found) if found and believed(found, self._records.now()) else None
 
     def _tools(self) -> AgentTools:
-        return AgentTools(self._memory, self._parts, self._scope)
+        return AgentTools(
+            self._records, self._searcher, stats=self._memory.stats, entity=self._memory.entity
+        )
 
 
 def _unsecret(text: str) -> str:
@@ -185,7 +181,7 @@ def _lines(value: object, name: str = "") -> Iterator[str]:
 
 def _told(record: Record) -> Record:
     """Return a record without what seems to be secret in its content or its metadata."""
-    told = shown(record)
+    told = mask_secrets(record)
     if not any(looks_secret(line) for line in _lines(record.attributes)):
         return told
     return replace(told, attributes=_masked(record.attributes))

@@ -42,10 +42,37 @@ def languages_with(topic: str) -> tuple[str, ...]:
 
 
 @cache
-def load_words(code: str, topic: str) -> tuple[str, ...]:
-    """Return the words of a plain list, ``<topic>.txt``; what follows a ``#`` is a comment."""
-    lines = (_FOLDER / code / f"{topic}.txt").read_text("utf-8").splitlines()
-    return tuple(word for line in lines for word in line.partition("#")[0].split())
+def words_of(topic: str, *codes: str) -> frozenset[str]:
+    """Return the words of the plain lists ``<topic>.txt`` of some languages, or of all.
+
+    What follows a ``#`` is a comment; an underscore stands for the space inside a name.
+    """
+    found: set[str] = set()
+    for code in codes or languages_with(topic):
+        lines = (_FOLDER / code / f"{topic}.txt").read_text("utf-8").splitlines()
+        found.update(word for line in lines for word in line.partition("#")[0].split())
+    return frozenset(word.replace("_", " ") for word in found)
+
+
+class WordLists:
+    """The word lists of a topic over all languages, as attributes: ``names.titles``.
+
+    Each is a set, put together from the arrays of that name in every ``<code>/<topic>.toml``
+    when it is first used.
+    """
+
+    def __init__(self, topic: str) -> None:
+        """Stand for the files of a topic, which are not read yet."""
+        self._topic = topic
+
+    def __getattr__(self, name: str) -> frozenset[str]:
+        """Read a list, and keep it."""
+        files = [load(code, self._topic) for code in languages_with(self._topic)]
+        words = frozenset(word for file in files for word in file.get(name, ()))
+        if not words:
+            raise AttributeError(f"no language has {name} in its {self._topic}.toml")
+        setattr(self, name, words)
+        return words
 
 
 class LanguageData:

@@ -2,24 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
-from typing import Protocol
 
 from memoranda.errors import InvalidInput, NotFound
 from memoranda.learning.extract.refusal import is_order
-from memoranda.memory_upkeep import MemoryStats
 from memoranda.model.checks import limited
 from memoranda.model.models import Entity, Kind, Record
 from memoranda.model.query import Filter
-from memoranda.model.scope import Scope
+from memoranda.model.reports import MemoryStats
 from memoranda.model.text import clean
-from memoranda.parts import Parts
-from memoranda.records import revise
-from memoranda.records.ingest import Draft, parse_kind
-from memoranda.search.drawn import used
+from memoranda.records import plans
+from memoranda.records.drafts import Draft, parse_kind
+from memoranda.records.service import RecordService
 from memoranda.search.recall import fenced, remembered
-from memoranda.search.shown import for_model, shown
+from memoranda.search.service import SearchService, mask_secrets
 from memoranda.text.secrets import secret_kind
 from memoranda.tools.tool import Spec, Tool, described, parameters
 
@@ -81,28 +78,29 @@ ENTITY = Spec(
 )
 
 
-class Remembering(Protocol):
-    """What the tools need of a memory."""
-
-    def confirm(self, id: str) -> Record:
-        """Protect a record."""
-
-    def stats(self) -> MemoryStats:
-        """Return figures."""
-
-    def entity(self, name: str) -> Entity | None:
-        """Return a profile."""
-
-
 class AgentTools:
-    """Makes the tools of one memory (seed 004, Orchestrator tools)."""
+    """Makes the tools of one memory (seed 004, Orchestrator tools).
 
-    def __init__(self, memory: Remembering, parts: Parts, scope: Scope) -> None:
-        """Work on ``memory``, which is that of ``scope`` and made of ``parts``."""
-        self._memory = memory
-        self._parts = parts
-        self._scope = scope
-        self._zone = parts.settings.zone
+    Args:
+        records: changes the records of its user.
+        searcher: finds them.
+        stats: gives the figures of the memory.
+        entity: gives the profile of an entity.
+    """
+
+    def __init__(
+        self,
+        records: RecordService,
+        searcher: SearchService,
+        *,
+        stats: Callable[[], MemoryStats],
+        entity: Callable[[str], Entity | None],
+    ) -> None:
+        """Do nothing yet."""
+        self._records = records
+        self._searcher = searcher
+        self._figures = stats
+        self._profile = entity
 
     def tools(self) -> list[Tool]:
         """Return the tools."""
@@ -117,24 +115,26 @@ class AgentTools:
 
     def _search(self, query: str, kind: str | None = None, limit: int = 5) -> str:
         kinds = () if kind is None else (parse_kind(kind),)
-        where = Filter(now=self._parts.now(), kinds=kinds)
+        where = Filter(now=self._records.now(), kinds=kinds)
         most = min(limited(limit, "limit"), MOST_FOUND)
-        hits = for_model(self._parts, self._scope, clean(query, "query"), where, limit=most)
+        hits = self._searcher.search_for_model(clean(query, "query"), where, limit=most)
         if not hits:
             return "Nothing in memory answers this."
-        facts = used(self._parts, self._scope, hits, where)
+        facts = self._searcher.record_access(hits, where)
         # A turn has no id to correct or confirm by; the facts that were drawn from it have.
         told = [record for hit in hits for record in (hit.record, *facts.get(hit.record.id, ()))]
-        return fenced([remembered(shown(record), self._zone, id=True) for record in _once(told)])
+        return fenced(self._lines(_once(told)))
+
+    def _lines(self, records: Iterable[Record]) -> list[str]:
+        zone = self._searcher.zone
+        return [remembered(mask_secrets(record), zone, id=True) for record in records]
 
     def _remember(self, content: str, tags: Sequence[str] = ()) -> str:
         draft = Draft(content=kept(content), tags=tags, role=ROLE, origin=ORIGIN)
-        plan = self._parts.ingest.plan(self._scope, draft)
-        hashes, now = [plan.record.content_hash], self._parts.now()
-        for known in self._parts.store.with_hashes(self._scope, hashes, now=now):
-            if known.kind is Kind.FACT:
-                return f"Known already as {known.id}."
-        return f"Remembered as {self._parts.stored(self._scope, [plan])[0].id}."
+        insert = self._records.plan(draft)
+        for known in self._records.same_fact(insert):
+            return f"Known already as {known.id}."
+        return f"Remembered as {self._records.insert([insert])[0].id}."
 
     def _correct(self, id: str, content: str) -> str:
         return f"Corrected: {self.corrected(id, content).id} takes the place of {id}."
@@ -152,8 +152,8 @@ class AgentTools:
             message = f"{id} says just that already; there is nothing to correct"
             raise InvalidInput(message)
         # The agent's own word, whoever's the old one was: it is no evidence of what a person said.
-        draft = replace(revise.correction(old, text), role=ROLE, origin=ORIGIN, source_ids=())
-        return self._parts.corrected(self._scope, old, draft)
+        draft = replace(plans.draft_correction(old, text), role=ROLE, origin=ORIGIN, source_ids=())
+        return self._records.correct(old, draft)
 
     def _confirm(self, id: str) -> str:
         return f"Confirmed: {self.confirmed(id).id} never fades."
@@ -165,25 +165,29 @@ class AgentTools:
             NotFound: there is no such fact.
             InvalidInput: it is no longer believed.
         """
-        return self._memory.confirm(self._fact(id).id)
+        return self._records.confirm(self._fact(id).id)
 
     def _fact(self, id: str) -> Record:
         """Return a fact that is believed: turns and insights are not the agent's to change."""
-        found = self._parts.store.get(self._scope, clean(id, "id"))
+        found = self._records.store.get(self._records.scope, clean(id, "id"))
         if found is None or found.kind is not Kind.FACT:
             message = f"there is no fact {id!r:.80}; take an id that begins with fact_"
             raise NotFound(message)
-        return self._parts.require_believed(found)
+        return self._records.require_active(found)
 
     def _stats(self) -> str:
-        stats = self._memory.stats()
+        stats = self._figures()
         counts = ", ".join(f"{number} {kind}" for kind, number in stats.records.items())
         newest = stats.newest
-        when = "never" if newest is None else f"{newest.astimezone(self._zone):%Y-%m-%d %H:%M}"
+        when = (
+            "never"
+            if newest is None
+            else f"{newest.astimezone(self._searcher.zone):%Y-%m-%d %H:%M}"
+        )
         return f"{counts}; {stats.conversations} conversations; last recorded {when}"
 
     def _entity(self, name: str) -> str:
-        entity = self._memory.entity(name)
+        entity = self._profile(name)
         if entity is None:
             return f"Nothing is known of {name!r:.80}."
         also = f", also {', '.join(entity.aliases)}" if entity.aliases else ""
@@ -192,8 +196,7 @@ class AgentTools:
             head = f"{head}: {entity.summary}"
         told = [item for item in entity.records if item.kind is not Kind.REFLECTION]
         told.sort(key=lambda item: item.kind is not Kind.FACT)
-        lines = [remembered(shown(item), self._zone, id=True) for item in told[:LINKED]]
-        return fenced([head, *lines])
+        return fenced([head, *self._lines(told[:LINKED])])
 
 
 def kept(content: object, name: str = "content") -> str:

@@ -136,8 +136,7 @@ class ConsolidatorTools:
         stage = Consolidating(self._parts, self._scope)
         plan = stage.plan(self._scope, session_id, claims, only=Relation.DUPLICATE)
         actions = plan.actions[:-1]
-        self._parts.store.apply(self._scope, actions)
-        self._parts.announce(self._scope, actions)
+        self._parts.records(self._scope).apply(actions)
         made = [action.record.id for action in actions if isinstance(action, Insert)]
         known = len(claims) - len(made)
         return f"Saved {len(made)} ({', '.join(made) or 'none'}); {known} were known already."
@@ -198,8 +197,8 @@ class ConsolidatorTools:
     def _conflicts(self, fact_id: str) -> str:
         fact = self._fact(fact_id)
         where = Filter(now=self._parts.now(), kinds=(Kind.FACT,))
-        hits = self._parts.found(
-            self._scope, fact.content, where, limit=CANDIDATES, skip=frozenset({fact.id})
+        hits = self._parts.searcher(self._scope).search(
+            fact.content, where, limit=CANDIDATES, skip=frozenset({fact.id})
         )
         lines = []
         for hit in hits:

@@ -25,7 +25,7 @@ from memoranda.model.models import (
 )
 from memoranda.model.scope import Scope
 from memoranda.model.text import clean, content_hash, storable
-from memoranda.records.ingest import parse_kind, parse_metadata, parse_tags
+from memoranda.records.drafts import parse_kind, parse_metadata, parse_tags
 from memoranda.transfer.archive import ENDINGS, ENRICHED, VERSION, Kept, Pruned, Said, Session
 from memoranda.transfer.fields import Fields
 from memoranda.transfer.formats import MEMORANDA

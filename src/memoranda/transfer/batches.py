@@ -15,7 +15,7 @@ from memoranda.model.ports import Progress, Store
 from memoranda.model.query import Filter
 from memoranda.model.scope import Scope
 from memoranda.parts import Parts
-from memoranda.records.ingest import Draft, Ingest
+from memoranda.records.drafts import Draft, RecordPlanner
 from memoranda.transfer.formats import located
 
 BATCH = 500
@@ -93,7 +93,7 @@ class Additions:
         self._parts = parts
         self._scope = scope
         self._drafts = drafts
-        self._trial = Ingest(
+        self._trial = RecordPlanner(
             extractor=_NoNames(),
             ids=parts.ids,
             clock=parts.clock,
@@ -127,7 +127,7 @@ class Additions:
         steps.advance(seen)
         return Moved(records=len(batch), skipped=seen - len(batch))
 
-    def _plan(self, ingest: Ingest, placed: Placed) -> Insert:
+    def _plan(self, ingest: RecordPlanner, placed: Placed) -> Insert:
         with located(placed.place):
             insert = ingest.plan(self._scope, placed.draft, reason="imported")
         if not placed.mentions:

@@ -18,7 +18,7 @@ from memoranda.model.models import ConversationInfo, Kind, Message
 from memoranda.model.ports import Progress
 from memoranda.model.scope import Scope
 from memoranda.parts import Parts
-from memoranda.records.ingest import Draft
+from memoranda.records.drafts import Draft
 from memoranda.transfer.batches import Additions, Moved, Placed, Steps
 from memoranda.transfer.fields import Fields
 from memoranda.transfer.formats import LOCOMO, Item, JsonFile, located

@@ -16,7 +16,7 @@ from memoranda.model.scope import Scope
 from memoranda.model.text import content_hash
 from memoranda.notes.foreign import LOOKED_FOR, ForeignMemory, read_memory_md
 from memoranda.parts import Parts
-from memoranda.records.ingest import Draft
+from memoranda.records.drafts import Draft
 from memoranda.text.secrets import secret_kind
 from memoranda.transfer.batches import BATCH, Moved, Steps, pages
 from memoranda.transfer.formats import MEMORY_MD

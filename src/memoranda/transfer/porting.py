@@ -15,7 +15,7 @@ from memoranda.errors import InvalidInput, MemorandaError
 from memoranda.model.ports import Progress, Store
 from memoranda.model.scope import Scope
 from memoranda.parts import Parts
-from memoranda.records.ingest import Draft
+from memoranda.records.drafts import Draft
 from memoranda.transfer import archive, archive_reading, foreign, memory_md, sessions
 from memoranda.transfer.batches import Additions, Moved, Placed, Steps
 from memoranda.transfer.fields import moment

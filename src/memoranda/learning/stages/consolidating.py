@@ -232,7 +232,7 @@ class Consolidating:
             if isinstance(done, Consolidated) and now and now.through != done.after:
                 return False
             raise
-        self._parts.announce(self._scope, actions)
+        self._parts.records(self._scope).announce(actions)
         return True
 
     def _learned(
@@ -301,7 +301,7 @@ class Consolidating:
 
     def _candidates(self, scope: Scope, claim: Claim) -> list[consolidate.Candidate]:
         where = Filter(now=self._parts.now(), kinds=(Kind.FACT,))
-        hits = self._parts.found(scope, claim.content, where, limit=CANDIDATES)
+        hits = self._parts.searcher(scope).search(claim.content, where, limit=CANDIDATES)
         said = self._said(scope, [hit.record for hit in hits])
         found = []
         for hit in hits:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import datetime, timedelta
 from secrets import token_hex
 
-from memoranda.entities.names import Names
+from memoranda.entities.names import RuleNameMatcher
 from memoranda.errors import LLMError
 from memoranda.learning import reflect as reflection
 from memoranda.learning.stages import asking
@@ -60,12 +60,14 @@ def _reflected(parts: Parts, scope: Scope, now: datetime, *, dry_run: bool) -> S
             text = asking.insight(parts, scope, week)
         except LLMError as error:
             return StageReport(stage=REFLECT, failed={"insight": str(error)})
-    readers = reflection.Readers(names=parts.extractor, matcher=Names(), words=TermAnalyzer())
+    readers = reflection.Readers(
+        names=parts.extractor, matcher=RuleNameMatcher(), words=TermAnalyzer()
+    )
     plan = reflection.plan(week, readers, text=text, by=None if model is None else model.name)
     if plan.draft is None:
         return StageReport(stage=REFLECT, skipped=plan.why, dry_run=dry_run)
     if not dry_run:
-        parts.stored(scope, [parts.ingest.plan(scope, plan.draft, reason=plan.why)])
+        parts.records(scope).add(plan.draft, reason=plan.why)
     lines = tuple(plan.draft.content.splitlines())
     return StageReport(stage=REFLECT, count=1, counts={"written": 1}, lines=lines, dry_run=dry_run)
 

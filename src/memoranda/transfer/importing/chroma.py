@@ -13,7 +13,7 @@ from typing import Any
 from memoranda.errors import InvalidInput
 from memoranda.model.models import Kind
 from memoranda.model.scope import Scope
-from memoranda.records.ingest import Draft, parse_kind
+from memoranda.records.drafts import Draft, parse_kind
 from memoranda.transfer.batches import Placed
 from memoranda.transfer.formats import CHROMA, located
 from memoranda.transfer.importing.facts import is_kept

@@ -13,7 +13,7 @@ from typing import Any
 from memoranda.errors import InvalidInput
 from memoranda.model.models import Kind
 from memoranda.model.scope import Scope
-from memoranda.records.ingest import Draft
+from memoranda.records.drafts import Draft
 from memoranda.transfer.batches import Placed
 from memoranda.transfer.fields import Fields
 from memoranda.transfer.formats import MEM0, Item, located

@@ -7,7 +7,7 @@ import pytest
 
 from memoranda.model.actions import Close, Erase, Insert, Reweigh
 from memoranda.model.models import Kind, Record
-from memoranda.records import revise
+from memoranda.records import plans
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 
@@ -36,7 +36,7 @@ def old():
 
 def test_a_correction_is_the_same_but_for_its_text(old):
     """It keeps place, time, labels and sources, names what it supersedes, and is believed."""
-    draft = revise.correction(old, "Ana lives in Lisbon")
+    draft = plans.draft_correction(old, "Ana lives in Lisbon")
     assert draft.content == "Ana lives in Lisbon"
     assert (draft.kind, draft.session, draft.role, draft.event_time) == (
         Kind.FACT,
@@ -50,18 +50,18 @@ def test_a_correction_is_the_same_but_for_its_text(old):
 
 def test_what_was_told_needs_no_sources(old):
     """A corrected fact of the user's own word does not go when what only repeated it is erased."""
-    draft = revise.correction(replace(old, origin="api"), "Ana lives in Lisbon")
+    draft = plans.draft_correction(replace(old, origin="api"), "Ana lives in Lisbon")
     assert (draft.source_ids, draft.origin) == ((), "api")
 
 
 def test_plans_say_what_they_do_and_why(old):
     """Each plan is the list of actions that history will tell of."""
     new = Insert(old)
-    assert revise.correct(old, new, NOW) == [
+    assert plans.plan_correction(old, new, NOW) == [
         new,
         Close("fact_1", NOW, "corrected", superseded_by="fact_1"),
     ]
-    assert revise.replace(old, old, NOW) == [Close("fact_1", NOW, "replaced", "fact_1")]
-    assert revise.confirm(old, NOW) == [Reweigh("fact_1", NOW, 1.0, 0.0, "confirmed")]
-    assert revise.forget(old, NOW) == [Close("fact_1", NOW, "forgotten", None)]
-    assert revise.erase(old.id, NOW) == [Erase(("fact_1",), NOW, "erased on request")]
+    assert plans.plan_replacement(old, old, NOW) == [Close("fact_1", NOW, "replaced", "fact_1")]
+    assert plans.plan_confirmation(old, NOW) == [Reweigh("fact_1", NOW, 1.0, 0.0, "confirmed")]
+    assert plans.plan_forgetting(old, NOW) == [Close("fact_1", NOW, "forgotten", None)]
+    assert plans.plan_erasure(old.id, NOW) == [Erase(("fact_1",), NOW, "erased on request")]

@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from memoranda.entities import words as w
-from memoranda.entities.everyday import is_common
-from memoranda.entities.gazetteer import GIVEN_NAMES, PLACES
+from memoranda.entities.vocabulary import given_names, is_common, names, places
+from memoranda.text.patterns import compile_pattern
 
-_TOKEN = re.compile(r"(?:[^\W\d_]\.){2,}|\w++(?:[-'’&]\w++|(?<=\d)\.\d++)*\+*")
-_START = re.compile(
+_TOKEN = compile_pattern(r"(?:[^\W\d_]\.){2,}|\w++(?:[-'’&]\w++|(?<=\d)\.\d++)*\+*")
+_START = compile_pattern(
     r"[.!?…:;\"“”(\[*•>|/=~{}+]|[-\u2013\u2014]\s|[\u2190-\u2bff\U0001f000-\U0001faff]"
 )
-_POSSESSIVE = re.compile(r"['’](?:s|S|m|re|ve|d|ll)$|['’]$")
-INNER_CAPITAL = re.compile(
+_POSSESSIVE = compile_pattern(r"['’](?:s|S|m|re|ve|d|ll)$|['’]$")
+INNER_CAPITAL = compile_pattern(
     r"[A-Z][a-z]+(?:[A-Z][a-z]*)+\d*|[ei][A-Z][a-z]{2,}\w*|[A-Z]{2,}[a-z]+[A-Z]\w*"
 )
 _LONGEST_VERSION = 3
@@ -53,7 +51,7 @@ def tokens_of(text: str, start: int, end: int) -> list[Token]:
         elif tokens:
             # The full stop of "Dr." and of an initial ends no sentence.
             previous = tokens[-1].name
-            stop = gap == ". " and (len(previous) == 1 or previous.lower() in w.TITLES)
+            stop = gap == ". " and (len(previous) == 1 or previous.lower() in names.titles)
             opens = not stop and _START.search(gap) is not None
         tokens.append(Token(name, begin, gap, ending is not None, opens))
         before = match.end()
@@ -86,15 +84,15 @@ def parts_of(tokens: Sequence[Token], first: int, last: int) -> Iterator[tuple[i
     """
     run = tokens[first : last + 1]
     if len(run) <= LONGEST_NAME and (
-        run[0].name.lower() in GIVEN_NAMES
-        or any(token.name.lower() in PLACES for token in run)
-        or run[-1].name.lower() in w.ORGANIZATION_ENDS
+        run[0].name.lower() in given_names()
+        or any(token.name.lower() in places() for token in run)
+        or run[-1].name.lower() in names.organization_ends
     ):
         yield first, last
         return
     start = first
     for index, token in enumerate([*run, None], first):
-        if token is None or (is_common(token.name) and token.name.lower() not in GIVEN_NAMES):
+        if token is None or (is_common(token.name) and token.name.lower() not in given_names()):
             if start < index:
                 yield start, index - 1
             start = index + 1
@@ -141,7 +139,7 @@ def _reach(tokens: Sequence[Token], last: int) -> int:
         return 1
     for joiners in (1, 2):
         end = last + 1 + joiners
-        joined = all(t.name in w.NAME_JOINERS and t.gap == " " for t in tokens[last + 1 : end])
+        joined = all(t.name in names.joiners and t.gap == " " for t in tokens[last + 1 : end])
         if joined and end < len(tokens) and _can_name(tokens[end]) and tokens[end].gap == " ":
             return joiners + 1
     return 0

@@ -75,7 +75,7 @@ class Retention:
             return None
 
 
-class Ingest:
+class RecordPlanner:
     """Plans the storing of new records."""
 
     def __init__(

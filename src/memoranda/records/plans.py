@@ -6,13 +6,13 @@ from datetime import datetime
 
 from memoranda.model.actions import Action, Close, Erase, Insert, Reweigh
 from memoranda.model.models import Record
-from memoranda.records.ingest import Draft
+from memoranda.records.drafts import Draft
 
 STATED = frozenset({"api", "tool", "notes"})
 """Origins of what stands on its own word: sources it has only say it, too."""
 
 
-def correction(old: Record, content: str) -> Draft:
+def draft_correction(old: Record, content: str) -> Draft:
     """Return the draft that takes the place of ``old``: the same but for its text.
 
     It is believed fully, happened when the old one did, and goes with the sources of what was
@@ -33,26 +33,26 @@ def correction(old: Record, content: str) -> Draft:
     )
 
 
-def correct(old: Record, new: Insert, at: datetime) -> list[Action]:
+def plan_correction(old: Record, new: Insert, at: datetime) -> list[Action]:
     """Plan that ``new`` supersedes ``old``, which stays for ``as_of`` and history."""
     return [new, Close(old.id, at, "corrected", superseded_by=new.record.id)]
 
 
-def replace(old: Record, new: Record, at: datetime) -> list[Action]:
+def plan_replacement(old: Record, new: Record, at: datetime) -> list[Action]:
     """Plan that ``new``, stored by an action before, takes the place of ``old``."""
     return [Close(old.id, at, "replaced", superseded_by=new.id)]
 
 
-def confirm(record: Record, at: datetime) -> list[Action]:
+def plan_confirmation(record: Record, at: datetime) -> list[Action]:
     """Plan that a record is believed fully and never fades (seed 004, ``confirm_fact``)."""
     return [Reweigh(record.id, at, confidence=1.0, decay_rate=0.0, reason="confirmed")]
 
 
-def forget(record: Record, at: datetime) -> list[Action]:
+def plan_forgetting(record: Record, at: datetime) -> list[Action]:
     """Plan that a record is believed no longer."""
     return [Close(record.id, at, "forgotten", superseded_by=record.superseded_by)]
 
 
-def erase(id: str, at: datetime) -> list[Action]:
+def plan_erasure(id: str, at: datetime) -> list[Action]:
     """Plan that every trace of a record is removed."""
     return [Erase((id,), at, "erased on request")]

@@ -2,45 +2,49 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 
-from memoranda.entities import words as w
-from memoranda.entities.everyday import is_plain
-from memoranda.entities.gazetteer import GIVEN_NAMES, ORGANIZATIONS, PLACES, PRODUCTS
-from memoranda.entities.runs import INNER_CAPITAL, LONGEST_NAME, Token
+from memoranda.entities.capitals import INNER_CAPITAL, LONGEST_NAME, Token
+from memoranda.entities.vocabulary import (
+    given_names,
+    is_plain,
+    names,
+    organizations,
+    places,
+    products,
+)
+from memoranda.text.patterns import compile_pattern
 
-_SURNAME = re.compile(r"(?:Mc|Mac|De|Di|Du|La|Le|O['’])[A-Z][a-z]+")
-WITH_DIGIT = re.compile(r"(?=\w{3}|\w+-)[A-Z][A-Za-z]*-?\d[\w.-]*")
+_SURNAME = compile_pattern(r"(?:Mc|Mac|De|Di|Du|La|Le|O['’])[A-Z][a-z]+")
+WITH_DIGIT = compile_pattern(r"(?=\w{3}|\w+-)[A-Z][A-Za-z]*-?\d[\w.-]*")
 _SHORT = 2
-_ARTICLES = w.words("the a an this that my your our their his her its")
-_AT_WORK = w.words("at for")
+_AT_WORK = frozenset({"at", "for"})
 
 
-def kind_of(name: str, tokens: Sequence[Token], first: int, last: int) -> str:
+def type_of(name: str, tokens: Sequence[Token], first: int, last: int) -> str:
     """Return the type that the form of a name or the words around it tell."""
-    by_form = kind_by_form(name, tokens[first].name.lower(), tokens[last].name.lower())
-    return by_form or _kind_by_cue(tokens, first, last) or "other"
+    by_form = type_by_form(name, tokens[first].name.lower(), tokens[last].name.lower())
+    return by_form or _type_by_cue(tokens, first, last) or "other"
 
 
-def kind_by_form(name: str, begin: str, end: str) -> str | None:
+def type_by_form(name: str, begin: str, end: str) -> str | None:
     """Return the type that the form of ``name`` tells; its first and last word in small letters."""
     low, several = name.lower(), " " in name
-    place = several and (end in w.PLACE_ENDS or begin in w.PLACE_STARTS)
+    place = several and (end in names.place_ends or begin in names.place_starts)
     told: str | None = None
-    if low in PLACES:
+    if low in places():
         told = "location"
-    elif low in ORGANIZATIONS:
+    elif low in organizations():
         told = "organization"
-    elif low in PRODUCTS:
+    elif low in products():
         told = "project"
     elif several and (
-        end in w.ORGANIZATION_ENDS or (begin in w.ORGANIZATION_STARTS and " of " in low)
+        end in names.organization_ends or (begin in names.organization_starts and " of " in low)
     ):
         told = "organization"
     elif place:
         told = "location"
-    elif begin in GIVEN_NAMES and " of " not in low and not end.isdigit():
+    elif begin in given_names() and " of " not in low and not end.isdigit():
         told = "person"
     elif (
         WITH_DIGIT.fullmatch(name)
@@ -51,23 +55,23 @@ def kind_by_form(name: str, begin: str, end: str) -> str | None:
     return told
 
 
-def _kind_by_cue(tokens: Sequence[Token], first: int, last: int) -> str | None:
+def _type_by_cue(tokens: Sequence[Token], first: int, last: int) -> str | None:
     """Look at the words before and after: "Hey Mel!", "X said", "moved to X"."""
     before = tokens[first - 1].name.lower() if first else ""
     after = tokens[last + 1] if last + 1 < len(tokens) else None
     close = first > 0 and tokens[first].gap == " "
-    if after is not None and after.gap == " " and after.name in w.SPEECH:
+    if after is not None and after.gap == " " and after.name in names.speech:
         return "person"
-    if close and before in w.PERSON_BEFORE:
+    if close and before in names.person_before:
         return "person"
     ends = after is None or after.gap[:1] in ",.!?;"
-    if before in w.VOCATIVES and tokens[first].gap in {" ", ", "} and ends:
+    if before in names.vocatives and tokens[first].gap in {" ", ", "} and ends:
         return "person"
-    if close and before not in _ARTICLES and not tokens[last].name.isupper():
+    if close and before not in names.articles and not tokens[last].name.isupper():
         nearby = {token.name.lower() for token in tokens[max(0, first - 4) : first]}
-        if before in _AT_WORK and nearby & w.WORK:
+        if before in _AT_WORK and nearby & names.work:
             return "organization"
-        if before == "at" or (before in w.PLACE_PREPOSITIONS and nearby & w.MOTION):
+        if before == "at" or (before in names.place_prepositions and nearby & names.motion):
             return "location"
     return "person" if _is_full_name(tokens, first, last, before) else None
 
@@ -77,7 +81,7 @@ def _is_full_name(tokens: Sequence[Token], first: int, last: int, before: str) -
     run = [token.name for token in tokens[first : last + 1]]
     return (
         1 < len(run) <= LONGEST_NAME
-        and before not in _ARTICLES
+        and before not in names.articles
         and all(
             word.isalpha() and word[1:].islower() and len(word) > _SHORT and not _is_no_part(word)
             for word in run
@@ -87,4 +91,4 @@ def _is_full_name(tokens: Sequence[Token], first: int, last: int, before: str) -
 
 def _is_no_part(word: str) -> bool:
     """Tell a word that stands in no person's name."""
-    return is_plain(word) or word.lower() in ORGANIZATIONS or word.lower() in PRODUCTS
+    return is_plain(word) or word.lower() in organizations() or word.lower() in products()

@@ -1,4 +1,4 @@
-"""Ingest: from a draft to an action."""
+"""RecordPlanner: from a draft to an action."""
 
 from datetime import UTC, datetime, timedelta
 from zoneinfo import ZoneInfo
@@ -11,9 +11,9 @@ from memoranda.errors import InvalidInput
 from memoranda.model.ids import IdFactory
 from memoranda.model.models import Kind, Mention, Trust
 from memoranda.model.scope import Scope
-from memoranda.records.ingest import (
+from memoranda.records.drafts import (
     Draft,
-    Ingest,
+    RecordPlanner,
     Retention,
     parse_kind,
     parse_metadata,
@@ -42,8 +42,8 @@ def clock():
 
 @pytest.fixture
 def ingest(clock):
-    """Ingest with a retention of each form."""
-    return Ingest(
+    """RecordPlanner with a retention of each form."""
+    return RecordPlanner(
         extractor=Capitals(),
         ids=IdFactory(clock),
         clock=clock,

@@ -1,0 +1,216 @@
+"""Changes records: stores, corrects, confirms, forgets and erases them, and tells subscribers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import Protocol
+
+from memoranda.errors import InvalidInput, NotFound
+from memoranda.model.actions import Action, Insert
+from memoranda.model.clock import Clock
+from memoranda.model.events import Events
+from memoranda.model.life import believed
+from memoranda.model.models import ForgetReceipt, Kind, Record
+from memoranda.model.ports import Store
+from memoranda.model.query import Filter
+from memoranda.model.scope import Scope
+from memoranda.model.text import clean
+from memoranda.model.times import require_aware
+from memoranda.records import plans
+from memoranda.records.drafts import Draft, RecordPlanner
+
+CONTEXT_KEY = "context_key"
+"""The metadata field under which a context record keeps its key."""
+MOST_CONTEXTS = 1_000
+
+
+class NotesEraser(Protocol):
+    """Takes erased text out of the notes: of the history before, of MEMORY.md after the store."""
+
+    def history(self) -> int:
+        """Rewrite history entries; return how many changed."""
+
+    def lines(self) -> int:
+        """Remove lines of MEMORY.md; return how many."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RecordService:
+    """Changes the records of one scope.
+
+    Attributes:
+        scope: whose records.
+        store: where they are.
+        planner: makes records of drafts.
+        clock: where the time comes from.
+        events: who is told of ``remembered``, ``corrected`` and ``forgotten``.
+        notify_derivations: called when records wait for what is derived from them.
+        start_session: called with a scope and the session whose first episode was stored.
+        erase_from_notes: makes what erases records from the notes of a scope.
+        wipe: clears caches and free space of erased text; whether it could.
+    """
+
+    scope: Scope
+    store: Store
+    planner: RecordPlanner
+    clock: Clock
+    events: Events
+    notify_derivations: Callable[[], None]
+    start_session: Callable[[Scope, str | None], None]
+    erase_from_notes: Callable[[Scope, Sequence[Record]], NotesEraser]
+    wipe: Callable[[], bool]
+
+    def of(self, scope: Scope) -> RecordService:
+        """Return the same service for another scope."""
+        return replace(self, scope=scope)
+
+    def now(self) -> datetime:
+        """Return the present moment, to the millisecond."""
+        return require_aware(self.clock.now(), "clock")
+
+    def plan(self, draft: Draft, *, reason: str = "remembered") -> Insert:
+        """Return the action that stores ``draft``."""
+        return self.planner.plan(self.scope, draft, reason=reason)
+
+    def add(self, draft: Draft, *, reason: str = "remembered") -> Record:
+        """Store ``draft`` and return its record."""
+        return self.insert([self.plan(draft, reason=reason)])[0]
+
+    def insert(self, inserts: Sequence[Insert]) -> list[Record]:
+        """Store new records in one transaction, tell the subscribers, and return them."""
+        return self.apply(inserts)
+
+    def apply(self, actions: Sequence[Action]) -> list[Record]:
+        """Apply ``actions`` and announce the records that they store; return these."""
+        self.store.apply(self.scope, actions)
+        return self.announce(actions)
+
+    def announce(self, actions: Iterable[Action]) -> list[Record]:
+        """Tell the subscribers of records that ``actions`` stored; return these as they are."""
+        self.notify_derivations()
+        records = [action.record for action in actions if isinstance(action, Insert)]
+        if any(record.session_id is not None for record in records):
+            # Their positions were given by the store.
+            ids = [record.id for record in records]
+            stored = {record.id: record for record in self.store.get_many(self.scope, ids)}
+            records = [stored.get(record.id, record) for record in records]
+        for record in records:
+            self.events.emit("remembered", record)
+            if record.kind is Kind.EPISODE and record.position == 0:
+                self.start_session(self.scope, record.session_id)
+        return records
+
+    def correct(self, old: Record, draft: Draft) -> Record:
+        """Store ``draft`` in the place of ``old``; return the new record."""
+        new = self.plan(draft, reason=f"corrects {old.id}")
+        record = self.apply(plans.plan_correction(old, new, self.now()))[0]
+        self.events.emit("corrected", record)
+        return record
+
+    def confirm(self, id: str) -> Record:
+        """Believe a record fully and for ever; return it.
+
+        Raises:
+            NotFound: there is no such record.
+            InvalidInput: it was superseded or forgotten.
+        """
+        record = self.require_active(self.existing(id))
+        if record.superseded_by is not None:
+            message = f"{id} is superseded: {record.superseded_by} took its place; forget that one"
+            raise InvalidInput(message)
+        self.store.apply(self.scope, plans.plan_confirmation(record, self.now()))
+        return self.existing(id)
+
+    def forget(self, id: str, *, erase: bool = False) -> ForgetReceipt:
+        """Stop believing a record, or remove every trace of it.
+
+        Raises:
+            NotFound: there is no such record.
+        """
+        record = self.existing(id)
+        if erase:
+            receipt = self._erase(id)
+        else:
+            if believed(record, self.now()):
+                self.store.apply(self.scope, plans.plan_forgetting(record, self.now()))
+            receipt = ForgetReceipt(id=id, erased=False)
+        self.events.emit("forgotten", receipt)
+        return receipt
+
+    def _erase(self, id: str) -> ForgetReceipt:
+        store, scope = self.store, self.scope
+        versions = store.versions(scope, [id])
+        copies = store.copies(scope, [id, *versions])
+        derived = store.derived(scope, [id, *versions, *copies])
+        every = [id, *versions, *copies, *derived]
+        messages = store.quoting(scope, every)
+        notes = self.erase_from_notes(scope, store.get_many(scope, every))
+        entries = notes.history()
+        store.apply(scope, plans.plan_erasure(id, self.now()))
+        lines = notes.lines()  # It changes the store, too: before the wipe.
+        return ForgetReceipt(
+            id=id,
+            erased=True,
+            versions=tuple(versions),
+            copies=tuple(copies),
+            derived=tuple(derived),
+            messages=messages,
+            purged=self.wipe(),
+            notes=entries + lines,
+        )
+
+    def set_context(self, key: str, value: str) -> Record:
+        """Keep ``value`` under ``key`` until its retention ends; return the record."""
+        clean(key, "key")
+        draft = Draft(content=clean(value, "value"), kind=Kind.CONTEXT, metadata={CONTEXT_KEY: key})
+        new = self.plan(draft)
+        closings = [
+            action
+            for old in self._contexts(key)
+            for action in plans.plan_replacement(old, new.record, self.now())
+        ]
+        return self.apply([new, *closings])[0]
+
+    def get_context(self, key: str) -> str | None:
+        """Return the newest value of ``key``; ``None`` if there is none that is active."""
+        found = self._contexts(clean(key, "key"))
+        return found[-1].content if found else None
+
+    def _contexts(self, key: str) -> list[Record]:
+        metadata: Mapping[str, str] = {CONTEXT_KEY: key}
+        where = Filter(now=self.now(), kinds=(Kind.CONTEXT,), metadata=metadata)
+        return self.store.page(self.scope, where, limit=MOST_CONTEXTS, after=None)
+
+    def same_fact(self, insert: Insert) -> list[Record]:
+        """Return the active facts that say exactly what ``insert`` would store."""
+        record = insert.record
+        if record.kind is not Kind.FACT:
+            return []
+        known = self.store.with_hashes(self.scope, [record.content_hash], now=record.created_at)
+        return [each for each in known if each.kind is Kind.FACT]
+
+    def existing(self, id: str) -> Record:
+        """Return the record ``id``, active or not.
+
+        Raises:
+            NotFound: there is no such record.
+        """
+        record = self.store.get(self.scope, clean(id, "id"))
+        if record is None:
+            message = f"there is no record {id!r} for user {self.scope.user!r}"
+            raise NotFound(message)
+        return record
+
+    def require_active(self, record: Record) -> Record:
+        """Return ``record`` if its validity has not ended.
+
+        Raises:
+            InvalidInput: it has; the message names what took its place.
+        """
+        if believed(record, self.now()):
+            return record
+        after = f"; {record.superseded_by} took its place" if record.superseded_by else ""
+        message = f"{record.id} is no longer believed{after}"
+        raise InvalidInput(message)

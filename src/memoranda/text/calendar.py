@@ -1,0 +1,39 @@
+"""The names of months, weekdays and seasons in every language that has a ``calendar`` file."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cache
+from typing import Literal
+
+from memoranda.text.languages import languages_with, load
+
+Table = Literal["months", "short_months", "weekdays", "short_weekdays", "seasons"]
+
+
+@cache
+def calendar_numbers(table: Table, *codes: str) -> Mapping[str, int]:
+    """Return every name in small letters with its number: January, Monday and spring are 1.
+
+    Args:
+        table: what is named.
+        codes: the languages; all that have names of these, if none is given.
+    """
+    read = [load(code, "calendar") for code in codes or languages_with("calendar")]
+    return {
+        name: number
+        for data in read
+        for number, names in enumerate(data.get(table, ()), start=1)
+        for name in names
+    }
+
+
+def month_numbers(*codes: str) -> Mapping[str, int]:
+    """Return the full and the short names of months with their numbers."""
+    return {**calendar_numbers("months", *codes), **calendar_numbers("short_months", *codes)}
+
+
+@cache
+def month_names(code: str = "en") -> tuple[str, ...]:
+    """Return the twelve months as they are written in a sentence, January first."""
+    return tuple(names[0].capitalize() for names in load(code, "calendar")["months"])
