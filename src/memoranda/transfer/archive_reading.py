@@ -10,6 +10,7 @@ from typing import Any
 from memoranda.conversation.formats.turns import parse_role
 from memoranda.errors import InvalidInput
 from memoranda.model.actions import Decide
+from memoranda.model.json_object import JsonObject
 from memoranda.model.models import (
     NO_ATTRIBUTES,
     Calibration,
@@ -27,7 +28,6 @@ from memoranda.model.scope import Scope
 from memoranda.model.text import clean, content_hash, storable
 from memoranda.records.drafts import parse_kind, parse_metadata, parse_tags
 from memoranda.transfer.archive import ENDINGS, ENRICHED, VERSION, Kept, Pruned, Said, Session
-from memoranda.transfer.fields import Fields
 from memoranda.transfer.formats import MEMORANDA
 
 # Version 1 knew no prunings, calibration, images and tasks; version 2 neither strength, endings,
@@ -65,7 +65,7 @@ def check_header(value: Mapping[str, Any]) -> datetime | None:
         raise InvalidInput(message)
     if version == VERSION:
         return None
-    return Fields(value).optional_moment("exported_at") or datetime.max.replace(tzinfo=UTC)
+    return JsonObject(value).optional_moment("exported_at") or datetime.max.replace(tzinfo=UTC)
 
 
 def parse(
@@ -84,7 +84,7 @@ def parse(
     Raises:
         InvalidInput: it is not as an export writes it; the message names the key.
     """
-    line = Fields(value)
+    line = JsonObject(value)
     match line.text("type"):
         case "record":
             return _read_record(line, scope)
@@ -114,12 +114,12 @@ def ended(kept: Kept, exported_at: datetime) -> Kept:
     return kept if end is None or end > exported_at else replace(kept, closed_at=end)
 
 
-def _read_decision(line: Fields) -> Decide:
+def _read_decision(line: JsonObject) -> Decide:
     line.require_only(DECISION_KEYS)
     return Decide(line.text("name"), line.text("target"))
 
 
-def _read_session(line: Fields) -> Session:
+def _read_session(line: JsonObject) -> Session:
     line.require_only(SESSION_KEYS)
     return Session(
         id=line.text("id"),
@@ -128,7 +128,7 @@ def _read_session(line: Fields) -> Session:
     )
 
 
-def _read_record(line: Fields, scope: Scope) -> Kept:
+def _read_record(line: JsonObject, scope: Scope) -> Kept:
     line.require_only(RECORD_KEYS)
     kind = parse_kind(line.get("kind"))
     content, agent = line.text("content"), line.optional_text("agent")
@@ -153,7 +153,7 @@ def _read_record(line: Fields, scope: Scope) -> Kept:
         access_count=line.whole("access_count"),
         last_accessed=last_accessed,
         decay_rate=line.number("decay_rate", 0.0),
-        strength=line.optional_number("strength", most=1.0),
+        strength=line.share("strength"),
         strength_at=line.optional_moment("strength_at") or last_accessed,
         source_ids=tuple(clean(source, "a source id") for source in line.list("source_ids")),
         source_role=line.optional_text("source_role"),
@@ -165,7 +165,7 @@ def _read_record(line: Fields, scope: Scope) -> Kept:
     return Kept(record, line.optional_moment("closed_at"), line.optional_moment("retired_at"))
 
 
-def _read_conversation(line: Fields) -> ConversationInfo:
+def _read_conversation(line: JsonObject) -> ConversationInfo:
     line.require_only(CONVERSATION_KEYS)
     limit = None if line.get("context_limit") is None else line.whole("context_limit")
     return ConversationInfo(
@@ -180,14 +180,14 @@ def _read_conversation(line: Fields) -> ConversationInfo:
     )
 
 
-def _calibration(line: Fields) -> Calibration:
+def _calibration(line: JsonObject) -> Calibration:
     if line.get("calibration") is None:
         return Calibration()
-    inner = Fields(line.get("calibration"))
+    inner = JsonObject(line.get("calibration"))
     return Calibration(inner.number("scale", 1.0), inner.whole("overhead"))
 
 
-def _read_message(line: Fields) -> Said:
+def _read_message(line: JsonObject) -> Said:
     line.require_only(MESSAGE_KEYS)
     message = Message(
         id=_id(line, "msg"),
@@ -195,33 +195,33 @@ def _read_message(line: Fields) -> Said:
         content=_blank_allowed(line, "content"),
         timestamp=line.moment("timestamp"),
         tokens=line.whole("tokens"),
-        importance=line.optional_number("importance", most=1.0),
+        importance=line.share("importance"),
         pinned=line.flag("pinned"),
-        tool_calls=tuple(_call(Fields(call)) for call in line.list("tool_calls")),
+        tool_calls=tuple(_call(JsonObject(call)) for call in line.list("tool_calls")),
         tool_result=_result(line),
-        images=tuple(_image(Fields(image)) for image in line.list("images")),
+        images=tuple(_image(JsonObject(image)) for image in line.list("images")),
         task=_optional_blank(line, "task"),
         record_id=line.optional_text("record_id"),
     )
     return Said(line.text("conversation"), message)
 
 
-def _call(line: Fields) -> ToolCall:
+def _call(line: JsonObject) -> ToolCall:
     return ToolCall(*(_blank_allowed(line, name) for name in ("id", "name", "arguments")))
 
 
-def _result(line: Fields) -> ToolResult | None:
+def _result(line: JsonObject) -> ToolResult | None:
     if line.get("tool_result") is None:
         return None
-    inner = Fields(line.get("tool_result"))
+    inner = JsonObject(line.get("tool_result"))
     return ToolResult(_blank_allowed(inner, "call_id"), inner.flag("is_error"))
 
 
-def _image(line: Fields) -> Image:
+def _image(line: JsonObject) -> Image:
     return Image(line.text("url"), line.optional_text("detail") or "auto")
 
 
-def _read_pruning(line: Fields, places: Mapping[str, int]) -> Pruned:
+def _read_pruning(line: JsonObject, places: Mapping[str, int]) -> Pruned:
     line.require_only(PRUNING_KEYS)
     pruning = Pruning(
         id=_id(line, "prn"),
@@ -231,12 +231,12 @@ def _read_pruning(line: Fields, places: Mapping[str, int]) -> Pruned:
         strategy=line.text("strategy"),
         before=line.whole("before"),
         after=line.whole("after"),
-        cuts=tuple(_read_cut(Fields(cut), places) for cut in line.list("cuts")),
+        cuts=tuple(_read_cut(JsonObject(cut), places) for cut in line.list("cuts")),
     )
     return Pruned(line.text("conversation"), pruning)
 
 
-def _read_cut(line: Fields, places: Mapping[str, int]) -> Cut:
+def _read_cut(line: JsonObject, places: Mapping[str, int]) -> Cut:
     line.require_only(CUT_KEYS)
     first, last = (_place(line, name, places) for name in ("first", "last"))
     if first > last:
@@ -250,12 +250,12 @@ def _read_cut(line: Fields, places: Mapping[str, int]) -> Cut:
         since=line.moment("since"),
         until=line.moment("until"),
         why=line.text("why"),
-        score=line.optional_number("score", most=1.0),
+        score=line.share("score"),
         summary=_optional_blank(line, "summary"),
     )
 
 
-def _place(line: Fields, name: str, places: Mapping[str, int]) -> int:
+def _place(line: JsonObject, name: str, places: Mapping[str, int]) -> int:
     place = places.get(line.text(name))
     if place is None:
         message = f"{name}={line.get(name)!r:.80} is no message before it in the conversation"
@@ -263,18 +263,18 @@ def _place(line: Fields, name: str, places: Mapping[str, int]) -> int:
     return place
 
 
-def _blank_allowed(line: Fields, name: str) -> str:
+def _blank_allowed(line: JsonObject, name: str) -> str:
     value = line.get(name)
     return (
         storable(value, name) if isinstance(value, str) and not value.strip() else line.text(name)
     )
 
 
-def _optional_blank(line: Fields, name: str) -> str | None:
+def _optional_blank(line: JsonObject, name: str) -> str | None:
     return None if line.get(name) is None else _blank_allowed(line, name)
 
 
-def _id(line: Fields, prefix: str) -> str:
+def _id(line: JsonObject, prefix: str) -> str:
     name = line.text("id")
     if not name.startswith(f"{prefix}_"):
         message = f"id={name!r:.80} must begin with {prefix}_"
@@ -282,7 +282,7 @@ def _id(line: Fields, prefix: str) -> str:
     return name
 
 
-def _trust(line: Fields) -> Trust:
+def _trust(line: JsonObject) -> Trust:
     value = line.get("trust")
     if value is None:
         return Trust.PERSON

@@ -14,13 +14,13 @@ from memoranda.conversation.limits import USUAL
 from memoranda.conversation.transcript import MemoryTranscript
 from memoranda.conversation.transcripts import StoredTranscript
 from memoranda.errors import InvalidInput
+from memoranda.model.json_object import JsonObject
 from memoranda.model.models import ConversationInfo, Kind, Message
 from memoranda.model.ports import Progress
 from memoranda.model.scope import Scope
 from memoranda.parts import Parts
 from memoranda.records.drafts import Draft
 from memoranda.transfer.batches import Additions, Moved, Placed, Steps
-from memoranda.transfer.fields import Fields
 from memoranda.transfer.formats import LOCOMO, Item, JsonFile, located
 
 MONTHS = {
@@ -81,7 +81,7 @@ def _talks(file: JsonFile) -> Iterator[tuple[str, str, list[Item]]]:
         return
     for number, item in enumerate(file.items(), 1):
         with located(item.place):
-            found = Fields(item.value).list("messages")
+            found = JsonObject(item.value).list("messages")
             if not found:
                 message = "expected an object with a list of messages that have role and content"
                 raise InvalidInput(message)
@@ -184,8 +184,8 @@ def import_locomo(
     additions: list[Additions] = []
     for item in file.items():
         with located(item.place):
-            fields = Fields(item.value)
-            user, talk = fields.text("sample_id"), Fields(fields.get("conversation"))
+            fields = JsonObject(item.value)
+            user, talk = fields.text("sample_id"), JsonObject(fields.get("conversation"))
         users.append(user)
         drafts = partial(_episodes, item.place, talk)
         additions.append(Additions(parts, Scope(user, scope.agent), drafts))
@@ -195,7 +195,7 @@ def import_locomo(
     return tuple(dict.fromkeys(users)), moved
 
 
-def _episodes(place: str, talk: Fields) -> Iterator[Placed]:
+def _episodes(place: str, talk: JsonObject) -> Iterator[Placed]:
     numbers = sorted(int(match[1]) for name in talk.names() if (match := SESSION.fullmatch(name)))
     for number in numbers:
         session = f"session_{number}"
@@ -207,12 +207,12 @@ def _episodes(place: str, talk: Fields) -> Iterator[Placed]:
         for turn, value in enumerate(turns, 1):
             where = f"{place}, {session}, turn {turn}"
             with located(where):
-                draft = _episode(Fields(value), session, start + timedelta(seconds=turn))
+                draft = _episode(JsonObject(value), session, start + timedelta(seconds=turn))
             if draft.content:
                 yield Placed(where, draft)
 
 
-def _episode(turn: Fields, session: str, at: datetime) -> Draft:
+def _episode(turn: JsonObject, session: str, at: datetime) -> Draft:
     text, caption = turn.get("text") or "", turn.optional_text("blip_caption")
     if not isinstance(text, str):
         message = f"text={text!r:.80} must be text"

@@ -12,13 +12,13 @@ from tempfile import NamedTemporaryFile
 from typing import IO, Any
 
 from memoranda.errors import InvalidInput, MemorandaError
+from memoranda.model.json_object import parse_moment
 from memoranda.model.ports import Progress, Store
 from memoranda.model.scope import Scope
 from memoranda.parts import Parts
 from memoranda.records.drafts import Draft
 from memoranda.transfer import archive, archive_reading, foreign, memory_md, sessions
 from memoranda.transfer.batches import Additions, Moved, Placed, Steps
-from memoranda.transfer.fields import moment
 from memoranda.transfer.formats import (
     FORMATS,
     KNOWN,
@@ -219,7 +219,7 @@ def _import_plain(parts: Parts, scope: Scope, file: JsonFile, progress: Progress
 def _plain(place: str, value: Any) -> Draft:
     if isinstance(value, Mapping) and value.get("event_time") is not None:
         with located(place):
-            value = {**value, "event_time": moment(value["event_time"], "event_time")}
+            value = {**value, "event_time": parse_moment(value["event_time"], "event_time")}
     return _draft(value, place, f"import:{MEMORANDA}")
 
 

@@ -14,11 +14,12 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import Any
 
 from memoranda.conversation.formats.turns import parse_role
 from memoranda.errors import InvalidInput
+from memoranda.model.json_object import JsonObject, iso, json_fields, read_dataclass
 from memoranda.model.models import (
     NO_ATTRIBUTES,
     Calibration,
@@ -31,123 +32,14 @@ from memoranda.model.models import (
     ToolResult,
 )
 from memoranda.model.ports import MessageMeter
-from memoranda.model.text import clean, storable
-from memoranda.model.times import require_aware
 
 TYPE = "metadata"
 NEUTRAL = Calibration()
 BOM = b"\xef\xbb\xbf"  # Editors of Windows put it before the first line.
-MOST = 2**53  # Beyond it, other readers of JSON no longer tell whole numbers apart.
 Json = dict[str, Any]
 
 
-# Values
-
-
-class JsonObject:
-    """The keys of a JSON object, taken one by one; errors name the key.
-
-    Args:
-        value: what a line holds.
-
-    Raises:
-        InvalidInput: it is no object.
-    """
-
-    def __init__(self, value: object) -> None:
-        """Refuse what is no object."""
-        if not isinstance(value, Mapping):
-            raise InvalidInput(f"expected an object, found {value!r:.80}")
-        self._values: Mapping[str, Any] = value
-
-    def get(self, name: str) -> Any:
-        """Return the value as it is, ``None`` where there is none."""
-        return self._values.get(name)
-
-    def text(self, name: str) -> str:
-        """Return a text, which may be blank."""
-        return storable(self._needed(name), name)
-
-    def optional_text(self, name: str) -> str | None:
-        """Return a text that is not blank, or ``None``."""
-        value = self.get(name)
-        return None if value is None else clean(value, name)
-
-    def moment(self, name: str) -> datetime:
-        """Return a moment in UTC."""
-        return _moment(self._needed(name), name)
-
-    def optional_moment(self, name: str) -> datetime | None:
-        """Return a moment in UTC, or ``None``."""
-        value = self.get(name)
-        return None if value is None else _moment(value, name)
-
-    def whole(self, name: str, default: int = 0) -> int:
-        """Return a whole number of at least 0."""
-        value = default if self.get(name) is None else self.get(name)
-        if not is_whole(value):
-            raise InvalidInput(f"{name}={value!r:.80} must be a whole number of at least 0")
-        return int(value)
-
-    def number(self, name: str, default: float) -> float:
-        """Return a number of at least 0."""
-        value = default if self.get(name) is None else self.get(name)
-        valid = isinstance(value, int | float) and not isinstance(value, bool)
-        if not valid or not 0 <= value <= MOST:
-            raise InvalidInput(f"{name}={value!r:.80} must be a number of at least 0")
-        return float(value)
-
-    def share(self, name: str) -> float | None:
-        """Return a number from 0 to 1, or ``None``."""
-        value = None if self.get(name) is None else self.number(name, 0.0)
-        if value is not None and value > 1:
-            raise InvalidInput(f"{name}={value!r} must be between 0 and 1")
-        return value
-
-    def flag(self, name: str) -> bool:
-        """Return true or false; false where there is none."""
-        value = self.get(name)
-        if value is not None and not isinstance(value, bool):
-            raise InvalidInput(f"{name}={value!r:.80} must be true or false")
-        return bool(value)
-
-    def objects(self, name: str) -> tuple[JsonObject, ...]:
-        """Return the objects of a list; none where there is none."""
-        value = self.get(name)
-        if value is not None and not isinstance(value, list):
-            raise InvalidInput(f"{name} must be a list, got {value!r:.80}")
-        return tuple(JsonObject(item) for item in value or ())
-
-    def _needed(self, name: str) -> Any:
-        if self.get(name) is None:
-            names = ", ".join(self._values) or "none"
-            raise InvalidInput(f"the key {name} is missing; found {names}")
-        return self._values[name]
-
-
-def is_whole(value: object) -> bool:
-    """Whether a value is a whole number of at least 0 that every reader of JSON understands."""
-    return isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= MOST
-
-
-def _moment(value: object, name: str) -> datetime:
-    try:
-        parsed = datetime.fromisoformat(value) if isinstance(value, str) else None
-    except ValueError:
-        parsed = None
-    if parsed is None:
-        raise InvalidInput(f"{name}={value!r:.80} is no time; write it as 2026-02-27T14:30:00.000Z")
-    return require_aware(parsed, name)
-
-
-def iso(moment: datetime) -> str:
-    """Return a moment as session files have it: ``2026-02-27T14:30:00.000Z``.
-
-    Raises:
-        InvalidInput: it has no time zone.
-    """
-    at = require_aware(moment, "a time")
-    return at.astimezone(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+# Lines
 
 
 def dump_line(value: Mapping[str, Any]) -> bytes:
@@ -228,18 +120,18 @@ def parse_message_line(
     message = Message(
         id=line.optional_text("id") or f"msg_{position:012d}",
         role=parse_role(line.get("role")),
-        content=line.text("content"),
+        content=line.text("content", blank=True),
         timestamp=line.optional_moment("timestamp") or said,
         tokens=line.whole("tokens"),
         importance=line.share("importance"),
         pinned=line.flag("pinned"),
         tool_calls=tuple(
-            ToolCall(call.text("id"), call.text("name"), call.text("arguments"))
+            ToolCall(*(call.text(name, blank=True) for name in ("id", "name", "arguments")))
             for call in line.objects("toolCalls")
         ),
         tool_result=_tool_result(line.get("toolResult")),
         images=tuple(
-            Image(image.text("url"), image.optional_text("detail") or "auto")
+            Image(image.text("url", blank=True), image.optional_text("detail") or "auto")
             for image in line.objects("images")
         ),
         task=line.optional_text("task"),
@@ -256,7 +148,7 @@ def _tool_result(value: object) -> ToolResult | None:
     if value is None:
         return None
     result = JsonObject(value)
-    return ToolResult(result.text("callId"), result.flag("isError"))
+    return ToolResult(result.text("callId", blank=True), result.flag("isError"))
 
 
 # Metadata
@@ -380,27 +272,19 @@ def parse_metadata(value: object, name: str) -> SessionMetadata:
 
 
 def _pruning_value(item: Pruning) -> Json:
-    names = ("id", "trigger", "why", "strategy", "before", "after")
-    value = {name: getattr(item, name) for name in names}
-    ordered = {"id": item.id, "at": iso(item.at)} | value
-    return ordered | {"cuts": [_cut_value(cut) for cut in item.cuts]}
+    value = json_fields(item, ("id", "at", "trigger", "why", "strategy", "before", "after"))
+    return value | {"cuts": [_cut_value(cut) for cut in item.cuts]}
 
 
 def _cut_value(cut: Cut) -> Json:
     names = ("first", "last", "messages", "tokens", "since", "until", "why", "score", "summary")
-    value = {name: getattr(cut, name) for name in names}
-    times = {"since": iso(cut.since), "until": iso(cut.until)}
-    return _present(value | times | {"summary": cut.summary or None})
+    return _present(json_fields(cut, names) | {"summary": cut.summary or None})
 
 
 def _pruning(item: JsonObject) -> Pruning:
-    return Pruning(
-        id=item.text("id"),
-        at=item.moment("at"),
-        **{name: item.text(name) for name in ("trigger", "why", "strategy")},
-        before=item.whole("before"),
-        after=item.whole("after"),
-        cuts=tuple(_cut(cut) for cut in item.objects("cuts")),
+    names = ("id", "trigger", "why", "strategy")
+    return read_dataclass(
+        Pruning, item, blank=names, cuts=tuple(_cut(cut) for cut in item.objects("cuts"))
     )
 
 
@@ -408,14 +292,4 @@ def _cut(cut: JsonObject) -> Cut:
     first, last, messages = (cut.whole(name) for name in ("first", "last", "messages"))
     if not 1 <= messages <= last - first + 1:
         raise InvalidInput(f"a cut from {first} to {last} cannot hold {messages} messages")
-    return Cut(
-        first=first,
-        last=last,
-        messages=messages,
-        tokens=cut.whole("tokens"),
-        since=cut.moment("since"),
-        until=cut.moment("until"),
-        why=cut.text("why"),
-        score=cut.share("score"),
-        summary=cut.optional_text("summary"),
-    )
+    return read_dataclass(Cut, cut, blank=("why",), first=first, last=last, messages=messages)

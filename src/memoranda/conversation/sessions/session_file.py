@@ -13,7 +13,6 @@ from typing import Any
 from memoranda.conversation.sessions.format import (
     SessionMetadata,
     dump_line,
-    is_whole,
     message_value,
     metadata_value,
     parse_line,
@@ -28,6 +27,7 @@ from memoranda.conversation.sessions.line_file import (
     trimmed_lines,
 )
 from memoranda.errors import InvalidInput, StoreReadOnly
+from memoranda.model.json_object import is_whole
 from memoranda.model.models import ConversationInfo, Message
 from memoranda.model.ports import MessageMeter
 from memoranda.model.times import EPOCH

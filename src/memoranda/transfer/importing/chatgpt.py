@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping
 from datetime import datetime
 from typing import Any
 
-from memoranda.transfer.fields import Fields
+from memoranda.model.json_object import JsonObject
 from memoranda.transfer.formats import Item, located
 from memoranda.transfer.importing.found import (
     LeftOut,
@@ -48,10 +48,10 @@ def talks(file: Values, left_out: LeftOut) -> Iterator[Talk]:
 
 
 def _talk(item: Item, left_out: LeftOut) -> Talk:
-    fields = Fields(item.value)
+    fields = JsonObject(item.value)
     name = fields.optional_text("conversation_id") or fields.text("id")
     nodes = fields.get("mapping")
-    Fields(nodes)  # It must be an object.
+    JsonObject(nodes)  # It must be an object.
     at = moment_of(fields.get("create_time"), "create_time")
     title = fields.get("title")
     branch = _branch(nodes, fields.get("current_node"))

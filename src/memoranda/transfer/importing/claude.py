@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from memoranda.transfer.fields import Fields
+from memoranda.model.json_object import JsonObject
 from memoranda.transfer.formats import Item, located
 from memoranda.transfer.importing.found import (
     LeftOut,
@@ -44,7 +44,7 @@ def talks(file: Values, left_out: LeftOut) -> Iterator[Talk]:
 
 
 def _talk(item: Item, left_out: LeftOut) -> Talk:
-    fields = Fields(item.value)
+    fields = JsonObject(item.value)
     name = fields.text("uuid")
     at = moment_of(fields.get("created_at"), "created_at")
     title = fields.get("name")
@@ -60,7 +60,7 @@ def _talk(item: Item, left_out: LeftOut) -> Talk:
 
 
 def _said(value: object, place: str, left_out: LeftOut) -> Said | None:
-    message = Fields(value)
+    message = JsonObject(value)
     key, sender = message.text("uuid"), message.get("sender")
     role = SENDERS.get(sender) if isinstance(sender, str) else None
     text = _text(message, left_out)
@@ -73,7 +73,7 @@ def _said(value: object, place: str, left_out: LeftOut) -> Said | None:
     return Said(place=place, key=key, role=role, text=text, at=at)
 
 
-def _text(message: Fields, left_out: LeftOut) -> str:
+def _text(message: JsonObject, left_out: LeftOut) -> str:
     """Return what was written; older exports have it in ``text`` alone."""
     blocks = message.get("content")
     if not isinstance(blocks, list) or not blocks:

@@ -11,10 +11,10 @@ from datetime import UTC, datetime
 from typing import Protocol
 
 from memoranda.errors import InvalidInput
+from memoranda.model.json_object import JsonObject
 from memoranda.model.models import ToolCall, ToolResult
 from memoranda.model.text import clean
 from memoranda.model.times import require_aware
-from memoranda.transfer.fields import Fields
 from memoranda.transfer.formats import Item, located
 
 NUL, NUL_PICTURE = "\x00", "\u2400"
@@ -119,7 +119,7 @@ def plain_text(text: str) -> str:
     return SURROGATE.sub(REPLACEMENT, text.replace(NUL, NUL_PICTURE))
 
 
-def text_of(fields: Fields, name: str) -> str:
+def text_of(fields: JsonObject, name: str) -> str:
     """Return a text that is not blank, with its characters that no store can hold replaced.
 
     Raises:

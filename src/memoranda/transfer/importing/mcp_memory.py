@@ -12,10 +12,10 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from memoranda.errors import InvalidInput
+from memoranda.model.json_object import JsonObject
 from memoranda.model.models import Kind, Mention
 from memoranda.records.drafts import Draft
 from memoranda.transfer.batches import Placed
-from memoranda.transfer.fields import Fields
 from memoranda.transfer.formats import MCP_MEMORY, Item, located
 from memoranda.transfer.importing.facts import is_kept
 from memoranda.transfer.importing.found import LeftOut, Values, plain_text, text_of
@@ -78,12 +78,12 @@ def _values(file: Values) -> Iterator[Item]:
     for item in file.items():
         if isinstance(item.value, Mapping) and "entities" in item.value:
             with located(item.place):
-                fields = Fields(item.value)
+                fields = JsonObject(item.value)
                 groups = {kind: fields.list(kind) for kind in ("entities", "relations")}
             for kind, values in groups.items():
                 for number, value in enumerate(values, 1):
                     with located(f"{item.place}, {kind}, item {number}"):
-                        Fields(value)
+                        JsonObject(value)
                     what = "entity" if kind == "entities" else "relation"
                     yield Item(f"{item.place}, {kind}, item {number}", {**value, "type": what})
         else:
@@ -91,7 +91,7 @@ def _values(file: Values) -> Iterator[Item]:
 
 
 def _read(item: Item, graph: _Graph, left_out: LeftOut) -> None:
-    fields = Fields(item.value)
+    fields = JsonObject(item.value)
     match fields.get("type"):
         case "entity":
             _entity(item.place, fields, graph, left_out)
@@ -105,7 +105,7 @@ def _read(item: Item, graph: _Graph, left_out: LeftOut) -> None:
             left_out.add("lines that are neither entity nor relation")
 
 
-def _entity(place: str, fields: Fields, graph: _Graph, left_out: LeftOut) -> None:
+def _entity(place: str, fields: JsonObject, graph: _Graph, left_out: LeftOut) -> None:
     name = text_of(fields, "name")
     kind = fields.get("entityType")
     if isinstance(kind, str) and kind.strip():

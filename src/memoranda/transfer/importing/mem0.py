@@ -11,11 +11,11 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from memoranda.errors import InvalidInput
+from memoranda.model.json_object import JsonObject
 from memoranda.model.models import Kind
 from memoranda.model.scope import Scope
 from memoranda.records.drafts import Draft
 from memoranda.transfer.batches import Placed
-from memoranda.transfer.fields import Fields
 from memoranda.transfer.formats import MEM0, Item, located
 from memoranda.transfer.importing.facts import is_kept
 from memoranda.transfer.importing.found import LeftOut, Values, moment_of, text_of
@@ -43,7 +43,7 @@ def drafts(file: Values, scope: Scope, left_out: LeftOut) -> Iterator[tuple[Scop
     seen: set[str] = set()
     for item in _memories(file, left_out):
         with located(item.place):
-            fields = Fields(item.value)
+            fields = JsonObject(item.value)
             name = fields.get("id")
             text = text_of(fields, "memory")
             whose = Scope(
@@ -64,7 +64,7 @@ def _memories(file: Values, left_out: LeftOut) -> Iterator[Item]:
         value = item.value
         if isinstance(value, Mapping) and "results" in value and "memory" not in value:
             with located(item.place):
-                found = Fields(value)
+                found = JsonObject(value)
                 results = found.list("results")
                 left_out.add("relations of mem0's graph", len(found.list("relations")))
             for number, result in enumerate(results, 1):
@@ -73,12 +73,12 @@ def _memories(file: Values, left_out: LeftOut) -> Iterator[Item]:
             yield item
 
 
-def _name(fields: Fields, name: str) -> str | None:
+def _name(fields: JsonObject, name: str) -> str | None:
     value = fields.get(name)
     return value if isinstance(value, str) and value.strip() else None
 
 
-def _draft(fields: Fields, text: str, left_out: LeftOut) -> Draft:
+def _draft(fields: JsonObject, text: str, left_out: LeftOut) -> Draft:
     own = fields.get("metadata")
     metadata: dict[str, Any] = dict(own) if isinstance(own, Mapping) else {}
     if own is not None and not isinstance(own, Mapping):

@@ -1,0 +1,216 @@
+"""Typed values out of a JSON object of a file and into it, with errors that name the key."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Collection, Iterable, Mapping
+from dataclasses import MISSING, Field, fields, is_dataclass
+from datetime import UTC, datetime
+from enum import Enum
+from functools import cache
+from typing import Any, TypeVar, get_type_hints
+
+from memoranda.errors import InvalidInput
+from memoranda.model.text import clean, storable
+from memoranda.model.times import require_aware
+
+MOST = 2**53
+"""Beyond it, other readers of JSON no longer tell whole numbers apart."""
+Value = TypeVar("Value")
+
+
+class JsonObject:
+    """The keys of a JSON object, taken one by one.
+
+    Args:
+        value: what a file holds.
+
+    Raises:
+        InvalidInput: it is no object.
+    """
+
+    def __init__(self, value: object) -> None:
+        """Refuse what is no object; nothing of it is checked yet."""
+        if not isinstance(value, Mapping):
+            raise InvalidInput(f"expected an object with keys, found {value!r:.80}")
+        self._values: Mapping[str, Any] = value
+
+    def require_only(self, known: Collection[str]) -> None:
+        """Refuse keys that are not ``known``: what they say would be lost."""
+        unknown = sorted(self._values.keys() - set(known))
+        if unknown:
+            names = ", ".join(sorted(known))
+            raise InvalidInput(f"unknown keys {', '.join(unknown)}; use {names}")
+
+    def names(self) -> tuple[str, ...]:
+        """Return the keys."""
+        return tuple(self._values)
+
+    def get(self, name: str) -> Any:
+        """Return the value as it is, ``None`` where there is none."""
+        return self._values.get(name)
+
+    def text(self, name: str, *, blank: bool = False) -> str:
+        """Return a text that is not blank, or that may be."""
+        value = self._needed(name)
+        return storable(value, name) if blank else clean(value, name)
+
+    def optional_text(self, name: str, *, blank: bool = False) -> str | None:
+        """Return a text that is not blank, or that may be, or ``None``."""
+        return None if self.get(name) is None else self.text(name, blank=blank)
+
+    def moment(self, name: str) -> datetime:
+        """Return a moment in UTC."""
+        return parse_moment(self._needed(name), name)
+
+    def optional_moment(self, name: str) -> datetime | None:
+        """Return a moment in UTC, or ``None``."""
+        return None if self.get(name) is None else self.moment(name)
+
+    def number(self, name: str, default: float, *, most: float = math.inf) -> float:
+        """Return a finite number between 0 and ``most``."""
+        value = default if self.get(name) is None else self.get(name)
+        valid = isinstance(value, int | float) and not isinstance(value, bool)
+        if not valid or not 0 <= value <= min(most, MOST):
+            upper = f"between 0 and {most:g}" if most < math.inf else "of at least 0"
+            raise InvalidInput(f"{name}={value!r:.80} must be a number {upper}")
+        return float(value)
+
+    def share(self, name: str) -> float | None:
+        """Return a number from 0 to 1, or ``None``."""
+        return None if self.get(name) is None else self.number(name, 0.0, most=1.0)
+
+    def whole(self, name: str, default: int = 0) -> int:
+        """Return a whole number of at least 0."""
+        value = default if self.get(name) is None else self.get(name)
+        if not is_whole(value):
+            raise InvalidInput(f"{name}={value!r:.80} must be a whole number of at least 0")
+        return int(value)
+
+    def optional_whole(self, name: str) -> int | None:
+        """Return a whole number of at least 0, or ``None``."""
+        return None if self.get(name) is None else self.whole(name)
+
+    def flag(self, name: str) -> bool:
+        """Return true or false; false where there is none."""
+        value = self.get(name)
+        if value is not None and not isinstance(value, bool):
+            raise InvalidInput(f"{name}={value!r:.80} must be true or false")
+        return bool(value)
+
+    def list(self, name: str) -> tuple[Any, ...]:
+        """Return the elements of a list; none where there is none."""
+        value = self.get(name)
+        if value is not None and not isinstance(value, list):
+            raise InvalidInput(f"{name} must be a list, got {value!r:.80}")
+        return tuple(value or ())
+
+    def objects(self, name: str) -> tuple[JsonObject, ...]:
+        """Return the objects of a list; none where there is none."""
+        return tuple(map(JsonObject, self.list(name)))
+
+    def _needed(self, name: str) -> Any:
+        if self.get(name) is None:
+            names = ", ".join(self._values) or "none"
+            raise InvalidInput(f"the key {name} is missing; found {names}")
+        return self._values[name]
+
+
+def is_whole(value: object) -> bool:
+    """Whether a value is a whole number of at least 0 that every reader of JSON understands."""
+    return isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= MOST
+
+
+def parse_moment(value: object, name: str) -> datetime:
+    """Return the moment of an ISO 8601 text with a time zone, in UTC.
+
+    Raises:
+        InvalidInput: it is something else.
+    """
+    try:
+        parsed = datetime.fromisoformat(value) if isinstance(value, str) else None
+    except ValueError:
+        parsed = None
+    if parsed is None:
+        raise InvalidInput(f"{name}={value!r:.80} is no time; write it as 2026-02-27T14:30:00.000Z")
+    return require_aware(parsed, name)
+
+
+def iso(moment: datetime) -> str:
+    """Return a moment as files have it: ``2026-02-27T14:30:00.000Z``.
+
+    Raises:
+        InvalidInput: it has no time zone.
+    """
+    at = require_aware(moment, "a time")
+    return at.astimezone(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
+_READERS: Mapping[object, Callable[[JsonObject, str], object]] = {
+    str | None: JsonObject.optional_text,
+    datetime: JsonObject.moment,
+    datetime | None: JsonObject.optional_moment,
+    int: JsonObject.whole,
+    int | None: JsonObject.optional_whole,
+    float | None: JsonObject.share,
+    bool: JsonObject.flag,
+}
+
+
+def read_dataclass(
+    kind: Callable[..., Value], line: JsonObject, *, blank: Collection[str] = (), **given: object
+) -> Value:
+    """Return a dataclass of the values that ``line`` has under the names of its fields.
+
+    Args:
+        kind: the dataclass; its fields are texts, numbers, moments, flags or optional ones.
+        line: the object.
+        blank: fields whose text may be blank.
+        given: the values of other fields, and of those that are to be read in another way.
+
+    Raises:
+        InvalidInput: a value is missing or of another type.
+    """
+    return kind(
+        **given,
+        **{
+            field.name: _read(field, hint, line, field.name in blank)
+            for field, hint in _fields(kind)
+            if field.name not in given
+        },
+    )
+
+
+@cache
+def _fields(kind: Any) -> tuple[tuple[Field[Any], object], ...]:
+    hints = get_type_hints(kind)
+    return tuple((field, hints[field.name]) for field in fields(kind))
+
+
+def _read(field: Field[Any], hint: object, line: JsonObject, blank: bool) -> object:  # noqa: FBT001 - private
+    name = field.name
+    if field.default is not MISSING and line.get(name) is None:
+        return field.default
+    if hint is float:
+        return line.number(name, 0.0)
+    if hint is str or blank:
+        return line.text(name, blank=blank)
+    return _READERS[hint](line, name)
+
+
+def json_value(value: object) -> Any:
+    """Return a value of a dataclass as JSON has it."""
+    if isinstance(value, datetime):
+        return iso(value)
+    if isinstance(value, Enum):
+        return value.value
+    if isinstance(value, tuple):
+        return [json_value(item) for item in value]
+    if is_dataclass(value) and not isinstance(value, type):
+        return json_fields(value, [field.name for field in fields(value)])
+    return value
+
+
+def json_fields(value: object, names: Iterable[str]) -> dict[str, Any]:
+    """Return the fields of a dataclass with these ``names``, in their order."""
+    return {name: json_value(getattr(value, name)) for name in names}
