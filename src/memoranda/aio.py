@@ -259,6 +259,7 @@ class AsyncMemory:
     enrich = in_thread(Memory.enrich)
     reflect = in_thread(Memory.reflect)
     maintain = in_thread(Memory.maintain)
+    schedule = in_thread(Memory.schedule)
     audit = in_thread(Memory.audit)
     stats = in_thread(Memory.stats)
     verify = in_thread(Memory.verify)

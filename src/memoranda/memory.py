@@ -15,12 +15,13 @@ from memoranda.conversation.limits import checked
 from memoranda.conversation.moment import Asking
 from memoranda.conversation.transcripts import StoredTranscript
 from memoranda.entities.profiles import profile
-from memoranda.errors import InvalidInput, NotFound
-from memoranda.learning.stages import STAGES
-from memoranda.maintenance import auditing
+from memoranda.errors import NotFound
+from memoranda.learning.background import Request
+from memoranda.learning.stages.reflecting import reflect
 from memoranda.maintenance.audit import Audit
-from memoranda.maintenance.run import Stages
-from memoranda.maintenance.starting import clean_up
+from memoranda.maintenance.audit_sources import audit_file, audit_memory
+from memoranda.maintenance.maintenance_schedule import MaintenanceSchedule, OnReport
+from memoranda.maintenance.service import Maintenance
 from memoranda.model.actions import MergeEntities, SplitEntity
 from memoranda.model.capabilities import PURGE
 from memoranda.model.checks import known, limited, named, several
@@ -42,7 +43,7 @@ from memoranda.model.query import Filter
 from memoranda.model.reports import MaintenanceReport, MemoryStats, StageReport
 from memoranda.model.scope import Scope
 from memoranda.model.text import clean
-from memoranda.notes.sessions import keep_last_words, learn, notes_erasure
+from memoranda.notes.sessions import consolidate, keep_last_words, learn, notes_erasure
 from memoranda.notes.sync import SyncedNotes
 from memoranda.parts import Parts
 from memoranda.records import plans
@@ -53,6 +54,7 @@ from memoranda.tools.agent import AgentTools
 from memoranda.tools.consolidator import ConsolidatorTools
 from memoranda.transfer import porting
 from memoranda.transfer.formats import located
+from memoranda.wiring import retention
 
 
 class Memory:
@@ -98,7 +100,7 @@ class Memory:
         self._owner = True
         self._build()
         if self.settings.schedule.expire_at_start:
-            clean_up(self.expire)
+            self._maintenance().clean_up()
 
     def __enter__(self) -> Self:
         """Return the memory itself."""
@@ -456,11 +458,11 @@ class Memory:
         Raises:
             NotFound: there is no such session.
         """
-        return self._stages().consolidate(named(session, "session"), dry_run=dry_run)
+        return self._maintenance().consolidate_sessions(named(session, "session"), dry_run=dry_run)
 
     def expire(self, *, dry_run: bool = False) -> StageReport:
         """Retire what is past its retention; ``count`` says how many records."""
-        return self._stages().expire(dry_run=dry_run)
+        return self._maintenance().expire(dry_run=dry_run)
 
     def decay(self, *, dry_run: bool = False) -> StageReport:
         """Let facts fade that nobody asked for; retire those below ``decay.threshold``.
@@ -468,18 +470,18 @@ class Memory:
         Confidence is computed from what it was when the fact was last said or recalled, so
         doing this twice changes nothing.
         """
-        return self._stages().decay(dry_run=dry_run)
+        return self._maintenance().decay(dry_run=dry_run)
 
     def enrich(self, *, dry_run: bool = False) -> StageReport:
         """Find names anew, accurately, in records with few of them (seed 004).
 
         Skipped where neither a spaCy pipeline nor a language model is set up.
         """
-        return self._stages().enrich(dry_run=dry_run)
+        return self._maintenance().enrich(dry_run=dry_run)
 
     def reflect(self, *, dry_run: bool = False) -> StageReport:
         """Write the weekly insight, if one is due and there is something to say."""
-        return self._stages().reflect(dry_run=dry_run)
+        return self._maintenance().write_reflection(dry_run=dry_run)
 
     def maintain(
         self, stages: Iterable[str] | None = None, *, dry_run: bool = False
@@ -493,15 +495,30 @@ class Memory:
         Raises:
             InvalidInput: there is no such stage.
         """
-        wanted = STAGES if stages is None else tuple(stages)
-        for name in wanted:
-            if name not in STAGES:
-                message = f"stage={name!r:.80} does not exist; use {', '.join(STAGES)}"
-                raise InvalidInput(message)
-        return MaintenanceReport(
-            stages=tuple(
-                self._stages().run(name, dry_run=dry_run) for name in STAGES if name in wanted
-            )
+        return self._maintenance().run(stages, dry_run=dry_run)
+
+    def schedule(self, on_report: OnReport | None = None) -> MaintenanceSchedule:
+        """Return the upkeep of the whole store, for all users, at the times of the settings.
+
+        Args:
+            on_report: called with a user and what a stage did for them.
+
+        Raises:
+            ConfigError: a time of the settings cannot be read.
+        """
+        parts = self._parts
+
+        def run_stage(user: str, stage: str) -> StageReport:
+            return self._maintenance(Scope(user)).run_scheduled(stage)
+
+        return MaintenanceSchedule(
+            users=parts.store.users,
+            run_stage=run_stage,
+            times=parts.settings.schedule,
+            zone=parts.settings.zone,
+            store=parts.store,
+            clock=parts.clock,
+            on_report=on_report,
         )
 
     def sessions(self, *, pending: bool = False) -> list[SessionInfo]:
@@ -555,8 +572,8 @@ class Memory:
             InvalidInput: the file cannot be read, or holds no memories.
         """
         if path is not None:
-            return auditing.of_file(Path(path), self._parts.now())
-        return auditing.of_memory(self._parts, self._scope)
+            return audit_file(Path(path), self._parts.now())
+        return audit_memory(self._parts.store, self._scope, self._parts.now())
 
     def consolidator_tools(self) -> list[Tool]:
         """Return the tools by which an agent of your own consolidates (seed 004).
@@ -565,8 +582,24 @@ class Memory:
         """
         return ConsolidatorTools(self._parts, self._scope).tools()
 
-    def _stages(self) -> Stages:
-        return Stages(self._parts, self._scope)
+    def _maintenance(self, scope: Scope | None = None) -> Maintenance:
+        parts, chosen = self._parts, scope or self._scope
+
+        def consolidate_sessions(
+            session: str | None = None, *, dry_run: bool = False
+        ) -> StageReport:
+            return consolidate(parts, Request(chosen, session=session), dry_run=dry_run)
+
+        return Maintenance(
+            scope=chosen,
+            store=parts.store,
+            now=parts.now,
+            retention=retention(parts.settings),
+            decay_threshold=parts.settings.decay.threshold,
+            names=partial(parts.names, chosen),
+            consolidate_sessions=consolidate_sessions,
+            write_reflection=partial(reflect, parts, chosen),
+        )
 
     # The whole memory
 

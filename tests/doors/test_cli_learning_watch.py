@@ -11,7 +11,7 @@ from contextlib import contextmanager
 import pytest
 
 from memoranda import Memory, Settings
-from memoranda.learning.stages import STAGES
+from memoranda.maintenance.service import STAGES
 from memoranda.memory import parts_of
 
 QUIET = Settings(consolidation={"automatic": False})

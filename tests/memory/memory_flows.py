@@ -12,11 +12,10 @@ from learning_talks import talk
 
 from memoranda import AsyncMemory
 from memoranda.agent import Agent
-from memoranda.maintenance.doctor import examine
-from memoranda.maintenance.upkeep import Maintenance
 from memoranda.model.chat import ChatReply
 from memoranda.model.life import Usage
 from memoranda.model.models import ToolCall
+from memoranda.serving.doctor import examine
 from memoranda.testing.models import ScriptedLLM
 
 DAY = timedelta(days=1)
@@ -161,7 +160,7 @@ def learning(memory, clock, folder):
     clock.advance(20 * DAY)
     told += [memory.decay(dry_run=True), memory.decay(), memory.decay(), memory.expire()]
     told += [memory.enrich(), memory.reflect(), memory.recall("Where do I live?"), memory.audit()]
-    upkeep = Maintenance(memory)
+    upkeep = memory.schedule()
     runs = [upkeep.step()]
     for _ in range(3):
         clock.advance(DAY)

@@ -5,7 +5,7 @@ import stat
 import pytest
 
 from memoranda import Memory, Settings
-from memoranda.maintenance.doctor import examine, located
+from memoranda.serving.doctor import examine, located
 from memoranda.testing.embedders import HashEmbedder
 
 ARMS = ("lexical arm", "vector arm", "entity arm", "temporal arm")

@@ -25,8 +25,9 @@ from learning_talks import (
 from memoranda.errors import ConfigError, InvalidInput, LLMError, StoreClosed
 from memoranda.learning.modelled.extract import Drawn
 from memoranda.learning.modelled.grounding import DrawnClaim
-from memoranda.learning.stages import STAGES
-from memoranda.maintenance.upkeep import Maintenance
+from memoranda.maintenance.maintenance_schedule import MaintenanceSchedule
+from memoranda.maintenance.service import STAGES
+from memoranda.memory import parts_of
 from memoranda.model.actions import Spend
 from memoranda.model.life import Usage
 from memoranda.testing.clocks import FrozenClock
@@ -53,7 +54,7 @@ def ran(maintenance):
 
 def begun(memory):
     """Return the upkeep of a memory after what it runs when it starts."""
-    maintenance = Maintenance(memory)
+    maintenance = memory.schedule()
     maintenance.step()
     return maintenance
 
@@ -102,7 +103,7 @@ def test_the_jobs_do_their_work_for_all_users(memory):
     talk(bo, "s", "I live in Rome.")
     clock_of(memory).advance(DAY)
     told = []
-    watching = Maintenance(memory, lambda user, report: told.append((user, report.stage)))
+    watching = memory.schedule(lambda user, report: told.append((user, report.stage)))
     watching.step()
     assert contents(memory) == ["The user lives in Porto."]
     assert contents(bo) == ["The user lives in Rome."]
@@ -120,9 +121,9 @@ def test_expiry_runs_when_a_process_starts(tmp_path):
     chosen = by_hand(retention={"episode": "1d"})
     with closing(remembering(tmp_path / "m.db", settings=chosen, clock=clock)) as memory:
         memory.remember("Hello.", kind="episode")
-        Maintenance(memory).step()
+        memory.schedule().step()
         clock.advance(DAY + timedelta(minutes=5))
-        assert "expire" in [job for job, _ in ran(Maintenance(memory))]
+        assert "expire" in [job for job, _ in ran(memory.schedule())]
         assert memory.records(kind="episode") == []
 
 
@@ -160,7 +161,7 @@ def test_times_are_settings(tmp_path):
         ) as memory,
         pytest.raises(ConfigError, match="99"),
     ):
-        Maintenance(memory)
+        memory.schedule()
 
 
 def test_of_two_processes_one_runs_each_job(tmp_path):
@@ -232,25 +233,27 @@ def test_a_user_whose_upkeep_breaks_keeps_no_other_from_theirs(memory):
     bo = memory.as_user("bo")
     for each in (memory, bo):
         each.remember("Something that fades.", decay_rate=0.1)
-    maintenance = begun(memory)
-    clock_of(memory).advance(60 * DAY)
-    plain = memory.as_user
 
-    def broken(user, **more):
-        other = plain(user, **more)
+    def run_stage(user, stage):
         if user == "ana":
-            other.maintain = _failing
-        return other
+            raise LLMError("something broke")
+        return memory.as_user(user).maintain([stage]).stages[0]
 
-    memory.as_user = broken
-    errors = [run.error for run in maintenance.step() if run.job == "decay"]
+    parts = parts_of(memory)
+    schedule = MaintenanceSchedule(
+        users=memory.users,
+        run_stage=run_stage,
+        times=memory.settings.schedule,
+        zone=memory.settings.zone,
+        store=parts.store,
+        clock=parts.clock,
+    )
+    schedule.step()
+    clock_of(memory).advance(60 * DAY)
+    errors = [run.error for run in schedule.step() if run.job == "decay"]
     assert len(errors) == 1
     assert "ana" in errors[0]
     assert facts(bo) == []
-
-
-def _failing(_stages):
-    raise LLMError("something broke")
 
 
 def test_a_thread_keeps_it_up_until_it_is_closed(memory):
@@ -258,7 +261,7 @@ def test_a_thread_keeps_it_up_until_it_is_closed(memory):
     done = Event()
     memory.remember("Something that fades.", decay_rate=0.1)
     clock_of(memory).advance(60 * DAY)
-    maintenance = Maintenance(memory, lambda _user, report: report.stage == "decay" and done.set())
+    maintenance = memory.schedule(lambda _user, report: report.stage == "decay" and done.set())
     with maintenance.background() as thread:
         assert done.wait(PATIENCE)
         assert thread.running

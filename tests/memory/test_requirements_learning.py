@@ -16,7 +16,6 @@ from memoranda.learning import reflect
 from memoranda.learning.consolidate import SUPERSEDED
 from memoranda.learning.stages.consolidating import PAGE
 from memoranda.maintenance import enrich
-from memoranda.maintenance.upkeep import Maintenance
 from memoranda.model.query import Filter
 from memoranda.model.scope import Scope
 from memoranda.testing.models import ScriptedLLM
@@ -43,22 +42,22 @@ def test_a_process_that_starts_retires_what_expired_and_logs_how_many(tmp_path, 
     """S1.38, S1.40: also a run at start, in between two hours; of nothing there is no line."""
     path = tmp_path / "memory.db"
     with closing(remembering(path)) as memory:
-        ran(Maintenance(memory))
+        ran(memory.schedule())
         memory.set_context("task", "book the flights")
         gone = memory.records(kind="context")[0]
         clock = clock_of(memory)
     # Later than the hour, and the hour's run is done: only a start is a reason to run.
     clock.set(START + DAY)
     with closing(remembering(path, clock=clock)) as memory:
-        ran(Maintenance(memory))
+        ran(memory.schedule())
     clock.advance(timedelta(minutes=10))
     caplog.clear()
     with closing(remembering(path, clock=clock)) as memory, caplog.at_level(logging.INFO):
-        assert ran(Maintenance(memory)) == ["expire"]
+        assert ran(memory.schedule()) == ["expire"]
         assert not [line for line in caplog.messages if line.startswith("expire for")]
         memory.remember("Only for a while", kind="context")
         clock.advance(2 * DAY)
-        keeper = Maintenance(memory)
+        keeper = memory.schedule()
         assert "expire" in ran(keeper)
         assert "expire for ana: expire: 1 context" in caplog.messages
         assert [change.action for change in memory.history(gone.id)] == ["insert", "retire"]
@@ -83,7 +82,7 @@ def test_the_configuration_of_seed_001_can_be_written_in_yaml(tmp_path, monkeypa
         assert len(chat.view().messages) == 4
         assert memory.stats().location == str(path)
         assert memory.stats().vectors.startswith("off: switched off")
-        keeper = Maintenance(memory)
+        keeper = memory.schedule()
         ran(keeper)
         due = {run.job: run.at for run in keeper.next_runs()}["expire"]
         assert due - datetime.now(UTC) <= timedelta(minutes=30)

@@ -10,8 +10,6 @@ import numpy as np
 import pytest
 
 from memoranda import AsyncMemory, Memory, Settings, errors, wiring
-from memoranda.maintenance.starting import clean_up
-from memoranda.maintenance.upkeep import Maintenance
 from memoranda.settings.profile import MODEL
 from memoranda.testing.clocks import FrozenClock
 from memoranda.testing.embedders import HashEmbedder
@@ -270,7 +268,7 @@ def test_a_clean_up_that_fails_keeps_nobody_from_the_memory(opened, caplog):
     memory = opened()
     memory.close()
     with caplog.at_level(logging.WARNING, "memoranda.maintenance"):
-        clean_up(memory)
+        memory._maintenance().clean_up()
     (line,) = caplog.messages
     assert line.startswith("memory_cleanup failed: ")
     assert line.endswith("; it is tried again at the next start")
@@ -279,7 +277,7 @@ def test_a_clean_up_that_fails_keeps_nobody_from_the_memory(opened, caplog):
 def test_it_is_cleaned_up_every_interval(opened, clock):
     """S1.39: at start and every ``cleanup_interval`` seconds after that, and nothing else runs."""
     memory = opened()
-    keeper = Maintenance(memory)
+    keeper = memory.schedule()
     assert [run.job for run in keeper.step()] == ["expire"]
     memory.set_context("task", "wave")
     clock.advance(HOUR - timedelta(seconds=1))
@@ -305,7 +303,7 @@ def test_an_interval_that_is_none_is_told(tmp_path):
         closing(Memory(tmp_path / "m.db", settings=settings)) as memory,
         pytest.raises(errors.ConfigError, match="'0s' is no time between two runs of a job"),
     ):
-        Maintenance(memory)
+        memory.schedule()
 
 
 def test_nothing_is_written_beside_the_folder(opened, location, tmp_path):

@@ -96,7 +96,7 @@ class Session:
     def location(self) -> Path | None:
         """The file or folder, ``None`` for a memory without one."""
         # With what it brings, a server that opens its memory later would start late, too.
-        doctor = import_module("memoranda.maintenance.doctor")
+        doctor = import_module("memoranda.serving.doctor")
         file: Path | None = doctor.located(self.shared.db, self.settings)
         return file
 

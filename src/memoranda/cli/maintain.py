@@ -18,7 +18,7 @@ from memoranda.cli.command import FAILED, Session, command
 from memoranda.cli.facts_drawing import SIGNS, learned
 from memoranda.cli.output import counted, one_line, progress_bar, styled
 from memoranda.errors import InvalidInput, MemorandaError
-from memoranda.learning.stages import STAGES
+from memoranda.maintenance.service import STAGES
 from memoranda.memory import Memory
 from memoranda.model.reports import StageReport
 from memoranda.rendering.learned import Learned, learn

@@ -11,8 +11,8 @@ from memoranda.cli import bench as benchmark
 from memoranda.cli import tables
 from memoranda.cli.command import FAILED, Session, command
 from memoranda.cli.output import counted, progress_bar, styled
-from memoranda.maintenance import doctor as doctors
 from memoranda.memory import unpurged
+from memoranda.serving import doctor as doctors
 
 PANEL = "Look after"
 SIGNS = {True: Text("ok", "green"), False: Text("FAIL", "bold red"), None: Text("note", "yellow")}

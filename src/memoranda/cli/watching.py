@@ -16,7 +16,7 @@ from rich.text import Text
 from memoranda.cli import tables
 from memoranda.cli.command import Session
 from memoranda.cli.output import encoded, minute, one_line, styled, write_json_line
-from memoranda.maintenance.upkeep import Maintenance
+from memoranda.maintenance.maintenance_schedule import MaintenanceSchedule
 from memoranda.memory import Memory, parts_of
 from memoranda.model.reports import StageReport
 
@@ -44,15 +44,15 @@ def watch(session: Session, memory: Memory, *, dry_run: bool = False) -> None:
     ``dry_run`` it shows the times and ends.
     """
     lines = _Lines(session, memory)
-    keeper = Maintenance(memory, lines.told)
-    lines.times(keeper)
+    schedule = memory.schedule(lines.show_report)
+    lines.show_times(schedule)
     if dry_run:
         return
     if not session.shared.as_json:
         session.note("it runs until Ctrl+C")
     stop = Event()
     problems: list[BaseException] = []
-    worker = Thread(target=_guarded, args=(keeper.run, stop, problems), daemon=True)
+    worker = Thread(target=_guarded, args=(schedule.run, stop, problems), daemon=True)
     with _ending(stop):
         worker.start()
         # The main thread only waits, so that a signal never meets a lock it holds.
@@ -100,9 +100,9 @@ class _Lines:
         self._now = parts_of(memory).now
         self._lock = Lock()
 
-    def times(self, keeper: Maintenance) -> None:
+    def show_times(self, schedule: MaintenanceSchedule) -> None:
         """Write when each stage runs next."""
-        found = keeper.next_runs()
+        found = schedule.next_runs()
         if self._session.shared.as_json:
             write_json_line({"next": found})
             return
@@ -119,7 +119,7 @@ class _Lines:
             return Text("off", "dim")
         return Text("now", "bold") if at <= self._now() else Text(self._minute(at))
 
-    def told(self, user: str, report: StageReport) -> None:
+    def show_report(self, user: str, report: StageReport) -> None:
         """Write what a stage did for a user."""
         at = self._now()
         if self._session.shared.as_json:

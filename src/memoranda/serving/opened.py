@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from memoranda.maintenance.upkeep import Maintenance
 from memoranda.memory import Memory
 from memoranda.model.ports import Embedder
 from memoranda.serving.verbs import Verbs
@@ -30,7 +29,7 @@ class Opened:
         """
         self._memory = Memory(location, user=user, settings=settings, embedder=embedder)
         try:
-            self._upkeep = Maintenance(self._memory).background()
+            self._upkeep = self._memory.schedule().background()
         except BaseException:
             self._memory.close()
             raise

@@ -1,4 +1,4 @@
-"""Cron: the times of a clock on the wall, whatever the law does to the clock."""
+"""CronTimes: the times of a clock on the wall, whatever the law does to the clock."""
 
 from datetime import UTC, date, datetime, timedelta
 from itertools import pairwise
@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from memoranda.errors import ConfigError
-from memoranda.maintenance.schedule.cron import Cron, parse
+from memoranda.maintenance.triggers import CronTimes, parse_times
 
 BERLIN = ZoneInfo("Europe/Berlin")
 ZONES = (
@@ -36,7 +36,7 @@ CRONS = st.sampled_from(
 
 def runs(text, zone, start, end):
     """Return all times of a job from ``start`` to ``end``, both aware."""
-    cron, found, moment = Cron(text, zone), [], start - timedelta(seconds=1)
+    cron, found, moment = CronTimes(text, zone), [], start - timedelta(seconds=1)
     while (moment := cron.next(moment)) is not None and moment < end:
         found.append(moment)
     return found
@@ -106,7 +106,7 @@ def test_an_hourly_job_runs_every_hour_that_passes(name):
 def test_around_a_change_of_the_clock_no_run_is_missed(text, name, moved):
     """Asked at each ten minutes of that day, next and last tell the same runs."""
     zone, around = ZoneInfo(name), datetime.fromisoformat(moved).replace(tzinfo=UTC)
-    cron, start = Cron(text, zone), around.replace(tzinfo=None) - timedelta(days=2)
+    cron, start = CronTimes(text, zone), around.replace(tzinfo=None) - timedelta(days=2)
     walls = [start + timedelta(minutes=number) for number in range(4 * 24 * 60)]
     expected = set()
     for wall in walls:
@@ -126,7 +126,7 @@ def test_around_a_change_of_the_clock_no_run_is_missed(text, name, moved):
 @given(CRONS, st.sampled_from(ZONES), MOMENTS)
 def test_last_and_next_are_neighbours(text, name, moment):
     """No run lies between the last one and the next, and both are on their side of the moment."""
-    cron = Cron(text, ZoneInfo(name))
+    cron = CronTimes(text, ZoneInfo(name))
     last, after = cron.last(moment), cron.next(moment)
     assert last is not None
     assert after is not None
@@ -140,7 +140,7 @@ def test_last_and_next_are_neighbours(text, name, moment):
 @given(CRONS, st.sampled_from(ZONES), MOMENTS)
 def test_no_run_lies_between_a_moment_and_the_next_run(text, name, moment):
     """Asked from any moment before it, the same run comes next."""
-    cron = Cron(text, ZoneInfo(name))
+    cron = CronTimes(text, ZoneInfo(name))
     after = cron.next(moment)
     for share in (0.1, 0.5, 0.9, 0.999):
         between = moment + (after - moment) * share
@@ -180,8 +180,8 @@ def test_either_kind_of_day_will_do_where_both_are_given():
 
 def test_off_is_no_time():
     """A job can be switched off by its setting."""
-    assert parse(" Off ", UTC) is None
-    assert repr(parse("0  3 * *  sun", UTC)) == "Cron('0 3 * * sun', UTC)"
+    assert parse_times(" Off ", UTC) is None
+    assert repr(parse_times("0  3 * *  sun", UTC)) == "CronTimes('0 3 * * sun', UTC)"
 
 
 @pytest.mark.parametrize(
@@ -205,11 +205,11 @@ def test_off_is_no_time():
 def test_what_is_no_time_is_refused_with_a_remedy(text):
     """The message names the value and shows how a time is written."""
     with pytest.raises(ConfigError, match="0 3 \\* \\* \\*") as refusal:
-        parse(text, UTC)
+        parse_times(text, UTC)
     assert repr(text) in str(refusal.value)
     assert "off" in str(refusal.value)
 
 
 def test_the_end_of_the_calendar_is_the_end():
     """There is no run after the last one."""
-    assert Cron("0 3 * * *", UTC).next(datetime(9999, 12, 31, 4, tzinfo=UTC)) is None
+    assert CronTimes("0 3 * * *", UTC).next(datetime(9999, 12, 31, 4, tzinfo=UTC)) is None

@@ -1,4 +1,4 @@
-"""Times of a job as five fields of cron, read in the user's time zone.
+"""When a job is due: at times of the clock (five fields of cron), or a span after its last run.
 
 Minute, hour, day of the month, month, day of the week, as in crontab(5): Sunday is 0 or 7, and
 where both kinds of day are given, either will do. Daylight saving never skips or doubles a run
@@ -10,12 +10,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta, tzinfo
 
 from apscheduler.triggers.cron import CronTrigger
 
 from memoranda.errors import ConfigError
 from memoranda.model.times import EPOCH
+from memoranda.settings.sections import SPAN, parse_span
 
 OFF = "off"
 FIELDS = 5
@@ -36,7 +38,7 @@ WEEKDAY_ITEM = re.compile(
 )
 
 
-class Cron:
+class CronTimes:
     """When a job is due. A value, safe to share between threads."""
 
     def __init__(self, text: str, zone: tzinfo) -> None:
@@ -60,7 +62,7 @@ class Cron:
 
     def __repr__(self) -> str:
         """Show fields and zone."""
-        return f"Cron({self.text!r}, {self.zone})"
+        return f"CronTimes({self.text!r}, {self.zone})"
 
     def next(self, after: datetime) -> datetime | None:
         """Return the first time later than ``after``, in UTC; ``None`` beyond the calendar."""
@@ -119,13 +121,53 @@ class Cron:
         return max(offsets) - min(offsets)
 
 
-def parse(text: str, zone: tzinfo) -> Cron | None:
-    """Return the times that a setting names in ``zone``; ``None`` is ``off``.
+@dataclass(frozen=True, slots=True)
+class Interval:
+    """When a job is due, counted from when it was due last. Its first run is due at once.
+
+    Attributes:
+        span: the time from one run to the next, more than none.
+    """
+
+    span: timedelta
+
+    def next(self, after: datetime) -> datetime | None:
+        """Return when the run after that of ``after`` is due; ``None`` beyond the calendar."""
+        try:
+            return after + self.span
+        except OverflowError:
+            return None
+
+    def last(self, until: datetime, *, since: datetime | None = None) -> datetime | None:
+        """Return for when the run at ``until`` was due, if one is, after that of ``since``.
+
+        Of several that were missed it is the last.
+        """
+        if since is None:
+            return until
+        missed = (until - since) // self.span
+        return since + missed * self.span if missed > 0 else None
+
+
+def parse_times(text: str, zone: tzinfo) -> CronTimes | Interval | None:
+    """Return the times that a setting names: of the clock in ``zone``, or a span between runs.
+
+    Args:
+        text: five fields of cron, a time span such as ``3600s`` or ``1h``, or ``off``.
+        zone: of whose clock.
 
     Raises:
-        ConfigError: it names none; the message says how to write it.
+        ConfigError: it is none of them; the message says how to write it.
     """
-    return None if text.strip().lower() == OFF else Cron(text, zone)
+    if text.strip().lower() == OFF:
+        return None
+    if SPAN.fullmatch(text.strip()) is None:
+        return CronTimes(text, zone)
+    try:
+        return Interval(parse_span(text))
+    except ValueError as error:
+        message = f"{text!r} is no time between two runs of a job; write such as 3600s or 1h"
+        raise ConfigError(message) from error
 
 
 def _triggers(fields: list[str]) -> list[CronTrigger]:

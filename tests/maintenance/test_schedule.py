@@ -7,12 +7,19 @@ from zoneinfo import ZoneInfo
 import pytest
 
 from memoranda.errors import InvalidInput, StoreBusy, StoreClosed
-from memoranda.maintenance.schedule import claims
-from memoranda.maintenance.schedule.background import Background
-from memoranda.maintenance.schedule.claims import Claim
-from memoranda.maintenance.schedule.cron import Cron, parse
-from memoranda.maintenance.schedule.jobs import Job, NextRun, Ran, due
-from memoranda.maintenance.schedule.schedule import ATTEMPTS, LEASE, Schedule
+from memoranda.maintenance import schedule as schedules
+from memoranda.maintenance.schedule import (
+    ATTEMPTS,
+    LEASE,
+    Job,
+    JobLease,
+    JobResult,
+    NextRun,
+    Schedule,
+    ScheduleThread,
+    due,
+)
+from memoranda.maintenance.triggers import CronTimes, parse_times
 from memoranda.testing.clocks import START, FrozenClock
 
 HOUR = timedelta(hours=1)
@@ -23,7 +30,7 @@ PATIENCE = 20  # seconds until a test that waits for another thread gives up
 
 def daily(run, name="decay", **options):
     """Return a job of four o'clock."""
-    return Job(name, Cron("0 4 * * *", UTC), run, **options)
+    return Job(name, CronTimes("0 4 * * *", UTC), run, **options)
 
 
 def fail(_due):
@@ -46,7 +53,7 @@ def test_a_run_is_made_once(runs, clock):
     """After it was made, its time has passed; the next one comes a day later."""
     made = []
     schedule = Schedule([daily(made.append)], runs, clock=clock)
-    assert schedule.step(clock.now()) == [Ran("decay", NIGHT)]
+    assert schedule.step(clock.now()) == [JobResult("decay", NIGHT)]
     assert schedule.step(clock.now()) == []
     assert schedule.step(clock.advance(timedelta(hours=15))) == []
     assert len(schedule.step(clock.advance(HOUR))) == 1
@@ -57,9 +64,9 @@ def test_a_machine_that_slept_for_weeks_runs_each_job_once(runs, clock):
     """Wakened, every job makes one run, the earlier due first."""
     made = []
     jobs = [
-        Job("expire", Cron("0 * * * *", UTC), lambda _: made.append("expire")),
-        Job("consolidate", Cron("0 3 * * *", UTC), lambda _: made.append("consolidate")),
-        Job("enrich", Cron("0 2 * * *", UTC), lambda _: made.append("enrich")),
+        Job("expire", CronTimes("0 * * * *", UTC), lambda _: made.append("expire")),
+        Job("consolidate", CronTimes("0 3 * * *", UTC), lambda _: made.append("consolidate")),
+        Job("enrich", CronTimes("0 2 * * *", UTC), lambda _: made.append("enrich")),
     ]
     schedule = Schedule(jobs, runs, clock=clock)
     schedule.step(clock.now())
@@ -73,8 +80,8 @@ def test_jobs_due_together_run_in_their_order(runs):
     zone = ZoneInfo("Europe/Berlin")
     clock = FrozenClock(datetime(2025, 3, 30, 12, tzinfo=zone))
     jobs = [
-        Job("enrich", Cron("0 2 * * *", zone), print),
-        Job("consolidate", Cron("0 3 * * *", zone), print),
+        Job("enrich", CronTimes("0 2 * * *", zone), print),
+        Job("consolidate", CronTimes("0 3 * * *", zone), print),
     ]
     assert [ran.job for ran in Schedule(jobs, runs, clock=clock).step(clock.now())] == [
         "enrich",
@@ -88,7 +95,7 @@ def test_jobs_due_together_run_in_their_order(runs):
 def test_a_night_with_another_clock_has_one_run(runs, day):
     """Stepped each quarter of an hour through a change of the clock, 02:00 runs once."""
     clock, made = FrozenClock(day - timedelta(hours=20)), []
-    job = Job("enrich", Cron("0 2 * * *", ZoneInfo("Europe/Berlin")), made.append)
+    job = Job("enrich", CronTimes("0 2 * * *", ZoneInfo("Europe/Berlin")), made.append)
     schedule = Schedule([job], runs, clock=clock)
     schedule.step(clock.now())
     made.clear()
@@ -102,17 +109,17 @@ def test_a_job_of_the_start_runs_at_once_and_then_at_its_times(runs, clock):
     clock.set(START + timedelta(minutes=5))
     made = []
     jobs = [
-        Job("expire", Cron("0 * * * *", UTC), made.append, at_start=True),
+        Job("expire", CronTimes("0 * * * *", UTC), made.append, at_start=True),
         Job("never", None, made.append, at_start=True),
     ]
     schedule = Schedule(jobs, runs, clock=clock)
     started = clock.now()
-    assert schedule.step(started) == [Ran("expire", started)]
+    assert schedule.step(started) == [JobResult("expire", started)]
     assert schedule.step(clock.advance(MINUTE)) == []
     clock.advance(HOUR)
-    assert schedule.step(clock.now()) == [Ran("expire", START + HOUR)]
+    assert schedule.step(clock.now()) == [JobResult("expire", START + HOUR)]
     again = Schedule(jobs, runs, clock=clock, holder="next process")
-    assert again.step(clock.now()) == [Ran("expire", clock.now())]
+    assert again.step(clock.now()) == [JobResult("expire", clock.now())]
     assert schedule.step(clock.now()) == []
     assert runs.refused == 0  # None of them asks for what it can see is done.
 
@@ -126,17 +133,16 @@ def test_a_failed_run_is_kept_logged_and_made_again(runs, clock, caplog):
 
     schedule = Schedule([daily(run)], runs, clock=clock)
     assert schedule.step(clock.now()) == [
-        Ran("decay", NIGHT, error="ZeroDivisionError: by nothing")
+        JobResult("decay", NIGHT, error="ZeroDivisionError: by nothing")
     ]
     assert "decay failed" in caplog.text
     assert runs.job_runs() == []
-    assert schedule.last_error("decay") == "ZeroDivisionError: by nothing"
     assert schedule.next_runs(clock.now())[0].last_error == "ZeroDivisionError: by nothing"
     assert schedule.step(clock.advance(MINUTE / 2)) == []
     assert schedule.step(clock.advance(MINUTE / 2))[0].error is not None
     assert schedule.step(clock.advance(MINUTE)) == []  # Now it waits for twice as long.
-    assert schedule.step(clock.advance(MINUTE)) == [Ran("decay", NIGHT, "done")]
-    assert schedule.last_error("decay") is None
+    assert schedule.step(clock.advance(MINUTE)) == [JobResult("decay", NIGHT, "done")]
+    assert schedule.next_runs(clock.now())[0].last_error is None
     assert [run.due for run in runs.job_runs()] == [NIGHT]
 
 
@@ -193,7 +199,7 @@ def test_a_claim_lasts_as_long_as_its_run(runs, clock):
     schedule = Schedule(
         [daily(lambda _: renewed.wait(PATIENCE))], runs, clock=clock, holder="a", lease=lease
     )
-    assert schedule.step(clock.now()) == [Ran("decay", NIGHT, result=True)]
+    assert schedule.step(clock.now()) == [JobResult("decay", NIGHT, result=True)]
     assert {(job, holder) for job, holder, _ in runs.claimed} == {("decay", "a")}
     assert {until for _, _, until in runs.claimed} == {clock.now() + lease}
 
@@ -203,13 +209,13 @@ def test_a_claim_that_was_lost_is_said_and_completes_nothing(runs, clock, monkey
     lease = timedelta(milliseconds=30)
     warned = Event()
     options = {"job": "decay", "due": NIGHT, "clock": clock}
-    mine = Claim(runs, holder="a", lease=lease, **options)
-    theirs = Claim(runs, holder="b", lease=LEASE, **options)
+    mine = JobLease(runs, holder="a", lease=lease, **options)
+    theirs = JobLease(runs, holder="b", lease=LEASE, **options)
     assert mine.take()
     clock.advance(LEASE)
     assert theirs.take()
-    monkeypatch.setattr(claims.log, "warning", lambda *_: warned.set())
-    with mine.kept():
+    monkeypatch.setattr(schedules.log, "warning", lambda *_: warned.set())
+    with mine.renewed():
         assert warned.wait(PATIENCE)
     mine.complete()
     assert runs.job_runs() == []
@@ -219,7 +225,7 @@ def test_a_claim_that_was_lost_is_said_and_completes_nothing(runs, clock, monkey
 
 def test_next_runs_say_when_and_what_was(runs, clock):
     """What is due shows the present; what is off shows nothing."""
-    jobs = [daily(print), Job("reflect", parse("off", UTC), print)]
+    jobs = [daily(print), Job("reflect", parse_times("off", UTC), print)]
     schedule = Schedule(jobs, runs, clock=clock)
     assert schedule.next_runs(clock.now()) == [NextRun("decay", START), NextRun("reflect", None)]
     schedule.step(clock.now())
@@ -235,11 +241,9 @@ def test_the_loop_sleeps_until_something_is_due_but_a_minute_at_most(runs, clock
 
 
 def test_names_of_jobs_are_their_own(runs, clock):
-    """Two jobs of one name would share their claims; an unknown one has no last error."""
+    """Two jobs of one name would share their claims."""
     with pytest.raises(InvalidInput, match="'decay'"):
         Schedule([daily(print), daily(print)], runs, clock=clock)
-    with pytest.raises(InvalidInput, match="decay"):
-        Schedule([daily(print)], runs, clock=clock).last_error("dekay")
 
 
 def test_the_background_runs_what_is_due_and_close_waits_for_it(runs, clock):
@@ -252,7 +256,7 @@ def test_the_background_runs_what_is_due_and_close_waits_for_it(runs, clock):
         made.append("slow")
 
     jobs = [daily(slow, "slow"), daily(lambda _: made.append("other"), "other")]
-    background = Background(Schedule(jobs, runs, clock=clock))
+    background = ScheduleThread(Schedule(jobs, runs, clock=clock))
     background.start()
     background.start()
     assert begun.wait(PATIENCE)
@@ -270,7 +274,7 @@ def test_the_background_runs_what_is_due_and_close_waits_for_it(runs, clock):
 
 def test_a_background_that_never_started_closes_at_once(runs, clock):
     """Closing is harmless, and so is starting after it."""
-    background = Background(Schedule([], runs, clock=clock))
+    background = ScheduleThread(Schedule([], runs, clock=clock))
     assert background.close()
     with background:
         assert not background.running

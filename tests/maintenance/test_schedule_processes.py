@@ -8,9 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from memoranda.maintenance.schedule.cron import Cron
-from memoranda.maintenance.schedule.jobs import Job
-from memoranda.maintenance.schedule.schedule import LEASE, Schedule
+from memoranda.maintenance.schedule import LEASE, Job, Schedule
+from memoranda.maintenance.triggers import CronTimes
 from memoranda.store.sqlite.store import SqliteStore
 from memoranda.testing.analyzers import PlainNames, WordAnalyzer
 from memoranda.testing.clocks import START, FrozenClock
@@ -76,7 +75,7 @@ def test_the_run_of_a_process_that_was_killed_is_taken_over(begin, store, tmp_pa
     victim.kill()
     victim.wait()
     clock, made = FrozenClock(START), []
-    other = Schedule([Job(name, Cron("0 2 * * *", UTC), made.append)], store, clock=clock)
+    other = Schedule([Job(name, CronTimes("0 2 * * *", UTC), made.append)], store, clock=clock)
     assert name == "enrich"
     assert other.step(clock.now()) == []
     assert other.step(clock.advance(LEASE - timedelta(seconds=1))) == []

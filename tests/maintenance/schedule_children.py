@@ -8,9 +8,8 @@ import sys
 from datetime import UTC, datetime
 from pathlib import Path
 
-from memoranda.maintenance.schedule.cron import Cron
-from memoranda.maintenance.schedule.jobs import Job
-from memoranda.maintenance.schedule.schedule import Schedule
+from memoranda.maintenance.schedule import Job, Schedule
+from memoranda.maintenance.triggers import CronTimes
 from memoranda.store.sqlite.store import SqliteStore
 from memoranda.testing.analyzers import PlainNames, WordAnalyzer
 from memoranda.testing.clocks import FrozenClock
@@ -35,7 +34,7 @@ def schedule(path, clock, run):
     """Make the schedule of this process over the test's database."""
     store = SqliteStore(Path(path), analyzer=WordAnalyzer(), names=PlainNames())
     jobs = [
-        Job(name, Cron(text, UTC), lambda due, name=name: run(name, due))
+        Job(name, CronTimes(text, UTC), lambda due, name=name: run(name, due))
         for name, text in CRONS.items()
     ]
     return Schedule(jobs, store, clock=clock)

@@ -14,11 +14,12 @@ from memoranda.learning.conflict import RuleJudge
 from memoranda.maintenance.audit import Audit, Entry, audit
 from memoranda.model.life import believed
 from memoranda.model.models import Kind, Record, Trust
+from memoranda.model.ports import Store
+from memoranda.model.query import Filter
 from memoranda.model.scope import Scope
-from memoranda.parts import Parts
-from memoranda.transfer.batches import pages
 
-TOLD = (Kind.FACT, Kind.REFLECTION)
+PAGE = 500
+KNOWLEDGE = (Kind.FACT, Kind.REFLECTION)
 """What is known. What was said is looked at for secrets, loops and injections alone."""
 BULLET = re.compile(r"^\s*(?:[-*+]|\d{1,3}[.)])\s+(?:\[[ xX]\]\s+)?(?P<text>\S.*)$")
 TEXTS = ("memory", "text", "content", "data", "fact")
@@ -27,21 +28,19 @@ WHO = ("subject", "user_id")
 OWNERS = ("user_id", "user")
 
 
-def of_memory(parts: Parts, scope: Scope) -> Audit:
+def audit_memory(store: Store, scope: Scope, now: datetime) -> Audit:
     """Audit all that a scope believes."""
-    now = parts.now()
-    held = [
-        record
-        for page in pages(parts.store, scope, now)
-        for record in page
-        if believed(record, now)
-    ]
-    entries = [_entry(parts, scope, record) for record in held if record.kind in TOLD]
-    said = [_entry(parts, scope, record) for record in held if record.kind not in TOLD]
+    held: list[Record] = []
+    where, after = Filter(now=now, retired=True), None
+    while page := store.page(scope, where, limit=PAGE, after=after):
+        held += [record for record in page if believed(record, now)]
+        after = page[-1].id
+    entries = [_entry(store, scope, record) for record in held if record.kind in KNOWLEDGE]
+    said = [_entry(store, scope, record) for record in held if record.kind not in KNOWLEDGE]
     return audit(entries, said=said, judge=RuleJudge(), now=now)
 
 
-def of_file(path: Path, now: datetime) -> Audit:
+def audit_file(path: Path, now: datetime) -> Audit:
     """Audit a file: Markdown with a bullet for each memory, or a JSON list of memories.
 
     Args:
@@ -64,8 +63,8 @@ def of_file(path: Path, now: datetime) -> Audit:
     return audit(found, judge=RuleJudge(), now=now)
 
 
-def _entry(parts: Parts, scope: Scope, record: Record) -> Entry:
-    there = parts.store.get_many(scope, record.source_ids) if record.source_ids else []
+def _entry(store: Store, scope: Scope, record: Record) -> Entry:
+    there = store.get_many(scope, record.source_ids) if record.source_ids else []
     subject, category, settled = (
         value if isinstance(value := record.attributes.get(name), str) else None
         for name in ("subject", "category", "supersedes")

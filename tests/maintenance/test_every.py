@@ -6,9 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memoranda.maintenance.schedule.every import Every
-from memoranda.maintenance.schedule.jobs import Job, Ran, due, following
-from memoranda.maintenance.schedule.schedule import NAP, Schedule
+from memoranda.maintenance.schedule import NAP, Job, JobResult, Schedule, due, following
+from memoranda.maintenance.triggers import Interval
 
 START = datetime(2026, 1, 1, 12, tzinfo=UTC)
 SECOND, MINUTE, HOUR = timedelta(seconds=1), timedelta(minutes=1), timedelta(hours=1)
@@ -18,7 +17,7 @@ SPANS = st.timedeltas(SECOND, timedelta(days=400))
 @given(span=SPANS, passed=st.timedeltas(timedelta(0), timedelta(days=4_000)))
 def test_a_run_is_due_whole_spans_after_the_last(span, passed):
     """Never early, never twice for one moment; runs that were missed are one."""
-    job, now = Job("expire", Every(span), print), START + passed
+    job, now = Job("expire", Interval(span), print), START + passed
     moment = due(job, START, now)
     assert (moment is None) == (passed < span)
     if moment is not None:
@@ -30,12 +29,12 @@ def test_a_run_is_due_whole_spans_after_the_last(span, passed):
 
 def test_the_first_run_is_due_at_once():
     """A job that never ran has missed one, whatever its times are."""
-    assert due(Job("expire", Every(HOUR), print), None, START) == START
+    assert due(Job("expire", Interval(HOUR), print), None, START) == START
 
 
 def test_a_span_longer_than_the_calendar_is_once():
     """What would be due after the last day that there is comes never."""
-    job = Job("expire", Every(timedelta(days=9_000_000 // 2)), print)
+    job = Job("expire", Interval(timedelta(days=9_000_000 // 2)), print)
     assert due(job, START, START + HOUR) is None
     assert following(job, START, START) is None
 
@@ -44,15 +43,15 @@ def test_it_runs_at_start_and_each_span_after_that(runs, clock):
     """Also where the hour is not full: what counts is the last run, in whichever process."""
     clock.set(START + timedelta(minutes=17))
     made = []
-    jobs = [Job("expire", Every(HOUR), made.append, at_start=True)]
+    jobs = [Job("expire", Interval(HOUR), made.append, at_start=True)]
     schedule = Schedule(jobs, runs, clock=clock)
     began = clock.now()
-    assert schedule.step(began) == [Ran("expire", began)]
+    assert schedule.step(began) == [JobResult("expire", began)]
     assert schedule.step(clock.advance(HOUR - SECOND)) == []
-    assert schedule.step(clock.advance(SECOND)) == [Ran("expire", began + HOUR)]
+    assert schedule.step(clock.advance(SECOND)) == [JobResult("expire", began + HOUR)]
     clock.advance(20 * MINUTE)
     other = Schedule(jobs, runs, clock=clock, holder="another process")
-    assert other.step(clock.now()) == [Ran("expire", began + HOUR + 20 * MINUTE)]
+    assert other.step(clock.now()) == [JobResult("expire", began + HOUR + 20 * MINUTE)]
     assert schedule.step(clock.advance(40 * MINUTE)) == []
     assert schedule.next_runs(clock.now())[0].at == began + 2 * HOUR + 20 * MINUTE
     assert runs.refused == 0
@@ -61,7 +60,7 @@ def test_it_runs_at_start_and_each_span_after_that(runs, clock):
 @pytest.mark.parametrize(("span", "waits"), [(20 * SECOND, 20 * SECOND), (HOUR, NAP)])
 def test_the_loop_sleeps_until_the_next_run(runs, clock, span, waits):
     """No longer than until then, and never longer than a minute."""
-    schedule = Schedule([Job("expire", Every(span), print)], runs, clock=clock)
+    schedule = Schedule([Job("expire", Interval(span), print)], runs, clock=clock)
     assert schedule.step(clock.now())
     assert schedule.step(clock.now()) == []  # As the loop does before it sleeps.
     assert schedule.pause(clock.now()) == waits
