@@ -25,7 +25,7 @@ from typing import Any
 from benchmarks.measure import show
 from memoranda.errors import MemorandaError
 from memoranda.learning.claims import Relation, Statement
-from memoranda.learning.conflict import RuleJudge
+from memoranda.learning.conflicts import RuleJudge
 from memoranda.model.ports import Embedder
 
 DATA = Path(__file__).resolve().parents[2] / "shared" / "data"

@@ -27,7 +27,7 @@ import numpy as np
 from benchmarks.measure import show
 from memoranda.entities.rules import RuleExtractor as Names
 from memoranda.learning.claims import Claim, Turn
-from memoranda.learning.extract import THRESHOLD, RuleExtractor
+from memoranda.learning.extraction import THRESHOLD, RuleFactExtractor
 from memoranda.text.dates.reader import Dates
 
 DATA = Path(__file__).resolve().parents[2] / "shared" / "data"
@@ -51,9 +51,9 @@ class Talk:
     answers: list[str]
 
 
-def extractor(threshold: float = THRESHOLD) -> RuleExtractor:
+def extractor(threshold: float = THRESHOLD) -> RuleFactExtractor:
     """Return the extractor as the product builds it."""
-    return RuleExtractor(Dates(), Names(), threshold=threshold)
+    return RuleFactExtractor(Dates(), Names(), threshold=threshold)
 
 
 def load_locomo(data: Path) -> list[Talk]:
@@ -94,7 +94,7 @@ def _talk(item: dict[str, Any], audit: dict[str, Any], number: int) -> Talk:
     return Talk(sessions, evidence, answers)
 
 
-def draw(rules: RuleExtractor, session: Sequence[Turn]) -> list[Claim]:
+def draw(rules: RuleFactExtractor, session: Sequence[Turn]) -> list[Claim]:
     """Return the claims of a session, read page by page."""
     claims = []
     for start in range(0, len(session), PAGE):

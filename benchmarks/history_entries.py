@@ -24,10 +24,12 @@ from benchmarks import facts
 from benchmarks.measure import show
 from memoranda.entities.rules import RuleExtractor as Names
 from memoranda.learning.claims import Turn
-from memoranda.learning.reading import stems
-from memoranda.learning.wording import STOP_WORDS
+from memoranda.learning.parsed_text import stems
 from memoranda.notes.chronicle import Chronicler
 from memoranda.text.dates.reader import Dates
+from memoranda.text.languages import LanguageData
+
+STOP_WORDS = LanguageData("en", "comparison").words("stop_words")
 
 SPAN = 20
 """Messages of a BEAM chat that one entry tells."""

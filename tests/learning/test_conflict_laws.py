@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memoranda.learning.claims import Relation, Statement
-from memoranda.learning.conflict import RuleJudge
+from memoranda.learning.conflicts import RuleJudge
 
 ROOT = Path(__file__).parents[2]
 PAIRS = ROOT.parent / "shared" / "data" / "conflicts" / "beam_conflicts_dev.jsonl"

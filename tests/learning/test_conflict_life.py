@@ -4,10 +4,10 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from memoranda.learning.aspect import Aspect, aspect
 from memoranda.learning.claims import Category, Relation, Statement
-from memoranda.learning.conflict import RuleJudge
-from memoranda.learning.deduplicate import says_more
+from memoranda.learning.conflicts import RuleJudge
+from memoranda.learning.deduplication import says_more
+from memoranda.learning.verbs import Aspect, aspect
 
 OLD = datetime(2024, 3, 1, tzinfo=UTC)
 NEW = OLD + timedelta(days=60)

@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from memoranda.learning.claims import Relation, Statement
-from memoranda.learning.conflict import RuleJudge
+from memoranda.learning.conflicts import RuleJudge
 
 OLD = datetime(2024, 3, 1, tzinfo=UTC)
 NEW = OLD + timedelta(days=60)

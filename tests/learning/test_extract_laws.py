@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from memoranda.entities.rules import RuleExtractor as Names
 from memoranda.learning.claims import Turn
-from memoranda.learning.extract import RuleExtractor
+from memoranda.learning.extraction import RuleFactExtractor
 from memoranda.model.life import DateMention
 from memoranda.model.text import clean
 
@@ -63,9 +63,9 @@ class NoDates:
         return text
 
 
-def extractor() -> RuleExtractor:
+def extractor() -> RuleFactExtractor:
     """Return the extractor with real names and no dates."""
-    return RuleExtractor(NoDates(), Names())
+    return RuleFactExtractor(NoDates(), Names())
 
 
 def page_of(said: list[tuple[str, str]]) -> list[Turn]:

@@ -9,7 +9,7 @@ import pytest
 
 from memoranda.entities.rules import RuleExtractor as Names
 from memoranda.learning.claims import Category, Claim, Turn
-from memoranda.learning.extract import RuleExtractor
+from memoranda.learning.extraction import RuleFactExtractor
 from memoranda.model.life import DateMention
 
 SAID = datetime(2025, 6, 2, 14, 30, tzinfo=UTC)
@@ -31,7 +31,9 @@ class Dates:
 
 def claims_of(text: str, speaker: str = "user") -> list[Claim]:
     """Return what one turn gives."""
-    return RuleExtractor(Dates(), Names()).extract([Turn("ep_1", speaker, text, SAID, person=True)])
+    return RuleFactExtractor(Dates(), Names()).extract(
+        [Turn("ep_1", speaker, text, SAID, person=True)]
+    )
 
 
 def contents(text: str, speaker: str = "user") -> list[str]:
@@ -268,7 +270,7 @@ def test_time_stays_linear_in_what_looks_like_a_request(piece):
 def page(*said: str) -> list[str]:
     """Return the sentences of what the turns of one page give together."""
     turns = [Turn(f"ep_{n}", "user", text, SAID, person=True) for n, text in enumerate(said)]
-    return [claim.content for claim in RuleExtractor(Dates(), Names()).extract(turns)]
+    return [claim.content for claim in RuleFactExtractor(Dates(), Names()).extract(turns)]
 
 
 @pytest.mark.parametrize(

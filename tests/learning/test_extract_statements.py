@@ -9,7 +9,7 @@ import pytest
 
 from memoranda.entities.rules import RuleExtractor as Names
 from memoranda.learning.claims import Category, Claim, Turn
-from memoranda.learning.extract import RuleExtractor
+from memoranda.learning.extraction import RuleFactExtractor
 from memoranda.model.life import DateMention
 
 SAID = datetime(2023, 6, 2, 14, 30, tzinfo=UTC)  # a Friday
@@ -50,7 +50,9 @@ class Dates:
 
 def claims_of(text: str, speaker: str = "user") -> list[Claim]:
     """Return what one turn gives."""
-    return RuleExtractor(Dates(), Names()).extract([Turn("ep_1", speaker, text, SAID, person=True)])
+    return RuleFactExtractor(Dates(), Names()).extract(
+        [Turn("ep_1", speaker, text, SAID, person=True)]
+    )
 
 
 FACTS = [
@@ -328,7 +330,7 @@ def test_you_is_the_other_speaker_where_there_is_only_one():
         Turn("a", "Ana", "Hi!", SAID, person=True),
         Turn("b", "Bob", "I met you at the Lisbon marathon in May.", SAID, person=True),
     ]
-    (claim,) = RuleExtractor(Dates(), Names()).extract(page)
+    (claim,) = RuleFactExtractor(Dates(), Names()).extract(page)
     assert claim.content == "Bob met Ana at the Lisbon marathon in May 2023."
     assert claims_of("I bought you.") == []
 
@@ -339,7 +341,7 @@ def test_a_higher_threshold_gives_a_part_of_the_claims():
     lax, strict = (
         {
             claim.content
-            for claim in RuleExtractor(Dates(), Names(), threshold=least).extract([turn])
+            for claim in RuleFactExtractor(Dates(), Names(), threshold=least).extract([turn])
         }
         for least in (0.4, 0.7)
     )

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memoranda.learning.conflict import RuleJudge
+from memoranda.learning.conflicts import RuleJudge
 from memoranda.maintenance.audit import Audit, Entry, audit
 from memoranda.text.secrets import mask_secrets, secret_kind
 

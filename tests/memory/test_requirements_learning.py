@@ -13,7 +13,7 @@ from learning_talks import DAY, START, by_hand, clock_of, contents, facts, remem
 from memoranda import Memory, Settings
 from memoranda.entities.model_names import NamedThings
 from memoranda.learning import reflect
-from memoranda.learning.consolidate import SUPERSEDED
+from memoranda.learning.consolidation_plan import SUPERSEDED
 from memoranda.learning.stages.consolidating import PAGE
 from memoranda.maintenance import enrich
 from memoranda.model.query import Filter

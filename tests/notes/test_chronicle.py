@@ -16,11 +16,13 @@ from hypothesis import strategies as st
 
 from memoranda.entities.rules import RuleExtractor as Names
 from memoranda.learning.claims import Turn
-from memoranda.learning.reading import stems
-from memoranda.learning.wording import STOP_WORDS
+from memoranda.learning.parsed_text import stems
 from memoranda.notes.chronicle import Chronicler, raw_fallback
 from memoranda.text.dates.reader import Dates
+from memoranda.text.languages import LanguageData
 from memoranda.text.secrets import secret_kind, tells_secret
+
+STOP_WORDS = LanguageData("en", "comparison").words("stop_words")
 
 LISBON = timezone(timedelta(hours=1))
 AT = datetime(2026, 5, 15, 11, 30, tzinfo=LISBON)  # A Friday.

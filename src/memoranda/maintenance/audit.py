@@ -14,7 +14,7 @@ from datetime import datetime, timedelta
 from itertools import combinations
 
 from memoranda.learning.claims import Judge, Relation, Statement
-from memoranda.learning.reading import read
+from memoranda.learning.parsed_text import parse_text
 from memoranda.text.recalled import lines, without_recalled
 from memoranda.text.secrets import mask_secrets, secret_kind
 
@@ -162,7 +162,7 @@ def _each(entries: Sequence[Entry], fault: Callable[[Entry], str | None]) -> Ite
 def _exact(entries: Sequence[Entry]) -> Iterator[Finding]:
     same: defaultdict[tuple[str | None, str], list[Entry]] = defaultdict(list)
     for entry in entries:
-        same[entry.owner, read(entry.text).normal or entry.text].append(entry)
+        same[entry.owner, parse_text(entry.text).normal or entry.text].append(entry)
     for group in same.values():
         if len(group) > 1:
             yield _finding(group, f"{len(group)} times the same words")
@@ -203,7 +203,7 @@ def _alike(entries: Sequence[Entry]) -> Iterator[tuple[Entry, Entry]]:
 
 def _keys(text: str) -> set[tuple[str, int]]:
     """Return what an entry may have in common with others, and how many words each counts for."""
-    reading = read(text)
+    reading = parse_text(text)
     opening = " ".join(reading.normal.split()[:OPENING])
     words = {(word, 1) for word in reading.content}
     if len(words) <= BRIEF:

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from memoranda.errors import InvalidInput
-from memoranda.learning.conflict import RuleJudge
+from memoranda.learning.conflicts import RuleJudge
 from memoranda.maintenance.audit import Audit, Entry, audit
 from memoranda.model.life import believed
 from memoranda.model.models import Kind, Record, Trust

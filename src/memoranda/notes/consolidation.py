@@ -14,8 +14,8 @@ from memoranda.conversation.formats.parse import parse_messages
 from memoranda.entities.rules import RuleExtractor as RuleNames
 from memoranda.errors import InvalidInput, LLMError
 from memoranda.learning.claims import Category, Claim, Relation, Statement, Turn, Verdict
-from memoranda.learning.conflict import RuleJudge
-from memoranda.learning.extract import RuleExtractor
+from memoranda.learning.conflicts import RuleJudge
+from memoranda.learning.extraction import RuleFactExtractor
 from memoranda.learning.language import Language
 from memoranda.learning.modelled.summary import ModelSummarizer
 from memoranda.model.checks import known, number
@@ -188,7 +188,9 @@ class ConsolidationService:
         at = turns[-1].at
         if self._language.model is None:
             entry = Chronicler(self._dates, self._names).entry(turns, at)
-            update = self._updated(memory, RuleExtractor(self._dates, self._names).extract(turns))
+            update = self._updated(
+                memory, RuleFactExtractor(self._dates, self._names).extract(turns)
+            )
         else:
             writer = ModelSummarizer(self._language.model, most_bytes=self._most_bytes)
             asked = writer.consolidate(turns, memory, at)

@@ -17,7 +17,7 @@ from urllib.parse import quote
 
 from memoranda.errors import LLMError, MemorandaError, StoreClosed
 from memoranda.learning.claims import Claim, Turn
-from memoranda.learning.extract.withheld import without_withheld
+from memoranda.learning.extraction.exclusions import blank_exclusions
 from memoranda.learning.language import Language
 from memoranda.learning.modelled.proposal import proposal
 from memoranda.learning.modelled.summary import ModelSummarizer
@@ -234,7 +234,7 @@ class HistoryWriter:
         memory = notes.read_file()
         writer = ModelSummarizer(self._model, most_bytes=notes.max_memory_size)
         # The rules leave out by themselves what was said in confidence, or taken back.
-        turns = tuple(without_withheld(span.turns))
+        turns = tuple(blank_exclusions(span.turns))
         made, _ = self._language.wait(writer.consolidate(turns, memory, at))
         update = made.memory_update
         if not update or self._plan_claims is None:

@@ -86,17 +86,22 @@ class LanguageData:
         """Stand for ``languages/<code>/<topic>.toml``, which is not read yet."""
         self._code = code
         self._topic = topic
-        self._words: dict[str, frozenset[str]] = {}
+        self._words: dict[tuple[str, ...], frozenset[str]] = {}
         self._patterns: dict[tuple[str, int], re.Pattern[str]] = {}
 
-    def words(self, name: str) -> frozenset[str]:
-        """Return a list of words as a set; ``{name}`` in it stands for the words of that list."""
-        if name not in self._words:
-            listed: tuple[str, ...] = load(self._code, self._topic)[name]
+    def words(self, *names: str) -> frozenset[str]:
+        """Return the words of one or several lists as a set.
+
+        ``{name}`` in a list stands for the words of that list.
+        """
+        if names not in self._words:
+            listed: list[str] = [
+                each for name in names for each in load(self._code, self._topic)[name]
+            ]
             lists = [self.words(each[1:-1]) for each in listed if each.startswith("{")]
             plain = (each for each in listed if not each.startswith("{"))
-            self._words[name] = frozenset(plain).union(*lists)
-        return self._words[name]
+            self._words[names] = frozenset(plain).union(*lists)
+        return self._words[names]
 
     def mapping(self, name: str) -> Mapping[str, str]:
         """Return a table of words and what stands for them."""

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 
 from memoranda.errors import InvalidInput, NotFound
-from memoranda.learning.extract.refusal import is_order
+from memoranda.learning.extraction.exclusions import is_order
 from memoranda.model.checks import limited
 from memoranda.model.models import Entity, Kind, Record
 from memoranda.model.query import Filter

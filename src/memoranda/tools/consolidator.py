@@ -12,9 +12,9 @@ from typing import Any
 
 from memoranda.errors import InvalidInput, NotFound
 from memoranda.learning.claims import Category, Claim, Relation, Statement
-from memoranda.learning.conflict import RuleJudge
-from memoranda.learning.consolidate import SUPERSEDED
-from memoranda.learning.extract.refusal import is_refused
+from memoranda.learning.conflicts import RuleJudge
+from memoranda.learning.consolidation_plan import SUPERSEDED
+from memoranda.learning.extraction.exclusions import is_refused
 from memoranda.learning.stages.consolidating import CANDIDATES, PAGE, Consolidating, known_session
 from memoranda.learning.turns import SPEAKER
 from memoranda.model.actions import Consolidated, Insert, Supersede

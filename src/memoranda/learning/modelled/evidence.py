@@ -13,8 +13,16 @@ from dataclasses import dataclass
 from datetime import date, datetime, timedelta
 
 from memoranda.learning.claims import Turn
-from memoranda.learning.wording import STOP_WORDS, word_set
 from memoranda.model.ports import DateReader
+from memoranda.text.languages import LanguageData
+
+_COMPARISON = LanguageData("en", "comparison")
+
+
+def word_set(text: str) -> frozenset[str]:
+    """Return the words of ``text``."""
+    return frozenset(text.split())
+
 
 WORD = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)?")
 NUMBER = re.compile(r"\d+(?:[.,:]\d+)*")
@@ -94,7 +102,11 @@ def stems(text: str) -> set[str]:
     pairs = {
         run[place : place + 2] for run in UNSPACED.findall(folded) for place in range(len(run) - 1)
     }
-    return {word[:STEM] for word in words if len(word) > 1 and word not in STOP_WORDS} | pairs
+    return {
+        word[:STEM]
+        for word in words
+        if len(word) > 1 and word not in _COMPARISON.words("stop_words")
+    } | pairs
 
 
 def names(text: str) -> set[str]:
@@ -109,7 +121,7 @@ def names(text: str) -> set[str]:
             inside
             and long
             and word[0].isupper()
-            and fold(word) not in {*MONTHS, *WEEKDAYS, *STOP_WORDS}
+            and fold(word) not in {*MONTHS, *WEEKDAYS, *_COMPARISON.words("stop_words")}
         ):
             found.add(fold(word).split("'")[0].split("’")[0][:STEM])
     return found
@@ -145,7 +157,9 @@ def german_names(text: str) -> set[str]:
 
 def _is_plain(word: str) -> bool:
     lowered = word.lower()
-    return len(word) == 1 or lowered in KIN | GERMAN or fold(word) in STOP_WORDS
+    return (
+        len(word) == 1 or lowered in KIN | GERMAN or fold(word) in _COMPARISON.words("stop_words")
+    )
 
 
 def own_names(text: str, said: str) -> set[str]:

@@ -9,7 +9,7 @@ from datetime import datetime
 
 from memoranda.errors import InvalidInput
 from memoranda.learning.claims import Category, Claim, Turn
-from memoranda.learning.extract.refusal import is_order
+from memoranda.learning.extraction.exclusions import is_order
 from memoranda.learning.modelled.evidence import (
     MONTHS,
     WEEKDAYS,

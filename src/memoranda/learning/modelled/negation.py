@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from memoranda.learning.modelled.evidence import stems
-from memoranda.learning.wording import IDIOMS
+from memoranda.text.languages import load
 
 _CLAUSE = re.compile(
     r"[.!?;:,\n]+|\s[-\u2013\u2014]+\s|\s(?:but|although|though|whereas|aber|sondern|mais|pero|sino|mas)\s",
@@ -31,7 +31,10 @@ _NO_DENIAL = re.compile(
     r"why (?:don't|doesn't)|never (?:been (?:so|more|better|happier)|forget))\b",
     re.IGNORECASE,
 )
-_MEANINGS = [(re.compile(rf"\b(?:{idiom})\b", re.IGNORECASE), plain) for idiom, plain in IDIOMS]
+_MEANINGS = [
+    (re.compile(rf"\b(?:{idiom})\b", re.IGNORECASE), plain)
+    for idiom, plain in load("en", "comparison")["idioms"]
+]
 _ENDS_DENIAL = re.compile(r"\b(?:until|till|first time|erst|zum ersten mal)\b", re.IGNORECASE)
 # "Moro no Porto": the word is "in the" there.
 _PORTUGUESE = re.compile(

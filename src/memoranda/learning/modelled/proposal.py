@@ -12,9 +12,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from memoranda.learning.claims import Category, Claim, Turn
-from memoranda.learning.extract.prose import sentences
-from memoranda.learning.extract.refusal import is_joke, is_refused
-from memoranda.learning.extract.scene import ROLES
+from memoranda.learning.extraction.exclusions import is_joke, is_refused
+from memoranda.learning.extraction.sentences import split_sentences
+from memoranda.learning.extraction.speaker import ROLES
 from memoranda.learning.modelled.evidence import numbers, stems
 from memoranda.learning.modelled.extract import MOST_PER_TURN
 from memoranda.learning.modelled.grounding import (
@@ -26,7 +26,7 @@ from memoranda.learning.modelled.grounding import (
     Dropped,
     Talk,
 )
-from memoranda.learning.reading import read
+from memoranda.learning.parsed_text import parse_text
 from memoranda.model.ports import DateReader
 
 TRIED = 3
@@ -168,7 +168,7 @@ def _statements(text: str) -> Iterator[str]:
 def _normal(line: str) -> str:
     """Return a line as lines are compared: without case and punctuation."""
     plain = " ".join(_EMPHASIS.sub("", _MARK.sub("", line)).split())
-    return read(plain).normal or plain.casefold()
+    return parse_text(plain).normal or plain.casefold()
 
 
 def _judged(
@@ -202,7 +202,7 @@ def _own_words(turn: Turn) -> Turn:
     if not turn.person:
         return turn
     said = []
-    for sentence in sentences(turn.text):
+    for sentence in split_sentences(turn.text):
         text = turn.text[sentence.start : sentence.start + len(sentence.shown)]
         asks = sentence.question and _ASKS.match(text)
         if not (asks or is_joke(text) or is_refused(text)):

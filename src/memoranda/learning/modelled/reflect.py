@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import tzinfo
 
-from memoranda.learning.extract.refusal import is_order
+from memoranda.learning.extraction.exclusions import is_order
 from memoranda.learning.modelled.evidence import digits, numbers, stems
 from memoranda.learning.modelled.grounding import MARKUP
 from memoranda.learning.modelled.prompting import fenced, instructions, moment, shortened

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 
 from memoranda.errors import LLMError
 from memoranda.learning.claims import Claim, Turn
-from memoranda.learning.consolidate import NO_OVERRIDES, Overrides, Question
-from memoranda.learning.extract.withheld import without_withheld
+from memoranda.learning.consolidation_plan import NO_OVERRIDES, Overrides, Question
+from memoranda.learning.extraction.exclusions import blank_exclusions
 from memoranda.learning.modelled.extract import ModelExtractor
 from memoranda.learning.modelled.judge import ModelJudge
 from memoranda.learning.modelled.reflect import ModelReflector
@@ -32,7 +32,7 @@ def claims(
         return None
     extractor = ModelExtractor(model, parts.dates)
     # What was said in confidence, or taken back, is no model's business either.
-    told = without_withheld([*before, *turns])
+    told = blank_exclusions([*before, *turns])
     around, said = told[: len(before)], told[len(before) :]
     found, _ = parts.language.wait(extractor.extract(said, before=around))
     return found

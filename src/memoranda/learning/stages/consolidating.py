@@ -24,7 +24,7 @@ from memoranda.errors import (
     NotFound,
     StoreClosed,
 )
-from memoranda.learning import consolidate
+from memoranda.learning import consolidation_plan as planning
 from memoranda.learning.claims import (
     Claim,
     Extractor,
@@ -34,8 +34,8 @@ from memoranda.learning.claims import (
     Turn,
     Verdict,
 )
-from memoranda.learning.conflict import RuleJudge
-from memoranda.learning.extract import RuleExtractor
+from memoranda.learning.conflicts import RuleJudge
+from memoranda.learning.extraction import RuleFactExtractor
 from memoranda.learning.stages import asking
 from memoranda.learning.turns import page, recalled
 from memoranda.model.actions import Action, Consolidated, Credit, Insert, Supersede, Touch
@@ -261,7 +261,7 @@ class Consolidating:
         if chosen == "llm":
             message = "consolidation.extractor=llm needs a language model; set llm.model"
             raise ConfigError(message)
-        rules: Extractor = RuleExtractor(self._parts.dates, self._parts.extractor)
+        rules: Extractor = RuleFactExtractor(self._parts.dates, self._parts.extractor)
         return rules.extract(turns, before=context)
 
     def plan(
@@ -271,7 +271,7 @@ class Consolidating:
         claims: Sequence[Claim],
         *,
         only: Relation | None = None,
-    ) -> consolidate.Plan:
+    ) -> planning.Plan:
         """Return what follows from ``claims``, given what is believed already.
 
         Args:
@@ -280,7 +280,7 @@ class Consolidating:
             claims: what was drawn from it.
             only: the one relation to known facts that counts; all, if not given.
         """
-        work = consolidate.Page(
+        work = planning.Page(
             session=session,
             through=0,
             finished=False,
@@ -290,16 +290,16 @@ class Consolidating:
             between=self._between(claims),
         )
         now = self._parts.now()
-        return consolidate.plan(
+        return planning.plan(
             work,
             write=partial(self._parts.ingest.plan, scope, reason="consolidated"),
             judge=self._judge if only is None else _Only(self._judge, only),
             now=now,
-            overrides=(self._overrides(work, now) if only is None else consolidate.NO_OVERRIDES),
+            overrides=(self._overrides(work, now) if only is None else planning.NO_OVERRIDES),
             decay_rate=self._parts.settings.consolidation.decay_rate,
         )
 
-    def _candidates(self, scope: Scope, claim: Claim) -> list[consolidate.Candidate]:
+    def _candidates(self, scope: Scope, claim: Claim) -> list[planning.Candidate]:
         where = Filter(now=self._parts.now(), kinds=(Kind.FACT,))
         hits = self._parts.searcher(scope).search(claim.content, where, limit=CANDIDATES)
         said = self._said(scope, [hit.record for hit in hits])
@@ -308,7 +308,7 @@ class Consolidating:
             vector = hit.why.arms.get("vector")
             last = max((said[id_] for id_ in hit.record.source_ids if id_ in said), default=None)
             likeness = None if vector is None else vector.score
-            found.append(consolidate.Candidate(hit.record, likeness, said_last=last))
+            found.append(planning.Candidate(hit.record, likeness, said_last=last))
         return found
 
     def _said(self, scope: Scope, facts: Sequence[Record]) -> dict[str, datetime]:
@@ -328,10 +328,10 @@ class Consolidating:
             if first is not None and second is not None
         }
 
-    def _overrides(self, work: consolidate.Page, now: datetime) -> consolidate.Overrides:
+    def _overrides(self, work: planning.Page, now: datetime) -> planning.Overrides:
         if self._parts.language.model is None:
-            return consolidate.NO_OVERRIDES
-        questions = consolidate.unclear(work, judge=self._judge, now=now)
+            return planning.NO_OVERRIDES
+        questions = planning.unclear(work, judge=self._judge, now=now)
         return asking.verdicts(self._parts, self._scope, questions)
 
 

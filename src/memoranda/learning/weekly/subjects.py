@@ -9,7 +9,11 @@ from dataclasses import dataclass
 
 from memoranda.learning.weekly.week import Readers, Week
 from memoranda.model.models import Kind, Record
+from memoranda.text.languages import LanguageData
 from memoranda.text.recalled import without_recalled
+
+_EN = LanguageData("en", "digest")
+
 
 TYPES = frozenset({"person", "organization", "location", "project", "other"})
 """Types of names that a talk can be about; dates and addresses are not."""
@@ -32,8 +36,6 @@ _CHATTER = """
     times today told tomorrow tonight took tried true trying user very want wanted wants week
     weeks well went what when will with wonderful work would yeah year years yesterday your
 """
-CHATTER = frozenset(_CHATTER.split())
-"""Words of every talk, whatever it is about."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,7 +126,7 @@ def _spelt(
                 if term in forms[token] and len(forms[token]) == 1:
                     spellings[token.lower()] += 1
         word = _commonest(spellings) if spellings else term
-        if word in seen or word in CHATTER or (word.isascii() and not _tells(word)):
+        if word in seen or word in _EN.words("chatter") or (word.isascii() and not _tells(word)):
             continue
         seen.add(word)
         yield Subject(word, len(sources[term]), tuple(record.id for record in sources[term]))

@@ -7,11 +7,14 @@ length.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 
 from memoranda.notes.chronicle.cues import Label
 from memoranda.notes.chronicle.lines import LINE, Said
+from memoranda.text.languages import LanguageData
+
+_EN = LanguageData("en", "history")
+
 
 FULL = 1_000_000
 """Characters that nothing has room for."""
@@ -39,8 +42,6 @@ LEAST = 0.5
 """A sentence that adds less is not worth a line."""
 POWER = 0.7
 """How much its length counts against a sentence: with 1, lines are many and short."""
-_YOU = re.compile(r"\b(?:you|your|you're|you've|yours|yourself)\b", re.IGNORECASE)
-_ME = re.compile(r"\b(?:i|my|me|we|our|us|i'm|i've|i'd|we're|we've)\b", re.IGNORECASE)
 
 Line = tuple[Said, ...]
 """Sentences of one turn that do the same, and stand on one line."""
@@ -106,7 +107,9 @@ def _worth(said: Said, *, chat: bool) -> float:
         return WORTH[said.label]
     if said.label is Label.ASKED:
         return QUESTION
-    reaction = _YOU.search(said.text) and not _ME.search(said.text)
+    reaction = _EN.pattern("speaks_of_hearer").search(said.text) and not _EN.pattern(
+        "speaks_of_self"
+    ).search(said.text)
     return WORTH[said.label] * (REACTION if reaction else 1)
 
 

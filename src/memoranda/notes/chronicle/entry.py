@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 
 from memoranda.learning.claims import Turn
-from memoranda.learning.extract.scene import ROLES
+from memoranda.learning.extraction.speaker import ROLES
 from memoranda.model.ports import DateReader, EntityExtractor
 from memoranda.notes.chronicle.choosing import Line, choose
 from memoranda.notes.chronicle.cues import Label

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from datetime import datetime
 
 from memoranda.learning.claims import Turn
-from memoranda.learning.extract.withheld import without_withheld
+from memoranda.learning.extraction.exclusions import blank_exclusions
 from memoranda.notes.chronicle.lines import AGENTS
 from memoranda.notes.chronicle.plain import one_line, stamp
 from memoranda.text.secrets import HIDDEN, without_secrets
@@ -40,7 +40,7 @@ def raw_fallback(messages: Sequence[tuple[str, str] | Turn], at: datetime, total
 
 def _kept(messages: Sequence[tuple[str, str] | Turn], at: datetime) -> Sequence[Turn]:
     """Return ``messages`` without what was told in confidence or taken back."""
-    return without_withheld(
+    return blank_exclusions(
         [
             message
             if isinstance(message, Turn)

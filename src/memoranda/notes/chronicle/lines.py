@@ -8,15 +8,22 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from memoranda.learning.claims import Turn
-from memoranda.learning.extract.borrowed import without_memory, without_reports, without_texts
-from memoranda.learning.extract.prose import sentences
-from memoranda.learning.extract.refusal import is_injection
-from memoranda.learning.extract.scene import ROLES
-from memoranda.learning.extract.withheld import without_withheld
+from memoranda.learning.extraction.exclusions import blank_exclusions, is_injection
+from memoranda.learning.extraction.sentences import (
+    blank_recalled,
+    blank_reports,
+    blank_texts,
+    split_sentences,
+)
+from memoranda.learning.extraction.speaker import ROLES
 from memoranda.notes.chronicle.cues import Label, is_casual, label_of
 from memoranda.notes.chronicle.plain import MARK, MARKUP, cut, one_line
 from memoranda.notes.chronicle.words import weights
+from memoranda.text.languages import LanguageData
 from memoranda.text.secrets import HIDDEN, looks_secret, mask_secrets
+
+_EN = LanguageData("en", "history")
+
 
 LINE = 160
 """Characters of a sentence in an entry."""
@@ -32,49 +39,14 @@ _FULL_STOP = re.compile(r"(?<=[\u3002\uff01\uff1f])(?!$)")
 _ASKS = re.compile(r"[?\uff1f\u061f]|[吗嗎呢か]\s*[\u3002]?$")
 _EMPHASIS = re.compile(r"\*\*|__|(?<!\w)[*_](?=\w)|(?<=\w)[*_](?!\w)")
 _MARK = re.compile(r"^(?:[-*•]|\d{1,2}[.)])\s+")
-_LEADS = (
-    r"oh|wow|whoa|woah|hey|hi|hello|yeah|yep|ok|okay|so|well|and|but|also|plus|haha|aw+|btw|by "
-    r"the way|"
-    r"sure|great|nice|cool|right|anyway|um|uh|hmm|absolutely|definitely|totally|exactly|true|"
-    r"thanks|thank you|yay|omg|actually|honestly|of course|then"
-)
-_PART = re.compile(
-    r"(?<=[,;:\u2013\u2014])\s+|(?<=[\uff0c\uff1b])|\s+(?=(?:and|but|so|because|which|und|aber|y|"
-    r"pero|et|mais)\s)"
-)
 _REQUEST_END = re.compile(r"[.!?:\n]")
 _OPENING = re.compile(r"[^\w\"'(]+")
-_SECRET_TOPIC = re.compile(
-    r"\b(?:pass(?:word|phrase|code|wd)|pin|cvv|cvc|otp|(?:api|secret|private|access) (?:key|token)|"
-    r"card number|verification code|passwort|kennwort|contraseña|clave|mot de passe|senha)\b|密码|"
-    r"密碼|パスワード|пароль",
-    re.IGNORECASE,
-)
 TERSE = 4
 """Words of a sentence that, after one about a secret, may be the secret itself."""
 SHORT = 3
 """Letters of a name by which people call each other."""
 _MEMBER = re.compile(
     r"\s*\{.{0,200}?\"(?:error|message|detail)\"\s*:\s*\"([^\"]{1,400})\"", re.DOTALL
-)
-_TEST = re.compile(
-    r"^[^\S\n]{0,9}(?:FAILED|FAIL:?|--- FAIL:|not ok)[^\S\n]{1,4}\S[^\n]*|"
-    r"^[^\n]*\b[1-9]\d{0,6}[^\S\n]{1,4}(?:tests? |specs? )?"
-    r"(?:failed|failures?|failing)\b[^\n]*",
-    re.MULTILINE,
-)
-"""How the runners of tests tell which test failed, or how many did."""
-_FAILURE = re.compile(
-    r"\s*(?:(?:fatal |runtime |internal )?(?:error|exception|failure|failed|fatal)\b|traceback \(|"
-    r"(?:\w+\.)*\w*(?:Error|Exception)\b"
-    r"|(?:could not|cannot|can't|unable to|invalid|unauthorized|forbidden|not found|timeout|"
-    r"access denied|permission denied)\b)"
-    r"|\s*\{[^\n]{0,200}?\"(?:error|errors|is_?error|exception)\"\s*:\s*(?!null|false|\"\"|"
-    r"\[\s*\]|\{\s*\}|0\b)"
-    r"|[^\n]{0,200}\b(?:command not found|no such file or directory|permission denied|connection "
-    r"refused|"
-    r"timed out|exit(?:ed with)? code:? [1-9])",
-    re.IGNORECASE,
 )
 
 
@@ -108,7 +80,7 @@ class Said:
 
 def read(turns: Sequence[Turn]) -> list[Said]:
     """Return what may be quoted of ``turns``, in order; nothing that is secret or no sentence."""
-    turns = without_withheld(turns)
+    turns = blank_exclusions(turns)
     speakers = {turn.speaker for turn in turns if turn.person}
     words = {word.lower() for speaker in speakers - ROLES for word in speaker.split()}
     names = frozenset(words | {word[:SHORT] for word in words})
@@ -120,7 +92,7 @@ def read(turns: Sequence[Turn]) -> list[Said]:
             # What is said right after a word about a secret may be the secret.
             terse = suspect and not asks and len(text.split()) <= TERSE
             hidden = terse or HIDDEN in text or looks_secret(text)
-            suspect = _SECRET_TOPIC.search(text) is not None or (suspect and hidden)
+            suspect = _EN.pattern("secret_topic").search(text) is not None or (suspect and hidden)
             if turn.person and is_injection(text):
                 continue
             if hidden or MARKUP.search(text) or is_casual(text, names):
@@ -145,7 +117,7 @@ def _sentences(turn: Turn) -> Iterator[tuple[str, bool]]:
     if turn.speaker == "system" or not (turn.person or turn.speaker in AGENTS):
         return
     text = mask_secrets(turn.text)
-    for sentence in sentences(text):
+    for sentence in split_sentences(text):
         if len(text) > LONG and HEAD < sentence.start < len(text) - TAIL:
             continue
         raw = text[sentence.start : sentence.start + len(sentence.shown)]
@@ -159,8 +131,8 @@ def _sentences(turn: Turn) -> Iterator[tuple[str, bool]]:
 
 def _request(text: str) -> str:
     """Return how a person asks to work on a text, without that text."""
-    own = without_reports(_FENCE.sub(lambda found: "\n" * len(found[0]), without_memory(text)))
-    kept = without_texts(own)
+    own = blank_reports(_FENCE.sub(lambda found: "\n" * len(found[0]), blank_recalled(text)))
+    kept = blank_texts(own)
     place = next(
         (at for at, pair in enumerate(zip(own, kept, strict=True)) if pair[0] != pair[1]), None
     )
@@ -177,10 +149,10 @@ def _failure(turn: Turn) -> str:
     text = turn.text[:READ]
     if turn.person or turn.speaker in AGENTS | {"system"}:
         return ""
-    if test := _TEST.search(text):
+    if test := _EN.pattern("failed_test", re.MULTILINE).search(text):
         said = cut(one_line(test[0]), LINE)
         return _told_by(turn, said)
-    if not _FAILURE.match(text):
+    if not _EN.pattern("failure").match(text):
         return ""
     rows = [line for line in text.split("\n") if line.strip()]
     traced = rows[0].lstrip().lower().startswith("traceback")
@@ -199,7 +171,7 @@ def _told_by(turn: Turn, said: str) -> str:
 def _lead(names: frozenset[str]) -> re.Pattern[str]:
     """Return what courtesies look like that stand before a sentence, and may call one by name."""
     called = "".join(rf"|{re.escape(name)}" for name in sorted(names))
-    leads = f"(?:{_LEADS})" + (rf"(?:\s(?:{called[1:]})\b)?" if called else "")
+    leads = f"(?:{_EN.source('courtesies')})" + (rf"(?:\s(?:{called[1:]})\b)?" if called else "")
     return re.compile(
         rf"(?:(?:{leads}{called})\b(?:\s*[,!.\u2026-]+\s*|\s+(?=(?:i|we|my)\b)))+", re.IGNORECASE
     )
@@ -215,7 +187,7 @@ def _window(text: str) -> str:
     """Return the sentence, or of a long one the run of clauses that tells most."""
     if len(text) <= LINE:
         return text
-    parts = [part for part in _PART.split(text) if part]
+    parts = [part for part in _EN.pattern("clause_break", 0).split(text) if part]
     told = [sum(weights(part).values()) for part in parts]
     runs = [(first, end) for first in range(len(parts)) for end in _ends(parts, first)]
     first, end = max(runs, key=lambda run: (sum(told[run[0] : run[1]]), run[0] - run[1]))

@@ -7,11 +7,14 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime, timedelta
 
-from memoranda.learning.extract.words import ADVERBS, EVALUATIVE, PREPOSITIONS, STOP
 from memoranda.model.life import DateMention
 from memoranda.model.ports import DateReader, EntityExtractor
 from memoranda.notes.chronicle.lines import Said
 from memoranda.notes.chronicle.plain import one_line
+from memoranda.text.languages import LanguageData
+
+_EXTRACTION = LanguageData("en", "extraction")
+
 
 NAMED = frozenset({"person", "organization", "location", "project", "other"})
 LONGEST = 40
@@ -90,7 +93,9 @@ def _counts(unit: str | None) -> bool:
     if unit is None:
         return True
     low = unit.lower()
-    return low not in STOP | EVALUATIVE | ADVERBS | PREPOSITIONS and not low.endswith("ing")
+    return low not in _EXTRACTION.words("stop") | _EXTRACTION.words(
+        "evaluative"
+    ) | _EXTRACTION.words("adverbs") | _EXTRACTION.words("prepositions") and not low.endswith("ing")
 
 
 def named(said: Sequence[Said], names: EntityExtractor, speakers: frozenset[str]) -> list[str]:

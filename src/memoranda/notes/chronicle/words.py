@@ -6,19 +6,32 @@ import re
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from memoranda.learning.extract import words as known
-from memoranda.learning.reading import stems
-from memoranda.learning.wording import STOP_WORDS
+from memoranda.learning.parsed_text import stems
+from memoranda.text.languages import LanguageData
+
+_COMPARISON = LanguageData("en", "comparison")
+_EN = LanguageData("en", "history")
+_EXTRACTION = LanguageData("en", "extraction")
+
 
 _TOKEN = re.compile(
     r"(?P<unspaced>[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff]+)"
     r"|(?P<number>\d+(?:[.,:/]\d+)*)|(?P<word>[^\W\d_]+(?:['’][^\W\d_]+)*)"
 )
-_NOTHING = known.STOP | STOP_WORDS | known.SECOND | known.PRONOUNS
-_LITTLE = (
-    known.VAGUE | known.EVALUATIVE | known.ADVERBS | known.LIGHT | known.MENTAL | known.FILLERS
+_NOTHING = (
+    _EXTRACTION.words("stop")
+    | _COMPARISON.words("stop_words")
+    | _EXTRACTION.words("second")
+    | _EXTRACTION.words("pronouns")
 )
-_COUNTS = known.word_set("two three four five six seven eight nine ten twenty thirty fifty hundred")
+_LITTLE = (
+    _EXTRACTION.words("vague")
+    | _EXTRACTION.words("evaluative")
+    | _EXTRACTION.words("adverbs")
+    | _EXTRACTION.words("light")
+    | _EXTRACTION.words("mental")
+    | _EXTRACTION.words("fillers")
+)
 _FIGURE, _NAME, _COUNT, _PAIR, _SMALL = 1.5, 1.6, 1.2, 0.4, 0.2
 # By length: in any language the words that hold a sentence together are short.
 _BY_LENGTH = (0.0, 0.1, 0.2, 0.5, 0.8)
@@ -66,19 +79,12 @@ def _is_noun(token: str, before: str) -> bool:
     low = token.lower()
     if token[0].isupper() and before:
         return True
-    if before in _DETERMINERS:
+    if before in _EN.words("determiners"):
         return True
     doing = low.endswith(("ing", "ed", "ly"))
-    return not doing and (low.endswith(_NOUN_ENDS) or before in _OF)
-
-
-_DETERMINERS = known.word_set(
-    "a an the my our your his her its their this these those each every another some any no "
-    "der die das den dem ein eine einen mein meine el la los las un una mi mis le les une mon ma "
-    "mes o os as um uma meu minha"
-)
-_OF = known.word_set("of about for with from in on at de del von des du da do")
-_NOUN_ENDS = ("tion", "tions", "ment", "ments", "ness", "ity", "ship", "ance", "ence", "ism", "ist")
+    return not doing and (
+        low.endswith(tuple(_EN.words("noun_endings"))) or before in _EN.words("noun_leads")
+    )
 
 
 def weights(text: str) -> Mapping[str, float]:
@@ -97,10 +103,10 @@ def _folded(token: str) -> str:
 def _weight(token: str, *, first: bool) -> float:
     low = _folded(token)
     if low in _NOTHING or low.partition("'")[0] in _NOTHING:
-        return _COUNT if low in _COUNTS else 0
+        return _COUNT if low in _EN.words("number_words") else 0
     if low in _LITTLE:
         return _SMALL
-    if low in _COUNTS:
+    if low in _EN.words("number_words"):
         return _COUNT
     if token[0].isupper() and not first:
         return _NAME

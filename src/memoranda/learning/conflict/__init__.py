@@ -1,7 +1,0 @@
-"""Whether a newer statement ends, denies or repeats an older one, decided by rules."""
-
-from __future__ import annotations
-
-from memoranda.learning.conflict.judge import RuleJudge
-
-__all__ = ["RuleJudge"]

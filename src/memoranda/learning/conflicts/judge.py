@@ -1,0 +1,133 @@
+"""A judge that needs no model: it sees a conflict only where the words show one.
+
+Two texts are taken apart into clauses, and each clause of the newer one is held against each of
+the older one. What decides is one pair of clauses, so whole messages can be judged as well as
+single facts. Where in doubt, both hold: a fact that goes on beside a newer one is found behind
+it, but one retired for nothing is lost.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+from memoranda.learning.claims import Category, Relation, Statement, Verdict
+from memoranda.learning.conflicts.changes import (
+    find_new_value,
+    find_new_version,
+    find_replacement,
+    find_reversal,
+)
+from memoranda.learning.conflicts.clauses import (
+    ParsedClause,
+    is_brief,
+    split_clauses,
+    text_content,
+)
+from memoranda.learning.conflicts.denials import find_denial
+from memoranda.learning.conflicts.quantities import find_new_quantities
+from memoranda.learning.deduplication import COSINE, JACCARD, duplicate, subject
+from memoranda.text.languages import LanguageData
+
+_EN = LanguageData("en", "comparison")
+
+
+LEAST = 0.5
+"""Confidence below which a rule is not heard."""
+MAIN = 0.4
+"""Share of a fact's content words in the clause that is over, if the fact is."""
+WHOLE = 0.9
+"""The same where a fact is two sentences in one."""
+UNLIKE = 0.15
+"""Likeness of vectors below which two texts have no theme in common, whatever words they share."""
+
+
+@dataclass(frozen=True, slots=True)
+class RuleJudge:
+    """Implements :class:`memoranda.learning.claims.Judge` by rules for English.
+
+    Statements in other languages are told apart from their duplicates, and no more.
+
+    Attributes:
+        threshold: least share of content words of a duplicate.
+        cosine: least likeness of vectors of a duplicate.
+        unlike: likeness of vectors below which there is no conflict; only where it is known.
+        least: confidence below which a rule is not heard.
+    """
+
+    threshold: float = JACCARD
+    cosine: float = COSINE
+    unlike: float = UNLIKE
+    least: float = LEAST
+
+    def judge(self, old: Statement, new: Statement) -> Verdict:
+        """Return the verdict; :attr:`Relation.NONE` where in doubt."""
+        one, other = subject(old), subject(new)
+        if one is not None and other is not None and one != other:
+            return Verdict(Relation.NONE, 1.0, "they are about different subjects")
+        same = duplicate(old, new, threshold=self.threshold, cosine=self.cosine)
+        if same:
+            return Verdict(Relation.DUPLICATE, same, "they say the same")
+        if new.likeness is not None and new.likeness < self.unlike:
+            return Verdict(Relation.NONE, 0.9, "they have no theme in common")
+        short = _fact(old) and _fact(new)
+        about = one is not None and one == other
+        found = max(
+            _findings(old, new, short=short, about=about),
+            key=lambda verdict: verdict.confidence,
+            default=None,
+        )
+        if found is None or found.confidence < self.least:
+            return Verdict(Relation.NONE, 0.5, "nothing shows that one excludes the other")
+        return found
+
+
+def _fact(statement: Statement) -> bool:
+    """Return whether a statement is a single fact rather than a message."""
+    known = statement.category is not None or statement.subject is not None
+    return known or is_brief(statement.text)
+
+
+def _findings(old: Statement, new: Statement, *, short: bool, about: bool) -> Iterator[Verdict]:
+    corrects = new.category == Category.CORRECTION
+    for later in split_clauses(new.text):
+        if short and _subordinate(later) and later.words[0].text not in _EN.words("relatives"):
+            continue
+        said = replace(later, correcting=True) if corrects else later
+        for earlier in split_clauses(old.text):
+            if not short or _main(earlier, old):
+                yield from _pair(earlier, said, short=short, about=about)
+
+
+def _main(clause: ParsedClause, statement: Statement) -> bool:
+    """Return whether a fact says little beside one of its clauses.
+
+    That a part of what it says is over is no reason to end it as a whole.
+    """
+    if _subordinate(clause):
+        return False
+    if clause.content and _EN.pattern("compound").search(statement.text):
+        return len(clause.content) >= WHOLE * len(text_content(statement.text))
+    return len(clause.content) >= MAIN * len(text_content(statement.text))
+
+
+def _subordinate(clause: ParsedClause) -> bool:
+    """Return whether a clause only adds to the one before: ``…, pushed with 150 commits``."""
+    first = clause.words[0]
+    return not first.name and (
+        first.text in _EN.words("adding")
+        or (first.text.endswith(("ing", "ed")) and len(first.text) > _SHORTEST)
+    )
+
+
+_SHORTEST = 4
+
+
+def _pair(old: ParsedClause, new: ParsedClause, *, short: bool, about: bool) -> Iterator[Verdict]:
+    yield from find_denial(old, new, short=short)
+    if short:
+        yield from find_new_value(old, new, about=about)
+        yield from find_reversal(old, new, about=about)
+        yield from find_replacement(old, new, about=about)
+        yield from find_new_version(old, new, about=about)
+    yield from find_new_quantities(old, new, short=short)

@@ -1,0 +1,204 @@
+"""Whether two statements say the same: exactly, in nearly the same words, or by their vectors.
+
+A duplicate that is missed costs one row too many; two statements taken for one lose what one
+of them said. So likeness alone never decides: a difference in a number, a date, a name, a
+negation or in whom a statement is about keeps two apart, however alike they read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import cache
+
+from memoranda.learning.claims import Category, Statement
+from memoranda.learning.parsed_text import ParsedText, parse_text, stem_set
+from memoranda.learning.verbs import happened
+from memoranda.text.languages import LanguageData, load
+
+_EN = LanguageData("en", "comparison")
+
+
+JACCARD = 0.75
+"""Share of content words that two statements have in common."""
+COSINE = 0.95
+"""Likeness of the vectors of all-MiniLM-L6-v2 from which two statements may be one.
+
+Of pairs of short facts with nothing else to tell them apart, paraphrases have 0.94 to 0.99
+and other values of one attribute up to 0.92 (``morning`` and ``afternoon``).
+"""
+_EVENTS = frozenset({Category.EVENT, Category.PLAN})
+
+
+def jaccard(first: str, second: str) -> float:
+    """Return the share of content words that two texts have in common, 0 to 1."""
+    one, other = parse_text(first), parse_text(second)
+    union = one.content | other.content
+    if not union:
+        return float(one.normal == other.normal)
+    return len(one.content & other.content) / len(union)
+
+
+def difference(first: str, second: str) -> str | None:
+    """Return what keeps two texts from saying the same, or ``None``.
+
+    It is symmetric: one of ``number``, ``negation``, ``name``, ``person``, ``owner``,
+    ``opposite`` (``likes``, ``hates``) and ``order`` (``tea over coffee``, ``coffee over tea``).
+    """
+    one, other = parse_text(first), parse_text(second)
+    apart = one.content ^ other.content
+    owned = {word.stem for word in (*one.words, *other.words) if word.owned}
+    others = one.persons != other.persons or _speak_of_others(one.pronouns, other.pronouns)
+    reasons = (
+        ("number", one.values != other.values),
+        ("negation", one.markers != other.markers),
+        ("name", _name_differs(one, other)),
+        ("person", others),
+        ("owner", bool(apart & owned)),
+        ("opposite", _are_opposite(one, other)),
+        ("order", _turned_round(one, other)),
+    )
+    return next((name for name, holds in reasons if holds), None)
+
+
+def duplicate(
+    old: Statement, new: Statement, *, threshold: float = JACCARD, cosine: float = COSINE
+) -> float:
+    """Return how surely two statements say the same, 0 to 1; 0 where they do not.
+
+    Symmetric, and 1 for the same text. Words that take each other's place (``tea`` here,
+    ``coffee`` there) keep two statements apart unless their vectors say otherwise.
+
+    Args:
+        old: one of them.
+        new: the other one; its ``likeness`` is the cosine of both, if that is known.
+        threshold: least share of common content words.
+        cosine: least likeness of the vectors.
+    """
+    one, other = parse_text(old.text), parse_text(new.text)
+    repeated = one.normal == other.normal
+    timeless = repeated and old.category is None and new.category is None
+    if not _same_subject(old, new) or not (timeless or _same_time(old, new)):
+        return 0.0
+    if repeated:
+        return 1.0
+    if difference(old.text, new.text) is not None:
+        return 0.0
+    share = jaccard(old.text, new.text)
+    if share >= threshold and not _replaced(one, other):
+        return share
+    likeness = min(max(old.likeness or 0.0, new.likeness or 0.0), 1.0)
+    # Who likes something need not do it, or the other way round.
+    return likeness if likeness >= cosine and _liked(one) == _liked(other) else 0.0
+
+
+def says_more(text: str, than: str) -> bool:
+    """Return whether ``text`` holds a word that tells something and that ``than`` lacks.
+
+    Credited to a fact that says less, it would be lost.
+    """
+    known = parse_text(than).content | stem_set("adding_nothing")
+    return any(
+        word.stem in parse_text(text).content - known
+        and len(word.text) > 1
+        and not word.text.endswith("ly")
+        for word in parse_text(text).words
+    )
+
+
+def _liked(reading: ParsedText) -> bool:
+    return any(word.text in _EN.words("likings") for word in reading.words)
+
+
+def subject(statement: Statement) -> str | None:
+    """Return whom a statement is about, in the form that is compared; ``None`` if unknown."""
+    if statement.subject is None:
+        return None
+    normal = parse_text(statement.subject).normal.removeprefix("the ").removesuffix(" s")
+    return "user" if normal in {"user", "i", "me", ""} else normal
+
+
+def _same_subject(old: Statement, new: Statement) -> bool:
+    one, other = subject(old), subject(new)
+    return one is None or other is None or one == other
+
+
+def _same_time(old: Statement, new: Statement) -> bool:
+    """Return whether two statements may be of one time.
+
+    What happened on two days happened twice, and what goes on is no single happening. What is
+    so (``is still working on it``) is the same on any day, whatever it was filed under.
+    """
+    happenings = happened(old.text), happened(new.text)
+    filed = {old.category, new.category}
+    if not any(happenings) and Category.PLAN not in filed:
+        return True
+    if happenings[0] != happenings[1]:
+        return False
+    return _same_day(old, new) or not filed & {*_EVENTS, None} or _dated(old.text)
+
+
+def _dated(text: str) -> bool:
+    """Return whether a text says itself on which day it is, so that no other day counts."""
+    return any(word.kind == "date" for word in parse_text(text).words)
+
+
+def _same_day(old: Statement, new: Statement) -> bool:
+    return old.at == new.at or old.at.date() == new.at.astimezone(old.at.tzinfo).date() == (
+        old.at.astimezone(new.at.tzinfo).date()
+    )
+
+
+def _replaced(one: ParsedText, other: ParsedText) -> bool:
+    """Return whether each has a word that the other lacks."""
+    return bool(one.content - other.content and other.content - one.content)
+
+
+def _speak_of_others(one: frozenset[str], other: frozenset[str]) -> bool:
+    return bool(one and other) and not (one <= other or other <= one)
+
+
+def _name_differs(one: ParsedText, other: ParsedText) -> bool:
+    """Return whether a name is missing in one of them, or stands elsewhere among the names."""
+    mine = {word.text for word in one.words}
+    yours = {word.text for word in other.words}
+    if not set(one.names) <= yours or not set(other.names) <= mine:
+        return True
+    names = set(one.names) | set(other.names)
+    order = [[word.text for word in each.words if word.text in names] for each in (one, other)]
+    return list(dict.fromkeys(order[0])) != list(dict.fromkeys(order[1]))
+
+
+def _are_opposite(one: ParsedText, other: ParsedText) -> bool:
+    """Return whether a word of one is the opposite of a word of the other."""
+    likings = dict.fromkeys(_EN.words("liking"), (0, 1)) | dict.fromkeys(
+        _EN.words("disliking"), (0, -1)
+    )
+    for table in (likings, opposite_axes()):
+        mine, yours = (
+            {table[word.text] for word in each.words if word.text in table} for each in (one, other)
+        )
+        if any((axis, -sign) in yours for axis, sign in mine - yours):
+            return True
+    return False
+
+
+@cache
+def opposite_axes() -> Mapping[str, tuple[int, int]]:
+    """Return words that cannot both be true: the number of their axis, and on which side."""
+    axes: Sequence[Sequence[Sequence[str]]] = load("en", "comparison")["opposites"]
+    return {
+        word: (axis, sign)
+        for axis, sides in enumerate(axes)
+        for words, sign in zip(sides, (1, -1), strict=True)
+        for word in words
+    }
+
+
+def _turned_round(one: ParsedText, other: ParsedText) -> bool:
+    """Return whether words stand in another order where the order tells who or what comes first."""
+    texts = [[word.text for word in each.words] for each in (one, other)]
+    if not any(_EN.words("directed") & set(text) or {"from", "to"} <= set(text) for text in texts):
+        return False
+    shared = one.content & other.content
+    left, right = ([w.stem for w in each.words if w.stem in shared] for each in (one, other))
+    return list(dict.fromkeys(left)) != list(dict.fromkeys(right))

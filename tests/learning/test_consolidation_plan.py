@@ -1,0 +1,454 @@
+"""The plan of a consolidation: laws that hold whatever was said, and in whatever order."""
+
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from functools import partial
+from zoneinfo import ZoneInfo
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from memoranda.learning.claims import Category, Claim, Relation, Verdict
+from memoranda.learning.conflicts import RuleJudge
+from memoranda.learning.consolidation_plan import Candidate, Moment, Page, plan, unclear
+from memoranda.model.actions import Consolidated, Credit, Insert, Supersede
+from memoranda.model.ids import IdFactory
+from memoranda.model.models import Kind, Trust
+from memoranda.model.scope import Scope
+from memoranda.records.drafts import Draft, RecordPlanner, Retention
+from memoranda.testing.clocks import FrozenClock
+
+NOW = datetime(2026, 1, 1, 12, tzinfo=UTC)
+SAID = datetime(2024, 1, 1, 9, tzinfo=UTC)
+PEOPLE = ["Ana", "Ben"]
+CITIES = ["Oslo", "Lisbon", "Rome", "Madrid"]
+UPDATE = Verdict(Relation.UPDATE, 0.95, "told so")
+TWICE = Verdict(Relation.DUPLICATE, 0.95, "told so")
+
+
+class NoNames:
+    """Finds no names: entities are not at issue."""
+
+    def extract(self, text):
+        """Return nothing."""
+        del text
+        return []
+
+
+class Memory:
+    """Facts, as a list of actions leaves them."""
+
+    def __init__(self):
+        """Begin empty."""
+        clock = FrozenClock(NOW)
+        self._ingest = RecordPlanner(
+            extractor=NoNames(),
+            ids=IdFactory(clock),
+            clock=clock,
+            retention=Retention(zone=ZoneInfo("UTC")),
+        )
+        self.facts = {}
+        self.said = {}
+
+    def write(self, draft):
+        """The action that stores a draft."""
+        return self._ingest.plan(Scope("ana"), draft, reason="consolidated")
+
+    def remember(self, content, **fields):
+        """Store a fact as a person's word; returns it."""
+        insert = self.write(Draft(content=content, **fields))
+        self.apply([insert])
+        return insert.record
+
+    def plan(self, claims, *, session="s", **options):
+        """The plan for claims, with all facts as candidates."""
+        known = [Candidate(fact, said_last=self.last(fact)) for fact in self.facts.values()]
+        page = Page(
+            session=session,
+            through=len(claims),
+            finished=True,
+            claims=claims,
+            candidates=[known] * len(claims),
+        )
+        return plan(page, write=self.write, judge=RuleJudge(), now=NOW, **options)
+
+    def last(self, fact):
+        """When the last source of a fact was said."""
+        return max((self.said[source] for source in fact.source_ids), default=None)
+
+    def learn(self, claims, **options):
+        """Plan and apply; returns the plan."""
+        made = self.plan(claims, **options)
+        self.said |= {each.sources[0]: each.said_at for each in claims}
+        self.apply(made.actions)
+        return made
+
+    def apply(self, actions):
+        """Do what actions say."""
+        for action in actions:
+            if isinstance(action, Insert):
+                self.facts[action.record.id] = action.record
+            elif isinstance(action, Credit):
+                old = self.facts[action.id]
+                sources = tuple(dict.fromkeys(old.source_ids + action.sources))
+                self.facts[action.id] = replace(old, source_ids=sources)
+            elif isinstance(action, Supersede):
+                self.facts[action.id] = replace(
+                    self.facts[action.id], superseded_by=action.by, confidence=action.confidence
+                )
+
+    def top(self):
+        """What is believed: the texts that nothing took the place of."""
+        return sorted(f.content for f in self.facts.values() if f.superseded_by is None)
+
+
+def claim(content, *, day=0, subject="Ana", source=None, category=Category.STATE, **fields):
+    """A claim said some days after the first."""
+    at = SAID + timedelta(days=day)
+    values = {"speaker": "user", "said_at": at, "event_time": at, **fields}
+    source = source or f"ep_{day}_{content}"
+    return Claim(content=content, subject=subject, category=category, sources=(source,), **values)
+
+
+def of(actions, kind):
+    """The actions of one kind."""
+    return [action for action in actions if isinstance(action, kind)]
+
+
+@st.composite
+def homes(draw):
+    """Claims about where people live and how old they are, each said at another time."""
+    days = draw(st.lists(st.integers(0, 900), min_size=1, max_size=7, unique=True))
+    made = []
+    for day in days:
+        who = draw(st.sampled_from(PEOPLE))
+        city = draw(st.sampled_from(CITIES))
+        verb = draw(st.sampled_from(["lives in", "moved to"]))
+        said = draw(st.sampled_from([f"{who} {verb} {city}.", f"{who} likes {city}."]))
+        made.append(claim(said, day=day, subject=who))
+    return made
+
+
+@given(claims=homes())
+def test_planning_again_changes_nothing(claims):
+    """After a page was applied, the same page adds, credits and retires nothing."""
+    memory = Memory()
+    memory.learn(claims)
+    before = dict(memory.facts)
+    again = memory.learn(claims)
+    assert [type(action) for action in again.actions] == [Consolidated]
+    assert again.report.known == len(claims)
+    assert memory.facts == before
+
+
+@given(claims=homes(), cut=st.integers(0, 7))
+def test_a_step_in_two_parts_ends_as_one_step(claims, cut):
+    """Where a page ends is of no account."""
+    whole, parts = Memory(), Memory()
+    whole.learn(claims)
+    parts.learn(claims[:cut])
+    parts.learn(claims[cut:])
+    assert whole.top() == parts.top()
+
+
+@given(claims=homes())
+def test_a_record_is_retired_once_and_by_one_that_is_there(claims):
+    """No two actions retire one record; what took its place is stored before."""
+    memory = Memory()
+    old = memory.remember("Ana lives in Paris.", decay_rate=0.1, event_time=SAID)
+    known = {old.id}
+    retired = set()
+    for action in memory.plan(claims).actions:
+        if isinstance(action, Insert):
+            known.add(action.record.id)
+        elif isinstance(action, Supersede):
+            assert action.id not in retired
+            assert {action.id, action.by} <= known
+            assert action.id != action.by
+            assert action.confidence <= 0.3
+            retired.add(action.id)
+        elif isinstance(action, Credit):
+            assert action.id in known
+            assert action.sources
+
+
+@given(claims=homes(), data=st.data())
+def test_what_was_said_last_is_on_top_in_whatever_order_it_is_read(claims, data):
+    """Sessions may be consolidated late: the last word stays the last word."""
+    homes_only = [each for each in claims if "likes" not in each.content]
+    memory = Memory()
+    for each in data.draw(st.permutations(homes_only)):
+        memory.learn([each])
+    for who in PEOPLE:
+        told = [each for each in homes_only if each.subject == who]
+        if told:
+            last = max(told, key=lambda each: each.said_at).content.split()[-1]
+            left = [text for text in memory.top() if text.startswith(who)]
+            assert {text.split()[-1] for text in left} == {last}
+
+
+@given(claims=homes())
+def test_nothing_about_another_subject_is_retired(claims):
+    """Not even where every verdict says so."""
+    memory = Memory()
+    for person in PEOPLE:
+        memory.learn([claim(f"{person} lives in Bergen.", day=-5, subject=person)])
+    known = list(memory.facts.values())
+    told = {(n, fact.id): UPDATE for n in range(len(claims)) for fact in known}
+    made = memory.plan(claims, overrides=told)
+    memory.apply(made.actions)
+    subjects = {fact.id: fact.attributes["subject"] for fact in memory.facts.values()}
+    assert all(subjects[each.id] == subjects[each.by] for each in of(made.actions, Supersede))
+
+
+def test_a_new_fact_carries_all_that_was_known_of_it():
+    """Kind, origin, speaker, time, sources, decay, category and subject."""
+    when = SAID - timedelta(days=30)
+    made = Memory().plan([claim("Ana lives in Oslo.", event_time=when, confidence=0.7)])
+    (insert,) = of(made.actions, Insert)
+    record = insert.record
+    assert (record.kind, record.origin, record.source_role) == (Kind.FACT, "consolidation", "user")
+    assert (record.event_time, record.confidence, record.decay_rate) == (when, 0.7, 0.1)
+    assert record.source_ids == ("ep_0_Ana lives in Oslo.",)
+    assert (record.tags, record.session_id) == (("state",), "s")
+    assert record.attributes == {
+        "subject": "Ana",
+        "category": "state",
+        "said_at": SAID.isoformat(),
+    }
+    assert made.actions[-1] == Consolidated("s", 1, NOW, finished=True)
+    assert made.report.added == 1
+
+
+def test_a_later_value_takes_the_place_of_an_older_one():
+    """The old fact is lowered to 0.3, and the new one names it (seed 004)."""
+    memory = Memory()
+    memory.learn([claim("Ana lives in Oslo.")])
+    made = memory.learn([claim("Ana moved to Lisbon.", day=9)])
+    (insert,), (supersede,) = of(made.actions, Insert), of(made.actions, Supersede)
+    assert insert.record.attributes["supersedes"] == supersede.id
+    assert (supersede.by, supersede.confidence) == (insert.record.id, 0.3)
+    assert memory.top() == ["Ana moved to Lisbon."]
+
+
+def test_an_older_session_read_late_adds_to_the_past():
+    """What it says is stored as superseded already, and retires nothing."""
+    memory = Memory()
+    memory.learn([claim("Ana lives in Lisbon.", day=9)])
+    made = memory.learn([claim("Ana lives in Oslo.")])
+    (insert,), (supersede,) = of(made.actions, Insert), of(made.actions, Supersede)
+    assert supersede.id == insert.record.id
+    assert memory.top() == ["Ana lives in Lisbon."]
+
+
+@pytest.mark.parametrize("together", [True, False])
+def test_a_plan_for_the_future_counts_from_when_it_was_said(together):
+    """A deadline that is moved to an earlier day is the newer one all the same."""
+    memory = Memory()
+    sooner = SAID + timedelta(days=50)
+    claims = [
+        claim("The thesis is due March 1, 2024.", subject="thesis"),
+        claim("Ana's thesis deadline is March 1, 2024.", event_time=sooner + timedelta(days=10)),
+        claim("Ana's thesis deadline was moved to February 20.", day=3, event_time=sooner),
+    ]
+    for page in [claims] if together else [[each] for each in claims]:
+        memory.learn(page)
+    assert memory.top() == [claims[2].content, claims[0].content]
+
+
+def test_a_claim_knows_its_own_fact_among_others_that_read_the_same():
+    """Read again, each claim finds the fact that rests on it, whichever is found first."""
+    memory = Memory()
+    claims = [
+        claim(f"Ana lives in {city}.", day=day)
+        for day, city in enumerate(["Oslo", "Lisbon", "Oslo"])
+    ]
+    memory.learn(claims)
+    memory.facts = dict(reversed(memory.facts.items()))
+    assert memory.plan(claims).report.known == 3
+
+
+def test_what_is_said_again_credits_the_fact():
+    """In the store and inside the batch: one row, more sources."""
+    memory = Memory()
+    memory.learn([claim("Ana likes tea."), claim("Ana likes tea!", day=1)])
+    made = memory.learn([claim("ana likes tea", day=2)], session="later")
+    (fact,) = memory.facts.values()
+    assert len(fact.source_ids) == 3
+    assert [type(action) for action in made.actions] == [Credit, Consolidated]
+    assert made.report.credited == 1
+
+
+def test_what_says_more_is_kept_beside_what_it_repeats():
+    """Credited to the shorter fact, the rest of it would be lost; the shorter one adds nothing."""
+    short, long = "Ana plays chess at the old club.", "Ana plays blitz chess at the old club."
+    memory = Memory()
+    memory.learn([claim(short)])
+    assert len(of(memory.learn([claim(long, day=1)]).actions, Insert)) == 1
+    assert memory.top() == sorted([short, long])
+    made = memory.learn([claim(short, day=2), claim(f"{long[:-1]} regularly.", day=3)])
+    assert len(of(made.actions, Credit)) == 2
+    assert not of(made.actions, Insert)
+
+
+def test_what_was_confirmed_since_is_not_ended_by_what_lies_between():
+    """Oslo, and Oslo again: that it was Lisbon in between is history when it is read late."""
+    memory = Memory()
+    memory.learn([claim("Ana lives in Oslo."), claim("Ana lives in Oslo.", day=9)])
+    memory.learn([claim("Ana lives in Lisbon.", day=5)])
+    assert memory.top() == ["Ana lives in Oslo."]
+
+
+def test_what_is_said_later_of_a_time_nearby_is_the_later_word():
+    """A move of "last week", told after the home was named, is news, however it is dated."""
+    memory = Memory()
+    memory.learn([claim("Ana lives in Oslo.", day=3)])
+    moved = claim("Ana moved to Lisbon.", day=5, event_time=SAID - timedelta(days=2))
+    memory.learn([moved])
+    assert memory.top() == ["Ana moved to Lisbon."]
+
+
+def test_what_is_told_of_long_ago_retires_nothing():
+    """A move of years before, told later, is the past of the home that was named."""
+    memory = Memory()
+    memory.learn([claim("Ana lives in Oslo.", day=3)])
+    memory.learn([claim("Ana moved to Lisbon.", day=5, event_time=SAID - timedelta(days=900))])
+    assert memory.top() == ["Ana lives in Oslo."]
+
+
+@given(moments=st.lists(st.tuples(*[st.integers(0, 90)] * 2), min_size=2, max_size=2))
+def test_of_two_words_one_is_the_later(moments):
+    """Never both, and never neither but for equal ones."""
+    one, other = (
+        Moment(SAID + timedelta(days=said), SAID + timedelta(days=min(said, holds)))
+        for said, holds in moments
+    )
+    if one.said == other.said:
+        return
+    assert one.counts_after(other) is not other.counts_after(one)
+
+
+def test_what_was_confirmed_long_after_is_the_later_word():
+    """However long ago it was said first: said again, it holds now."""
+    for order in ((0, 1, 2), (0, 2, 1), (2, 0, 1), (1, 0, 2), (1, 2, 0), (2, 1, 0)):
+        memory = Memory()
+        said = [
+            claim("Ana lives in Oslo."),
+            claim("Ana lives in Lisbon.", day=300),
+            claim("Ana lives in Oslo.", day=301),
+        ]
+        for place in order:
+            memory.learn([said[place]])
+        assert set(memory.top()) == {"Ana lives in Oslo."}
+
+
+def test_what_was_left_and_taken_up_again_is_new():
+    """Oslo, Lisbon, Oslo: the third is no duplicate of the first."""
+    memory = Memory()
+    for day, city in enumerate(["Oslo", "Lisbon", "Oslo"]):
+        memory.learn([claim(f"Ana lives in {city}.", day=day)])
+    assert len(memory.facts) == 3
+    assert memory.top() == ["Ana lives in Oslo."]
+    assert len({fact.superseded_by for fact in memory.facts.values()}) == 3
+
+
+@pytest.mark.parametrize(
+    ("content", "category", "retired"),
+    [
+        ("Ana moved to Lisbon.", Category.STATE, True),
+        ("Ana now has 3 cats.", Category.CORRECTION, True),
+    ],
+)
+def test_a_protected_fact_gives_way_to_a_clear_word(content, category, retired):
+    """A person's clear update or correction retires even what was asked to be remembered."""
+    memory = Memory()
+    memory.remember("Ana lives in Oslo.", event_time=SAID)
+    memory.remember("Ana has 2 cats.", event_time=SAID)
+    made = memory.learn([claim(content, day=9, category=category)])
+    assert bool(of(made.actions, Supersede)) is retired
+
+
+def test_a_protected_fact_outlasts_a_vague_word():
+    """Both stay, and the report says so."""
+    memory = Memory()
+    old = memory.remember("Ana lives in Oslo.", event_time=SAID)
+    vague = Verdict(Relation.UPDATE, 0.7, "perhaps")
+    made = memory.learn([claim("Ana likes Rome.", day=9)], overrides={(0, old.id): vague})
+    assert of(made.actions, Supersede) == []
+    assert (made.report.added, made.report.withheld) == (1, 1)
+
+
+@pytest.mark.parametrize("speaker", ["assistant", "agent", "tool"])
+def test_a_machine_never_retires_what_a_person_said(speaker):
+    """Whichever of them is the later one (law 10)."""
+    memory = Memory()
+    memory.learn([claim("Ana lives in Oslo.", day=5)])
+    later = memory.learn([claim("Ana moved to Lisbon.", day=9, speaker=speaker)])
+    assert of(later.actions, Supersede) == []
+    assert later.report.withheld == 1
+    memory = Memory()
+    memory.learn([claim("Ana moved to Lisbon.", day=9, speaker=speaker)])
+    memory.learn([claim("Ana lives in Oslo.", day=5)])
+    assert "Ana lives in Oslo." in memory.top()
+
+
+def test_a_machine_learns_nothing_about_the_user_without_the_users_word():
+    """Law 9: it is dropped, and the report says why without quoting it."""
+    made = Memory().plan([claim("The user likes tea.", subject="the user", speaker="assistant")])
+    assert of(made.actions, Insert) == []
+    assert made.report.dropped == {"it is about the user without the user's word": 1}
+
+
+def test_a_verdict_handed_in_counts_before_the_judges():
+    """A model may see what rules do not, and may take back what they see."""
+    memory = Memory()
+    old = memory.remember("Ana is vegetarian.", decay_rate=0.1, event_time=SAID)
+    new = claim("Ana eats meat every day.", day=9)
+    assert of(memory.plan([new]).actions, Supersede) == []
+    (supersede,) = of(memory.plan([new], overrides={(0, old.id): UPDATE}).actions, Supersede)
+    assert supersede.id == old.id
+    clear, none = claim("Ana is no longer vegetarian.", day=9), Verdict(Relation.NONE, 1.0, "no")
+    assert of(memory.plan([clear]).actions, Supersede)
+    assert of(memory.plan([clear], overrides={(0, old.id): none}).actions, Supersede) == []
+
+
+def test_a_model_cannot_make_one_of_two_that_differ_in_a_number():
+    """A duplicate that is none would lose what was said."""
+    memory = Memory()
+    old = memory.remember("Ana ran 5 km.", decay_rate=0.1, event_time=SAID)
+    made = memory.plan([claim("Ana ran 8 km.", day=9)], overrides={(0, old.id): TWICE})
+    assert len(of(made.actions, Insert)) == 1
+
+
+def test_what_has_ended_or_is_no_fact_is_no_candidate():
+    """A forgotten fact is not retired again, and an episode never."""
+    memory = Memory()
+    for kind in ("episode", "reflection"):
+        memory.remember("Ana lives in Oslo.", kind=kind, event_time=SAID)
+    gone = memory.remember("Ana lives in Rome.", event_time=SAID)
+    memory.facts[gone.id] = replace(gone, valid_until=NOW - timedelta(days=1))
+    made = memory.plan([claim("Ana moved to Lisbon.", day=9)])
+    assert [type(action) for action in made.actions] == [Insert, Consolidated]
+
+
+def test_pairs_that_rules_leave_open_are_asked_about():
+    """Alike but not decided, or decided without being sure; the older one stands first."""
+    memory = Memory()
+    old = memory.remember("Ana is vegetarian.", decay_rate=0.1, event_time=SAID)
+    other = memory.remember("Ana lives in Oslo.", decay_rate=0.1, event_time=SAID)
+    claims = [claim("Ana eats meat every day.", day=9), claim("Ana moved to Rome.", day=9)]
+    near = [Candidate(old, 0.7), Candidate(other, 0.2)]
+    page = Page(session="s", through=1, finished=True, claims=claims, candidates=[near, near])
+    ask = partial(unclear, judge=RuleJudge(), now=NOW)
+    assert [(each.claim, each.record) for each in ask(page)] == [(0, old.id), (1, old.id)]
+    assert ask(page)[0].old.text == "Ana is vegetarian."
+    assert ask(page, likely=0.8) == []
+    assert (1, other.id) in [(each.claim, each.record) for each in ask(page, clear=1.1)]
+
+
+def test_trust_of_a_fact_is_that_of_its_speaker():
+    """A person's name is a person; a tool is not."""
+    memory = Memory()
+    memory.learn([claim("Ana likes tea.", speaker="Ana"), claim("Ben is 5.", speaker="tool")])
+    assert [fact.trust for fact in memory.facts.values()] == [Trust.PERSON, Trust.EXTERNAL]
