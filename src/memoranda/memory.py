@@ -47,14 +47,13 @@ from memoranda.notes.sessions import consolidate, keep_last_words, learn, notes_
 from memoranda.notes.sync import SyncedNotes
 from memoranda.parts import Parts
 from memoranda.records import plans
-from memoranda.records.drafts import Draft, parse_kind, parse_metadata, parse_tags
+from memoranda.records.drafts import Draft, Retention, parse_kind, parse_metadata, parse_tags
 from memoranda.settings.settings import Settings
 from memoranda.tools import Tool
 from memoranda.tools.agent import AgentTools
 from memoranda.tools.consolidator import ConsolidatorTools
 from memoranda.transfer import porting
 from memoranda.transfer.formats import located
-from memoranda.wiring import retention
 
 
 class Memory:
@@ -594,7 +593,7 @@ class Memory:
             scope=chosen,
             store=parts.store,
             now=parts.now,
-            retention=retention(parts.settings),
+            retention=Retention.of_settings(parts.settings),
             decay_threshold=parts.settings.decay.threshold,
             names=partial(parts.names, chosen),
             consolidate_sessions=consolidate_sessions,

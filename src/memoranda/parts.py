@@ -9,9 +9,10 @@ from functools import partial
 from pathlib import Path
 from threading import Event
 
-from memoranda import wiring
 from memoranda.derivations.vectors import VectorMaker
+from memoranda.entities.names import RuleNameMatcher
 from memoranda.entities.pipeline import ACCURATE, FAST, EntityPipeline
+from memoranda.entities.providers import EntityProviders, open_entity_providers
 from memoranda.errors import InvalidInput
 from memoranda.learning.background import Consolidation, Request
 from memoranda.learning.language import Language, StageModel
@@ -24,12 +25,14 @@ from memoranda.model.scope import Scope
 from memoranda.model.times import require_aware
 from memoranda.notes.service import NotesService, OpenNotes
 from memoranda.providers.embedding.cache import CachedEmbedder
-from memoranda.records.drafts import RecordPlanner
+from memoranda.providers.opening import open_embedder, open_language_model, require_model
+from memoranda.records.drafts import RecordPlanner, Retention
 from memoranda.records.service import NotesEraser, RecordService
 from memoranda.search.search import Ranking, Retriever
 from memoranda.search.service import SearchService
 from memoranda.settings.sections import names
 from memoranda.settings.settings import Settings
+from memoranda.store.locations import open_store
 from memoranda.text.analysis import TermAnalyzer
 from memoranda.text.dates.questions import question_range
 from memoranda.text.dates.reader import Dates
@@ -52,7 +55,7 @@ class TalkParts:
         clock, settings = SystemClock(), settings or Settings()
         return cls(
             clock=clock,
-            catalog=wiring.catalog(settings),
+            catalog=Catalog.of_settings(settings.tokens),
             ids=IdFactory(clock),
             settings=settings,
         )
@@ -76,7 +79,7 @@ class Parts:
     ids: IdFactory
     catalog: Catalog
     extractor: EntityExtractor
-    providers: wiring.NameProviders
+    providers: EntityProviders
     dates: Dates
     language: Language
     ingest: RecordPlanner
@@ -103,11 +106,11 @@ class Parts:
         """Open the store at ``location`` and put everything around it."""
         _check_given(settings, embedder, llm, clock)
         settings, clock = settings or Settings(), clock or SystemClock()
-        language = Language(wiring.open_model(settings.llm, llm))
-        providers = wiring.name_providers(settings.entities)
-        model, off_because = wiring.open_embedder(settings.embedding, embedder)
-        wiring.require_model(settings.retrieval, off_because)
-        store = wiring.open_store(location, settings)
+        language = Language(open_language_model(settings.llm, llm))
+        providers = open_entity_providers(settings.entities)
+        model, off_because = open_embedder(settings.embedding, embedder)
+        require_model(settings.retrieval, off_because)
+        store = open_store(location, settings, RuleNameMatcher())
         extractor, ids = providers.fast(settings.entities), IdFactory(clock)
         vectors = VectorMaker(
             store, model, off_because=off_because, background=settings.embedding.background
@@ -117,13 +120,13 @@ class Parts:
             store=store,
             clock=clock,
             ids=ids,
-            catalog=wiring.catalog(settings),
+            catalog=Catalog.of_settings(settings.tokens),
             extractor=extractor,
             providers=providers,
             dates=Dates(),
             language=language,
             ingest=RecordPlanner(
-                extractor=extractor, ids=ids, clock=clock, retention=wiring.retention(settings)
+                extractor=extractor, ids=ids, clock=clock, retention=Retention.of_settings(settings)
             ),
             embedder=model,
             vectors=vectors,

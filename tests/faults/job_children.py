@@ -13,11 +13,11 @@ from datetime import datetime
 from pathlib import Path
 
 from memoranda import Memory, Settings
+from memoranda.entities.providers import EntityProviders
 from memoranda.entities.rules import RuleExtractor
 from memoranda.model.models import Mention
 from memoranda.testing.clocks import FrozenClock
 from memoranda.testing.embedders import HashEmbedder
-from memoranda.wiring import NameProviders
 
 
 class SlowNames:
@@ -73,7 +73,7 @@ def opened(path, moment):
     )
     clock = FrozenClock(datetime.fromisoformat(moment))
     memory = Memory(path, user="ana", settings=settings, embedder=HashEmbedder(), clock=clock)
-    providers = NameProviders({"regex": RuleExtractor(), "spacy": SlowNames()}, {})
+    providers = EntityProviders({"regex": RuleExtractor(), "spacy": SlowNames()}, {})
     memory._parts = replace(memory._parts, providers=providers)
     return memory
 

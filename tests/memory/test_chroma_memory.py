@@ -16,10 +16,10 @@ from memory_flows import FLOWS, ON_A_SERVER, importing, noting
 
 from memoranda import Memory, Settings
 from memoranda.errors import ConfigError, MissingExtra
+from memoranda.store.locations import file_of
+from memoranda.store.locations import place as placed
 from memoranda.testing.clocks import FrozenClock
 from memoranda.testing.embedders import HashEmbedder
-from memoranda.wiring import file_of
-from memoranda.wiring import place as placed
 
 pytest.importorskip("chromadb", reason="the extra chroma is not installed")
 

@@ -20,13 +20,13 @@ from memoranda.conversation.limits import USUAL, checked
 from memoranda.conversation.transcript import MemoryTranscript
 from memoranda.model.models import ConversationInfo
 from memoranda.parts import TalkParts
+from memoranda.providers.opening import open_embedder
 from memoranda.settings.sections import EmbeddingSettings
 from memoranda.testing.embedders import HashEmbedder
 from memoranda.tokens.cached import CachedCounter
 from memoranda.tokens.catalog import Catalog
 from memoranda.tokens.chat import ChatMeter
 from memoranda.tokens.estimate import EstimatedCounter
-from memoranda.wiring import open_embedder
 
 MESSAGES = 1_000
 SENTENCE = "The train to Lisbon leaves at nine. "

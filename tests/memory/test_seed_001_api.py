@@ -9,7 +9,8 @@ from threading import Barrier, Thread
 import numpy as np
 import pytest
 
-from memoranda import AsyncMemory, Memory, Settings, errors, wiring
+from memoranda import AsyncMemory, Memory, Settings, errors
+from memoranda.providers.opening import open_embedder
 from memoranda.settings.profile import MODEL
 from memoranda.testing.clocks import FrozenClock
 from memoranda.testing.embedders import HashEmbedder
@@ -320,7 +321,7 @@ def test_nothing_is_written_beside_the_folder(opened, location, tmp_path):
 def test_scores_are_those_of_the_model_of_the_seed(location, profile, clock):
     """S1.15: 1 minus the cosine distance of all-MiniLM-L6-v2, and nothing below 0.3."""
     pytest.importorskip("onnxruntime", reason="the extra local is not installed")
-    model, because = wiring.open_embedder(profile.embedding)
+    model, because = open_embedder(profile.embedding)
     if model is None:
         pytest.skip(because)
     texts = ["Alex loves robotics and AI", "The kitchen light is off", "Robots need charging"]

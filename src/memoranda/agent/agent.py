@@ -19,9 +19,9 @@ from memoranda.model.life import Usage
 from memoranda.model.models import Context, Message, ToolCall, ToolResult
 from memoranda.model.scope import Scope
 from memoranda.model.text import clean
+from memoranda.providers.opening import open_language_model
 from memoranda.text.recalled import NO_ANSWER
 from memoranda.tools import Tool
-from memoranda.wiring import open_model
 
 log = logging.getLogger("memoranda.agent")
 
@@ -273,7 +273,7 @@ def _talking(memory: Memory, llm: ChatModel | str | None) -> ChatModel | None:
     if llm is None:
         own = parts_of(memory).language.model
         return cast("ChatModel", own) if hasattr(own, "chat") else None
-    model: object = open_model(memory.settings.llm, llm) if isinstance(llm, str) else llm
+    model: object = open_language_model(memory.settings.llm, llm) if isinstance(llm, str) else llm
     if not hasattr(model, "chat"):
         message = f"llm={llm!r:.80} cannot be used: it has no chat(messages)"
         raise InvalidInput(message)

@@ -15,7 +15,7 @@ from memoranda.errors import InvalidInput
 from memoranda.memory import Memory
 from memoranda.model.ports import Progress
 from memoranda.settings.settings import Settings
-from memoranda.wiring import folder_place, is_folder, is_server, place
+from memoranda.store.locations import folder_place, is_folder, is_server, place
 
 PEOPLE = ("Ana", "Bruno", "Chen", "Dalia", "Emeka", "Freja", "Goran", "Hana")
 ACTS = ("likes", "bought", "lost", "recommends", "cooked", "painted", "repaired", "forgot")

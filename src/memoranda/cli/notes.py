@@ -28,7 +28,7 @@ from memoranda.model.notes import MEMORY_FILE
 from memoranda.notes import Notes
 from memoranda.notes.git import NotesGit, compared
 from memoranda.notes.sync import NotesReport
-from memoranda.wiring import is_server, place
+from memoranda.store.locations import is_server, place
 
 PANEL = "Look"
 LISTED = 20

@@ -13,7 +13,7 @@ from memoranda.cli.command import Session, command
 from memoranda.cli.output import counted, one_line, styled
 from memoranda.model.life import StageUsage, Usage
 from memoranda.model.reports import MemoryStats
-from memoranda.wiring import medium
+from memoranda.store.locations import medium
 
 PANEL = "Look"
 ALL = "all"

@@ -18,7 +18,7 @@ from memoranda.errors import EmbeddingError, InvalidInput
 from memoranda.memory import Memory
 from memoranda.model.models import Change, Context, Entity, Hit, Record
 from memoranda.settings.settings import Settings
-from memoranda.wiring import medium
+from memoranda.store.locations import medium
 
 TURN = timedelta(minutes=1)
 LATER = timedelta(days=1)

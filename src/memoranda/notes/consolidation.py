@@ -30,10 +30,10 @@ from memoranda.notes import Notes
 from memoranda.notes.chronicle import Chronicler, raw_fallback
 from memoranda.notes.document import Document, parse
 from memoranda.notes.projection import project
+from memoranda.providers.opening import open_language_model
 from memoranda.settings.settings import Settings
 from memoranda.text.dates.reader import Dates
 from memoranda.text.recalled import without_recalled
-from memoranda.wiring import open_model
 
 TIMEOUT = 30.0
 """Seconds that a consolidation may take (seed 002, ``consolidationTimeout``)."""
@@ -88,7 +88,7 @@ class ConsolidationService:
     ) -> None:
         """Ask nothing yet."""
         self._settings = settings or Settings()
-        chosen = None if model is None else open_model(self._settings.llm, model)
+        chosen = None if model is None else open_language_model(self._settings.llm, model)
         self._language = Language(chosen)
         self._most_bytes = max_memory_size
         self._timeout = number(timeout, "timeout")

@@ -19,7 +19,7 @@ from memoranda.model.scope import Scope
 from memoranda.notes.sync import NotesSyncState, SyncedNotes
 from memoranda.records.service import RecordService
 from memoranda.settings.settings import Settings
-from memoranda.wiring import file_of, is_folder, is_server
+from memoranda.store.locations import file_of, is_folder, is_server
 
 USER = "{user}"
 FOLDER, INSIDE = ".notes", "notes"

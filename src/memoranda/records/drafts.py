@@ -19,6 +19,8 @@ from memoranda.model.ports import EntityExtractor
 from memoranda.model.scope import Scope
 from memoranda.model.text import clean, content_hash
 from memoranda.model.times import require_aware
+from memoranda.settings.sections import parse_span
+from memoranda.settings.settings import Settings
 
 ALIASES = {
     "conversation": Kind.EPISODE,
@@ -62,6 +64,20 @@ class Retention:
     zone: tzinfo
     spans: Mapping[Kind, timedelta] = field(default_factory=dict)
     until_midnight: frozenset[Kind] = frozenset({Kind.CONTEXT})
+
+    @classmethod
+    def of_settings(cls, settings: Settings) -> Retention:
+        """Return the retention policy of the settings."""
+        chosen = {Kind(kind): value for kind, value in settings.retention}
+        return cls(
+            zone=settings.zone,
+            spans={
+                kind: parse_span(value)
+                for kind, value in chosen.items()
+                if value not in {"forever", "day"}
+            },
+            until_midnight=frozenset(kind for kind, value in chosen.items() if value == "day"),
+        )
 
     def end(self, kind: Kind, start: datetime) -> datetime | None:
         """Return when a record made at ``start`` expires; ``None`` is never."""

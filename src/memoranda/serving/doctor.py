@@ -23,9 +23,9 @@ from memoranda.model.scope import Scope
 from memoranda.notes.service import WRONG
 from memoranda.providers.embedding import files
 from memoranda.settings.settings import Settings
+from memoranda.store.locations import MEMORY, file_of, is_server, medium, place
 from memoranda.store.sqlite.schema import migrations
 from memoranda.store.sqlite.store import SqliteStore
-from memoranda.wiring import MEMORY, file_of, is_server, medium, place
 
 EXTRAS = {
     "local": ("onnxruntime", "safetensors", "tokenizers"),

@@ -15,6 +15,7 @@ from typing import Any
 
 from memoranda.errors import ConfigError
 from memoranda.model.ports import TokenCounter
+from memoranda.settings.sections import TokenSettings
 from memoranda.tokens.bpe import openai_counter
 from memoranda.tokens.cached import CachedCounter
 from memoranda.tokens.chat import (
@@ -97,6 +98,15 @@ class Catalog:
     or a tag after it; case does not matter. Patterns are those of :mod:`fnmatch`; of several
     that match, the one with the most letters counts.
     """
+
+    @classmethod
+    def of_settings(cls, settings: TokenSettings) -> Catalog:
+        """Return what the settings know of models."""
+        return cls(
+            limits=settings.limits,
+            tokenizers=settings.tokenizers,
+            load_timeout=settings.load_timeout,
+        )
 
     def __init__(
         self,

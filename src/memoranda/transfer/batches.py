@@ -8,14 +8,13 @@ from dataclasses import replace
 from datetime import datetime
 from typing import NamedTuple
 
-from memoranda import wiring
 from memoranda.model.actions import Insert
 from memoranda.model.models import Kind, Mention, Record
 from memoranda.model.ports import Progress, Store
 from memoranda.model.query import Filter
 from memoranda.model.scope import Scope
 from memoranda.parts import Parts
-from memoranda.records.drafts import Draft, RecordPlanner
+from memoranda.records.drafts import Draft, RecordPlanner, Retention
 from memoranda.transfer.formats import located
 
 BATCH = 500
@@ -97,7 +96,7 @@ class Additions:
             extractor=_NoNames(),
             ids=parts.ids,
             clock=parts.clock,
-            retention=wiring.retention(parts.settings),
+            retention=Retention.of_settings(parts.settings),
         )
         self._wanted: set[Sameness] = set()
         self.total = 0

@@ -11,6 +11,7 @@ from memoranda.errors import InvalidInput
 from memoranda.model.ports import Progress
 from memoranda.model.scope import Scope
 from memoranda.parts import Parts
+from memoranda.store.locations import foreign_memories
 from memoranda.transfer.batches import Moved, Placed
 from memoranda.transfer.formats import (
     CHATGPT,
@@ -26,7 +27,6 @@ from memoranda.transfer.importing.facts import import_facts
 from memoranda.transfer.importing.found import LeftOut, Talk, Values
 from memoranda.transfer.importing.talks import TalkImport, import_talks
 from memoranda.transfer.importing.zipped import ZippedFile, is_archive
-from memoranda.wiring import foreign_memories
 
 KNOWN_BY: dict[str, Callable[[object], bool]] = {
     CLAUDE_CODE: claude_code.is_line,

@@ -1,0 +1,152 @@
+"""Where a memory is kept: names of places, and the store that is opened there.
+
+Chroma is imported inside a function: it is an optional extra, and heavy.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+from platformdirs import user_data_path
+
+from memoranda.errors import ConfigError, MissingExtra
+from memoranda.model.ports import NameMatcher, Store
+from memoranda.settings.settings import Settings
+from memoranda.store.chroma.place import FOLDER, SERVERS, parse
+from memoranda.store.sqlite.store import SqliteStore
+from memoranda.text.analysis import TermAnalyzer
+
+MEMORY = ":memory:"
+LATER = ("postgresql://", "postgres://")
+NEARLY_CHROMA = ("chroma:", "chroma+http:", "chroma+https:")
+"""What is no file, but an address with too few slashes."""
+DRIVE = re.compile(r"/?[A-Za-z]:(?:[\\/]|$)")
+
+
+def place(location: str | Path | None, settings: Settings) -> str:
+    """Return where the memory is: the location, else the setting, else the user's folder.
+
+    A path as it is on this machine, ``:memory:``, or an address.
+
+    Raises:
+        ConfigError: the location is of a kind that does not exist.
+    """
+    given: object = settings.location if location is None else location
+    if given is None:
+        return str(user_data_path("memoranda") / "memory.db")
+    if not isinstance(given, str | Path) or not str(given).strip():
+        message = f"location={given!r:.80} is no path; use a file or :memory:"
+        raise ConfigError(message)
+    text = str(given)
+    if text.startswith(LATER):
+        message = f"{text.partition(':')[0]} stores are not part of this version; name a file"
+        raise ConfigError(message)
+    if text.startswith(FOLDER):
+        return folder_place(_folder(text))
+    if text.startswith(SERVERS):
+        return text
+    if "://" in text or text.startswith(NEARLY_CHROMA):
+        message = (
+            f"location {text!r} is unknown; use a file, :memory:, chroma:///folder or "
+            f"chroma+http://host:port"
+        )
+        raise ConfigError(message)
+    return text if text == MEMORY else str(Path(text).expanduser())
+
+
+def _folder(text: str) -> Path:
+    """Return the folder that ``chroma://`` names, from the root on.
+
+    Raises:
+        ConfigError: it names none, or one of another system.
+    """
+    path = text.removeprefix(FOLDER)
+    drive = DRIVE.match(path)
+    if drive and os.name == "posix":
+        message = f"location {text!r} is a folder of Windows; here it is chroma:///folder"
+        raise ConfigError(message)
+    if not path.strip("/ "):
+        message = f"location {text!r} names no folder; use chroma:///folder, or chroma://~/folder"
+        raise ConfigError(message)
+    try:
+        return Path(path.removeprefix("/") if drive else path).expanduser().absolute()
+    except RuntimeError as error:  # There is no such user.
+        message = f"location {text!r} cannot be used: {error}"
+        raise ConfigError(message) from error
+
+
+def file_of(place: str) -> Path | None:
+    """Return the file or folder of this machine that a :func:`place` is, if it is one."""
+    if is_folder(place):
+        return Path(place.removeprefix(FOLDER))
+    return None if place == MEMORY or is_server(place) else Path(place)
+
+
+def folder_place(folder: str | Path) -> str:
+    """Return the :func:`place` of a store that Chroma keeps in a folder."""
+    return f"{FOLDER}{folder}"
+
+
+def is_folder(place: str) -> bool:
+    """Return whether a :func:`place` is a folder that Chroma keeps its files in."""
+    return place.startswith(FOLDER)
+
+
+def is_server(place: str) -> bool:
+    """Return whether a :func:`place` is on a server."""
+    return place.startswith(SERVERS)
+
+
+def medium(place: str) -> str:
+    """Return what a :func:`place` is: a file, a folder or a server."""
+    return "folder" if is_folder(place) else "server" if is_server(place) else "file"
+
+
+def open_store(location: str | Path | None, settings: Settings, names: NameMatcher) -> Store:
+    """Open the store at the :func:`place` of ``location``.
+
+    Raises:
+        ConfigError: the location is of a kind that does not exist.
+        StoreError: it cannot be opened.
+    """
+    path = place(location, settings)
+    if is_folder(path) or is_server(path):
+        return _chroma(path, settings, names)
+    if location is None and settings.location is None:
+        Path(path).parent.mkdir(parents=True, exist_ok=True)
+    return SqliteStore(
+        path,
+        analyzer=TermAnalyzer(),
+        names=names,
+        busy_timeout=settings.storage.busy_timeout,
+        power_safe=settings.storage.durability == "power",
+    )
+
+
+def _chroma(location: str, settings: Settings, names: NameMatcher) -> Store:
+    if not find_spec("chromadb"):
+        raise MissingExtra(f"a store on Chroma ({location.partition('://')[0]}://)", "chroma")
+    from memoranda.store.chroma.store import ChromaStore  # noqa: PLC0415 - extra `chroma`
+
+    token = settings.storage.token
+    place = parse(location, token=None if token is None else token.get_secret_value())
+    return ChromaStore(place, analyzer=TermAnalyzer(), names=names)
+
+
+def foreign_memories(path: Path) -> list[tuple[str, str, dict[str, Any]]]:
+    """Return id, text and metadata of what another program keeps in a folder of Chroma.
+
+    Raises:
+        InvalidInput: the folder has no such memories.
+        MissingExtra: the extra ``chroma`` is not installed.
+        StoreError: the folder cannot be used.
+    """
+    if not find_spec("chromadb"):
+        raise MissingExtra(f"reading the memories of Chroma in {path}", "chroma")
+    from memoranda.store.chroma.foreign import foreign  # noqa: PLC0415 - extra `chroma`
+
+    return foreign(path)
