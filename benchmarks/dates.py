@@ -13,7 +13,7 @@ from typing import Any
 from benchmarks.measure import show
 from memoranda.model.life import DateMention
 from memoranda.model.ports import DateReader
-from memoranda.text.dates.reader import Dates
+from memoranda.text.dates.statements import DateParser
 
 DAY = timedelta(days=1)
 TYPES = ("date", "daterange", "datetime")
@@ -23,7 +23,7 @@ UNJUDGED = frozenset({"time", "timerange", "datetimerange", "timezone", ""})
 
 def run(data: Path) -> None:
     """Print both measurements."""
-    reader = Dates()
+    reader = DateParser()
     locomo(reader, data / "dates" / "locomo_temporal_dev.jsonl")
     recognizers(reader, data / "dates" / "recognizers_datetime_model.json")
 

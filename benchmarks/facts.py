@@ -28,7 +28,7 @@ from benchmarks.measure import show
 from memoranda.entities.rules import RuleExtractor as Names
 from memoranda.learning.claims import Claim, Turn
 from memoranda.learning.extraction import THRESHOLD, RuleFactExtractor
-from memoranda.text.dates.reader import Dates
+from memoranda.text.dates.statements import DateParser
 
 DATA = Path(__file__).resolve().parents[2] / "shared" / "data"
 LOCOMO = Path("locomo") / "locomo10.json"
@@ -53,7 +53,7 @@ class Talk:
 
 def extractor(threshold: float = THRESHOLD) -> RuleFactExtractor:
     """Return the extractor as the product builds it."""
-    return RuleFactExtractor(Dates(), Names(), threshold=threshold)
+    return RuleFactExtractor(DateParser(), Names(), threshold=threshold)
 
 
 def load_locomo(data: Path) -> list[Talk]:

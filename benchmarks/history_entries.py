@@ -26,7 +26,7 @@ from memoranda.entities.rules import RuleExtractor as Names
 from memoranda.learning.claims import Turn
 from memoranda.learning.parsed_text import stems
 from memoranda.notes.chronicle import Chronicler
-from memoranda.text.dates.reader import Dates
+from memoranda.text.dates.statements import DateParser
 from memoranda.text.languages import LanguageData
 
 STOP_WORDS = LanguageData("en", "comparison").words("stop_words")
@@ -142,7 +142,7 @@ def _ask(
 
 def written(spans: Sequence[Sequence[Turn]]) -> list[str]:
     """Return the entry of each span, written when it ended."""
-    chronicler = Chronicler(Dates(), Names())
+    chronicler = Chronicler(DateParser(), Names())
     return [chronicler.entry(span, span[-1].at) for span in spans]
 
 

@@ -35,7 +35,7 @@ from memoranda.settings.settings import Settings
 from memoranda.store.locations import open_store
 from memoranda.text.analysis import TermAnalyzer
 from memoranda.text.dates.questions import question_range
-from memoranda.text.dates.reader import Dates
+from memoranda.text.dates.statements import DateParser
 from memoranda.tokens.catalog import Catalog
 
 
@@ -80,7 +80,7 @@ class Parts:
     catalog: Catalog
     extractor: EntityExtractor
     providers: EntityProviders
-    dates: Dates
+    dates: DateParser
     language: Language
     ingest: RecordPlanner
     embedder: CachedEmbedder | None
@@ -123,7 +123,7 @@ class Parts:
             catalog=Catalog.of_settings(settings.tokens),
             extractor=extractor,
             providers=providers,
-            dates=Dates(),
+            dates=DateParser(),
             language=language,
             ingest=RecordPlanner(
                 extractor=extractor, ids=ids, clock=clock, retention=Retention.of_settings(settings)

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from memoranda.learning.claims import Category, Turn
 from memoranda.learning.modelled.proposal import Proposal, proposal
-from memoranda.text.dates.reader import Dates
+from memoranda.text.dates.statements import DateParser
 
 AT = datetime(2023, 6, 2, 14, 5, tzinfo=UTC)  # A Friday.
 LINES = {"fact_1": "The user likes tea.", "fact_2": "Bob is the user's brother."}
@@ -33,7 +33,7 @@ def turns(*said):
 
 def propose(update, *said, memory=MEMORY, lines=LINES):
     """Return what comes of an update."""
-    return proposal(memory, update, turns(*said), lines, Dates())
+    return proposal(memory, update, turns(*said), lines, DateParser())
 
 
 def test_no_update_changes_nothing():
@@ -144,7 +144,7 @@ def test_a_flood_is_cut():
 def test_whatever_a_model_writes_claims_rest_on_persons(update, said):
     """Ids are kept or dropped, never both, and no claim is without a person's turn."""
     talk = turns(*said)
-    found = proposal(MEMORY, f"{update}\n- The user likes rum.", talk, LINES, Dates())
+    found = proposal(MEMORY, f"{update}\n- The user likes rum.", talk, LINES, DateParser())
     assert found.kept | found.dropped == set(LINES)
     assert not found.kept & found.dropped
     persons = {turn.id for turn in talk if turn.person}

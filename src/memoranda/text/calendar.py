@@ -28,6 +28,7 @@ def calendar_numbers(table: Table, *codes: str) -> Mapping[str, int]:
     }
 
 
+@cache
 def month_numbers(*codes: str) -> Mapping[str, int]:
     """Return the full and the short names of months with their numbers."""
     return {**calendar_numbers("months", *codes), **calendar_numbers("short_months", *codes)}

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from memoranda.errors import InvalidInput
 from memoranda.model.ports import DateReader
-from memoranda.text.dates.reader import Dates
+from memoranda.text.dates.statements import DateParser
 
 BERLIN = ZoneInfo("Europe/Berlin")
 SAID = datetime(2023, 5, 10, 13, 56, tzinfo=BERLIN)  # A Wednesday.
@@ -166,21 +166,21 @@ AHEAD = """
 @pytest.mark.parametrize(("said", "text", "since"), rows(AHEAD))
 def test_what_was_put_to_a_day_or_is_on_it_lies_ahead(said, text, since):
     """A new date, an end and a present verb right before a date look ahead; the past does not."""
-    (mention,) = Dates().read(text, there(said))
+    (mention,) = DateParser().read(text, there(said))
     assert mention.since == there(since)
     assert mention.precision in {"day", "month"}
 
 
 def test_a_move_from_one_day_to_another_is_no_stretch():
     """Both days are told, each for itself."""
-    found = Dates().read("It was moved from June 3 to June 8.", there("2026-05-28"))
+    found = DateParser().read("It was moved from June 3 to June 8.", there("2026-05-28"))
     assert [mention.since for mention in found] == [there("2026-06-03"), there("2026-06-08")]
 
 
 @pytest.mark.parametrize(("text", "words", "since", "until", "precision"), rows(MEANT))
 def test_a_statement_means_its_days(text, words, since, until, precision):
     """What the words of a statement mean, as exact as they are, and where they stand."""
-    (mention,) = Dates().read(text, SAID)
+    (mention,) = DateParser().read(text, SAID)
     assert (mention.text, mention.precision) == (words, precision)
     assert (mention.since, mention.until) == (there(since), there(until))
     assert text[mention.start : mention.end] == words
@@ -189,7 +189,7 @@ def test_a_statement_means_its_days(text, words, since, until, precision):
 @pytest.mark.parametrize(("text", "words", "since", "until"), rows(HOURS))
 def test_a_statement_means_its_hours(text, words, since, until):
     """A clock time counts on a day, or where the tense is clear."""
-    (mention,) = Dates().read(text, SAID)
+    (mention,) = DateParser().read(text, SAID)
     assert (mention.text, mention.precision) == (words, "time")
     assert (mention.since, mention.until) == (there(since), there(until))
 
@@ -197,13 +197,13 @@ def test_a_statement_means_its_hours(text, words, since, until):
 @pytest.mark.parametrize("text", NO_TIME)
 def test_no_time_rather_than_a_wrong_one(text):
     """Names, verbs, habits, vague and impossible times give nothing."""
-    assert Dates().read(text, SAID) == []
+    assert DateParser().read(text, SAID) == []
 
 
 def test_each_time_of_a_text_is_read():
     """Several times in one text are read each by its own verb."""
     text = "I left on Monday, and on Friday I'm coming back. In 2019 I stayed until June 2020."
-    found = Dates().read(text, SAID)
+    found = DateParser().read(text, SAID)
     assert [mention.text for mention in found] == [
         "on Monday",
         "on Friday",
@@ -218,7 +218,7 @@ def test_each_time_of_a_text_is_read():
 
 def test_last_week_on_a_sunday_holds_both_readings():
     """On a Sunday, weeks that begin on Mondays and on Sundays differ; the span holds both."""
-    (mention,) = Dates().read("last week it rained", datetime(2023, 5, 14, 9, tzinfo=BERLIN))
+    (mention,) = DateParser().read("last week it rained", datetime(2023, 5, 14, 9, tzinfo=BERLIN))
     assert (mention.since, mention.until) == (there("2023-05-01"), there("2023-05-14"))
     assert mention.precision == "span"
 
@@ -226,8 +226,8 @@ def test_last_week_on_a_sunday_holds_both_readings():
 def test_days_are_those_of_who_speaks():
     """The same instant is another yesterday in another time zone."""
     instant = datetime(2023, 5, 10, 23, 30, tzinfo=UTC)
-    (home,) = Dates().read("yesterday", instant)
-    (tokyo,) = Dates().read("yesterday", instant.astimezone(ZoneInfo("Asia/Tokyo")))
+    (home,) = DateParser().read("yesterday", instant)
+    (tokyo,) = DateParser().read("yesterday", instant.astimezone(ZoneInfo("Asia/Tokyo")))
     assert (home.since.day, tokyo.since.day) == (9, 10)
     assert tokyo.since.tzinfo == ZoneInfo("Asia/Tokyo")
 
@@ -235,7 +235,7 @@ def test_days_are_those_of_who_speaks():
 @pytest.mark.parametrize(("day", "hours"), [("2023-03-27", 23), ("2023-10-30", 25)])
 def test_a_day_of_clock_change_is_whole(day, hours):
     """Bounds are midnights, so a day on which clocks change has 23 or 25 hours."""
-    (mention,) = Dates().read("yesterday", there(day) + timedelta(hours=9))
+    (mention,) = DateParser().read("yesterday", there(day) + timedelta(hours=9))
     assert mention.until.astimezone(UTC) - mention.since.astimezone(UTC) == timedelta(hours=hours)
     assert (mention.since.hour, mention.until.hour, mention.precision) == (0, 0, "day")
 
@@ -243,7 +243,7 @@ def test_a_day_of_clock_change_is_whole(day, hours):
 def test_a_decomposed_text_keeps_its_places():
     """Places count the characters of the text as it was given."""
     text = "cafe\u0301 e\u0301te\u0301: on 5 Mai 2023, am 5. M\u0061\u0308rz 2023 war es"
-    found = Dates().read(text, SAID)
+    found = DateParser().read(text, SAID)
     assert [text[mention.start : mention.end] for mention in found] == [m.text for m in found]
     assert [mention.since.month for mention in found] == [5, 3]
 
@@ -251,7 +251,7 @@ def test_a_decomposed_text_keeps_its_places():
 def test_a_naive_moment_is_refused():
     """A moment without a time zone is an error that says so."""
     with pytest.raises(InvalidInput, match="time zone"):
-        Dates().read("yesterday", SAID.replace(tzinfo=None))
+        DateParser().read("yesterday", SAID.replace(tzinfo=None))
 
 
 WORDS = st.sampled_from(
@@ -269,7 +269,7 @@ MOMENTS = st.datetimes(timezones=st.timezones())
 @given(TEXTS, MOMENTS)
 def test_any_text_at_any_moment(text, said_at):
     """It never raises; places are in order, apart and right; every time ends after it begins."""
-    reader: DateReader = Dates()
+    reader: DateReader = DateParser()
     found = reader.read(text, said_at)
     assert found == reader.read(text, said_at)
     reached = 0
@@ -290,7 +290,7 @@ def test_any_text_at_any_moment(text, said_at):
 )
 def test_time_grows_with_the_text_and_no_faster(piece):
     """Repetition of the rules' own words makes no work that explodes."""
-    reader = Dates()
+    reader = DateParser()
     reader.read(piece * 100, SAID)
 
     def seconds(count: int) -> float:
@@ -314,7 +314,7 @@ def test_the_days_of_real_turns():
         said = datetime.strptime(row["session_time"], "%I:%M %p on %d %B, %Y").replace(tzinfo=UTC)
         days = [
             mention.since.date().isoformat()
-            for mention in Dates().read(row["text"], said)
+            for mention in DateParser().read(row["text"], said)
             if mention.precision == "day"
         ]
         right += row["answer_date"] in days

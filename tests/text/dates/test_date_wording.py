@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memoranda.text.dates.reader import Dates
+from memoranda.text.dates.statements import DateParser
 from memoranda.text.dates.wording import dated
 
 SAID = datetime(2023, 5, 8, 13, 56, tzinfo=ZoneInfo("Europe/Berlin"))  # A Monday.
@@ -57,13 +57,13 @@ TABLE = [[cell.strip() for cell in line.split("|")] for line in SENTENCES.strip(
 @pytest.mark.parametrize(("text", "full"), TABLE)
 def test_a_sentence_says_its_times_in_full(text, full):
     """Relative times become absolute ones with the right preposition; absolute ones stay."""
-    assert Dates().resolve(text, SAID) == full
+    assert DateParser().resolve(text, SAID) == full
 
 
 @pytest.mark.parametrize("full", [row[1] for row in TABLE])
 def test_a_full_sentence_means_the_same_at_any_time(full):
     """What was resolved once is changed by nothing that is said later."""
-    assert Dates().resolve(full, datetime(2031, 1, 2, tzinfo=UTC)) == full
+    assert DateParser().resolve(full, datetime(2031, 1, 2, tzinfo=UTC)) == full
 
 
 @pytest.mark.parametrize(
@@ -80,7 +80,7 @@ def test_a_full_sentence_means_the_same_at_any_time(full):
 )
 def test_a_mention_in_absolute_words(text, words):
     """Each kind of time has its wording."""
-    (mention,) = Dates().read(text, SAID)
+    (mention,) = DateParser().read(text, SAID)
     assert dated(mention) == words
 
 
@@ -93,7 +93,7 @@ PIECES = st.sampled_from(" ".join(row[0] for row in TABLE).split(" "))
 )
 def test_only_times_change(text, said_at):
     """What is no time stands unchanged; a text without times is returned as it is."""
-    found, resolved = Dates().read(text, said_at), Dates().resolve(text, said_at)
+    found, resolved = DateParser().read(text, said_at), DateParser().resolve(text, said_at)
     if not found:
         assert resolved == text
         return

@@ -2,65 +2,32 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 
-from memoranda.text.dates import grammar as g
+from memoranda.text.calendar import calendar_numbers
 from memoranda.text.dates import tense
-from memoranda.text.dates.atoms import Atom, Found
-from memoranda.text.dates.grammar import DAY, Bounds, Calendar
+from memoranda.text.dates import words as w
+from memoranda.text.dates.expressions import TimeExpression, TimeMeaning
+from memoranda.text.dates.joining import REACH
+from memoranda.text.dates.ranges import DAY, Bounds, RelativeCalendar
 
-Places = Callable[[int], int]
 YEARS_AROUND = 8
-REACH = 40
 
-_ARTICLE = r"(?:(?:the|le|la|el|dem|der|den|l['\u2019])\s*)?"
-_CUES = {
-    name: re.compile(pattern, re.IGNORECASE)
-    for name, pattern in {
-        "since": rf"\b(?:ever\s+)?(?:since|seit|depuis|desde)\s+{_ARTICLE}$|自从?$",
-        "before": rf"\b(?:before|prior\s+to|vor|avant|antes\s+del?)\s+{_ARTICLE}$",
-        "after": rf"\b(?:after|nach|après|después\s+del?)\s+{_ARTICLE}$",
-        "until": rf"\b(?:until|till|up\s+to|bis|jusqu['\u2019](?:à|en|au)|hasta)\s+{_ARTICLE}$",
-        "by": r"\b(?:by|no(?:t)?\s+later\s+than|as\s+late\s+as)\s+(?:the\s+)?$",
-        "from": r"\b(?:between|from|zwischen|von|vom|entre)\s+(?:the\s+)?$|[从從]$",
-        "in": r"\b(?:in|during|throughout|over|within|im|en|durante|month\s+of|year|au\s+mois\s+de)"
-        rf"\s+{_ARTICLE}$",
-        "on": r"\b(?:on|am)\s+(?:the\s+)?$",
-        "at": r"\b(?:at|um|à|a\s+las?)\s+(?:about\s+|around\s+)?$",
-        "around": r"\b(?:around|about|almost|nearly|roughly|circa|ca\.|like)\s+(?:the\s+)?$",
-        "for": r"\b(?:for|of|till|le|el|de|del|der|due|starting|beginning|ending|ends?|starts?)"
-        r"\s+(?:the\s+)?$",
-    }.items()
-}
 _INCLUDED = frozenset({"since", "before", "after", "until", "by", "in", "on", "at"})
-_SUFFIX = re.compile(r"(?P<since>以来|以來)|(?P<after>[之以][后後])|(?P<before>[之以]?前)")
-_PERSON_MONTH = re.compile(r"^(?:april|may|june|august|jan|mai|mayo)$", re.IGNORECASE)
-_NAMED = re.compile(
-    r"(?:\b(?:black|good|ash|easter|cyber|giving|palm|ruby|every|each|most|some|jeden|chaque|cada)"
-    r"|['\u2019]s|\b(?:a|an|my|your|his|her|our|their|one))\s+$",
-    re.IGNORECASE,
-)
-_NUMBERED = re.compile(
-    r"\b(?:version|release|python|room|chapter|section|figure)\s+$", re.IGNORECASE
-)
-_MODAL = re.compile(
-    r"(?:\b(?:will|to|would|can|could|may|might|must|should|which|that|does|did)|n['\u2019]t)\s+$",
-    re.IGNORECASE,
-)
-_GOES_ON = re.compile(
-    r",?\s*(?:of\s+)?['\u2019]?(?:(?:19|20)?[0-9]{2}(?![0-9:./]|\s*[ap]\.?m)|(?:nineteen|eighteen|seventeen|twenty|thirty|two)\b)",
-    re.IGNORECASE,
-)
-_COUNTED = re.compile(rf"(?:[0-9]|{g.any_of(g.NUMBERS)}\s)", re.IGNORECASE)
-_DAY_WORDS = re.compile("|".join([*g.DAYS.values(), *g.DAY_PARTS]), re.IGNORECASE)
-_WEEKDAYS = re.compile(rf"\b{g.WEEKDAY}\b", re.IGNORECASE)
-_APPROXIMATE = frozenset({"day", "week", "month", "year", "hour", "minute", "clock"})
+_SUFFIX = w.date_pattern("suffix", 0)
+_PERSON_MONTH = w.date_pattern("person_month")
+_NAMED = w.date_pattern("named")
+_NUMBERED = w.date_pattern("numbered")
+_MODAL = w.date_pattern("modal")
+_GOES_ON = w.date_pattern("goes_on")
+_AMOUNT_FOLLOWS = w.date_pattern("amount_follows")
+_DAY_WORDS = w.date_pattern("day_words")
+_WEEKDAYS = w.date_pattern("weekdays")
+_ENDS = w.date_pattern("time_ends", 0)
 
 
 @dataclass(frozen=True, slots=True)
-class Cue:
+class TimeCue:
     """A word before a time expression.
 
     Attributes:
@@ -74,20 +41,20 @@ class Cue:
     word: int
 
 
-def before(text: str, begin: int) -> Cue | None:
+def before(text: str, begin: int) -> TimeCue | None:
     """Return the word before ``begin`` that makes what follows a time, or opens it."""
     if tense.moved(text, begin):
         # "Postponed until June 22" is that day, and no stretch until then.
-        return Cue("moved", begin, begin)
+        return TimeCue("moved", begin, begin)
     window = text[max(0, begin - REACH) : begin]
-    for name, pattern in _CUES.items():
+    for name, pattern in w.cues("statement_cues").items():
         if match := pattern.search(window):
             place = begin - len(window) + match.start()
             opens = name not in {"in", "on", "at"} or not _DAY_WORDS.match(text, begin)
             included = name in _INCLUDED and opens
             if name == "around":
-                included = _COUNTED.match(text, begin) is not None
-            return Cue(name, place if included else begin, place)
+                included = _AMOUNT_FOLLOWS.match(text, begin) is not None
+            return TimeCue(name, place if included else begin, place)
     return None
 
 
@@ -97,7 +64,7 @@ def behind(text: str, finish: int) -> tuple[str, int] | None:
     return (str(match.lastgroup), match.end()) if match else None
 
 
-def usable(text: str, atom: Atom, cue: Cue | None) -> bool:
+def usable(text: str, atom: TimeExpression, cue: TimeCue | None) -> bool:
     """Return whether a bare month, weekday, year or hour is a time here."""
     found, words = atom.found, text[atom.begin : atom.finish]
     window = text[max(0, atom.begin - REACH) : atom.begin]
@@ -116,7 +83,7 @@ def usable(text: str, atom: Atom, cue: Cue | None) -> bool:
     return not found.needs_cue or (cue is not None and _made_a_time(words, found, cue, window))
 
 
-def _made_a_time(words: str, found: Found, cue: Cue, window: str) -> bool:
+def _made_a_time(words: str, found: TimeMeaning, cue: TimeCue, window: str) -> bool:
     """Return whether the word before a month, season, holiday or hour makes it a time."""
     if found.grain == "clock":
         return cue.name in {"at", "by", "until", "since", "before", "after"}
@@ -127,7 +94,7 @@ def _made_a_time(words: str, found: Found, cue: Cue, window: str) -> bool:
     return not _NAMED.search(window)
 
 
-def _is_day(text: str, atom: Atom, cue: Cue | None) -> bool:
+def _is_day(text: str, atom: TimeExpression, cue: TimeCue | None) -> bool:
     """Return whether the name of a weekday stands for a day, and not in a name."""
     window, rest = text[max(0, atom.begin - REACH) : atom.begin], text[atom.finish :]
     word = text[atom.begin : atom.finish]
@@ -137,7 +104,7 @@ def _is_day(text: str, atom: Atom, cue: Cue | None) -> bool:
         return True
     if len(word.rstrip(".")) <= 4:  # noqa: PLR2004 - "Sun", "Wed", "sat" are words as well
         return False
-    return bool(word[:1].isupper() and re.match(g.ENDS, rest))
+    return bool(word[:1].isupper() and _ENDS.match(rest))
 
 
 def recurs(text: str, *, ahead: bool) -> bool:
@@ -149,7 +116,9 @@ def recurs(text: str, *, ahead: bool) -> bool:
     )
 
 
-def occurrences(found: Found, calendar: Calendar, reach: int = YEARS_AROUND) -> tuple[Bounds, ...]:
+def occurrences(
+    found: TimeMeaning, calendar: RelativeCalendar, reach: int = YEARS_AROUND
+) -> tuple[Bounds, ...]:
     """Return what a time without a year is in the ``reach`` years around."""
     options = []
     for year in range(calendar.now.year - reach, calendar.now.year + reach + 1):
@@ -165,12 +134,12 @@ def on_weekday(words: str, options: tuple[Bounds, ...]) -> tuple[Bounds, ...]:
     match = _WEEKDAYS.search(words)
     if match is None or any(until - since != DAY for since, until in options):
         return options
-    number = g.WEEKDAYS[match[0].lower()]
+    number = calendar_numbers("weekdays")[match[0].lower()]
     near = options[len(options) // 2 - 1 : len(options) // 2 + 2]
     return tuple(bounds for bounds in near if bounds[0].isoweekday() == number)
 
 
-def beside(one: Found, other: Found, calendar: Calendar) -> Found | None:
+def beside(one: TimeMeaning, other: TimeMeaning, calendar: RelativeCalendar) -> TimeMeaning | None:
     """Return a day with its hour, or a weekday with its yearless date, as one time."""
     for day, hour in ((one, other), (other, one)):
         if hour.grain == "clock" and day.grain != "clock":
@@ -186,7 +155,7 @@ def beside(one: Found, other: Found, calendar: Calendar) -> Found | None:
     return None
 
 
-def _at_hour(day: Found, hour: Found, calendar: Calendar) -> Found | None:
+def _at_hour(day: TimeMeaning, hour: TimeMeaning, calendar: RelativeCalendar) -> TimeMeaning | None:
     """Return the hour on the day; of a part of a day, the hour that lies in it."""
     since, until = (bound - calendar.today for bound in hour.bounds)
 
@@ -204,4 +173,4 @@ def _at_hour(day: Found, hour: Found, calendar: Calendar) -> Found | None:
     options = day.options or (occurrences(day, calendar) if day.in_year else ())
     if any(end - start != DAY for start, end in (day.bounds, *options)):
         return None
-    return Found(at(day.bounds), "clock", options=tuple(at(one) for one in options))
+    return TimeMeaning(at(day.bounds), "clock", options=tuple(at(one) for one in options))

@@ -2,40 +2,31 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import replace
 
-from memoranda.text.dates import grammar as g
-from memoranda.text.dates.atoms import Atom, Found
-from memoranda.text.dates.grammar import DAY, Bounds, Calendar
+from memoranda.text.calendar import calendar_numbers
+from memoranda.text.dates import words as w
+from memoranda.text.dates.expressions import TimeExpression, TimeMeaning
+from memoranda.text.dates.ranges import DAY, SUB_DAY, Bounds, RelativeCalendar, spread
 
 REACH = 40
 """How far before a time expression the words that govern it are looked for."""
 
-ARTICLE = r"(?:(?:the|le|la|el|dem|der|den|l['\u2019])\s*)?"
 _FRIDAY = 5
-_OFFSET = re.compile(
-    rf"\b(?:the\s+)?(?:{g.COUNT}|(?P<one>{g.UNIT}|{g.WEEKDAY}))\s+(?P<way>before|after|from|of)\s+"
-    rf"(?:the\s+)?$",
-    re.IGNORECASE,
-)
+_OFFSET = w.date_pattern("offset")
 
 
-def has_offset(text: str, atom: Atom) -> bool:
+def has_offset(text: str, atom: TimeExpression) -> bool:
     """Return whether words such as "two days before" stand before ``atom``."""
     return _OFFSET.search(text, max(0, atom.begin - REACH), atom.begin) is not None
 
 
-def stretch(first: Found, second: Found) -> Found:
+def stretch(first: TimeMeaning, second: TimeMeaning) -> TimeMeaning:
     """Return the time from ``first`` to ``second``; a year said once holds for both."""
     start, end = first.bounds[0], second.bounds[1]
     one, other = first.in_year, second.in_year
     if one and other:
-
-        def in_year(year: int) -> Bounds:
-            since, until = one(year)[0], other(year)[1]
-            return since, until if until > since else other(year + 1)[1]
-
+        in_year = spread(one, other)
         return replace(second, bounds=in_year(start.year), in_year=in_year)
     if one:
         # The year is that of the second, or the one before: "November to March 2023".
@@ -49,7 +40,7 @@ def stretch(first: Found, second: Found) -> Found:
     return replace(second, bounds=(start, end), options=options)
 
 
-def together(one: Found, other: Found) -> Found | None:
+def together(one: TimeMeaning, other: TimeMeaning) -> TimeMeaning | None:
     """Return what two expressions for the same time mean, if they agree."""
     for inner, outer in ((one, other), (other, one)):
         bounds: Bounds = inner.bounds
@@ -63,7 +54,7 @@ def together(one: Found, other: Found) -> Found | None:
     return None
 
 
-def offset(query: str, atom: Atom) -> Atom:
+def offset(query: str, atom: TimeExpression) -> TimeExpression:
     """Apply "two days before", "the Sunday after", "the week of" to a date.
 
     Raises:
@@ -72,27 +63,26 @@ def offset(query: str, atom: Atom) -> Atom:
     match = _OFFSET.search(query, max(0, atom.begin - REACH), atom.begin)
     if match is None:
         return atom
-    word = re.sub(r"\s+", " ", (match["one"] or match["u"]).lower())
-    count = g.number(match["n"]) if match["n"] else 1
+    word = " ".join((match["one"] or match["u"]).lower().split())
+    count = w.number_of(match["n"]) if match["n"] else 1
     (start, end), way = atom.found.bounds, match["way"].lower()
     if way == "from" and not match["n"]:
         return atom
     if way == "of" and (match["n"] or not start < end <= start + DAY):
         raise ValueError(match[0])
-    if word in g.WEEKDAYS:
-        number = g.WEEKDAYS[word]
+    number = calendar_numbers("weekdays").get(word)
+    if number is not None:
         if way == "before":
             start -= ((start.isoweekday() - number - 1) % 7 + 1) * DAY
         else:
             start = end + (number - end.isoweekday()) % 7 * DAY
         bounds = (start, start + DAY)
     elif way == "of":
-        bounds = Calendar(start).unit(g.UNITS[word], 0)
+        bounds = RelativeCalendar(start).unit(w.unit_of(word), 0)
     else:
-        unit = g.UNITS[word]
-        bounds = _away(atom.found.bounds, unit, -count if way == "before" else count)
+        bounds = _away(atom.found.bounds, w.unit_of(word), -count if way == "before" else count)
     found = replace(atom.found, bounds=bounds, in_year=None, options=(), needs_cue=False)
-    return Atom(match.start(), atom.finish, found)
+    return TimeExpression(match.start(), atom.finish, found)
 
 
 def _away(bounds: Bounds, unit: str, count: int) -> Bounds:
@@ -100,12 +90,11 @@ def _away(bounds: Bounds, unit: str, count: int) -> Bounds:
     start, end = bounds
     if unit == "weekend":
         week_has_begun = count > 0 and start.isoweekday() <= _FRIDAY
-        return Calendar(start).unit(unit, count - 1 if week_has_begun else count)
-    if unit in g.SUB_DAY:
-        message = f"no date is known {count} {unit}s away"
-        raise ValueError(message)
+        return RelativeCalendar(start).unit(unit, count - 1 if week_has_begun else count)
+    if unit in SUB_DAY:
+        raise ValueError(f"no date is known {count} {unit}s away")
     if unit == "week" and abs(count) == 1:
         return (start - 7 * DAY, start) if count < 0 else (end, end + 7 * DAY)
     if unit == "day":
         return start + count * DAY, start + (count + 1) * DAY
-    return Calendar(start).around(unit, count, count)
+    return RelativeCalendar(start).around(unit, count, count)

@@ -16,15 +16,21 @@ that calendar month and year. A yearless date is the latest one not after the qu
 
 from __future__ import annotations
 
-import re
 import unicodedata
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
+from datetime import datetime
 
-from memoranda.text.dates import grammar as g
-from memoranda.text.dates.atoms import Atom, find_atoms
-from memoranda.text.dates.grammar import DAY, Bounds, Calendar, within_calendar
-from memoranda.text.dates.joining import ARTICLE, REACH, has_offset, offset, stretch, together
+from memoranda.text.dates.expressions import TimeExpression, find_expressions
+from memoranda.text.dates.joining import REACH, has_offset, offset, stretch, together
+from memoranda.text.dates.ranges import (
+    DAY,
+    EARLIEST_YEAR,
+    Bounds,
+    RelativeCalendar,
+    is_empty,
+    within_calendar,
+)
+from memoranda.text.dates.words import cues, date_pattern
 
 QUERY_LIMIT = 2_000
 """Only so many characters of a query are looked at; a longer one is a document."""
@@ -32,33 +38,11 @@ QUERY_LIMIT = 2_000
 ATOM_LIMIT = 8
 """A text with more time expressions than this is a list of dates, not a question."""
 
-EARLIEST_YEAR = 1900
-"""Where an open past ("before 2020") begins."""
-
-_CUES = {
-    name: re.compile(pattern, re.IGNORECASE)
-    for name, pattern in {
-        "since": rf"\b(?:ever\s+)?(?:since|seit|depuis|desde)\s+{ARTICLE}$|自从?$",
-        "before": rf"\b(?:before|prior\s+to|vor|avant|antes\s+del?)\s+{ARTICLE}$",
-        "after": rf"\b(?:after|nach|après|después\s+del?)\s+{ARTICLE}$",
-        "until": rf"\b(?:until|till|up\s+to|bis|jusqu['\u2019](?:à|en|au)|hasta)\s+{ARTICLE}$",
-        "from": r"(?:\b(?:between|from|zwischen|von|vom|entre|de|del|du)\s+|从|從|在)(?:the\s+)?$",
-        "in": r"\b(?:in|during|throughout|im|en|durante|month\s+of|au\s+mois\s+de)\s+"
-        rf"{ARTICLE}$",
-        "on": r"\b(?:on|am|el|der|of|de|del|le)\s+(?:the\s+)?$",
-    }.items()
-}
-_LINK = re.compile(
-    r"\s*(?:\b(?:and|to|until|till|through|und|bis|zum|et|à|au|y|a|al|hasta)\b|[-~\u2013到至和])\s*"
-    + ARTICLE,
-    re.IGNORECASE,
-)
-_UNRESOLVED = re.compile(
-    rf"\b(?:the|[0-9]{{1,3}}|{g.any_of(g.NUMBERS)})\s+{g.UNIT}\s+(?:before|after|prior|later|following)\b",
-    re.IGNORECASE,
-)
-_SUFFIX = re.compile(r"(?P<since>以来|以來)|(?P<after>[之以][后後])|(?P<before>[之以]?前)")
-_QUOTED = re.compile(r"[\"“„][^\"“”„]{1,200}[\"”]|«[^«»]{1,200}»|[「《][^「」《》]{1,200}[」》]")
+_LINK = date_pattern("question_link")
+_UNRESOLVED = date_pattern("unresolved")
+_SUFFIX = date_pattern("suffix", 0)
+_QUOTED = date_pattern("quoted", 0)
+_WHEN = date_pattern("when")
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,12 +76,12 @@ def time_range(query: str, now: datetime) -> TimeRange | None:
     text = unicodedata.normalize("NFC", query[:QUERY_LIMIT])
     masked = _QUOTED.sub(lambda quoted: " " * len(quoted[0]), text)
     try:
-        calendar = Calendar(now)
-        said = _resolve(masked, find_atoms(masked, calendar), calendar)
+        calendar = RelativeCalendar(now)
+        said = _resolve(masked, find_expressions(masked, calendar), calendar)
         if said is None:
             return None
         start, end = said.found.bounds
-        if start.astimezone(UTC) >= end.astimezone(UTC):
+        if is_empty((start, end)):
             return None
     except (ValueError, OverflowError, LookupError):
         # An impossible date ("31 February"), or one outside the calendar.
@@ -111,7 +95,9 @@ def question_range(question: str, now: datetime) -> Bounds | None:
     return None if found is None else (found.start, found.end)
 
 
-def _resolve(query: str, atoms: list[Atom], calendar: Calendar) -> Atom | None:
+def _resolve(
+    query: str, atoms: list[TimeExpression], calendar: RelativeCalendar
+) -> TimeExpression | None:
     """Join what the query says about time into one range."""
     atoms = _with_cues(query, atoms) if len(atoms) <= ATOM_LIMIT else []
     if not atoms:
@@ -133,19 +119,19 @@ def _resolve(query: str, atoms: list[Atom], calendar: Calendar) -> Atom | None:
     return _open(query, whole, calendar)
 
 
-def _cue(query: str, atom: Atom) -> tuple[str, int] | None:
+def _cue(query: str, atom: TimeExpression) -> tuple[str, int] | None:
     """Return the kind of the word before ``atom`` and where it begins."""
     before = query[max(0, atom.begin - REACH) : atom.begin]
-    for name, pattern in _CUES.items():
+    for name, pattern in cues("question_cues").items():
         if match := pattern.search(before):
             return name, atom.begin - len(before) + match.start()
     return None
 
 
-def _with_cues(query: str, atoms: list[Atom]) -> list[Atom]:
+def _with_cues(query: str, atoms: list[TimeExpression]) -> list[TimeExpression]:
     """Drop the bare months, weekdays and seasons that nothing makes a time."""
     grains = {atom.found.grain for atom in atoms}
-    kept: list[Atom] = []
+    kept: list[TimeExpression] = []
     for atom in atoms:
         cue, grain = _cue(query, atom), atom.found.grain
         if (
@@ -160,24 +146,24 @@ def _with_cues(query: str, atoms: list[Atom]) -> list[Atom]:
     return kept
 
 
-def _between(query: str, first: Atom, second: Atom) -> Atom | None:
+def _between(query: str, first: TimeExpression, second: TimeExpression) -> TimeExpression | None:
     """Return the range from ``first`` to ``second`` if the query links them."""
     if not _LINK.fullmatch(query, first.finish, second.begin):
         return None
     cue = _cue(query, first)
     begin = cue[1] if cue else first.begin
-    return Atom(begin, second.finish, stretch(first.found, second.found))
+    return TimeExpression(begin, second.finish, stretch(first.found, second.found))
 
 
-def _narrow(one: Atom, other: Atom) -> Atom | None:
+def _narrow(one: TimeExpression, other: TimeExpression) -> TimeExpression | None:
     """Return what two expressions for the same time mean together, if they agree."""
     found = together(one.found, other.found)
     if found is None:
         return None
-    return Atom(min(one.begin, other.begin), max(one.finish, other.finish), found)
+    return TimeExpression(min(one.begin, other.begin), max(one.finish, other.finish), found)
 
 
-def _open(query: str, atom: Atom, calendar: Calendar) -> Atom | None:
+def _open(query: str, atom: TimeExpression, calendar: RelativeCalendar) -> TimeExpression | None:
     """Apply "since", "before", "after" and "until" to a range."""
     start, end = atom.found.bounds
     cue = _cue(query, atom)
@@ -195,25 +181,7 @@ def _open(query: str, atom: Atom, calendar: Calendar) -> Atom | None:
     }.get(name, (start, end))
     if bounds[0] >= bounds[1]:
         return None
-    return Atom(begin, finish, replace(atom.found, bounds=bounds))
-
-
-_WHEN = re.compile(
-    r"\bwhen(?:['\u2019]s|['\u2019]d)?\s+(?:exactly\s+)?(?:did|do|does|was|were|is|are|am|will|would|can|could|"
-    r"should|has|have|had|exactly)\b|\bwhen['\u2019]s\b|\bwhen\s*\?|^\W*when\W*$|\bsince\s+when\b|"
-    r"\b(?:know|tell\s+me|recall|wonder|idea|remind\s+me|find\s+out)\s+(?:exactly\s+)?when\b|"
-    r"\b(?:what|which)\s+(?:exact\s+)?(?:date|day|time|month|year|week|weekday)\b|"
-    r"\bhow\s+(?:long|many\s+(?:days|weeks|months|years))\s+ago\b|\bhow\s+recently\b|"
-    r"(?<!dann\sund\s)\bwann\b|\b(?:welche[mnrs]?|welches)\s+(?:tag|datum|jahr|monat|woche)\b|"
-    r"\bwie\s+lange\s+(?:ist\s+es\s+her|her)\b|"
-    r"\bdepuis\s+quand\b|\bquand\s*\?|\bquand\s+(?:est-ce|est|a|as|ont|avons|avez|était|sera|aura|"
-    r"\w+-t?-?(?:je|tu|il|elle|on|nous|vous|ils|elles))\b|"
-    r"\bquel(?:le)?\s+(?:date|jour|mois|année|heure|semaine)\b|"
-    r"\bcuándo\b|¿\s*(?:desde\s+)?cuando\b|\bqué\s+(?:fecha|día|mes|año|hora)\b|"
-    r"什么时候|什麼時候|甚麼時候|啥时候|何时|何時|什么时间|几月|幾月|几号|幾號|哪天|哪一天|哪年|哪一年|"
-    r"几点|幾點|多久以前|多久之前",
-    re.IGNORECASE,
-)
+    return TimeExpression(begin, finish, replace(atom.found, bounds=bounds))
 
 
 def when_question(query: str) -> bool:

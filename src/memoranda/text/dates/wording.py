@@ -6,20 +6,16 @@ languages keep their words, with the date after them ("gestern (2023-05-07)").
 
 from __future__ import annotations
 
-import re
 from datetime import datetime, timedelta
+from functools import cache
 
 from memoranda.model.life import DateMention
-from memoranda.text.dates import grammar as g
-from memoranda.text.dates.grammar import DAY
+from memoranda.text.calendar import month_names
+from memoranda.text.dates.ranges import DAY, EARLIEST_YEAR
+from memoranda.text.languages import LanguageData, load
+from memoranda.text.patterns import compile_pattern
 
-EARLIEST_YEAR = 1900
-"""Where an open past ("before 2020") begins."""
-
-_MONTHS = (
-    "January", "February", "March", "April", "May", "June",
-    "July", "August", "September", "October", "November", "December",
-)  # fmt: skip
+_DATA = LanguageData("en", "date_wording")
 _SEASONS = {3: "spring", 6: "summer", 9: "autumn", 12: "winter"}
 _QUARTERS = {1: "first", 4: "second", 7: "third", 10: "fourth"}
 _PARTS = {(0, 12): "morning", (12, 18): "afternoon", (17, 6): "night"}
@@ -31,43 +27,22 @@ _HOUR = timedelta(hours=1)
 REACH = 20
 """How far before a time the word that governs it is looked for."""
 
-_OPENINGS = {
-    "since": "since", "before": "before", "after": "after", "until": "until", "till": "until",
-    "about": "around", "around": "around", "almost": "around", "nearly": "around",
-    "roughly": "around",
-}  # fmt: skip
-_OPENING = re.compile(rf"(?:{'|'.join(_OPENINGS)}|by|no(?:t)? later than)\b", re.IGNORECASE)
-_ABSOLUTE = re.compile(r"(?<![0-9])(?:1[5-9]|20)[0-9]{2}(?![0-9])")
-_PART = re.compile(r"\b(morning|afternoon|evening|night)$", re.IGNORECASE)
-_THIS_EVENING = re.compile(r"^(?:tonight|this\s+evening)", re.IGNORECASE)
-_GOVERNED = re.compile(
-    r"\b(?:(?P<owner>the|my|our|your|his|her|their)|about|of|for|from|to|than|like|with|till|"
-    r"until|between|around|is|was|be)\s+$",
-    re.IGNORECASE,
-)
-_BEGINNING = re.compile(r"(?:^|[.!?;:,\u2013\u2014(\"'\u201c\u2026-])\s{0,9}$|\n$")
-_SUBJECT = re.compile(
-    r"['\u2019]s\b|\s+(?:is|was|will|would|has|had|went|felt|seems?|looks?|works|sounds|might|may|can|turned)\b",
-    re.IGNORECASE,
-)
-_ENGLISH = {
-    *g.words("""
-        a about after afternoon ago al almost am an and around at autumn back before
-        beginning between boxing by christmas coming couple day day's days during earlier
-        early eight eleven end eve evening ever fall few first five for four fourth fri
-        friday from half halloween hence hour hours in it last late later m mid midday
-        middle midnight minute minutes mon monday month months morning nd nearly new next
-        night nine no noon now of on one or over p past pm present prior quarter quarters
-        rd roughly s s' sat saturday second seven several since six spring st start summer
-        sun sunday ten th than the third this three through throughout thu thur thurs
-        thursday till time to today tomorrow tonight tue tues tuesday twelve two until up
-        upcoming valentine valentine's wed wednesday week weekend weekends weeks winter
-        within year year's years yesterday
-    """),
-    *(part for name in _MONTHS for part in (name.lower(), name[:3].lower())),
-}
-_NOTED = re.compile(r"\s\((?:\u2013 )?[0-9]{4}")
-_WORDS = re.compile(r"[^\W\d_]+")
+_OPENING = _DATA.pattern("opening")
+_GOVERNED = _DATA.pattern("governed")
+_BEGINNING = _DATA.pattern("beginning", 0)
+_SUBJECT = _DATA.pattern("subject")
+_PART = _DATA.pattern("part_of_day")
+_THIS_EVENING = _DATA.pattern("this_evening")
+_ABSOLUTE = compile_pattern(r"(?<![0-9])(?:1[5-9]|20)[0-9]{2}(?![0-9])")
+_NOTED = compile_pattern(r"\s\((?:\u2013 )?[0-9]{4}")
+_WORDS = compile_pattern(r"[^\W\d_]+")
+
+
+@cache
+def _replaceable() -> frozenset[str]:
+    """Return the English words of a time that can be replaced."""
+    months = [name.lower() for name in month_names()]
+    return _DATA.words("words").union(months, (month[:3] for month in months))
 
 
 def dated(mention: DateMention) -> str:
@@ -76,7 +51,7 @@ def dated(mention: DateMention) -> str:
     ``on 7 May 2023``, ``in May 2023``, ``in the week of 1 May 2023``, ``in 2022``,
     ``since 8 May 2023``, ``on 8 May 2023 at 17:00``.
     """
-    preposition, words = _said(mention)
+    preposition, words = _phrase(mention)
     return f"{preposition} {words}" if preposition else words
 
 
@@ -85,9 +60,9 @@ def replacement(text: str, mention: DateMention) -> str:
     written = mention.text
     if _ABSOLUTE.search(written):
         return written
-    if not all(word.lower() in _ENGLISH for word in _WORDS.findall(written)):
+    if not all(word.lower() in _replaceable() for word in _WORDS.findall(written)):
         return written if _NOTED.match(text, mention.end) else f"{written} ({_numbers(mention)})"
-    preposition, said = _said(mention)
+    preposition, said = _phrase(mention)
     governed = _GOVERNED.search(text, max(0, mention.start - REACH), mention.start)
     verb = _SUBJECT.match(text, mention.end)
     starts = _starts(text, mention.start)
@@ -104,10 +79,10 @@ def _starts(text: str, start: int) -> bool:
     return _BEGINNING.search(text, max(0, start - REACH), start) is not None or start == 0
 
 
-def _said(mention: DateMention) -> tuple[str, str]:
+def _phrase(mention: DateMention) -> tuple[str, str]:
     """Return the preposition and the words of a mention."""
     opening = _OPENING.match(mention.text)
-    name = _OPENINGS.get(opening[0].lower(), "by") if opening else ""
+    name = load("en", "date_wording")["openings"].get(opening[0].lower(), "by") if opening else ""
     since, until = mention.since, mention.until
     if since.year == EARLIEST_YEAR and mention.precision == "span" and name != "before":
         name = "until"
@@ -196,7 +171,7 @@ def _hours(mention: DateMention) -> tuple[str, str]:
 
 
 def _name(day: datetime) -> str:
-    return _MONTHS[day.month - 1]
+    return month_names()[day.month - 1]
 
 
 def _day(day: datetime) -> str:

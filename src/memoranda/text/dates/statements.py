@@ -15,19 +15,25 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime, timedelta
-from functools import cache
+from datetime import datetime, timedelta
 
 from memoranda.model.life import DateMention
 from memoranda.text.dates import cues, tense
-from memoranda.text.dates import grammar as g
-from memoranda.text.dates.atoms import Atom, Found, Rules, compiled, matches
-from memoranda.text.dates.grammar import DAY, Bounds, Calendar, within_calendar
+from memoranda.text.dates.expressions import TimeExpression, TimeMeaning, matches
 from memoranda.text.dates.joining import has_offset, offset, stretch, together
-from memoranda.text.dates.phrases import RULES
-from memoranda.text.dates.wording import EARLIEST_YEAR, replacement
+from memoranda.text.dates.ranges import (
+    DAY,
+    EARLIEST_YEAR,
+    Bounds,
+    RelativeCalendar,
+    is_empty,
+    within_calendar,
+)
+from memoranda.text.dates.wording import replacement
+from memoranda.text.dates.words import date_pattern
+from memoranda.text.patterns import compile_pattern
 
 PIECE = 600
 """A sentence longer than so many characters is cut: work grows with a text, not faster."""
@@ -36,51 +42,23 @@ WEEK, A_YEAR = timedelta(days=8), 12  # months
 RECENT, FAR = timedelta(days=90), timedelta(days=240)
 """So near in the past, and so far ahead, the present tense means the date that was."""
 
-_END = re.compile(r"[.!?。\uff01\uff1f]+[\s)\"'\u201d]+(?=[^\sa-z])|\n+")
-_ABBREVIATED = re.compile(
-    r"(?:\b(?:[ap]\.m|jan|feb|mar|apr|jun|jul|aug|sept?|oct|nov|dec|mr|mrs|dr|st|no|vs)|\b\d{1,2})$",
-    re.IGNORECASE,
-)
-_MASKED = re.compile(
-    r"```.{0,20000}?(?:```|\Z)|`[^`\n]{1,200}`|https?://\S{1,2000}|www\.\S{1,2000}|(?<![\w.+-])[\w.+-]{1,64}@[\w.-]{1,200}"
-    r"|[\"“„][^\"“”„\n]{1,200}[\"”]|«[^«»\n]{1,200}»|[「《][^「」《》\n]{1,200}[」》]",
-    re.DOTALL,
-)
-_BESIDE = re.compile(
-    r"\s*(?:,\s*)?(?:\(\s*)?(?:(?:of|on|in|at|from|around|about|the|am|um|im|de|le|del|el|à|en|a\s+las)\s+)*",
-    re.IGNORECASE,
-)
-_LINK = re.compile(
-    r"\s*(?:\b(?:to|until|till|through|thru|bis|zum|au|hasta|al)\b|[-~\u2013\u2014到至])\s*(?:the\s+|le\s+|el\s+|zum\s+)?",
-    re.IGNORECASE,
-)
-_AND = re.compile(r"\s*(?:\b(?:and|und|et|y)\b|和)\s*(?:the\s+)?", re.IGNORECASE)
-_BETWEEN = re.compile(r"\b(?:between|zwischen|entre)\s+(?:the\s+)?$|[从從]$", re.IGNORECASE)
-_END_OF = re.compile(r"\bend\s+of\b", re.IGNORECASE)
-_JOINED = re.compile(r"\d\s*(?:and|und|et|y|al)\s*\d", re.IGNORECASE)
+_SENTENCE_END = date_pattern("sentence_end", 0)
+_ABBREVIATED = date_pattern("abbreviated")
+_MASKED = date_pattern("masked", re.DOTALL)
+_BESIDE = date_pattern("beside")
+_LINK = date_pattern("statement_link")
+_AND = date_pattern("and")
+_BETWEEN = date_pattern("between")
+_END_OF = date_pattern("end_of")
+_JOINED = date_pattern("joined")
+_TRIGGER = date_pattern("trigger")
+_COMBINED = compile_pattern(r"(?s).[\u0300-\u036f\u3099\u309a]{0,8}")
+
+Places = Callable[[int], int]
+"""From a place in one form of a text to the place in another."""
 
 
-@cache
-def _rules() -> Rules:
-    """Compile the rules of statements when the first text needs them."""
-    return compiled(RULES)
-
-
-@cache
-def _trigger() -> re.Pattern[str]:
-    """Compile what every time expression has one of; most sentences have none."""
-    words = g.any_of(g.MONTHS | g.SHORT_MONTHS | g.WEEKDAYS | g.SEASONS | dict.fromkeys(g.UNITS, 0))
-    days = "|".join(g.DAYS.values())
-    rest = (
-        r"[0-9]|noon|midnight|midday|tonight|week-end|christmas|halloween|valentine|boxing|"
-        r"(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun)|morning|afternoon|evening|night|heute|soir|matin|noche"
-        r"|anoche|the\s+\w+(?:st|nd|rd|th)\b"
-    )
-    rest += "|[昨今明前后後年月日周週天晚]|星期|礼拜|禮拜"
-    return re.compile(rf"{words}|{days}|{rest}", re.IGNORECASE)
-
-
-class Dates:
+class DateParser:
     """Reads times in statements; implements :class:`~memoranda.model.ports.DateReader`."""
 
     def read(self, text: str, said_at: datetime) -> list[DateMention]:
@@ -99,7 +77,7 @@ class Dates:
         masked = _MASKED.sub(lambda found: " " * len(found[0]), composed)
         found = []
         for start, end in _sentences(masked):
-            for mention in _Sentence(masked[start:end], said_at).mentions():
+            for mention in _DatedSentence(masked[start:end], said_at).mentions():
                 first, last = places(start + mention.start), places(start + mention.end)
                 found.append(replace(mention, text=text[first:last], start=first, end=last))
         return found
@@ -123,12 +101,12 @@ class Dates:
 # --- cutting a text ----------------------------------------------------------------------
 
 
-def _composed(text: str) -> tuple[str, cues.Places]:
+def _composed(text: str) -> tuple[str, Places]:
     """Return ``text`` in composed form, and from a place in it the place in ``text``."""
     if unicodedata.is_normalized("NFC", text):
         return text, lambda place: place
     pieces, origin = [], [0]
-    for match in re.finditer(r"(?s).[\u0300-\u036f\u3099\u309a]{0,8}", text):
+    for match in _COMBINED.finditer(text):
         piece = unicodedata.normalize("NFC", match[0])
         pieces.append(piece)
         origin += [match.start()] * (len(piece) - 1) + [match.end()]
@@ -138,7 +116,7 @@ def _composed(text: str) -> tuple[str, cues.Places]:
 def _sentences(text: str) -> Iterator[tuple[int, int]]:
     """Yield where each sentence begins and ends; long ones in pieces."""
     start = 0
-    for match in _END.finditer(text):
+    for match in _SENTENCE_END.finditer(text):
         if "\n" in match[0] or not _ABBREVIATED.search(
             text, max(start, match.start() - 8), match.start()
         ):
@@ -162,7 +140,7 @@ def _pieces(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
 
 
 @dataclass(frozen=True, slots=True)
-class _Placed:
+class _PlacedTime:
     """A time expression with the words that open it, and what it means at last."""
 
     begin: int
@@ -170,16 +148,16 @@ class _Placed:
     bounds: Bounds
 
 
-class _Sentence:
+class _DatedSentence:
     """One sentence, said at one moment."""
 
     def __init__(self, text: str, said_at: datetime) -> None:
         self._text = text
-        self._calendar = Calendar(said_at)
+        self._calendar = RelativeCalendar(said_at)
 
     def mentions(self) -> Iterator[DateMention]:
         """Yield the times, their places counted from the start of the sentence."""
-        if not _trigger().search(self._text):
+        if not _TRIGGER.search(self._text):
             return
         reached = 0
         for atom in self._joined(self._offsets(self._atoms())):
@@ -187,28 +165,27 @@ class _Sentence:
                 placed = self._placed(atom)
                 if placed is None or placed.begin < reached:
                     continue
-                since, until = placed.bounds
-                if since.astimezone(UTC) >= until.astimezone(UTC):
+                if is_empty(placed.bounds):
                     continue
             except (ValueError, OverflowError, LookupError):
                 continue
             reached = finish = self._without_stop(placed.finish)
             words = self._text[placed.begin : finish]
-            yield DateMention(words, placed.begin, finish, since, until, precision(placed.bounds))
+            yield DateMention(words, placed.begin, finish, *placed.bounds, precision(placed.bounds))
 
     def _without_stop(self, finish: int) -> int:
         """Return where a time ends, the full stop of its sentence left out."""
         ends = self._text[finish - 1] == "." and not self._text[finish : finish + 2].strip()
         return finish - 1 if ends and not self._text[finish:].strip() else finish
 
-    def _atoms(self) -> list[Atom]:
+    def _atoms(self) -> list[TimeExpression]:
         """Return the time expressions, the longest first chosen, in order.
 
         What cannot be known ("31 February") is no time, and neither are parts of it.
         """
         taken: list[tuple[int, int]] = []
         atoms = []
-        for match, resolve in matches(self._text, _rules()):
+        for match, resolve in matches(self._text, statements=True):
             begin, finish = match.span()
             if any(begin < last and first < finish for first, last in taken):
                 continue
@@ -219,7 +196,7 @@ class _Sentence:
                 continue
             if found is not None and not self._enumerates(begin, finish):
                 taken.append((begin, finish))
-                atoms.append(Atom(begin, finish, found))
+                atoms.append(TimeExpression(begin, finish, found))
         return sorted(atoms, key=lambda atom: atom.begin)
 
     def _enumerates(self, begin: int, finish: int) -> bool:
@@ -230,7 +207,7 @@ class _Sentence:
             self._text, max(0, begin - 20), begin
         )
 
-    def _offsets(self, atoms: list[Atom]) -> Iterator[Atom]:
+    def _offsets(self, atoms: list[TimeExpression]) -> Iterator[TimeExpression]:
         """Apply "two days before" and the like, each to the time right after it."""
         for atom in atoms:
             try:
@@ -238,7 +215,7 @@ class _Sentence:
             except (ValueError, OverflowError, LookupError):
                 continue
 
-    def _tensed(self, atom: Atom) -> Atom:
+    def _tensed(self, atom: TimeExpression) -> TimeExpression:
         """Place a time that "the week before" counts from."""
         found = atom.found
         if not (found.in_year or found.options) or not has_offset(self._text, atom):
@@ -246,7 +223,7 @@ class _Sentence:
         bounds = self._chosen(atom)
         return replace(atom, found=replace(atom.found, bounds=bounds)) if bounds else atom
 
-    def _joined(self, atoms: Iterator[Atom]) -> list[Atom]:
+    def _joined(self, atoms: Iterator[TimeExpression]) -> list[TimeExpression]:
         """Join the expressions that stand side by side, then those that a word links."""
         joined = list(atoms)
         for join in (self._beside, self._linked):
@@ -258,7 +235,7 @@ class _Sentence:
                     joined.append(atom)
         return joined
 
-    def _linked(self, one: Atom, other: Atom) -> Atom | None:
+    def _linked(self, one: TimeExpression, other: TimeExpression) -> TimeExpression | None:
         """Return the stretch from one time to another, if the words between them say so."""
         text = self._text
         between = _BETWEEN.search(text, max(0, one.begin - 20), one.begin)
@@ -272,20 +249,20 @@ class _Sentence:
                 return None
             if other.found.only and one.found.in_year:
                 bounds = one.found.bounds[0], self._calendar.today + DAY
-                return Atom(one.begin, other.finish, Found(bounds, "stretch"))
+                return TimeExpression(one.begin, other.finish, TimeMeaning(bounds, "stretch"))
             if bool(one.found.options) != bool(other.found.options):
                 # "from 3 May until Friday": no part of it is a time of its own.
-                return Atom(one.begin, other.finish, replace(one.found, only="never"))
+                return TimeExpression(one.begin, other.finish, replace(one.found, only="never"))
             found = replace(
                 stretch(one.found, other.found),
                 grain="stretch",
                 needs_cue=False,
                 only=one.found.only,
             )
-            return Atom(one.begin, other.finish, found)
+            return TimeExpression(one.begin, other.finish, found)
         return None
 
-    def _beside(self, one: Atom, other: Atom) -> Atom | None:
+    def _beside(self, one: TimeExpression, other: TimeExpression) -> TimeExpression | None:
         """Return two expressions for the same time as one, if nothing parts them."""
         text = self._text
         if not _BESIDE.fullmatch(text, one.finish, other.begin):
@@ -299,11 +276,11 @@ class _Sentence:
         finish = other.finish
         if "(" in text[one.finish : other.begin] and text[finish : finish + 1] == ")":
             finish += 1
-        return Atom(one.begin, finish, replace(found, needs_cue=False))
+        return TimeExpression(one.begin, finish, replace(found, needs_cue=False))
 
     # --- placing -------------------------------------------------------------------------
 
-    def _placed(self, atom: Atom) -> _Placed | None:
+    def _placed(self, atom: TimeExpression) -> _PlacedTime | None:
         """Return what an expression means here, with the words that belong to it."""
         text, found = self._text, atom.found
         cue = cues.before(text, atom.begin)
@@ -323,15 +300,15 @@ class _Sentence:
             name = "until"
         if name in {"since", "after", "before", "until"}:
             opened = self._opened(bounds, name, atom)
-            return None if opened is None else _Placed(begin, finish, opened)
-        return _Placed(begin, finish, bounds)
+            return None if opened is None else _PlacedTime(begin, finish, opened)
+        return _PlacedTime(begin, finish, bounds)
 
-    def _direction(self, atom: Atom, cue: cues.Cue | None = None) -> str:
+    def _direction(self, atom: TimeExpression, cue: cues.TimeCue | None = None) -> str:
         if cue and cue.name == "since":
             return tense.PAST
         return tense.direction(self._text, atom.begin, atom.finish)
 
-    def _chosen(self, atom: Atom, cue: cues.Cue | None = None) -> Bounds | None:
+    def _chosen(self, atom: TimeExpression, cue: cues.TimeCue | None = None) -> Bounds | None:
         """Return the occurrence that the verb nearby means."""
         found, calendar = atom.found, self._calendar
         alone = found.grain == "clock" and found.needs_cue
@@ -353,7 +330,7 @@ class _Sentence:
         options = cues.on_weekday(self._text[atom.begin : atom.finish], options)
         return choose(options, calendar, way)
 
-    def _opened(self, bounds: Bounds, name: str, atom: Atom) -> Bounds | None:
+    def _opened(self, bounds: Bounds, name: str, atom: TimeExpression) -> Bounds | None:
         """Apply "since", "before", "after" and "until"."""
         calendar = self._calendar
         tonight, past = calendar.today + DAY, calendar.date(EARLIEST_YEAR)
@@ -369,7 +346,7 @@ class _Sentence:
         return past, last
 
 
-def _nearest_hour(bounds: Bounds, calendar: Calendar, way: str) -> Bounds | None:
+def _nearest_hour(bounds: Bounds, calendar: RelativeCalendar, way: str) -> Bounds | None:
     """Return the last or next such hour of a clock time that has no day."""
     if way == tense.PAST:
         days = 0 if bounds[0] <= calendar.now else -1
@@ -380,7 +357,7 @@ def _nearest_hour(bounds: Bounds, calendar: Calendar, way: str) -> Bounds | None
     return bounds[0] + days * DAY, bounds[1] + days * DAY
 
 
-def choose(options: tuple[Bounds, ...], calendar: Calendar, way: str) -> Bounds | None:
+def choose(options: tuple[Bounds, ...], calendar: RelativeCalendar, way: str) -> Bounds | None:
     """Return the option that lies in the direction of the verb; the nearest without one.
 
     Without a verb, an option counts only where the next best is more than twice as far.

@@ -1,0 +1,665 @@
+"""Single time expressions: which of them stand in a text, and what each one means.
+
+The patterns stand in ``mul/dates.toml``; the functions here read what they match. The longest
+match wins. A reader returns ``None`` where the words only look like a time, and raises
+:class:`ValueError` where they are one that cannot be known ("31 February").
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from datetime import timedelta
+from functools import cache
+from typing import Any, TypeVar
+
+from memoranda.text.calendar import calendar_numbers
+from memoranda.text.dates import words as w
+from memoranda.text.dates.ranges import (
+    DAY,
+    MONTHS_IN,
+    SUB_DAY,
+    Bounds,
+    InYear,
+    RelativeCalendar,
+    spread,
+)
+from memoranda.text.languages import load
+from memoranda.text.patterns import compile_pattern, expand
+
+FEW_MEANS = (2, 5)
+"""The least and the most that "a few" may be."""
+NOON, HALF_DAY, DAY_HOURS = 12, 12, 24
+_MINUTE, _HOUR = timedelta(minutes=1), timedelta(hours=1)
+_MONTHS_A_YEAR = 12
+_SATURDAY, _SUNDAY = 6, 7
+_NEARBY_MONTHS = range(-5, 6)
+
+_COUNTED = w.date_pattern("counted")
+_GERMAN = w.date_pattern("german")
+_FRENCH_MARCH = w.date_pattern("french_march")
+_MORNING = w.date_pattern("morning")
+_INSIDE = compile_pattern(r"[^\W_],?\s+$")
+
+Match = re.Match[str]
+
+
+@dataclass(frozen=True, slots=True)
+class TimeMeaning:
+    """What an expression means.
+
+    Attributes:
+        bounds: the stretch of time.
+        grain: what it is: day, weekday, week, month, season, year, …
+        needs_cue: whether it means a time only behind a word such as "in" or "since".
+        in_year: the same in another year, where no year was said.
+        options: other times that the words may mean, where the tense decides.
+        only: ``future`` where the words mean a time only with a verb that looks ahead.
+    """
+
+    bounds: Bounds
+    grain: str
+    needs_cue: bool = False
+    in_year: InYear | None = None
+    options: tuple[Bounds, ...] = ()
+    only: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class TimeExpression:
+    """A time expression and where it stands in the text."""
+
+    begin: int
+    finish: int
+    found: TimeMeaning
+
+
+Reader = Callable[..., TimeMeaning | None]
+R = TypeVar("R", bound=Callable[..., "TimeMeaning | None"])
+Rules = list[tuple[re.Pattern[str], Reader]]
+_READERS: dict[str, Reader] = {}
+
+
+def _reads(reader: R) -> R:
+    """Let the data files name a reader by its name."""
+    _READERS[reader.__name__.strip("_")] = reader
+    return reader
+
+
+# --- what the parts of a match say -------------------------------------------------------
+
+
+def _group(m: Match, name: str) -> str | None:
+    """Return what a group matched, nothing where the pattern has no such group."""
+    found: str | None = m.groupdict().get(name)
+    return found
+
+
+def _shift(m: Match) -> int | None:
+    said = _group(m, "shift")
+    return w.shifts()[said.lower()] if said else None
+
+
+def _amount(m: Match) -> tuple[str, int, int]:
+    """Return the unit and the least and greatest number of a counted stretch."""
+    unit = w.unit_of(m["u"])
+    if _group(m, "few"):
+        return unit, *FEW_MEANS
+    said = _group(m, "n")
+    count = w.number_of(said) if said else 1
+    return unit, count, count
+
+
+def _day(c: RelativeCalendar, year: int, month: int, day: int) -> Bounds:
+    start = c.date(year, month, day)
+    return start, start + DAY
+
+
+def _yearly(m: Match, c: RelativeCalendar, in_year: InYear, grain: str = "day") -> TimeMeaning:
+    """Place a stretch that recurs each year: in the year said, or the latest."""
+    year = m["y"]
+    if year:
+        return TimeMeaning(in_year(int(year)), grain)
+    return TimeMeaning(c.latest(in_year), grain, in_year=in_year)
+
+
+# --- days and months ---------------------------------------------------------------------
+
+
+@_reads
+def _month_day(m: Match, c: RelativeCalendar) -> TimeMeaning:
+    """Read a day of a month, or some days of it."""
+    month = w.month_number(m["m"])
+    first, last = int(m["d"]), int(_group(m, "e") or m["d"])
+    return _yearly(m, c, lambda year: (c.date(year, month, first), c.date(year, month, last) + DAY))
+
+
+@_reads
+def _numeric(m: Match, c: RelativeCalendar) -> TimeMeaning:
+    """Read "5/13/2023"; with points the day comes first."""
+    first, second = int(m["a"]), int(m["b"])
+    pointed = _group(m, "sep") == "."
+    if not pointed and first != second and max(first, second) <= _MONTHS_A_YEAR:
+        raise ValueError("day and month cannot be told apart")
+    american = not pointed and second > _MONTHS_A_YEAR
+    month, day = (first, second) if american else (second, first)
+    return _yearly(m, c, lambda year: _day(c, year, month, day))
+
+
+@_reads
+def _nth_of_month(m: Match, c: RelativeCalendar) -> TimeMeaning:
+    """Read "the third of May"."""
+    month, day = w.month_number(m["m"]), w.ordinals()[m["word"].lower()]
+    return _yearly(m, c, lambda year: _day(c, year, month, day))
+
+
+@_reads
+def _day_of_month(m: Match, c: RelativeCalendar) -> TimeMeaning:
+    """Read "the 3rd", of this month or one nearby."""
+    day = int(m["d"]) if m["d"] else w.ordinals()[m["word"].lower()]
+    options = []
+    for shift in _NEARBY_MONTHS:
+        start, end = c.months(c.now.year, c.now.month + shift)
+        if start + (day - 1) * DAY < end:
+            options.append((start + (day - 1) * DAY, start + day * DAY))
+    return TimeMeaning(options[0], "day", needs_cue=True, options=tuple(options))
+
+
+@_reads
+def _weekday_nth(m: Match, c: RelativeCalendar) -> TimeMeaning:
+    """Read "Friday the 3rd"."""
+    number = w.weekday_number(m["wd"].lower())
+    found = _day_of_month(m, c)
+    options = tuple(bounds for bounds in found.options if bounds[0].isoweekday() == number)
+    if not options:
+        raise ValueError(m[0])
+    return replace(found, options=options, needs_cue=False)
+
+
+@_reads
+def _holiday(m: Match, c: RelativeCalendar) -> TimeMeaning:
+    """Read a day with a name."""
+    month, day = next(
+        (month, day)
+        for name, month, day in load("en", "dates")["holidays"]
+        if re.fullmatch(name, m["holiday"], re.IGNORECASE)
+    )
+
+    def in_year(year: int) -> Bounds:
+        return _day(c, year, month, day)
+
+    if (shift := _shift(m)) is not None:
+        return TimeMeaning(c.shifted(in_year, shift), "day")
+    return replace(_yearly(m, c, in_year), needs_cue=m["y"] is None)
+
+
+@_reads
+def _month(m: Match, c: RelativeCalendar) -> TimeMeaning | None:
+    """Read a month, or the beginning, middle or end of one."""
+    if m["m"].lower() == "mars" and not _FRENCH_MARCH.search(m.string):
+        return None  # A planet, or a chocolate bar.
+    month = w.month_number(m["m"])
+    phase = (m["phase"] or "").lower()[:3]
+
+    def in_year(year: int) -> Bounds:
+        start, end = c.months(year, month)
+        if phase[:2] in {"mi", "me"}:
+            return start + 10 * DAY, start + 20 * DAY
+        if phase in {"lat", "end", "fin"}:
+            return start + 20 * DAY, end
+        return start, start + 10 * DAY if phase else end
+
+    found = _yearly(m, c, in_year, "month")
+    return replace(found, needs_cue=not phase and m["y"] is None)
+
+
+@_reads
+def _shifted_month(m: Match, c: RelativeCalendar) -> TimeMeaning:
+    """Read "last May"."""
+    month = w.month_number(m["m"])
+    return TimeMeaning(c.shifted(lambda year: c.months(year, month), _shift(m) or 0), "month")
+
+
+@_reads
+def _month_of_year(m: Match, c: RelativeCalendar) -> TimeMeaning:
+    """Read "May 2023"."""
+    return TimeMeaning(c.months(int(m["y"]), w.month_number(m["m"])), "month")
+
+
+@_reads
+def _season(m: Match, c: RelativeCalendar) -> TimeMeaning:
+    """Read a season."""
+    season = calendar_numbers("seasons")[m["season"].lower()]
+
+    def in_year(year: int) -> Bounds:
+        return c.season(year, season)
+
+    if (shift := _shift(m)) is not None:
+        return TimeMeaning(c.shifted(in_year, shift), "season")
+    return replace(_yearly(m, c, in_year, "season"), needs_cue=m["y"] is None)
+
+
+@_reads
+def _week_of_month(m: Match, c: RelativeCalendar) -> TimeMeaning:
+    """Read "the second week of May"."""
+    month, which = w.month_number(m["m"]), w.week_ordinals()[m["k"].lower()]
+    weekend = w.unit_of(m["u"]) == "weekend"
+
+    def in_year(year: int) -> Bounds:
+        start, end = c.months(year, month)
+        if weekend:
+            start += (5 - start.weekday()) % 7 * DAY
+            end -= ((end - DAY).weekday() - 5) % 7 * DAY - 6 * DAY
+        first = start + 7 * (which - 1) * DAY if which > 0 else end - 7 * DAY
+        return first, first + (2 if weekend else 7) * DAY
+
+    return _yearly(m, c, in_year, "week")
+
+
+# --- years and their parts ---------------------------------------------------------------
+
+
+@_reads
+def _quarter(m: Match, c: RelativeCalendar) -> TimeMeaning:
+    """Read "Q3"."""
+    found = _yearly(m, c, lambda year: c.months(year, 3 * int(m["q"]) - 2, 3), "quarter")
+    return replace(found, needs_cue=m["y"] is None)
+
+
+@_reads
+def _year(m: Match, c: RelativeCalendar) -> TimeMeaning | None:
+    """Read a number that is a year, unless it counts or names something else."""
+    return None if _COUNTED.search(m.string[: m.start()]) else _named_year(m, c)
+
+
+@_reads
+def _named_year(m: Match, c: RelativeCalendar) -> TimeMeaning:
+    """Read "the year 2023"."""
+    return TimeMeaning(c.months(int(m["y"]), 1, 12), "year")
+
+
+@_reads
+def _decade(m: Match, c: RelativeCalendar) -> TimeMeaning:
+    """Read "the 1990s"."""
+    return TimeMeaning(c.months(int(m["decade"] + "0"), 1, 120), "decade")
+
+
+@_reads
+def _part_of_year(m: Match, c: RelativeCalendar) -> TimeMeaning:
+    """Read "early 2023"."""
+    part = m["part"].lower()
+    month = 9 if part.startswith("end") else {"e": 1, "b": 1, "s": 1, "m": 5, "l": 9}[part[0]]
+    return TimeMeaning(c.months(int(m["y"]), month, 4), "span")
+
+
+@_reads
+def _part_of_year_by_number(m: Match, c: RelativeCalendar) -> TimeMeaning:
+    """Read "2023-Q1" and "2023 H2"."""
+    length = 3 if m["part"].lower() == "q" else 6
+    return TimeMeaning(c.months(int(m["y"]), length * (int(m["k"]) - 1) + 1, length), "span")
+
+
+@_reads
+def _month_range(m: Match, c: RelativeCalendar) -> TimeMeaning:
+    """Read "May to July"."""
+    one, two = w.month_number(m["m"]), w.month_number(m["m2"])
+    return _stretched(m, c, spread(lambda y: c.months(y, one), lambda y: c.months(y, two)))
+
+
+@_reads
+def _day_range(m: Match, c: RelativeCalendar) -> TimeMeaning:
+    """Read "May 3 to June 5"."""
+    one, two = w.month_number(m["m"]), w.month_number(m["m2"])
+    first, last = int(m["d"]), int(m["e"])
+    return _stretched(
+        m, c, spread(lambda y: _day(c, y, one, first), lambda y: _day(c, y, two, last))
+    )
+
+
+def _stretched(m: Match, c: RelativeCalendar, in_year: InYear) -> TimeMeaning:
+    """Place a stretch that may reach into the next year."""
+    if not m["y"]:
+        return TimeMeaning(c.latest(in_year), "span", in_year=in_year)
+    year = int(m["y"])
+    bounds = in_year(year)
+    # "Nov-Feb 2017" ends in 2017.
+    return TimeMeaning(bounds if bounds[1] <= c.date(year + 1) else in_year(year - 1), "span")
+
+
+@_reads
+def _year_range(m: Match, c: RelativeCalendar) -> TimeMeaning:
+    """Read "2019 to 2021"."""
+    return TimeMeaning((c.date(int(m["y"])), c.date(int(m["y2"]) + 1)), "span")
+
+
+# --- weekdays ----------------------------------------------------------------------------
+
+
+@_reads
+def _weekday(m: Match, c: RelativeCalendar) -> TimeMeaning:
+    """Read a weekday: the last or next one as the tense says, or that of "last" and "next"."""
+    number, today = w.weekday_number(m["day"].lower()), c.today.isoweekday()
+    shift = _shift(m)
+    if shift is None:
+        options = (c.days((number - today) % 7 - 7), c.days((number - today - 1) % 7 + 1))
+        return TimeMeaning(options[0], "weekday", needs_cue=True, options=options)
+    offset = (number - today) % 7 - 7 if shift < 0 else number - today + 7 * shift
+    return TimeMeaning(c.days(offset), "weekday")
+
+
+@_reads
+def _coming_weekday(m: Match, c: RelativeCalendar) -> TimeMeaning:
+    """Read "this coming Friday"."""
+    return TimeMeaning(_weekday(m, c).options[1], "day")
+
+
+@_reads
+def _weekday_away(m: Match, c: RelativeCalendar) -> TimeMeaning:
+    """Read "the Friday before last" and "the Friday after next"."""
+    number, today = w.weekday_number(m["day"].lower()), c.today.isoweekday()
+    if m["way"].lower() == "before last":
+        return TimeMeaning(c.days((number - today) % 7 - 14), "weekday")
+    return TimeMeaning(c.days((number - today - 1) % 7 + 8), "weekday")
+
+
+@_reads
+def _weekday_of_week(m: Match, c: RelativeCalendar) -> TimeMeaning:
+    """Read "Friday of next week"."""
+    number = w.weekday_number(m["day"].lower())
+    start = c.unit("week", _shift(m) or 0)[0] + (number - 1) * DAY
+    return TimeMeaning((start, start + DAY), "day")
+
+
+# --- units, near and far -----------------------------------------------------------------
+
+
+@_reads
+def _unit(m: Match, c: RelativeCalendar, shift: int | None = None) -> TimeMeaning:
+    """Read "last week"; of "the week before last", ``shift`` is -2."""
+    unit = w.unit_of(m["u"])
+    return TimeMeaning(c.unit(unit, (_shift(m) or 0) if shift is None else shift), unit)
+
+
+@_reads
+def _units_away(m: Match, c: RelativeCalendar, way: str, only: str = "") -> TimeMeaning:
+    """Read "two weeks ago" and "in two weeks"."""
+    unit, low, high = _amount(m)
+    if way == "past":
+        low, high = -high, -low
+    return TimeMeaning(c.around(unit, low, high), unit, only=only)
+
+
+@_reads
+def _last_units(m: Match, c: RelativeCalendar) -> TimeMeaning:
+    """Read "the last two weeks"."""
+    unit, _, count = _amount(m)
+    tonight = c.days(0)[1]
+    if unit in SUB_DAY:
+        start = c.around(unit, -count, -count)[0] + SUB_DAY[unit] / 2
+        return TimeMeaning((start, c.now), unit)
+    if unit == "weekend":
+        return TimeMeaning((c.unit(unit, -count)[0], tonight), unit)
+    if unit in {"day", "week"}:
+        return TimeMeaning((c.days(-count * (7 if unit == "week" else 1))[0], tonight), unit)
+    start = c.months(c.now.year, c.now.month - count * MONTHS_IN[unit])[0]
+    last = c.months(start.year, start.month)[1] - DAY
+    return TimeMeaning((min(start + (c.now.day - 1) * DAY, last), tonight), unit)
+
+
+@_reads
+def _next_units(m: Match, c: RelativeCalendar) -> TimeMeaning:
+    """Read "the next two weeks"."""
+    unit, _, count = _amount(m)
+    start = c.today + DAY
+    if unit in SUB_DAY:
+        raise ValueError(m[0])
+    if unit == "weekend":
+        return TimeMeaning((start, c.unit(unit, count)[1]), "span")
+    if unit in {"day", "week"}:
+        return TimeMeaning((start, start + count * (7 if unit == "week" else 1) * DAY), "span")
+    first, end = c.months(start.year, start.month + count * MONTHS_IN[unit])
+    return TimeMeaning((start, min(first + (start.day - 1) * DAY, end)), "span")
+
+
+@_reads
+def _weekend(m: Match, c: RelativeCalendar) -> TimeMeaning:
+    """Read "the weekend", the last or the next one, and "this weekend"."""
+    begun = c.today.isoweekday() >= _SATURDAY
+    options = (c.unit("weekend", 0 if begun else -1), c.unit("weekend", 0))
+    return TimeMeaning(options[1], "weekend", needs_cue=not m["this"], options=options)
+
+
+@_reads
+def _last_weekend(_: Match, c: RelativeCalendar) -> TimeMeaning:
+    """Read "last weekend"."""
+    return TimeMeaning(c.unit("weekend", -1), "weekend")
+
+
+@_reads
+def _last_week(_: Match, c: RelativeCalendar) -> TimeMeaning:
+    """Read "last week"."""
+    start, end = c.unit("week", -1)
+    # On a Sunday, those whose weeks begin on Sundays mean the six days before as well.
+    return TimeMeaning((start, end if c.today.isoweekday() < _SUNDAY else c.today), "week")
+
+
+@_reads
+def _part_of_unit(m: Match, c: RelativeCalendar) -> TimeMeaning:
+    """Read "the end of the month"."""
+    start, end = c.unit(w.unit_of(m["u"]), w.shifts().get(m["shift"].lower(), 0))
+    third = max(1, round((end - start) / DAY / 3)) * DAY
+    part = m["part"].lower()
+    if part == "end":
+        return TimeMeaning((end - third, end), "span")
+    if part == "middle":
+        return TimeMeaning((start + third, end - third), "span")
+    return TimeMeaning((start, start + third), "span")
+
+
+@_reads
+def _rest_of_unit(m: Match, c: RelativeCalendar) -> TimeMeaning:
+    """Read "later this week" and "earlier this month"."""
+    start, end = c.unit(w.unit_of(m["u"]), _shift(m) or 0)
+    if m["part"].lower() == "later":
+        return TimeMeaning((max(start, c.today), end), "span")
+    return TimeMeaning((start, min(end, c.today + DAY)), "span")
+
+
+# --- days that count from today, and hours -----------------------------------------------
+
+
+@_reads
+def _named_day(m: Match, c: RelativeCalendar, offset: int) -> TimeMeaning | None:
+    """Read "yesterday".
+
+    "hier" is French for yesterday and German for here; "morgen" and "mañana" are tomorrow and
+    the morning; a capital inside a sentence makes a title.
+    """
+    word, before = m[0].lower(), m.string[: m.start()]
+    if (
+        (word == "hier" and _GERMAN.search(m.string))
+        or (word in {"morgen", "mañana"} and _MORNING.search(before))
+        or (m[0][0].isupper() and _INSIDE.search(before))
+    ):
+        return None
+    return TimeMeaning(c.days(offset), "day")
+
+
+@_reads
+def _part_of_day(_: Match, c: RelativeCalendar, offset: int, first: int, last: int) -> TimeMeaning:
+    """Read "this morning"."""
+    start = c.days(offset)[0]
+    return TimeMeaning((start + first * _HOUR, start + last * _HOUR), "hour")
+
+
+def _clock(hour: str, minute: str | None, half: str | None) -> timedelta:
+    """Return the time of day that the parts of a clock time say."""
+    hours, minutes = int(hour), int(minute or 0)
+    if half:
+        if not 1 <= hours <= HALF_DAY:
+            raise ValueError(hour)
+        hours = hours % HALF_DAY + (HALF_DAY if half.lower().startswith("p") else 0)
+    if hours >= DAY_HOURS:
+        raise ValueError(hour)
+    return timedelta(hours=hours, minutes=minutes)
+
+
+def _hour(start: timedelta, c: RelativeCalendar, length: timedelta = _HOUR) -> TimeMeaning:
+    bounds = c.today + start, c.today + start + length
+    return TimeMeaning(bounds, "clock", needs_cue=True)
+
+
+@_reads
+def _clock_time(m: Match, c: RelativeCalendar) -> TimeMeaning:
+    """Read "5 pm"."""
+    return _hour(_clock(m["h"], m["min"], m["half"]), c, _MINUTE if m["min"] else _HOUR)
+
+
+@_reads
+def _vague_hour(m: Match, c: RelativeCalendar) -> TimeMeaning:
+    """Read "at 7", which is a time only beside words such as "tonight"."""
+    return replace(_hour(int(m["h"]) * _HOUR, c), only="never")
+
+
+@_reads
+def _named_hour(m: Match, c: RelativeCalendar) -> TimeMeaning:
+    """Read "noon" and "midnight"."""
+    return _hour((NOON if m[0][0].lower() == "n" else DAY_HOURS) * _HOUR, c)
+
+
+@_reads
+def _clock_range(m: Match, c: RelativeCalendar) -> TimeMeaning:
+    """Read "3 to 5 pm"."""
+    until = _clock(m["h2"], m["min2"], m["half2"])
+    since = _clock(m["h"], m["min"], m["half"] or m["half2"])
+    if since >= until and not m["half"]:
+        since -= HALF_DAY * _HOUR
+    if not timedelta(0) <= since < until:
+        raise ValueError(m[0])
+    return _hour(since, c, until - since)
+
+
+# --- Chinese -----------------------------------------------------------------------------
+
+
+@_reads
+def _zh_date(m: Match, c: RelativeCalendar) -> TimeMeaning:
+    """Read 2023年5月8日."""
+    month = w.number_of(m["m"])
+
+    def in_year(year: int) -> Bounds:
+        return _day(c, year, month, w.number_of(m["d"])) if m["d"] else c.months(year, month)
+
+    grain = "day" if m["d"] else "month"
+    if m["rel"]:
+        return TimeMeaning(in_year(c.now.year + w.chinese("relative_years")[m["rel"]]), grain)
+    return _yearly(m, c, in_year, grain)
+
+
+@_reads
+def _zh_year(m: Match, c: RelativeCalendar) -> TimeMeaning:
+    """Read 去年 and 2023年春天."""
+    year = int(m["y"]) if m["y"] else c.now.year + w.chinese("relative_years")[m["rel"]]
+    if m["season"]:
+        return TimeMeaning(
+            c.season(year, calendar_numbers("seasons")[m["season"] + "天"]), "season"
+        )
+    return TimeMeaning(c.months(year, 1, 12), "year")
+
+
+@_reads
+def _zh_unit(m: Match, c: RelativeCalendar) -> TimeMeaning:
+    """Read 上周 and 下周五."""
+    shift = w.chinese("relative_units")[m["shift"]]
+    if m["day"] is None:
+        unit = "month" if m["u"] == "月" else "week"
+        return TimeMeaning(c.unit(unit, shift), unit)
+    if m["day"] == "末":
+        return TimeMeaning(c.unit("weekend", shift), "weekend")
+    start = c.unit("week", shift)[0] + "一二三四五六日天".index(m["day"]) % 7 * DAY
+    if m["day"] == "天":
+        start = c.unit("week", shift)[1] - DAY
+    return TimeMeaning((start, start + DAY), "day")
+
+
+@_reads
+def _zh_day(m: Match, c: RelativeCalendar) -> TimeMeaning:
+    """Read 前天."""
+    return TimeMeaning(c.days(w.chinese("relative_days")[m["day"]]), "day")
+
+
+# --- what is no time ---------------------------------------------------------------------
+
+
+@_reads
+def _never(_: Match, c: RelativeCalendar) -> TimeMeaning:
+    """Read "now", which is a time only as the end of a stretch."""
+    return TimeMeaning(c.days(0), "day", only="never")
+
+
+@_reads
+def _refuse(m: Match, _: RelativeCalendar) -> TimeMeaning:
+    """Refuse words that hold a time only by half: "over two years ago"."""
+    raise ValueError(m[0])
+
+
+# --- finding them ------------------------------------------------------------------------
+
+
+def _compiled(table: str, begin: str, end: str) -> Rules:
+    """Return the rules of a table; what stands before and after a match is a pattern each."""
+    rules: list[tuple[Any, ...]] = load("mul", "dates")[table]
+    return [
+        (
+            compile_pattern(f"{begin}(?:{expand(pattern, w.FRAGMENTS)}){end}", re.IGNORECASE),
+            _with(_READERS[reader], arguments) if arguments else _READERS[reader],
+        )
+        for reader, pattern, *arguments in rules
+    ]
+
+
+def _with(reader: Reader, arguments: list[Any]) -> Reader:
+    """Return a reader with the arguments that a rule gives."""
+    return lambda m, c: reader(m, c, *arguments)
+
+
+@cache
+def _rules(*, statements: bool) -> Rules:
+    """Return the rules for questions, or those for statements as well, in their order.
+
+    Compiled when the first text needs them: it takes as long as an import.
+    """
+    spaced = ["of_questions", "named_days", "parts_of_days"]
+    if statements:
+        spaced.insert(0, "of_statements")
+    words = [_compiled(table, r"(?<![\w@#$€£/.-])", r"(?!\w)(?!-\w)") for table in spaced]
+    signs = [_compiled(table, "(?<![0-9.])", "") for table in ("unspaced", "parts_of_days")]
+    return [rule for rules in (*words, *signs) for rule in rules]
+
+
+def find_expressions(query: str, calendar: RelativeCalendar) -> list[TimeExpression]:
+    """Return the time expressions in ``query``, the longest first chosen, in order.
+
+    Raises:
+        ValueError: one of them is a time that cannot be known.
+    """
+    taken: list[TimeExpression] = []
+    for match, read in matches(query):
+        begin, finish = match.span()
+        if any(begin < other.finish and other.begin < finish for other in taken):
+            continue
+        found = read(match, calendar)
+        if found is not None:
+            taken.append(TimeExpression(begin, finish, found))
+    return sorted(taken, key=lambda expression: expression.begin)
+
+
+def matches(text: str, *, statements: bool = False) -> list[tuple[Match, Reader]]:
+    """Return what the rules match in ``text``, the longest first."""
+    found = [
+        (match, read)
+        for pattern, read in _rules(statements=statements)
+        for match in pattern.finditer(text)
+    ]
+    return sorted(found, key=lambda one: (one[0].start() - one[0].end(), one[0].start()))
