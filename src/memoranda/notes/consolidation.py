@@ -32,7 +32,7 @@ from memoranda.notes.document import Document, parse
 from memoranda.notes.projection import project
 from memoranda.providers.opening import open_language_model
 from memoranda.settings.settings import Settings
-from memoranda.text.dates.reader import Dates
+from memoranda.text.dates.statements import DateParser
 from memoranda.text.recalled import without_recalled
 
 TIMEOUT = 30.0
@@ -95,7 +95,7 @@ class ConsolidationService:
         self._clock = clock or SystemClock()
         self._ids = IdFactory(self._clock)
         self._names = RuleNames()
-        self._dates = Dates()
+        self._dates = DateParser()
         self._queue: deque[object] = deque()
         self._turn = Condition()
 
