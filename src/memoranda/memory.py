@@ -16,8 +16,7 @@ from memoranda.conversation.moment import Asking
 from memoranda.conversation.transcripts import StoredTranscript
 from memoranda.entities.profiles import profile
 from memoranda.errors import NotFound
-from memoranda.learning.background import Request
-from memoranda.learning.stages.reflecting import reflect
+from memoranda.learning.consolidation_queue import ConsolidationRequest
 from memoranda.maintenance.audit import Audit
 from memoranda.maintenance.audit_sources import audit_file, audit_memory
 from memoranda.maintenance.maintenance_schedule import MaintenanceSchedule, OnReport
@@ -579,7 +578,7 @@ class Memory:
 
         For a model that reads sessions and writes facts; not for the agent that talks.
         """
-        return ConsolidatorTools(self._parts, self._scope).tools()
+        return ConsolidatorTools(self._parts.consolidator(self._scope)).tools()
 
     def _maintenance(self, scope: Scope | None = None) -> Maintenance:
         parts, chosen = self._parts, scope or self._scope
@@ -587,7 +586,8 @@ class Memory:
         def consolidate_sessions(
             session: str | None = None, *, dry_run: bool = False
         ) -> StageReport:
-            return consolidate(parts, Request(chosen, session=session), dry_run=dry_run)
+            request = ConsolidationRequest(chosen, session=session)
+            return consolidate(parts, request, dry_run=dry_run)
 
         return Maintenance(
             scope=chosen,
@@ -597,7 +597,7 @@ class Memory:
             decay_threshold=parts.settings.decay.threshold,
             names=partial(parts.names, chosen),
             consolidate_sessions=consolidate_sessions,
-            write_reflection=partial(reflect, parts, chosen),
+            write_reflection=parts.reflection_writer(chosen).write,
         )
 
     # The whole memory
@@ -617,7 +617,7 @@ class Memory:
             vectors=parts.vector_status(),
             size=parts.store.size(),
             pending_sessions=len(parts.store.sessions(self._scope, pending=True)),
-            llm="none" if parts.language.model is None else parts.language.model.name,
+            llm="none" if parts.models.model is None else parts.models.model.name,
             usage=tuple(parts.store.usage(self._scope)),
             names=names.strategies,
             missing=names.missing,

@@ -14,8 +14,12 @@ from memoranda.entities.names import RuleNameMatcher
 from memoranda.entities.pipeline import ACCURATE, FAST, EntityPipeline
 from memoranda.entities.providers import EntityProviders, open_entity_providers
 from memoranda.errors import InvalidInput
-from memoranda.learning.background import Consolidation, Request
-from memoranda.learning.language import Language, StageModel
+from memoranda.learning.consolidation_queue import ConsolidationQueue, ConsolidationRequest
+from memoranda.learning.consolidator import Consolidator
+from memoranda.learning.extraction import RuleFactExtractor
+from memoranda.learning.reflection_writer import ReflectionWriter
+from memoranda.learning.stage_models import StageModels
+from memoranda.learning.turns import TurnReader
 from memoranda.model.clock import Clock, SystemClock
 from memoranda.model.events import Events
 from memoranda.model.ids import IdFactory
@@ -63,7 +67,7 @@ class TalkParts:
 
 LAST_MOMENTS = 2.0
 """Seconds that closing waits for sessions that are being read."""
-Learn = Callable[["Parts", Request, Event], object]
+Learn = Callable[["Parts", ConsolidationRequest, Event], object]
 """Consolidates what is requested, for the users and subscribers of these parts."""
 Unfinished = Callable[["Parts", Scope, str, int | None], object]
 """Keeps the last words of a session, up to a position, whose consolidation takes too long."""
@@ -81,13 +85,13 @@ class Parts:
     extractor: EntityExtractor
     providers: EntityProviders
     dates: DateParser
-    language: Language
+    models: StageModels
     ingest: RecordPlanner
     embedder: CachedEmbedder | None
     vectors: VectorMaker
     retriever: Retriever
     events: Events
-    consolidation: Consolidation
+    consolidation: ConsolidationQueue
     learn: Learn | None = None
     unfinished: Unfinished | None = None
     erase_from_notes: Callable[[Parts, Scope, Sequence[Record]], NotesEraser] | None = None
@@ -106,7 +110,7 @@ class Parts:
         """Open the store at ``location`` and put everything around it."""
         _check_given(settings, embedder, llm, clock)
         settings, clock = settings or Settings(), clock or SystemClock()
-        language = Language(open_language_model(settings.llm, llm))
+        language_model = open_language_model(settings.llm, llm)
         providers = open_entity_providers(settings.entities)
         model, off_because = open_embedder(settings.embedding, embedder)
         require_model(settings.retrieval, off_because)
@@ -124,7 +128,7 @@ class Parts:
             extractor=extractor,
             providers=providers,
             dates=DateParser(),
-            language=language,
+            models=StageModels(language_model, store, clock),
             ingest=RecordPlanner(
                 extractor=extractor, ids=ids, clock=clock, retention=Retention.of_settings(settings)
             ),
@@ -132,7 +136,7 @@ class Parts:
             vectors=vectors,
             retriever=_retriever(store, extractor, vectors, settings),
             events=Events(),
-            consolidation=Consolidation(),
+            consolidation=ConsolidationQueue(),
         )
 
     @property
@@ -146,18 +150,40 @@ class Parts:
             clock=self.clock, catalog=self.catalog, ids=self.ids, settings=self.settings
         )
 
-    def model_for(self, scope: Scope, stage: str) -> StageModel | None:
-        """Return the language model, whose use then counts for ``stage``; ``None`` without one."""
-        model = self.language.model
-        return None if model is None else StageModel(model, self.store, scope, stage, self.clock)
+    def turns(self, scope: Scope) -> TurnReader:
+        """Return what reads the episodes of ``scope``."""
+        return TurnReader(self.records(scope), self.searcher(scope))
+
+    def consolidator(self, scope: Scope, stop: Event | None = None) -> Consolidator:
+        """Return what turns the sessions of ``scope`` into facts, until ``stop`` is set."""
+        return Consolidator(
+            records=self.records(scope),
+            searcher=self.searcher(scope),
+            turns=self.turns(scope),
+            models=self.models,
+            rules=RuleFactExtractor(self.dates, self.extractor),
+            dates=self.dates,
+            embed=self.vectors.query,
+            settings=self.settings.consolidation,
+            stop=stop or Event(),
+        )
+
+    def reflection_writer(self, scope: Scope) -> ReflectionWriter:
+        """Return what writes the weekly insight of ``scope``."""
+        return ReflectionWriter(
+            records=self.records(scope),
+            models=self.models,
+            names=self.extractor,
+            zone=self.settings.zone,
+        )
 
     def names(self, scope: Scope) -> EntityPipeline:
         """Return all that finds names in texts of ``scope``."""
         chosen = self.settings.entities
         return self.providers.pipeline(
             {FAST: names(chosen.fast), ACCURATE: names(chosen.accurate)},
-            self.model_for(scope, "enrich"),
-            self.language.wait,
+            self.models.for_stage(scope, "enrich"),
+            self.models.wait,
         )
 
     def now(self) -> datetime:
@@ -202,9 +228,9 @@ class Parts:
     def session_began(self, scope: Scope, session: str | None) -> None:
         """Have the sessions before this one consolidated (seed 004), while nobody waits."""
         if self.settings.consolidation.automatic:
-            self._ask(Request(scope, but=session))
+            self._ask(ConsolidationRequest(scope, but=session))
 
-    def _ask(self, request: Request) -> None:
+    def _ask(self, request: ConsolidationRequest) -> None:
         if self.learn is not None:
             self.consolidation.ask(request, partial(self.learn, self, request))
 
@@ -224,7 +250,7 @@ class Parts:
             session: the session.
             until: position of the last episode that is to be read; all, if not given.
         """
-        self._ask(Request(scope, session=session, until=until))
+        self._ask(ConsolidationRequest(scope, session=session, until=until))
         done = self.consolidation.wait(self.settings.consolidation.timeout)
         if not done and self.unfinished is not None:
             self.unfinished(self, scope, session, until)
@@ -246,11 +272,12 @@ class Parts:
 
     def close(self) -> None:
         """Stop the background work and release the store."""
-        if self.language.model is None:
+        if self.models.model is None:
             # Rules are quick: a program that runs for a moment learns something, too.
             self.consolidation.wait(LAST_MOMENTS)
         self.consolidation.stop()
-        self.language.close()  # Nobody waits for a model any more; what it was asked is not lost.
+        # Nobody waits for a model any more; what it was asked is not lost.
+        self.models.runner.close()
         self.consolidation.close()
         self.vectors.close()
         if self.embedder is not None:

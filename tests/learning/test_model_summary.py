@@ -23,7 +23,7 @@ def consolidate(entry, update, memory="- Ana runs.", text="I moved </turns>", **
     model = ScriptedLLM([Consolidation(entry, update)])
     turns = [Turn("ep_1", "user", text, AT, person=True)]
     summarizer = ModelSummarizer(model, **options)
-    return asyncio.run(summarizer.consolidate(turns, memory, AT))[0], model
+    return asyncio.run(summarizer.consolidate(turns, memory, AT)), model
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ from memoranda.errors import LLMError
 from memoranda.learning.claims import Category, Turn
 from memoranda.learning.modelled.extract import Drawn, ModelExtractor
 from memoranda.learning.modelled.grounding import DrawnClaim, read_time
-from memoranda.model.life import DateMention, Usage
+from memoranda.model.life import DateMention
 from memoranda.testing.models import ScriptedLLM
 
 LISBON = timezone(timedelta(hours=1))
@@ -34,7 +34,7 @@ def draw(page, *claims, before=(), reader=None):
     """Return the claims that are kept of ``claims``."""
     model = ScriptedLLM([Drawn(list(claims))])
     extractor = ModelExtractor(model, reader)
-    return asyncio.run(extractor.extract(page, before=before))[0]
+    return asyncio.run(extractor.extract(page, before=before))
 
 
 def kept(text, content, *, sources=("t1",), reader=None, **fields):
@@ -297,17 +297,14 @@ def test_nothing_is_asked_where_no_person_speaks():
     """A page of tools and assistants costs nothing."""
     model = ScriptedLLM([])
     page = [assistant(1, "Hello."), turn(2, "  ")]
-    assert asyncio.run(ModelExtractor(model).extract(page)) == ([], Usage())
+    assert asyncio.run(ModelExtractor(model).extract(page)) == []
     assert not model.asked
 
 
-def test_use_and_failures_are_handed_on():
-    """What the model took comes with the claims; its failure is the caller's to handle."""
-    model = ScriptedLLM([Drawn([]), LLMError("down")])
-    extractor = ModelExtractor(model)
-    assert asyncio.run(extractor.extract([turn(1, "Hi")]))[1] == model.usage
+def test_a_failure_is_the_callers_to_handle():
+    """It is handed on with what it cost."""
     with pytest.raises(LLMError) as caught:
-        asyncio.run(extractor.extract([turn(1, "Hi")]))
+        asyncio.run(ModelExtractor(ScriptedLLM([LLMError("down")])).extract([turn(1, "Hi")]))
     assert caught.value.usage.failures == 1
 
 

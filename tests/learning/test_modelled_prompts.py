@@ -15,7 +15,7 @@ from memoranda.learning.modelled.reflect import Reflection
 from memoranda.learning.modelled.summary import Consolidation
 
 ROOT = Path(__file__).parents[2]
-PROMPTS = ROOT / "src" / "memoranda" / "lifecycle" / "prompts"
+PROMPTS = ROOT / "src" / "memoranda" / "learning" / "prompts"
 ANSWERS = {
     "extract": [Drawn, DrawnClaim],
     "judge": [Judged, JudgedPair],

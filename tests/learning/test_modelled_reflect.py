@@ -35,7 +35,7 @@ def reflect(insight, sources, records=RECORDS, **options):
     """Return the insight of the records."""
     model = ScriptedLLM([Reflection(insight, sources)])
     reflector = ModelReflector(model, **options)
-    return asyncio.run(reflector.reflect(records, ZONE))[0], model
+    return asyncio.run(reflector.reflect(records, ZONE)), model
 
 
 def test_an_insight_cites_records():

@@ -24,7 +24,8 @@ from learning_talks import (
 
 from memoranda import Settings
 from memoranda.errors import NotFound, StoreError
-from memoranda.learning.background import Consolidation, Request
+from memoranda.learning.consolidation_queue import ConsolidationQueue
+from memoranda.learning.consolidation_queue import ConsolidationRequest as Request
 from memoranda.learning.modelled.extract import Drawn
 from memoranda.model.actions import Consolidated, Insert
 from memoranda.model.scope import Scope
@@ -401,7 +402,7 @@ def test_what_waits_when_a_memory_is_closed_is_read_next_time(tmp_path):
 
 def test_the_queue_does_one_thing_at_a_time_and_each_request_once():
     """Seed 002: sequential; a request that waits already is not done twice."""
-    queue, begun, done = Consolidation(), [], []
+    queue, begun, done = ConsolidationQueue(), [], []
     gate, started = Event(), Event()
 
     def work(name):
@@ -431,7 +432,7 @@ def test_the_queue_does_one_thing_at_a_time_and_each_request_once():
 
 def test_of_sessions_to_be_spared_the_newest_counts():
     """A request that still waits when the next session begins would read what goes on now."""
-    queue, done, gate = Consolidation(), [], Event()
+    queue, done, gate = ConsolidationQueue(), [], Event()
     ana, bo = Scope("ana"), Scope("bo")
     queue.ask(Request(ana, "busy"), lambda _stop: gate.wait(PATIENCE))
     for request in (
@@ -444,12 +445,16 @@ def test_of_sessions_to_be_spared_the_newest_counts():
     gate.set()
     assert queue.wait(PATIENCE)
     queue.close()
-    assert set(done) == {Request(bo, but="one"), Request(ana, "ended"), Request(ana, but="two")}
+    assert set(done) == {
+        Request(bo, but="one"),
+        Request(ana, "ended"),
+        Request(ana, but="two"),
+    }
 
 
 def test_work_that_fails_does_not_end_the_queue(caplog):
     """Any failure is logged, and what is asked for next is done."""
-    queue, done = Consolidation(), []
+    queue, done = ConsolidationQueue(), []
 
     def failing(_stop):
         raise ValueError

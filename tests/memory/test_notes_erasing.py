@@ -48,7 +48,7 @@ def test_no_byte_of_it_is_left(tmp_path, modelled):
     path = tmp_path / "a.db"
     with closing(by_hand(path)) as memory:
         if modelled:
-            memory._parts.language.model = ScriptedLLM(
+            memory._parts.models.model = ScriptedLLM(
                 {
                     Drawn: [Drawn([]), Drawn([DrawnClaim(FACT, ["t1"])]), Drawn([])],
                     Consolidation: [

@@ -14,7 +14,7 @@ from memoranda import Memory, Settings
 from memoranda.entities.model_names import NamedThings
 from memoranda.learning import reflect
 from memoranda.learning.consolidation_plan import SUPERSEDED
-from memoranda.learning.stages.consolidating import PAGE
+from memoranda.learning.consolidator import PAGE
 from memoranda.maintenance import enrich
 from memoranda.model.query import Filter
 from memoranda.model.scope import Scope

@@ -167,7 +167,7 @@ class Agent:
         self, model: ChatModel, context: Context, specs: Sequence[ToolSpec], told: Told | None
     ) -> ChatReply:
         try:
-            reply = self._parts.language.wait(model.chat(context.messages, tools=specs, told=told))
+            reply = self._parts.models.wait(model.chat(context.messages, tools=specs, told=told))
         except LLMError as error:
             self._spent(model, error.usage or Usage(requests=1, failures=1))
             # Or a message that the provider refuses would be part of every later request.
@@ -271,7 +271,7 @@ def _talking(memory: Memory, llm: ChatModel | str | None) -> ChatModel | None:
         InvalidInput: what was given cannot talk.
     """
     if llm is None:
-        own = parts_of(memory).language.model
+        own = parts_of(memory).models.model
         return cast("ChatModel", own) if hasattr(own, "chat") else None
     model: object = open_language_model(memory.settings.llm, llm) if isinstance(llm, str) else llm
     if not hasattr(model, "chat"):

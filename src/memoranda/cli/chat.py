@@ -93,7 +93,7 @@ def chat(
 
 
 def _talk(session: Session, memory: Memory, name: str, system: str | None) -> Talk:
-    own = parts_of(memory).language.model
+    own = parts_of(memory).models.model
     model = Interruptible(cast("ChatModel", own)) if hasattr(own, "chat") else None
     agent = Agent(memory, session=name, system=system, llm=model)
     live = sys.stdin.isatty() and session.out.is_terminal and not session.shared.as_json

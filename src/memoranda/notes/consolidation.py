@@ -16,8 +16,8 @@ from memoranda.errors import InvalidInput, LLMError
 from memoranda.learning.claims import Category, Claim, Relation, Statement, Turn, Verdict
 from memoranda.learning.conflicts import RuleJudge
 from memoranda.learning.extraction import RuleFactExtractor
-from memoranda.learning.language import Language
 from memoranda.learning.modelled.summary import ModelSummarizer
+from memoranda.learning.stage_models import ModelRunner
 from memoranda.model.checks import known, number
 from memoranda.model.clock import Clock, SystemClock
 from memoranda.model.ids import IdFactory
@@ -89,7 +89,7 @@ class ConsolidationService:
         """Ask nothing yet."""
         self._settings = settings or Settings()
         chosen = None if model is None else open_language_model(self._settings.llm, model)
-        self._language = Language(chosen)
+        self._model, self._runner = chosen, ModelRunner()
         self._most_bytes = max_memory_size
         self._timeout = number(timeout, "timeout")
         self._clock = clock or SystemClock()
@@ -101,7 +101,7 @@ class ConsolidationService:
 
     def close(self) -> None:
         """Stop waiting for a model; what is being asked fails."""
-        self._language.close()
+        self._runner.close()
 
     def consolidate(
         self, messages: Iterable[Message | Mapping[str, Any]], current_memory: str
@@ -186,15 +186,15 @@ class ConsolidationService:
 
     def _made(self, turns: Sequence[Turn], memory: str) -> ConsolidationResult:
         at = turns[-1].at
-        if self._language.model is None:
+        if self._model is None:
             entry = Chronicler(self._dates, self._names).entry(turns, at)
             update = self._updated(
                 memory, RuleFactExtractor(self._dates, self._names).extract(turns)
             )
         else:
-            writer = ModelSummarizer(self._language.model, most_bytes=self._most_bytes)
+            writer = ModelSummarizer(self._model, most_bytes=self._most_bytes)
             asked = writer.consolidate(turns, memory, at)
-            made, _ = self._language.wait(asked, timeout=self._timeout)
+            made = self._runner.wait(asked, timeout=self._timeout)
             entry, update = made.history_entry, made.memory_update
         return ConsolidationResult(entry or None, update if update and update != memory else None)
 

@@ -7,11 +7,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 from threading import Event
 
-from memoranda.learning.background import Request
-from memoranda.learning.claims import Claim, Turn
-from memoranda.learning.stages.consolidating import Consolidating
-from memoranda.learning.turns import page, recalled
-from memoranda.model.actions import Action
+from memoranda.learning.claims import Turn
+from memoranda.learning.consolidation_queue import ConsolidationRequest
 from memoranda.model.models import Record
 from memoranda.model.reports import StageReport
 from memoranda.model.scope import Scope
@@ -24,29 +21,27 @@ log = logging.getLogger("memoranda.consolidate")
 
 
 def consolidate(
-    parts: Parts, request: Request, stop: Event | None = None, *, dry_run: bool = False
+    parts: Parts, request: ConsolidationRequest, stop: Event | None = None, *, dry_run: bool = False
 ) -> StageReport:
     """Turn the sessions of a request into facts, and tell them in the notes; report what was done.
 
     Notes that cannot be written keep nothing from being learned: the session is told later.
     """
-    work = Consolidating(parts, request.scope, stop)
-    report = work.run(request.session, but=request.but, until=request.until, dry_run=dry_run)
+    consolidator = parts.consolidator(request.scope, stop)
+    report = consolidator.run(
+        request.session, but=request.but, until=request.until, dry_run=dry_run
+    )
     if dry_run or not parts.settings.notes.automatic:
         return report
 
-    def plan_claims(session: str, claims: Sequence[Claim]) -> Sequence[Action]:
-        # How far the session was read is said where its turns were.
-        return work.plan(request.scope, session, claims).actions[:-1]
-
-    writer = history_writer(parts, request.scope, plan_claims, stop)
+    writer = history_writer(parts, request.scope, consolidator.plan, stop)
     for session in report.failed:
         writer.write_fallback(session, request.until)
     written = writer.write(request.session, but=(*report.failed,))
     return replace(report, lines=(*report.lines, *written.lines))
 
 
-def learn(parts: Parts, request: Request, stop: Event) -> StageReport:
+def learn(parts: Parts, request: ConsolidationRequest, stop: Event) -> StageReport:
     """Consolidate what is requested while nobody waits; what failed is logged and waits."""
     report = consolidate(parts, request, stop)
     for session, why in report.failed.items():
@@ -72,8 +67,8 @@ def history_writer(
         chronicler=Chronicler(parts.dates, parts.extractor),
         dates=parts.dates,
         read_turns=turns_reader(parts),
-        language=parts.language,
-        model=None if by_rules else parts.model_for(scope, STAGE),
+        language=parts.models,
+        model=None if by_rules else parts.models.for_stage(scope, STAGE),
         records=parts.records(scope),
         plan_claims=plan_claims,
         stop=stop,
@@ -96,7 +91,8 @@ def turns_reader(parts: Parts) -> ReadTurns:
     """Return what reads episodes as turns."""
 
     def read(scope: Scope, session: str | None, episodes: Sequence[Record]) -> Sequence[Turn]:
-        quoted = recalled(parts, scope, session) if session is not None else {}
-        return page(parts, scope, episodes, quoted).turns
+        turns = parts.turns(scope)
+        recalled = turns.recalled(session) if session is not None else {}
+        return turns.read(episodes, recalled).turns
 
     return read

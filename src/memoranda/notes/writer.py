@@ -18,9 +18,9 @@ from urllib.parse import quote
 from memoranda.errors import LLMError, MemorandaError, StoreClosed
 from memoranda.learning.claims import Claim, Turn
 from memoranda.learning.extraction.exclusions import blank_exclusions
-from memoranda.learning.language import Language
 from memoranda.learning.modelled.proposal import proposal
 from memoranda.learning.modelled.summary import ModelSummarizer
+from memoranda.learning.stage_models import StageModels
 from memoranda.model.actions import Action, Noted
 from memoranda.model.life import SessionInfo
 from memoranda.model.models import Record
@@ -111,7 +111,7 @@ class HistoryWriter:
         chronicler: Chronicler,
         dates: DateReader,
         read_turns: ReadTurns,
-        language: Language,
+        language: StageModels,
         model: LanguageModel | None,
         records: RecordService,
         plan_claims: PlanClaims | None = None,
@@ -235,7 +235,7 @@ class HistoryWriter:
         writer = ModelSummarizer(self._model, most_bytes=notes.max_memory_size)
         # The rules leave out by themselves what was said in confidence, or taken back.
         turns = tuple(blank_exclusions(span.turns))
-        made, _ = self._language.wait(writer.consolidate(turns, memory, at))
+        made = self._language.wait(writer.consolidate(turns, memory, at))
         update = made.memory_update
         if not update or self._plan_claims is None:
             return made.history_entry, ()

@@ -225,7 +225,7 @@ def _extras() -> Check:
 
 
 def _language(memory: Memory) -> Check:
-    model = parts_of(memory).language.model
+    model = parts_of(memory).models.model
     if model is None:
         detail = "none: rules do all that a model would do better"
         return Check(name="language model", ok=None, detail=detail)

@@ -14,17 +14,15 @@ from memoranda.errors import InvalidInput, NotFound
 from memoranda.learning.claims import Category, Claim, Relation, Statement
 from memoranda.learning.conflicts import RuleJudge
 from memoranda.learning.consolidation_plan import SUPERSEDED
+from memoranda.learning.consolidator import CANDIDATES, PAGE, Consolidator
 from memoranda.learning.extraction.exclusions import is_refused
-from memoranda.learning.stages.consolidating import CANDIDATES, PAGE, Consolidating, known_session
 from memoranda.learning.turns import SPEAKER
 from memoranda.model.actions import Consolidated, Insert, Supersede
 from memoranda.model.life import SessionInfo
 from memoranda.model.models import Kind, Record, Trust
 from memoranda.model.query import Filter
-from memoranda.model.scope import Scope
 from memoranda.model.text import clean
 from memoranda.model.times import require_aware
-from memoranda.parts import Parts
 from memoranda.search.recall import fenced, remembered
 from memoranda.text.secrets import secret_kind
 from memoranda.tools.tool import TEXT, Spec, Tool, described, parameters
@@ -94,10 +92,11 @@ MARK = Spec(
 class ConsolidatorTools:
     """Makes the tools for one scope."""
 
-    def __init__(self, parts: Parts, scope: Scope) -> None:
-        """Work with ``parts``."""
-        self._parts = parts
-        self._scope = scope
+    def __init__(self, consolidator: Consolidator) -> None:
+        """Let an agent do what ``consolidator`` does."""
+        self._consolidator = consolidator
+        self._records, self._searcher = consolidator.records, consolidator.searcher
+        self._store, self._scope = self._records.store, self._records.scope
         self._judge = RuleJudge()
 
     def tools(self) -> list[Tool]:
@@ -112,17 +111,17 @@ class ConsolidatorTools:
         ]
 
     def _info(self, session: str) -> SessionInfo:
-        return known_session(self._parts, self._scope, session)
+        return self._consolidator.session(session)
 
     def _is_done(self, session_id: str) -> str:
         return "no" if self._info(session_id).consolidated_at is None else "yes"
 
     def _episodes(self, session_id: str, after: int | None = None) -> str:
         start = self._info(session_id).through if after is None else _position(after)
-        found = self._parts.store.episodes(self._scope, session_id, after=start, limit=PAGE)
+        found = self._store.episodes(self._scope, session_id, after=start, limit=PAGE)
         if not found:
             return "There are no more turns."
-        zone = self._parts.settings.zone
+        zone = self._searcher.zone
         last = found[-1].position
         lines = [remembered(record, zone, id=True) for record in found]
         return f"{fenced(lines)}\nLast position: {last}"
@@ -133,10 +132,8 @@ class ConsolidatorTools:
             message = f"facts must be a list of objects, got {facts!r:.80}"
             raise InvalidInput(message)
         claims = [self._claim(session_id, fact, place) for place, fact in enumerate(facts)]
-        stage = Consolidating(self._parts, self._scope)
-        plan = stage.plan(self._scope, session_id, claims, only=Relation.DUPLICATE)
-        actions = plan.actions[:-1]
-        self._parts.records(self._scope).apply(actions)
+        actions = self._consolidator.plan(session_id, claims, only=Relation.DUPLICATE)
+        self._records.apply(actions)
         made = [action.record.id for action in actions if isinstance(action, Insert)]
         known = len(claims) - len(made)
         return f"Saved {len(made)} ({', '.join(made) or 'none'}); {known} were known already."
@@ -176,7 +173,7 @@ class ConsolidatorTools:
         if not isinstance(named, Sequence) or not all(isinstance(id_, str) for id_ in named):
             message = f"facts[{place}].source_ids must list the ids of episodes, got {ids!r:.80}"
             raise InvalidInput(message)
-        found = self._parts.store.get_many(self._scope, list(named))
+        found = self._store.get_many(self._scope, list(named))
         own = [item for item in found if item.session_id == session and item.kind is Kind.EPISODE]
         own.sort(key=lambda item: item.trust is not Trust.PERSON)
         if not own or own[0].trust is not Trust.PERSON:
@@ -188,7 +185,7 @@ class ConsolidatorTools:
         return own
 
     def _fact(self, id: str) -> Record:
-        record = self._parts.store.get(self._scope, clean(id, "id"))
+        record = self._store.get(self._scope, clean(id, "id"))
         if record is None or record.kind is not Kind.FACT:
             message = f"there is no fact {id!r} for user {self._scope.user!r}"
             raise NotFound(message)
@@ -196,14 +193,14 @@ class ConsolidatorTools:
 
     def _conflicts(self, fact_id: str) -> str:
         fact = self._fact(fact_id)
-        where = Filter(now=self._parts.now(), kinds=(Kind.FACT,))
-        hits = self._parts.searcher(self._scope).search(
+        where = Filter(now=self._records.now(), kinds=(Kind.FACT,))
+        hits = self._searcher.search(
             fact.content, where, limit=CANDIDATES, skip=frozenset({fact.id})
         )
         lines = []
         for hit in hits:
             verdict = self._judge.judge(_statement(hit.record), _statement(fact))
-            line = remembered(hit.record, self._parts.settings.zone, id=True)
+            line = remembered(hit.record, self._searcher.zone, id=True)
             lines.append(f"{line} ({verdict.relation.value}: {verdict.why})")
         return fenced(lines) if lines else "No fact has to do with it."
 
@@ -215,18 +212,18 @@ class ConsolidatorTools:
         if old.trust is Trust.PERSON and new.trust is not Trust.PERSON:
             message = f"{old.id} is a person's word, and {new.id} is not: only a person retires it"
             raise InvalidInput(message)
-        now, confidence = self._parts.now(), min(SUPERSEDED, old.confidence)
+        now, confidence = self._records.now(), min(SUPERSEDED, old.confidence)
         action = Supersede(old.id, new.id, now, confidence, "resolved by the consolidating agent")
-        self._parts.store.apply(self._scope, [action])
+        self._store.apply(self._scope, [action])
         return f"{old.id} is believed less ({confidence:g}); {new.id} took its place."
 
     def _mark(self, session_id: str) -> str:
         info = self._info(session_id)
         after = info.through
-        while page := self._parts.store.episodes(self._scope, session_id, after=after, limit=PAGE):
+        while page := self._store.episodes(self._scope, session_id, after=after, limit=PAGE):
             after = max(after, *(record.position or 0 for record in page))
-        done = Consolidated(session_id, after, self._parts.now(), finished=True)
-        self._parts.store.apply(self._scope, [done])
+        done = Consolidated(session_id, after, self._records.now(), finished=True)
+        self._store.apply(self._scope, [done])
         return f"{session_id} is consolidated."
 
 

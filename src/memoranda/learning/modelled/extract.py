@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from memoranda.learning.claims import Claim, Turn
 from memoranda.learning.modelled.grounding import DrawnClaim, Dropped, Talk
 from memoranda.learning.modelled.prompting import fenced, instructions, moment, shortened
-from memoranda.model.life import Usage
 from memoranda.model.ports import DateReader, LanguageModel
 
 log = logging.getLogger("memoranda.extract")
@@ -43,10 +42,8 @@ class ModelExtractor:
         self._model = model
         self._reader = reader
 
-    async def extract(
-        self, page: Sequence[Turn], *, before: Sequence[Turn] = ()
-    ) -> tuple[list[Claim], Usage]:
-        """Return the claims of ``page`` in the order they were said, and what the model took.
+    async def extract(self, page: Sequence[Turn], *, before: Sequence[Turn] = ()) -> list[Claim]:
+        """Return the claims of ``page`` in the order they were said.
 
         Args:
             page: the turns to read, at most 30.
@@ -56,7 +53,7 @@ class ModelExtractor:
             LLMError: the model failed; ``error.usage`` says what was spent.
         """
         if not any(turn.person and turn.text.strip() for turn in page):
-            return [], Usage()
+            return []
         labels = {f"t{number}": turn for number, turn in enumerate(page, 1)}
         prompt = "\n".join(
             [
@@ -66,7 +63,7 @@ class ModelExtractor:
         )
         reply = await self._model.ask(instructions("extract"), prompt, Drawn)
         talk = Talk(page, before, labels, self._reader)
-        return _sound(talk, reply.value.claims), reply.usage
+        return _sound(talk, reply.value.claims)
 
 
 def _row(label: str, turn: Turn) -> dict[str, object]:

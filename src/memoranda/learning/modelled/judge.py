@@ -5,10 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from memoranda.errors import LLMError
 from memoranda.learning.claims import Relation, Statement, Verdict
 from memoranda.learning.modelled.prompting import fenced, instructions, moment, shortened
-from memoranda.model.life import Usage
 from memoranda.model.ports import LanguageModel
 
 Pair = tuple[Statement, Statement]
@@ -51,26 +49,20 @@ class ModelJudge:
         self._model = model
         self._pairs = max(1, pairs)
 
-    async def judge(self, pairs: Sequence[Pair]) -> tuple[list[Verdict], Usage]:
-        """Return a verdict for each (older, newer) pair, in order, and what the model took.
+    async def judge(self, pairs: Sequence[Pair]) -> list[Verdict]:
+        """Return a verdict for each (older, newer) pair, in order.
 
         :attr:`Relation.NONE` where the model is in doubt or says nothing of a pair.
 
         Raises:
-            LLMError: the model failed; ``error.usage`` is what all requests took.
+            LLMError: the model failed.
         """
         verdicts: list[Verdict] = []
-        usage = Usage()
         for start in range(0, len(pairs), self._pairs):
             batch = pairs[start : start + self._pairs]
-            try:
-                reply = await self._model.ask(instructions("judge"), _prompt(batch), Judged)
-            except LLMError as error:
-                error.usage = usage + (error.usage or Usage())
-                raise
-            usage += reply.usage
+            reply = await self._model.ask(instructions("judge"), _prompt(batch), Judged)
             verdicts += self._verdicts(reply.value, len(batch))
-        return verdicts, usage
+        return verdicts
 
     def _verdicts(self, judged: Judged, count: int) -> list[Verdict]:
         silent = Verdict(Relation.NONE, 0.0, f"{self._model.name} gave no verdict")

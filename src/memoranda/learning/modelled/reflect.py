@@ -11,7 +11,6 @@ from memoranda.learning.extraction.exclusions import is_order
 from memoranda.learning.modelled.evidence import digits, numbers, stems
 from memoranda.learning.modelled.grounding import MARKUP
 from memoranda.learning.modelled.prompting import fenced, instructions, moment, shortened
-from memoranda.model.life import Usage
 from memoranda.model.models import Kind, Record
 from memoranda.model.ports import LanguageModel
 from memoranda.text.secrets import tells_secret
@@ -57,10 +56,8 @@ class ModelReflector:
         self._model = model
         self._longest = longest
 
-    async def reflect(
-        self, records: Sequence[Record], zone: tzinfo
-    ) -> tuple[Insight | None, Usage]:
-        """Return the insight of ``records``, and what the model took.
+    async def reflect(self, records: Sequence[Record], zone: tzinfo) -> Insight | None:
+        """Return the insight of ``records``.
 
         ``None`` where the model cites none of them, or what it says does not hold. Sentences
         with numbers that no record names, orders, fences and secrets are left out.
@@ -73,7 +70,7 @@ class ModelReflector:
             LLMError: the model failed; ``error.usage`` says what was spent.
         """
         if not records:
-            return None, Usage()
+            return None
         labels = {f"m{number}": record for number, record in enumerate(records, 1)}
         rows = [_row(label, record, zone) for label, record in labels.items()]
         prompt = fenced("memories", rows)
@@ -84,7 +81,7 @@ class ModelReflector:
         sources = tuple(dict.fromkeys(record.id for record in cited if record is not None))
         # Its days and numbers may be anyone's it was shown.
         text = _sound(reply.value.insight, prompt, self._longest)
-        return (Insight(text, sources) if sources and text else None), reply.usage
+        return Insight(text, sources) if sources and text else None
 
 
 def _row(label: str, record: Record, zone: tzinfo) -> dict[str, object]:

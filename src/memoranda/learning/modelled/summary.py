@@ -9,7 +9,6 @@ from datetime import datetime
 
 from memoranda.learning.claims import Turn
 from memoranda.learning.modelled.prompting import fenced, instructions, moment, shortened
-from memoranda.model.life import Usage
 from memoranda.model.notes import MEMORY_BYTES
 from memoranda.model.ports import LanguageModel
 from memoranda.notes.chronicle.plain import cut, one_line, stamp
@@ -49,10 +48,8 @@ class ModelSummarizer:
         self._model = model
         self._most_bytes = most_bytes
 
-    async def consolidate(
-        self, turns: Sequence[Turn], memory: str, at: datetime
-    ) -> tuple[Consolidation, Usage]:
-        """Return the entry and the new notes, and what the model took.
+    async def consolidate(self, turns: Sequence[Turn], memory: str, at: datetime) -> Consolidation:
+        """Return the entry and the new notes.
 
         An empty ``history_entry`` or ``memory_update`` says that there is nothing to write. An
         entry begins with the time of ``at``, whatever the model wrote there, is one paragraph of
@@ -73,7 +70,7 @@ class ModelSummarizer:
         update = _TAG.sub("", _unfenced(reply.value.memory_update)).strip()
         unchanged = update in {memory.strip(), EMPTY}
         entry = _entry(reply.value.history_entry, at)
-        return Consolidation(entry, "" if unchanged else update), reply.usage
+        return Consolidation(entry, "" if unchanged else update)
 
     def prompt(self, turns: Sequence[Turn], memory: str) -> tuple[str, str]:
         """Return the instructions and the prompt; the first asks for less if notes are too long.

@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Coroutine
 from concurrent.futures import CancelledError, Future
 from concurrent.futures import TimeoutError as FutureTimeout
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from threading import Lock, Thread
 from typing import Any, TypeVar
 
@@ -23,16 +23,15 @@ T = TypeVar("T")
 CLOSED = "the memory was closed before the model had answered; it is asked again next time"
 
 
-class Language:
-    """The language model of a memory, if it has one, and the event loop on which it is asked.
+class ModelRunner:
+    """Runs questions to models from synchronous code.
 
-    One loop for all, in a thread of its own: clients keep connections that belong to a loop.
-    Thread-safe.
+    One event loop for all, in a thread of its own: clients keep connections that belong to a
+    loop. Thread-safe.
     """
 
-    def __init__(self, model: LanguageModel | None) -> None:
+    def __init__(self) -> None:
         """Start no thread yet."""
-        self.model = model
         self._loop: asyncio.AbstractEventLoop | None = None
         self._thread: Thread | None = None
         self._closed = False
@@ -121,3 +120,30 @@ class StageModel:
         await asyncio.to_thread(
             self.store.apply, self.scope, [Spend(self.stage, self.name, usage, at)]
         )
+
+
+@dataclass(slots=True)
+class StageModels:
+    """The language model of a memory, if it has one; what each stage uses is written down.
+
+    Attributes:
+        model: the model.
+        store: where its use is written down.
+        clock: the time.
+        runner: asks it.
+    """
+
+    model: LanguageModel | None
+    store: Store
+    clock: Clock
+    runner: ModelRunner = field(default_factory=ModelRunner)
+
+    def for_stage(self, scope: Scope, stage: str) -> StageModel | None:
+        """Return the model, whose use then counts for ``stage``; ``None`` without one."""
+        if self.model is None:
+            return None
+        return StageModel(self.model, self.store, scope, stage, self.clock)
+
+    def wait(self, answer: Coroutine[Any, Any, T], *, timeout: float | None = None) -> T:
+        """Return what ``answer`` gives, as :meth:`ModelRunner.wait` does."""
+        return self.runner.wait(answer, timeout=timeout)

@@ -14,7 +14,7 @@ log = logging.getLogger("memoranda.consolidate")
 
 
 @dataclass(frozen=True, slots=True)
-class Request:
+class ConsolidationRequest:
     """Which sessions to consolidate.
 
     Attributes:
@@ -29,7 +29,7 @@ class Request:
     but: str | None = None
     until: int | None = None
 
-    def replaces(self, other: Request) -> bool:
+    def replaces(self, other: ConsolidationRequest) -> bool:
         """Return whether it does what an older request wanted."""
         return self.scope == other.scope and self.session is None and other.session is None
 
@@ -38,8 +38,8 @@ Work = Callable[[Event], object]
 """Does what was asked for; stops early when the event is set."""
 
 
-class Consolidation:
-    """Runs consolidation when it is asked to (seed 002, sequential queue). Thread-safe.
+class ConsolidationQueue:
+    """Runs consolidation when it is asked to. Thread-safe.
 
     The same request twice is done once. Of requests for all sessions but one only the newest
     is done: the session that an older one spared is over, and one that it would read goes on.
@@ -49,12 +49,12 @@ class Consolidation:
     def __init__(self) -> None:
         """Start no thread yet."""
         self._wake = Condition()
-        self._wanted: dict[Request, Work] = {}
+        self._wanted: dict[ConsolidationRequest, Work] = {}
         self._busy = False
         self._stop = Event()
         self._thread: Thread | None = None
 
-    def ask(self, request: Request, work: Work) -> None:
+    def ask(self, request: ConsolidationRequest, work: Work) -> None:
         """Have ``work`` do what is requested; returns at once."""
         with self._wake:
             if self._stop.is_set():
