@@ -26,8 +26,7 @@ from typing import Any
 import numpy as np
 
 from benchmarks.measure import micro, show
-from memoranda.conversation.cohesion import Cohesion, Turn
-from memoranda.conversation.cohesion_weights import BIAS, GAP, weights_for
+from memoranda.conversation.cohesion import BIAS, GAP, Cohesion, TopicTurn, weights_for
 from memoranda.conversation.segments import Segmenter, segments
 from memoranda.errors import MemorandaError
 from memoranda.model.models import Message, ToolCall, ToolResult
@@ -232,7 +231,7 @@ def _evidence(
     for dialogue in dialogues:
         known = [None] * len(dialogue.messages) if dialogue.vectors is None else dialogue.vectors
         turns = [
-            Turn.of(message.content, message.timestamp, vector)
+            TopicTurn.of(message.content, message.timestamp, vector)
             for message, vector in zip(dialogue.messages, known, strict=True)
         ]
         cohesion = Cohesion()

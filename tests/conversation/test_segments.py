@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from memoranda.conversation.cohesion_weights import MEANINGS
+from memoranda.conversation.cohesion import meanings
 from memoranda.conversation.segments import START, Segmenter, segments
 from memoranda.conversation.signals import NONE, signals
 from memoranda.errors import InvalidInput
@@ -355,7 +355,7 @@ def test_a_night_between_two_messages_speaks_for_a_new_topic():
     later = replace(said[2], timestamp=said[1].timestamp + timedelta(hours=30))
     last = segments([*said[:2], later])[-1]
     assert (last.start, last.boundary.kind, last.boundary.strong) == (2, "topic", False)
-    assert MEANINGS["gap"] in last.boundary.reasons
+    assert meanings()["gap"] in last.boundary.reasons
 
 
 def test_vectors_that_turn_away_speak_for_a_new_topic():

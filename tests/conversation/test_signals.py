@@ -14,9 +14,8 @@ from hypothesis import strategies as st
 
 from memoranda.conversation.scoring import static
 from memoranda.conversation.signals import NONE, Signals, signals
-from memoranda.conversation.signals.lexicon import Cue
-from memoranda.conversation.signals.phrasebook import lexicons, variants
-from memoranda.conversation.signals.wording import HEAD, TAIL
+from memoranda.conversation.signals.phrases import Cue, lexicons, variants
+from memoranda.conversation.signals.words import HEAD, TAIL
 from memoranda.model.models import Image, Message, ToolCall, ToolResult
 
 JUDGED = Path(__file__).with_name("judged.txt")
@@ -229,13 +228,13 @@ def test_the_notation_of_phrases_means_what_it_says(number):
 
 def test_every_language_knows_the_certain_cues():
     """In ten languages there are phrases for each signal that words give."""
-    folder = Path(__file__).parents[2] / "src/memoranda/conversation/signals/phrases"
-    files = sorted(folder.glob("*.txt"))
+    folder = Path(__file__).parents[2] / "src/memoranda/languages"
+    files = sorted(folder.glob("*/signals.txt"))
     assert len(files) == LANGUAGES
     for file in files:
         text = file.read_text("utf-8")
         for cue in ("rule", "error", "correction", "casual", "completion", "opening", "reference"):
-            assert f": {cue}]" in text, f"{file.name} has no {cue}"
+            assert f": {cue}]" in text, f"{file} has no {cue}"
 
 
 def test_the_longest_phrase_can_silence_a_shorter_one():

@@ -3,7 +3,7 @@
 TextTiling (Hearst 1997) compares the words of two blocks of text. A turn of a chat is too
 short for that alone, so that its form counts too: an answer carries on, a question to the
 other after a remark of one's own rarely does. What each of these weighs stands in
-:mod:`memoranda.conversation.cohesion_weights`.
+``languages/en/topics.toml``.
 
 Cue words are English. In another language they are not seen, and words in common, question
 marks, lengths, time and embeddings decide alone.
@@ -11,24 +11,17 @@ marks, lengths, time and embeddings decide alone.
 
 from __future__ import annotations
 
-import re
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from math import exp, log, log2
 
 import numpy as np
 
-from memoranda.conversation.cohesion_weights import (
-    BIAS,
-    GAP,
-    MEANINGS,
-    NEW_TOPIC,
-    Weights,
-    weights_for,
-)
 from memoranda.model.vectors import Vector
+from memoranda.text.languages import LanguageData, load
+from memoranda.text.patterns import compile_pattern
 
 READ = 300  # characters that are read at each end of a longer text
 BLOCK = 3  # turns that a new one is compared with
@@ -39,25 +32,17 @@ GAP_FROM = timedelta(hours=1)  # a pause up to this says nothing
 GAP_MOST = 8.0  # doublings: a pause of ten days says all that a pause can say
 TOLD = 0.3  # log-odds from which evidence is named as a reason
 REASONS = 3  # reasons that are named at most
+NEW_TOPIC = 1 / 3  # probability from which a turn begins a topic: good for F1 and Pk at once
+BIAS, GAP = "bias", "gap"
 
-_WORD = re.compile(r"[^\W_]+")
-_STOP = frozenset(
-    _WORD.findall(
-        """
-        about again all also and any are awesome because been being both but can cool could did
-        does doing don done down each ever few for from get getting goes going gone good got
-        great had haha has have having hello her here hers hey him his how into its itself just
-        know let like lol lot love many may might mine more most much must never nice nor not
-        now off okay once only other our out over own please really right same say see shall she
-        should some still such sure tell than thank thanks that the their theirs them then there
-        these they thing things think this those through too under use very want was well were
-        what when where which while who whom why will with would wow yeah yep yes you your yours
-        """
-    )
-)
-_UNSPACED = re.compile(r"[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff]+")
-_YOU = re.compile(r"\b(?:you|yours?|u)\b")
-_BACK = re.compile(r"\b(?:it|that|they|them|those|this|these|he|she|his|her|him|there|ones?)\b")
+Weights = Mapping[str, float]
+"""Log-odds of a new topic for each unit of the evidence of that name."""
+
+_ENGLISH = LanguageData("en", "topics")
+_WORD = compile_pattern(r"[^\W_]+")
+_UNSPACED = compile_pattern(r"[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff]+")
+_YOU = _ENGLISH.pattern("you", 0)
+_BACK = _ENGLISH.pattern("back", 0)
 _WIDE = "\uff01\uff1f"  # ! and ? as Chinese and Japanese write them
 _QUESTION = ("?", "\uff1f", "؟")
 _ENDS = (". ", "! ", "? ", "؟ ", "\n", "。", *_WIDE)
@@ -65,7 +50,7 @@ _MARKS = f".!?؟。{_WIDE} \n\"'*)"
 
 
 @dataclass(frozen=True, slots=True)
-class Turn:
+class TopicTurn:
     """What is read of a message to compare it with others.
 
     Attributes:
@@ -92,7 +77,7 @@ class Turn:
     vector: Vector | None = None
 
     @classmethod
-    def of(cls, text: str, at: datetime, vector: Vector | None = None) -> Turn:
+    def of(cls, text: str, at: datetime, vector: Vector | None = None) -> TopicTurn:
         """Read a text; of a long one its two ends, so that any takes about the same time."""
         text = shortened(text).lower()
         last = last_sentence(text)
@@ -110,6 +95,19 @@ class Turn:
         )
 
 
+def weights_for(*, embedded: bool, ahead: bool) -> Weights:
+    """Return the set for what is known: embeddings or none, the next turn or not."""
+    name = ("embedded" if embedded else "lexical") + ("_ahead" if ahead else "")
+    weights: Weights = load("en", "topics")["weights"][name]
+    return weights
+
+
+def meanings() -> Mapping[str, str]:
+    """Return what each kind of evidence says, as a reason."""
+    found: Mapping[str, str] = load("en", "topics")["meanings"]
+    return found
+
+
 def shortened(text: str) -> str:
     """Return a text, or the two ends of a long one."""
     return text if len(text) <= 2 * READ else f"{text[:READ]}\n{text[-READ:]}"
@@ -124,7 +122,8 @@ def last_sentence(text: str) -> str:
 def content_words(text: str) -> frozenset[str]:
     """Return the words of a lower-case text that mean something alone, cut to ``STEM`` letters."""
     words = _WORD.findall(text)
-    found = {word[:STEM] for word in words if len(word) >= SHORTEST and word not in _STOP}
+    stop = _ENGLISH.words("stop_words")
+    found = {word[:STEM] for word in words if len(word) >= SHORTEST and word not in stop}
     if not text.isascii():
         for run in _UNSPACED.findall(text):
             found.update(run[at : at + 2] for at in range(len(run) - 1))
@@ -132,7 +131,7 @@ def content_words(text: str) -> frozenset[str]:
 
 
 @dataclass(frozen=True, slots=True)
-class Shift:
+class TopicShift:
     """How likely a turn begins a topic.
 
     Attributes:
@@ -151,14 +150,14 @@ class Cohesion:
         """Start before the first turn."""
         self.age = 0
         """The turns of the topic so far."""
-        self._turns: deque[Turn] = deque(maxlen=BLOCK)
+        self._turns: deque[TopicTurn] = deque(maxlen=BLOCK)
 
-    def take(self, turn: Turn, *, new: bool) -> None:
+    def take(self, turn: TopicTurn, *, new: bool) -> None:
         """Add a turn, which begins a topic or does not."""
         self._turns.append(turn)
         self.age = 1 if new else self.age + 1
 
-    def shift(self, turn: Turn, ahead: Sequence[Turn] | None = None) -> Shift | None:
+    def shift(self, turn: TopicTurn, ahead: Sequence[TopicTurn] | None = None) -> TopicShift | None:
         """Return how likely ``turn`` begins a topic, if that is likely enough.
 
         Args:
@@ -175,12 +174,20 @@ class Cohesion:
         probability = 1 / (1 + exp(-total))
         if probability < NEW_TOPIC:
             return None
-        return Shift(probability, _reasons(parts))
+        return TopicShift(probability, _reasons(parts))
 
-    def evidence(self, turn: Turn, ahead: Sequence[Turn] | None = None) -> dict[str, float]:
+    def evidence(
+        self, turn: TopicTurn, ahead: Sequence[TopicTurn] | None = None
+    ) -> dict[str, float]:
         """Return what speaks for and against a new topic with ``turn``, which is not the first.
 
-        Cosines are part of it where all the turns that they need have vectors.
+        All are 0 or 1, but for ``length``: the natural logarithm of its tens of words; ``age``:
+        that of the turns of the topic so far; ``new_words``: 1 minus the words in common with
+        the block of turns before, as a share of the smaller set; ``new_last``: 1 minus those of
+        the last sentence, as a share of its own; ``next_words`` and ``next_new``: as
+        ``new_words``, of two turns, the former counting what is shared; ``gap``: doublings of
+        an hour; ``apart`` (from the mean of the block), ``apart_own``, ``next_apart`` and
+        ``next_away``: 1 minus a cosine, where all the turns that they need have vectors.
         """
         before = self._turns
         block = [before[place] for place in range(-min(self.age, len(before)), 0)]
@@ -207,7 +214,7 @@ class Cohesion:
         return found | self._meaning(turn, block, ahead)
 
     def _meaning(
-        self, turn: Turn, block: Sequence[Turn], ahead: Sequence[Turn] | None
+        self, turn: TopicTurn, block: Sequence[TopicTurn], ahead: Sequence[TopicTurn] | None
     ) -> dict[str, float]:
         own = self._turns[-2] if len(self._turns) > 1 else self._turns[-1]
         vectors = [each.vector for each in (*block, own, *(ahead or ()))]
@@ -225,7 +232,9 @@ class Cohesion:
         return found
 
 
-def _words_ahead(before: Turn, turn: Turn, ahead: Sequence[Turn]) -> dict[str, float]:
+def _words_ahead(
+    before: TopicTurn, turn: TopicTurn, ahead: Sequence[TopicTurn]
+) -> dict[str, float]:
     if not ahead:
         return {"nothing_after": 1.0, "next_back": 0.0, "next_words": 0.0, "next_new": 1.0}
     return {
@@ -252,4 +261,4 @@ def _doublings(pause: timedelta) -> float:
 def _reasons(parts: Weights) -> tuple[str, ...]:
     told = [name for name, part in parts.items() if part >= TOLD and name != BIAS]
     told.sort(key=lambda name: -parts[name])
-    return tuple(MEANINGS[name] for name in told[:REASONS])
+    return tuple(meanings()[name] for name in told[:REASONS])

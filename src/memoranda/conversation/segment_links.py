@@ -8,7 +8,6 @@ the signals without which no request is looked at.
 
 from __future__ import annotations
 
-import re
 from collections import deque
 from collections.abc import Iterable
 from dataclasses import replace
@@ -16,6 +15,8 @@ from dataclasses import replace
 from memoranda.conversation.cohesion import content_words
 from memoranda.conversation.signals import signals
 from memoranda.model.models import Message
+from memoranda.text.languages import LanguageData
+from memoranda.text.patterns import compile_pattern
 
 KNOWN = 2_000  # names, and words, of a task that are remembered
 UNREAD = 500  # messages whose names are still to be looked for
@@ -23,53 +24,20 @@ READ = 1_000  # characters of each end of a longer text that are searched for na
 LONG_NUMBER = 3  # digits from which a number stands for one thing
 ALONE = 2  # content words from which a request can be understood by itself
 
-_CLAUSES = re.compile(
-    r"(?<=[.!?])\s+|\n+"  # sentences, and what begins within one by
-    r"|,?\s+(?=(?:and |so |then )?(?:now|next)\b)|,\s+(?=let['’]?s |let us )",  # "now", "let's"
-    re.IGNORECASE,
-)
-_ANNOUNCES = re.compile(
-    r"\b(?:mov(?:e|ing) on|on to|switch|unrelated|separately)\b"
-    r"|\blet['’]?s (?:now )?(?:work on|start|begin|turn|tackle|focus on|talk about|discuss|do)\b"
-    r"|\b(?:new|next|different|another) (?:\w+ )?(?:task|topic|subject|project|item|job|thing)\b",
-    re.IGNORECASE,
-)
-_THANKS = re.compile(
-    r"\W*(?:thanks?|thx|great|perfect|awesome|nice|cool|good|excellent|wonderful|ok|okay|alright"
-    r"|that(?:['’]s| is) (?:all|it|everything))\b",
-    re.IGNORECASE,
-)
-_REPLIES = re.compile(
-    r"\W*(?:yes|yeah|yep|yup|no|nope|nah|actually|wait|but|or|except)\b", re.IGNORECASE
-)
-_POINTS = re.compile(
-    r"\b(?:it|its|they|them|their|this|that|these|those|he|him|his|she|hers?|ones?|there)\b",
-    re.IGNORECASE,
-)
-_RELATIVE = re.compile(
-    r"\b(?:an?|any|some|every|each|all|no)(?: [\w-]+){1,3} that\b", re.IGNORECASE
-)
-_RETURNS = re.compile(
-    r"\b(?:also|too|as well|again|instead|same|previous|previously|earlier|above|back|still"
-    r"|remaining|(?-i:rest)|continue|resume|undo|revert|others?|both|either|former|latter|already"
-    r"|further|more|less|first|second|third|last|longer|shorter|better|bigger|larger|smaller"
-    r"|faster|slower|simpler|easier|cheaper|(?<!something )else"
-    r"|another(?! (?:\w+ )?(?:task|topic|subject|project|item|job|thing)))\b",
-    re.IGNORECASE,
-)
-_GOES_ON = re.compile(  # what one does with a thing that was just made
-    r"(?:\W*\b(?:and|so|then|now|next|please|let['’]?s|let us|can|could|you|we|i|want to|need to"
-    r"|['’]d like to|would like to)\b)*\W+"
-    r"(?:run|test|try|check|verify|review|commit|push|deploy|merge|publish|release|send|save|submit"
-    r"|print|show|explain|summari[sz]e|improve|optimi[sz]e|polish|format|clean|fix|debug|update"
-    r"|edit|change|modify|adjust|extend|finish|finali[sz]e|compare|apply|use|keep)\b",
-    re.IGNORECASE,
-)
-_TOKEN = re.compile(r"\w+(?:[./]\w+)*")
-_FIRST = re.compile(r"(?:^|[.!?:\n]\s*|[\"“(])([A-Z][a-z]+)\b")
+_ENGLISH = LanguageData("en", "topics")
+_CLAUSES = _ENGLISH.pattern("clauses")
+_ANNOUNCES = _ENGLISH.pattern("announces")
+_THANKS = _ENGLISH.pattern("thanks")
+_REPLIES = _ENGLISH.pattern("replies")
+_POINTS = _ENGLISH.pattern("points")
+_RELATIVE = _ENGLISH.pattern("relative")
+_RETURNS = _ENGLISH.pattern("returns")
+_GOES_ON = _ENGLISH.pattern("goes_on")  # what one does with a thing that was just made
+_TOKEN = compile_pattern(r"\w+(?:[./]\w+)*")
+_FIRST = compile_pattern(r"(?:^|[.!?:\n]\s*|[\"“(])([A-Z][a-z]+)\b")
 
 
-class Links:
+class TaskLinks:
     """The names and words of the current task, the newest of them. Not thread-safe."""
 
     def __init__(self) -> None:

@@ -2,46 +2,43 @@
 
 from __future__ import annotations
 
-import re
 from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
 
 from memoranda.conversation.signals import Signals
 from memoranda.model.models import Message
+from memoranda.text.languages import LanguageData
 
 Read = Callable[[Message], Signals]
 
 SHORTLY = 3  # turns that may stand between a completion statement and the next request
 ENDING = 300  # characters at the end of an answer in which it asks back
 
-_OFFERS = re.compile(r"\b(?:anything|something|what) else\b|\bhelp (?:you )?with\b", re.IGNORECASE)
-_GOES_ON = re.compile(
-    r"\bnext,? (?:i|we)\b|\bi(?:['’]ll| will) (?:now|next|then|continue)\b"
-    r"|\bstill (?:need|have|to|must)\b|\bremaining\b|\bnot yet\b",
-    re.IGNORECASE,
-)
+_ENGLISH = LanguageData("en", "topics")
+_OFFERS = _ENGLISH.pattern("offers")
+_GOES_ON = _ENGLISH.pattern("continues")
 
 
 @dataclass(slots=True)
-class _Heard:
+class _ReadMessage:
     message: Message
     said: Signals | None = None
 
 
-class Progress:
+class TaskProgress:
     """The last turns of the current task. Reads their signals when asked. Not thread-safe."""
 
     def __init__(self, read: Read) -> None:
         """Start without any; ``read`` returns the signals of a message."""
         self._read = read
-        self._heard: deque[_Heard] = deque(maxlen=SHORTLY + 1)
-        self._newest: _Heard | None = None
+        self._heard: deque[_ReadMessage] = deque(maxlen=SHORTLY + 1)
+        self._newest: _ReadMessage | None = None
 
     def read(self, message: Message) -> Signals:
         """Return the signals of the message that comes next."""
         if self._newest is None or self._newest.message is not message:
-            self._newest = _Heard(message)
+            self._newest = _ReadMessage(message)
         return self._signals(self._newest)
 
     def take(self, message: Message) -> None:
@@ -50,7 +47,7 @@ class Progress:
         if newest is not None and newest.message is message:
             self._heard.append(newest)
         elif message.tool_calls or message.content.strip():
-            self._heard.append(_Heard(message))
+            self._heard.append(_ReadMessage(message))
 
     def clear(self) -> None:
         """Forget the turns: a new task begins."""
@@ -85,7 +82,7 @@ class Progress:
             return None
         return said if said.completion or self.done() is not None else None
 
-    def _signals(self, heard: _Heard) -> Signals:
+    def _signals(self, heard: _ReadMessage) -> Signals:
         if heard.said is None:
             heard.said = self._read(heard.message)
         return heard.said

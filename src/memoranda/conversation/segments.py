@@ -1,4 +1,4 @@
-"""Where one task or topic ends and the next begins (seed 000, R5.1, workflow 3).
+"""Where one task or topic ends and the next begins (R5.1, workflow 3).
 
 A boundary is strong where somebody said so: the caller or the user by a marker, or a
 completion statement and then a request that leans on nothing before it. At those a finished
@@ -12,9 +12,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from memoranda.conversation.cohesion import Cohesion, Turn
-from memoranda.conversation.segment_links import Links
-from memoranda.conversation.segment_progress import Progress, Read
+from memoranda.conversation.cohesion import Cohesion, TopicTurn
+from memoranda.conversation.segment_links import TaskLinks
+from memoranda.conversation.segment_progress import Read, TaskProgress
 from memoranda.conversation.signals import signals
 from memoranda.errors import InvalidInput
 from memoranda.model.models import Message
@@ -92,8 +92,8 @@ class Segmenter:
         """Whether the task before the newest boundary is done."""
         self._roles = {"user"} if only_users else {"user", "assistant"}
         self._cohesion = Cohesion()
-        self._links = Links()
-        self._progress = Progress(read)
+        self._links = TaskLinks()
+        self._progress = TaskProgress(read)
         self._due: dict[str, None] = {}  # ids of calls without results
         self._mark: str | None = None  # a task's title that waits
         self._begun = False  # whether anybody but the system spoke
@@ -110,7 +110,7 @@ class Segmenter:
         return self.add_turn(message, turn_of(message, vector))
 
     def add_turn(
-        self, message: Message, turn: Turn | None, ahead: Sequence[Turn] | None = None
+        self, message: Message, turn: TopicTurn | None, ahead: Sequence[TopicTurn] | None = None
     ) -> Boundary | None:
         """Add a message whose :func:`turn_of` is known already, and perhaps the turn after it.
 
@@ -151,7 +151,9 @@ class Segmenter:
         reasons = ("the task before was said to be complete", f"the user {how}")
         return Boundary("completion", strong=True, reasons=reasons)
 
-    def _topic(self, message: Message, turn: Turn, ahead: Sequence[Turn] | None) -> Boundary | None:
+    def _topic(
+        self, message: Message, turn: TopicTurn, ahead: Sequence[TopicTurn] | None
+    ) -> Boundary | None:
         if message.role not in self._roles or not self._spoke:
             return None
         shift = self._cohesion.shift(turn, ahead)
@@ -159,7 +161,7 @@ class Segmenter:
             return None
         return Boundary("topic", strong=False, reasons=shift.reasons, probability=shift.probability)
 
-    def _take(self, message: Message, turn: Turn | None, boundary: Boundary | None) -> None:
+    def _take(self, message: Message, turn: TopicTurn | None, boundary: Boundary | None) -> None:
         if boundary is not None:
             self._spoke = False
             if boundary.strong:
@@ -229,16 +231,16 @@ def segments(
     return found
 
 
-def turn_of(message: Message, vector: Vector | None = None) -> Turn | None:
+def turn_of(message: Message, vector: Vector | None = None) -> TopicTurn | None:
     """Return what a message adds to the talk; ``None`` if nobody says anything in it."""
     if message.role not in {"user", "assistant"} or not message.content.strip():
         return None
-    return Turn.of(message.content, message.timestamp, vector)
+    return TopicTurn.of(message.content, message.timestamp, vector)
 
 
-def _followers(turns: Sequence[Turn | None]) -> list[Sequence[Turn] | None]:
-    found: list[Sequence[Turn] | None] = []
-    after: Sequence[Turn] = ()
+def _followers(turns: Sequence[TopicTurn | None]) -> list[Sequence[TopicTurn] | None]:
+    found: list[Sequence[TopicTurn] | None] = []
+    after: Sequence[TopicTurn] = ()
     for turn in reversed(turns):
         found.append(after)
         after = after if turn is None else (turn,)

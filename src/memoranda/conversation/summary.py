@@ -11,10 +11,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from memoranda.conversation.signals import Signals, signals
-from memoranda.conversation.signals.lexicon import Cue
-from memoranda.conversation.signals.reading import read
-from memoranda.conversation.signals.wording import excerpt, prose
+from memoranda.conversation.signals import Cue, Signals, excerpt, prose, read_words, signals
 from memoranda.errors import InvalidInput
 from memoranda.model.models import Message
 
@@ -134,7 +131,7 @@ def _quotations(place: int, message: Message, kind: Signals) -> Iterator[Line]:
 
 
 def _about(sentence: str, role: str) -> int | None:
-    cues = Cue(read(sentence, role).cues)
+    cues = Cue(read_words(sentence, role).cues)
     if role == "assistant":
         reasons = {CORRECTION: Cue.CORRECTION, DECISION: Cue.DECISION, DONE: Cue.COMPLETION}
     else:
@@ -245,7 +242,7 @@ def _sentences(text: str) -> list[str]:
 def _first(text: str) -> str:
     """Return the first sentence that is not mere courtesy."""
     for sentence in _sentences(text):
-        words = read(sentence, "user")
+        words = read_words(sentence, "user")
         if words.substance or not words.cues & Cue.CASUAL:
             return sentence
     return ""

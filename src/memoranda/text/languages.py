@@ -30,8 +30,7 @@ def load(code: str, topic: str) -> Mapping[str, Any]:
     Raises:
         FileNotFoundError: the language has no such file.
     """
-    text = (_FOLDER / code / f"{topic}.toml").read_text("utf-8")
-    frozen: Mapping[str, Any] = _frozen(tomllib.loads(text))
+    frozen: Mapping[str, Any] = _frozen(tomllib.loads(read_text(code, f"{topic}.toml")))
     return frozen
 
 
@@ -39,6 +38,11 @@ def load(code: str, topic: str) -> Mapping[str, Any]:
 def languages_with(topic: str) -> tuple[str, ...]:
     """Return the codes of the languages that have data on a topic, in order."""
     return tuple(sorted(file.parent.name for file in _FOLDER.glob(f"*/{topic}.*")))
+
+
+def read_text(code: str, name: str) -> str:
+    """Return a file of a language as it is."""
+    return (_FOLDER / code / name).read_text("utf-8")
 
 
 @cache
@@ -49,7 +53,7 @@ def words_of(topic: str, *codes: str) -> frozenset[str]:
     """
     found: set[str] = set()
     for code in codes or languages_with(topic):
-        lines = (_FOLDER / code / f"{topic}.txt").read_text("utf-8").splitlines()
+        lines = read_text(code, f"{topic}.txt").splitlines()
         found.update(word for line in lines for word in line.partition("#")[0].split())
     return frozenset(word.replace("_", " ") for word in found)
 

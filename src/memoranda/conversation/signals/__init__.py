@@ -1,10 +1,12 @@
-"""What a message is for its conversation, read from the message alone (seed 000, R4.2, R4.3).
+"""What a message is for its conversation, read from the message alone (R4.2, R4.3).
 
 An instruction, a rule, an error, a correction, small talk: the signals decide what a message is
 worth and where tasks begin and end. They are read from words and forms, without a model. Where
 a text is not understood there is no signal, rather than a wrong one.
 """
 
-from memoranda.conversation.signals.kinds import NONE, Signals, signals
+from memoranda.conversation.signals.detection import NONE, Signals, read_words, signals
+from memoranda.conversation.signals.phrases import Cue
+from memoranda.conversation.signals.words import excerpt, prose
 
-__all__ = ["NONE", "Signals", "signals"]
+__all__ = ["NONE", "Cue", "Signals", "excerpt", "prose", "read_words", "signals"]

@@ -6,17 +6,19 @@ import re
 import unicodedata
 from collections.abc import Iterator
 
+from memoranda.text.patterns import compile_pattern
+
 END = "$"
 HEAD, TAIL = 2_500, 1_500  # characters that are read of a longer text
 
 _HAN_AND_KANA = "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff"
 _ENDS = frozenset(".!?\n")
 _ASKING = frozenset("吗嗎呢か")  # what ends a question, with or without a mark
-_WORDS = re.compile(r"\w+(?:\.\w+)*|[,.!?\n]")
-_WORDS_WITHOUT_SPACES = re.compile(
+_WORDS = compile_pattern(r"\w+(?:\.\w+)*|[,.!?\n]")
+_WORDS_WITHOUT_SPACES = compile_pattern(
     rf"[^\W{_HAN_AND_KANA}]+(?:\.[^\W{_HAN_AND_KANA}]+)*|[{_HAN_AND_KANA}]|[,.!?\n]"
 )
-_ACCENT = re.compile("[\u0300-\u036f\u064b-\u0655]")
+_ACCENT = compile_pattern("[\u0300-\u036f\u064b-\u0655]")
 _MARKS = str.maketrans(
     {
         **dict.fromkeys("\u2018\u2019\u02bc\u00b4'", ""),
@@ -26,7 +28,7 @@ _MARKS = str.maketrans(
         **dict.fromkeys("\u061f\uff1f", "? "),
     }
 )
-_CODE = re.compile(r"```.*?(?:```|\Z)|^[ \t]*>.*$|###\w+###", re.DOTALL | re.MULTILINE)
+_CODE = compile_pattern(r"```.*?(?:```|\Z)|^[ \t]*>.*$|###\w+###", re.DOTALL | re.MULTILINE)
 
 
 def excerpt(text: str) -> str:

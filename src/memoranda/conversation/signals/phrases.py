@@ -1,18 +1,43 @@
-"""Phrases that say what a message does, as a tree of words.
+"""Phrases that say what a message does, in any language, kept as a tree of words.
 
-Reading a text costs one look-up a word, however many phrases there are.
+Reading a text costs one look-up a word, however many phrases there are. They stand in
+``languages/<code>/signals.txt``, in this notation::
+
+    # a remark
+    @name = words               a list of words; @name stands for any of them
+    [user, assistant: error]    who has to say the phrases below, and what they mean
+        a phrase; another
+
+In a phrase ``(a|b c)`` is one of several, ``[a|b]`` one of them or none; ``*`` is any word,
+``...`` up to five words, ``@number`` digits, ``$`` the end of a sentence or a comma, ``^`` its
+start (or what follows a lead such as "ok, thanks,"). Case, accents, apostrophes and, unless a
+phrase has one, commas do not count. What they mean is named as in ``Cue``:
+
+- ``request``, ``imperative``, ``rule``: a user instructs; in a question only a request does.
+- ``error``, ``correction``, ``reference``, ``completion``, ``opening``: as in ``Signals``.
+- ``if``, ``when``: an error or a completion after it in the sentence did not happen.
+- ``decision``: something is settled; for summaries.
+- ``casual``: small talk; ``filler``: may stand beside it; ``lead``: stands before a sentence.
+- ``nothing``: silences the phrases that begin at the same word and are not longer.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from enum import IntFlag, auto
-from functools import reduce
+from functools import cache, reduce
+from itertools import product
 from operator import or_
 from typing import NamedTuple
 
-from memoranda.conversation.signals.wording import END
+from memoranda.conversation.signals.words import END, fold, words
+from memoranda.text.languages import languages_with, read_text
+from memoranda.text.patterns import compile_pattern
 
+_GROUP = compile_pattern(r"\(([^()]*)\)|\[([^][]*)\]")
+_PART = compile_pattern(r"@\w+|\.\.\.|[*^$]|[^\s@*^$]+")
+_HEADING = compile_pattern(r"\[([a-z, ]+): (\w+)\]")
+_ROLES = ("user", "assistant")
 GAP = 5  # most words that SOME stands for
 ANY, SOME, NUMBER, FIRST = "*", "...", "@number", "^"
 
@@ -42,41 +67,41 @@ _STOPS = frozenset({",", END})
 _TALK = Cue.CASUAL.value | Cue.FILLER.value | Cue.LEAD.value
 
 
-class Node:
+class PhraseNode:
     """What can follow some words, and what they say by themselves."""
 
     __slots__ = ("after", "cues", "open")
 
     def __init__(self) -> None:
         """Make a place that nothing follows yet."""
-        self.after: dict[str, Node] = {}
+        self.after: dict[str, PhraseNode] = {}
         self.cues = 0
         self.open = False  # whether lists or unknown words can follow
 
-    def follow(self, word: str) -> Node:
+    def follow(self, word: str) -> PhraseNode:
         """Return the place that ``word`` leads to, made if it is new."""
         if word in self.after:
             return self.after[word]
         self.open = self.open or word[0] == "@" or word in {ANY, SOME, END}
-        made = self.after[word] = Node()
+        made = self.after[word] = PhraseNode()
         return made
 
 
-class Start(NamedTuple):
+class PhraseStart(NamedTuple):
     """A word that begins phrases: what it says alone, and where it leads."""
 
     cues: int
-    nodes: tuple[Node, ...]
+    nodes: tuple[PhraseNode, ...]
 
 
 class Lexicon:
-    """The phrases of one role."""
+    """The phrases of one role, as a tree that a text is matched against."""
 
     def __init__(self) -> None:
         """Start without phrases."""
-        self._anywhere, self._first = Node(), Node()
+        self._anywhere, self._first = PhraseNode(), PhraseNode()
         self._lists: dict[str, tuple[str, ...]] = {}
-        self._starts: tuple[dict[str, Start], dict[str, Start]] = ({}, {})
+        self._starts: tuple[dict[str, PhraseStart], dict[str, PhraseStart]] = ({}, {})
 
     def define(self, name: str, members: Iterable[str]) -> None:
         """Let ``name`` stand for each of its members in phrases that are added."""
@@ -97,7 +122,7 @@ class Lexicon:
         both = {word: plain.get(word, []) + tied.get(word, []) for word in {*plain, *tied}}
         self._starts = (_starts(plain), _starts(both))
 
-    def _leads(self, root: Node) -> dict[str, list[Node]]:
+    def _leads(self, root: PhraseNode) -> dict[str, list[PhraseNode]]:
         leads = {word: [node] for word, node in root.after.items() if word[0] != "@"}
         for word, names in self._lists.items():
             listed = [root.after[name] for name in names if name in root.after]
@@ -116,7 +141,7 @@ class Lexicon:
         if start is None:
             return at, 0
         alone, nodes = start
-        paths: list[tuple[Node, int]] = []
+        paths: list[tuple[PhraseNode, int]] = []
         if nodes and at + 1 < len(words):
             word = words[at + 1]
             for node in nodes:
@@ -130,10 +155,10 @@ class Lexicon:
                 said.append((place, node.cues))
             if node.after and place < len(words):
                 self._follow(node, words, place, paths)
-        return _told(said, at)
+        return _unsilenced(said, at)
 
     def _follow(
-        self, node: Node, words: Sequence[str], at: int, paths: list[tuple[Node, int]]
+        self, node: PhraseNode, words: Sequence[str], at: int, paths: list[tuple[PhraseNode, int]]
     ) -> None:
         """Add to ``paths`` where the words from ``at`` lead."""
         word, after, known = words[at], node.after, len(paths)
@@ -155,9 +180,9 @@ class Lexicon:
             self._follow(node, words, at + 1, paths)
 
 
-def _starts(leads: dict[str, list[Node]]) -> dict[str, Start]:
+def _starts(leads: dict[str, list[PhraseNode]]) -> dict[str, PhraseStart]:
     return {
-        word: Start(
+        word: PhraseStart(
             reduce(or_, (node.cues for node in nodes)),
             tuple(node for node in nodes if node.after),
         )
@@ -165,7 +190,7 @@ def _starts(leads: dict[str, list[Node]]) -> dict[str, Start]:
     }
 
 
-def _told(said: Sequence[tuple[int, int]], at: int) -> tuple[int, int]:
+def _unsilenced(said: Sequence[tuple[int, int]], at: int) -> tuple[int, int]:
     """Return the end of the longest phrase, and the cues that are not silenced."""
     if len(said) == 1 and not said[0][1] & _NOTHING:
         return said[0]
@@ -177,3 +202,59 @@ def _told(said: Sequence[tuple[int, int]], at: int) -> tuple[int, int]:
     for place, here in said:
         cues |= here if place > silent else here & _TALK
     return end, cues
+
+
+@cache
+def lexicons() -> dict[str, Lexicon]:
+    """Return the phrases of all languages by role. They are not changed any more."""
+    made = {role: Lexicon() for role in _ROLES}
+    for code in languages_with("signals"):
+        _read(read_text(code, "signals.txt"), made)
+    for book in made.values():
+        book.seal()
+    return made
+
+
+def _read(text: str, into: dict[str, Lexicon]) -> None:
+    name, cue, roles = "", 0, list[str]()
+    for line in text.splitlines():
+        said = line.partition("#")[0].rstrip()
+        heading = _HEADING.fullmatch(said)
+        if heading:
+            name, cue, roles = "", Cue[heading[2].upper()].value, heading[1].split(", ")
+        elif said.startswith("@"):
+            name, _, said = (part.strip() for part in said.partition("="))
+        if name:
+            members = words(fold(said))
+            for book in into.values():
+                book.define(name, members)
+        elif cue and not heading:
+            for phrase in (variant for part in said.split(";") for variant in variants(part)):
+                for role in roles:
+                    into[role].add(phrase, cue)
+
+
+def variants(phrase: str) -> Iterator[list[str]]:
+    """Yield all word sequences that a phrase in the notation stands for."""
+    pieces: list[list[list[str]]] = []
+    end = 0
+    for group in _GROUP.finditer(phrase):
+        required, optional = group.groups()
+        choices = required.split("|") if required is not None else ["", *optional.split("|")]
+        pieces += [[_parts(phrase[end : group.start()])], [_parts(choice) for choice in choices]]
+        end = group.end()
+    pieces.append([_parts(phrase[end:])])
+    for choice in product(*pieces):
+        found = [word for part in choice for word in part]
+        if found:
+            yield found
+
+
+def _parts(phrase: str) -> list[str]:
+    found: list[str] = []
+    for part in _PART.findall(phrase):
+        if part in {FIRST, END, ANY, SOME} or part.startswith("@"):
+            found.append(part)
+        else:
+            found += words(fold(part))
+    return found
