@@ -31,6 +31,7 @@ ALIASES = {
     "task": Kind.CONTEXT,
 }
 """Other names of kinds (seed 001)."""
+KINDS: Mapping[str, Kind] = {**{kind.value: kind for kind in Kind}, **ALIASES}
 TRUST = {"assistant": Trust.AGENT, "agent": Trust.AGENT, "tool": Trust.EXTERNAL}
 
 
@@ -147,11 +148,8 @@ def parse_kind(kind: object) -> Kind:
     Raises:
         InvalidInput: there is no such kind.
     """
-    if isinstance(kind, str):
-        if kind in ALIASES:
-            return ALIASES[kind]
-        if kind in set(Kind):
-            return Kind(kind)
+    if isinstance(kind, str) and kind in KINDS:
+        return KINDS[kind]
     message = f"kind={kind!r} is unknown; use one of {', '.join(Kind)} (or conversation)"
     raise InvalidInput(message)
 
