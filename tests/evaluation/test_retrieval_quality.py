@@ -1,6 +1,6 @@
-"""The bars of retrieval quality, on the development data, by its own evaluator.
+"""A bar of retrieval quality, on one conversation of the development data.
 
-Each corpus is embedded once; the arms alone are asked over the same memory.
+The figures of all development data are held by ``python -m benchmarks frozen``.
 """
 
 import importlib.util
@@ -23,13 +23,6 @@ ROOT = Path(__file__).parents[2]
 SHARED = ROOT.parent / "shared"
 DATA = SHARED / "data"
 DEEPEST = 10
-CORE = {
-    "contradiction_resolution",
-    "information_extraction",
-    "knowledge_update",
-    "multi_session_reasoning",
-    "temporal_reasoning",
-}
 
 
 def loaded(path):
@@ -87,49 +80,24 @@ def ask(arm, ranking):
     return rank
 
 
-def recalls(evaluator, arms, corpora, rank_of, categories=None):
+def recalls(evaluator, rank, docs, queries):
     """Return mean recall@5 and recall@10 over the questions."""
-    rows = []
-    for arm, (_, docs, queries, _) in zip(arms, corpora, strict=True):
-        rank, ids = rank_of(arm), [doc.id for doc in docs]
-        rows += [
-            evaluator.score(rank(query.text), ids, query.gold)
-            for query in queries
-            if categories is None or query.cat in categories
-        ]
+    ids = [doc.id for doc in docs]
+    rows = [evaluator.score(rank(query.text), ids, query.gold) for query in queries]
     return [float(np.mean([row[f"recall@{k}"] for row in rows])) for k in (5, 10)]
 
 
-@pytest.fixture(scope="module")
-def locomo(evaluator, plugin):
-    """The conversations of LoCoMo by turn, each remembered and embedded."""
+def test_turns_of_a_conversation_are_found_better_than_by_each_arm_alone(evaluator, plugin):
+    """LoCoMo, turns: recall@5 of 0.70, recall@10 of 0.80, better than words or vectors alone."""
     if not (DATA / "locomo" / "locomo10.json").exists():
         pytest.skip("LoCoMo is not there")
-    corpora = read(lambda: evaluator.load_locomo(str(DATA), "turn"))
-    return [plugin.make(docs) for _, docs, _, _ in corpora], corpora
-
-
-@pytest.mark.timeout(600)
-def test_locomo_turns_reach_the_bar_and_beat_each_arm_alone(evaluator, locomo):
-    """LoCoMo, turns: recall@5 of 0.70, recall@10 of 0.80, better than words or vectors alone."""
-    arms, corpora = locomo
-    at5, at10 = recalls(evaluator, arms, corpora, lambda arm: arm.rank)
+    _, docs, queries, _ = read(lambda: evaluator.load_locomo(str(DATA), "turn"))[1]
+    arm = plugin.make(docs)
+    at5, at10 = recalls(evaluator, arm.rank, docs, queries)
     assert at5 >= 0.70
     assert at10 >= 0.80
     for name in ("lexical", "vector"):
-        for fusion in ("blend", "rrf"):
-            alone = Ranking(fusion=fusion, only=frozenset({name}))
-            alone5, alone10 = recalls(evaluator, arms, corpora, lambda arm, r=alone: ask(arm, r))
-            assert at5 > alone5, f"{name} alone under {fusion} is as good"
-            assert at10 > alone10, f"{name} alone under {fusion} is as good"
-
-
-@pytest.mark.timeout(600)
-def test_beam_rounds_reach_the_bar(evaluator, plugin):
-    """BEAM 100K, rounds: recall@5 of 0.70 over the five core categories."""
-    if not (DATA / "beam" / "100K").is_dir():
-        pytest.skip("BEAM is not there")
-    corpora = read(lambda: evaluator.load_beam(str(DATA), "round", "100K"))
-    arms = [plugin.make(docs) for _, docs, _, _ in corpora]
-    at5, _ = recalls(evaluator, arms, corpora, lambda arm: arm.rank, CORE)
-    assert at5 >= 0.70
+        alone = Ranking(only=frozenset({name}))
+        alone5, alone10 = recalls(evaluator, ask(arm, alone), docs, queries)
+        assert at5 > alone5, f"{name} alone is as good"
+        assert at10 > alone10, f"{name} alone is as good"

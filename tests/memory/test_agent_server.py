@@ -1,4 +1,4 @@
-"""The reference agent on a real server: 200 turns, two ``/new``, overflows, and nothing lost."""
+"""The reference agent on a real server: 80 turns, two ``/new``, overflows, and nothing lost."""
 
 import json
 import re
@@ -13,8 +13,8 @@ from memoranda.agent import Agent
 from memoranda.errors import LLMError
 from memoranda.tools import Tool
 
-TURNS = 200
-NEW_AT = (67, 134)
+TURNS = 80
+NEW_AT = (27, 54)
 STAMP = {
     "type": "object",
     "properties": {"n": {"type": "integer"}},
@@ -128,7 +128,7 @@ class Talk:
 
 
 @pytest.mark.parametrize("form", ["openai", "anthropic"])
-def test_two_hundred_turns_lose_nothing(server, tmp_path, form):
+def test_eighty_turns_lose_nothing(server, tmp_path, form):
     """Through /new and overflows every statement is found, every tool ran once, no request bad."""
     server.play(Model())
     model = {"model": getattr(server, form), "api_key": "k", "timeout": 30.0}
