@@ -14,7 +14,8 @@ from benchmarks.adding import settings
 from benchmarks.measure import Step, Times, interleaved, micro, show
 from benchmarks.workload import talk
 from memoranda import Conversation, Memory
-from memoranda.conversation.choosing import STRATEGIES
+from memoranda.conversation.selection import STRATEGIES
+from memoranda.tokens.catalog import Catalog
 
 try:
     from langchain_core.messages import AIMessage, HumanMessage, trim_messages
@@ -88,7 +89,7 @@ def _trimming(rounds: int) -> None:
         return
     said = dicts(PEER_MESSAGES, seed=1)
     chats = [_chat(name, said) for name in STRATEGIES]
-    meter = chats[0]._parts.catalog.meter(None)  # noqa: SLF001 - the same counts for both
+    meter = Catalog().meter(None)
     theirs = [
         (HumanMessage if item["role"] == "user" else AIMessage)(item["content"]) for item in said
     ]

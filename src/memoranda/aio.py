@@ -14,7 +14,8 @@ from types import TracebackType
 from typing import Any, Concatenate, ParamSpec, Self, TypeVar
 
 from memoranda.conversation.conversation import Conversation
-from memoranda.conversation.system_extras import Session
+from memoranda.conversation.conversation_store import ConversationStore
+from memoranda.conversation.recap import ConversationSession
 from memoranda.memory import Memory
 from memoranda.model.clock import Clock
 from memoranda.model.events import Callback
@@ -121,7 +122,7 @@ class AsyncConversation:
         return self._face.messages
 
     @property
-    def session(self) -> Session:
+    def session(self) -> ConversationSession:
         """The present session: what was said since it began, and what its recap tells."""
         return self._face.session
 
@@ -147,6 +148,7 @@ class AsyncConversation:
     context = in_thread(Conversation.context)
     calibrate = in_thread(Conversation.calibrate)
     stats = in_thread(Conversation.stats)
+    explain = in_thread(Conversation.explain)
     pin = in_thread(Conversation.pin)
     prune = in_thread(Conversation.prune)
     start_session = in_thread(Conversation.start_session)
@@ -209,6 +211,11 @@ class AsyncMemory:
     def settings(self) -> Settings:
         """The settings in force."""
         return self._face.settings
+
+    @property
+    def stored_conversations(self) -> ConversationStore:
+        """The stored conversations; its verbs wait for the store, so call them in a thread."""
+        return self._face.stored_conversations
 
     @property
     def notes(self) -> AsyncNotes:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from datetime import datetime
 from functools import partial
@@ -10,10 +10,10 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
+from memoranda.conversation.context import RecallRequest
 from memoranda.conversation.conversation import Conversation
-from memoranda.conversation.limits import checked
-from memoranda.conversation.moment import Asking
-from memoranda.conversation.transcripts import StoredTranscript
+from memoranda.conversation.conversation_store import ConversationStore
+from memoranda.conversation.strategies.strategy import Strategy
 from memoranda.entities.profiles import profile
 from memoranda.errors import NotFound
 from memoranda.learning.consolidation_queue import ConsolidationRequest
@@ -375,7 +375,7 @@ class Memory:
         max_tokens: int | None = None,
         max_messages: int | None = None,
         keep_recent: int | None = None,
-        strategy: str | None = None,
+        strategy: str | Strategy | None = None,
         summarizer: Summarizer | None = None,
     ) -> Conversation:
         """Open the conversation ``id``, or start it. It goes on where it was left.
@@ -383,42 +383,31 @@ class Memory:
         ``id`` is also the session of its episodes. ``system``, ``model`` and ``context_limit``
         are as stored, if not given; all else, and what is raised, as for :class:`Conversation`.
         """
-        limits = checked(
-            self._parts.settings.conversation,
+        return self.stored_conversations.open(
+            id,
+            system=system,
+            model=model,
             context_limit=context_limit,
             max_tokens=max_tokens,
             max_messages=max_messages,
             keep_recent=keep_recent,
             strategy=strategy,
-        )
-        place = self._parts, self._scope, clean(id, "id")
-        transcript, other_model = StoredTranscript.opened(
-            *place, system=system, model=model, context_limit=limits.context_limit
-        )
-        return Conversation.over(
-            transcript,
-            limits,
-            self._parts.talk(),
-            recall=partial(self._recall_in_talk, place[2]),
-            notes=self._noted(),
             summarizer=summarizer,
-            other_model=other_model,
         )
 
-    def _noted(self) -> Callable[[], str] | None:
-        """Return what gives MEMORY.md to contexts, where it belongs there."""
-        notes = self._parts.notes.find(self._scope)
-        wanted = self._parts.settings.notes.in_context
-        return notes.context_text if notes is not None and wanted else None
+    @property
+    def stored_conversations(self) -> ConversationStore:
+        """The stored conversations, to be listed and looked at without leaving a trace."""
+        return self._parts.conversations(self._scope, self._recall_for_context)
 
-    def _recall_in_talk(self, id: str, asking: Asking) -> Recall:
+    def _recall_for_context(self, id: str | None, request: RecallRequest) -> Recall:
         return self._searcher.recall(
-            asking.question,
-            asking.budget,
+            request.question,
+            request.budget,
             self._where(),
             session=id,
-            skip=asking.seen,
-            counter=asking.counter,
+            skip=request.seen,
+            counter=request.counter,
         )
 
     def conversations(self) -> list[ConversationInfo]:

@@ -9,6 +9,9 @@ from functools import partial
 from pathlib import Path
 from threading import Event
 
+from memoranda.conversation.context import RecallRequest
+from memoranda.conversation.conversation_store import ConversationStore
+from memoranda.conversation.stored_transcript import TranscriptListeners
 from memoranda.derivations.vectors import VectorMaker
 from memoranda.entities.names import RuleNameMatcher
 from memoranda.entities.pipeline import ACCURATE, FAST, EntityPipeline
@@ -23,7 +26,7 @@ from memoranda.learning.turns import TurnReader
 from memoranda.model.clock import Clock, SystemClock
 from memoranda.model.events import Events
 from memoranda.model.ids import IdFactory
-from memoranda.model.models import Record
+from memoranda.model.models import Recall, Record
 from memoranda.model.ports import Embedder, EntityExtractor, LanguageModel, Store
 from memoranda.model.scope import Scope
 from memoranda.model.times import require_aware
@@ -41,29 +44,6 @@ from memoranda.text.analysis import TermAnalyzer
 from memoranda.text.dates.questions import question_range
 from memoranda.text.dates.statements import DateParser
 from memoranda.tokens.catalog import Catalog
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TalkParts:
-    """What a conversation needs, with a memory or without."""
-
-    clock: Clock
-    catalog: Catalog
-    ids: IdFactory
-    settings: Settings
-
-    @classmethod
-    def usual(cls, settings: Settings | None = None) -> TalkParts:
-        """Return the parts of a conversation that stands alone."""
-        _check(settings, "settings", "conversation", "tokens")
-        clock, settings = SystemClock(), settings or Settings()
-        return cls(
-            clock=clock,
-            catalog=Catalog.of_settings(settings.tokens),
-            ids=IdFactory(clock),
-            settings=settings,
-        )
-
 
 LAST_MOMENTS = 2.0
 """Seconds that closing waits for sessions that are being read."""
@@ -144,10 +124,29 @@ class Parts:
         """What opens the notes."""
         return NotesService(self.records, self.settings, self.open_notes)
 
-    def talk(self) -> TalkParts:
-        """Return the parts of a conversation."""
-        return TalkParts(
-            clock=self.clock, catalog=self.catalog, ids=self.ids, settings=self.settings
+    def conversations(
+        self,
+        scope: Scope,
+        recall: Callable[[str | None, RecallRequest], Recall] | None = None,
+    ) -> ConversationStore:
+        """Return what opens the stored conversations of ``scope``."""
+        notes = self.notes.find(scope) if self.settings.notes.in_context else None
+        return ConversationStore(
+            self.store,
+            scope,
+            settings=self.settings.conversation,
+            catalog=self.catalog,
+            clock=self.clock,
+            ids=self.ids,
+            planner=self.ingest,
+            listeners=TranscriptListeners(
+                stored=self.vectors.notify,
+                remembered=partial(self.events.emit, "remembered"),
+                began=partial(self.session_began, scope),
+                ended=partial(self.session_ended, scope),
+            ),
+            recall=recall,
+            notes=None if notes is None else notes.context_text,
         )
 
     def turns(self, scope: Scope) -> TurnReader:

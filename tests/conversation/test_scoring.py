@@ -10,13 +10,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memoranda.conversation.scoring import Place, redundant, score, scores, static
+from memoranda.conversation.scoring import MessagePlace, content_score, redundant, score, scores
 from memoranda.conversation.signals import NONE, Signals, signals
 from memoranda.model.models import Image, Message, ToolCall, ToolResult
 
 NOON = datetime(2026, 1, 31, 12, tzinfo=UTC)
 SHARED = Path(__file__).parents[3] / "shared" / "data"
-FAR = Place(from_end=100)
+FAR = MessagePlace(from_end=100)
 
 
 def message(role="user", content="", *, days=0.0, **fields):
@@ -42,7 +42,9 @@ SIGNALS = st.builds(
     ),
     references=st.integers(0, 5),
 )
-PLACES = st.builds(Place, st.integers(0, 200), st.integers(0, 4000), st.booleans(), st.booleans())
+PLACES = st.builds(
+    MessagePlace, st.integers(0, 200), st.integers(0, 4000), st.booleans(), st.booleans()
+)
 
 
 @pytest.mark.parametrize(
@@ -59,20 +61,20 @@ PLACES = st.builds(Place, st.integers(0, 200), st.integers(0, 4000), st.booleans
         (Signals(references=3), FAR, 0.8),
         (Signals(casual=True), FAR, 0.3),
         (Signals(completion=True, opening=True, explicit=True), FAR, 0.5),
-        (NONE, Place(100, days=1), 0.4),
-        (NONE, Place(100, days=3), 0.2),
-        (NONE, Place(100, completed=True), 0.2),
-        (NONE, Place(100, redundant=True), 0.2),
-        (NONE, Place(0), 0.9),
-        (NONE, Place(4), 0.9),
-        (NONE, Place(5), 0.7),
-        (NONE, Place(9), 0.7),
-        (NONE, Place(10), 0.6),
-        (NONE, Place(19), 0.6),
-        (NONE, Place(20), 0.5),
+        (NONE, MessagePlace(100, days=1), 0.4),
+        (NONE, MessagePlace(100, days=3), 0.2),
+        (NONE, MessagePlace(100, completed=True), 0.2),
+        (NONE, MessagePlace(100, redundant=True), 0.2),
+        (NONE, MessagePlace(0), 0.9),
+        (NONE, MessagePlace(4), 0.9),
+        (NONE, MessagePlace(5), 0.7),
+        (NONE, MessagePlace(9), 0.7),
+        (NONE, MessagePlace(10), 0.6),
+        (NONE, MessagePlace(19), 0.6),
+        (NONE, MessagePlace(20), 0.5),
         (Signals(tool_result=True, error=True), FAR, 1.0),
-        (Signals(tool_call=True, error=True, references=9), Place(0), 1.0),
-        (Signals(casual=True), Place(100, 5, completed=True, redundant=True), 0.0),
+        (Signals(tool_call=True, error=True, references=9), MessagePlace(0), 1.0),
+        (Signals(casual=True), MessagePlace(100, 5, completed=True, redundant=True), 0.0),
     ],
 )
 def test_each_modifier_is_that_of_the_seed(found, place, value):
@@ -84,7 +86,7 @@ def test_each_modifier_is_that_of_the_seed(found, place, value):
 def test_a_system_prompt_is_worth_one(found, place):
     """Seed 000: the system prompt is never pruned, whatever is said about it."""
     assert score(message("system"), found, place).value == 1.0
-    assert static(message("system"), found) == 1.0
+    assert content_score(message("system"), found) == 1.0
 
 
 @given(SIGNALS, PLACES)
@@ -100,24 +102,34 @@ def test_a_score_lies_between_zero_and_one_and_adds_up(found, place):
 @given(SIGNALS, PLACES, st.integers(0, 50))
 def test_nearer_to_the_end_is_worth_no_less(found, place, nearer):
     """A message is worth the more, the fewer messages follow, all else being equal."""
-    closer = Place(max(0, place.from_end - nearer), place.days, place.completed, place.redundant)
+    closer = MessagePlace(
+        max(0, place.from_end - nearer), place.days, place.completed, place.redundant
+    )
     assert score(message(), found, closer).value >= score(message(), found, place).value
 
 
 @given(SIGNALS, PLACES, st.integers(1, 10))
 def test_older_or_finished_or_said_again_is_worth_no_more(found, place, days):
     """R4.3: age, a finished task and a repetition never add anything."""
-    fresh = score(message(), found, Place(place.from_end, place.days)).value
-    older = Place(place.from_end, place.days + days)
+    fresh = score(message(), found, MessagePlace(place.from_end, place.days)).value
+    older = MessagePlace(place.from_end, place.days + days)
     assert score(message(), found, older).value <= fresh
-    assert score(message(), found, Place(place.from_end, place.days, completed=True)).value <= fresh
-    assert score(message(), found, Place(place.from_end, place.days, redundant=True)).value <= fresh
+    assert (
+        score(message(), found, MessagePlace(place.from_end, place.days, completed=True)).value
+        <= fresh
+    )
+    assert (
+        score(message(), found, MessagePlace(place.from_end, place.days, redundant=True)).value
+        <= fresh
+    )
 
 
 @given(SIGNALS)
 def test_what_is_stored_is_the_score_far_from_the_end(found):
     """The stored importance is the score without place, age and completion."""
-    assert static(message(), found) == score(message(), found, Place(from_end=20)).value
+    assert (
+        content_score(message(), found) == score(message(), found, MessagePlace(from_end=20)).value
+    )
 
 
 @pytest.mark.parametrize(
@@ -125,18 +137,18 @@ def test_what_is_stored_is_the_score_far_from_the_end(found):
     [
         (
             Signals(tool_call=True),
-            Place(30, days=1),
+            MessagePlace(30, days=1),
             "0.5 base · +0.3 tool call · -0.1 1 day old = 0.70",
         ),
         (
             Signals(constraint=True, directive=True),
-            Place(4),
+            MessagePlace(4),
             "0.5 base · +0.2 constraint · +0.4 in the last 5 = 1.10, limited to 1.00",
         ),
-        (Signals(references=2), Place(30), "0.5 base · +0.2 2 references = 0.70"),
+        (Signals(references=2), MessagePlace(30), "0.5 base · +0.2 2 references = 0.70"),
         (
             NONE,
-            Place(40, completed=True, redundant=True),
+            MessagePlace(40, completed=True, redundant=True),
             "0.5 base · -0.3 task complete · -0.3 said again later = -0.10, limited to 0.00",
         ),
     ],
@@ -160,7 +172,12 @@ def test_many_scores_agree_with_one_by_one():
         message("user", "Never fly before nine in the morning, please!"),
     ]
     found = scores(talk, completed={2})
-    places = [Place(3, 9), Place(2, 3, redundant=True), Place(1, 2, completed=True), Place(0)]
+    places = [
+        MessagePlace(3, 9),
+        MessagePlace(2, 3, redundant=True),
+        MessagePlace(1, 2, completed=True),
+        MessagePlace(0),
+    ]
     expected = [score(m, signals(m), place) for m, place in zip(talk, places, strict=True)]
     assert found == expected
     assert scores(talk, completed=lambda index: index == 2) == expected

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memoranda.conversation.scoring import static
+from memoranda.conversation.scoring import content_score
 from memoranda.conversation.signals import NONE, Signals, signals
 from memoranda.conversation.signals.phrases import Cue, lexicons, variants
 from memoranda.conversation.signals.words import HEAD, TAIL
@@ -91,7 +91,7 @@ def test_a_signal_is_right_where_it_is_there(name):
 
 def test_content_scores_agree_with_a_person():
     """N2.4: of two messages a person finds one more important, it has the higher score."""
-    scored = [(important, static(m, signals(m))) for important, m, _ in CASES]
+    scored = [(important, content_score(m, signals(m))) for important, m, _ in CASES]
     high = [score for important, score in scored if important]
     low = [score for important, score in scored if not important]
     won = sum((a > b) + (a == b) / 2 for a, b in product(high, low))

@@ -4,12 +4,12 @@ import pytest
 from dialogues import METER, dialogues, transcript
 from hypothesis import given
 
-from memoranda.conversation.choosing import STRATEGIES, Policy
-from memoranda.conversation.limits import USUAL, checked
+from memoranda.conversation.limits import DEFAULT_LIMITS, check_limits
+from memoranda.conversation.selection import STRATEGIES, Policy
 from memoranda.conversation.view import view
 from memoranda.errors import InvalidInput
 
-HERE = USUAL.settings
+HERE = DEFAULT_LIMITS.settings
 
 
 def shown(messages, budget, **policy):
@@ -106,11 +106,11 @@ def test_importance_keeps_a_rule_that_recency_forgets():
 @pytest.mark.parametrize("name", sorted(STRATEGIES))
 def test_every_name_gives_a_strategy(name):
     """Each listed name can be used."""
-    assert checked(HERE, strategy=name).policy.strategy == name
+    assert check_limits(HERE, strategy=name).policy.strategy == name
 
 
 @pytest.mark.parametrize("name", ["", "Recency", 5, "task_boundary"])
 def test_an_unknown_name_is_refused(name):
     """The message lists the names there are."""
     with pytest.raises(InvalidInput, match="is unknown; use one of rolling_window, recency"):
-        checked(HERE, strategy=name)
+        check_limits(HERE, strategy=name)

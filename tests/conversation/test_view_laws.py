@@ -7,10 +7,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from provider_rules import problems_anthropic, problems_openai, problems_responses
 
-from memoranda.conversation.choosing import STRATEGIES, Policy
 from memoranda.conversation.formats.render import render
 from memoranda.conversation.ledger import Ledger
-from memoranda.conversation.pruning import cuts
+from memoranda.conversation.pruning import pruned_spans
+from memoranda.conversation.selection import STRATEGIES, Policy
 from memoranda.conversation.units import Grouping
 from memoranda.conversation.view import view, view_of
 from memoranda.model.models import Marker, Message, Pruning
@@ -122,7 +122,7 @@ def test_a_view_is_a_function_of_its_input(messages, budget, policy):
 def test_what_was_pruned_stays_out_and_marked(messages, budget, policy, then):
     """After a pruning its messages are in no view, and under exactly one marker of each."""
     ledger = Ledger((), messages)
-    gone = cuts(ledger, budget, policy, METER)
+    gone = pruned_spans(ledger, budget, policy, METER)
     receipt = Pruning(
         id="prn_1",
         at=messages[-1].timestamp if messages else None,

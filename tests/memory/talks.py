@@ -4,8 +4,8 @@ from provider_rules import problems_openai
 
 from memoranda import Conversation, Memory, Settings
 from memoranda.model.models import ToolCall
-from memoranda.parts import TalkParts
 from memoranda.testing.embedders import HashEmbedder
+from memoranda.tokens.catalog import Catalog
 
 ALL = 10**9  # a budget that everything fits
 REPLY = 3  # tokens that open a reply in the format of OpenAI
@@ -89,7 +89,7 @@ def used(chat):
 
 def meter(model=None):
     """Return what measures messages for a model."""
-    return TalkParts.usual(chosen()).catalog.meter(model)
+    return Catalog().meter(model)
 
 
 def places(shown):

@@ -18,10 +18,10 @@ from talks import (
 )
 
 from memoranda import Conversation, errors
-from memoranda.conversation.limits import checked
+from memoranda.conversation.limits import check_limits
 from memoranda.conversation.transcript import MemoryTranscript
+from memoranda.model.clock import SystemClock
 from memoranda.model.models import ConversationInfo
-from memoranda.parts import TalkParts
 
 WINDOW = 1_000
 FAILURES = [
@@ -56,11 +56,10 @@ class Failing(MemoryTranscript):
 
 def failing(*, settings=None, **arguments):
     """Return a conversation and its transcript, which can be told to fail."""
-    parts = TalkParts.usual(settings or chosen())
-    limits = checked(parts.settings.conversation, context_limit=WINDOW, **arguments)
-    info = ConversationInfo(id="c", created_at=parts.clock.now(), context_limit=WINDOW)
+    limits = check_limits((settings or chosen()).conversation, context_limit=WINDOW, **arguments)
+    info = ConversationInfo(id="c", created_at=SystemClock().now(), context_limit=WINDOW)
     transcript = Failing(info)
-    return Conversation.over(transcript, limits, parts), transcript
+    return Conversation.over(transcript, limits), transcript
 
 
 @pytest.fixture

@@ -7,10 +7,10 @@ import pytest
 from talks import alone, chosen, exchange, fill, remembering, sized
 
 from memoranda import Conversation
-from memoranda.conversation.limits import checked
+from memoranda.conversation.limits import check_limits
 from memoranda.conversation.transcript import MemoryTranscript
+from memoranda.model.clock import SystemClock
 from memoranda.model.models import ConversationInfo
-from memoranda.parts import TalkParts
 
 WINDOW = 4_000
 FEW, MANY, MEASURED = 500, 2_000, 200
@@ -74,10 +74,9 @@ class Counting(MemoryTranscript):
 
 def test_adding_reads_what_is_new_and_no_more():
     """N1.5: each message is read once, whatever is pruned meanwhile."""
-    parts = TalkParts.usual(chosen())
-    limits = checked(parts.settings.conversation, context_limit=WINDOW)
-    transcript = Counting(ConversationInfo(id="c", created_at=parts.clock.now()))
-    chat = Conversation.over(transcript, limits, parts)
+    limits = check_limits(chosen().conversation, context_limit=WINDOW)
+    transcript = Counting(ConversationInfo(id="c", created_at=SystemClock().now()))
+    chat = Conversation.over(transcript, limits)
     fill(chat, [60] * 300)
     assert len(chat.prunings) > 10
     assert transcript.read == 300
@@ -102,12 +101,12 @@ def test_a_stored_conversation_holds_what_is_in_view_alone(tmp_path):
 
 def held(chat):
     """Return how many messages, units and signals a conversation holds in this process."""
-    ledger = chat._live._ledger
+    ledger = chat._states.ledger
     return (
         len(ledger.messages)
         + len(ledger.units)
         + len(ledger.gaps)
-        + len(ledger.reading._signals)
+        + len(ledger.reader._signals)
         + len(ledger.grouping.orphans())
     )
 

@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 from talks import ALL, PATIENCE, chosen, fill, heard, lawful, places, remembering, sized
 
 from memoranda import Conversation
-from memoranda.conversation.limits import checked
+from memoranda.conversation.limits import check_limits
 from memoranda.conversation.transcript import MemoryTranscript
+from memoranda.model.clock import SystemClock
 from memoranda.model.models import ConversationInfo
-from memoranda.parts import TalkParts
 
 WINDOW = 1_000
 HANDS = st.integers(0, 1)
@@ -140,10 +140,9 @@ class Interrupted(MemoryTranscript):
 @pytest.mark.parametrize("other", ["start_session", "clear", "prune"])
 def test_an_added_message_is_returned_as_it_stands(other):
     """Also where another hand took it out of view before ``add`` returned."""
-    parts = TalkParts.usual(chosen())
-    limits = checked(parts.settings.conversation, context_limit=WINDOW, keep_recent=1)
-    transcript = Interrupted(ConversationInfo(id="c", created_at=parts.clock.now()))
-    one, two = (Conversation.over(transcript, limits, parts) for _ in range(2))
+    limits = check_limits(chosen().conversation, context_limit=WINDOW, keep_recent=1)
+    transcript = Interrupted(ConversationInfo(id="c", created_at=SystemClock().now()))
+    one, two = (Conversation.over(transcript, limits) for _ in range(2))
     events = heard(one, "added")
     fill(one, [30] * 4)
     transcript.then = (lambda: two.prune(10)) if other == "prune" else getattr(two, other)
@@ -159,10 +158,9 @@ def test_an_added_message_is_returned_as_it_stands(other):
 @pytest.mark.parametrize(("mine", "other"), [(400, 250), (250, 400), (300, 300)])
 def test_two_prunings_at_one_instant_are_one_gap(mine, other, pinned):
     """Two hands that cut the same messages count them once, and expand to them."""
-    parts = TalkParts.usual(chosen())
-    limits = checked(parts.settings.conversation, context_limit=WINDOW, keep_recent=1)
-    transcript = Interrupted(ConversationInfo(id="c", created_at=parts.clock.now()))
-    one, two = (Conversation.over(transcript, limits, parts) for _ in range(2))
+    limits = check_limits(chosen().conversation, context_limit=WINDOW, keep_recent=1)
+    transcript = Interrupted(ConversationInfo(id="c", created_at=SystemClock().now()))
+    one, two = (Conversation.over(transcript, limits) for _ in range(2))
     said = fill(one, [30] * 20)
     one.pin(said[pinned].id)
     transcript.then = lambda: two.prune(other)

@@ -8,8 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from talks import REPLY, STRATEGIES, alone, chatter, chosen, exchange, fill, remembering
 
-from memoranda.conversation.explaining import SHOWN, Fold, State, explained, folded, marker_of
-from memoranda.conversation.looking import expanded, message_at, opened, overviews, rehearsed
+from memoranda.conversation.conversation_store import expand_place, message_at
+from memoranda.conversation.explain import SHOWN, FoldedMessages, MessageState, fold, marker_of
 from memoranda.conversation.units import units
 from memoranda.errors import InvalidInput, NotFound
 from memoranda.model.models import ToolCall
@@ -49,7 +49,7 @@ def test_every_message_has_one_line_that_tells_the_truth(said, strategy, budget,
             chat.pin(message.id)
     budget += REPLY + sum(unit.tokens for unit in units(chat.messages)[0] if unit.fixed)
     chat.prune(budget + pruned)
-    found = explained(chat, budget=budget)
+    found = chat.explain(budget=budget)
     shown = chat.view(budget - REPLY)
     assert [line.message for line in found.lines] == list(chat.messages)
     inside = [line.message.id for line in found.lines if line.state in SHOWN]
@@ -58,7 +58,7 @@ def test_every_message_has_one_line_that_tells_the_truth(said, strategy, budget,
     markers = {marker.id: marker for marker in found.markers}
     for line in found.lines:
         marker = markers.get(line.marker)
-        away = line.state not in SHOWN and line.state is not State.WAITING
+        away = line.state not in SHOWN and line.state is not MessageState.WAITING
         assert (marker is not None) == away
         assert marker is None or marker.first <= line.message.position <= marker.last
     held = [line.marker for line in found.lines if line.marker]
@@ -75,7 +75,7 @@ def test_the_figures_are_those_of_the_conversation():
     """Without a budget of its own the explanation has the figures of ``stats``."""
     chat = alone(system=SYSTEM, context_limit=2_000)
     chatter(chat, 90)
-    found = explained(chat)
+    found = chat.explain()
     assert found.figures == chat.stats()
     assert (found.window, found.budget) == (2_000, 1_600)
     assert found.tokens == chat.stats().total_tokens
@@ -91,12 +91,12 @@ def test_what_must_stay_is_told_as_such():
     chat.add("user", "What is the last request?")
     fill(chat, [10, 10, 10], roles=("assistant",))
     chat.pin(pinned.id)
-    lines = by_position(explained(chat, budget=400))
+    lines = by_position(chat.explain(budget=400))
     assert "system" in lines[0].why
-    assert (lines[1].state, lines[1].why) == (State.PINNED, "always in")
+    assert (lines[1].state, lines[1].why) == (MessageState.PINNED, "always in")
     assert lines[6].why == "the last request"
     assert lines[9].why == lines[8].why == "among the 2 newest"
-    assert lines[2].state is State.OUT
+    assert lines[2].state is MessageState.OUT
     assert "400 tokens" in lines[2].why
 
 
@@ -105,7 +105,7 @@ def test_where_all_fits_that_is_the_reason():
     for strategy in STRATEGIES:
         chat = alone(strategy=strategy, keep_recent=2)
         chatter(chat, 8)
-        found = explained(chat)
+        found = chat.explain()
         assert set(states(found)) == {"in"}
         assert by_position(found)[0].why == "everything fits"
 
@@ -117,7 +117,7 @@ def test_what_goes_with_a_pin_names_it():
     chat.pin(call.id)
     result = chat.add("tool", "found", tool_result="c1")
     fill(chat, [300, 300])
-    lines = by_position(explained(chat, budget=330))
+    lines = by_position(chat.explain(budget=330))
     assert lines[call.position].why == "always in"
     assert lines[result.position].why == f"belongs to #{call.position}, which is pinned"
 
@@ -128,7 +128,7 @@ def test_halves_of_calls_are_told_apart():
     chat.add("tool", "nobody asked", tool_result="c0")
     chat.add("user", "Look it up.")
     chat.add("assistant", "", tool_calls=[ToolCall("c1", "look_up", "{}")])
-    assert states(explained(chat)) == ["orphan", "in", "waiting"]
+    assert states(chat.explain()) == ["orphan", "in", "waiting"]
 
 
 def test_what_is_shortened_says_so():
@@ -137,8 +137,8 @@ def test_what_is_shortened_says_so():
     chat.add("user", "Look it up.")
     _, result = exchange(chat, "c1", "word " * 2_000)
     chat.add("assistant", "Found.")
-    line = by_position(explained(chat, budget=500))[result.position]
-    assert line.state is State.SHORTENED
+    line = by_position(chat.explain(budget=500))[result.position]
+    assert line.state is MessageState.SHORTENED
     assert line.tokens < 500 < line.message.tokens
 
 
@@ -147,7 +147,7 @@ def test_a_strategy_is_told_in_words(strategy):
     """Two sentences say what the strategy keeps, and what stays whatever it says (R7.5)."""
     chat = alone(strategy=strategy, keep_recent=7)
     chat.add("user", "Hello!")
-    first, second = explained(chat, budget=5_000).told
+    first, second = chat.explain(budget=5_000).told
     assert strategy in first
     assert "7 newest" in second
     assert "5,000 tokens" in second
@@ -159,7 +159,7 @@ def test_a_pruned_message_names_its_receipt():
     chat = alone(keep_recent=2)
     fill(chat, [100] * 10)
     done = chat.prune(450)
-    out = [line for line in explained(chat).lines if line.state is State.PRUNED]
+    out = [line for line in chat.explain().lines if line.state is MessageState.PRUNED]
     assert len(out) == done.messages
     assert {line.pruning for line in out} == {done.id}
     assert all("manual pruning" in line.why and "450 tokens" in line.why for line in out)
@@ -171,9 +171,9 @@ def test_the_cleared_part_is_counted_and_told_if_asked_for():
     chatter(chat, 6)
     chat.clear()
     chatter(chat, 2)
-    found = explained(chat)
+    found = chat.explain()
     assert (found.cleared, states(found)) == (6, ["in"] * 2)
-    found = explained(chat, cleared=True)
+    found = chat.explain(cleared=True)
     assert (found.cleared, states(found)) == (6, ["cleared"] * 6 + ["in"] * 2)
     assert [line.task for line in found.lines] == [None] * 6 + [1] * 2
 
@@ -183,7 +183,7 @@ def test_scores_are_explained():
     chat = alone()
     chat.add("user", "Always answer in French.")
     chat.add("assistant", "Oui.")
-    line = by_position(explained(chat))[0]
+    line = by_position(chat.explain())[0]
     assert 0.5 < line.score <= 1
     assert line.score_why.startswith("0.5 base")
 
@@ -194,11 +194,11 @@ def test_tasks_are_found_with_their_titles():
     chat.add("user", "Refactor the parser.")
     chat.add("assistant", "Task complete. Refactored 3 files.")
     chat.add("user", "Write them.", task="the tests")
-    first, second = explained(chat).tasks
+    first, second = chat.explain().tasks
     assert (first.title, first.first, first.last) == ("Refactor the parser.", 0, 1)
     assert (second.title, second.first, second.last) == ("the tests", 2, 2)
     assert (first.completed, second.completed) == (True, False)
-    assert [line.task for line in explained(chat).lines] == [1, 1, 2]
+    assert [line.task for line in chat.explain().lines] == [1, 1, 2]
 
 
 def test_folds_join_what_is_out():
@@ -206,8 +206,8 @@ def test_folds_join_what_is_out():
     chat = alone(keep_recent=2)
     fill(chat, [100] * 10)
     done = chat.prune(450)
-    parts = list(folded(explained(chat), lambda line: line.state in SHOWN))
-    folds = [part for part in parts if isinstance(part, Fold)]
+    parts = list(fold(chat.explain(), lambda line: line.state in SHOWN))
+    folds = [part for part in parts if isinstance(part, FoldedMessages)]
     assert [fold.id for fold in folds] == [marker_of(cut) for cut in done.cuts]
     assert sum(fold.messages for fold in folds) == done.messages
     assert sum(fold.tokens for fold in folds) == done.tokens
@@ -218,7 +218,7 @@ def test_folds_join_what_is_out():
 def test_a_budget_must_be_a_number():
     """A budget that is none is refused."""
     with pytest.raises(InvalidInput, match="budget=0"):
-        explained(alone(), budget=0)
+        alone().explain(budget=0)
 
 
 def test_looking_leaves_no_trace(memory):
@@ -226,13 +226,13 @@ def test_looking_leaves_no_trace(memory):
     chat = memory.conversation("trip")
     chatter(chat, 30)
     before = (memory.conversations(), chat.messages, chat.prunings, memory.records(limit=100))
-    seen = rehearsed(memory, "trip", strategy="importance")
-    explained(seen, budget=200, cleared=True)
-    overviews(memory)
+    seen = memory.stored_conversations.open_read_only("trip", strategy="importance")
+    seen.explain(budget=200, cleared=True)
+    memory.stored_conversations.overviews()
     assert seen.prune(200) is not None
     seen.pin(chat.messages[0].id)
     seen.clear()
-    opened(memory, "trip")
+    memory.stored_conversations.open_existing("trip")
     after = (memory.conversations(), chat.messages, chat.prunings, memory.records(limit=100))
     assert after == before
 
@@ -240,8 +240,8 @@ def test_looking_leaves_no_trace(memory):
 def test_a_rehearsal_says_what_the_deed_does(memory):
     """What a rehearsed pruning returns is what the real one does."""
     chatter(memory.conversation("trip"), 30)
-    tried = rehearsed(memory, "trip").prune(200)
-    done = opened(memory, "trip").prune(200)
+    tried = memory.stored_conversations.open_read_only("trip").prune(200)
+    done = memory.stored_conversations.open_existing("trip").prune(200)
     assert replace(done, id=tried.id, at=tried.at) == tried
 
 
@@ -251,11 +251,11 @@ def test_only_what_exists_is_opened(memory):
     memory.as_user("bruno").conversation("trip-to-porto")
     for wrong in ("trip", "trip-to-lisboa"):
         with pytest.raises(NotFound, match=r"there is 'trip-to-lisbon'$"):
-            opened(memory, wrong)
+            memory.stored_conversations.open_existing(wrong)
     with pytest.raises(NotFound, match=r"the newest are 'trip-to-lisbon'$"):
-        rehearsed(memory, "zzz")
+        memory.stored_conversations.open_read_only("zzz")
     with pytest.raises(NotFound, match="there are none yet"):
-        opened(memory.as_user("eva"), "trip-to-lisbon")
+        memory.as_user("eva").stored_conversations.open_existing("trip-to-lisbon")
     assert [info.id for info in memory.conversations()] == ["trip-to-lisbon"]
 
 
@@ -278,12 +278,12 @@ def test_positions_expand_as_markers_do():
     chat = alone()
     chatter(chat, 4)
     for place in ("cut_1-2", "1-2", "#1-#2", "... [2 messages removed] ... (expand cut_1-2)"):
-        assert expanded(chat, place) == chat.messages[1:3]
-    assert expanded(chat, "1") == chat.messages[1:2]
+        assert expand_place(chat, place) == chat.messages[1:3]
+    assert expand_place(chat, "1") == chat.messages[1:2]
     with pytest.raises(InvalidInput, match="names no part"):
-        expanded(chat, "the first")
+        expand_place(chat, "the first")
     with pytest.raises(NotFound, match="no messages"):
-        expanded(chat, "7-9")
+        expand_place(chat, "7-9")
 
 
 def test_overviews_are_lines_of_figures(memory):
@@ -291,10 +291,10 @@ def test_overviews_are_lines_of_figures(memory):
     chat = memory.conversation("trip")
     newest = chatter(chat, 5)[-1]
     memory.conversation("empty")
-    empty, trip = overviews(memory)
+    empty, trip = memory.stored_conversations.overviews()
     assert (trip.id, trip.messages, trip.last_message) == ("trip", 5, newest.timestamp)
     assert trip.stats == chat.stats()
     assert (empty.id, empty.messages, empty.last_message) == ("empty", 0, None)
     chat.clear()
-    assert overviews(memory, 2)[1].last_message == newest.timestamp
-    assert len(overviews(memory, 1)) == 1
+    assert memory.stored_conversations.overviews(2)[1].last_message == newest.timestamp
+    assert len(memory.stored_conversations.overviews(1)) == 1

@@ -5,7 +5,6 @@ import shutil
 import subprocess
 import sys
 from contextlib import closing
-from dataclasses import replace
 from datetime import UTC, datetime
 from itertools import pairwise
 from pathlib import Path
@@ -16,10 +15,9 @@ import pytest
 from talks import STRATEGIES, alone, chatter, exchange, fill, lawful, meter, remembering, sized
 
 from memoranda import Conversation, Settings
-from memoranda.conversation.limits import USUAL, checked
+from memoranda.conversation.limits import check_limits
 from memoranda.conversation.transcript import MemoryTranscript
 from memoranda.model.models import ConversationInfo
-from memoranda.parts import TalkParts
 from memoranda.providers.opening import open_embedder
 from memoranda.settings.sections import EmbeddingSettings
 from memoranda.testing.embedders import HashEmbedder
@@ -65,18 +63,16 @@ class TallyCatalog(Catalog):
 def tallied(**limits):
     """Return a conversation and what counts its tokens."""
     catalog = TallyCatalog()
-    parts = replace(TalkParts.usual(Settings(timezone="UTC")), catalog=catalog)
     info = ConversationInfo(id="c", created_at=datetime(2026, 1, 1, tzinfo=UTC))
-    chosen = checked(parts.settings.conversation, **limits)
-    return Conversation.over(MemoryTranscript(info), chosen, parts), catalog.tally
+    chosen = check_limits(Settings(timezone="UTC").conversation, **limits)
+    return Conversation.over(MemoryTranscript(info), chosen, catalog=catalog), catalog.tally
 
 
 def test_a_message_is_counted_once():
     """R1.5, N3.4: contexts, views and stats compute no count anew."""
     catalog = TallyCatalog()
-    parts = replace(TalkParts.usual(), catalog=catalog)
     info = ConversationInfo(id="c", created_at=datetime(2026, 1, 1, tzinfo=UTC), system="Plan.")
-    chat = Conversation.over(MemoryTranscript(info), USUAL, parts)
+    chat = Conversation.over(MemoryTranscript(info), catalog=catalog)
     for n in range(30):
         chat.add("user", f"message {n}")
     assert catalog.tally.counted == ["Plan.", *(f"message {n}" for n in range(30))]

@@ -9,10 +9,10 @@ import pytest
 from file_samples import START, every, opened, written
 
 from memoranda.conversation.conversation import Conversation
-from memoranda.conversation.limits import USUAL
 from memoranda.conversation.sessions.file_transcript import FileTranscript
 from memoranda.errors import InvalidInput, NotFound
-from memoranda.parts import TalkParts
+from memoranda.model.clock import SystemClock
+from memoranda.tokens.catalog import Catalog
 from memoranda.transfer import porting
 
 CREATED = "2026-02-27T14:30:00.123Z"
@@ -60,11 +60,11 @@ def told(chat):
 
 def on_file(path):
     """The conversation in a file, by itself."""
-    parts = TalkParts.usual()
+    catalog = Catalog()
     transcript, _ = FileTranscript.opened(
-        path, created_at=parts.clock.now(), meters=parts.catalog.meter
+        path, created_at=SystemClock().now(), meters=catalog.meter
     )
-    return Conversation.over(transcript, USUAL, parts)
+    return Conversation.over(transcript, catalog=catalog)
 
 
 def test_a_conversation_goes_out_and_comes_in_the_same(tmp_path):

@@ -17,15 +17,12 @@ from memoranda.cli.command import FAILED, Session, Shared, command, group
 from memoranda.cli.conversations_drawing import Look
 from memoranda.cli.conversations_rows import rows, whole
 from memoranda.cli.output import counted, minute, one_line, styled
-from memoranda.conversation.explaining import SHOWN, Explained, explained
-from memoranda.conversation.looking import (
-    Overview,
-    expanded,
+from memoranda.conversation.conversation_store import (
+    ConversationOverview,
+    expand_place,
     message_at,
-    opened,
-    overviews,
-    rehearsed,
 )
+from memoranda.conversation.explain import SHOWN, ViewExplanation
 from memoranda.errors import MemorandaError
 
 PANEL = "Look"
@@ -87,7 +84,7 @@ conversations = typer.Typer(
 def _listed(session: Session, limit: int = LISTED) -> None:
     with session.memory() as memory:
         total = len(memory.conversations())
-        found = overviews(memory, limit)
+        found = memory.stored_conversations.overviews(limit)
         session.show(found, _overview(found, session))
     if total > len(found):
         session.note(f"{total - len(found)} more: memoranda conversations list --limit {total}")
@@ -144,8 +141,8 @@ def show(
     Nothing is changed by looking. The score of a message is its importance, 0 to 1.
     """
     with session.memory() as memory:
-        chat = rehearsed(memory, id, strategy=strategy)
-        found = explained(chat, budget=budget, cleared=everything)
+        chat = memory.stored_conversations.open_read_only(id, strategy=strategy)
+        found = chat.explain(budget=budget, cleared=everything)
     if session.shared.as_json:
         session.show(found if limit is None else replace(found, lines=found.lines[-limit:]))
         return
@@ -160,7 +157,7 @@ def show(
     session.show(found, *_page(found, look))
 
 
-def _page(found: Explained, look: Look) -> Iterator[Text]:
+def _page(found: ViewExplanation, look: Look) -> Iterator[Text]:
     yield from drawing.heading(found, look)
     yield Text()
     if look.explain:
@@ -203,7 +200,8 @@ def prune(
     They stay in the transcript: a marker stands for them, and expand prints them.
     """
     with session.memory() as memory:
-        chat = (rehearsed if dry_run else opened)(memory, id, strategy=strategy)
+        stored = memory.stored_conversations
+        chat = (stored.open_read_only if dry_run else stored.open_existing)(id, strategy=strategy)
         done = chat.prune(to)
     look = Look(console=session.out, settings=session.settings)
     if done is None:
@@ -228,7 +226,7 @@ def clear(
     They stay in the transcript, and show --all still prints them.
     """
     with session.memory() as memory:
-        chat = opened(memory, id)
+        chat = memory.stored_conversations.open_existing(id)
         held = len(chat)
         if held and not yes and not _agreed(session, id, held):
             session.note("nothing was cleared")
@@ -268,10 +266,10 @@ def pin(
 ) -> None:
     """Keep a message in every view, or stop keeping it."""
     with session.memory() as memory:
-        chat = opened(memory, id)
+        chat = memory.stored_conversations.open_existing(id)
         found = message_at(chat, message)
         chat.pin(found.id, pinned=not off)
-        line = next(each for each in explained(chat).lines if each.message.id == found.id)
+        line = next(each for each in chat.explain().lines if each.message.id == found.id)
     told = Text("no longer pinned" if off else "pinned").append(f" #{found.position}", "bold")
     told.append_text(styled(f" {one_line(found.content, 60)}".rstrip(), "not bold dim"))
     session.show(line.message, told)
@@ -297,7 +295,7 @@ def expand(
 ) -> None:
     """Print the messages that a marker stands for, whole."""
     with session.memory() as memory:
-        found = expanded(rehearsed(memory, id), marker)
+        found = expand_place(memory.stored_conversations.open_read_only(id), marker)
     look = Look(console=session.out, settings=session.settings)
     session.show(found, *(line for each in found for line in whole(each, look)))
 
@@ -306,7 +304,7 @@ def expand(
 def receipts(session: Session, *, id: Id) -> None:
     """List what was pruned, when and why, the oldest first."""
     with session.memory() as memory:
-        found = rehearsed(memory, id).prunings
+        found = memory.stored_conversations.open_read_only(id).prunings
     look = Look(console=session.out, settings=session.settings)
     lines = [line for done in found for line in (*drawing.receipt(done, look), Text())]
     session.show(found, *(lines[:-1] or [Text("nothing was pruned", "dim")]))
@@ -315,7 +313,7 @@ def receipts(session: Session, *, id: Id) -> None:
 commands.add_typer(conversations, name="conversations", rich_help_panel=PANEL)
 
 
-def _overview(found: Sequence[Overview], session: Session) -> RenderableType:
+def _overview(found: Sequence[ConversationOverview], session: Session) -> RenderableType:
     if not found:
         return Text("no conversations", style="dim")
     numbers = ("messages", "in view", "tokens", "used")
@@ -338,7 +336,7 @@ def _overview(found: Sequence[Overview], session: Session) -> RenderableType:
     return Group(made, Text(f"used: of the model's context window{about}", "dim"))
 
 
-def _name(each: Overview) -> Text:
+def _name(each: ConversationOverview) -> Text:
     name = styled(one_line(each.id), "bold")
     if each.ended_at is not None:
         name.append(" ended", "not bold dim")

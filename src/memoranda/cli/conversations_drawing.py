@@ -15,7 +15,7 @@ from rich.console import Console
 from rich.text import Text
 
 from memoranda.cli.output import counted, minute, one_line, styled
-from memoranda.conversation.explaining import SHOWN, Explained, State, marker_of
+from memoranda.conversation.explain import SHOWN, MessageState, ViewExplanation, marker_of
 from memoranda.model.models import Cut, Pruning, ToolCall
 from memoranda.settings.settings import Settings
 
@@ -52,7 +52,7 @@ class Look:
         return self.console.width if self.console.is_terminal else None
 
 
-def heading(found: Explained, look: Look) -> Iterator[Text]:
+def heading(found: ViewExplanation, look: Look) -> Iterator[Text]:
     """Yield the name of a conversation, its budget as a bar, and the share of each role."""
     info = found.info
     about = [info.model or "", f"since {minute(info.created_at, look.settings)}"]
@@ -68,7 +68,7 @@ def heading(found: Explained, look: Look) -> Iterator[Text]:
     yield from flowing(split, look)
 
 
-def _budget(found: Explained, look: Look) -> list[Text]:
+def _budget(found: ViewExplanation, look: Look) -> list[Text]:
     whole = found.budget if look.given else found.window
     share = found.tokens / whole
     colour = alert(share)
@@ -97,7 +97,7 @@ def bar(share: float, colour: str, *, mark: float | None = None) -> Text:
     return Text.assemble(text[:at], ("┃" if at < filled else "│", "bold"), text[at + 1 :])
 
 
-def summary(found: Explained, look: Look) -> Iterator[Text]:
+def summary(found: ViewExplanation, look: Look) -> Iterator[Text]:
     """Yield what is in memory: counts, the oldest message, the strategy (R7.2 to R7.4)."""
     figures = found.figures
     held = f"Memory: {counted(figures.messages_in_context, 'message')}"
@@ -115,17 +115,17 @@ def summary(found: Explained, look: Look) -> Iterator[Text]:
         yield Text(f"  {name:<16}", "dim").append_text(styled(value, "not dim"))
 
 
-def _missing(found: Explained, settings: Settings) -> str:
+def _missing(found: ViewExplanation, settings: Settings) -> str:
     states = Counter(line.state for line in found.lines)
     parts = []
-    if states[State.PRUNED]:
+    if states[MessageState.PRUNED]:
         when = ago(found.prunings[-1].at, found.now, settings) if found.prunings else ""
-        parts.append(f"{states[State.PRUNED]:,} pruned {when}".rstrip())
-    if out := states[State.OUT]:
+        parts.append(f"{states[MessageState.PRUNED]:,} pruned {when}".rstrip())
+    if out := states[MessageState.OUT]:
         parts.append(f"{out:,} without room")
-    if orphans := states[State.ORPHAN]:
+    if orphans := states[MessageState.ORPHAN]:
         parts.append(f"{orphans:,} without counterpart")
-    if waiting := states[State.WAITING]:
+    if waiting := states[MessageState.WAITING]:
         parts.append(f"{waiting:,} waiting for results")
     return f" ({', '.join(parts)})" if parts else ""
 

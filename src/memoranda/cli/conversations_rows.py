@@ -21,24 +21,32 @@ from memoranda.cli.conversations_drawing import (
     wrapped,
 )
 from memoranda.cli.output import counted, local, minute, one_line, plain, styled
-from memoranda.conversation.explaining import SHOWN, Explained, Fold, Line, State, Task, folded
+from memoranda.conversation.explain import (
+    SHOWN,
+    ExplainedMessage,
+    ExplainedTask,
+    FoldedMessages,
+    MessageState,
+    ViewExplanation,
+    fold,
+)
 from memoranda.model.models import Message, ToolCall
 
 STATES = {
-    State.IN: "green",
-    State.PINNED: "green",
-    State.SHORTENED: "yellow",
-    State.WAITING: "yellow",
-    State.OUT: "red",
-    State.ORPHAN: "red",
-    State.PRUNED: "red",
-    State.CLEARED: "red",
+    MessageState.IN: "green",
+    MessageState.PINNED: "green",
+    MessageState.SHORTENED: "yellow",
+    MessageState.WAITING: "yellow",
+    MessageState.OUT: "red",
+    MessageState.ORPHAN: "red",
+    MessageState.PRUNED: "red",
+    MessageState.CLEARED: "red",
 }
 MISSING = {
-    State.OUT: "without room",
-    State.ORPHAN: "without counterpart",
-    State.PRUNED: "pruned",
-    State.CLEARED: "cleared",
+    MessageState.OUT: "without room",
+    MessageState.ORPHAN: "without counterpart",
+    MessageState.PRUNED: "pruned",
+    MessageState.CLEARED: "cleared",
 }
 SHORT = 3  # lines of a message on a terminal
 CALLS = 4  # calls of a message on a terminal
@@ -51,7 +59,7 @@ ANSWER = "↳ "
 LONGEST = 200  # characters of an address
 
 
-def rows(found: Explained, look: Look) -> Iterator[Text]:
+def rows(found: ViewExplanation, look: Look) -> Iterator[Text]:
     """Yield the lines of the transcript: messages, and what stands for those that are out."""
     if not found.lines and not found.info.system and not found.cleared:
         yield Text("no messages", "dim")
@@ -60,7 +68,7 @@ def rows(found: Explained, look: Look) -> Iterator[Text]:
     yield drawing.titles()
     if look.limit is None and found.info.system:
         yield from drawing.prompt(found.info.system)
-    parts = list(folded(found, lambda line: _apart(line, look)))
+    parts = list(fold(found, lambda line: _apart(line, look)))
     skipped = max(0, len(parts) - look.limit) if look.limit else 0
     if skipped:
         more = f"… {counted(skipped, 'earlier row')}; --limit {len(parts)} shows all"
@@ -92,23 +100,23 @@ def whole(message: Message, look: Look) -> Iterator[Text]:
     yield Text()
 
 
-def _apart(line: Line, look: Look) -> bool:
-    if look.everything or line.state in SHOWN or line.state is State.WAITING:
+def _apart(line: ExplainedMessage, look: Look) -> bool:
+    if look.everything or line.state in SHOWN or line.state is MessageState.WAITING:
         return True
-    return look.explain and line.state in {State.OUT, State.ORPHAN}
+    return look.explain and line.state in {MessageState.OUT, MessageState.ORPHAN}
 
 
 class _Rows:
     """Draws part after part, and remembers day and task of the one before."""
 
-    def __init__(self, found: Explained, look: Look) -> None:
+    def __init__(self, found: ViewExplanation, look: Look) -> None:
         self._found = found
         self._look = look
         self._day: date | None = None
         self._task = 0
         self._told: set[str] = set()
         tasks = {task.number: task for task in found.tasks}
-        self._tasks: dict[int, Task] = tasks if len(tasks) > 1 else {}
+        self._tasks: dict[int, ExplainedTask] = tasks if len(tasks) > 1 else {}
         self._calls = {
             call.id: (call.name, len(line.message.tool_calls))
             for line in found.lines
@@ -142,11 +150,11 @@ class _Rows:
         start = self._columns("", "", "system", f"{self._found.system:,}", "1.00")
         yield from self._beside(start, [*self._text(system, Text())])
         if self._look.explain:
-            yield from self._why(State.IN, "system prompt, always in", None)
+            yield from self._why(MessageState.IN, "system prompt, always in", None)
 
-    def part(self, part: Line | Fold) -> Iterator[Text]:
+    def part(self, part: ExplainedMessage | FoldedMessages) -> Iterator[Text]:
         """Yield a message, or the line that stands for several."""
-        if isinstance(part, Fold):
+        if isinstance(part, FoldedMessages):
             yield from self._new_day(part.since)
             yield from self._new_task(part.task)
             yield from self._fold(part)
@@ -178,7 +186,7 @@ class _Rows:
         if self._look.explain:
             yield from hung("   ", f"begins here: {task.why}", self._look, "dim")
 
-    def _message(self, line: Line) -> Iterator[Text]:
+    def _message(self, line: ExplainedMessage) -> Iterator[Text]:
         message = line.message
         dim = "" if line.state in SHOWN else "dim"
         start = self._columns(
@@ -220,7 +228,7 @@ class _Rows:
             return None
         return max(1, self._look.width - (len(GAP) if self._stacked else self._indent))
 
-    def _body(self, line: Line) -> Iterator[Text]:
+    def _body(self, line: ExplainedMessage) -> Iterator[Text]:
         message, tags = line.message, _tags(line)
         if message.tool_result is not None:
             said = self._text(message.content, tags + self._answers(message), indent=len(ANSWER))
@@ -280,7 +288,7 @@ class _Rows:
             del found[most:]
         yield from found
 
-    def _why(self, state: State, why: str, score: str | None) -> Iterator[Text]:
+    def _why(self, state: MessageState, why: str, score: str | None) -> Iterator[Text]:
         said = Text(state.value, STATES[state]).append(f": {plain(why)}", "dim")
         if score is not None:
             # The sum stands in its column, unless it had to be limited.
@@ -288,7 +296,7 @@ class _Rows:
             said.append(f" · score {score if ',' in total else parts}", "dim")
         yield from hung(" " * (self._place + len(GAP)), said, self._look)
 
-    def _fold(self, fold: Fold) -> Iterator[Text]:
+    def _fold(self, fold: FoldedMessages) -> Iterator[Text]:
         parts = [counted(fold.messages, "message") + _gone(fold), f"{fold.tokens:,} tokens"]
         since, until = self._local(fold.since), self._local(fold.until)
         times = [f"{since:%H:%M}", f"{until:%H:%M}"]
@@ -307,7 +315,7 @@ class _Rows:
         if self._look.explain:
             yield from self._receipts(fold)
 
-    def _receipts(self, fold: Fold) -> Iterator[Text]:
+    def _receipts(self, fold: FoldedMessages) -> Iterator[Text]:
         score = "" if fold.score is None else f"; highest score then {fold.score:.2f}"
         for item in fold.prunings:
             trigger = item.trigger.replace("_", " ")
@@ -319,20 +327,20 @@ class _Rows:
             yield from hung("     ", told, self._look, "dim")
 
 
-def _tags(line: Line) -> Text:
+def _tags(line: ExplainedMessage) -> Text:
     """Return what is to be known of a message before what it says."""
     found = Text()
     if line.message.pinned:
         found.append("[pinned] ", "bold yellow")
-    if line.state not in {State.IN, State.PINNED}:
+    if line.state not in {MessageState.IN, MessageState.PINNED}:
         found.append(f"[{line.state}] ", STATES[line.state])
     return found.append("[image] " * len(line.message.images), "blue")
 
 
-def _gone(fold: Fold) -> str:
-    if set(fold.states) == {State.CLEARED}:
+def _gone(fold: FoldedMessages) -> str:
+    if set(fold.states) == {MessageState.CLEARED}:
         return " cleared"
-    if set(fold.states) == {State.PRUNED}:
+    if set(fold.states) == {MessageState.PRUNED}:
         return " removed"
     parts = [f"{count:,} {MISSING[state]}" for state, count in fold.states.items()]
     return f" left out ({', '.join(parts)})" if len(parts) > 1 else f" left out: {parts[0]}"

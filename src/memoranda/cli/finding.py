@@ -10,7 +10,6 @@ from memoranda.cli import output, tables
 from memoranda.cli.command import Session, command
 from memoranda.cli.output import styled
 from memoranda.conversation.conversation import Conversation
-from memoranda.conversation.unsaved import unsaved
 from memoranda.errors import NotFound
 from memoranda.memory import Memory
 
@@ -134,7 +133,7 @@ def context(
 
 def _chat(memory: Memory, conversation: str | None, system: str | None) -> Conversation:
     if conversation is None:
-        return unsaved(memory, system=system)
+        return memory.stored_conversations.unsaved(system=system)
     if all(info.id != conversation for info in memory.conversations()):
         message = (
             f"there is no conversation {conversation!r} for user {memory.user!r}; "

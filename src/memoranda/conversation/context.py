@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from math import ceil
 
-from memoranda.conversation.choosing import Policy, essentials
-from memoranda.conversation.extras import Extra, Joined, joined
 from memoranda.conversation.formats.render import render
-from memoranda.conversation.gaps import Gap
+from memoranda.conversation.gaps import Gap, reference
 from memoranda.conversation.ledger import Ledger
-from memoranda.conversation.markers import reference
+from memoranda.conversation.selection import Policy, essentials
+from memoranda.conversation.state import ConversationState
+from memoranda.conversation.system_prompt import (
+    PromptSection,
+    SectionText,
+    join_prompt,
+    notes_section,
+    recap_section,
+)
 from memoranda.conversation.view import NO_ROOM, ORPHAN, View, view_of
 from memoranda.errors import BudgetTooSmall
 from memoranda.model.models import (
@@ -31,20 +37,24 @@ UNCALIBRATED = Calibration()
 
 
 @dataclass(frozen=True, slots=True)
-class Question:
-    """What memory may be asked for a context.
+class RecallRequest:
+    """What memory is asked for a context.
 
     Attributes:
-        budget: most tokens of its answer.
-        seen: the ids of episodes that are in the view anyway.
+        question: what the user says.
+        budget: most tokens of the answer.
+        seen: the ids of episodes that are in view anyway.
+        counter: what counts tokens.
     """
 
+    question: str
     budget: int
     seen: frozenset[str]
+    counter: TokenCounter
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Order:
+class ContextSpec:
     """What a context is to hold beside the conversation.
 
     Attributes:
@@ -54,7 +64,7 @@ class Order:
         form: ``openai``, ``responses`` or ``anthropic``.
         calibration: how counts become what the provider bills.
         recalls: whether memory is asked.
-        extras: what joins the system prompt; see :meth:`ContextBuilder.joined`.
+        sections: what joins the system prompt.
     """
 
     system: str | None
@@ -63,12 +73,12 @@ class Order:
     form: str = "openai"
     calibration: Calibration = UNCALIBRATED
     recalls: bool = False
-    extras: tuple[Joined, ...] = ()
+    sections: tuple[SectionText, ...] = ()
 
     @property
     def head(self) -> str | None:
         """The system prompt with what joins it."""
-        return joined(self.system, self.extras)
+        return join_prompt(self.system, self.sections)
 
     @property
     def room(self) -> int:
@@ -85,6 +95,27 @@ class Order:
         return ceil(exactly) + self.calibration.overhead
 
 
+@dataclass(frozen=True, slots=True)
+class ContextRequest:
+    """A context that is asked for, and the conversation as it is while its lock is held.
+
+    Attributes:
+        ledger: its live messages, without the prompt.
+        spec: what else the context is to hold.
+        told: the episodes that need not be recalled: that of the prompt, those of the recap.
+    """
+
+    ledger: Ledger
+    spec: ContextSpec
+    told: frozenset[str]
+
+    @property
+    def question(self) -> str | None:
+        """What memory is asked: the prompt, else what the user said last."""
+        said = (item.content for item in reversed(self.ledger.messages) if item.role == "user")
+        return self.spec.prompt or next(said, None)
+
+
 class ContextBuilder:
     """Builds contexts that never exceed their budget (R9.1 to R9.5, N2.5)."""
 
@@ -93,100 +124,121 @@ class ContextBuilder:
         self._meter = meter
         self._policy = policy
 
-    @property
-    def counter(self) -> TokenCounter:
-        """What measures text."""
-        return self._meter.counter
+    def prepare(
+        self,
+        state: ConversationState,
+        spec: ContextSpec,
+        *,
+        notes: str,
+        recapped: Iterable[Message],
+    ) -> ContextRequest:
+        """Return the request for a context of a conversation, with what joins its system prompt.
 
-    def joined(self, ledger: Ledger, order: Order, extras: Sequence[Extra]) -> Order:
-        """Return the order with as much of ``extras`` in the system prompt as there is room for.
-
-        Each gets its share of what the fixed parts and the newest messages leave; one of which
-        nothing fits stays out.
+        Args:
+            state: the conversation.
+            spec: what the context is to hold beside it.
+            notes: the text of MEMORY.md; empty, if there is none.
+            recapped: the messages that a recap tells.
 
         Raises:
             BudgetTooSmall: system prompt, pinned messages and prompt do not fit.
         """
+        ledger, messages = state.ledger, [*recapped]
+        last = ledger.messages[-1] if ledger.messages else None
+        told = {item.record_id for item in messages if item.record_id}
+        if last and (last.role, last.content, last.images) == ("user", spec.prompt, ()):
+            # It was added before it was asked for: once is enough.
+            ledger = ledger.but_last()
+            told.add(last.record_id or "")
+        sections = [notes_section(notes)] if notes.strip() else []
+        sections += [recap_section(messages)] if messages else []
+        spec = self._with_sections(ledger, spec, sections)
+        return ContextRequest(ledger, spec, frozenset(told))
+
+    def _with_sections(
+        self, ledger: Ledger, spec: ContextSpec, sections: Sequence[PromptSection]
+    ) -> ContextSpec:
+        """Return the spec with as much of the sections as there is room for.
+
+        Each gets its share of what the fixed parts and the newest messages leave; one of which
+        nothing fits stays out.
+        """
         newest = essentials(ledger.grouping, self._policy)
         stays = max(pinned(ledger), sum(ledger.units[index].tokens for index in newest))
-        room = self._room(ledger, order) - stays
-        for extra in extras:
-            text = extra.fitting(int(room * extra.share), self.counter)
+        room = self._room(ledger, spec) - stays
+        for section in sections:
+            text = section.fit(int(room * section.share), self._meter.counter)
             if text is None:
                 continue
-            more = replace(order, extras=(*order.extras, Joined(extra.name, text, extra.why)))
-            if self._head(more) - self._head(order) <= room:
-                order = more
-        return order
+            more = replace(spec, sections=(*spec.sections, text))
+            if self._head(more) - self._head(spec) <= room:
+                spec = more
+        return spec
 
-    def question(self, ledger: Ledger, order: Order) -> Question | None:
+    def recall_request(self, request: ContextRequest) -> RecallRequest | None:
         """Return what memory may be asked; ``None`` if there is no room for an answer.
 
         Of what the fixed parts leave, memory gets ``RECALL_SHARE``, and what the conversation
         does not need; what it does not use goes to the conversation.
-
-        Raises:
-            BudgetTooSmall: system prompt, pinned messages and prompt do not fit.
         """
-        room = self._room(ledger, order)
-        share = self._share(ledger, order)
+        ledger, spec, question = request.ledger, request.spec, request.question
+        room = self._room(ledger, spec)
         # What the conversation does not need is memory's, too.
-        share = max(share, room - ledger.tokens - ledger.marked(self._meter))
+        spare = room - ledger.tokens - ledger.marked(self._meter)
+        share = max(self._recall_share(ledger, spec), spare)
         around = self._meter.message("")
-        if share <= around:
+        if share <= around or not question:
             return None
         first = self._view(ledger, room - share)
-        seen = frozenset(item.record_id for item in first.messages if item.record_id)
-        return Question(share - around, seen)
+        seen = {item.record_id for item in first.messages if item.record_id}
+        return RecallRequest(question, share - around, request.told | seen, self._meter.counter)
 
-    def build(self, ledger: Ledger, order: Order, memory: Recall = NO_RECALL) -> Context:
+    def build(self, request: ContextRequest, memory: Recall = NO_RECALL) -> Context:
         """Return the context of a conversation, with what memory said.
 
         Raises:
             BudgetTooSmall: system prompt, pinned messages and prompt do not fit.
         """
-        room = self._room(ledger, order)
+        ledger, spec = request.ledger, request.spec
+        room = self._room(ledger, spec)
         block = self._meter.message(memory.text) if memory.text else 0
-        if self._policy.stable:
-            room = min(room - block, self._stable(order))
-        else:
-            room -= block
-        built = self._assemble(ledger, room, order, memory)
-        if built.tokens > order.budget and memory.text:
-            return self.build(ledger, order)  # R9.5: memory gives way.
+        room = min(room - block, self._stable(spec)) if self._policy.stable else room - block
+        built = self._assemble(ledger, room, spec, memory)
+        if built.tokens > spec.budget and memory.text:
+            return self.build(request)  # R9.5: memory gives way.
         return built
 
-    def _room(self, ledger: Ledger, order: Order) -> int:
+    def _room(self, ledger: Ledger, spec: ContextSpec) -> int:
         """Return what is there for messages and memory."""
-        spoken = self._head(order) + self._asked(order)
-        fixed = spoken + pinned(ledger) + (0 if order.prompt else unanswered(ledger))
-        if fixed > order.room:
-            raise BudgetTooSmall(needed=order.billed(fixed), budget=order.budget)
-        return order.room - spoken
+        spoken = self._head(spec) + self._asked(spec)
+        fixed = spoken + pinned(ledger) + (0 if spec.prompt else unanswered(ledger))
+        if fixed > spec.room:
+            raise BudgetTooSmall(needed=spec.billed(fixed), budget=spec.budget)
+        return spec.room - spoken
 
-    def _share(self, ledger: Ledger, order: Order) -> int:
+    def _recall_share(self, ledger: Ledger, spec: ContextSpec) -> int:
         """Return memory's share of it."""
         if self._policy.stable:
-            return self._room(ledger, order) - self._stable(order)
-        return int((self._room(ledger, order) - pinned(ledger)) * RECALL_SHARE)
+            return self._room(ledger, spec) - self._stable(spec)
+        return int((self._room(ledger, spec) - pinned(ledger)) * RECALL_SHARE)
 
-    def _stable(self, order: Order) -> int:
+    def _stable(self, spec: ContextSpec) -> int:
         """Return the room of the conversation where it is not to change with each prompt.
 
         The prompt is charged to memory's share, or where there is no memory rounded up.
         """
-        room = order.room - self._head(order)
-        if order.recalls:
+        room = spec.room - self._head(spec)
+        if spec.recalls:
             return room - int(room * RECALL_SHARE)
         grain = max(1, room // GRAIN)
-        return room - -(-self._asked(order) // grain) * grain
+        return room - -(-self._asked(spec) // grain) * grain
 
-    def _head(self, order: Order) -> int:
-        said = self._meter.message(order.head) if order.head else 0
+    def _head(self, spec: ContextSpec) -> int:
+        said = self._meter.message(spec.head) if spec.head else 0
         return said + self._meter.reply
 
-    def _asked(self, order: Order) -> int:
-        return self._meter.message(order.prompt) if order.prompt else 0
+    def _asked(self, spec: ContextSpec) -> int:
+        return self._meter.message(spec.prompt) if spec.prompt else 0
 
     def view(self, ledger: Ledger, *, system: str | None, budget: int) -> View:
         """Return the messages that fit ``budget`` tokens beside the system prompt.
@@ -199,19 +251,19 @@ class ContextBuilder:
     def _view(self, ledger: Ledger, room: int) -> View:
         return view_of(ledger, max(room, pinned(ledger)), self._policy, self._meter)
 
-    def _assemble(self, ledger: Ledger, room: int, order: Order, memory: Recall) -> Context:
+    def _assemble(self, ledger: Ledger, room: int, spec: ContextSpec, memory: Recall) -> Context:
         chosen = self._view(ledger, room)
         rendered = render(
             chosen.entries,
-            form=order.form,
-            system=order.head,
+            form=spec.form,
+            system=spec.head,
             recalled=memory.text or None,
-            prompt=order.prompt,
+            prompt=spec.prompt,
             recalled_last=self._policy.stable,
         )
-        included = self._included(chosen, order, memory)
+        included = self._included(chosen, spec, memory)
         counted = sum(item.tokens for item in included)
-        tokens = order.billed(counted)
+        tokens = spec.billed(counted)
         if tokens != counted:
             taught = "the provider's own counts, see calibrate"
             included.append(Item("calibration", tokens - counted, taught))
@@ -220,7 +272,7 @@ class ContextBuilder:
         out += [_item(message, ORPHAN) for message in chosen.orphans]
         out += [_item(message, "its results are still to come") for message in chosen.waiting]
         receipt = ContextReceipt(
-            budget=order.budget,
+            budget=spec.budget,
             tokens=tokens,
             exact=self._meter.counter.exact,
             included=tuple(included),
@@ -229,11 +281,11 @@ class ContextBuilder:
         )
         return Context(rendered.messages, tokens, receipt, memory, rendered.system)
 
-    def _included(self, chosen: View, order: Order, memory: Recall) -> list[Item]:
+    def _included(self, chosen: View, spec: ContextSpec, memory: Recall) -> list[Item]:
         included: list[Item] = []
-        included += self._spoken(order)
+        included += self._prompt_items(spec)
         found = f"{len(memory.hits)} records that answer the prompt"
-        recalled = Item("memory", self._recalled(order, memory), found)
+        recalled = Item("memory", self._recalled(spec, memory), found)
         if memory.text and not self._policy.stable:
             included.append(recalled)
         whole = dict(chosen.shortened)
@@ -248,31 +300,31 @@ class ContextBuilder:
                 included.append(_item(entry, _reason(entry)))
         if memory.text and self._policy.stable:
             included.append(recalled)
-        if order.prompt:
-            included.append(Item("prompt", self._meter.message(order.prompt), "always kept"))
+        if spec.prompt:
+            included.append(Item("prompt", self._meter.message(spec.prompt), "always kept"))
         included.append(Item("reply", self._meter.reply, "opens the model's answer"))
         return included
 
-    def _recalled(self, order: Order, memory: Recall) -> int:
+    def _recalled(self, spec: ContextSpec, memory: Recall) -> int:
         if not memory.text:
             return 0
-        head = order.head
+        head = spec.head
         if self._policy.stable or not head:
             return self._meter.message(memory.text)
         # Memory shares the message of the system prompt.
         return self._meter.message(f"{head}\n\n{memory.text}") - self._meter.message(head)
 
-    def _spoken(self, order: Order) -> list[Item]:
+    def _prompt_items(self, spec: ContextSpec) -> list[Item]:
         """Return what the system prompt is made of; their tokens are those of one message."""
         items: list[Item] = []
-        before, taken = order.system, 0
+        before, taken = spec.system, 0
         if before:
             taken = self._meter.message(before)
             items.append(Item("system prompt", taken, "always kept"))
-        for extra in order.extras:
-            before = joined(before, [extra])
+        for section in spec.sections:
+            before = join_prompt(before, [section])
             whole = self._meter.message(before or "")
-            items.append(Item(extra.name, whole - taken, extra.why))
+            items.append(Item(section.name, whole - taken, section.why))
             taken = whole
         return items
 

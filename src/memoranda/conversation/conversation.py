@@ -1,4 +1,7 @@
-"""Conversation: the face of one conversation, alone in memory or part of a Memory."""
+"""Conversation: the messages of one conversation and the contexts made of them.
+
+It works alone, in memory or in a session file, and as a part of a Memory.
+"""
 
 from __future__ import annotations
 
@@ -9,37 +12,47 @@ from pathlib import Path
 from threading import RLock
 from typing import Any, Self
 
-from memoranda.conversation import recap as overflow
-from memoranda.conversation.billed import billed, taught
-from memoranda.conversation.context import ContextBuilder, Order
-from memoranda.conversation.formats.parse import make_turn, parse_messages
-from memoranda.conversation.formats.turns import Turn
-from memoranda.conversation.limits import Limits, checked
-from memoranda.conversation.live import Live
-from memoranda.conversation.moment import Asking, Moment, last_question
-from memoranda.conversation.pruned import Pruned
-from memoranda.conversation.pruner import Pruner, State
-from memoranda.conversation.scoring import static
-from memoranda.conversation.sessions.file_transcript import FileTranscript
-from memoranda.conversation.system_extras import (
-    Noted,
-    notes_extra,
-    recap_extra,
-    without_recalled,
+from memoranda.conversation.context import (
+    ContextBuilder,
+    ContextRequest,
+    ContextSpec,
+    RecallRequest,
 )
-from memoranda.conversation.talk_stats import ConversationStats, stats
+from memoranda.conversation.explain import ViewExplanation, explain_view
+from memoranda.conversation.formats.parse import make_turn, parse_messages
+from memoranda.conversation.formats.turns import Turn, parse_role
+from memoranda.conversation.gaps import marked_positions
+from memoranda.conversation.limits import DEFAULT_LIMITS, Limits, check_limits
+from memoranda.conversation.pruning import MANUAL, SESSION_START, Pruner, everything_unpinned
+from memoranda.conversation.recap import (
+    OVERFLOW,
+    ConversationSession,
+    overflow_spans,
+    read_session,
+)
+from memoranda.conversation.scoring import content_score
+from memoranda.conversation.sessions.file_transcript import FileTranscript
+from memoranda.conversation.state import ConversationState, StateReader
+from memoranda.conversation.stats import ConversationStats, conversation_stats, learn, read_usage
+from memoranda.conversation.strategies.strategy import Strategy
+from memoranda.conversation.system_prompt import RECAPPED, drop_recalled_lines
 from memoranda.conversation.transcript import MemoryTranscript, Transcript
+from memoranda.conversation.units import Grouping
 from memoranda.conversation.view import View
-from memoranda.errors import InvalidInput
-from memoranda.model.checks import known, named
-from memoranda.model.events import Events
+from memoranda.errors import BudgetTooSmall, InvalidInput, NotFound
+from memoranda.model.checks import known, limited, named
+from memoranda.model.clock import Clock, SystemClock
+from memoranda.model.events import Callback, Events
+from memoranda.model.ids import IdFactory
 from memoranda.model.models import (
     NO_RECALL,
     Calibration,
     Context,
     ConversationInfo,
     Image,
+    Marker,
     Message,
+    Pruning,
     Recall,
     ToolCall,
     ToolResult,
@@ -47,14 +60,21 @@ from memoranda.model.models import (
 from memoranda.model.ports import Summarizer
 from memoranda.model.text import clean
 from memoranda.model.times import require_aware
-from memoranda.parts import TalkParts
 from memoranda.settings.settings import Settings
+from memoranda.tokens.catalog import Catalog
 
-Recalled = Callable[[Asking], Recall]
-"""Asks memory."""
+EVENTS = (
+    "added",
+    "approaching_limit",
+    "pruned",
+    "task_boundary",
+    "summarized",
+    "cleared",
+    "ended",
+)
 
 
-class Conversation(Pruned):
+class Conversation:
     """An append-only transcript, and contexts of it that fit a budget. Thread-safe.
 
     Args:
@@ -66,7 +86,7 @@ class Conversation(Pruned):
         keep_recent: how many of the newest always stay, while the budget allows; 10, if the
             settings say nothing else (R3.3, R8.4).
         strategy: ``rolling_window`` (the default of the settings), ``recency``,
-            ``importance`` or ``hybrid`` (R8.3).
+            ``importance``, ``hybrid`` (R8.3), or an object that is a ``Strategy``.
         settings: everything else; read from file and environment, if not given.
         summarizer: says in short what is pruned; called in the background.
 
@@ -83,28 +103,37 @@ class Conversation(Pruned):
         max_tokens: int | None = None,
         max_messages: int | None = None,
         keep_recent: int | None = None,
-        strategy: str | None = None,
+        strategy: str | Strategy | None = None,
         settings: Settings | None = None,
         summarizer: Summarizer | None = None,
     ) -> None:
         """Start a conversation that lives as long as this object."""
-        parts = TalkParts.usual(settings)
-        limits = checked(
-            parts.settings.conversation,
+        settings = _checked(settings)
+        limits = check_limits(
+            settings.conversation,
             context_limit=context_limit,
             max_tokens=max_tokens,
             max_messages=max_messages,
             keep_recent=keep_recent,
             strategy=strategy,
         )
+        clock = SystemClock()
         info = ConversationInfo(
             id="conversation",
-            created_at=require_aware(parts.clock.now(), "clock"),
+            created_at=require_aware(clock.now(), "clock"),
             system=named(system, "system"),
             model=named(model, "model"),
             context_limit=limits.context_limit,
         )
-        self._begin(MemoryTranscript(info), limits, parts, recall=None, summarizer=summarizer)
+        catalog = Catalog.of_settings(settings.tokens)
+        self._begin(
+            MemoryTranscript(info),
+            limits,
+            catalog=catalog,
+            clock=clock,
+            ids=IdFactory(clock),
+            summarizer=summarizer,
+        )
 
     @classmethod
     def open(
@@ -117,56 +146,84 @@ class Conversation(Pruned):
         max_tokens: int | None = None,
         max_messages: int | None = None,
         keep_recent: int | None = None,
-        strategy: str | None = None,
+        strategy: str | Strategy | None = None,
         settings: Settings | None = None,
         summarizer: Summarizer | None = None,
     ) -> Self:
-        """Open the conversation that lives in the session file ``path``, or start it (seed 002).
+        """Open the conversation that lives in the session file ``path``, or start it.
 
         Several processes may hold it. Arguments and errors are those of :class:`Conversation`,
         and ``StoreError`` if the file cannot be used; what is not given is as it says.
         """
-        parts = TalkParts.usual(settings)
-        limits = checked(
-            parts.settings.conversation,
+        settings, clock = _checked(settings), SystemClock()
+        limits = check_limits(
+            settings.conversation,
             context_limit=context_limit,
             max_tokens=max_tokens,
             max_messages=max_messages,
             keep_recent=keep_recent,
             strategy=strategy,
         )
-        storage = parts.settings.storage
+        catalog = Catalog.of_settings(settings.tokens)
         transcript, other_model = FileTranscript.opened(
             path,
-            created_at=require_aware(parts.clock.now(), "clock"),
-            meters=parts.catalog.meter,
+            created_at=require_aware(clock.now(), "clock"),
+            meters=catalog.meter,
             system=named(system, "system"),
             model=named(model, "model"),
             context_limit=limits.context_limit,
-            power_safe=storage.durability == "power",
-            busy_timeout=storage.busy_timeout,
+            power_safe=settings.storage.durability == "power",
+            busy_timeout=settings.storage.busy_timeout,
         )
-        return cls.over(transcript, limits, parts, summarizer=summarizer, other_model=other_model)
+        return cls.over(
+            transcript,
+            limits,
+            catalog=catalog,
+            clock=clock,
+            summarizer=summarizer,
+            other_model=other_model,
+        )
 
     @classmethod
     def over(
         cls,
         transcript: Transcript,
-        limits: Limits,
-        parts: TalkParts,
+        limits: Limits = DEFAULT_LIMITS,
         *,
-        recall: Recalled | None = None,
-        notes: Noted | None = None,
+        catalog: Catalog | None = None,
+        clock: Clock | None = None,
+        ids: IdFactory | None = None,
+        recall: Callable[[RecallRequest], Recall] | None = None,
+        notes: Callable[[], str] | None = None,
         summarizer: Summarizer | None = None,
         other_model: bool = False,
     ) -> Self:
         """Return the conversation whose messages ``transcript`` keeps.
 
-        They are counted anew if they were counted for an ``other_model``.
+        Args:
+            transcript: the messages.
+            limits: how large its contexts are, and when it is pruned.
+            catalog: what is known of models.
+            clock: tells the time.
+            ids: makes the ids of messages and receipts.
+            recall: asks memory for a context.
+            notes: gives the text of MEMORY.md as it is now; empty, if there is none.
+            summarizer: says in short what is pruned.
+            other_model: whether the messages were counted for another model: they are counted
+                anew.
         """
         conversation = object.__new__(cls)
-        conversation._begin(transcript, limits, parts, recall, summarizer)
-        conversation._notes = notes
+        clock = clock or SystemClock()
+        conversation._begin(
+            transcript,
+            limits,
+            catalog=catalog or Catalog(),
+            clock=clock,
+            ids=ids or IdFactory(clock),
+            recall=recall,
+            notes=notes,
+            summarizer=summarizer,
+        )
         if other_model:
             transcript.calibrate(Calibration())
             conversation.recount()
@@ -178,28 +235,142 @@ class Conversation(Pruned):
         self,
         transcript: Transcript,
         limits: Limits,
-        parts: TalkParts,
-        recall: Recalled | None,
-        summarizer: Summarizer | None,
+        *,
+        catalog: Catalog,
+        clock: Clock,
+        ids: IdFactory,
+        recall: Callable[[RecallRequest], Recall] | None = None,
+        notes: Callable[[], str] | None = None,
+        summarizer: Summarizer | None = None,
     ) -> None:
         self._transcript = transcript
         self._limits = limits
-        self._parts = parts
+        self._clock = clock
+        self._ids = ids
         self._recall = recall
-        self._notes: Noted | None = None
+        self._notes = notes
         self._events = Events()
         self._lock = RLock()
-        self._live = Live(transcript)
+        self._states = StateReader(transcript, catalog, limits)
         self._counted = 0
         self._pruner = Pruner(
             transcript,
-            self._live,
+            self._states,
             limits,
-            parts,
+            ids=ids,
+            now=self._now,
+            events=self._events,
             recalls=recall is not None,
             summarizer=summarizer,
-            events=self._events,
         )
+
+    # Reading
+
+    @property
+    def id(self) -> str:
+        """The name under which it is stored."""
+        return self._transcript.info().id
+
+    @property
+    def system(self) -> str | None:
+        """The system prompt."""
+        return self._transcript.info().system
+
+    @property
+    def messages(self) -> tuple[Message, ...]:
+        """All messages since the last :meth:`clear`, in order."""
+        return tuple(self._transcript.messages())
+
+    @property
+    def prunings(self) -> tuple[Pruning, ...]:
+        """The receipts of all prunings, oldest first: what went, when and why."""
+        return tuple(self._transcript.prunings())
+
+    @property
+    def session(self) -> ConversationSession:
+        """The present session: what was said since it began, and what its recap tells."""
+        with self._lock:
+            return read_session(self._transcript, self._transcript.info())
+
+    def __len__(self) -> int:
+        """Return how many messages there are since the last :meth:`clear`."""
+        return len(self._transcript.messages())
+
+    def __bool__(self) -> bool:
+        """A conversation is true also while it is empty."""
+        return True
+
+    def recent(self, n: int) -> tuple[Message, ...]:
+        """Return the last ``n`` messages in order."""
+        return tuple(self._transcript.messages(last=limited(n, "n")))
+
+    def by_role(self, role: str) -> tuple[Message, ...]:
+        """Return the messages of one role in order."""
+        wanted = parse_role(role)
+        return tuple(message for message in self.messages if message.role == wanted)
+
+    def window(self, turns: int | None = None) -> tuple[Message, ...]:
+        """Return the last ``turns`` turns: from a user's message to the next.
+
+        Args:
+            turns: how many; the setting ``conversation.window``, if not given.
+        """
+        most = limited(self._limits.settings.window if turns is None else turns, "turns")
+        found = self.messages
+        starts = [index for index, message in enumerate(found) if message.role == "user"]
+        return found[starts[-most] :] if len(starts) >= most else found
+
+    def expand(self, marker: Marker | str) -> tuple[Message, ...]:
+        """Return the messages that a marker stands for, exactly as they were said.
+
+        Without those that were erased since.
+
+        Args:
+            marker: a marker of a view, its id such as ``cut_12-26``, or a text with it.
+
+        Raises:
+            InvalidInput: it names no part of a conversation.
+            NotFound: no message of this conversation is there.
+        """
+        first, last = marked_positions(marker)
+        after = self._transcript.messages(after=first - 1, cleared=True)
+        found = tuple(message for message in after if (message.position or 0) <= last)
+        newest = self._transcript.messages(last=1, cleared=True)
+        if not found and (not newest or first > (newest[0].position or 0)):
+            raise NotFound(f"there are no messages from {first} to {last} in this conversation")
+        return found
+
+    def stats(self) -> ConversationStats:
+        """Return counts and tokens, as a context without a prompt would have them."""
+        with self._lock:
+            state = self._states.read()
+            shown = self._view(state, None, state.meter.reply)
+        return conversation_stats(state, shown, self._transcript.prunings())
+
+    def explain(self, *, budget: int | None = None, cleared: bool = False) -> ViewExplanation:
+        """Return why each message is in the view or not. Looking changes nothing.
+
+        Args:
+            budget: of the view, in tokens; as for :meth:`view`, if not given.
+            cleared: also the messages before the last :meth:`clear`.
+
+        Raises:
+            InvalidInput: the budget is no number of at least 1.
+        """
+        with self._lock:
+            state = self._states.read()
+            most = self._budget(budget, state)
+            return explain_view(
+                state,
+                self._view(state, most, state.meter.reply),
+                self._limits.policy,
+                budget=most,
+                now=self._now(),
+                prunings=self._transcript.prunings(),
+                messages=self._transcript.messages(cleared=cleared),
+            )
+
+    # Adding
 
     def add(
         self,
@@ -229,7 +400,7 @@ class Conversation(Pruned):
         Raises:
             InvalidInput: an argument cannot be used; nothing was added.
         """
-        said = make_turn(
+        turn = make_turn(
             role,
             content,
             tool_calls=tool_calls,
@@ -238,7 +409,7 @@ class Conversation(Pruned):
             timestamp=timestamp,
             task=task,
         )
-        return self._append([said])[0]
+        return self._append([turn])[0]
 
     def extend(self, messages: Iterable[Message | Mapping[str, Any]]) -> tuple[Message, ...]:
         """Add many messages in one transaction: all of them, or none.
@@ -252,29 +423,26 @@ class Conversation(Pruned):
         """
         return tuple(self._append(parse_messages(messages)))
 
-    def _append(self, found: Sequence[Turn]) -> list[Message]:
-        if not found:
+    def _append(self, turns: Sequence[Turn]) -> list[Message]:
+        if not turns:
             return []
         with self._lock:
-            state = self._state()
-            used = state.full
-            messages = [self._message(turn, state) for turn in found]
+            state = self._states.read()
+            before = state.full
+            messages = [self._message(turn, state) for turn in turns]
             self._transcript.append(messages)
-            state = self._state()
-            fresh = self._kept(state, messages)
-            told = self._pruner.added(state, fresh, used)
+            state = self._states.read()
+            fresh = self._stored(state, messages)
+            events = self._pruner.after_adding(state, fresh, before)
         self._transcript.announce()
-        for message in fresh:
-            self._events.emit("added", message)
-        for name, subject in told:
+        for name, subject in [*(("added", message) for message in fresh), *events]:
             self._events.emit(name, subject)
         return fresh
 
-    def _message(self, given: Turn, state: State) -> Message:
-        given.check()
-        turn = given
+    def _message(self, turn: Turn, state: ConversationState) -> Message:
+        turn.check()
         message = Message(
-            id=self._parts.ids.new("msg"),
+            id=self._ids.new("msg"),
             role=turn.role,
             content=turn.content,
             timestamp=known(turn.timestamp, "timestamp") or self._now(),
@@ -284,9 +452,10 @@ class Conversation(Pruned):
             images=turn.images,
             task=turn.task,
         )
-        return replace(message, importance=static(message, state.ledger.reading.signals(message)))
+        signals = state.ledger.reader.signals(message)
+        return replace(message, importance=content_score(message, signals))
 
-    def _kept(self, state: State, messages: Sequence[Message]) -> list[Message]:
+    def _stored(self, state: ConversationState, messages: Sequence[Message]) -> list[Message]:
         # As they stand in the transcript, where another writer's may be among them.
         wanted = {message.id for message in messages}
         found: dict[str, Message] = {}
@@ -299,6 +468,8 @@ class Conversation(Pruned):
             found = {item.id: item for item in self._transcript.messages(cleared=True)}
         return [found.get(message.id, message) for message in messages]
 
+    # Contexts
+
     def view(self, budget: int | None = None) -> View:
         """Return the messages that fit ``budget`` tokens beside the system prompt.
 
@@ -308,8 +479,7 @@ class Conversation(Pruned):
             BudgetTooSmall: system prompt and pinned messages alone do not fit.
         """
         with self._lock:
-            state = self._state()
-            return self._fitting(state, self._view(state, budget), budget)
+            return self._fitting_view(self._states.read(), budget)
 
     def context(
         self, prompt: str | None = None, *, budget: int | None = None, form: str = "openai"
@@ -330,45 +500,37 @@ class Conversation(Pruned):
         asked = None if prompt is None else clean(prompt, "prompt")
         notes = self._notes() if self._notes else ""
         with self._lock:
-            now = self._moment(asked, budget, form, notes)
-            question = now.builder.question(now.ledger, now.order) if self._recall else None
+            builder, request = self._request(asked, budget, form, notes)
+            wanted = builder.recall_request(request) if self._recall else None
         # Memory may ask a model: meanwhile others can add and read.
         memory = NO_RECALL
-        if self._recall and question and now.question:
-            seen = question.seen | now.said | now.recapped
-            memory = self._recall(Asking(now.question, question.budget, seen, now.builder.counter))
+        if self._recall and wanted:
+            memory = self._recall(wanted)
             if not self._limits.policy.stable:  # There the notes are to stay as they are.
-                notes = without_recalled(notes, memory)
+                notes = drop_recalled_lines(notes, memory)
         with self._lock:
-            now = self._moment(asked, budget, form, notes)
-            built = now.builder.build(now.ledger, now.order, memory)
-            self._counted = now.order.counted(built.tokens)
+            builder, request = self._request(asked, budget, form, notes)
+            built = builder.build(request, memory)
+            self._counted = request.spec.counted(built.tokens)
         return built
 
-    def _moment(self, asked: str | None, budget: int | None, form: str, notes: str) -> Moment:
-        state = self._state()
-        ledger, said = state.ledger, frozenset[str]()
-        last = ledger.messages[-1] if ledger.messages else None
-        if last and (last.role, last.content, last.images) == ("user", asked, ()):
-            # It was added before it was asked for: once is enough.
-            ledger, said = ledger.but_last(), frozenset({last.record_id or ""})
-        order = Order(
+    def _request(
+        self, prompt: str | None, budget: int | None, form: str, notes: str
+    ) -> tuple[ContextBuilder, ContextRequest]:
+        state = self._states.read()
+        builder = ContextBuilder(state.meter, self._limits.policy)
+        spec = ContextSpec(
             system=state.info.system,
-            prompt=asked,
+            prompt=prompt,
             budget=self._budget(budget, state),
             form=form,
             calibration=state.info.calibration,
             recalls=self._recall is not None,
         )
-        builder = ContextBuilder(state.meter, self._limits.policy)
-        extras = [notes_extra(notes)] if notes.strip() else []
-        told: tuple[Message, ...] = ()
-        if any(overflow.RECAPPED in gap.why for gap in ledger.gaps):
-            told = self._session(state).recapped
-            extras.append(recap_extra(told))
-        order = builder.joined(ledger, order, extras)
-        recapped = frozenset(item.record_id for item in told if item.record_id)
-        return Moment(builder, ledger, order, asked or last_question(ledger), said, recapped)
+        recapped: Sequence[Message] = ()
+        if any(RECAPPED in gap.why for gap in state.ledger.gaps):
+            recapped = read_session(self._transcript, state.info).recapped
+        return builder, builder.prepare(state, spec, notes=notes, recapped=recapped)
 
     def calibrate(self, actual: object) -> None:
         """Learn from how many tokens the provider counted in the last :meth:`context`.
@@ -382,25 +544,165 @@ class Conversation(Pruned):
         Raises:
             InvalidInput: there is no such number in it, or no context was built yet.
         """
-        tokens = billed(actual)
+        tokens = read_usage(actual)
         with self._lock:
-            state = self._state()
+            state = self._states.read()
             if not self._counted:
-                message = f"actual={tokens}: no context was built yet that it could be compared to"
-                raise InvalidInput(message)
-            lesson = taught(
-                state.info.calibration,
-                counted=self._counted,
-                actual=tokens,
-                exact=state.meter.counter.exact,
+                raise InvalidInput(
+                    f"actual={tokens}: no context was built yet that it could be compared to"
+                )
+            self._transcript.calibrate(
+                learn(
+                    state.info.calibration,
+                    counted=self._counted,
+                    actual=tokens,
+                    exact=state.meter.counter.exact,
+                )
             )
-            self._transcript.calibrate(lesson)
 
-    def stats(self) -> ConversationStats:
-        """Return counts and tokens, as a context without a prompt would have them."""
+    # Changing what is in view
+
+    def prune(self, max_tokens: int | None = None) -> Pruning | None:
+        """Take messages out of every later view, by the strategy; return the receipt.
+
+        They stay in the transcript: a marker stands for them, and :meth:`expand` gives them
+        back.
+
+        Args:
+            max_tokens: what is left fits so many tokens, with the system prompt; as after an
+                automatic pruning, if not given.
+
+        Returns:
+            The receipt; ``None`` if everything fits.
+
+        Raises:
+            BudgetTooSmall: system prompt and pinned messages alone do not fit.
+            InvalidInput: ``max_tokens`` is no number of at least 1.
+        """
         with self._lock:
-            state = self._state()
-            shown = self._view(state, None, state.meter.reply)
-        return stats(
-            state.info, shown, self._transcript.prunings(), limit=state.window, meter=state.meter
+            state = self._states.read()
+            limits = self._pruner.thresholds(state)
+            most = limits.tokens(limits.prune_to)
+            if max_tokens is not None:
+                most = limited(max_tokens, "max_tokens")
+                self._fitting_view(state, most)  # Or nothing is done.
+            why = f"asked for, down to {most:,} tokens"
+            room = state.counted(most)
+            receipt = self._pruner.prune(state, MANUAL, room, self._limits.policy, why)
+        return self._announce(receipt)
+
+    def start_session(self, *, recap: int = 0) -> Pruning | None:
+        """Start a new session: all but system messages and pins leave the view (R6.5).
+
+        Args:
+            recap: how many of the newest messages later contexts tell, shortened, in the system
+                prompt, so that the conversation goes on where it was.
+
+        Returns:
+            The receipt; ``None`` if there was nothing to leave the view.
+        """
+        policy = self._limits.policy
+        with self._lock:
+            state = self._states.read()
+            if recap:
+                spans = overflow_spans(state.ledger, limited(recap, "recap"), policy, state.meter)
+                why = "the session has grown long and starts anew"
+                receipt = self._pruner.take_out(state, OVERFLOW, spans, why)
+            else:
+                room = state.ledger.grouping.fixed_tokens
+                policy, why = everything_unpinned(policy), "a new session starts"
+                receipt = self._pruner.prune(state, SESSION_START, room, policy, why)
+        return self._announce(receipt)
+
+    def _announce(self, receipt: Pruning | None) -> Pruning | None:
+        if receipt is not None:
+            self._events.emit("pruned", receipt)
+        return receipt
+
+    def pin(self, id: str, *, pinned: bool = True) -> None:
+        """Keep a message in every context, or stop keeping it.
+
+        A call of tools is pinned with its results, and they with it. What a pruning took out
+        comes back.
+
+        Raises:
+            NotFound: it is not in this conversation.
+        """
+        self._transcript.pin(id, pinned=pinned)
+        for unit in Grouping(self._transcript.messages()).units:
+            ids = [message.id for message in unit.messages]
+            if len(ids) > 1 and id in ids:
+                for other in ids:
+                    self._transcript.pin(other, pinned=pinned)
+
+    def recount(self) -> None:
+        """Count all messages anew, as when the conversation goes on with another model."""
+        with self._lock:
+            count = self._states.read().meter.message
+            known = self._transcript.messages(cleared=True)
+            tokens = {each.id: count(each.content, each.tool_calls, each.images) for each in known}
+            changed = {each.id: tokens[each.id] for each in known if tokens[each.id] != each.tokens}
+            self._transcript.recount(changed)
+
+    def clear(self) -> None:
+        """Start afresh: what was said so far stays out of every later context.
+
+        The system prompt stays. Nothing is lost: the transcript keeps the messages, and
+        with a memory their episodes can still be found.
+        """
+        self._transcript.clear()
+        self._events.emit("cleared", self.id)
+
+    def end(self) -> None:
+        """Mark the conversation as finished. It can still be read, and gone on with."""
+        self._transcript.end(self._now())
+        self._events.emit("ended", self.id)
+
+    def on(self, event: str, callback: Callback) -> None:
+        """Call ``callback`` after each ``event``.
+
+        Events and their subjects: ``added`` (the message), ``approaching_limit`` (tokens,
+        limit, percent), ``pruned`` (the receipt), ``task_boundary`` (its first message, why),
+        ``summarized`` (id of the receipt), ``cleared`` and ``ended`` (the conversation's id).
+        What a callback raises is logged and goes no further.
+
+        Raises:
+            InvalidInput: there is no such event.
+        """
+        if event not in EVENTS:
+            raise InvalidInput(f"event={event!r} never happens; use one of {', '.join(EVENTS)}")
+        given: object = callback
+        if not callable(given):
+            raise InvalidInput(
+                f"callback={callback!r:.80} cannot be called; pass a function of one event"
+            )
+        self._events.on(event, callback)
+
+    # Parts of the verbs
+
+    def _now(self) -> datetime:
+        return require_aware(self._clock.now(), "clock")
+
+    def _budget(self, budget: int | None, state: ConversationState) -> int:
+        return self._limits.budget(state.window) if budget is None else limited(budget, "budget")
+
+    def _view(self, state: ConversationState, budget: int | None, reserved: int = 0) -> View:
+        most = state.info.calibration.room(self._budget(budget, state)) - reserved
+        builder = ContextBuilder(state.meter, self._limits.policy)
+        return builder.view(state.ledger, system=state.info.system, budget=most)
+
+    def _fitting_view(self, state: ConversationState, budget: int | None) -> View:
+        shown, most = self._view(state, budget), self._budget(budget, state)
+        needed = state.billed(state.system + shown.tokens) + state.info.calibration.overhead
+        if needed > most:
+            raise BudgetTooSmall(needed=needed, budget=most)
+        return shown
+
+
+def _checked(settings: Settings | None) -> Settings:
+    missing = [name for name in ("conversation", "tokens") if not hasattr(settings, name)]
+    if settings is not None and missing:
+        raise InvalidInput(
+            f"settings={settings!r:.80} cannot be used: it has no {' and no '.join(missing)}"
         )
+    return settings or Settings()

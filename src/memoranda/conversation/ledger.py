@@ -11,10 +11,8 @@ from collections.abc import Iterable, Sequence
 from copy import copy
 from dataclasses import replace
 
-from memoranda.conversation.gaps import Gap
-from memoranda.conversation.markers import marker
-from memoranda.conversation.reading import Reading
-from memoranda.conversation.scene import Scene
+from memoranda.conversation.gaps import Gap, make_marker
+from memoranda.conversation.strategies.strategy import SelectionInput, SignalReader
 from memoranda.conversation.units import Grouping, Unit
 from memoranda.model.models import Cut, Message, Pruning
 from memoranda.model.ports import MessageMeter
@@ -28,7 +26,7 @@ class Ledger:
         grouping: the same, as units.
         gaps: what prunings took out, in order, each as long as no live message parts it.
         next: the position after that of the newest message.
-        reading: what was read out of the messages so far.
+        reader: what was read out of the messages so far.
     """
 
     def __init__(
@@ -49,10 +47,10 @@ class Ledger:
         self._cuts: list[Gap] = []  # the gaps as each pruning made them
         self._back: list[Message] = []  # what was pinned after it left, and so is live again
         self.next = start
-        self.reading = Reading()
+        self.reader = SignalReader()
         self._marked: tuple[list[Gap], int] | None = None  # the gaps that were measured
-        self._scene: Scene | None = None
-        self._start: Scene | None = None
+        self._input: SelectionInput | None = None
+        self._start: SelectionInput | None = None
         self._of: Sequence[Unit] = ()  # the units of which that is the start
         self._take_out([cut for item in prunings for cut in item.cuts])
         if self.gaps:
@@ -72,21 +70,21 @@ class Ledger:
     def marked(self, meter: MessageMeter) -> int:
         """Return the tokens of the markers that stand for the gaps."""
         if self._marked is None or self._marked[0] != self.gaps:
-            cost = sum(marker(gap, meter).cost for gap in self.gaps)
+            cost = sum(make_marker(gap, meter).cost for gap in self.gaps)
             self._marked = (list(self.gaps), cost)
         return self._marked[1]
 
-    def scene(self, count: int | None = None) -> Scene:
-        """Return the scene of the live units, or of the first ``count`` of them."""
+    def selection_input(self, count: int | None = None) -> SelectionInput:
+        """Return what a strategy selects from: the live units, or the first ``count``."""
         units = self.grouping.units
         if count is not None:
             if self._start is None or self._of is not units or len(self._start.units) != count:
-                self._start, self._of = Scene(units[:count], self.reading), units
+                self._start, self._of = SelectionInput(units[:count], self.reader), units
             return self._start
-        if self._scene is None or self._scene.units is not units:
-            self._scene = Scene(units, self.reading)
-        self._scene.grow()
-        return self._scene
+        if self._input is None or self._input.units is not units:
+            self._input = SelectionInput(units, self.reader)
+        self._input.grow()
+        return self._input
 
     def extend(self, messages: Iterable[Message]) -> None:
         """Add messages that come after those before. One without a position gets the next."""
@@ -117,8 +115,12 @@ class Ledger:
         self._take_out(pruning.cuts)
         before, self.messages, self.grouping = self.messages, [], Grouping()
         self.extend(before)
-        self._scene = self._start = None
-        self.reading.keep(self.messages)
+        self._input = self._start = None
+        self.reader.keep(self.messages)
+
+    def between(self, first: int, last: int) -> list[Message]:
+        """Return the live messages from one position to another."""
+        return [item for item in self.messages if first <= (item.position or 0) <= last]
 
     def _gap_at(self, place: int) -> int | None:
         index = bisect_right(self.gaps, place, key=_start) - 1

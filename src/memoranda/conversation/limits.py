@@ -1,13 +1,52 @@
-"""How much of a conversation a model sees: what the caller gave, else the settings."""
+"""The limits of a conversation: how large its contexts are, and when it is pruned."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from memoranda.conversation.choosing import Policy
-from memoranda.conversation.pruning import Thresholds
+from memoranda.conversation.selection import STABLE_TO, Policy
+from memoranda.conversation.strategies.strategy import Strategy
 from memoranda.model.checks import limited
 from memoranda.settings.sections import ConversationSettings
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Thresholds:
+    """At which shares of the context window what happens (R2.4, R6.1, R6.2).
+
+    Attributes:
+        window: the context window, in tokens.
+        warn_at: from where subscribers are told.
+        prune_at: from where messages leave the view.
+        prune_to: what an automatic pruning leaves.
+        aggressive_at: from where pruning goes further.
+        aggressive_to: what an aggressive pruning leaves.
+    """
+
+    window: int
+    warn_at: float = 0.8
+    prune_at: float = 0.8
+    prune_to: float = 0.6
+    aggressive_at: float = 0.9
+    aggressive_to: float = 0.5
+
+    def stable(self, room: float) -> Thresholds:
+        """Return these with the larger steps that keep a prompt cache warm.
+
+        ``room`` is the share of a context that is the conversation's.
+        """
+        low = min(self.prune_to, self.aggressive_to, STABLE_TO) * room
+        return replace(
+            self,
+            prune_at=self.prune_at * room,
+            aggressive_at=self.aggressive_at * room,
+            prune_to=low,
+            aggressive_to=low,
+        )
+
+    def tokens(self, share: float) -> int:
+        """Return how many tokens a share of the window is."""
+        return int(self.window * share)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -32,28 +71,21 @@ class Limits:
 
     def thresholds(self, context_limit: int) -> Thresholds:
         """Return when to prune: shares of the window of which the budget is its share."""
-        chosen = self.settings
         window = context_limit
         if self.max_tokens is not None:
-            window = max(1, int(self.max_tokens / chosen.budget_share))
-        return Thresholds(
-            window=window,
-            warn_at=chosen.warn_at,
-            prune_at=chosen.prune_at,
-            prune_to=chosen.prune_to,
-            aggressive_at=chosen.aggressive_at,
-            aggressive_to=chosen.aggressive_to,
-        )
+            window = max(1, int(self.max_tokens / self.settings.budget_share))
+        names = ("warn_at", "prune_at", "prune_to", "aggressive_at", "aggressive_to")
+        return Thresholds(window=window, **{name: getattr(self.settings, name) for name in names})
 
 
-def checked(
+def check_limits(
     settings: ConversationSettings,
     *,
     context_limit: int | None = None,
     max_tokens: int | None = None,
     max_messages: int | None = None,
     keep_recent: int | None = None,
-    strategy: str | None = None,
+    strategy: str | Strategy | None = None,
 ) -> Limits:
     """Return the limits of a conversation if all of its arguments can be used.
 
@@ -77,4 +109,4 @@ def checked(
     )
 
 
-USUAL = checked(ConversationSettings())
+DEFAULT_LIMITS = check_limits(ConversationSettings())

@@ -1,4 +1,4 @@
-"""How important a message is: the scoring algorithm of seed 000 (R4.1 to R4.4).
+"""How important a message is: the scoring algorithm of requirements R4.1 to R4.4.
 
 Every message starts at 0.5. What it is adds or takes away, and so does where it stands:
 
@@ -57,7 +57,7 @@ Part = tuple[str, float]
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class MessagePlace:
     """Where a message stands in its conversation.
 
     Attributes:
@@ -94,14 +94,14 @@ class Score:
         return f"{' · '.join(parts).removeprefix('+')} = {reached}{self.value:.2f}"
 
 
-def score(message: Message, signals: Signals, place: Place) -> Score:
+def score(message: Message, signals: Signals, place: MessagePlace) -> Score:
     """Return the importance of a message at its place."""
     if message.role == "system":
         return _SYSTEM
     return _sum([*_content(signals), *_standing(place)])
 
 
-def static(message: Message, signals: Signals) -> float:
+def content_score(message: Message, signals: Signals) -> float:
     """Return the importance of the content alone, 0 to 1: without place, age and completion."""
     return 1.0 if message.role == "system" else _sum(_content(signals)).value
 
@@ -127,7 +127,7 @@ def scores(
         score(
             message,
             read(message),
-            Place(
+            MessagePlace(
                 from_end=last - index,
                 days=(newest - message.timestamp) // _A_DAY if newest else 0,
                 completed=done(index),
@@ -207,7 +207,7 @@ def _content(signals: Signals) -> list[Part]:
     return [(name, add * times) for name, add, times in parts if times]
 
 
-def _standing(place: Place) -> list[Part]:
+def _standing(place: MessagePlace) -> list[Part]:
     recent = next(((last, add) for last, add in RECENCY if place.from_end < last), (0, 0.0))
     parts = [
         (f"{_counted(place.days, 'day')} old", DAY, place.days),

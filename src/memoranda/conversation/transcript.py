@@ -1,4 +1,4 @@
-"""Where the messages of a conversation are kept: in memory here, in a store elsewhere."""
+"""Where the messages of a conversation are kept: in memory here, in a store or a file elsewhere."""
 
 from __future__ import annotations
 
@@ -183,3 +183,44 @@ class MemoryTranscript:
 
     def _changed(self) -> None:
         self._info = replace(self._info, revision=self._info.revision + 1)
+
+
+class ReadOnlyTranscript:
+    """A transcript to look at and to try things on, over another one.
+
+    Reading it reads the other. Writing to it does nothing, so that a conversation over it
+    answers what a change would do, and cannot do it.
+    """
+
+    def __init__(self, transcript: Transcript) -> None:
+        """Read from ``transcript``."""
+        self.info = transcript.info
+        self.messages = transcript.messages
+        self.prunings = transcript.prunings
+
+    def append(self, messages: Sequence[Message]) -> None:
+        """Add nothing."""
+
+    def announce(self) -> None:
+        """Tell nobody."""
+
+    def prune(self, pruning: Pruning) -> None:
+        """Keep no receipt."""
+
+    def summarize(self, pruning: str, summaries: Mapping[int, str]) -> None:
+        """Keep no summary."""
+
+    def pin(self, message: str, *, pinned: bool) -> None:
+        """Pin nothing."""
+
+    def recount(self, tokens: Mapping[str, int]) -> None:
+        """Leave the token counts as they are."""
+
+    def calibrate(self, calibration: Calibration) -> None:
+        """Learn nothing."""
+
+    def clear(self) -> None:
+        """Leave the view as it is."""
+
+    def end(self, at: datetime) -> None:
+        """Leave the conversation open."""

@@ -7,10 +7,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
 
-from memoranda.conversation.choosing import Kept, Policy, choose, least
-from memoranda.conversation.gaps import Gap
+from memoranda.conversation.gaps import Gap, make_marker
 from memoranda.conversation.ledger import Ledger
-from memoranda.conversation.markers import marker
+from memoranda.conversation.selection import KeptUnits, Policy, choose, least_tokens
 from memoranda.conversation.units import Unit
 from memoranda.model.models import Marker, Message, Pruning
 from memoranda.model.ports import MessageMeter
@@ -72,33 +71,33 @@ def view(
 
 def view_of(ledger: Ledger, budget: int, policy: Policy, meter: MessageMeter) -> View:
     """Return the view of the transcript that ``ledger`` holds."""
-    room, floor = budget, least(ledger.grouping, budget, policy)
+    room, floor = budget, least_tokens(ledger.grouping, budget, policy)
     while True:
         kept = choose(ledger, room, policy, meter)
-        found = _assembled(ledger, kept, meter, 0)
+        found = _assemble(ledger, kept, meter, 0)
         over = found.tokens - budget
         if over <= 0:
             # Summaries take what the messages leave.
             told = any(gap.summary for gap in ledger.gaps)
             most = min(-over, int(budget * SUMMARIES))
-            return _assembled(ledger, kept, meter, most) if told else found
+            return _assemble(ledger, kept, meter, most) if told else found
         if room <= floor:
             # Not even the markers fit beside what must stay: they are not shown.
-            return _unmarked(found)
+            return _without_markers(found)
         marked = sum(item.cost for item in found.markers)
         room = max(min(room - over, budget - marked), floor)
 
 
-def _unmarked(found: View) -> View:
+def _without_markers(found: View) -> View:
     tokens = sum(message.tokens for message in found.messages)
     return replace(found, entries=found.messages, tokens=tokens)
 
 
-def _assembled(ledger: Ledger, kept: Kept, meter: MessageMeter, told: int) -> View:
+def _assemble(ledger: Ledger, kept: KeptUnits, meter: MessageMeter, told: int) -> View:
     places = sorted(kept)
     stay = [kept[place] for place in places]
-    orphans, waiting = _apart(ledger)
-    pruned, gaps = _out(ledger, places, stay, waiting)
+    orphans, waiting = _unpaired(ledger)
+    pruned, gaps = _left_out(ledger, places, stay, waiting)
     markers = _markers(gaps, meter, told)
     shown = [item for item in markers if item.why != ORPHAN]
     entries: list[Message | Marker] = []
@@ -126,18 +125,18 @@ def _markers(gaps: Sequence[Gap], meter: MessageMeter, told: int) -> list[Marker
     # The newest summaries first, while there is room for them.
     found: list[Marker] = []
     for gap in reversed(gaps):
-        bare = marker(replace(gap, summary=None), meter)
-        full = _told(gap, bare, meter, told) if gap.summary else bare
+        bare = make_marker(replace(gap, summary=None), meter)
+        full = _with_summary(gap, bare, meter, told) if gap.summary else bare
         told -= full.cost - bare.cost
         found.append(full)
     return found[::-1]
 
 
-def _told(gap: Gap, bare: Marker, meter: MessageMeter, most: int) -> Marker:
+def _with_summary(gap: Gap, bare: Marker, meter: MessageMeter, most: int) -> Marker:
     """Return the marker with as much of its summary as ``most`` tokens hold."""
     text = gap.summary or ""
     while text:
-        full = marker(replace(gap, summary=text), meter)
+        full = make_marker(replace(gap, summary=text), meter)
         more = full.cost - bare.cost
         if more <= most:
             return full
@@ -146,13 +145,13 @@ def _told(gap: Gap, bare: Marker, meter: MessageMeter, most: int) -> Marker:
     return bare
 
 
-def _apart(ledger: Ledger) -> tuple[tuple[Message, ...], tuple[Message, ...]]:
+def _unpaired(ledger: Ledger) -> tuple[tuple[Message, ...], tuple[Message, ...]]:
     if ledger.grouping.regular:
         return (), ()
     return tuple(ledger.grouping.orphans()), tuple(ledger.grouping.waiting())
 
 
-def _shortened(ledger: Ledger, kept: Kept) -> Iterator[tuple[str, int]]:
+def _shortened(ledger: Ledger, kept: KeptUnits) -> Iterator[tuple[str, int]]:
     for place, unit in kept.items():
         whole = ledger.units[place]
         if unit is not whole:
@@ -161,7 +160,7 @@ def _shortened(ledger: Ledger, kept: Kept) -> Iterator[tuple[str, int]]:
                     yield before.id, before.tokens
 
 
-def _out(
+def _left_out(
     ledger: Ledger, places: Sequence[int], stay: Sequence[Unit], waiting: Sequence[Message]
 ) -> tuple[list[Message], list[Gap]]:
     """Return the live messages that are left out, and all gaps of the view with them."""
@@ -171,7 +170,7 @@ def _out(
         pruned, gaps = _out_by_messages(ledger, stay, waiting)
     shown = [message.position or 0 for unit in stay for message in unit.messages]
     shown += [message.position or 0 for message in waiting]
-    return pruned, _joined(sorted([*ledger.gaps, *gaps], key=_start), sorted(shown))
+    return pruned, _join_gaps(sorted([*ledger.gaps, *gaps], key=_start), sorted(shown))
 
 
 def _out_by_units(ledger: Ledger, places: Sequence[int]) -> tuple[list[Message], list[Gap]]:
@@ -180,7 +179,7 @@ def _out_by_units(ledger: Ledger, places: Sequence[int]) -> tuple[list[Message],
     pruned: list[Message] = []
     gaps: list[Gap] = []
     for before, after in pairwise([-1, *places, len(grouping.units)]):
-        for first, end in _parted(ledger, before + 1, after):
+        for first, end in _runs(ledger, before + 1, after):
             out = ledger.messages[grouping.messages_before[first] : grouping.messages_before[end]]
             pruned += out
             gaps.append(
@@ -197,7 +196,7 @@ def _out_by_units(ledger: Ledger, places: Sequence[int]) -> tuple[list[Message],
     return pruned, gaps
 
 
-def _parted(ledger: Ledger, first: int, end: int) -> Iterator[tuple[int, int]]:
+def _runs(ledger: Ledger, first: int, end: int) -> Iterator[tuple[int, int]]:
     """Yield the runs into which the gaps of prunings part the units from ``first`` to ``end``."""
     units, edges = ledger.units, {first, end}
     start = bisect_right(ledger.gaps, units[first].position, key=_start) if first < end else 0
@@ -221,7 +220,7 @@ def _out_by_messages(
     return [message for message in out if message.id not in alone], gaps
 
 
-def _joined(gaps: Iterable[Gap], shown: Sequence[int]) -> list[Gap]:
+def _join_gaps(gaps: Iterable[Gap], shown: Sequence[int]) -> list[Gap]:
     # Gaps are one where nothing that is shown parts them.
     joined: list[Gap] = []
     for gap in gaps:

@@ -10,9 +10,7 @@ from functools import partial
 from typing import Any
 
 from memoranda.conversation.conversation import Conversation
-from memoranda.conversation.limits import USUAL
 from memoranda.conversation.transcript import MemoryTranscript
-from memoranda.conversation.transcripts import StoredTranscript
 from memoranda.errors import InvalidInput
 from memoranda.model.json_object import JsonObject
 from memoranda.model.models import ConversationInfo, Kind, Message
@@ -62,9 +60,8 @@ def import_openai(parts: Parts, scope: Scope, file: JsonFile, progress: Progress
     for place, name, messages in _talks(file):
         new = _missing(parts, scope, place, name, messages)
         if new:
-            transcript, _ = StoredTranscript.opened(
-                parts, scope, name, system=None, model=None, context_limit=None
-            )
+            transcript = parts.conversations(scope).transcript(name)
+            transcript.open()
             transcript.append(new)
             transcript.announce()
         moved = moved.plus(Moved(messages=len(new), skipped=len(messages) - len(new)))
@@ -96,7 +93,9 @@ def _missing(
     """Return the messages of a conversation that are not stored: those at its end, or none."""
     info = ConversationInfo(id=id, created_at=parts.now())
     # It refuses what the stored one would refuse.
-    trial = Conversation.over(MemoryTranscript(info), USUAL, parts.talk())
+    trial = Conversation.over(
+        MemoryTranscript(info), catalog=parts.catalog, clock=parts.clock, ids=parts.ids
+    )
     messages: list[Message] = []
     for item in found:
         with located(item.place):

@@ -12,7 +12,6 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from memoranda.conversation.conversation import Conversation
-from memoranda.conversation.limits import USUAL
 from memoranda.conversation.sessions.format import (
     SessionMetadata,
     dump_line,
@@ -21,7 +20,6 @@ from memoranda.conversation.sessions.format import (
 )
 from memoranda.conversation.sessions.session_file import SessionContent, SessionFile
 from memoranda.conversation.transcript import MemoryTranscript
-from memoranda.conversation.transcripts import StoredTranscript
 from memoranda.errors import InvalidInput, NotFound
 from memoranda.model.actions import (
     Action,
@@ -171,7 +169,9 @@ def _checked(parts: Parts, path: Path, session: SessionContent) -> tuple[list[Me
     metadata = session.metadata
     info = ConversationInfo(id=metadata.id, created_at=parts.now(), model=metadata.model)
     # It refuses what the stored one would refuse, and counts tokens.
-    trial = Conversation.over(MemoryTranscript(info), USUAL, parts.talk())
+    trial = Conversation.over(
+        MemoryTranscript(info), catalog=parts.catalog, clock=parts.clock, ids=parts.ids
+    )
     messages: list[Message] = []
     places: list[int] = []
     for message in session.messages:
@@ -205,7 +205,7 @@ def _opening(metadata: SessionMetadata) -> list[Action]:
 
 
 def _append(parts: Parts, scope: Scope, plan: Plan, known: ConversationInfo | None) -> None:
-    transcript = StoredTranscript(parts, scope, plan.metadata.id)
+    transcript = parts.conversations(scope).transcript(plan.metadata.id)
     cleared = plan.metadata.cleared
     there, start = (known.messages, known.start) if known else (0, 0)
     split = max(0, cleared - there)

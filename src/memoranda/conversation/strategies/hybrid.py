@@ -1,25 +1,35 @@
-"""Hybrid: a window on the current task, the most important of what lies before (seed 000)."""
+"""Hybrid: a window on the current task, the most important of what lies before (R7)."""
 
 from __future__ import annotations
 
-from memoranda.conversation.scene import Choice, Scene
-from memoranda.conversation.strategies import importance, rolling_window
+from memoranda.conversation.strategies.strategy import Selection, SelectionInput
 
 WINDOW = 0.5  # share of what is free that the newest turns of the current task get first
 
 
-def keep(scene: Scene, choice: Choice) -> None:
-    """Keep the newest turns of the current task, then the rest of it by importance.
+class Hybrid:
+    """Keeps the newest turns of the current task, then the rest of it by importance.
 
     What is left goes to earlier tasks, the newest first, each of them whole.
     """
-    choice.take_old(scene.kept_when_old)
-    start = scene.current
-    current = [turn for turn in scene.turns if max(turn.all, default=-1) >= start]
-    saved, choice.tokens = choice.tokens - int(choice.tokens * WINDOW), int(choice.tokens * WINDOW)
-    rolling_window.walk(current, choice)
-    choice.tokens += saved
-    if importance.keep_current(scene, choice):
-        for task in reversed(scene.tasks[:-1]):
-            if not choice.take(range(task.start, task.end)):
-                return
+
+    name = "hybrid"
+    pairs = True
+    description = (
+        "the newest turns of the current task, then the rest of it by score, then earlier "
+        "tasks, each of them whole"
+    )
+
+    def select(self, given: SelectionInput, selection: Selection) -> None:
+        """Keep old mistakes, a window on the current task, its rest, then earlier tasks."""
+        selection.take_old(given.kept_when_old)
+        start = given.current
+        current = [turn for turn in given.turns if max(turn.all, default=-1) >= start]
+        window = int(selection.tokens * WINDOW)
+        saved, selection.tokens = selection.tokens - window, window
+        selection.take_turns(current)
+        selection.tokens += saved
+        if selection.take_current(given):
+            for task in reversed(given.tasks[:-1]):
+                if not selection.take(range(task.start, task.end)):
+                    return

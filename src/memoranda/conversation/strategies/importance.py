@@ -1,24 +1,27 @@
-"""Importance: what matters most stays, whatever its age (seed 000, R4.4 and its scoring)."""
+"""Importance: what matters most stays, whatever its age (R4.4 and its scoring)."""
 
 from __future__ import annotations
 
-from memoranda.conversation.scene import Choice, Scene
+from memoranda.conversation.strategies.strategy import Selection, SelectionInput
 
 
-def keep(scene: Scene, choice: Choice) -> None:
-    """Keep the groups with the highest scores, those of the current task before all others.
+class Importance:
+    """Keeps the groups with the highest scores, those of the current task before all others.
 
     A group is a question with its answer, or one exchange with tools. Completed tasks go
     before any of the current one does (R5.2); their mistakes and standing rules do not (R5.3).
     """
-    choice.take_old(scene.kept_when_old)
-    if keep_current(scene, choice):
-        for group in scene.ranked:
-            choice.take(group)
 
+    name = "importance"
+    pairs = True
+    description = (
+        "what scores highest, a question together with its answer; the current task "
+        "before any earlier one"
+    )
 
-def keep_current(scene: Scene, choice: Choice) -> bool:
-    """Keep the most important groups of the current task; return whether all of them fit."""
-    start = scene.current
-    current = [group for group in scene.ranked if group[-1] >= start]
-    return sum(choice.take(group) for group in current) == len(current)
+    def select(self, given: SelectionInput, selection: Selection) -> None:
+        """Keep old mistakes, the current task, then the rest by score."""
+        selection.take_old(given.kept_when_old)
+        if selection.take_current(given):
+            for group in given.ranked:
+                selection.take(group)

@@ -1,13 +1,20 @@
-"""What stays when one task ends and the next begins (seed 000, R6.4, workflow 3)."""
+"""What stays when one task ends and the next begins (R6.4)."""
 
 from __future__ import annotations
 
-from memoranda.conversation.scene import Choice, Scene
+from memoranda.conversation.strategies.strategy import Selection, SelectionInput
 
 
-def keep(scene: Scene, choice: Choice) -> None:
-    """Keep the current task, and of those before it the mistakes and standing rules."""
-    choice.take_old(scene.kept_when_old)
-    for index in reversed(range(scene.current, len(scene.units))):
-        if not choice.take([index]):
-            return
+class CurrentTask:
+    """Keeps the current task, and of those before it the mistakes and standing rules."""
+
+    name = "task_boundary"
+    pairs = True
+    description = "the current task, and of earlier ones mistakes and standing rules"
+
+    def select(self, given: SelectionInput, selection: Selection) -> None:
+        """Keep old mistakes, then the current task from its end."""
+        selection.take_old(given.kept_when_old)
+        for index in reversed(range(given.current, len(given.units))):
+            if not selection.take([index]):
+                return

@@ -15,9 +15,7 @@ from hashlib import blake2b
 from itertools import groupby
 
 from memoranda.conversation.conversation import Conversation
-from memoranda.conversation.limits import USUAL
 from memoranda.conversation.transcript import MemoryTranscript
-from memoranda.conversation.transcripts import StoredTranscript
 from memoranda.errors import InvalidInput, StoreError
 from memoranda.model.actions import EndConversation, OpenConversation
 from memoranda.model.ids import ALPHABET
@@ -144,7 +142,7 @@ class TalkImport:
         if not new:
             return
         self._open(talk)
-        transcript = StoredTranscript(self.parts, self.scope, talk.id)
+        transcript = self.parts.conversations(self.scope).transcript(talk.id)
         for batch in _batches(_joined(new)):
             transcript.append(self._made(batch, talk))
             transcript.announce()
@@ -166,7 +164,12 @@ class TalkImport:
     def _made(self, batch: Sequence[Said], talk: Talk) -> list[Message]:
         """Return messages as the store takes them: counted, weighed, with ids of their own."""
         info = ConversationInfo(id=talk.id, created_at=self.parts.now())
-        trial = Conversation.over(MemoryTranscript(info), USUAL, self.parts.talk())
+        trial = Conversation.over(
+            MemoryTranscript(info),
+            catalog=self.parts.catalog,
+            clock=self.parts.clock,
+            ids=self.parts.ids,
+        )
         first = talk.said[0].key if talk.said else None
         now = self.parts.now()
         shapes = [

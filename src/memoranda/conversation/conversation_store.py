@@ -1,0 +1,274 @@
+"""The stored conversations of one user: opened to be gone on with, listed, and looked at.
+
+An agent that opens a conversation may start it, or start a session in it. A person who looks
+does neither: only what exists is opened, and without a trace.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from difflib import get_close_matches
+from functools import partial
+
+from memoranda.conversation.context import RecallRequest
+from memoranda.conversation.conversation import Conversation
+from memoranda.conversation.gaps import reference
+from memoranda.conversation.limits import check_limits
+from memoranda.conversation.stats import ConversationStats
+from memoranda.conversation.stored_transcript import StoredTranscript, TranscriptListeners
+from memoranda.conversation.strategies.strategy import Strategy
+from memoranda.conversation.transcript import MemoryTranscript, ReadOnlyTranscript, Transcript
+from memoranda.errors import NotFound
+from memoranda.model.checks import named
+from memoranda.model.clock import Clock
+from memoranda.model.ids import IdFactory
+from memoranda.model.models import ConversationInfo, Message, Recall
+from memoranda.model.ports import Store, Summarizer
+from memoranda.model.scope import Scope
+from memoranda.model.text import clean
+from memoranda.model.times import require_aware
+from memoranda.records.drafts import RecordPlanner
+from memoranda.settings.sections import ConversationSettings
+from memoranda.tokens.catalog import Catalog
+
+NEARBY = 3  # ids that are named where one is not found
+ALIKE = 0.5
+POSITION = re.compile(r"#?(\d{1,15})")
+SPAN = re.compile(r"#?(\d{1,15})(?:-#?(\d{1,15}))?")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ConversationOverview:
+    """A stored conversation in one line.
+
+    Attributes:
+        id: its name.
+        created_at: when it was first opened.
+        ended_at: when it was ended, if it was.
+        model: the model it is held with.
+        system: the system prompt.
+        messages: how many messages the transcript holds.
+        last_message: when the newest was said.
+        stats: its view in figures.
+    """
+
+    id: str
+    created_at: datetime
+    ended_at: datetime | None
+    model: str | None
+    system: str | None
+    messages: int
+    last_message: datetime | None
+    stats: ConversationStats
+
+
+class ConversationStore:
+    """Opens the stored conversations of one user.
+
+    Args:
+        store: where they are kept.
+        scope: whose they are.
+        settings: of conversations.
+        catalog: what is known of models.
+        clock: tells the time.
+        ids: makes the ids of messages and receipts.
+        planner: plans the episodes of messages.
+        listeners: who is told of what happens to a transcript.
+        recall: asks memory for a context of the conversation of that name; of none that is
+            stored, where the name is ``None``.
+        notes: gives the text of MEMORY.md, where it belongs into contexts.
+    """
+
+    def __init__(
+        self,
+        store: Store,
+        scope: Scope,
+        *,
+        settings: ConversationSettings,
+        catalog: Catalog,
+        clock: Clock,
+        ids: IdFactory,
+        planner: RecordPlanner,
+        listeners: TranscriptListeners,
+        recall: Callable[[str | None, RecallRequest], Recall] | None,
+        notes: Callable[[], str] | None,
+    ) -> None:
+        """Open nothing yet."""
+        self._store = store
+        self._scope = scope
+        self._settings = settings
+        self._catalog = catalog
+        self._clock = clock
+        self._ids = ids
+        self._planner = planner
+        self._listeners = listeners
+        self._recall = recall
+        self._notes = notes
+
+    def transcript(self, id: str) -> StoredTranscript:
+        """Return the transcript of the conversation ``id``, whether it is there or not."""
+        return StoredTranscript(
+            self._store,
+            self._scope,
+            id,
+            planner=self._planner,
+            now=lambda: require_aware(self._clock.now(), "clock"),
+            listeners=self._listeners,
+        )
+
+    def infos(self) -> list[ConversationInfo]:
+        """Return the stored conversations, the newest first."""
+        return self._store.conversations(self._scope)
+
+    def open(
+        self,
+        id: str,
+        *,
+        system: str | None = None,
+        model: str | None = None,
+        context_limit: int | None = None,
+        max_tokens: int | None = None,
+        max_messages: int | None = None,
+        keep_recent: int | None = None,
+        strategy: str | Strategy | None = None,
+        summarizer: Summarizer | None = None,
+    ) -> Conversation:
+        """Open the conversation ``id``, or start it. It goes on where it was left."""
+        limits = check_limits(
+            self._settings,
+            context_limit=context_limit,
+            max_tokens=max_tokens,
+            max_messages=max_messages,
+            keep_recent=keep_recent,
+            strategy=strategy,
+        )
+        transcript = self.transcript(clean(id, "id"))
+        return Conversation.over(
+            transcript,
+            limits,
+            other_model=transcript.open(
+                system=system, model=model, context_limit=limits.context_limit
+            ),
+            catalog=self._catalog,
+            clock=self._clock,
+            ids=self._ids,
+            recall=None if self._recall is None else partial(self._recall, id),
+            notes=self._notes,
+            summarizer=summarizer,
+        )
+
+    def unsaved(self, *, system: str | None = None) -> Conversation:
+        """Return an empty conversation whose contexts recall, and that is not stored.
+
+        So one can look at a context without leaving a trace.
+
+        Raises:
+            InvalidInput: the system prompt is no text, or blank.
+        """
+        now = require_aware(self._clock.now(), "clock")
+        info = ConversationInfo(id="unsaved", created_at=now, system=named(system, "system"))
+        return Conversation.over(
+            MemoryTranscript(info),
+            catalog=self._catalog,
+            clock=self._clock,
+            recall=None if self._recall is None else partial(self._recall, None),
+        )
+
+    def open_existing(self, id: str, *, strategy: str | None = None) -> Conversation:
+        """Return a conversation that exists, to change it. Opening it changes nothing yet.
+
+        Args:
+            id: its name.
+            strategy: how its view is chosen; that of the settings, if not given.
+
+        Raises:
+            NotFound: there is none of that name; the message names similar ones.
+            InvalidInput: there is no such strategy.
+        """
+        return self._without_session(self._existing(id), strategy)
+
+    def open_read_only(self, id: str, *, strategy: str | None = None) -> Conversation:
+        """Return a conversation as :meth:`open_existing` does, on which nothing leaves a trace.
+
+        What it answers to a change is what the change would do.
+        """
+        return self._without_session(ReadOnlyTranscript(self._existing(id)), strategy)
+
+    def overviews(self, limit: int | None = None) -> list[ConversationOverview]:
+        """Return the ``limit`` conversations that were begun last, or all, the newest first."""
+        return [self._overview(info) for info in self.infos()[:limit]]
+
+    def _overview(self, info: ConversationInfo) -> ConversationOverview:
+        transcript = self.transcript(info.id)
+        newest = transcript.messages(last=1, cleared=True)
+        return ConversationOverview(
+            id=info.id,
+            created_at=info.created_at,
+            ended_at=info.ended_at,
+            model=info.model,
+            system=info.system,
+            messages=info.messages,
+            last_message=newest[0].timestamp if newest else None,
+            stats=self._without_session(ReadOnlyTranscript(transcript)).stats(),
+        )
+
+    def _existing(self, id: str) -> StoredTranscript:
+        if self._store.conversation(self._scope, clean(id, "id")) is None:
+            near = _similar(id, [info.id for info in self.infos()])
+            user = self._scope.user
+            raise NotFound(f"there is no conversation {id!r} for user {user!r}; {near}")
+        return self.transcript(id)
+
+    def _without_session(self, transcript: Transcript, strategy: str | None = None) -> Conversation:
+        # No session of an agent begins here, whatever the settings say of that.
+        settings = self._settings.model_copy(update={"at_session_start": "keep"})
+        limits = check_limits(settings, strategy=strategy)
+        return Conversation.over(
+            transcript, limits, catalog=self._catalog, clock=self._clock, ids=self._ids
+        )
+
+
+def message_at(conversation: Conversation, place: str) -> Message:
+    """Return the message with the id ``place``, or at the position, as in ``#12`` or ``12``.
+
+    Raises:
+        NotFound: there is none since the conversation was last cleared.
+    """
+    found = POSITION.fullmatch(place.strip())
+    position = int(found[1]) if found else None
+    messages = conversation.messages
+    for message in messages:
+        if message.id == place or (position is not None and message.position == position):
+            return message
+    there = "there are none"
+    if messages:
+        there = f"they are #{messages[0].position} to #{messages[-1].position}"
+    raise NotFound(f"there is no message {place!r} in conversation {conversation.id!r}; {there}")
+
+
+def expand_place(conversation: Conversation, place: str) -> tuple[Message, ...]:
+    """Return the messages of a marker (``cut_12-26``) or of positions (``12-26``, ``#12``).
+
+    Raises:
+        InvalidInput: it names no part of a conversation.
+        NotFound: no message of this conversation is there.
+    """
+    found = SPAN.fullmatch(place.strip())
+    if found is None:
+        return conversation.expand(place)
+    return conversation.expand(reference(int(found[1]), int(found[2] or found[1])))
+
+
+def _similar(id: str, known: Sequence[str]) -> str:
+    folded = id.casefold()
+    alike = [each for each in known if folded in each.casefold()]
+    alike += get_close_matches(id, known, NEARBY, ALIKE)
+    names = list(dict.fromkeys(alike))[:NEARBY]
+    if names:
+        return f"there is {', '.join(map(repr, names))}"
+    if known:
+        return f"the newest are {', '.join(map(repr, known[:NEARBY]))}"
+    return "there are none yet"
