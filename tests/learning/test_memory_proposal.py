@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from memoranda.learning.claims import Category, Turn
-from memoranda.learning.modelled.proposal import Proposal, proposal
+from memoranda.learning.llm.memory_proposal import MemoryProposal, read_proposal
 from memoranda.text.dates.statements import DateParser
 
 AT = datetime(2023, 6, 2, 14, 5, tzinfo=UTC)  # A Friday.
@@ -33,13 +33,15 @@ def turns(*said):
 
 def propose(update, *said, memory=MEMORY, lines=LINES):
     """Return what comes of an update."""
-    return proposal(memory, update, turns(*said), lines, DateParser())
+    return read_proposal(memory, update, turns(*said), lines, DateParser())
 
 
 def test_no_update_changes_nothing():
     """Empty, or the notes as they were: all is kept."""
     for update in ("", " \n", MEMORY):
-        assert propose(update, "I like rum.") == Proposal((), frozenset(LINES), frozenset(), ())
+        assert propose(update, "I like rum.") == MemoryProposal(
+            (), frozenset(LINES), frozenset(), ()
+        )
 
 
 def test_a_line_stays_in_other_signs_and_under_other_headings():
@@ -144,7 +146,7 @@ def test_a_flood_is_cut():
 def test_whatever_a_model_writes_claims_rest_on_persons(update, said):
     """Ids are kept or dropped, never both, and no claim is without a person's turn."""
     talk = turns(*said)
-    found = proposal(MEMORY, f"{update}\n- The user likes rum.", talk, LINES, DateParser())
+    found = read_proposal(MEMORY, f"{update}\n- The user likes rum.", talk, LINES, DateParser())
     assert found.kept | found.dropped == set(LINES)
     assert not found.kept & found.dropped
     persons = {turn.id for turn in talk if turn.person}

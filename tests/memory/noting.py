@@ -8,11 +8,11 @@ from threading import Event
 
 from memoranda import Memory, Settings
 from memoranda.agent import Agent
-from memoranda.learning.modelled.extract import Drawn
-from memoranda.learning.modelled.summary import Consolidation
+from memoranda.learning.llm.model_extractor import ClaimsAnswer
 from memoranda.model.chat import ChatReply
 from memoranda.model.models import ToolCall
 from memoranda.notes.document import parse
+from memoranda.notes.model_summarizer import Consolidation
 from memoranda.testing.clocks import FrozenClock
 from memoranda.testing.embedders import HashEmbedder
 from memoranda.testing.models import ScriptedLLM
@@ -83,7 +83,7 @@ def talking(*replies, always=None, facts_=(), entry="They talked."):
     return ScriptedLLM(
         {
             ChatReply: list(replies) if always is None else always,
-            Drawn: Drawn(list(facts_)),
+            ClaimsAnswer: ClaimsAnswer(list(facts_)),
             Consolidation: Consolidation(entry),
         }
     )

@@ -21,13 +21,13 @@ from noting import (
 )
 
 from memoranda.errors import LLMError
-from memoranda.learning.modelled.extract import Drawn
-from memoranda.learning.modelled.grounding import DrawnClaim
-from memoranda.learning.modelled.summary import Consolidation
+from memoranda.learning.llm.claim_checking import ClaimAnswer
+from memoranda.learning.llm.model_extractor import ClaimsAnswer
+from memoranda.notes.model_summarizer import Consolidation
 from memoranda.testing.models import ScriptedLLM
 
 PORTO = "I live in Porto."
-LIVES = DrawnClaim("The user lives in Porto.", ["t1"])
+LIVES = ClaimAnswer("The user lives in Porto.", ["t1"])
 FACT = "The user lives in Porto."
 RULES = {"extractor": "rules"}
 
@@ -114,9 +114,12 @@ def test_a_model_that_stalls_holds_nobody_up(tmp_path, automatic):
 def test_a_model_that_fails_is_made_up_for(tmp_path, failing):
     """A raw entry at once, and once the model is back facts and entry, each a single time."""
     down = LLMError("overloaded")
-    script = {"facts": (Drawn, Drawn([LIVES])), "entry": (Consolidation, Consolidation("Moved."))}
+    script = {
+        "facts": (ClaimsAnswer, ClaimsAnswer([LIVES])),
+        "entry": (Consolidation, Consolidation("Moved.")),
+    }
     kind, answer = script[failing]
-    others = {Drawn: Drawn([LIVES]), Consolidation: Consolidation("Moved.")}
+    others = {ClaimsAnswer: ClaimsAnswer([LIVES]), Consolidation: Consolidation("Moved.")}
     model = ScriptedLLM(others | {kind: [down, down, answer]})
     settings = chosen(consolidation={"automatic": False, "timeout": PATIENCE})
     with closing(noting(tmp_path / "a.db", settings=settings, llm=model)) as memory:

@@ -22,7 +22,7 @@ from provider_rules import problems_openai
 from talks import ALL, exchange, lawful
 
 from memoranda import Conversation
-from memoranda.learning.modelled.grounding import DrawnClaim
+from memoranda.learning.llm.claim_checking import ClaimAnswer
 from memoranda.model.chat import ChatReply
 from memoranda.model.life import Usage
 
@@ -157,7 +157,7 @@ def test_a_call_is_never_parted_from_its_results(tmp_path, keep):
 
 def test_a_model_that_stalls_keeps_the_old_messages_raw(tmp_path):
     """The raw entry holds the last ten of what is consolidated, not of what is kept."""
-    model = Gate(talking(always="I see.", facts_=[DrawnClaim("The user is here.", ["t1"])]))
+    model = Gate(talking(always="I see.", facts_=[ClaimAnswer("The user is here.", ["t1"])]))
     limits = chosen(**(SMALL | {"consolidation": {"timeout": 0.1}}))
     with closing(noting(tmp_path / "a.db", settings=limits, llm=model)) as memory:
         agent = agent_of(memory)

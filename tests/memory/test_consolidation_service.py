@@ -8,10 +8,10 @@ import pytest
 
 from memoranda import Settings, errors
 from memoranda.errors import LLMError
-from memoranda.learning.modelled.summary import Consolidation
 from memoranda.model.life import Reply, Usage
 from memoranda.notes import Notes
 from memoranda.notes.consolidation import ConsolidationResult, ConsolidationService
+from memoranda.notes.model_summarizer import Consolidation
 from memoranda.testing.models import ScriptedLLM
 
 PATIENCE = 30.0

@@ -12,13 +12,13 @@ from model_server import answered, cut_off, failing, raw, stalling
 
 from memoranda import Settings
 from memoranda.errors import ConfigError, LLMError
-from memoranda.learning.modelled.extract import Drawn
-from memoranda.learning.modelled.grounding import DrawnClaim
-from memoranda.learning.modelled.judge import Judged
-from memoranda.learning.modelled.summary import Consolidation
+from memoranda.learning.llm.claim_checking import ClaimAnswer
+from memoranda.learning.llm.model_extractor import ClaimsAnswer
+from memoranda.learning.llm.model_judge import VerdictsAnswer
+from memoranda.notes.model_summarizer import Consolidation
 from memoranda.testing.models import ONE_CALL, ScriptedLLM
 
-PORTO = DrawnClaim("The user lives in Porto, near the river.", ["t1"], confidence=0.9)
+PORTO = ClaimAnswer("The user lives in Porto, near the river.", ["t1"], confidence=0.9)
 SAID = "I live in Porto, near the river."
 
 
@@ -29,7 +29,7 @@ def with_model(model, location=":memory:", **settings):
 
 def test_facts_are_the_models():
     """With a model its claims become facts, with their sources; rules read nothing."""
-    model = ScriptedLLM([Drawn([PORTO])])
+    model = ScriptedLLM([ClaimsAnswer([PORTO])])
     with closing(with_model(model)) as memory:
         talk(memory, "s", SAID, "I have a dog named Rex.")
         report = memory.consolidate()
@@ -42,7 +42,7 @@ def test_facts_are_the_models():
 
 def test_what_is_used_is_written_down_by_stage():
     """``stats`` tells calls, tokens and cost of each stage; also of calls that failed."""
-    model = ScriptedLLM([Drawn([PORTO]), LLMError("busy"), Drawn([])], name="small")
+    model = ScriptedLLM([ClaimsAnswer([PORTO]), LLMError("busy"), ClaimsAnswer([])], name="small")
     with closing(with_model(model)) as memory:
         for name in ("one", "two"):
             talk(memory, name, SAID)
@@ -58,7 +58,7 @@ def test_what_is_used_is_written_down_by_stage():
 
 def test_users_pay_apart():
     """Law 6: what a model took for one user is no figure of another."""
-    with closing(with_model(ScriptedLLM({Drawn: Drawn([])}))) as memory:
+    with closing(with_model(ScriptedLLM({ClaimsAnswer: ClaimsAnswer([])}))) as memory:
         bo = memory.as_user("bo")
         talk(bo, "s", SAID)
         bo.consolidate()
@@ -68,7 +68,9 @@ def test_users_pay_apart():
 
 def test_earlier_turns_are_shown_and_no_evidence():
     """The turns before a page explain it, and no claim rests on them alone."""
-    model = ScriptedLLM([Drawn([]), Drawn([DrawnClaim("The user lives in Porto.", ["b1"])])])
+    model = ScriptedLLM(
+        [ClaimsAnswer([]), ClaimsAnswer([ClaimAnswer("The user lives in Porto.", ["b1"])])]
+    )
     with closing(with_model(model)) as memory:
         chat = talk(memory, "s", SAID)
         memory.consolidate()
@@ -80,7 +82,7 @@ def test_earlier_turns_are_shown_and_no_evidence():
 
 def test_what_memory_told_is_not_shown_to_the_model():
     """Recalled blocks are taken out of what a model draws facts from."""
-    model = ScriptedLLM({Drawn: Drawn([])})
+    model = ScriptedLLM({ClaimsAnswer: ClaimsAnswer([])})
     with closing(with_model(model)) as memory:
         memory.remember("Ana lives in Porto.")
         block = memory.recall("Where does Ana live?").text
@@ -93,7 +95,7 @@ def test_what_memory_told_is_not_shown_to_the_model():
 
 def test_a_model_that_fails_loses_nothing():
     """The session waits, the report says why, and the next run learns it once."""
-    model = ScriptedLLM([LLMError("overloaded"), Drawn([PORTO])])
+    model = ScriptedLLM([LLMError("overloaded"), ClaimsAnswer([PORTO])])
     with closing(with_model(model)) as memory:
         talk(memory, "s", SAID)
         report = memory.consolidate()
@@ -107,7 +109,7 @@ def test_a_model_that_fails_loses_nothing():
 
 def test_a_model_that_fails_on_the_second_page_loses_no_page():
     """Pages that were learned stay so; the model is not asked about them again."""
-    model = ScriptedLLM([Drawn([PORTO]), LLMError("busy"), Drawn([])])
+    model = ScriptedLLM([ClaimsAnswer([PORTO]), LLMError("busy"), ClaimsAnswer([])])
     with closing(with_model(model)) as memory:
         talk(memory, "s", SAID, *["Hm, that is so."] * 40)
         assert memory.consolidate().failed
@@ -142,11 +144,11 @@ def test_conflicts_that_rules_decide_are_not_asked_about():
     """A clear update costs no call; the model is asked for the facts alone."""
     model = ScriptedLLM(
         {
-            Drawn: [
-                Drawn([DrawnClaim("The user lives in Porto.", ["t1"])]),
-                Drawn([DrawnClaim("The user lives in Lisbon.", ["t1"])]),
+            ClaimsAnswer: [
+                ClaimsAnswer([ClaimAnswer("The user lives in Porto.", ["t1"])]),
+                ClaimsAnswer([ClaimAnswer("The user lives in Lisbon.", ["t1"])]),
             ],
-            Judged: LLMError("not now"),
+            VerdictsAnswer: LLMError("not now"),
         }
     )
     with closing(with_model(model)) as memory:
@@ -179,7 +181,7 @@ class Stalling:
 
 def test_end_returns_while_the_model_stalls():
     """``end`` waits for ``consolidation.timeout`` at most; the facts come when they come."""
-    model = Stalling(ScriptedLLM([Drawn([PORTO])]))
+    model = Stalling(ScriptedLLM([ClaimsAnswer([PORTO])]))
     chosen = Settings(timezone="UTC", consolidation={"timeout": 0.05})
     with closing(remembering(llm=model, settings=chosen)) as memory:
         talk(memory, "s", SAID).end()
@@ -194,7 +196,7 @@ def test_end_returns_while_the_model_stalls():
 def test_closing_does_not_wait_for_a_model_that_stalls(tmp_path):
     """What was asked is given up, the session waits in the file, and the next run learns it."""
     path = tmp_path / "memory.db"
-    model = Stalling(ScriptedLLM([Drawn([PORTO])]))
+    model = Stalling(ScriptedLLM([ClaimsAnswer([PORTO])]))
     chosen = Settings(timezone="UTC", consolidation={"timeout": 0.05})
     memory = remembering(path, llm=model, settings=chosen)
     talk(memory, "s", SAID).end()
@@ -206,7 +208,7 @@ def test_closing_does_not_wait_for_a_model_that_stalls(tmp_path):
     model.go.set()
     closer.join(PATIENCE)
     assert not stuck
-    script = ScriptedLLM({Drawn: [Drawn([PORTO])], Consolidation: Consolidation()})
+    script = ScriptedLLM({ClaimsAnswer: [ClaimsAnswer([PORTO])], Consolidation: Consolidation()})
     with closing(with_model(script, path)) as again:
         assert [item.id for item in again.sessions(pending=True)] == ["s"]
         assert again.consolidate().count == 1

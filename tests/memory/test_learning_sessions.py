@@ -26,7 +26,7 @@ from memoranda import Settings
 from memoranda.errors import NotFound, StoreError
 from memoranda.learning.consolidation_queue import ConsolidationQueue
 from memoranda.learning.consolidation_queue import ConsolidationRequest as Request
-from memoranda.learning.modelled.extract import Drawn
+from memoranda.learning.llm.model_extractor import ClaimsAnswer
 from memoranda.model.actions import Consolidated, Insert
 from memoranda.model.scope import Scope
 from memoranda.testing.models import ScriptedLLM
@@ -320,7 +320,7 @@ def test_what_one_agent_knows_is_learned_for_all_when_it_is_said_to_all(memory):
 
 def test_what_one_agent_heard_is_not_told_to_understand_another_by():
     """Agents in one session: of each other's turns neither facts nor context are drawn."""
-    model = ScriptedLLM({Drawn: Drawn([])})
+    model = ScriptedLLM({ClaimsAnswer: ClaimsAnswer([])})
     with closing(remembering(llm=model)) as memory:
         for _ in range(2):
             for agent, text in (("tutor", "Tom is ill."), ("coach", "Hm."), (None, "It rains.")):

@@ -23,8 +23,8 @@ from learning_talks import (
 )
 
 from memoranda.errors import ConfigError, InvalidInput, LLMError, StoreClosed
-from memoranda.learning.modelled.extract import Drawn
-from memoranda.learning.modelled.grounding import DrawnClaim
+from memoranda.learning.llm.claim_checking import ClaimAnswer
+from memoranda.learning.llm.model_extractor import ClaimsAnswer
 from memoranda.maintenance.maintenance_schedule import MaintenanceSchedule
 from memoranda.maintenance.service import STAGES
 from memoranda.memory import parts_of
@@ -209,8 +209,13 @@ def test_the_weekly_insight_comes_with_the_night(memory):
 
 def test_a_job_that_fails_for_one_user_is_done_for_the_others_and_tried_again():
     """A failure is told with the user and the session, and a minute later it is tried again."""
-    answers = {Drawn: [LLMError("busy"), Drawn([DrawnClaim("The user lives in Rome.", ["t1"])])]}
-    answers[Drawn].append(Drawn([DrawnClaim("The user lives in Porto.", ["t1"])]))
+    answers = {
+        ClaimsAnswer: [
+            LLMError("busy"),
+            ClaimsAnswer([ClaimAnswer("The user lives in Rome.", ["t1"])]),
+        ]
+    }
+    answers[ClaimsAnswer].append(ClaimsAnswer([ClaimAnswer("The user lives in Porto.", ["t1"])]))
     chosen = by_hand(entities={"accurate": "regex"})
     with closing(remembering(llm=ScriptedLLM(answers), settings=chosen)) as memory:
         bo = memory.as_user("bo")
@@ -317,7 +322,7 @@ def test_a_dry_run_changes_nothing_and_tells_what_would_be_done(full, stage):
 def test_a_dry_run_with_a_model_writes_down_only_what_it_cost(tmp_path):
     """Calls that were paid for are figures of ``stats``, also where nothing else is kept."""
     path = tmp_path / "memory.db"
-    model = ScriptedLLM([Drawn([DrawnClaim("The user lives in Porto.", ["t1"])])])
+    model = ScriptedLLM([ClaimsAnswer([ClaimAnswer("The user lives in Porto.", ["t1"])])])
     with closing(remembering(path, llm=model)) as memory:
         talk(memory, "s", "I live in Porto.")
         memory.embed_pending()

@@ -5,10 +5,10 @@ from contextlib import closing
 import pytest
 from noting import HISTORY, MEMORY, MINUTE, by_hand, clock_of, edit, facts, items
 
-from memoranda.learning.modelled.extract import Drawn
-from memoranda.learning.modelled.grounding import DrawnClaim
-from memoranda.learning.modelled.summary import Consolidation
+from memoranda.learning.llm.claim_checking import ClaimAnswer
+from memoranda.learning.llm.model_extractor import ClaimsAnswer
 from memoranda.notes import Notes
+from memoranda.notes.model_summarizer import Consolidation
 from memoranda.testing.models import ScriptedLLM
 
 SAID = "I live in Timbuktu."
@@ -50,7 +50,11 @@ def test_no_byte_of_it_is_left(tmp_path, modelled):
         if modelled:
             memory._parts.models.model = ScriptedLLM(
                 {
-                    Drawn: [Drawn([]), Drawn([DrawnClaim(FACT, ["t1"])]), Drawn([])],
+                    ClaimsAnswer: [
+                        ClaimsAnswer([]),
+                        ClaimsAnswer([ClaimAnswer(FACT, ["t1"])]),
+                        ClaimsAnswer([]),
+                    ],
                     Consolidation: [
                         Consolidation(f"They spoke of {name}.")
                         for name in ("a dog", "a town in Mali, timbuktu", "rain")

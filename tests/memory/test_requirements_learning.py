@@ -12,7 +12,7 @@ from learning_talks import DAY, START, by_hand, clock_of, contents, facts, remem
 
 from memoranda import Memory, Settings
 from memoranda.entities.model_names import NamedThings
-from memoranda.learning import reflect
+from memoranda.learning import reflection_plan as reflect
 from memoranda.learning.consolidation_plan import SUPERSEDED
 from memoranda.learning.consolidator import PAGE
 from memoranda.maintenance import enrich

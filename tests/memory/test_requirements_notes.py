@@ -19,12 +19,12 @@ from noting import (
 )
 
 from memoranda import Settings
-from memoranda.learning.modelled.extract import Drawn
-from memoranda.learning.modelled.prompting import instructions
-from memoranda.learning.modelled.summary import Consolidation
+from memoranda.learning.llm.model_extractor import ClaimsAnswer
+from memoranda.learning.llm.prompting import instructions
 from memoranda.model.chat import ChatReply
 from memoranda.model.life import Usage
 from memoranda.model.notes import MEMORY_BYTES
+from memoranda.notes.model_summarizer import Consolidation
 from memoranda.testing.models import ScriptedLLM
 
 SHORTEN = instructions("compress").partition("{bytes}")[0]
@@ -114,7 +114,9 @@ def test_only_notes_that_are_too_long_are_to_be_shortened(tmp_path, size):
 def test_a_models_notes_never_replace_the_file(tmp_path):
     """What nobody said is not written, what the model left out stays, what holds joins."""
     update = "# Memory\n\n- Ana lives in Porto\n- Ana owns three yachts\n"
-    model = ScriptedLLM({Drawn: Drawn([]), Consolidation: Consolidation("They talked.", update)})
+    model = ScriptedLLM(
+        {ClaimsAnswer: ClaimsAnswer([]), Consolidation: Consolidation("They talked.", update)}
+    )
     with closing(asking(tmp_path / "a.db", model)) as memory:
         memory.notes.write_memory("- Feed the cat at six\n")
         memory.conversation("monday").add("user", "I am Ana, and Ana lives in Porto.")

@@ -29,8 +29,8 @@ from memoranda.learning import consolidation_plan as planning
 from memoranda.learning.claims import Claim, Extractor, Judge, Relation, Statement, Turn, Verdict
 from memoranda.learning.conflicts import RuleJudge
 from memoranda.learning.extraction.exclusions import blank_exclusions
-from memoranda.learning.modelled.extract import ModelExtractor
-from memoranda.learning.modelled.judge import ModelJudge
+from memoranda.learning.llm.model_extractor import ModelExtractor
+from memoranda.learning.llm.model_judge import ModelJudge
 from memoranda.learning.stage_models import StageModels
 from memoranda.learning.turns import TurnReader
 from memoranda.model.actions import Action, Consolidated, Credit, Insert, Supersede, Touch

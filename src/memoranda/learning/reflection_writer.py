@@ -1,4 +1,4 @@
-"""Reflection: the weekly insight, in a model's words or as a digest."""
+"""ReflectionAnswer: the weekly insight, in a model's words or as a digest."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from secrets import token_hex
 
 from memoranda.entities.names import RuleNameMatcher
 from memoranda.errors import LLMError
-from memoranda.learning import reflect as reflection
-from memoranda.learning.modelled.reflect import ModelReflector
+from memoranda.learning import reflection_plan as reflection
+from memoranda.learning.llm.model_reflector import ModelReflector
 from memoranda.learning.stage_models import StageModels
 from memoranda.model.models import Kind
 from memoranda.model.ports import EntityExtractor

@@ -16,7 +16,6 @@ from memoranda.errors import InvalidInput, LLMError
 from memoranda.learning.claims import Category, Claim, Relation, Statement, Turn, Verdict
 from memoranda.learning.conflicts import RuleJudge
 from memoranda.learning.extraction import RuleFactExtractor
-from memoranda.learning.modelled.summary import ModelSummarizer
 from memoranda.learning.stage_models import ModelRunner
 from memoranda.model.checks import known, number
 from memoranda.model.clock import Clock, SystemClock
@@ -29,6 +28,7 @@ from memoranda.model.times import require_aware
 from memoranda.notes import Notes
 from memoranda.notes.chronicle import Chronicler, raw_fallback
 from memoranda.notes.document import Document, parse
+from memoranda.notes.model_summarizer import ModelSummarizer
 from memoranda.notes.projection import project
 from memoranda.providers.opening import open_language_model
 from memoranda.settings.settings import Settings

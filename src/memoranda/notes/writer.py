@@ -18,8 +18,7 @@ from urllib.parse import quote
 from memoranda.errors import LLMError, MemorandaError, StoreClosed
 from memoranda.learning.claims import Claim, Turn
 from memoranda.learning.extraction.exclusions import blank_exclusions
-from memoranda.learning.modelled.proposal import proposal
-from memoranda.learning.modelled.summary import ModelSummarizer
+from memoranda.learning.llm.memory_proposal import read_proposal
 from memoranda.learning.stage_models import StageModels
 from memoranda.model.actions import Action, Noted
 from memoranda.model.life import SessionInfo
@@ -27,6 +26,7 @@ from memoranda.model.models import Record
 from memoranda.model.ports import DateReader, LanguageModel, Store
 from memoranda.model.scope import Scope
 from memoranda.notes.chronicle import Chronicler, raw_fallback
+from memoranda.notes.model_summarizer import ModelSummarizer
 from memoranda.notes.sync import SyncedNotes
 from memoranda.records.service import RecordService
 
@@ -239,7 +239,7 @@ class HistoryWriter:
         update = made.memory_update
         if not update or self._plan_claims is None:
             return made.history_entry, ()
-        proposed = proposal(memory, update, turns, notes.fact_lines(), self._dates)
+        proposed = read_proposal(memory, update, turns, notes.fact_lines(), self._dates)
         if notes.is_over(memory):
             notes.prefer(proposed.kept)
         return made.history_entry, self._plan_claims(span.session, proposed.claims)

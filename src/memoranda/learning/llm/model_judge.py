@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from memoranda.learning.claims import Relation, Statement, Verdict
-from memoranda.learning.modelled.prompting import fenced, instructions, moment, shortened
+from memoranda.learning.llm.prompting import fenced, instructions, moment, shortened
 from memoranda.model.ports import LanguageModel
 
 Pair = tuple[Statement, Statement]
@@ -20,7 +20,7 @@ SURE = 0.5
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class JudgedPair:
+class VerdictAnswer:
     """A verdict as a model gives it; see ``prompts/judge.md`` for each field."""
 
     pair: int
@@ -30,10 +30,10 @@ class JudgedPair:
 
 
 @dataclass(frozen=True, slots=True)
-class Judged:
+class VerdictsAnswer:
     """One verdict for each pair."""
 
-    verdicts: list[JudgedPair]
+    verdicts: list[VerdictAnswer]
 
 
 class ModelJudge:
@@ -60,11 +60,11 @@ class ModelJudge:
         verdicts: list[Verdict] = []
         for start in range(0, len(pairs), self._pairs):
             batch = pairs[start : start + self._pairs]
-            reply = await self._model.ask(instructions("judge"), _prompt(batch), Judged)
+            reply = await self._model.ask(instructions("judge"), _prompt(batch), VerdictsAnswer)
             verdicts += self._verdicts(reply.value, len(batch))
         return verdicts
 
-    def _verdicts(self, judged: Judged, count: int) -> list[Verdict]:
+    def _verdicts(self, judged: VerdictsAnswer, count: int) -> list[Verdict]:
         silent = Verdict(Relation.NONE, 0.0, f"{self._model.name} gave no verdict")
         given: dict[int, Verdict] = {}
         for one in judged.verdicts:
@@ -72,7 +72,7 @@ class ModelJudge:
             given[one.pair] = silent if one.pair in given else self._verdict(one)
         return [given.get(number, silent) for number in range(1, count + 1)]
 
-    def _verdict(self, one: JudgedPair) -> Verdict:
+    def _verdict(self, one: VerdictAnswer) -> Verdict:
         sure = min(1.0, max(0.0, one.confidence))
         if one.relation is not Relation.NONE and sure < SURE:
             return Verdict(Relation.NONE, 1.0 - sure, f"{self._model.name} was in doubt")

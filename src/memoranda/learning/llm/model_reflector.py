@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from datetime import tzinfo
 
 from memoranda.learning.extraction.exclusions import is_order
-from memoranda.learning.modelled.evidence import digits, numbers, stems
-from memoranda.learning.modelled.grounding import MARKUP
-from memoranda.learning.modelled.prompting import fenced, instructions, moment, shortened
+from memoranda.learning.llm.claim_checking import MARKUP
+from memoranda.learning.llm.evidence import digits, numbers, stems
+from memoranda.learning.llm.prompting import fenced, instructions, moment, shortened
 from memoranda.model.models import Kind, Record
 from memoranda.model.ports import LanguageModel
 from memoranda.text.secrets import tells_secret
@@ -23,7 +23,7 @@ SENTENCE = re.compile(r"(?<=[.!?\u3002\uff01\uff1f])\s+|\n+")
 
 
 @dataclass(frozen=True, slots=True)
-class Reflection:
+class ReflectionAnswer:
     """An insight as a model gives it; see ``prompts/reflect.md`` for each field."""
 
     insight: str
@@ -74,7 +74,7 @@ class ModelReflector:
         labels = {f"m{number}": record for number, record in enumerate(records, 1)}
         rows = [_row(label, record, zone) for label, record in labels.items()]
         prompt = fenced("memories", rows)
-        reply = await self._model.ask(instructions("reflect"), prompt, Reflection)
+        reply = await self._model.ask(instructions("reflect"), prompt, ReflectionAnswer)
         by_id = {record.id: record for record in records}
         named = [name.strip().strip("[]#") for name in reply.value.sources]
         cited = [labels.get(name) or by_id.get(name) for name in named]

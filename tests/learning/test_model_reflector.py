@@ -5,7 +5,7 @@ from datetime import UTC, datetime, timedelta, timezone
 
 import pytest
 
-from memoranda.learning.modelled.reflect import ModelReflector, Reflection
+from memoranda.learning.llm.model_reflector import ModelReflector, ReflectionAnswer
 from memoranda.model.models import Kind, Record
 from memoranda.model.text import content_hash
 from memoranda.testing.models import ScriptedLLM
@@ -33,7 +33,7 @@ RECORDS = [record(1, "Ana moved to Lisbon."), record(2, "Ana runs 10 km.", Kind.
 
 def reflect(insight, sources, records=RECORDS, **options):
     """Return the insight of the records."""
-    model = ScriptedLLM([Reflection(insight, sources)])
+    model = ScriptedLLM([ReflectionAnswer(insight, sources)])
     reflector = ModelReflector(model, **options)
     return asyncio.run(reflector.reflect(records, ZONE)), model
 

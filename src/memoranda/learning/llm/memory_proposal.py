@@ -15,17 +15,17 @@ from memoranda.learning.claims import Category, Claim, Turn
 from memoranda.learning.extraction.exclusions import is_joke, is_refused
 from memoranda.learning.extraction.sentences import split_sentences
 from memoranda.learning.extraction.speaker import ROLES
-from memoranda.learning.modelled.evidence import numbers, stems
-from memoranda.learning.modelled.extract import MOST_PER_TURN
-from memoranda.learning.modelled.grounding import (
+from memoranda.learning.llm.claim_checking import (
     CALENDAR,
     JUST_BEFORE,
     MANY,
     THE_USER,
-    DrawnClaim,
-    Dropped,
-    Talk,
+    ClaimAnswer,
+    ClaimChecker,
+    RejectedClaim,
 )
+from memoranda.learning.llm.evidence import numbers, stems
+from memoranda.learning.llm.model_extractor import MOST_PER_TURN
 from memoranda.learning.parsed_text import parse_text
 from memoranda.model.ports import DateReader
 
@@ -92,7 +92,7 @@ _RULES = [
 
 
 @dataclass(frozen=True, slots=True)
-class Proposal:
+class MemoryProposal:
     """What comes of notes that a model wrote anew.
 
     Attributes:
@@ -106,16 +106,16 @@ class Proposal:
     claims: tuple[Claim, ...]
     kept: frozenset[str]
     dropped: frozenset[str]
-    refused: tuple[Dropped, ...]
+    refused: tuple[RejectedClaim, ...]
 
 
-def proposal(
+def read_proposal(
     memory: str,
     update: str,
     turns: Sequence[Turn],
     lines: Mapping[str, str],
     reader: DateReader,
-) -> Proposal:
+) -> MemoryProposal:
     """Return what a model's new notes come to.
 
     A new line becomes a claim if persons said it in the talk, in plain words of their own: not
@@ -130,7 +130,7 @@ def proposal(
         reader: finds the times that turns speak of.
     """
     if not update.strip():
-        return Proposal((), frozenset(lines), frozenset(), ())
+        return MemoryProposal((), frozenset(lines), frozenset(), ())
     written = list(dict.fromkeys(_statements(update)))
     now = {_normal(line) for line in written} | {_normal(line) for line in _lines(update)}
     before = {_normal(line) for line in [*_lines(memory), *_statements(memory), *lines.values()]}
@@ -138,7 +138,7 @@ def proposal(
     claims, refused = _judged(
         [line for line in written if _normal(line) not in before], turns, reader
     )
-    return Proposal(tuple(claims), kept, frozenset(lines) - kept, tuple(refused))
+    return MemoryProposal(tuple(claims), kept, frozenset(lines) - kept, tuple(refused))
 
 
 def _stands(line: str, now: set[str]) -> bool:
@@ -173,20 +173,20 @@ def _normal(line: str) -> str:
 
 def _judged(
     new: Sequence[str], turns: Sequence[Turn], reader: DateReader
-) -> tuple[list[Claim], list[Dropped]]:
+) -> tuple[list[Claim], list[RejectedClaim]]:
     page = [_own_words(turn) for turn in turns]
-    talk = Talk(page, (), {}, reader)
+    checker = ClaimChecker(page, (), {}, reader)
     most = MOST_PER_TURN * sum(turn.person for turn in turns)
     claims: list[Claim] = []
-    refused: list[Dropped] = []
+    refused: list[RejectedClaim] = []
     for content in _distinct(new):
-        judged = _check(talk, content)
-        if isinstance(judged, Dropped):
+        judged = _check(checker, content)
+        if isinstance(judged, RejectedClaim):
             refused.append(judged)
         elif len(claims) < most:
             claims.append(judged)
         else:
-            refused.append(Dropped(content, "it is one of too many for so short a talk"))
+            refused.append(RejectedClaim(content, "it is one of too many for so short a talk"))
     return claims, refused
 
 
@@ -210,28 +210,28 @@ def _own_words(turn: Turn) -> Turn:
     return replace(turn, text=" ".join(said))
 
 
-def _check(talk: Talk, content: str) -> Claim | Dropped:
+def _check(checker: ClaimChecker, content: str) -> Claim | RejectedClaim:
     """Return the claim that a line is, resting on the turns that say it, or why it is none."""
     if _POINTS.match(content):
-        return Dropped(content, "it cannot be understood alone")
-    about = _about(talk, content)
-    best = _nearest(talk, content, about)
-    tried = [_together(talk, about, best), *([place] for place in best), best]
-    why = Dropped(content, "no turn of a person says it")
+        return RejectedClaim(content, "it cannot be understood alone")
+    about = _about(checker, content)
+    best = _nearest(checker, content, about)
+    tried = [_together(checker, about, best), *([place] for place in best), best]
+    why = RejectedClaim(content, "no turn of a person says it")
     for places in filter(None, tried):
-        if not _covered(talk, about, places):
-            why = Dropped(content, "too little of it was said")
+        if not _covered(checker, about, places):
+            why = RejectedClaim(content, "too little of it was said")
             continue
-        sources = [talk.page[place].id for place in places]
-        drawn = DrawnClaim(content, sources, _subject(talk, content), _category(content))
-        judged = talk.check(drawn)
+        sources = [checker.page[place].id for place in places]
+        drawn = ClaimAnswer(content, sources, _subject(checker, content), _category(content))
+        judged = checker.check(drawn)
         if isinstance(judged, Claim):
             return judged
         why = judged
     return why
 
 
-def _nearest(talk: Talk, content: str, about: set[str]) -> list[int]:
+def _nearest(checker: ClaimChecker, content: str, about: set[str]) -> list[int]:
     """Return the persons' turns that share most with a line; of equals the later, which holds.
 
     Where none shares anything, the last one: it may be a yes.
@@ -239,41 +239,41 @@ def _nearest(talk: Talk, content: str, about: set[str]) -> list[int]:
     figures = numbers(content)
     shared = {
         place: len(about & stems(turn.text)) + len(figures & numbers(turn.text))
-        for place, turn in enumerate(talk.page)
+        for place, turn in enumerate(checker.page)
         if turn.person and turn.text
     }
     best = sorted(shared, key=lambda place: (shared[place], place), reverse=True)[:TRIED]
     return [place for place in best if shared[place]] or best[:1]
 
 
-def _together(talk: Talk, about: set[str], best: Sequence[int]) -> list[int]:
+def _together(checker: ClaimChecker, about: set[str], best: Sequence[int]) -> list[int]:
     """Return the first of these turns, and those that say words of a line which it does not."""
     left, found = set(about), list(best[:1])
     for place in best:
-        said = stems(talk.page[place].text)
+        said = stems(checker.page[place].text)
         if place not in found and left & said:
             found.append(place)
         left -= said
     return found
 
 
-def _about(talk: Talk, content: str) -> set[str]:
-    speakers = stems(" ".join([THE_USER, *(turn.speaker for turn in talk.page)]))
+def _about(checker: ClaimChecker, content: str) -> set[str]:
+    speakers = stems(" ".join([THE_USER, *(turn.speaker for turn in checker.page)]))
     return stems(content) - speakers - CALENDAR
 
 
-def _covered(talk: Talk, about: set[str], places: Sequence[int]) -> bool:
+def _covered(checker: ClaimChecker, about: set[str], places: Sequence[int]) -> bool:
     """Return whether enough of a longer line is in these turns and in what they answer."""
     if len(about) < MANY:
         return True
     near = {at for place in places for at in range(max(0, place - JUST_BEFORE), place + 1)}
-    said = set().union(*(stems(talk.page[at].text) for at in near))
+    said = set().union(*(stems(checker.page[at].text) for at in near))
     return len(about & said) >= COVERED * len(about)
 
 
-def _subject(talk: Talk, content: str) -> str:
+def _subject(checker: ClaimChecker, content: str) -> str:
     """Return whom a line is about, if it begins so; empty for who says it."""
-    speakers = {turn.speaker for turn in talk.page if turn.person} - ROLES
+    speakers = {turn.speaker for turn in checker.page if turn.person} - ROLES
     opening = content.casefold()
     return next((one for one in sorted(speakers) if opening.startswith(one.casefold())), "")
 

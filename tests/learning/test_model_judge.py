@@ -8,7 +8,7 @@ import pytest
 
 from memoranda.errors import LLMError
 from memoranda.learning.claims import Relation, Statement
-from memoranda.learning.modelled.judge import Judged, JudgedPair, ModelJudge
+from memoranda.learning.llm.model_judge import ModelJudge, VerdictAnswer, VerdictsAnswer
 from memoranda.testing.models import ScriptedLLM
 
 AT = datetime(2023, 6, 2, tzinfo=UTC)
@@ -17,12 +17,12 @@ PAIR = (Statement("Ana lives in Porto.", AT, "Ana"), Statement("Ana lives in Lis
 
 def say(pair, relation=Relation.UPDATE, confidence=0.9):
     """A verdict of the model."""
-    return JudgedPair(pair=pair, relation=relation, confidence=confidence, reason="Porto")
+    return VerdictAnswer(pair=pair, relation=relation, confidence=confidence, reason="Porto")
 
 
 def judge(pairs, *answers, size=12):
     """Return the verdicts, and the model."""
-    model = ScriptedLLM([Judged(answer) for answer in answers])
+    model = ScriptedLLM([VerdictsAnswer(answer) for answer in answers])
     return asyncio.run(ModelJudge(model, pairs=size).judge(pairs)), model
 
 
@@ -63,7 +63,7 @@ def test_many_pairs_take_several_requests():
 
 def test_a_failure_is_the_callers_to_handle():
     """The second request fails: no verdict of the first is used alone."""
-    model = ScriptedLLM([Judged([]), LLMError("down")])
+    model = ScriptedLLM([VerdictsAnswer([]), LLMError("down")])
     with pytest.raises(LLMError):
         asyncio.run(ModelJudge(model, pairs=1).judge([PAIR] * 2))
     assert len(model.asked) == 2

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from memoranda.learning.claims import Turn
-from memoranda.learning.modelled.prompting import fenced, instructions, moment, shortened
+from memoranda.learning.llm.prompting import fenced, instructions, moment, shortened
 from memoranda.model.notes import MEMORY_BYTES
 from memoranda.model.ports import LanguageModel
 from memoranda.notes.chronicle.plain import cut, one_line, stamp
@@ -55,7 +55,7 @@ class ModelSummarizer:
         entry begins with the time of ``at``, whatever the model wrote there, is one paragraph of
         at most 2,000 characters, and holds no secret and no fence of memory. The update is as
         the model gave it, but for such fences: it is a proposal, for
-        :func:`~memoranda.learning.modelled.proposal.proposal` to judge.
+        :func:`~memoranda.learning.llm.memory_proposal.proposal` to judge.
 
         Args:
             turns: the talk.

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from memoranda.learning import reflect
+from memoranda.learning import reflection_plan as reflect
 from memoranda.learning.weekly.digest import LINE, LONGEST
 from memoranda.model.actions import Erase
 from memoranda.model.ids import IdFactory

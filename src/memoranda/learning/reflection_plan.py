@@ -18,9 +18,9 @@ from memoranda.records.drafts import Draft
 from memoranda.text.recalled import without_recalled
 
 __all__ = [
-    "Due",
     "Readers",
-    "Reflection",
+    "ReflectionDue",
+    "ReflectionPlan",
     "Week",
     "due",
     "evidence",
@@ -46,7 +46,7 @@ EXCERPT = 400
 
 
 @dataclass(frozen=True, slots=True)
-class Due:
+class ReflectionDue:
     """Whether a reflection is due, and why or why not."""
 
     due: bool
@@ -54,14 +54,14 @@ class Due:
 
 
 @dataclass(frozen=True, slots=True)
-class Reflection:
+class ReflectionPlan:
     """What a plan comes to: a draft to be stored, or why there is none."""
 
     draft: Draft | None
     why: str
 
 
-def due(last: datetime | None, facts: Iterable[Record], now: datetime) -> Due:
+def due(last: datetime | None, facts: Iterable[Record], now: datetime) -> ReflectionDue:
     """Say whether it is time to look back.
 
     Args:
@@ -71,11 +71,15 @@ def due(last: datetime | None, facts: Iterable[Record], now: datetime) -> Due:
     """
     # A last one far in the future is of a clock that was wrong then; it must not block for ever.
     if last is not None and abs(now - last) < REST:
-        return Due(due=False, why=f"the last reflection is of {last:%Y-%m-%d}, under 6 days ago")
+        return ReflectionDue(
+            due=False, why=f"the last reflection is of {last:%Y-%m-%d}, under 6 days ago"
+        )
     number = sum(_counts(fact, now) and fact.kind is Kind.FACT for fact in facts)
     if number < LEAST_FACTS:
-        return Due(due=False, why=f"{number} new facts in 7 days; {LEAST_FACTS} are needed")
-    return Due(due=True, why=f"{number} new facts in 7 days")
+        return ReflectionDue(
+            due=False, why=f"{number} new facts in 7 days; {LEAST_FACTS} are needed"
+        )
+    return ReflectionDue(due=True, why=f"{number} new facts in 7 days")
 
 
 def week(
@@ -119,7 +123,7 @@ def week(
 
 def plan(
     week: Week, readers: Readers, *, text: str | None = None, by: str | None = None
-) -> Reflection:
+) -> ReflectionPlan:
     """Plan the reflection on a week.
 
     Args:
@@ -132,14 +136,14 @@ def plan(
     if text is None:
         made = digest(week, readers)
         if not made.text:
-            return Reflection(None, "the facts of the week say too little for a reflection")
-        return Reflection(_draft(week, made.text, made.sources, DIGEST), "a digest of the week")
+            return ReflectionPlan(None, "the facts of the week say too little for a reflection")
+        return ReflectionPlan(_draft(week, made.text, made.sources, DIGEST), "a digest of the week")
     words = without_recalled(text).strip()
     if not words:
-        return Reflection(None, f"{by or 'the model'} had nothing to say")
+        return ReflectionPlan(None, f"{by or 'the model'} had nothing to say")
     # It was shown all of them, and any may be behind any word.
     sources = tuple(record.id for record in (*week.ahead, *week.records))
-    return Reflection(_draft(week, _bounded(words), sources, by or "model"), "a model's words")
+    return ReflectionPlan(_draft(week, _bounded(words), sources, by or "model"), "a model's words")
 
 
 def evidence(week: Week) -> str:

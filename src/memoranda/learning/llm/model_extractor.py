@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from memoranda.learning.claims import Claim, Turn
-from memoranda.learning.modelled.grounding import DrawnClaim, Dropped, Talk
-from memoranda.learning.modelled.prompting import fenced, instructions, moment, shortened
+from memoranda.learning.llm.claim_checking import ClaimAnswer, ClaimChecker, RejectedClaim
+from memoranda.learning.llm.prompting import fenced, instructions, moment, shortened
 from memoranda.model.ports import DateReader, LanguageModel
 
 log = logging.getLogger("memoranda.extract")
@@ -18,10 +18,10 @@ MOST_PER_TURN = 3
 
 
 @dataclass(frozen=True, slots=True)
-class Drawn:
-    """The durable statements of a talk, in the order they were said; none is an answer, too."""
+class ClaimsAnswer:
+    """The durable statements of a checker, in the order they were said; none is an answer, too."""
 
-    claims: list[DrawnClaim]
+    claims: list[ClaimAnswer]
 
 
 class ModelExtractor:
@@ -61,9 +61,9 @@ class ModelExtractor:
                 fenced("turns", [_row(label, turn) for label, turn in labels.items()]),
             ]
         )
-        reply = await self._model.ask(instructions("extract"), prompt, Drawn)
-        talk = Talk(page, before, labels, self._reader)
-        return _sound(talk, reply.value.claims)
+        reply = await self._model.ask(instructions("extract"), prompt, ClaimsAnswer)
+        checker = ClaimChecker(page, before, labels, self._reader)
+        return _sound(checker, reply.value.claims)
 
 
 def _row(label: str, turn: Turn) -> dict[str, object]:
@@ -76,16 +76,16 @@ def _row(label: str, turn: Turn) -> dict[str, object]:
     }
 
 
-def _sound(talk: Talk, drawn: Sequence[DrawnClaim]) -> list[Claim]:
+def _sound(checker: ClaimChecker, drawn: Sequence[ClaimAnswer]) -> list[Claim]:
     """Return the claims that hold, each once, in the order they were said."""
-    most = MOST_PER_TURN * sum(turn.person for turn in talk.page)
+    most = MOST_PER_TURN * sum(turn.person for turn in checker.page)
     kept: dict[str, Claim] = {}
     for candidate in drawn[: 2 * most]:
-        checked = talk.check(candidate)
-        if isinstance(checked, Dropped):
+        checked = checker.check(candidate)
+        if isinstance(checked, RejectedClaim):
             # What was claimed may be private; the reason is not.
             log.info("a claim of the model was dropped: %s", checked.why)
         else:
             kept.setdefault(checked.content.casefold(), checked)
-    places = {turn.id: place for place, turn in enumerate(talk.page)}
+    places = {turn.id: place for place, turn in enumerate(checker.page)}
     return sorted(kept.values(), key=lambda claim: places[claim.sources[0]])[:most]

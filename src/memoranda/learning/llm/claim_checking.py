@@ -10,7 +10,7 @@ from datetime import datetime
 from memoranda.errors import InvalidInput
 from memoranda.learning.claims import Category, Claim, Turn
 from memoranda.learning.extraction.exclusions import is_order
-from memoranda.learning.modelled.evidence import (
+from memoranda.learning.llm.evidence import (
     MONTHS,
     WEEKDAYS,
     Evidence,
@@ -22,7 +22,7 @@ from memoranda.learning.modelled.evidence import (
     own_names,
     stems,
 )
-from memoranda.learning.modelled.negation import denies, turned
+from memoranda.learning.llm.negation import denies, turned
 from memoranda.model.ports import DateReader
 from memoranda.model.text import storable
 from memoranda.text.recalled import FENCE
@@ -65,7 +65,7 @@ DENIAL = re.compile(
 
 
 @dataclass(frozen=True, slots=True)
-class DrawnClaim:
+class ClaimAnswer:
     """A statement as a model draws it; see ``prompts/extract.md`` for each field."""
 
     content: str
@@ -78,7 +78,7 @@ class DrawnClaim:
 
 
 @dataclass(frozen=True, slots=True)
-class Dropped:
+class RejectedClaim:
     """A claim that does not hold, and why."""
 
     content: str
@@ -86,7 +86,7 @@ class Dropped:
 
 
 @dataclass(frozen=True, slots=True)
-class Talk:
+class ClaimChecker:
     """What a model was shown.
 
     Attributes:
@@ -101,22 +101,22 @@ class Talk:
     labels: Mapping[str, Turn]
     reader: DateReader | None = None
 
-    def check(self, drawn: DrawnClaim) -> Claim | Dropped:
+    def check(self, drawn: ClaimAnswer) -> Claim | RejectedClaim:
         """Return the claim as it holds, or why it does not."""
         content = " ".join(drawn.content.split())
         if why := _unfit(content):
-            return Dropped(content, why)
+            return RejectedClaim(content, why)
         cited = self._cited(drawn.sources)
         spoken = [turn for turn in cited if turn.person]
         if not spoken:
-            return Dropped(content, "no turn of a person says it")
+            return RejectedClaim(content, "no turn of a person says it")
         context = self._just_before(spoken[0])
         around = Evidence(list(dict.fromkeys([*context, *cited])), self.reader)
         event_time = _event_time(drawn.event_time, spoken[0], around)
         if why := self._unsaid(content, spoken, around):
-            return Dropped(content, why)
+            return RejectedClaim(content, why)
         if around.unfounded(content, event_time.date() if event_time else None):
-            return Dropped(content, "a number or day in it was not said")
+            return RejectedClaim(content, "a number or day in it was not said")
         return _claim(drawn, content, cited, event_time or spoken[0].at)
 
     def _cited(self, sources: Sequence[str]) -> list[Turn]:
@@ -226,7 +226,7 @@ def read_time(written: str | None, near: datetime) -> datetime | None:
         return None
 
 
-def _claim(drawn: DrawnClaim, content: str, cited: Sequence[Turn], event_time: datetime) -> Claim:
+def _claim(drawn: ClaimAnswer, content: str, cited: Sequence[Turn], event_time: datetime) -> Claim:
     quote = " ".join(drawn.quote.split())
     quoted = [turn for turn in cited if turn.person and quote and _holds(turn.text, quote)]
     ordered = list(dict.fromkeys([*quoted[:1], *cited]))

@@ -201,7 +201,7 @@ def _plain(number: str) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Span:
+class DateSpan:
     """A time that a source speaks of: from a day to the day after its last."""
 
     since: date
@@ -224,10 +224,10 @@ class Evidence:
         self._days = {turn.at.date() for turn in turns}
         self._relative = bool(RELATIVE.search(self.text))
         self._known = reader is not None
-        self._spans = [Span(day, day + timedelta(days=1)) for day in sorted(self._days)]
+        self._spans = [DateSpan(day, day + timedelta(days=1)) for day in sorted(self._days)]
         if reader is not None:
             self._spans += [
-                Span(mention.since.date(), _after(mention.until))
+                DateSpan(mention.since.date(), _after(mention.until))
                 for turn in turns
                 for mention in reader.read(turn.text, turn.at)
             ]
@@ -296,7 +296,7 @@ def _after(until: datetime) -> date:
         return until.date()
 
 
-def _years(span: Span) -> range:
+def _years(span: DateSpan) -> range:
     return range(span.since.year, min(span.until.year, span.since.year + 100) + 1)
 
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from memoranda.errors import LLMError
 from memoranda.learning.claims import Turn
-from memoranda.learning.modelled.summary import Consolidation, ModelSummarizer
+from memoranda.notes.model_summarizer import Consolidation, ModelSummarizer
 from memoranda.testing.models import ScriptedLLM
 from memoranda.text.secrets import secret_kind
 

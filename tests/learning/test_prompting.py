@@ -7,19 +7,19 @@ from pathlib import Path
 import pytest
 
 from memoranda.learning.claims import Category, Relation
-from memoranda.learning.modelled.extract import Drawn
-from memoranda.learning.modelled.grounding import DrawnClaim
-from memoranda.learning.modelled.judge import Judged, JudgedPair
-from memoranda.learning.modelled.prompting import fenced, instructions, shortened
-from memoranda.learning.modelled.reflect import Reflection
-from memoranda.learning.modelled.summary import Consolidation
+from memoranda.learning.llm.claim_checking import ClaimAnswer
+from memoranda.learning.llm.model_extractor import ClaimsAnswer
+from memoranda.learning.llm.model_judge import VerdictAnswer, VerdictsAnswer
+from memoranda.learning.llm.model_reflector import ReflectionAnswer
+from memoranda.learning.llm.prompting import fenced, instructions, shortened
+from memoranda.notes.model_summarizer import Consolidation
 
 ROOT = Path(__file__).parents[2]
 PROMPTS = ROOT / "src" / "memoranda" / "learning" / "prompts"
 ANSWERS = {
-    "extract": [Drawn, DrawnClaim],
-    "judge": [Judged, JudgedPair],
-    "reflect": [Reflection],
+    "extract": [ClaimsAnswer, ClaimAnswer],
+    "judge": [VerdictsAnswer, VerdictAnswer],
+    "reflect": [ReflectionAnswer],
     "summary": [Consolidation],
     "compress": [],
 }
