@@ -52,7 +52,8 @@ from memoranda.tools import Tool
 from memoranda.tools.agent import AgentTools
 from memoranda.tools.consolidator import ConsolidatorTools
 from memoranda.transfer import porting
-from memoranda.transfer.formats import located
+from memoranda.transfer.batches import ImportTarget
+from memoranda.transfer.json_files import located
 
 
 class Memory:
@@ -677,9 +678,15 @@ class Memory:
         Raises:
             InvalidInput: the file is of no known format; the message names the place.
         """
-        report = porting.import_file(self._parts, self._scope, Path(path), format, progress)
+        report = porting.import_file(self._import_target(), Path(path), format, progress)
         self._parts.vectors.notify()
         return report
+
+    def _import_target(self) -> ImportTarget:
+        parts = self._parts
+        return ImportTarget(
+            self._records, parts.conversations, parts.catalog, parts.ids, self.settings.zone
+        )
 
     def backup(self, path: str | Path) -> None:
         """Write a consistent copy of the whole store, while others go on using it.

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from import_samples import START, at, chatgpt, claude, node, text, written, wrote
 
 from memoranda.errors import InvalidInput
-from memoranda.transfer.importing import chatgpt as chatgpt_reader
-from memoranda.transfer.importing.found import LeftOut
+from memoranda.transfer import chatgpt as chatgpt_reader
+from memoranda.transfer.json_files import LeftOut
 
 TRIP = chatgpt(
     node("root", None),
@@ -174,7 +174,8 @@ def test_any_tree_of_chatgpt_is_read(tree, current):
     """No tree is a crash, circles included; each message of the branch is there exactly once."""
     value = {"mapping": tree, "current_node": current, "id": "c"}
 
-    found = [item for talk in chatgpt_reader.talks(_File(value), LeftOut()) for item in talk.said]
+    read = chatgpt_reader.read_conversations(_File(value), LeftOut())
+    found = [item for each in read for item in each.messages]
     keys = [item.key for item in found]
     assert len(set(keys)) == len(keys)
     branch, place = [], current

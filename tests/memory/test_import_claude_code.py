@@ -274,10 +274,11 @@ def test_what_is_no_transcript_is_refused(plain, tmp_path):
 CHILD = """
 import sys
 from memoranda import Memory, Settings
-from memoranda.transfer.importing import talks
-talks.BATCH = 5
+from memoranda.conversation.stored_transcript import StoredTranscript
+from memoranda.transfer import conversations
+conversations.BATCH = 5
 settings = Settings(embedding={"model": "none"}, timezone="UTC", consolidation={"automatic": False})
-append = talks.StoredTranscript.append
+append = StoredTranscript.append
 def told(self, messages):
     append(self, messages)
     print(len(messages), flush=True)
@@ -285,7 +286,7 @@ def told(self, messages):
         sys.stdin.readline()
     told.left -= 1
 told.left = 2
-talks.StoredTranscript.append = told
+StoredTranscript.append = told
 with Memory(sys.argv[1], user="ana", settings=settings) as memory:
     memory.import_(sys.argv[2])
 """

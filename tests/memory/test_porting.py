@@ -45,7 +45,7 @@ from memoranda.model.models import (
     Pruning,
     Record,
 )
-from memoranda.transfer.foreign import session_date
+from memoranda.transfer.locomo import session_date
 
 
 def fill(memory):

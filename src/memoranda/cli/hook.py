@@ -20,7 +20,7 @@ from memoranda.cli.command import FAILED, Session, command, foreground, group
 from memoranda.cli.output import counted, styled
 from memoranda.errors import InvalidInput, NotFound
 from memoranda.memory import Memory
-from memoranda.transfer.formats import CLAUDE_CODE
+from memoranda.transfer.json_files import CLAUDE_CODE
 
 PANEL = "Move"
 BLOCKING = 2

@@ -12,7 +12,7 @@ from memoranda.cli.command import Session, command
 from memoranda.cli.output import counted, progress_bar, size, styled
 from memoranda.errors import EmbeddingError
 from memoranda.memory import Memory
-from memoranda.transfer.formats import FORMATS, MEMORY_MD
+from memoranda.transfer.json_files import FORMATS, MEMORY_MD
 
 PANEL = "Move"
 

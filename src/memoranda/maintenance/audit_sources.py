@@ -15,10 +15,9 @@ from memoranda.maintenance.audit import Audit, Entry, audit
 from memoranda.model.life import believed
 from memoranda.model.models import Kind, Record, Trust
 from memoranda.model.ports import Store
-from memoranda.model.query import Filter
 from memoranda.model.scope import Scope
+from memoranda.records.pages import record_pages
 
-PAGE = 500
 KNOWLEDGE = (Kind.FACT, Kind.REFLECTION)
 """What is known. What was said is looked at for secrets, loops and injections alone."""
 BULLET = re.compile(r"^\s*(?:[-*+]|\d{1,3}[.)])\s+(?:\[[ xX]\]\s+)?(?P<text>\S.*)$")
@@ -30,11 +29,8 @@ OWNERS = ("user_id", "user")
 
 def audit_memory(store: Store, scope: Scope, now: datetime) -> Audit:
     """Audit all that a scope believes."""
-    held: list[Record] = []
-    where, after = Filter(now=now, retired=True), None
-    while page := store.page(scope, where, limit=PAGE, after=after):
-        held += [record for record in page if believed(record, now)]
-        after = page[-1].id
+    pages = record_pages(store, scope, now)
+    held = [record for page in pages for record in page if believed(record, now)]
     entries = [_entry(store, scope, record) for record in held if record.kind in KNOWLEDGE]
     said = [_entry(store, scope, record) for record in held if record.kind not in KNOWLEDGE]
     return audit(entries, said=said, judge=RuleJudge(), now=now)

@@ -158,12 +158,12 @@ _READERS: Mapping[object, Callable[[JsonObject, str], object]] = {
 
 
 def read_dataclass(
-    kind: Callable[..., Value], line: JsonObject, *, blank: Collection[str] = (), **given: object
+    cls: Callable[..., Value], line: JsonObject, /, *, blank: Collection[str] = (), **given: object
 ) -> Value:
     """Return a dataclass of the values that ``line`` has under the names of its fields.
 
     Args:
-        kind: the dataclass; its fields are texts, numbers, moments, flags or optional ones.
+        cls: the dataclass; its fields are texts, numbers, moments, flags or optional ones.
         line: the object.
         blank: fields whose text may be blank.
         given: the values of other fields, and of those that are to be read in another way.
@@ -171,11 +171,11 @@ def read_dataclass(
     Raises:
         InvalidInput: a value is missing or of another type.
     """
-    return kind(
+    return cls(
         **given,
         **{
             field.name: _read(field, hint, line, field.name in blank)
-            for field, hint in _fields(kind)
+            for field, hint in _fields(cls)
             if field.name not in given
         },
     )

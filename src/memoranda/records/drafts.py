@@ -110,6 +110,18 @@ class RecordPlanner:
         Raises:
             InvalidInput: a value of the draft cannot be stored; the message says which.
         """
+        return self.insert(self.record(scope, draft), reason)
+
+    def insert(self, record: Record, reason: str) -> Insert:
+        """Return the action that stores ``record`` with the names in its text."""
+        return Insert(record, tuple(self._extractor.extract(record.content)), reason)
+
+    def record(self, scope: Scope, draft: Draft) -> Record:
+        """Return the record of ``draft`` for ``scope``.
+
+        Raises:
+            InvalidInput: a value of the draft cannot be stored; the message says which.
+        """
         kind = parse_kind(draft.kind)
         content = clean(draft.content, "content")
         now = require_aware(self._clock.now(), "clock")
@@ -117,7 +129,7 @@ class RecordPlanner:
         role = None if draft.role is None else clean(draft.role, "role")
         confidence = _number(draft.confidence, "confidence", most=1.0)
         decay = 0.0 if draft.decay_rate is None else _number(draft.decay_rate, "decay_rate")
-        record = Record(
+        return Record(
             id=self._ids.new(kind.prefix),
             kind=kind,
             content=content,
@@ -139,7 +151,6 @@ class RecordPlanner:
             tags=parse_tags(draft.tags),
             attributes=parse_metadata(draft.metadata),
         )
-        return Insert(record, tuple(self._extractor.extract(content)), reason)
 
 
 def parse_kind(kind: object) -> Kind:

@@ -1,24 +1,93 @@
-"""Adding many drafts at once: in batches, and only those that are not there yet."""
+"""Adds many drafts at once: in batches, and only those that are not there yet."""
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
-from dataclasses import replace
-from datetime import datetime
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
+from datetime import datetime, tzinfo
+from functools import partial
 from typing import NamedTuple
 
+from memoranda.conversation.conversation import Conversation
+from memoranda.conversation.conversation_store import ConversationStore
+from memoranda.conversation.stored_transcript import StoredTranscript
+from memoranda.conversation.transcript import MemoryTranscript
+from memoranda.errors import InvalidInput
 from memoranda.model.actions import Insert
-from memoranda.model.models import Kind, Mention, Record
+from memoranda.model.ids import IdFactory
+from memoranda.model.models import ConversationInfo, Mention, Record
 from memoranda.model.ports import Progress, Store
-from memoranda.model.query import Filter
 from memoranda.model.scope import Scope
-from memoranda.parts import Parts
-from memoranda.records.drafts import Draft, RecordPlanner, Retention
-from memoranda.transfer.formats import located
+from memoranda.records.drafts import Draft
+from memoranda.records.pages import record_pages
+from memoranda.records.service import RecordService
+from memoranda.text.secrets import secret_kind
+from memoranda.tokens.catalog import Catalog
+from memoranda.transfer.json_files import LeftOut, located
 
 BATCH = 500
-"""Records of one transaction, and of one page read."""
+"""Records of one transaction."""
+
+
+@dataclass(frozen=True, slots=True)
+class ImportTarget:
+    """The memory that an import goes to.
+
+    Attributes:
+        records: changes the records of its scope.
+        conversations: opens the stored conversations of a scope.
+        catalog: counts the tokens of messages.
+        ids: makes the ids of messages.
+        zone: the zone of times that name none.
+    """
+
+    records: RecordService
+    conversations: Callable[[Scope], ConversationStore]
+    catalog: Catalog
+    ids: IdFactory
+    zone: tzinfo
+
+    @property
+    def scope(self) -> Scope:
+        """Whose memory it is."""
+        return self.records.scope
+
+    @property
+    def everyone(self) -> Scope:
+        """The user with all agents: what another agent has is there already, too."""
+        return Scope(self.scope.user)
+
+    @property
+    def store(self) -> Store:
+        """Where it is kept."""
+        return self.records.store
+
+    def of(self, scope: Scope) -> ImportTarget:
+        """Return the same for another scope."""
+        return replace(self, records=self.records.of(scope))
+
+    def trial_conversation(self, id: str, model: str | None = None) -> Conversation:
+        """Return an empty conversation in memory, which refuses what a stored one would refuse."""
+        info = ConversationInfo(id=id, created_at=self.records.now(), model=model)
+        return Conversation.over(
+            MemoryTranscript(info), catalog=self.catalog, clock=self.records.clock, ids=self.ids
+        )
+
+    def transcript(self, id: str) -> StoredTranscript:
+        """Return the transcript of a stored conversation."""
+        return self.conversations(self.scope).transcript(id)
+
+    def conversation(self, id: str, place: str, remedy: str) -> ConversationInfo | None:
+        """Return the stored conversation of that name, if there is one.
+
+        Raises:
+            InvalidInput: it is another agent's.
+        """
+        found = self.store.conversation(self.scope, id)
+        if found is None and self.store.conversation(self.everyone, id) is not None:
+            raise InvalidInput(f"{place}: conversation {id!r} is another agent's; {remedy}")
+        return found
 
 
 class Moved(NamedTuple):
@@ -33,7 +102,7 @@ class Moved(NamedTuple):
         return Moved(*(one + two for one, two in zip(self, other, strict=True)))
 
 
-class Placed(NamedTuple):
+class PlacedDraft(NamedTuple):
     """A draft, the place in a file from which it comes, and the names that this says are in it."""
 
     place: str
@@ -57,7 +126,7 @@ class Steps:
             self._progress(self._done, self._total)
 
 
-class Sameness(NamedTuple):
+class RecordKey(NamedTuple):
     """What makes a record of a file the same as a stored one.
 
     Attributes:
@@ -74,31 +143,23 @@ class Sameness(NamedTuple):
 class Additions:
     """The drafts of a file for one user, of which only the new ones are stored.
 
-    A draft is there already if a record, believed or not, of the same session, content and
+    A draft is there already if a record, active or not, of the same session, content and
     event time is; what the file holds several times is stored as often. So importing again
     adds nothing, also after a crash in between, and what was forgotten stays forgotten.
 
     Args:
-        parts: store, clock and what else a plan needs.
-        scope: whose memory it goes to.
+        target: the memory.
         drafts: gives the drafts; called once to check them and once to store them.
 
     Raises:
         InvalidInput: a draft cannot be stored; nothing was written.
     """
 
-    def __init__(self, parts: Parts, scope: Scope, drafts: Callable[[], Iterable[Placed]]) -> None:
+    def __init__(self, target: ImportTarget, drafts: Callable[[], Iterable[PlacedDraft]]) -> None:
         """Check every draft; store nothing yet."""
-        self._parts = parts
-        self._scope = scope
+        self._target = target
         self._drafts = drafts
-        self._trial = RecordPlanner(
-            extractor=_NoNames(),
-            ids=parts.ids,
-            clock=parts.clock,
-            retention=Retention.of_settings(parts.settings),
-        )
-        self._wanted: set[Sameness] = set()
+        self._wanted: set[RecordKey] = set()
         self.total = 0
         for placed in drafts():
             self._wanted.add(self._key(placed))
@@ -106,7 +167,7 @@ class Additions:
 
     def store(self, steps: Steps) -> Moved:
         """Store what is new, a transaction for each batch."""
-        held = _held(self._parts, self._scope, self._wanted)
+        held = _held(self._target, self._wanted)
         batch: list[Insert] = []
         moved, seen = Moved(), 0
         for placed in self._drafts():
@@ -114,7 +175,7 @@ class Additions:
             if held[key]:
                 held[key] -= 1
             else:
-                batch.append(self._plan(self._parts.ingest, placed))
+                batch.append(self._plan(placed))
             seen += 1
             if seen == BATCH:
                 moved = moved.plus(self._flush(batch, seen, steps))
@@ -122,59 +183,83 @@ class Additions:
         return moved.plus(self._flush(batch, seen, steps)) if seen else moved
 
     def _flush(self, batch: list[Insert], seen: int, steps: Steps) -> Moved:
-        self._parts.store.apply(self._scope, batch)
+        self._target.store.apply(self._target.scope, batch)
         steps.advance(seen)
         return Moved(records=len(batch), skipped=seen - len(batch))
 
-    def _plan(self, ingest: RecordPlanner, placed: Placed) -> Insert:
+    def _plan(self, placed: PlacedDraft) -> Insert:
         with located(placed.place):
-            insert = ingest.plan(self._scope, placed.draft, reason="imported")
+            insert = self._target.records.plan(placed.draft, reason="imported")
         if not placed.mentions:
             return insert
-        told = placed.mentions
-        others = (item for item in insert.mentions if not any(_overlap(item, own) for own in told))
-        return replace(insert, mentions=(*told, *others))
+        own = placed.mentions
+        others = (item for item in insert.mentions if not any(_overlap(item, one) for one in own))
+        return replace(insert, mentions=(*own, *others))
 
-    def _key(self, placed: Placed) -> Sameness:
-        record = self._plan(self._trial, placed).record
+    def _key(self, placed: PlacedDraft) -> RecordKey:
+        with located(placed.place):
+            record = self._target.records.planner.record(self._target.scope, placed.draft)
         happened = None if placed.draft.event_time is None else record.event_time
-        return Sameness(record.session_id, record.content_hash, happened)
+        return RecordKey(record.session_id, record.content_hash, happened)
 
 
 def _overlap(one: Mention, other: Mention) -> bool:
     return one.start < other.end and other.start < one.end
 
 
-def pages(
-    store: Store, scope: Scope, now: datetime, kinds: tuple[Kind, ...] = ()
-) -> Iterator[list[Record]]:
-    """Return the records of the scope, believed or not, in the order they were recorded.
-
-    All, or only those of ``kinds``.
-    """
-    where, after = Filter(now=now, retired=True, kinds=kinds), None
-    while page := store.page(scope, where, limit=BATCH, after=after):
-        yield page
-        after = page[-1].id
-
-
-def _held(parts: Parts, scope: Scope, wanted: set[Sameness]) -> Counter[Sameness]:
+def _held(target: ImportTarget, wanted: set[RecordKey]) -> Counter[RecordKey]:
     """Count which of ``wanted`` the store holds, also those of the user's other agents."""
-    held: Counter[Sameness] = Counter()
-    for page in pages(parts.store, Scope(scope.user), parts.now()):
+    held: Counter[RecordKey] = Counter()
+    for page in record_pages(target.store, target.everyone, target.records.now()):
         for record in page:
-            key = Sameness(record.session_id, record.content_hash, record.event_time)
-            keys = {key}
-            if record.event_time == record.created_at:  # It was stored without one.
-                keys.add(key._replace(event_time=None))
-            held.update(keys & wanted)
+            held.update(_keys(record) & wanted)
     return held
 
 
-class _NoNames:
-    """Finds no entities: for drafts that are only checked."""
+def _keys(record: Record) -> set[RecordKey]:
+    key = RecordKey(record.session_id, record.content_hash, record.event_time)
+    without_time = record.event_time == record.created_at  # It was stored without one.
+    return {key, key._replace(event_time=None)} if without_time else {key}
 
-    def extract(self, text: str) -> list[Mention]:
-        """Return nothing."""
-        del text
-        return []
+
+def is_kept(text: str, left_out: LeftOut) -> bool:
+    """Return whether a fact may be stored: what looks like a secret stays where it is."""
+    if secret_kind(text) is None:
+        return True
+    left_out.add("facts that look like secrets")
+    return False
+
+
+def import_facts(
+    target: ImportTarget,
+    read: Callable[[LeftOut], Iterable[tuple[Scope, PlacedDraft]]],
+    progress: Progress | None,
+) -> tuple[tuple[str, ...], Moved, tuple[str, ...]]:
+    """Store what ``read`` gives, each in its scope; what is there already is skipped.
+
+    Everything is checked before anything is written. A batch is one transaction, so an import
+    that was cut short goes on with the next.
+
+    Returns:
+        the users; how many facts were stored; a line for each kind of thing that was left out.
+
+    Raises:
+        InvalidInput: a fact cannot be stored; nothing was written.
+    """
+    left_out = LeftOut()
+    found: defaultdict[Scope, list[PlacedDraft]] = defaultdict(list)
+    for scope, placed in read(left_out):
+        found[scope].append(placed)
+    additions = [Additions(target.of(scope), partial(iter, each)) for scope, each in found.items()]
+    moved = store_additions(additions, progress)
+    users = tuple(dict.fromkeys(scope.user for scope in found))
+    return users or (target.scope.user,), moved, left_out.lines()
+
+
+def store_additions(additions: Iterable[Additions], progress: Progress | None) -> Moved:
+    """Store what is new of several users' drafts, all of which were checked."""
+    each = list(additions)
+    steps, moved = Steps(sum(found.total for found in each), progress), Moved()
+    for found in each:
+        moved = moved.plus(found.store(steps))
+    return moved

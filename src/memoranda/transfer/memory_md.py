@@ -12,21 +12,20 @@ from typing import NamedTuple
 from memoranda.errors import InvalidInput
 from memoranda.model.models import Kind
 from memoranda.model.ports import Progress
-from memoranda.model.scope import Scope
 from memoranda.model.text import content_hash
 from memoranda.notes.foreign import LOOKED_FOR, ForeignMemory, read_memory_md
-from memoranda.parts import Parts
 from memoranda.records.drafts import Draft
+from memoranda.records.pages import record_pages
 from memoranda.text.secrets import secret_kind
-from memoranda.transfer.batches import BATCH, Moved, Steps, pages
-from memoranda.transfer.formats import MEMORY_MD
+from memoranda.transfer.batches import BATCH, ImportTarget, Moved, Steps
+from memoranda.transfer.json_files import MEMORY_MD
 
 MOST_SHOWN = 3
 TELLER = "assistant"
 """Who tells a history: what an agent wrote down is no word of the person."""
 
 
-class _Sameness(NamedTuple):
+class _FactOrEntryKey(NamedTuple):
     """What makes something in a file the same as a stored record.
 
     A fact is the same whenever it was learned; something that happened twice is two.
@@ -38,7 +37,7 @@ class _Sameness(NamedTuple):
 
 
 def import_memory_md(
-    parts: Parts, scope: Scope, path: Path, progress: Progress | None
+    target: ImportTarget, path: Path, progress: Progress | None
 ) -> tuple[Moved, tuple[str, ...]]:
     """Add what a Markdown memory holds: facts that a person stands behind, and episodes.
 
@@ -47,8 +46,7 @@ def import_memory_md(
     erased leaves nothing to know it by. Lines that look like secrets are not added.
 
     Args:
-        parts: the store and what else is needed to add to it.
-        scope: whose memory.
+        target: the memory.
         path: a file or a folder, see :func:`memoranda.notes.foreign.read_memory_md`.
         progress: told after each batch how many facts and entries are done.
 
@@ -59,20 +57,20 @@ def import_memory_md(
     Raises:
         InvalidInput: there is nothing at ``path``, or no memory in it; nothing was written.
     """
-    memory, secrets = _without_secrets(read_memory_md(path, parts.settings.zone))
+    memory, secrets = _without_secrets(read_memory_md(path, target.zone))
     found = _distinct(memory)
     left_out = (*map(str, memory.skipped), *secrets)
     if not found:
         raise _nothing(path, left_out)
-    there = _there(parts, scope, memory)
+    there = _there(target, memory)
     new = [draft for key, draft in found.items() if key not in there]
     steps = Steps(len(found), progress)
     if there.intersection(found):
         steps.advance(len(found) - len(new))
     for start in range(0, len(new), BATCH):
         batch = new[start : start + BATCH]
-        plan = [parts.ingest.plan(scope, draft, reason="imported") for draft in batch]
-        parts.store.apply(scope, plan)
+        plan = [target.records.plan(draft, reason="imported") for draft in batch]
+        target.store.apply(target.scope, plan)
         steps.advance(len(batch))
     told = len(memory.facts) + len(memory.entries)
     return Moved(records=len(new), skipped=told - len(new)), left_out
@@ -105,9 +103,9 @@ def _without_secrets(memory: ForeignMemory) -> tuple[ForeignMemory, tuple[str, .
     return replace(memory, facts=tuple(facts), entries=tuple(entries)), told
 
 
-def _distinct(memory: ForeignMemory) -> dict[_Sameness, Draft]:
+def _distinct(memory: ForeignMemory) -> dict[_FactOrEntryKey, Draft]:
     """Return what is to be stored; of what is there twice, the first."""
-    found: dict[_Sameness, Draft] = {}
+    found: dict[_FactOrEntryKey, Draft] = {}
     for key, draft in _drafts(memory):
         found.setdefault(key, draft)
     return found
@@ -118,11 +116,11 @@ def _nothing(path: Path, left_out: Sequence[str]) -> InvalidInput:
     return InvalidInput(f"{path} holds no memory to import; looked for {LOOKED_FOR}{shown}")
 
 
-def _drafts(memory: ForeignMemory) -> Iterator[tuple[_Sameness, Draft]]:
+def _drafts(memory: ForeignMemory) -> Iterator[tuple[_FactOrEntryKey, Draft]]:
     for fact in memory.facts:
         place = {"section": fact.section, "file": fact.file}
         yield (
-            _Sameness(Kind.FACT, content_hash(fact.text)),
+            _FactOrEntryKey(Kind.FACT, content_hash(fact.text)),
             Draft(
                 content=fact.text,
                 kind=Kind.FACT,
@@ -134,7 +132,7 @@ def _drafts(memory: ForeignMemory) -> Iterator[tuple[_Sameness, Draft]]:
         )
     for entry in memory.entries:
         yield (
-            _Sameness(Kind.EPISODE, content_hash(entry.text), entry.at),
+            _FactOrEntryKey(Kind.EPISODE, content_hash(entry.text), entry.at),
             Draft(
                 content=entry.text,
                 kind=Kind.EPISODE,
@@ -146,16 +144,16 @@ def _drafts(memory: ForeignMemory) -> Iterator[tuple[_Sameness, Draft]]:
         )
 
 
-def _there(parts: Parts, scope: Scope, memory: ForeignMemory) -> set[_Sameness]:
+def _there(target: ImportTarget, memory: ForeignMemory) -> set[_FactOrEntryKey]:
     """Return what the user has, believed or not, with any agent."""
     kinds = (Kind.FACT, Kind.EPISODE) if memory.entries else (Kind.FACT,)
-    found: set[_Sameness] = set()
-    for page in pages(parts.store, Scope(scope.user), parts.now(), kinds):
+    found: set[_FactOrEntryKey] = set()
+    for page in record_pages(target.store, target.everyone, target.records.now(), kinds):
         for record in page:
             digest = record.content_hash
             if record.kind is Kind.FACT:
-                found.add(_Sameness(Kind.FACT, digest))
+                found.add(_FactOrEntryKey(Kind.FACT, digest))
             elif record.session_id is None:
-                found.add(_Sameness(Kind.EPISODE, digest, record.event_time))
-                found.add(_Sameness(Kind.EPISODE, digest))  # As one that says no time.
+                found.add(_FactOrEntryKey(Kind.EPISODE, digest, record.event_time))
+                found.add(_FactOrEntryKey(Kind.EPISODE, digest))  # As one that says no time.
     return found

@@ -1,12 +1,13 @@
-"""Moving memory in and out: files of memoranda, and of others."""
+"""Moves memory in and out: files of memoranda, and of others."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime
+from functools import partial
 from pathlib import Path
 from tempfile import NamedTemporaryFile
 from typing import IO, Any
@@ -15,23 +16,47 @@ from memoranda.errors import InvalidInput, MemorandaError
 from memoranda.model.json_object import parse_moment
 from memoranda.model.ports import Progress, Store
 from memoranda.model.scope import Scope
-from memoranda.parts import Parts
 from memoranda.records.drafts import Draft
-from memoranda.transfer import archive, archive_reading, foreign, memory_md, sessions
-from memoranda.transfer.batches import Additions, Moved, Placed, Steps
-from memoranda.transfer.formats import (
+from memoranda.store.locations import foreign_memories
+from memoranda.transfer import archive, chatgpt, chroma, claude, claude_code, mcp_memory, mem0
+from memoranda.transfer.batches import (
+    Additions,
+    ImportTarget,
+    Moved,
+    PlacedDraft,
+    Steps,
+    import_facts,
+)
+from memoranda.transfer.conversations import (
+    ConversationImport,
+    ForeignConversation,
+    import_conversations,
+)
+from memoranda.transfer.json_files import (
+    CHATGPT,
+    CHROMA,
+    CLAUDE,
+    CLAUDE_CODE,
     FORMATS,
     KNOWN,
+    MCP_MEMORY,
+    MEM0,
     MEMORANDA,
     MEMORY_MD,
     SESSION,
     JsonFile,
+    LeftOut,
+    ZippedFile,
     detect,
+    is_archive,
     is_markdown,
     located,
 )
-from memoranda.transfer.importing.readers import READERS, import_foreign, recognised
+from memoranda.transfer.locomo import import_locomo
+from memoranda.transfer.memory_md import import_memory_md
+from memoranda.transfer.openai import import_openai
 from memoranda.transfer.restore import restore
+from memoranda.transfer.session_files import import_session, session_lines
 
 ARGUMENTS = frozenset(
     {
@@ -46,6 +71,15 @@ ARGUMENTS = frozenset(
         "decay_rate",
     }
 )
+KNOWN_BY: dict[str, Callable[[object], bool]] = {
+    CLAUDE_CODE: claude_code.is_line,
+    CHATGPT: chatgpt.is_chatgpt,
+    CLAUDE: claude.is_claude,
+    MEM0: mem0.is_mem0,
+    MCP_MEMORY: mcp_memory.is_mcp_memory,
+}
+CONVERSATIONS, CHROMA_FILE = "conversations.json", "chroma.sqlite3"
+OTHER_PROGRAMS = frozenset({*KNOWN_BY, CHROMA})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -96,6 +130,9 @@ def _draft(item: object, place: str, origin: str = "api") -> Draft:
     return Draft(**item, origin=origin)
 
 
+# Out
+
+
 def export(
     store: Store, scope: Scope, now: datetime, path: Path, *, conversation: str | None = None
 ) -> PortingReport:
@@ -116,111 +153,21 @@ def export(
         InvalidInput: the file exists already, or cannot be written.
         NotFound: there is no such conversation.
     """
-    if conversation is not None:
-        return _export_session(store, scope, conversation, path)
     records = messages = 0
     with _appearing(path) as file, store.snapshot():
+        if conversation is not None:
+            lines = list(session_lines(store, scope, conversation))
+            file.writelines(lines)
+            return PortingReport(
+                format=SESSION, users=(scope.user,), records=0, messages=len(lines) - 1
+            )
         file.write(archive.header(scope, now))
-        for item in archive.everything(store, scope, now):
-            file.writelines(archive.lines(item))
-            if isinstance(item, archive.Kept):
-                records += 1
-            elif isinstance(item, archive.Talk):
-                messages += len(item.messages)
+        for part in archive.archive_parts(store, scope, now):
+            file.writelines(archive.dump_part(part))
+            records += isinstance(part, archive.ArchivedRecord)
+            if isinstance(part, archive.ArchivedConversation):
+                messages += len(part.messages)
     return PortingReport(format=MEMORANDA, users=(scope.user,), records=records, messages=messages)
-
-
-def _export_session(store: Store, scope: Scope, id: str, path: Path) -> PortingReport:
-    lines = 0
-    with _appearing(path) as file, store.snapshot():
-        for line in sessions.session_lines(store, scope, id):
-            file.write(line)
-            lines += 1
-    return PortingReport(format=SESSION, users=(scope.user,), records=0, messages=lines - 1)
-
-
-def import_file(
-    parts: Parts,
-    scope: Scope,
-    path: Path,
-    format: str | None = None,
-    progress: Progress | None = None,
-) -> PortingReport:
-    """Read a file into the memory of ``scope``; what is there already is skipped.
-
-    Args:
-        parts: the store and what else is needed to add to it.
-        scope: whose memory; conversations of LoCoMo and memories of mem0 have their own users.
-        path: the file; for ``memory-md`` and ``claude-code`` also a folder.
-        format: one of :data:`memoranda.transfer.formats.FORMATS`; if not given, judged by the
-            content, and a name that ends in ``.md``, or a folder without transcripts of Claude
-            Code, is ``memory-md``.
-        progress: told after each batch how many lines, conversations or turns are done.
-
-    Raises:
-        InvalidInput: the file is not there, of no known format, or broken; the message
-            names the place, and nothing was written.
-    """
-    _require_known(format)
-    users: tuple[str, ...] = (scope.user,)
-    known = format or _recognised(path)
-    if known in READERS:
-        users, moved, left_out = import_foreign(parts, scope, path, known, progress)
-        return PortingReport(format=known, users=users, left_out=left_out, **moved._asdict())
-    if known == MEMORY_MD or (known is None and is_markdown(path)):
-        moved, left_out = memory_md.import_memory_md(parts, scope, path, progress)
-        return PortingReport(format=MEMORY_MD, users=users, left_out=left_out, **moved._asdict())
-    return _import_json(parts, scope, path, known, progress)
-
-
-def _import_json(
-    parts: Parts, scope: Scope, path: Path, format: str | None, progress: Progress | None
-) -> PortingReport:
-    """Read a file of memoranda, a session, messages of OpenAI or conversations of LoCoMo."""
-    users: tuple[str, ...] = (scope.user,)
-    file = JsonFile(path)
-    found = format or detect(file)
-    match found:
-        case "openai":
-            moved = foreign.import_openai(parts, scope, file, progress)
-        case "session":
-            moved = sessions.import_session(parts, scope, path, progress)
-        case "locomo":
-            users, moved = foreign.import_locomo(parts, scope, file, progress)
-        case _ if archive_reading.is_header(file.first().value):
-            moved = restore(parts, scope, file, progress)
-        case _:
-            moved = _import_plain(parts, scope, file, progress)
-    return PortingReport(format=found, users=users, **moved._asdict())
-
-
-def _recognised(path: Path) -> str | None:
-    """Return the format of what another program keeps, as far as the file or folder tells it."""
-    return None if is_markdown(path) and not path.is_dir() else recognised(path)
-
-
-def _require_known(format: str | None) -> None:
-    if format is not None and format not in FORMATS:
-        message = f"format={format!r} is unknown; {KNOWN}"
-        raise InvalidInput(message)
-
-
-def _import_plain(parts: Parts, scope: Scope, file: JsonFile, progress: Progress | None) -> Moved:
-    """Add records written as ``remember_many`` takes them, one for each line."""
-
-    def drafts() -> Iterator[Placed]:
-        for item in file.items():
-            yield Placed(item.place, _plain(item.place, item.value))
-
-    additions = Additions(parts, scope, drafts)
-    return additions.store(Steps(additions.total, progress))
-
-
-def _plain(place: str, value: Any) -> Draft:
-    if isinstance(value, Mapping) and value.get("event_time") is not None:
-        with located(place):
-            value = {**value, "event_time": parse_moment(value["event_time"], "event_time")}
-    return _draft(value, place, f"import:{MEMORANDA}")
 
 
 @contextmanager
@@ -247,3 +194,127 @@ def _appearing(path: Path) -> Iterator[IO[str]]:
     finally:
         if part is not None:
             part.unlink(missing_ok=True)
+
+
+# In
+
+
+def import_file(
+    target: ImportTarget,
+    path: Path,
+    format: str | None = None,
+    progress: Progress | None = None,
+) -> PortingReport:
+    """Read a file into a memory; what is there already is skipped.
+
+    Args:
+        target: the memory; conversations of LoCoMo and memories of mem0 have their own users.
+        path: the file; for ``memory-md`` and ``claude-code`` also a folder.
+        format: one of :data:`memoranda.transfer.json_files.FORMATS`; if not given, judged by the
+            content, and a name that ends in ``.md``, or a folder without transcripts of Claude
+            Code, is ``memory-md``.
+        progress: told after each batch how many lines, conversations or turns are done.
+
+    Raises:
+        InvalidInput: the file is not there, of no known format, or broken; the message
+            names the place, and nothing was written.
+    """
+    if format is not None and format not in FORMATS:
+        raise InvalidInput(f"format={format!r} is unknown; {KNOWN}")
+    users: tuple[str, ...] = (target.scope.user,)
+    left_out: tuple[str, ...] = ()
+    known = format or _recognised(path)
+    if known in OTHER_PROGRAMS:
+        users, moved, left_out = _import_foreign(target, _unpacked(path), known, progress)
+    elif known == MEMORY_MD or (known is None and is_markdown(path)):
+        known = MEMORY_MD
+        moved, left_out = import_memory_md(target, path, progress)
+    else:
+        file = JsonFile(path)
+        known = known or detect(file)
+        users, moved = _import_json(target, file, known, progress)
+    return PortingReport(format=known, users=users, left_out=left_out, **moved._asdict())
+
+
+def _import_json(
+    target: ImportTarget, file: JsonFile, format: str, progress: Progress | None
+) -> tuple[tuple[str, ...], Moved]:
+    """Read a file of memoranda, a session, messages of OpenAI or conversations of LoCoMo."""
+    users: tuple[str, ...] = (target.scope.user,)
+    match format:
+        case "openai":
+            return users, import_openai(target, file, progress)
+        case "session":
+            return users, import_session(target, file.path, progress)
+        case "locomo":
+            return import_locomo(target, file, progress)
+        case _ if archive.is_header(file.first().value):
+            return users, restore(target, file, progress)
+    additions = Additions(target, partial(_plain_drafts, file))
+    return users, additions.store(Steps(additions.total, progress))
+
+
+def _plain_drafts(file: JsonFile) -> Iterator[PlacedDraft]:
+    """Yield records written as ``remember_many`` takes them, one for each line."""
+    for place, value in file.items():
+        known = value
+        if isinstance(value, Mapping) and value.get("event_time") is not None:
+            with located(place):
+                known = {**value, "event_time": parse_moment(value["event_time"], "event_time")}
+        yield PlacedDraft(place, _draft(known, place, f"import:{MEMORANDA}"))
+
+
+def _import_foreign(
+    target: ImportTarget, path: Path, format: str, progress: Progress | None
+) -> tuple[tuple[str, ...], Moved, tuple[str, ...]]:
+    """Store what another program keeps at ``path`` and is not there yet."""
+    scope = target.scope
+    if format == CHROMA:
+        read = partial(chroma.read_drafts, path, foreign_memories(path), scope)
+        return import_facts(target, read, progress)
+    talks: Callable[[LeftOut], Iterator[ForeignConversation]]
+    if format == CLAUDE_CODE:
+        talks = claude_code.Transcripts(path).conversations
+    else:
+        file = _opened(path)
+        if format == MEM0:
+            return import_facts(target, partial(mem0.read_drafts, file, scope), progress)
+        if format == MCP_MEMORY:
+            return import_facts(target, partial(mcp_memory.read_drafts, file, scope), progress)
+        reader = chatgpt if format == CHATGPT else claude
+        talks = partial(reader.read_conversations, file)
+    moved, left_out = import_conversations(ConversationImport(target, format), talks, progress)
+    return (scope.user,), moved, left_out
+
+
+def _opened(path: Path) -> JsonFile | ZippedFile:
+    """Return the file at ``path``, a ZIP archive by the conversations in it."""
+    return ZippedFile(path) if is_archive(path) else JsonFile(path)
+
+
+def _unpacked(path: Path) -> Path:
+    """Return the conversations in the folder of an export that somebody unpacked, else ``path``."""
+    inside = path / CONVERSATIONS
+    return inside if path.is_dir() and inside.is_file() else path
+
+
+def _recognised(path: Path) -> str | None:
+    """Return the format of what another program keeps, as far as the file or folder tells it.
+
+    Raises:
+        InvalidInput: it cannot be read.
+    """
+    if is_markdown(path) and not path.is_dir():
+        return None
+    path = _unpacked(path)
+    if (path / CHROMA_FILE).is_file():
+        return CHROMA
+    if path.is_dir():
+        return CLAUDE_CODE if claude_code.holds_transcripts(path) else None
+    file = _opened(path)
+    first = file.first()
+    found = next((name for name, knows in KNOWN_BY.items() if knows(first.value)), None)
+    if found is None and isinstance(file, ZippedFile):
+        message = f"{first.place}: these are no conversations of ChatGPT or claude.ai"
+        raise InvalidInput(message)
+    return found

@@ -21,7 +21,6 @@ from memoranda.model.actions import (
     Consolidated,
     Decide,
     EndConversation,
-    Insert,
     OpenConversation,
     Prune,
     Retire,
@@ -30,32 +29,40 @@ from memoranda.model.models import Calibration, ConversationInfo, Kind, Message,
 from memoranda.model.ports import Progress, Store
 from memoranda.model.query import Filter
 from memoranda.model.scope import Scope
-from memoranda.parts import Parts
-from memoranda.transfer import archive_reading
-from memoranda.transfer.archive import Kept, Part, Pruned, Said, Session, Talk
-from memoranda.transfer.batches import BATCH, Moved, Steps
-from memoranda.transfer.formats import JsonFile, located
+from memoranda.transfer.archive import (
+    ArchivedConversation,
+    ArchivedRecord,
+    ArchivedSession,
+    ArchivePart,
+    MessageLine,
+    PruningLine,
+    check_header,
+    mark_ended,
+    parse_line,
+)
+from memoranda.transfer.batches import BATCH, ImportTarget, Moved, Steps
+from memoranda.transfer.json_files import JsonFile, located
 
 IMPORTED = "imported"
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class ArchiveEntry:
     """A part of a file, and the place where it begins."""
 
     place: str
-    value: Part
+    value: ArchivePart
 
     @property
     def lines(self) -> int:
         """How many lines it takes."""
-        if not isinstance(self.value, Talk):
+        if not isinstance(self.value, ArchivedConversation):
             return 1
         return 1 + len(self.value.messages) + len(self.value.prunings)
 
 
 @dataclass(frozen=True, slots=True)
-class Opened:
+class OpenConversationEntry:
     """A conversation of a file while its lines are read."""
 
     place: str
@@ -64,22 +71,22 @@ class Opened:
     prunings: dict[str, Pruning] = field(default_factory=dict)
     positions: dict[str, int] = field(default_factory=dict)
 
-    def add(self, part: Said | Pruned) -> None:
+    def add(self, part: MessageLine | PruningLine) -> None:
         """Take a message, or the receipt of a pruning.
 
         Raises:
             InvalidInput: there is one with its id already.
         """
         match part:
-            case Said(message=message):
+            case MessageLine(message=message):
                 _refuse_second(self.messages, message.id, "messages", self.info)
                 self.positions[message.id] = len(self.messages)
                 self.messages[message.id] = message
-            case Pruned(pruning=pruning):
+            case PruningLine(pruning=pruning):
                 _refuse_second(self.prunings, pruning.id, "prunings", self.info)
                 self.prunings[pruning.id] = pruning
 
-    def entry(self) -> Entry:
+    def entry(self) -> ArchiveEntry:
         """Return the whole conversation.
 
         Raises:
@@ -93,7 +100,7 @@ class Opened:
             )
             raise InvalidInput(message)
         parts = tuple(self.messages.values()), tuple(self.prunings.values())
-        return Entry(self.place, Talk(self.info, *parts))
+        return ArchiveEntry(self.place, ArchivedConversation(self.info, *parts))
 
 
 def _refuse_second(known: Mapping[str, object], id: str, what: str, info: ConversationInfo) -> None:
@@ -102,7 +109,7 @@ def _refuse_second(known: Mapping[str, object], id: str, what: str, info: Conver
         raise InvalidInput(message)
 
 
-def restore(parts: Parts, scope: Scope, file: JsonFile, progress: Progress | None) -> Moved:
+def restore(target: ImportTarget, file: JsonFile, progress: Progress | None) -> Moved:
     """Bring the memory in ``file`` into the scope's.
 
     Records and conversations keep their ids, times and order; positions in a session are
@@ -116,20 +123,20 @@ def restore(parts: Parts, scope: Scope, file: JsonFile, progress: Progress | Non
             nothing was written.
     """
     total = 0
-    others = [Scope(user) for user in parts.store.users() if user != scope.user]
-    for batch in _batches(file, scope):
+    others = [Scope(user) for user in target.store.users() if user != target.scope.user]
+    for batch in _batches(file, target.scope):
         total += sum(entry.lines for entry in batch)
-        _refuse_taken(parts.store, others, batch)
+        _refuse_taken(target.store, others, batch)
     steps, moved = Steps(total, progress), Moved()
     read: Counter[str] = Counter()
-    for batch in _batches(file, scope):
-        moved = moved.plus(_write(parts, scope, batch, read))
+    for batch in _batches(file, target.scope):
+        moved = moved.plus(_write(target, batch, read))
         steps.advance(sum(entry.lines for entry in batch))
     return moved
 
 
-def _batches(file: JsonFile, scope: Scope) -> Iterator[list[Entry]]:
-    batch: list[Entry] = []
+def _batches(file: JsonFile, scope: Scope) -> Iterator[list[ArchiveEntry]]:
+    batch: list[ArchiveEntry] = []
     size = 0
     for entry in _entries(file, scope):
         batch.append(entry)
@@ -141,47 +148,49 @@ def _batches(file: JsonFile, scope: Scope) -> Iterator[list[Entry]]:
         yield batch
 
 
-def _entries(file: JsonFile, scope: Scope) -> Iterator[Entry]:
+def _entries(file: JsonFile, scope: Scope) -> Iterator[ArchiveEntry]:
     items = file.items()
     header = next(items)
     with located(header.place):
-        exported_at = archive_reading.check_header(header.value)
-    opened: Opened | None = None
+        exported_at = check_header(header.value)
+    opened: OpenConversationEntry | None = None
     for item in items:
         with located(item.place):
-            value = archive_reading.parse(item.value, scope, opened.positions if opened else {})
-            if isinstance(value, Said | Pruned):
+            value = parse_line(item.value, scope, opened.positions if opened else {})
+            if isinstance(value, MessageLine | PruningLine):
                 _owner(value, opened).add(value)
                 continue
         if opened:
             yield opened.entry()
         opened = None
         if isinstance(value, ConversationInfo):
-            opened = Opened(item.place, value)
-        elif isinstance(value, Kept) and exported_at:
-            yield Entry(item.place, archive_reading.ended(value, exported_at))
+            opened = OpenConversationEntry(item.place, value)
+        elif isinstance(value, ArchivedRecord) and exported_at:
+            yield ArchiveEntry(item.place, mark_ended(value, exported_at))
         else:
-            yield Entry(item.place, value)
+            yield ArchiveEntry(item.place, value)
     if opened:
         yield opened.entry()
 
 
-def _owner(part: Said | Pruned, opened: Opened | None) -> Opened:
+def _owner(
+    part: MessageLine | PruningLine, opened: OpenConversationEntry | None
+) -> OpenConversationEntry:
     if opened is None or opened.info.id != part.conversation:
-        what = "message" if isinstance(part, Said) else "pruning"
+        what = "message" if isinstance(part, MessageLine) else "pruning"
         message = f"a {what} must follow the line of its conversation {part.conversation!r}"
         raise InvalidInput(message)
     return opened
 
 
-def _refuse_taken(store: Store, others: Sequence[Scope], batch: Sequence[Entry]) -> None:
+def _refuse_taken(store: Store, others: Sequence[Scope], batch: Sequence[ArchiveEntry]) -> None:
     """Refuse ids of other users: the same record cannot be in one store for two."""
     places = {item.record.id: entry.place for entry in batch if (item := _record_of(entry))}
-    talks = [entry for entry in batch if isinstance(entry.value, Talk)]
+    talks = [entry for entry in batch if isinstance(entry.value, ArchivedConversation)]
     for other in others:
         taken = {record.id: places[record.id] for record in store.get_many(other, list(places))}
         for entry in talks:
-            if isinstance(entry.value, Talk):
+            if isinstance(entry.value, ArchivedConversation):
                 known = {
                     item.id for item in store.messages(other, entry.value.info.id, cleared=True)
                 }
@@ -194,11 +203,11 @@ def _refuse_taken(store: Store, others: Sequence[Scope], batch: Sequence[Entry])
             raise InvalidInput(message)
 
 
-def _record_of(entry: Entry) -> Kept | None:
-    return entry.value if isinstance(entry.value, Kept) else None
+def _record_of(entry: ArchiveEntry) -> ArchivedRecord | None:
+    return entry.value if isinstance(entry.value, ArchivedRecord) else None
 
 
-def _sessions_of(batch: Sequence[Entry]) -> Iterator[str]:
+def _sessions_of(batch: Sequence[ArchiveEntry]) -> Iterator[str]:
     """Return the session of each episode."""
     for entry in batch:
         item = _record_of(entry)
@@ -206,10 +215,10 @@ def _sessions_of(batch: Sequence[Entry]) -> Iterator[str]:
             yield item.record.session_id
 
 
-def _write(parts: Parts, scope: Scope, batch: Sequence[Entry], read: Counter[str]) -> Moved:
-    everyone = Scope(scope.user)  # What another agent of the user has is there already, too.
+def _write(target: ImportTarget, batch: Sequence[ArchiveEntry], read: Counter[str]) -> Moved:
+    store, scope = target.store, target.scope
     ids = [item.record.id for entry in batch if (item := _record_of(entry))]
-    known = {record.id for record in parts.store.get_many(everyone, ids)}
+    known = {record.id for record in store.get_many(target.everyone, ids)}
     read.update(_sessions_of(batch))
     actions: list[Action] = []
     moved = Moved()
@@ -217,34 +226,38 @@ def _write(parts: Parts, scope: Scope, batch: Sequence[Entry], read: Counter[str
         match entry.value:
             case Decide():
                 actions.append(entry.value)
-            case Talk():
-                found, count = _talk_actions(parts.store, everyone, entry.value)
+            case ArchivedConversation():
+                found, count = _conversation_actions(store, target.everyone, entry.value)
                 actions.extend(found)
                 moved = moved.plus(count)
-            case Kept(record=record) if record.id in known:
+            case ArchivedRecord(record=record) if record.id in known:
                 moved = moved.plus(Moved(skipped=1))
-            case Kept(record=record):
+            case ArchivedRecord(record=record):
                 known.add(record.id)
-                actions += _record_actions(parts, entry.value)
+                actions.append(target.records.planner.insert(record, IMPORTED))
+                actions += _endings(entry.value)
                 moved = moved.plus(Moved(records=1))
-    parts.store.apply(scope, actions)
-    sessions = [entry.value for entry in batch if isinstance(entry.value, Session)]
-    plan = _session_actions(parts.store, scope, sessions, read, parts.now())
-    parts.store.apply(scope, list(plan))
+    store.apply(scope, actions)
+    sessions = [entry.value for entry in batch if isinstance(entry.value, ArchivedSession)]
+    plan = _session_actions(store, scope, sessions, read, target.records.now())
+    store.apply(scope, list(plan))
     return moved
 
 
-def _record_actions(parts: Parts, kept: Kept) -> Iterator[Action]:
-    record = kept.record
-    yield Insert(record, tuple(parts.extractor.extract(record.content)), IMPORTED)
-    if kept.closed_at is not None:
-        yield Close(record.id, kept.closed_at, IMPORTED, superseded_by=record.superseded_by)
-    if kept.retired_at is not None:
-        yield Retire(record.id, kept.retired_at, IMPORTED)
+def _endings(part: ArchivedRecord) -> Iterator[Action]:
+    record = part.record
+    if part.closed_at is not None:
+        yield Close(record.id, part.closed_at, IMPORTED, superseded_by=record.superseded_by)
+    if part.retired_at is not None:
+        yield Retire(record.id, part.retired_at, IMPORTED)
 
 
 def _session_actions(
-    store: Store, scope: Scope, sessions: Sequence[Session], read: Counter[str], now: datetime
+    store: Store,
+    scope: Scope,
+    sessions: Sequence[ArchivedSession],
+    read: Counter[str],
+    now: datetime,
 ) -> Iterator[Action]:
     """Say how far sessions were consolidated of which the store has what the file has, no more.
 
@@ -265,23 +278,25 @@ def _session_actions(
         )
 
 
-def _talk_actions(store: Store, everyone: Scope, talk: Talk) -> tuple[list[Action], Moved]:
-    info = talk.info
+def _conversation_actions(
+    store: Store, everyone: Scope, part: ArchivedConversation
+) -> tuple[list[Action], Moved]:
+    info = part.info
     if store.conversation(everyone, info.id) is None:
-        return _whole(talk), Moved(messages=len(talk.messages))
+        return _whole(part), Moved(messages=len(part.messages))
     known = {message.id for message in store.messages(everyone, info.id, cleared=True)}
-    new = [Append(info.id, message) for message in talk.messages if message.id not in known]
-    return list(new), Moved(messages=len(new), skipped=len(talk.messages) - len(new))
+    new = [Append(info.id, message) for message in part.messages if message.id not in known]
+    return list(new), Moved(messages=len(new), skipped=len(part.messages) - len(new))
 
 
-def _whole(talk: Talk) -> list[Action]:
-    info = talk.info
+def _whole(part: ArchivedConversation) -> list[Action]:
+    info = part.info
     actions: list[Action] = [OpenConversation(info)]
-    for message in talk.messages:
+    for message in part.messages:
         actions.append(Append(info.id, message))
         if message.id == info.cleared_through:
             actions.append(ClearView(info.id))
-    actions += [Prune(info.id, pruning) for pruning in talk.prunings]
+    actions += [Prune(info.id, pruning) for pruning in part.prunings]
     if info.calibration != Calibration():
         actions.append(Calibrate(info.id, info.calibration))
     if info.ended_at is not None:

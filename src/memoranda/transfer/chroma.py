@@ -14,19 +14,17 @@ from memoranda.errors import InvalidInput
 from memoranda.model.models import Kind
 from memoranda.model.scope import Scope
 from memoranda.records.drafts import Draft, parse_kind
-from memoranda.transfer.batches import Placed
-from memoranda.transfer.formats import CHROMA, located
-from memoranda.transfer.importing.facts import is_kept
-from memoranda.transfer.importing.found import LeftOut, moment_of
+from memoranda.transfer.batches import PlacedDraft, is_kept
+from memoranda.transfer.json_files import CHROMA, LeftOut, located, moment_of
 
 TYPE, CREATED, ID = "type", "created_at", "chroma_id"
 Row = tuple[str, str, dict[str, Any]]
 """Id, text and metadata."""
 
 
-def drafts(
+def read_drafts(
     path: Path, rows: Iterable[Row], scope: Scope, left_out: LeftOut
-) -> Iterator[tuple[Scope, Placed]]:
+) -> Iterator[tuple[Scope, PlacedDraft]]:
     """Return a record for each memory.
 
     Raises:
@@ -40,7 +38,7 @@ def drafts(
         with located(place):
             draft = _draft(key, text, entry)
         if draft.kind != Kind.FACT or is_kept(text, left_out):
-            yield scope, Placed(place, draft)
+            yield scope, PlacedDraft(place, draft)
 
 
 def _draft(key: str, text: str, entry: dict[str, Any]) -> Draft:

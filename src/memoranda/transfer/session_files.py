@@ -11,7 +11,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from memoranda.conversation.conversation import Conversation
 from memoranda.conversation.sessions.format import (
     SessionMetadata,
     dump_line,
@@ -19,7 +18,6 @@ from memoranda.conversation.sessions.format import (
     metadata_value,
 )
 from memoranda.conversation.sessions.session_file import SessionContent, SessionFile
-from memoranda.conversation.transcript import MemoryTranscript
 from memoranda.errors import InvalidInput, NotFound
 from memoranda.model.actions import (
     Action,
@@ -31,10 +29,9 @@ from memoranda.model.actions import (
 from memoranda.model.models import Calibration, ConversationInfo, Message, Pruning
 from memoranda.model.ports import Progress, Store
 from memoranda.model.scope import Scope
-from memoranda.parts import Parts
-from memoranda.transfer.batches import Moved, Steps
-from memoranda.transfer.foreign import unstored
-from memoranda.transfer.formats import located
+from memoranda.transfer.batches import ImportTarget, Moved, Steps
+from memoranda.transfer.json_files import located
+from memoranda.transfer.openai import missing_messages
 
 # Out
 
@@ -86,7 +83,7 @@ def _moved(prunings: Sequence[Pruning], places: Sequence[int]) -> tuple[Pruning,
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class SessionImport:
     """A session that can be stored, and what of it is to be.
 
     Attributes:
@@ -100,7 +97,7 @@ class Plan:
     new: tuple[Message, ...]
 
 
-def import_session(parts: Parts, scope: Scope, path: Path, progress: Progress | None) -> Moved:
+def import_session(target: ImportTarget, path: Path, progress: Progress | None) -> Moved:
     """Add the conversation in the session file at ``path``, under the name it has there.
 
     It keeps the moment of its creation. Of one that is stored already, only the messages that
@@ -111,13 +108,14 @@ def import_session(parts: Parts, scope: Scope, path: Path, progress: Progress | 
         InvalidInput: a line is broken, or a stored conversation of the same name went
             otherwise; nothing was written.
     """
-    plan = _planned(parts, scope, path)
+    store, scope = target.store, target.scope
+    plan = _plan(target, path)
     steps, name = Steps(1, progress), plan.metadata.id
-    known = parts.store.conversation(scope, name)
+    known = store.conversation(scope, name)
     if known is None:
-        parts.store.apply(scope, _opening(plan.metadata))
-    _append(parts, scope, plan, known)
-    there = {pruning.id for pruning in parts.store.prunings(scope, name)}
+        store.apply(scope, _opening(plan.metadata))
+    _append(target, plan, known)
+    there = {pruning.id for pruning in store.prunings(scope, name)}
     actions: list[Action] = [
         Prune(name, pruning) for pruning in plan.metadata.prunings if pruning.id not in there
     ]
@@ -125,30 +123,26 @@ def import_session(parts: Parts, scope: Scope, path: Path, progress: Progress | 
     if ended is not None and (known is None or plan.new):
         actions.append(EndConversation(name, ended))
     if actions:
-        parts.store.apply(scope, actions)
+        store.apply(scope, actions)
     steps.advance(1)
     return Moved(messages=len(plan.new), skipped=len(plan.messages) - len(plan.new))
 
 
-def _planned(parts: Parts, scope: Scope, path: Path) -> Plan:
+def _plan(target: ImportTarget, path: Path) -> SessionImport:
     session = SessionFile(path).look()
     _refuse_broken(path, session)
     metadata = session.metadata
-    name = metadata.id
-    stored = parts.store.conversation(Scope(scope.user), name)
-    if stored is not None and parts.store.conversation(scope, name) is None:
-        message = f"{path}: conversation {name!r} is another agent's; change key in the first line"
-        raise InvalidInput(message)
-    messages, places = _checked(parts, path, session)
+    target.conversation(metadata.id, str(path), "change key in the first line")
+    messages, places = _checked(target, path, session)
     remedy = "Change key in the first line to import it beside that one"
-    return Plan(
+    return SessionImport(
         replace(
             metadata,
             cleared=bisect_left(places, metadata.cleared),
             prunings=_moved(metadata.prunings, places),
         ),
         tuple(messages),
-        tuple(unstored(parts, scope, str(path), name, messages, remedy=remedy)),
+        tuple(missing_messages(target, str(path), metadata.id, messages, remedy)),
     )
 
 
@@ -164,14 +158,13 @@ def _refuse_broken(path: Path, session: SessionContent) -> None:
         raise InvalidInput(message)
 
 
-def _checked(parts: Parts, path: Path, session: SessionContent) -> tuple[list[Message], list[int]]:
+def _checked(
+    target: ImportTarget, path: Path, session: SessionContent
+) -> tuple[list[Message], list[int]]:
     """Return the messages as the store takes them, and their positions in the file."""
     metadata = session.metadata
-    info = ConversationInfo(id=metadata.id, created_at=parts.now(), model=metadata.model)
     # It refuses what the stored one would refuse, and counts tokens.
-    trial = Conversation.over(
-        MemoryTranscript(info), catalog=parts.catalog, clock=parts.clock, ids=parts.ids
-    )
+    trial = target.trial_conversation(metadata.id, metadata.model)
     messages: list[Message] = []
     places: list[int] = []
     for message in session.messages:
@@ -204,8 +197,8 @@ def _opening(metadata: SessionMetadata) -> list[Action]:
     return actions
 
 
-def _append(parts: Parts, scope: Scope, plan: Plan, known: ConversationInfo | None) -> None:
-    transcript = parts.conversations(scope).transcript(plan.metadata.id)
+def _append(target: ImportTarget, plan: SessionImport, known: ConversationInfo | None) -> None:
+    transcript = target.transcript(plan.metadata.id)
     cleared = plan.metadata.cleared
     there, start = (known.messages, known.start) if known else (0, 0)
     split = max(0, cleared - there)

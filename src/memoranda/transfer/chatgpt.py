@@ -14,16 +14,13 @@ from datetime import datetime
 from typing import Any
 
 from memoranda.model.json_object import JsonObject
-from memoranda.transfer.formats import Item, located
-from memoranda.transfer.importing.found import (
-    LeftOut,
-    Said,
-    Talk,
-    Values,
-    conversations,
+from memoranda.transfer.conversations import (
+    ForeignConversation,
+    ForeignMessage,
     distinct,
-    moment_of,
+    each_conversation,
 )
+from memoranda.transfer.json_files import Item, JsonValues, LeftOut, located, moment_of
 
 SPEAKERS = {"user": "user", "assistant": "assistant"}
 TEXTS = frozenset({"text", "multimodal_text"})
@@ -38,16 +35,16 @@ def is_chatgpt(value: object) -> bool:
     return isinstance(value, Mapping) and isinstance(value.get("mapping"), Mapping)
 
 
-def talks(file: Values, left_out: LeftOut) -> Iterator[Talk]:
+def read_conversations(file: JsonValues, left_out: LeftOut) -> Iterator[ForeignConversation]:
     """Return the conversations of an export, each by its branch that was current.
 
     Raises:
         InvalidInput: a conversation is not in ChatGPT's form; the message names it.
     """
-    return conversations(file, _talk, left_out)
+    return each_conversation(file, _conversation, left_out)
 
 
-def _talk(item: Item, left_out: LeftOut) -> Talk:
+def _conversation(item: Item, left_out: LeftOut) -> ForeignConversation:
     fields = JsonObject(item.value)
     name = fields.optional_text("conversation_id") or fields.text("id")
     nodes = fields.get("mapping")
@@ -61,11 +58,11 @@ def _talk(item: Item, left_out: LeftOut) -> Talk:
     for key in branch:
         place = f"{item.place}, message {key}"
         with located(f"message {key}"):
-            found = _said(nodes[key], key, place, left_out)
+            found = _message_of(nodes[key], key, place, left_out)
         if found is not None:
             said.append(found)
-    return Talk(
-        id=name, said=distinct(said, at), at=at, title=title if isinstance(title, str) else None
+    return ForeignConversation(
+        id=name, messages=distinct(said, at), at=at, title=title if isinstance(title, str) else None
     )
 
 
@@ -102,7 +99,7 @@ def _speaks(node: object) -> bool:
     return message is not None and _role(message) is not None
 
 
-def _said(node: object, key: str, place: str, left_out: LeftOut) -> Said | None:
+def _message_of(node: object, key: str, place: str, left_out: LeftOut) -> ForeignMessage | None:
     message = _message(node)
     if message is None:
         return None
@@ -118,7 +115,7 @@ def _said(node: object, key: str, place: str, left_out: LeftOut) -> Said | None:
     elif not (recipient is None or recipient in EVERYONE):
         left_out.add("calls of tools")
     elif text := _text(content, left_out):
-        return Said(place=place, key=key, role=role, text=text, at=_time(message))
+        return ForeignMessage(place=place, key=key, role=role, text=text, at=_time(message))
     return None
 
 

@@ -3,14 +3,23 @@
 from __future__ import annotations
 
 import json
+import math
+import re
+import zipfile
+import zlib
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from pathlib import Path
+from datetime import UTC, datetime
+from pathlib import Path, PurePosixPath
 from typing import Any, BinaryIO, NamedTuple, Protocol
 
 from memoranda.conversation.formats.turns import ROLES, SAME_ROLE
 from memoranda.conversation.sessions.format import is_metadata
 from memoranda.errors import InvalidInput
+from memoranda.model.json_object import JsonObject
+from memoranda.model.text import clean
+from memoranda.model.times import require_aware
 
 MEMORANDA, OPENAI, SESSION, LOCOMO = "memoranda", "openai", "session", "locomo"
 MEMORY_MD = "memory-md"
@@ -54,7 +63,7 @@ class Item(NamedTuple):
     value: Any
 
 
-class Broken(Protocol):
+class BrokenLineHandler(Protocol):
     """Told of a line that cannot be read."""
 
     def __call__(self, place: str, *, unfinished: bool) -> None:
@@ -78,7 +87,7 @@ class JsonFile:
         self._document: Any = None
         self.by_lines = self._starts_with_value() or by_lines
 
-    def items(self, broken: Broken | None = None) -> Iterator[Item]:
+    def items(self, broken: BrokenLineHandler | None = None) -> Iterator[Item]:
         """Return what is in it: a value for each line or array element, or the only value.
 
         Can be called again. JSON Lines are read anew each time and never held as a whole.
@@ -95,13 +104,9 @@ class JsonFile:
             return
         if self._document is None:
             self._document = self._whole()
-        if isinstance(self._document, list):
-            for number, value in enumerate(self._document, 1):
-                yield Item(f"{self.path}, item {number}", value)
-        else:
-            yield Item(str(self.path), self._document)
+        yield from _elements(str(self.path), self._document)
 
-    def _by_lines(self, broken: Broken | None) -> Iterator[Item]:
+    def _by_lines(self, broken: BrokenLineHandler | None) -> Iterator[Item]:
         for number, raw in self._raw_lines():
             try:
                 text = self._decoded(raw, number)
@@ -118,10 +123,7 @@ class JsonFile:
         Raises:
             InvalidInput: the file holds none.
         """
-        for item in self.items():
-            return item
-        message = f"{self.path} holds nothing to import; {KNOWN}"
-        raise InvalidInput(message)
+        return _first(self.items(), self.path)
 
     def _starts_with_value(self) -> bool:
         for _, text in self._lines():
@@ -200,6 +202,20 @@ def detect(file: JsonFile) -> str:
     raise InvalidInput(message)
 
 
+def _elements(place: str, document: object) -> Iterator[Item]:
+    if isinstance(document, list):
+        for number, value in enumerate(document, 1):
+            yield Item(f"{place}, item {number}", value)
+    else:
+        yield Item(place, document)
+
+
+def _first(items: Iterator[Item], path: Path) -> Item:
+    for item in items:
+        return item
+    raise InvalidInput(f"{path} holds nothing to import; {KNOWN}")
+
+
 @contextmanager
 def located(place: str) -> Iterator[None]:
     """Put ``place`` before the message of an ``InvalidInput`` that is raised inside."""
@@ -233,3 +249,147 @@ def _refuse(constant: str) -> None:
 
 def _broken(place: str, reason: str) -> str:
     return f"{place}: not valid JSON ({reason}); correct it and import again; {KNOWN}"
+
+
+CONVERSATIONS = re.compile(r"conversations(?:-\d+)?\.json")
+"""What they are called; large exports have several: ``conversations-000.json`` and so on."""
+MOST = 4 * 1024**3
+"""Bytes of a file in an archive that are still read."""
+
+
+class ZippedFile:
+    """The conversations in a ZIP archive, read at once for each file in it.
+
+    Args:
+        path: the archive.
+
+    Raises:
+        InvalidInput: it cannot be read, or holds no conversations.
+    """
+
+    def __init__(self, path: Path) -> None:
+        """Look which files in it hold conversations."""
+        self.path = path
+        self._documents: dict[str, Any] = {}
+        try:
+            with zipfile.ZipFile(path) as archive:
+                for info in sorted(archive.infolist(), key=lambda info: info.filename):
+                    if CONVERSATIONS.fullmatch(PurePosixPath(info.filename).name):
+                        self._documents[info.filename] = self._parsed(archive, info)
+        # A damaged member raises zlib's error, an encrypted one RuntimeError.
+        except (OSError, zipfile.BadZipFile, RuntimeError, NotImplementedError) as error:
+            message = f"{path} cannot be read ({error}); get the export again"
+            raise InvalidInput(message) from error
+        if not self._documents:
+            message = f"{path} holds no conversations.json; it is no export of ChatGPT or Claude"
+            raise InvalidInput(message)
+
+    def items(self) -> Iterator[Item]:
+        """Return the conversations, each with its place."""
+        for name, document in self._documents.items():
+            yield from _elements(f"{self.path}, {name}", document)
+
+    def first(self) -> Item:
+        """Return the first value.
+
+        Raises:
+            InvalidInput: there is none.
+        """
+        return _first(self.items(), self.path)
+
+    def _parsed(self, archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> Any:
+        place = f"{self.path}, {info.filename}"
+        if info.file_size > MOST:
+            message = f"{place} has {info.file_size:,} bytes, too many to read; unpack and split it"
+            raise InvalidInput(message)
+        try:
+            return json.loads(archive.read(info))
+        except (ValueError, RecursionError, zlib.error) as error:
+            message = f"{place}: not valid JSON ({error}); get the export again"
+            raise InvalidInput(message) from error
+
+
+def is_archive(path: Path) -> bool:
+    """Whether ``path`` is a ZIP archive."""
+    try:
+        return zipfile.is_zipfile(path)
+    except (OSError, ValueError):
+        return False
+
+
+NUL, NUL_PICTURE = "\x00", "\u2400"
+SURROGATE = re.compile("[\ud800-\udfff]")
+REPLACEMENT = "\ufffd"
+
+
+class JsonValues(Protocol):
+    """A file of JSON values that can be read again and again."""
+
+    def items(self) -> Iterator[Item]:
+        """Return its values with their places."""
+
+
+class LeftOut:
+    """Counts what is not imported, by kind."""
+
+    def __init__(self) -> None:
+        """Start with nothing."""
+        self._counts: Counter[str] = Counter()
+        self._told: dict[str, None] = {}
+
+    def add(self, kind: str, number: int = 1) -> None:
+        """Count ``number`` more of ``kind``, a noun in the plural."""
+        self._counts[kind] += number
+
+    def tell(self, line: str) -> None:
+        """Add a line of its own."""
+        self._told[line] = None
+
+    def lines(self) -> tuple[str, ...]:
+        """Return a line for each kind with its number, the most frequent first."""
+        counted = (f"{kind}: {number:,}" for kind, number in self._counts.most_common() if number)
+        return (*self._told, *counted)
+
+
+def plain_text(text: str) -> str:
+    """Return ``text`` with a stand-in for each character that no store can hold.
+
+    Output of tools has NUL characters, and halves of characters where it was cut.
+    """
+    return SURROGATE.sub(REPLACEMENT, text.replace(NUL, NUL_PICTURE))
+
+
+def text_of(fields: JsonObject, name: str) -> str:
+    """Return a text that is not blank, with its characters that no store can hold replaced.
+
+    Raises:
+        InvalidInput: there is none.
+    """
+    value = fields.get(name)
+    return clean(plain_text(value), name) if isinstance(value, str) else fields.text(name)
+
+
+def moment_of(value: object, name: str) -> datetime | None:
+    """Return a moment: ISO 8601 text, taken as UTC where it names no zone, or seconds since 1970.
+
+    Raises:
+        InvalidInput: it is something else.
+    """
+    found: datetime | None = None
+    try:
+        match value:
+            case None:
+                return None
+            case bool():
+                pass
+            case int() | float() if math.isfinite(value):
+                found = datetime.fromtimestamp(value, UTC)
+            case str():
+                found = datetime.fromisoformat(value)
+                found = found if found.tzinfo else found.replace(tzinfo=UTC)
+    except (ValueError, OverflowError, OSError):
+        pass
+    if found is None:
+        message = f"{name}={value!r:.80} is no time; write it as 2026-03-02T18:05:00Z"
+        raise InvalidInput(message)
+    return require_aware(found, name)

@@ -11,6 +11,7 @@ all the same, and stay.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from datetime import datetime
@@ -20,9 +21,110 @@ from typing import Any, NamedTuple
 
 from memoranda.errors import InvalidInput
 from memoranda.model.models import ToolCall, ToolResult
-from memoranda.transfer.formats import Item, JsonFile
-from memoranda.transfer.importing.found import LeftOut, Said, Talk, distinct, moment_of
-from memoranda.transfer.importing.own import Asked, without_reminders, without_wrappers
+from memoranda.text.recalled import CLOSING, FENCE, OPENING
+from memoranda.transfer.conversations import ForeignConversation, ForeignMessage, distinct
+from memoranda.transfer.json_files import Item, JsonFile, LeftOut, moment_of
+
+WRAPPERS = (
+    "system-reminder|user-prompt-submit-hook|session-start-hook|"
+    "command-name|command-message|command-args|command-contents|"
+    "local-command-stdout|local-command-stderr|local-command-caveat|"
+    "bash-input|bash-stdout|bash-stderr|"
+    "ide_opened_file|ide_selection|ide_diagnostics|post-tool-use-hook|"
+    "task-notification|task-id|background-task-output"
+)
+WRAPPING = re.compile(rf"<({WRAPPERS})(?:\s[^<>]*)?>")
+INTERRUPTED = re.compile(r"\[Request interrupted by user(?: for tool use)?\]")
+REMINDING = re.compile(r"<(system-reminder)>")
+OWN_TOOLS = frozenset(
+    {
+        "search_memories",
+        "store_memory",
+        "forget_memory",
+        "recall_context",
+        "search_memory",
+        "remember_fact",
+        "correct_fact",
+        "confirm_fact",
+        "memory_stats",
+        "get_entity_info",
+        "expand_messages",
+    }
+)
+"""The tools of memory, over MCP and of agents."""
+OWN_COMMAND = re.compile(r"(?:^|[;&|(]\s*|\s)(?:\S*/)?memoranda\s+\w")
+"""A command of a shell that calls the program ``memoranda``."""
+
+
+def without_wrappers(text: str) -> str:
+    """Return what a person said in ``text``: no reminders, commands or output of commands."""
+    return INTERRUPTED.sub("", _without(text, WRAPPING)).strip()
+
+
+def without_reminders(text: str) -> str:
+    """Return what a tool gave back, without the reminders that were put behind it."""
+    return _without(text, REMINDING)
+
+
+def _without(text: str, opening: re.Pattern[str]) -> str:
+    """Return ``text`` without what stands between tags. A tag that is never closed is text.
+
+    Each part of the text is looked at once for each tag, however many of them it holds.
+    """
+    kept: list[str] = []
+    unclosed: set[str] = set()
+    start = place = 0
+    while found := opening.search(text, place):
+        tag, place = found[1], found.end()
+        if tag in unclosed:
+            continue
+        closing = f"</{tag}>"
+        end = text.find(closing, place)
+        if end < 0:
+            unclosed.add(tag)
+            continue
+        kept.append(text[start : found.start()])
+        start = place = end + len(closing)
+    return "".join([*kept, text[start:]])
+
+
+def asks_memory(name: str, arguments: Any) -> bool:
+    """Return whether a call asks memory: one of its tools, or its command in a shell.
+
+    Args:
+        name: of the tool; over MCP ``mcp__<server>__<tool>``.
+        arguments: of the call.
+    """
+    if name.rpartition("__")[2] in OWN_TOOLS:
+        return True
+    command = arguments.get("command") if isinstance(arguments, dict) else None
+    return isinstance(command, str) and OWN_COMMAND.search(command) is not None
+
+
+def fenced(text: str) -> str:
+    """Return what memory told in its fence, by which it is known as told and never as new."""
+    if not text.strip():
+        return text
+    inner = OPENING.sub("", CLOSING.sub("", text)).strip()
+    return f"<{FENCE}>\n{inner}\n</{FENCE}>"
+
+
+class MemoryCalls:
+    """The calls of a talk that asked memory."""
+
+    def __init__(self) -> None:
+        """Start with none."""
+        self._ids: set[str] = set()
+
+    def note(self, call: ToolCall, arguments: Any) -> None:
+        """Remember ``call`` if it asks memory."""
+        if asks_memory(call.name, arguments):
+            self._ids.add(call.id)
+
+    def told(self, call: str, text: str) -> str:
+        """Return the answer to ``call``, in its fence if memory gave it."""
+        return fenced(text) if call in self._ids else text
+
 
 TALK = frozenset({"user", "assistant"})
 MARKED = {
@@ -73,7 +175,7 @@ class Transcripts:
                 begun.append((start, path.stat().st_mtime_ns, path))
         return [path for _, _, path in sorted(begun)]
 
-    def talks(self, left_out: LeftOut) -> Iterator[Talk]:
+    def conversations(self, left_out: LeftOut) -> Iterator[ForeignConversation]:
         """Return the sessions, file by file; count what is left out."""
         for path in self._strange:
             left_out.tell(f"{path.relative_to(self._path)}: no transcript of Claude Code")
@@ -83,7 +185,7 @@ class Transcripts:
             sum(folder.is_dir() for folder in folders),
         )
         for path in self._files:
-            yield from _Reading(JsonFile(path, by_lines=True), left_out).talks()
+            yield from _TranscriptReader(JsonFile(path, by_lines=True), left_out).conversations()
 
 
 def is_line(value: object) -> bool:
@@ -129,7 +231,7 @@ def _start(path: Path) -> str | None:
     return "" if known else None
 
 
-class _Line(NamedTuple):
+class _TranscriptLine(NamedTuple):
     """A line that holds talk."""
 
     place: str
@@ -138,17 +240,17 @@ class _Line(NamedTuple):
     at: datetime | None
 
 
-class _Reading:
+class _TranscriptReader:
     """Reads one transcript."""
 
     def __init__(self, file: JsonFile, left_out: LeftOut) -> None:
         self._file = file
         self._left_out = left_out
-        self._asked = Asked()
-        self._sessions: dict[str, list[Said]] = {}
+        self._calls = MemoryCalls()
+        self._sessions: dict[str, list[ForeignMessage]] = {}
         self._torn = False
 
-    def talks(self) -> list[Talk]:
+    def conversations(self) -> list[ForeignConversation]:
         """Return the sessions in it, each with what was said in its order."""
         known = False
         for item in self._file.items(broken=self._broken):
@@ -166,7 +268,11 @@ class _Reading:
         if not known:
             message = f"{self._file.path} is no transcript of Claude Code: no line has a sessionId"
             raise InvalidInput(message)
-        return [Talk(id=name, said=distinct(said)) for name, said in self._sessions.items() if said]
+        return [
+            ForeignConversation(id=name, messages=distinct(said))
+            for name, said in self._sessions.items()
+            if said
+        ]
 
     def _broken(self, place: str, *, unfinished: bool) -> None:
         if unfinished:
@@ -181,7 +287,7 @@ class _Reading:
         self._torn = True
         self._left_out.add("lines that cannot be read")
 
-    def _line(self, item: Item) -> _Line | None:
+    def _line(self, item: Item) -> _TranscriptLine | None:
         """Return a line if it holds talk."""
         value = item.value
         if not isinstance(value, Mapping):
@@ -200,9 +306,11 @@ class _Reading:
         if marked is not None:
             self._left_out.add(marked)
             return None
-        return _Line(item.place, value, message, moment_of(value.get("timestamp"), "timestamp"))
+        return _TranscriptLine(
+            item.place, value, message, moment_of(value.get("timestamp"), "timestamp")
+        )
 
-    def _said(self, line: _Line) -> Iterator[Said]:
+    def _said(self, line: _TranscriptLine) -> Iterator[ForeignMessage]:
         role = line.value["type"]
         texts: list[str] = []
         calls: list[ToolCall] = []
@@ -213,10 +321,10 @@ class _Reading:
                     texts.append(text if role == "assistant" else self._person(text))
                 case {"type": "tool_use", "id": str(id), "name": str(name)} if role == "assistant":
                     call = ToolCall(id, name, json.dumps(block.get("input") or {}))
-                    self._asked.note(call, block.get("input"))
+                    self._calls.note(call, block.get("input"))
                     calls.append(call)
                 case {"type": "tool_result", "tool_use_id": str(id)}:
-                    found = self._asked.told(id, self._outcome(block.get("content")))
+                    found = self._calls.told(id, self._outcome(block.get("content")))
                     results.append((ToolResult(id, bool(block.get("is_error"))), found))
                 case _:
                     self._count(block)
@@ -249,16 +357,16 @@ class _Reading:
 
 
 def _parts(
-    line: _Line,
+    line: _TranscriptLine,
     role: str,
     text: str,
     calls: tuple[ToolCall, ...],
     results: Sequence[tuple[ToolResult, str]],
-) -> Iterator[Said]:
+) -> Iterator[ForeignMessage]:
     """Return results first, as they answer what came before, then what was said."""
     key = line.value["uuid"]
     for number, (result, outcome) in enumerate(results):
-        yield Said(
+        yield ForeignMessage(
             place=line.place,
             key=f"{key}:{number}" if number else key,
             role="tool",
@@ -268,7 +376,7 @@ def _parts(
         )
     if text or calls:
         answer = line.message.get("id")
-        yield Said(
+        yield ForeignMessage(
             place=line.place,
             key=f"{key}:said" if results else key,
             role=role,

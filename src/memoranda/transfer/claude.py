@@ -10,16 +10,13 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from memoranda.model.json_object import JsonObject
-from memoranda.transfer.formats import Item, located
-from memoranda.transfer.importing.found import (
-    LeftOut,
-    Said,
-    Talk,
-    Values,
-    conversations,
+from memoranda.transfer.conversations import (
+    ForeignConversation,
+    ForeignMessage,
     distinct,
-    moment_of,
+    each_conversation,
 )
+from memoranda.transfer.json_files import Item, JsonValues, LeftOut, located, moment_of
 
 SENDERS = {"human": "user", "assistant": "assistant"}
 PARTS = {
@@ -34,16 +31,16 @@ def is_claude(value: object) -> bool:
     return isinstance(value, Mapping) and isinstance(value.get("chat_messages"), list)
 
 
-def talks(file: Values, left_out: LeftOut) -> Iterator[Talk]:
+def read_conversations(file: JsonValues, left_out: LeftOut) -> Iterator[ForeignConversation]:
     """Return the conversations of an export.
 
     Raises:
         InvalidInput: a conversation is not in the form of claude.ai; the message names it.
     """
-    return conversations(file, _talk, left_out)
+    return each_conversation(file, _conversation, left_out)
 
 
-def _talk(item: Item, left_out: LeftOut) -> Talk:
+def _conversation(item: Item, left_out: LeftOut) -> ForeignConversation:
     fields = JsonObject(item.value)
     name = fields.text("uuid")
     at = moment_of(fields.get("created_at"), "created_at")
@@ -51,15 +48,15 @@ def _talk(item: Item, left_out: LeftOut) -> Talk:
     said = []
     for number, value in enumerate(fields.list("chat_messages"), 1):
         with located(f"message {number}"):
-            found = _said(value, f"{item.place}, message {number}", left_out)
+            found = _message_of(value, f"{item.place}, message {number}", left_out)
         if found is not None:
             said.append(found)
-    return Talk(
-        id=name, said=distinct(said, at), at=at, title=title if isinstance(title, str) else None
+    return ForeignConversation(
+        id=name, messages=distinct(said, at), at=at, title=title if isinstance(title, str) else None
     )
 
 
-def _said(value: object, place: str, left_out: LeftOut) -> Said | None:
+def _message_of(value: object, place: str, left_out: LeftOut) -> ForeignMessage | None:
     message = JsonObject(value)
     key, sender = message.text("uuid"), message.get("sender")
     role = SENDERS.get(sender) if isinstance(sender, str) else None
@@ -70,7 +67,7 @@ def _said(value: object, place: str, left_out: LeftOut) -> Said | None:
     if role is None or not text.strip():
         return None
     at = moment_of(message.get("created_at"), "created_at")
-    return Said(place=place, key=key, role=role, text=text, at=at)
+    return ForeignMessage(place=place, key=key, role=role, text=text, at=at)
 
 
 def _text(message: JsonObject, left_out: LeftOut) -> str:

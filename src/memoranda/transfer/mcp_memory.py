@@ -14,11 +14,18 @@ from typing import Any
 from memoranda.errors import InvalidInput
 from memoranda.model.json_object import JsonObject
 from memoranda.model.models import Kind, Mention
+from memoranda.model.scope import Scope
 from memoranda.records.drafts import Draft
-from memoranda.transfer.batches import Placed
-from memoranda.transfer.formats import MCP_MEMORY, Item, located
-from memoranda.transfer.importing.facts import is_kept
-from memoranda.transfer.importing.found import LeftOut, Values, plain_text, text_of
+from memoranda.transfer.batches import PlacedDraft, is_kept
+from memoranda.transfer.json_files import (
+    MCP_MEMORY,
+    Item,
+    JsonValues,
+    LeftOut,
+    located,
+    plain_text,
+    text_of,
+)
 
 TYPES = {
     "person": "person people human user friend colleague contact family",
@@ -56,7 +63,9 @@ class _Graph:
     facts: dict[str, tuple[str, dict[str, Any], tuple[str, ...]]] = field(default_factory=dict)
 
 
-def drafts(file: Values, left_out: LeftOut) -> Iterator[Placed]:
+def read_drafts(
+    file: JsonValues, scope: Scope, left_out: LeftOut
+) -> Iterator[tuple[Scope, PlacedDraft]]:
     """Return a fact for each observation and each relation.
 
     Raises:
@@ -71,10 +80,10 @@ def drafts(file: Values, left_out: LeftOut) -> Iterator[Placed]:
             draft = Draft(
                 content=text, kind=Kind.FACT, metadata=metadata, origin=f"import:{MCP_MEMORY}"
             )
-            yield Placed(place, draft, tuple(_mentions(text, names, graph.types)))
+            yield scope, PlacedDraft(place, draft, tuple(_mentions(text, names, graph.types)))
 
 
-def _values(file: Values) -> Iterator[Item]:
+def _values(file: JsonValues) -> Iterator[Item]:
     for item in file.items():
         if isinstance(item.value, Mapping) and "entities" in item.value:
             with located(item.place):

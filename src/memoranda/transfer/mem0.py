@@ -15,10 +15,16 @@ from memoranda.model.json_object import JsonObject
 from memoranda.model.models import Kind
 from memoranda.model.scope import Scope
 from memoranda.records.drafts import Draft
-from memoranda.transfer.batches import Placed
-from memoranda.transfer.formats import MEM0, Item, located
-from memoranda.transfer.importing.facts import is_kept
-from memoranda.transfer.importing.found import LeftOut, Values, moment_of, text_of
+from memoranda.transfer.batches import PlacedDraft, is_kept
+from memoranda.transfer.json_files import (
+    MEM0,
+    Item,
+    JsonValues,
+    LeftOut,
+    located,
+    moment_of,
+    text_of,
+)
 
 KEPT = ("id", "updated_at", "run_id", "app_id", "actor_id")
 """What is kept with a fact, as ``mem0_id`` and so on."""
@@ -34,7 +40,9 @@ def is_mem0(value: object) -> bool:
     return False
 
 
-def drafts(file: Values, scope: Scope, left_out: LeftOut) -> Iterator[tuple[Scope, Placed]]:
+def read_drafts(
+    file: JsonValues, scope: Scope, left_out: LeftOut
+) -> Iterator[tuple[Scope, PlacedDraft]]:
     """Return a fact for each memory, and whose it is.
 
     Raises:
@@ -56,10 +64,10 @@ def drafts(file: Values, scope: Scope, left_out: LeftOut) -> Iterator[tuple[Scop
         if isinstance(name, str):
             seen.add(name)
         if is_kept(text, left_out):
-            yield whose, Placed(item.place, draft)
+            yield whose, PlacedDraft(item.place, draft)
 
 
-def _memories(file: Values, left_out: LeftOut) -> Iterator[Item]:
+def _memories(file: JsonValues, left_out: LeftOut) -> Iterator[Item]:
     for item in file.items():
         value = item.value
         if isinstance(value, Mapping) and "results" in value and "memory" not in value:

@@ -1,0 +1,121 @@
+"""Chat messages in OpenAI's form, as conversations of a memory."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from memoranda.errors import InvalidInput
+from memoranda.model.actions import OpenConversation
+from memoranda.model.json_object import JsonObject
+from memoranda.model.models import ConversationInfo, Message
+from memoranda.model.ports import Progress
+from memoranda.transfer.batches import ImportTarget, Moved, Steps
+from memoranda.transfer.json_files import Item, JsonFile, located
+
+RENAME = "Rename the file to import it beside that one"
+
+
+def import_openai(target: ImportTarget, file: JsonFile, progress: Progress | None) -> Moved:
+    """Add the conversations of ``file``, named after it: ``trip``, ``trip-2`` and so on.
+
+    Each is added in one transaction. Of one that is stored already, only the messages that
+    are missing at its end are added.
+
+    Raises:
+        InvalidInput: a message cannot be stored, or a stored conversation of the same name
+            went otherwise; nothing was written.
+    """
+    total = sum(1 for found in _conversations(file) if _missing(target, *found) is not None)
+    steps, moved = Steps(total, progress), Moved()
+    for place, name, messages in _conversations(file):
+        new = _missing(target, place, name, messages)
+        if new:
+            if target.conversation(name, place, RENAME) is None:
+                info = ConversationInfo(id=name, created_at=target.records.now())
+                target.store.apply(target.scope, [OpenConversation(info)])
+            transcript = target.transcript(name)
+            transcript.append(new)
+            transcript.announce()
+        moved = moved.plus(Moved(messages=len(new), skipped=len(messages) - len(new)))
+        steps.advance(1)
+    return moved
+
+
+def _conversations(file: JsonFile) -> Iterator[tuple[str, str, list[Item]]]:
+    """Yield place, name and messages of each conversation."""
+    stem = file.path.stem
+    first = file.first().value
+    if isinstance(first, Mapping) and "role" in first:
+        yield str(file.path), stem, list(file.items())
+        return
+    for number, item in enumerate(file.items(), 1):
+        with located(item.place):
+            found = JsonObject(item.value).list("messages")
+            if not found:
+                message = "expected an object with a list of messages that have role and content"
+                raise InvalidInput(message)
+        name = stem if number == 1 else f"{stem}-{number}"
+        places = (f"{item.place}, message {place}" for place in range(1, len(found) + 1))
+        yield item.place, name, [Item(*pair) for pair in zip(places, found, strict=True)]
+
+
+def _missing(target: ImportTarget, place: str, id: str, found: Sequence[Item]) -> list[Message]:
+    """Return the messages of a conversation that are not stored: those at its end, or none."""
+    trial = target.trial_conversation(id)
+    messages: list[Message] = []
+    for item in found:
+        with located(item.place):
+            shape = _current_form(item.value)
+            if not _is_blank(shape):
+                messages.extend(trial.extend([shape]))
+    return missing_messages(target, place, id, messages, RENAME)
+
+
+def missing_messages(
+    target: ImportTarget, place: str, id: str, messages: Sequence[Message], remedy: str
+) -> list[Message]:
+    """Return which of a conversation's messages are not stored: those at its end, or none.
+
+    Args:
+        target: the memory.
+        place: where it stands, for the error.
+        id: its name.
+        messages: all of it.
+        remedy: what to do where another one has that name.
+
+    Raises:
+        InvalidInput: a stored conversation of the same name went otherwise.
+    """
+    stored = target.store.messages(target.everyone, id, cleared=True)
+    for old, new in zip(stored, messages, strict=False):
+        if _content(old) != _content(new):
+            raise InvalidInput(
+                f"{place}: another conversation {id!r} is stored already; it differs from "
+                f"{new.content!r:.60} on. {remedy}"
+            )
+    return list(messages[len(stored) :])
+
+
+def _content(message: Message) -> tuple[object, ...]:
+    text = message.role, message.content, message.images
+    return *text, message.tool_calls, message.tool_result
+
+
+def _current_form(message: Any) -> Any:
+    """Return a message with a ``function_call``, as OpenAI's older files have it, as of today."""
+    if not isinstance(message, Mapping) or not isinstance(message.get("function_call"), Mapping):
+        return message
+    call = message["function_call"]
+    calls = [{"id": call.get("name"), "type": "function", "function": call}]
+    return {**message, "tool_calls": calls}
+
+
+def _is_blank(message: Any) -> bool:
+    """Whether a message says nothing: no text, no call, no result. There is nothing to keep."""
+    return (
+        isinstance(message, Mapping)
+        and message.get("role") in {"system", "developer", "user", "assistant"}
+        and not message.get("tool_calls")
+        and not str(message.get("content") or "").strip()
+    )
