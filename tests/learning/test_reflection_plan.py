@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from memoranda.learning import reflection_plan as reflect
-from memoranda.learning.weekly.digest import LINE, LONGEST
+from memoranda.learning.weekly_digest import LINE, LONGEST
 from memoranda.model.actions import Erase
 from memoranda.model.ids import IdFactory
 from memoranda.model.models import Kind, Record, Trust
@@ -23,7 +23,9 @@ from memoranda.testing.contracts.samples import ANA, insert
 
 NOW = datetime(2026, 3, 8, 3, tzinfo=UTC)  # a Sunday, at three
 DAY = timedelta(days=1)
-READERS = reflect.Readers(names=CapitalizedNames(), matcher=PlainNames(), words=WordAnalyzer())
+READERS = reflect.DigestReaders(
+    names=CapitalizedNames(), matcher=PlainNames(), words=WordAnalyzer()
+)
 
 
 def fact(number, content, category=None, *, age=1.0, **fields):

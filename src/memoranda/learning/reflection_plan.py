@@ -10,18 +10,23 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta, tzinfo
 
-from memoranda.learning.weekly.digest import LONGEST, category, digest
-from memoranda.learning.weekly.week import Readers, Week
+from memoranda.learning.weekly_digest import (
+    LONGEST,
+    DigestReaders,
+    WeekRecords,
+    statement_category,
+    write_digest,
+)
 from memoranda.model.life import believed
 from memoranda.model.models import Kind, Record, Trust
 from memoranda.records.drafts import Draft
 from memoranda.text.recalled import without_recalled
 
 __all__ = [
-    "Readers",
+    "DigestReaders",
     "ReflectionDue",
     "ReflectionPlan",
-    "Week",
+    "WeekRecords",
     "due",
     "evidence",
     "plan",
@@ -90,7 +95,7 @@ def week(
     now: datetime,
     zone: tzinfo,
     limit: int = LIMIT,
-) -> Week:
+) -> WeekRecords:
     """Return what to look back on: the newest records of the last seven days.
 
     Half of ``limit`` is the facts' and half the episodes'; what one kind leaves is the other's.
@@ -118,11 +123,11 @@ def week(
     share = max(room // 2, room - len(said))
     learned = learned[:share]
     records = sorted([*learned, *said[: room - len(learned)]], key=_age, reverse=True)
-    return Week(records=records, ahead=plans, since=now - SPAN, now=now, zone=zone)
+    return WeekRecords(records=records, ahead=plans, since=now - SPAN, now=now, zone=zone)
 
 
 def plan(
-    week: Week, readers: Readers, *, text: str | None = None, by: str | None = None
+    week: WeekRecords, readers: DigestReaders, *, text: str | None = None, by: str | None = None
 ) -> ReflectionPlan:
     """Plan the reflection on a week.
 
@@ -134,7 +139,7 @@ def plan(
         by: the model.
     """
     if text is None:
-        made = digest(week, readers)
+        made = write_digest(week, readers)
         if not made.text:
             return ReflectionPlan(None, "the facts of the week say too little for a reflection")
         return ReflectionPlan(_draft(week, made.text, made.sources, DIGEST), "a digest of the week")
@@ -146,19 +151,19 @@ def plan(
     return ReflectionPlan(_draft(week, _bounded(words), sources, by or "model"), "a model's words")
 
 
-def evidence(week: Week) -> str:
+def evidence(week: WeekRecords) -> str:
     """Return the records of a week as lines of data for a model's prompt, oldest first."""
     return "\n".join(_told(week, record) for record in (*reversed(week.records), *week.ahead))
 
 
-def _told(week: Week, record: Record) -> str:
+def _told(week: WeekRecords, record: Record) -> str:
     said = record.source_role or record.kind.value
-    kind = category(record) or record.kind.value
+    kind = statement_category(record) or record.kind.value
     text = " ".join(without_recalled(record.content).split())[:EXCERPT]
     return f"- [{week.date(record.event_time)}, {kind}, {said}] {text}"
 
 
-def _draft(week: Week, text: str, sources: Sequence[str], by: str) -> Draft:
+def _draft(week: WeekRecords, text: str, sources: Sequence[str], by: str) -> Draft:
     return Draft(
         content=text,
         kind=Kind.REFLECTION,

@@ -78,7 +78,7 @@ class ReflectionWriter:
             text = None if dry_run else self._ask_model(week)
         except LLMError as error:
             return StageReport(stage=REFLECT, failed={"insight": str(error)})
-        readers = reflection.Readers(
+        readers = reflection.DigestReaders(
             names=self.names, matcher=RuleNameMatcher(), words=TermAnalyzer()
         )
         plan = reflection.plan(week, readers, text=text, by=None if model is None else model.name)
@@ -91,7 +91,7 @@ class ReflectionWriter:
             stage=REFLECT, count=1, counts={"written": 1}, lines=lines, dry_run=dry_run
         )
 
-    def _ask_model(self, week: reflection.Week) -> str | None:
+    def _ask_model(self, week: reflection.WeekRecords) -> str | None:
         """Return what the model sees in a week; ``None`` without a model, or if it sees nothing.
 
         Raises:

@@ -1,0 +1,363 @@
+"""The digest of a week, made without a model: nothing in it that is not in a record.
+
+It tells what changed, what is ahead, what is new, who was talked about, and what recurs.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta, tzinfo
+from functools import cache
+
+from memoranda.learning.claims import Category
+from memoranda.model.models import Kind, Record, Trust
+from memoranda.model.ports import Analyzer, EntityExtractor, NameMatcher
+from memoranda.text.languages import LanguageData
+from memoranda.text.patterns import compile_pattern
+from memoranda.text.recalled import without_recalled
+
+_EN = LanguageData("en", "digest")
+LONGEST = 1_200
+"""Characters of a digest."""
+LINE = 140
+"""Characters of one statement."""
+MOST_CHANGED, MOST_AHEAD, MOST_NEW, MOST_SUBJECTS = 4, 5, 12, 8
+LEAST_FACTS = 3
+"""New facts without which a week with no change, no plan and no subject says too little."""
+FIRST = [
+    "constraint",
+    "decision",
+    "identity",
+    "relation",
+    "preference",
+    "plan",
+    "event",
+    "state",
+    "possession",
+]
+"""Categories in the order in which they matter to a later talk; others come after."""
+TYPES = frozenset({"person", "organization", "location", "project", "other"})
+"""Types of names that a talk can be about; dates and addresses are not."""
+SEVERAL = 2
+"""Records in which a name, and sessions in which a word, comes up to be told."""
+SHORTEST = 4
+"""Letters of a Latin word that says what a talk is about."""
+OFTEN = 0.5
+"""Share of the sessions' records beyond which a word is a manner of speaking."""
+_WORD = compile_pattern(r"[^\W\d_]+(?:['’-][^\W\d_]+)*")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DigestReaders:
+    """The parts that find names and words in a text.
+
+    Attributes:
+        names: finds the named things.
+        matcher: says which names are the same.
+        words: finds the words that carry meaning, in any language.
+    """
+
+    names: EntityExtractor
+    matcher: NameMatcher
+    words: Analyzer
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WeekRecords:
+    """The records that a reflection looks back on.
+
+    Attributes:
+        records: facts and episodes of the week, the newest first.
+        ahead: facts of any age about times to come.
+        since: when the week began.
+        now: when it ended: the present.
+        zone: the user's time zone.
+    """
+
+    records: Sequence[Record]
+    ahead: Sequence[Record] = ()
+    since: datetime
+    now: datetime
+    zone: tzinfo
+
+    @property
+    def facts(self) -> list[Record]:
+        """The facts of the week, the newest first."""
+        return [record for record in self.records if record.kind is Kind.FACT]
+
+    @property
+    def said(self) -> list[Record]:
+        """The facts, and what people said: an agent's words are not what the week was about."""
+        return [
+            record
+            for record in self.records
+            if record.kind is Kind.FACT or record.trust is Trust.PERSON
+        ]
+
+    def date(self, moment: datetime) -> str:
+        """Return the date of a moment for the user."""
+        return self.local(moment).date().isoformat()
+
+    def local(self, moment: datetime) -> datetime:
+        """Return a moment in the user's time zone."""
+        try:
+            return moment.astimezone(self.zone)
+        except OverflowError:  # The first or the last day that there is.
+            return moment
+
+
+@dataclass(frozen=True, slots=True)
+class Digest:
+    """What there is to say of a week, and what it rests on.
+
+    Attributes:
+        text: Markdown; empty where there is nothing to say.
+        sources: ids of the records of which something is in it.
+    """
+
+    text: str
+    sources: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class _DigestLine:
+    section: str
+    text: str
+    sources: tuple[str, ...]
+
+
+def write_digest(week: WeekRecords, readers: DigestReaders) -> Digest:
+    """Return the digest of a week. The same records give the same text."""
+    changed = list(_changed(week))
+    ahead = list(_ahead(week))
+    told = {source for line in (*changed, *ahead) for source in line.sources}
+    new = list(_new(week, told))
+    talked = find_names(week, readers)
+    again = find_recurring_words(week, readers, talked)
+    if len(new) < LEAST_FACTS and not (changed or ahead or again):
+        return Digest("", ())
+    closing = [*_listed("Talked about", talked), *_listed("Came up again", again)]
+    opening = _opening(week)
+    kept = list(_fitting([*changed, *ahead, *new], LONGEST - len(opening) - _length(closing)))
+    text = "\n".join([opening, *_sections([*kept, *closing])])
+    sources = dict.fromkeys(source for line in (*kept, *closing) for source in line.sources)
+    return Digest(text, tuple(sources))
+
+
+def shorten_statement(record: Record, limit: int = LINE) -> str:
+    """Return the text of a record as part of a line, cut at a word where it is too long."""
+    whole = " ".join(record.content.split())
+    text = whole.lstrip("#>*-+ ") or whole
+    if len(text) <= limit:
+        return text
+    head, space, _ = text[: limit - 1].rpartition(" ")
+    return f"{head if space and len(head) > limit // 2 else text[: limit - 1]}…"
+
+
+def statement_category(record: Record) -> str | None:
+    """Return what kind of statement a fact is, where consolidation has said so."""
+    found = record.attributes.get("category")
+    return found if isinstance(found, str) and found in set(Category) else None
+
+
+def _changed(week: WeekRecords) -> Iterator[_DigestLine]:
+    replaced = [fact for fact in week.facts if fact.attributes.get("supersedes")]
+    for fact in _distinct(replaced)[:MOST_CHANGED]:
+        text = f"- {shorten_statement(fact)} (in place of an older statement)"
+        yield _DigestLine("Changed", text, (fact.id,))
+
+
+def _ahead(week: WeekRecords) -> Iterator[_DigestLine]:
+    plans = [fact for fact in (*week.ahead, *week.facts) if fact.event_time > week.now]
+    plans.sort(key=lambda fact: (fact.event_time, fact.id))
+    for fact in _distinct(plans)[:MOST_AHEAD]:
+        yield _DigestLine("Ahead", f"- {_day(week, fact)}: {shorten_statement(fact)}", (fact.id,))
+
+
+def _day(week: WeekRecords, fact: Record) -> str:
+    """Return the date of a plan, no more exact than it may be: "in May" begins on the first."""
+    moment = week.local(fact.event_time)
+    if (moment.day, moment.hour, moment.minute) != (1, 0, 0):
+        return f"{moment:%Y-%m-%d}"
+    return f"{moment:%Y}" if moment.month == 1 else f"{moment:%Y-%m}"
+
+
+def _new(week: WeekRecords, told: set[str]) -> Iterator[_DigestLine]:
+    """Yield new facts, one of each category in turn, so that none takes all the room."""
+    groups: dict[str, list[Record]] = defaultdict(list)
+    for fact in _distinct(week.facts):
+        if fact.id not in told:
+            groups[statement_category(fact) or ""].append(fact)
+    order = {name: place for place, name in enumerate(FIRST)}
+    ranked = sorted(groups.items(), key=lambda item: (order.get(item[0], len(order)), item[0]))
+    turns = [
+        (turn, place, name, fact)
+        for place, (name, facts) in enumerate(ranked)
+        for turn, fact in enumerate(sorted(facts, key=_standing))
+    ]
+    chosen = sorted(turns, key=lambda each: each[:2])[:MOST_NEW]
+    for _, _, name, fact in sorted(chosen, key=lambda each: (each[1], each[0])):
+        label = f"{name}: " if name else ""
+        yield _DigestLine("New", f"- {label}{shorten_statement(fact)}", (fact.id,))
+
+
+def _standing(fact: Record) -> tuple[bool, float]:
+    """Order facts: a person's word first, then what is believed more."""
+    strength = fact.confidence if fact.strength is None else fact.strength
+    return fact.trust is not Trust.PERSON, -strength
+
+
+def _listed(section: str, subjects: Sequence[DigestSubject]) -> Iterator[_DigestLine]:
+    top = subjects[:MOST_SUBJECTS]
+    if top:
+        text = ", ".join(f"{' '.join(each.name.split())[:40]} ({each.records})" for each in top)
+        yield _DigestLine(section, text, tuple(source for each in top for source in each.sources))
+
+
+def _opening(week: WeekRecords) -> str:
+    talks = {record.session_id for record in week.records if record.session_id is not None}
+    facts, first = len(week.facts), week.date(week.since + timedelta(days=1))
+    return (
+        f"Week of {first} to {week.date(week.now)}: {facts} new fact{'s' * (facts != 1)}, "
+        f"{len(talks)} session{'s' * (len(talks) != 1)}."
+    )
+
+
+def _fitting(lines: Iterable[_DigestLine], room: int) -> Iterator[_DigestLine]:
+    section = ""
+    for line in lines:
+        cost = len(line.text) + 1 + (0 if line.section == section else _heading(line.section))
+        if cost <= room:
+            room -= cost
+            section = line.section
+            yield line
+
+
+def _length(lines: Sequence[_DigestLine]) -> int:
+    return sum(len(line.text) + 1 + _heading(line.section) for line in lines)
+
+
+def _heading(section: str) -> int:
+    return len(f"**{section}**") + 1
+
+
+def _sections(lines: Sequence[_DigestLine]) -> Iterator[str]:
+    section = ""
+    for line in lines:
+        if line.section != section:
+            section = line.section
+            yield f"**{section}**"
+        yield line.text
+
+
+def _distinct(records: Iterable[Record]) -> list[Record]:
+    """Return records without those that say the same in the same words as one before."""
+    found: dict[str, Record] = {}
+    for each in records:
+        found.setdefault(" ".join(each.content.casefold().split()), each)
+    return list(found.values())
+
+
+@dataclass(frozen=True, slots=True)
+class DigestSubject:
+    """Something that was talked about.
+
+    Attributes:
+        name: as it is written most often.
+        records: how many records speak of it.
+        sources: ids of these.
+    """
+
+    name: str
+    records: int
+    sources: tuple[str, ...]
+
+
+def find_names(week: WeekRecords, readers: DigestReaders) -> list[DigestSubject]:
+    """Return who and what at least two records speak of: in most first, then by name."""
+    spellings: dict[str, Counter[str]] = defaultdict(Counter)
+    sources: dict[str, dict[str, None]] = defaultdict(dict)
+    types: dict[str, str] = {}
+    for record in week.said:
+        for mention in readers.names.extract(without_recalled(record.content)):
+            folded = readers.matcher.fold(mention.text)
+            if mention.type in TYPES and folded:
+                types.setdefault(folded, mention.type)
+                spellings[folded][mention.text] += 1
+                sources[folded][record.id] = None
+    known: dict[str, str] = {}
+    # The longest form of a name first, so that the short ones find what they stand for.
+    for folded in sorted(types, key=lambda name: (-len(name), name)):
+        same = readers.matcher.link(folded, types[folded], known)
+        if same is None or same not in known:
+            known[folded] = types[folded]
+        else:
+            sources[same] |= sources[folded]
+    found = [
+        DigestSubject(_commonest(spellings[folded]), len(sources[folded]), tuple(sources[folded]))
+        for folded in known
+        if len(sources[folded]) >= SEVERAL
+    ]
+    return sorted(found, key=lambda subject: (-subject.records, subject.name))
+
+
+def find_recurring_words(
+    week: WeekRecords, readers: DigestReaders, names: Sequence[DigestSubject]
+) -> list[DigestSubject]:
+    """Return the words that come up in several sessions and in a fact: in most sessions first.
+
+    Args:
+        week: the records.
+        readers: finds the words.
+        names: what is told by name, and no more as a word.
+    """
+    known = {term for subject in names for term in readers.words.terms(subject.name)}
+    sessions: dict[str, set[str]] = defaultdict(set)
+    sources: dict[str, list[Record]] = defaultdict(list)
+    talks = [record for record in week.said if record.session_id is not None]
+    for record in talks:
+        for term in readers.words.query_terms(without_recalled(record.content)):
+            if term not in known:
+                sessions[term].add(record.session_id or "")
+                sources[term].append(record)
+    ranked = sorted(
+        (
+            term
+            for term, where in sessions.items()
+            if len(where) >= SEVERAL
+            and len(sources[term]) <= max(SEVERAL * 2, OFTEN * len(talks))
+            and any(record.kind is Kind.FACT for record in sources[term])
+        ),
+        key=lambda term: (-len(sessions[term]), -len(sources[term]), term),
+    )
+    return list(_spelt(ranked, sources, readers))
+
+
+def _spelt(
+    terms: Sequence[str], sources: dict[str, list[Record]], readers: DigestReaders
+) -> Iterator[DigestSubject]:
+    """Yield terms as they are written, each word once: in two languages it has two terms."""
+    seen: set[str] = set()
+    read_terms = cache(readers.words.terms)
+    for term in terms:
+        spellings: Counter[str] = Counter(
+            token.lower()
+            for record in sources[term]
+            for token in _WORD.findall(record.content)
+            if read_terms(token) == [term]
+        )
+        word = _commonest(spellings) if spellings else term
+        if word not in seen and _tells(word):
+            seen.add(word)
+            yield DigestSubject(word, len(sources[term]), tuple(each.id for each in sources[term]))
+
+
+def _tells(word: str) -> bool:
+    latin = not word.isascii() or (len(word) >= SHORTEST and not any(map(str.isdigit, word)))
+    return latin and word not in _EN.words("chatter")
+
+
+def _commonest(spellings: Counter[str]) -> str:
+    return min(spellings, key=lambda text: (-spellings[text], text))
