@@ -25,7 +25,7 @@ from benchmarks.measure import show
 from memoranda.entities.rules import RuleExtractor as Names
 from memoranda.learning.claims import Turn
 from memoranda.learning.parsed_text import stems
-from memoranda.notes.chronicle import Chronicler
+from memoranda.notes.history_entries import HistoryEntryWriter
 from memoranda.text.dates.statements import DateParser
 from memoranda.text.languages import LanguageData
 
@@ -142,8 +142,8 @@ def _ask(
 
 def written(spans: Sequence[Sequence[Turn]]) -> list[str]:
     """Return the entry of each span, written when it ended."""
-    chronicler = Chronicler(DateParser(), Names())
-    return [chronicler.entry(span, span[-1].at) for span in spans]
+    entry_writer = HistoryEntryWriter(DateParser(), Names())
+    return [entry_writer.write(span, span[-1].at) for span in spans]
 
 
 def shares(asked: Asked, entries: Sequence[str]) -> list[float]:

@@ -26,8 +26,8 @@ from memoranda.model.ports import LanguageModel
 from memoranda.model.text import content_hash, storable
 from memoranda.model.times import require_aware
 from memoranda.notes import Notes
-from memoranda.notes.chronicle import Chronicler, raw_fallback
 from memoranda.notes.document import Document, parse
+from memoranda.notes.history_entries import HistoryEntryWriter, write_raw_entry
 from memoranda.notes.model_summarizer import ModelSummarizer
 from memoranda.notes.projection import project
 from memoranda.providers.opening import open_language_model
@@ -140,7 +140,7 @@ class ConsolidationService:
             try:
                 result = self._made(turns, memory)
             except LLMError:
-                raw = raw_fallback(turns[-RAW:], turns[-1].at, len(turns))
+                raw = write_raw_entry(turns[-RAW:], turns[-1].at, len(turns))
                 result = ConsolidationResult(history_entry=raw)
             if result.history_entry is not None:
                 notes.append_history_rotated(result.history_entry)
@@ -187,7 +187,7 @@ class ConsolidationService:
     def _made(self, turns: Sequence[Turn], memory: str) -> ConsolidationResult:
         at = turns[-1].at
         if self._model is None:
-            entry = Chronicler(self._dates, self._names).entry(turns, at)
+            entry = HistoryEntryWriter(self._dates, self._names).write(turns, at)
             update = self._updated(
                 memory, RuleFactExtractor(self._dates, self._names).extract(turns)
             )

@@ -15,7 +15,7 @@ from memoranda.model.models import Kind, Record
 from memoranda.model.notes import HistoryEntry
 from memoranda.model.ports import Store
 from memoranda.model.scope import Scope
-from memoranda.notes.chronicle import Chronicler
+from memoranda.notes.history_entries import HistoryEntryWriter
 from memoranda.notes.scrub import scrub
 from memoranda.notes.service import NotesService
 from memoranda.notes.writer import COMMENT, ReadTurns
@@ -63,7 +63,7 @@ class NotesErasure:
         scope: whose they are.
         erased: what goes.
         store: has the turns that are left.
-        chronicler: makes an entry of them, by rules: a model may remember too well.
+        entry_writer: makes an entry of them, by rules: a model may remember too well.
         read_turns: reads episodes as turns.
     """
 
@@ -74,13 +74,13 @@ class NotesErasure:
         erased: ErasedText,
         *,
         store: Store,
-        chronicler: Chronicler,
+        entry_writer: HistoryEntryWriter,
         read_turns: ReadTurns,
     ) -> None:
         """Clean nothing yet."""
         self._erased = erased
         self._store = store
-        self._chronicler = chronicler
+        self._entry_writer = entry_writer
         self._read_turns = read_turns
         self._notes = list(notes.every(scope))
 
@@ -119,4 +119,4 @@ class NotesErasure:
         if not left:
             return ERASED
         turns = self._read_turns(scope, None, left)
-        return self._chronicler.entry(turns, turns[-1].at) or ERASED
+        return self._entry_writer.write(turns, turns[-1].at) or ERASED

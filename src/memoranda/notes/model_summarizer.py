@@ -11,7 +11,7 @@ from memoranda.learning.claims import Turn
 from memoranda.learning.llm.prompting import fenced, instructions, moment, shortened
 from memoranda.model.notes import MEMORY_BYTES
 from memoranda.model.ports import LanguageModel
-from memoranda.notes.chronicle.plain import cut, one_line, stamp
+from memoranda.text.lines import cut, one_line, stamp
 from memoranda.text.recalled import CLOSING, OPENING, without_recalled
 from memoranda.text.secrets import without_secrets
 

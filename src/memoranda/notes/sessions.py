@@ -12,8 +12,8 @@ from memoranda.learning.consolidation_queue import ConsolidationRequest
 from memoranda.model.models import Record
 from memoranda.model.reports import StageReport
 from memoranda.model.scope import Scope
-from memoranda.notes.chronicle import Chronicler
 from memoranda.notes.erasing import ErasedText, NotesErasure
+from memoranda.notes.history_entries import HistoryEntryWriter
 from memoranda.notes.writer import STAGE, HistoryWriter, PlanClaims, ReadTurns
 from memoranda.parts import Parts
 
@@ -64,7 +64,7 @@ def history_writer(
         parts.notes.find(scope),
         scope,
         store=parts.store,
-        chronicler=Chronicler(parts.dates, parts.extractor),
+        entry_writer=HistoryEntryWriter(parts.dates, parts.extractor),
         dates=parts.dates,
         read_turns=turns_reader(parts),
         language=parts.models,
@@ -82,7 +82,7 @@ def notes_erasure(parts: Parts, scope: Scope, records: Sequence[Record]) -> Note
         scope,
         ErasedText.of(records),
         store=parts.store,
-        chronicler=Chronicler(parts.dates, parts.extractor),
+        entry_writer=HistoryEntryWriter(parts.dates, parts.extractor),
         read_turns=turns_reader(parts),
     )
 

@@ -25,7 +25,7 @@ from memoranda.model.life import SessionInfo
 from memoranda.model.models import Record
 from memoranda.model.ports import DateReader, LanguageModel, Store
 from memoranda.model.scope import Scope
-from memoranda.notes.chronicle import Chronicler, raw_fallback
+from memoranda.notes.history_entries import HistoryEntryWriter, write_raw_entry
 from memoranda.notes.model_summarizer import ModelSummarizer
 from memoranda.notes.sync import SyncedNotes
 from memoranda.records.service import RecordService
@@ -92,7 +92,7 @@ class HistoryWriter:
         notes: where entries go; ``None`` where there are none, and then nothing is done.
         scope: whose sessions they are.
         store: where the sessions are.
-        chronicler: makes entries by rules.
+        entry_writer: makes entries by rules.
         dates: reads dates, to compare a model's proposal with what was said.
         read_turns: reads episodes as turns.
         language: waits for the model.
@@ -108,7 +108,7 @@ class HistoryWriter:
         scope: Scope,
         *,
         store: Store,
-        chronicler: Chronicler,
+        entry_writer: HistoryEntryWriter,
         dates: DateReader,
         read_turns: ReadTurns,
         language: StageModels,
@@ -121,7 +121,7 @@ class HistoryWriter:
         self._notes = notes
         self._scope = scope
         self._store = store
-        self._chronicler = chronicler
+        self._entry_writer = entry_writer
         self._dates = dates
         self._read_turns = read_turns
         self._language = language
@@ -172,7 +172,7 @@ class HistoryWriter:
             span = self._last_words(info, until)
             if span is None:
                 return False
-            text = raw_fallback(span.turns[-RAW:], span.turns[-1].at, len(span.turns))
+            text = write_raw_entry(span.turns[-RAW:], span.turns[-1].at, len(span.turns))
             with self._notes.locked():
                 written = self._notes.read_history()
                 if span.raw not in written and span.comment not in written:
@@ -230,7 +230,7 @@ class HistoryWriter:
         """Return the entry, empty if nothing is worth one, and what a model noted beside it."""
         at = span.turns[-1].at
         if self._model is None:
-            return self._chronicler.entry(span.turns, at), ()
+            return self._entry_writer.write(span.turns, at), ()
         memory = notes.read_file()
         writer = ModelSummarizer(self._model, most_bytes=notes.max_memory_size)
         # The rules leave out by themselves what was said in confidence, or taken back.

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from memoranda.entities.rules import RuleExtractor as Names
 from memoranda.learning.claims import Turn
 from memoranda.learning.parsed_text import stems
-from memoranda.notes.chronicle import Chronicler, raw_fallback
+from memoranda.notes.history_entries import HistoryEntryWriter, write_raw_entry
 from memoranda.text.dates.statements import DateParser
 from memoranda.text.languages import LanguageData
 from memoranda.text.secrets import secret_kind, tells_secret
@@ -41,7 +41,7 @@ def talk(*said, at=AT):
 
 def entry(*said):
     """Return the entry of a talk."""
-    return Chronicler(DateParser(), Names()).entry(talk(*said), AT)
+    return HistoryEntryWriter(DateParser(), Names()).write(talk(*said), AT)
 
 
 def test_an_entry_tells_what_was_asked_decided_done_failed_and_left_open():
@@ -71,7 +71,7 @@ def test_persons_are_called_by_their_names():
     """In a talk of several, lines name who speaks; a talk over days names its days."""
     turns = talk(("Ana", "I adopted a dog called Rex yesterday."), ("Ben", "My exam went badly."))
     turns += talk(("Ana", "I'm going to Porto with Rex."), at=AT + timedelta(days=2))
-    lines = Chronicler(DateParser(), Names()).entry(turns, AT).split("\n")
+    lines = HistoryEntryWriter(DateParser(), Names()).write(turns, AT).split("\n")
     assert lines[0] == f"{STAMP}About Rex: 3 messages of Ana and Ben, 2026-05-15 to 2026-05-17"
     assert lines[1:] == [
         "- Ana done: I adopted a dog called Rex yesterday (2026-05-14).",
@@ -240,13 +240,13 @@ def test_an_entry_is_the_same_in_every_process():
         "from datetime import datetime, timezone as z\n"
         "from memoranda.text.dates.statements import DateParser\n"
         "from memoranda.entities.rules import RuleExtractor\n"
-        "from memoranda.notes.chronicle import Chronicler\n"
+        "from memoranda.notes.history_entries import HistoryEntryWriter\n"
         "from memoranda.learning.claims import Turn\n"
         "at = datetime(2026, 5, 15, tzinfo=z.utc)\n"
         "text = 'The zebra met the ocelot. The ocelot saw a zebra, a quokka and a mandrill. "
         "A quokka bit the mandrill. We decided to feed Ben, Ann and Tom.'\n"
         "turns = [Turn(str(n), 'user', text, at, True) for n in range(3)]\n"
-        "print(Chronicler(DateParser(), RuleExtractor()).entry(turns, at))\n"
+        "print(HistoryEntryWriter(DateParser(), RuleExtractor()).write(turns, at))\n"
     )
     run = subprocess.run(  # noqa: S603 - our own code, by this very Python
         [sys.executable, "-c", code],
@@ -285,7 +285,7 @@ def test_entries_tell_more_than_the_beginning_of_a_talk():
         day = conversation["conversation"][f"session_{number}_date_time"]
         at = datetime.strptime(f"{day} +0000", "%I:%M %p on %d %B, %Y %z")
         turns = [Turn(row["dia_id"], row["speaker"], row["text"], at, person=True) for row in rows]
-        told[number] = Chronicler(DateParser(), Names()).entry(turns, at)
+        told[number] = HistoryEntryWriter(DateParser(), Names()).write(turns, at)
         begun[number] = "\n".join(f"{turn.speaker}: {turn.text}" for turn in turns)[:1_500]
     scores = []
     for question in conversation["qa"]:
@@ -321,7 +321,7 @@ def test_entries_tell_more_than_the_beginning_of_a_talk():
 def test_nothing_withheld_is_told(said, hidden):
     """Confidences, what is taken back, roles and injected orders stand in no line of any kind."""
     turns = talk(("user", "I live in Porto and work at Tidepool."), *(("user", s) for s in said))
-    told = Chronicler(DateParser(), Names()).entry(turns, AT)
+    told = HistoryEntryWriter(DateParser(), Names()).write(turns, AT)
     assert "Tidepool" in told
     assert hidden not in told
 
@@ -329,7 +329,7 @@ def test_nothing_withheld_is_told(said, hidden):
 def test_no_confidence_stands_in_a_raw_entry():
     """The entry of last resort shows that something was said, and not what."""
     pairs = [("user", "I live in Porto."), ("user", "Off the record: I hate Paul.")]
-    raw = raw_fallback(pairs, AT, 2)
+    raw = write_raw_entry(pairs, AT, 2)
     assert "Porto" in raw
     assert "Paul" not in raw
     assert raw.count("\n- ") == len(pairs)

@@ -5,17 +5,18 @@ from __future__ import annotations
 import re
 from datetime import datetime
 
+from memoranda.text.patterns import compile_pattern
 from memoranda.text.recalled import FENCE
 
 MARK = "…"
 """What stands for the rest of a text that was cut."""
 # What ends a line, turns the order of signs round, or cannot be written as UTF-8.
-_CONTROL = re.compile(
+_CONTROL = compile_pattern(
     "[\x00-\x1f\x7f-\x9f\u2028\u2029\u200e\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff]"
 )
-_FENCE = re.compile(rf"<(?=\s*/?\s*{FENCE})", re.IGNORECASE)
+_FENCE = compile_pattern(rf"<(?=\s*/?\s*{FENCE})", re.IGNORECASE)
 # Fences of memory, of prompts and of code; headings; lines of recall.
-MARKUP = re.compile(
+MARKUP = compile_pattern(
     rf"[<‹]\s*/?\s*(?:{FENCE}|before|turns|memory|system)\b|```|^\s*#|"
     r"\[\d{4}-\d\d-\d\d \d\d:\d\d,",
     re.IGNORECASE,
