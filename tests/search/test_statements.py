@@ -2,9 +2,9 @@
 
 import pytest
 
-from memoranda.search.questions import Asks, read, state_of
+from memoranda.search.questions import AskedState, read_question, state_of
 from memoranda.search.rivals import competes
-from memoranda.search.statements import sentences, speaks_of_change, values
+from memoranda.search.statements import speaks_of_change, stated_sentences, values
 from memoranda.text.analysis import TermAnalyzer
 
 ANALYZER = TermAnalyzer()
@@ -13,26 +13,26 @@ ANALYZER = TermAnalyzer()
 def question(text):
     """Read a question whose words all tell the same."""
     terms = ANALYZER.query_terms(text)
-    return read(text, terms, [1.0] * len(terms))
+    return read_question(text, terms, [1.0] * len(terms))
 
 
 @pytest.mark.parametrize(
     ("text", "state"),
     [
-        ("What is my rent?", Asks.NOW),
-        ("what's my rent", Asks.NOW),
-        ("How many tasks have I finished?", Asks.NOW),
-        ("How many tasks did I finish?", Asks.NOW),
-        ("Remind me, which editor do I use?", Asks.NOW),
-        ("In which city do I live?", Asks.NOW),
-        ("What is the deadline for the first sprint?", Asks.NOW),
-        ("What was my rent?", Asks.THEN),
-        ("Where did I live before?", Asks.THEN),
-        ("How many tasks did I say were open?", Asks.THEN),
-        ("What is the difference between my two flats?", Asks.THEN),
-        ("What has changed in my rent?", Asks.THEN),
-        ("my rent", Asks.OPEN),
-        ("Tell a story about Porto", Asks.OPEN),
+        ("What is my rent?", AskedState.NOW),
+        ("what's my rent", AskedState.NOW),
+        ("How many tasks have I finished?", AskedState.NOW),
+        ("How many tasks did I finish?", AskedState.NOW),
+        ("Remind me, which editor do I use?", AskedState.NOW),
+        ("In which city do I live?", AskedState.NOW),
+        ("What is the deadline for the first sprint?", AskedState.NOW),
+        ("What was my rent?", AskedState.THEN),
+        ("Where did I live before?", AskedState.THEN),
+        ("How many tasks did I say were open?", AskedState.THEN),
+        ("What is the difference between my two flats?", AskedState.THEN),
+        ("What has changed in my rent?", AskedState.THEN),
+        ("my rent", AskedState.OPEN),
+        ("Tell a story about Porto", AskedState.OPEN),
     ],
 )
 def test_a_question_shows_which_time_it_is_about(text, state):
@@ -72,13 +72,13 @@ def test_values_are_read_with_their_sort(text, expected):
 def test_code_and_questions_state_nothing():
     """Only what is claimed counts: no code, no question."""
     text = "I have 5 cards. Can you help me?\n```\nlimit = 7\n```\nThey are red."
-    assert list(sentences(text)) == ["I have 5 cards.", "They are red."]
+    assert list(stated_sentences(text)) == ["I have 5 cards.", "They are red."]
 
 
 def test_the_longest_text_is_read_in_no_time():
     """What is read is bounded, and no pattern backtracks over it."""
     for piece in ("new ", "1,", "April ", "can you ", "```", "a.b ", "\n"):
-        for sentence in sentences(piece * 20_000):
+        for sentence in stated_sentences(piece * 20_000):
             values(sentence)
             speaks_of_change(sentence, ("zzz",))
 

@@ -7,7 +7,6 @@ that brings an earlier one up to date is moved just above it. All else stays in 
 
 from __future__ import annotations
 
-import re
 from bisect import bisect_left
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -18,8 +17,9 @@ from memoranda.model.models import Record
 from memoranda.model.ports import Analyzer
 from memoranda.search import rivals
 from memoranda.search.questions import Question
-from memoranda.search.statements import Value, sentences, speaks_of_change, values
+from memoranda.search.statements import StatedValue, speaks_of_change, stated_sentences, values
 from memoranda.text.function_words import DEFAULT, STOP_WORDS
+from memoranda.text.patterns import compile_pattern
 
 DEPTH = 32  # candidates that are read; what is true now hardly ever stands further down
 BEST = 3  # sentences of a record whose values are looked at
@@ -29,12 +29,12 @@ LEAST = 0.25  # share of the question below which a text is no answer
 LEAST_OLD = 0.3  # coverage from which an earlier text is an answer at all
 WHOLE = 0.95  # coverage from which a statement holds all of a question
 REPEATERS = frozenset({"assistant", "tool", "system"})  # what they say again is no evidence
-_WORD = re.compile(r"[^\W_]+")
-_BREAK = re.compile(r"[,;:=()]")
+_WORD = compile_pattern(r"[^\W_]+")
+_BREAK = compile_pattern(r"[,;:=()]")
 
 
 @dataclass(frozen=True, slots=True)
-class Demands:
+class UpdateThresholds:
     """What a later text must have to go before an earlier one.
 
     Attributes:
@@ -50,17 +50,17 @@ class Demands:
     score: float
 
 
-DEMANDS: Mapping[tuple[bool, bool], Demands] = {
+DEMANDS: Mapping[tuple[bool, bool], UpdateThresholds] = {
     # (another value of the same sort, words of change)
-    (True, True): Demands(own=0.2, least=LEAST, coverage=0.35, score=0.4),
-    (True, False): Demands(own=0.4, least=0.45, coverage=0.85, score=0.6),
-    (False, True): Demands(own=0.5, least=0.5, coverage=0.5, score=0.6),
-    (False, False): Demands(own=0.7, least=0.7, coverage=0.95, score=0.75),
+    (True, True): UpdateThresholds(own=0.2, least=LEAST, coverage=0.35, score=0.4),
+    (True, False): UpdateThresholds(own=0.4, least=0.45, coverage=0.85, score=0.6),
+    (False, True): UpdateThresholds(own=0.5, least=0.5, coverage=0.5, score=0.6),
+    (False, False): UpdateThresholds(own=0.7, least=0.7, coverage=0.95, score=0.75),
 }
 
 
 @dataclass(frozen=True, slots=True)
-class Candidate:
+class PrecedenceCandidate:
     """A record that was found, as far as precedence looks at it.
 
     Attributes:
@@ -77,7 +77,7 @@ class Candidate:
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class StatedAnswer:
     """The statement of a record that answers a question best.
 
     Attributes:
@@ -91,7 +91,7 @@ class Answer:
         changes: whether it speaks of a change.
     """
 
-    candidate: Candidate
+    candidate: PrecedenceCandidate
     sentence: str
     terms: frozenset[str]
     own: float
@@ -102,14 +102,14 @@ class Answer:
 
 
 def raised(
-    question: Question, candidates: Sequence[Candidate], analyzer: Analyzer
+    question: Question, candidates: Sequence[PrecedenceCandidate], analyzer: Analyzer
 ) -> dict[int, float]:
     """Return new scores, by row, of the candidates that bring an earlier one up to date."""
     if question.many:
         return {}
     answers = [a for c in candidates if (a := answer(question, c, analyzer)) is not None]
     answers.sort(key=lambda each: each.candidate.moment)
-    above: dict[int, list[Answer]] = {}
+    above: dict[int, list[StatedAnswer]] = {}
     known: frozenset[tuple[str, str]] = frozenset()
     for place, old in enumerate(answers):
         known |= old.values
@@ -118,12 +118,14 @@ def raised(
             for new in answers[place + 1 :]
             if _updates(question, old, known, new, analyzer)
         ]
-        for new in _tellers(news):
+        for new in _updating_answers(news):
             above.setdefault(new.candidate.row, []).append(old)
-    return _lifted(answers, above)
+    return _raised_scores(answers, above)
 
 
-def _tellers(news: Sequence[tuple[Answer, frozenset[tuple[str, str]]]]) -> list[Answer]:
+def _updating_answers(
+    news: Sequence[tuple[StatedAnswer, frozenset[tuple[str, str]]]],
+) -> list[StatedAnswer]:
     """Return who shall go first of those that have news, the oldest first.
 
     Of each new value: who told it first, and who answers best. That others say it again is no
@@ -136,7 +138,9 @@ def _tellers(news: Sequence[tuple[Answer, frozenset[tuple[str, str]]]]) -> list[
     return chosen
 
 
-def _lifted(answers: Sequence[Answer], above: Mapping[int, Sequence[Answer]]) -> dict[int, float]:
+def _raised_scores(
+    answers: Sequence[StatedAnswer], above: Mapping[int, Sequence[StatedAnswer]]
+) -> dict[int, float]:
     """Return scores such that each answer stands above the earlier ones that it updates.
 
     Args:
@@ -155,11 +159,13 @@ def _lifted(answers: Sequence[Answer], above: Mapping[int, Sequence[Answer]]) ->
     }
 
 
-def answer(question: Question, candidate: Candidate, analyzer: Analyzer) -> Answer | None:
+def answer(
+    question: Question, candidate: PrecedenceCandidate, analyzer: Analyzer
+) -> StatedAnswer | None:
     """Return the statement of a record that answers best; ``None`` where there is none."""
     said = [
         (sentence, frozenset(analyzer.terms(sentence)))
-        for sentence in sentences(candidate.record.content)
+        for sentence in stated_sentences(candidate.record.content)
         if question.touches(sentence)
     ]
     if not said:
@@ -168,20 +174,20 @@ def answer(question: Question, candidate: Candidate, analyzer: Analyzer) -> Answ
     ranked = sorted(
         ((question.share(terms), -n) for n, (_, terms) in enumerate(said)), reverse=True
     )
-    best: tuple[float, Answer] | None = None
+    best: tuple[float, StatedAnswer] | None = None
     for own, place in ranked[:BEST]:
         sentence, terms = said[-place]
         coverage = own + ELSEWHERE * question.share(everywhere - terms)
         if coverage < LEAST:
             continue
-        found = Answer(
+        found = StatedAnswer(
             candidate,
             sentence,
             terms,
             own,
             coverage,
             everywhere,
-            _tied(question, sentence),
+            _answering_values(question, sentence),
             speaks_of_change(sentence, question.beginnings),
         )
         fit = found.coverage + 0.3 * bool(found.values) + 0.1 * found.changes
@@ -190,7 +196,7 @@ def answer(question: Question, candidate: Candidate, analyzer: Analyzer) -> Answ
     return None if best is None else best[1]
 
 
-def _tied(question: Question, sentence: str) -> frozenset[tuple[str, str]]:
+def _answering_values(question: Question, sentence: str) -> frozenset[tuple[str, str]]:
     """Return the values that stand near what is asked for, of the sorts that can answer."""
     words = [(word[0].lower(), word.start()) for word in _WORD.finditer(sentence)]
     heads = [place for place, (word, _) in enumerate(words) if word.startswith(question.nouns)]
@@ -206,7 +212,7 @@ def _tied(question: Question, sentence: str) -> frozenset[tuple[str, str]]:
 
 def _near(
     question: Question,
-    value: Value,
+    value: StatedValue,
     sentence: str,
     words: Sequence[tuple[str, int]],
     heads: Sequence[int],
@@ -226,9 +232,9 @@ def _near(
 
 def _updates(
     question: Question,
-    old: Answer,
+    old: StatedAnswer,
     known: frozenset[tuple[str, str]],
-    new: Answer,
+    new: StatedAnswer,
     analyzer: Analyzer,
 ) -> bool:
     """Return whether ``new`` brings ``old`` up to date.
@@ -236,7 +242,7 @@ def _updates(
     ``known`` are the values in that and in all that was said before it: who says one of these
     again has nothing new.
     """
-    if not _one_voice(old.candidate.record, new.candidate.record) or old.coverage < LEAST_OLD:
+    if not _same_speaker(old.candidate.record, new.candidate.record) or old.coverage < LEAST_OLD:
         return False
     sorts = {sort for sort, _ in old.values}
     fresh = any(sort in sorts for sort, _ in new.values - known)
@@ -256,7 +262,7 @@ def _updates(
     )
 
 
-def _both_say(question: Question, old: Answer, new: Answer) -> bool:
+def _both_say(question: Question, old: StatedAnswer, new: StatedAnswer) -> bool:
     """Return whether both texts answer, where it is no value that they differ in.
 
     What people say of themselves changes; of others much is said that stays true.
@@ -268,5 +274,5 @@ def _both_say(question: Question, old: Answer, new: Answer) -> bool:
     )
 
 
-def _one_voice(one: Record, other: Record) -> bool:
+def _same_speaker(one: Record, other: Record) -> bool:
     return one.source_role == other.source_role or None in {one.source_role, other.source_role}

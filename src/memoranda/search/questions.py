@@ -10,82 +10,44 @@ import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
+from functools import cache
 from itertools import takewhile
 
 from memoranda.text.folding import fold, normalize
+from memoranda.text.languages import LanguageData, load
+from memoranda.text.patterns import compile_pattern
 
-_PAST = re.compile(
-    r"\b(?:did|was|were|had|used to|original(?:ly)?|initial(?:ly)?|previous(?:ly)?|former(?:ly)?"
-    r"|at first|in the beginning|back then|earlier|no longer|before(?=\W*$| i\b| we\b| the change"
-    r"| that\b| it\b)|(?:my|our|the|his|her|their) (?:old|past|last|very first)"
-    r"|first (?:said?|told|tell|mention\w*|plan\w*|thought|choice|wanted)"
-    r"|(?:has|have|what) (?:\w+ ){0,4}changed|how (?:\w+ ){1,5}(?:evolv|progress|develop)\w*"
-    r"|histor(?:y|ical\w*)|over time|difference|compare[ds]?|comparison|order in which|sequence"
-    r"|between|across|list (?:the|all|of|every))\b",
-    re.IGNORECASE,
-)
-_STATE = re.compile(
-    r"(?:^\W*(?:am|is|are|do|does)"
-    r"|(?:^\W*|[,;:.!?]\W+|\b(?:me|know|remember|wonder(?:ing)?|forgot|so|and|hey|ok(?:ay)?)\W+)"
-    r"(?:(?:by|on|at|in|to|for|from|since|until|with|under|of) )?"
-    r"(?:how (?:many|much|long|often|old|far|big|large|high|tall|fast|heavy)"
-    r"|(?P<what>what|which|whose)|where|who|whom|when))\b(?P<rest>.*)",
-    re.IGNORECASE | re.DOTALL,
-)
-_DONE = re.compile(
-    r"(?P<counted>\bhow (?:many|much|often)\b.*)"
-    r"\bdid (?=(?:i|we)\b)(?!\w+ (?:say|tell|mention|first))",
-    re.IGNORECASE,
-)
-_PRESENT = re.compile(
-    r"(?:\b(?:is|are|am|do|does|have|has|will|can|should)\b|'s\b|'re\b|'ve\b)", re.IGNORECASE
-)
-_WORD = re.compile(r"[^\W_]+")
-_DOES = re.compile(r"\W*(?:do|does|has|have)\b", re.IGNORECASE)
-_OWN = re.compile(r"\b(?:i|we|my|our|me|us|mine|ours)\b", re.IGNORECASE)
-_HEAD_ENDS = re.compile(
-    r"\b(?:of|for|in|on|at|is|are|am|do|does|have|has|to|with|during|per|after|that|i|we|will|did"
-    r"|can|should|from|by|about|using|used|including)\b|[,?.!]",
-    re.IGNORECASE,
-)
-_LEADS = re.compile(
-    r"^\W*(?:(?:is|are|s|am|my|our|your|the|a|an|do|does|i|we)\b\W*)+", re.IGNORECASE
-)
-_MANY = re.compile(
-    r"\b(?!(?:this|status|address|boss|class|bus|gas|lens|access|process|focus|basis|thesis"
-    r"|analysis|diagnosis|business|progress|always|news|its|us)\b)\w{2,}[^su\W]s\W*$",
-    re.IGNORECASE,
-)
-GENERIC = frozenset(
-    re.findall(
-        r"\w+",
-        "average total current number amount percentage percent kind type name names overall"
-        " latest new exact time value version",
-    )
-)
-_SORTS: tuple[tuple[re.Pattern[str], frozenset[str]], ...] = tuple(
-    (re.compile(pattern, re.IGNORECASE), frozenset(sorts.split()))
-    for pattern, sorts in (
-        (r"\bhow many (?:\w+ ){0,2}(?:seconds|minutes|hours|days|weeks|months|years)\b", "span"),
-        (
-            r"\bhow many (?:\w+ ){0,2}(?:miles|met(?:er|re)s|kilo\w+|grams|lit(?:er|re)s)\b",
-            "measure",
-        ),
-        (r"\bhow many\b", "number"),
-        (r"\bhow often\b", "number span"),
-        (r"\bhow (?:long|old)\b", "span number clock"),
-        (r"\bhow (?:much|far|big|large|high|tall|fast|heavy)\b", "money number share measure span"),
-        (r"\bpercent(?:age)?\b", "share"),
-        (r"\bwhat time\b", "clock date"),
-        (r"^\W*when\b|\b(?:deadline|due)\b|\bwhat (?:date|day)\b|\bdate\b", "date clock"),
-    )
-)
-
-
+_ENGLISH = LanguageData("en", "questions")
+_PAST = _ENGLISH.pattern("past")
+_STATE = _ENGLISH.pattern("state", re.IGNORECASE | re.DOTALL)
+_DONE = _ENGLISH.pattern("done")
+_PRESENT = _ENGLISH.pattern("present")
+_DOES = _ENGLISH.pattern("does")
+_OWN = _ENGLISH.pattern("own")
+_HEAD_ENDS = _ENGLISH.pattern("head_ends")
+_LEADS = _ENGLISH.pattern("leads")
+_MANY = _ENGLISH.pattern("many")
+_WORD = compile_pattern(r"[^\W_]+")
 SHORT = 3  # letters from which a common beginning means a common word
 
 
-class Asks(Enum):
+@cache
+def generic_words() -> frozenset[str]:
+    """Return the words that stand for anything: "number", "name", "value"."""
+    return _ENGLISH.words("generic")
+
+
+@cache
+def _sorts() -> tuple[tuple[re.Pattern[str], frozenset[str]], ...]:
+    """Return the sorts of values that can answer, by what is asked."""
+    rows = load("en", "questions")["sorts"]
+    return tuple(
+        (compile_pattern(pattern, re.IGNORECASE), frozenset(sorts.split()))
+        for pattern, sorts in rows
+    )
+
+
+class AskedState(Enum):
     """Which state of things a question is about."""
 
     NOW = "now"
@@ -131,15 +93,15 @@ class Question:
         return sum(weight for term, weight in self.weights.items() if term in terms)
 
 
-def state_of(query: str) -> Asks:
+def state_of(query: str) -> AskedState:
     """Return which state of things ``query`` is about."""
     text = _DONE.sub(r"\g<counted>do ", normalize(query))
     if _PAST.search(text):
-        return Asks.THEN
-    return Asks.NOW if _STATE.search(text) and _PRESENT.search(text) else Asks.OPEN
+        return AskedState.THEN
+    return AskedState.NOW if _STATE.search(text) and _PRESENT.search(text) else AskedState.OPEN
 
 
-def read(query: str, terms: Sequence[str], weights: Sequence[float]) -> Question:
+def read_question(query: str, terms: Sequence[str], weights: Sequence[float]) -> Question:
     """Return what ``query`` asks for.
 
     Args:
@@ -160,7 +122,7 @@ def read(query: str, terms: Sequence[str], weights: Sequence[float]) -> Question
         head=frozenset(term for term, _ in named),
         beginnings=beginnings,
         nouns=(named[-1][1],) if named else beginnings,
-        sorts=next((sorts for pattern, sorts in _SORTS if pattern.search(text)), frozenset()),
+        sorts=next((sorts for pattern, sorts in _sorts() if pattern.search(text)), frozenset()),
         own=_OWN.search(text) is not None,
         done=_DONE.search(text) is not None,
         many=state is not None and state["what"] is not None and _MANY.search(head) is not None,
@@ -183,13 +145,13 @@ def _terms_of(text: str, terms: Collection[str]) -> list[tuple[str, str]]:
     found = []
     for word in _WORD.findall(fold(text)):
         near = [term for term in terms if term[:SHORT] == word[:SHORT]]
-        if near and len(word) >= SHORT and word not in GENERIC:
-            stem, term = max((_shared(word, term), term) for term in near)
+        if near and len(word) >= SHORT and word not in generic_words():
+            stem, term = max((_common_beginning(word, term), term) for term in near)
             found.append((term, stem))
     return found + [(term, term) for term in terms if not term.isascii()]
 
 
-def _shared(one: str, other: str) -> str:
+def _common_beginning(one: str, other: str) -> str:
     """Return what both words begin with."""
     alike = takewhile(lambda pair: pair[0] == pair[1], zip(one, other, strict=False))
     return "".join(letter for letter, _ in alike)

@@ -6,30 +6,25 @@ not "the blue bicycle", and "the flight to Rome" is not "the flight to Oslo".
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from memoranda.model.ports import Analyzer
-from memoranda.search.questions import GENERIC, Question
+from memoranda.search.questions import Question, generic_words
 from memoranda.search.statements import is_part_of_date, speaks_of_change, values
 from memoranda.text.function_words import DEFAULT, STOP_WORDS
+from memoranda.text.languages import LanguageData, load
+from memoranda.text.patterns import compile_pattern
 
-LINKS = frozenset(
-    re.findall(r"\w+", "of to the my our your his her their its in for on a an at from with by s")
-)
 VERB_ENDINGS = ("ed", "ing")
 SHORT = 4  # letters up to which an ending like a verb's is by chance: "red"
-ORDINALS = ("first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth")
-_NUMBERED = re.compile(
-    rf"\b(?:(?P<nth>{'|'.join(ORDINALS)})\s+(?P<of>[^\W\d_]+)|(?P<name>[^\W\d_]+)\s+#?(?P<n>\d+)\b)",
-    re.IGNORECASE,
-)
-_WORD = re.compile(r"[^\W_]+|[^\w\s']")
+_ENGLISH = LanguageData("en", "statements")
+_NUMBERED = _ENGLISH.pattern("numbered")
+_WORD = compile_pattern(r"[^\W_]+|[^\w\s']")
 
 
 @dataclass(frozen=True, slots=True)
-class Word:
+class TermedWord:
     """A word or a sign of a text, with its terms."""
 
     text: str
@@ -49,7 +44,7 @@ def competes(question: Question, sentence: str, held: frozenset[str], analyzer: 
         for place, word in enumerate(asked)
         if not word.terms.isdisjoint(question.weights)
         and word.terms.isdisjoint(held)
-        and word.text.lower() not in GENERIC
+        and word.text.lower() not in generic_words()
     ]
     if not missing:
         return False
@@ -68,19 +63,24 @@ def _other_number(question: str, sentence: str) -> bool:
 
 def _numbered(text: str) -> dict[str, set[int]]:
     found: dict[str, set[int]] = {}
+    ordinals = load("en", "statements")["ordinals"]
     for match in _NUMBERED.finditer(text):
         name = (match["of"] or match["name"]).lower()
-        number = int(match["n"]) if match["n"] else ORDINALS.index(match["nth"].lower()) + 1
-        found.setdefault(name, set()).add(number)
+        nth = match["nth"] and ordinals.index(match["nth"].lower()) + 1
+        found.setdefault(name, set()).add(nth or int(match["n"]))
     return found
 
 
-def _words(text: str, analyzer: Analyzer) -> list[Word]:
-    return [Word(word, frozenset(analyzer.terms(word))) for word in _WORD.findall(text)]
+def _words(text: str, analyzer: Analyzer) -> list[TermedWord]:
+    return [TermedWord(word, frozenset(analyzer.terms(word))) for word in _WORD.findall(text)]
 
 
 def _replaced(
-    asked: Sequence[Word], place: int, said: Sequence[Word], step: int, question: Question
+    asked: Sequence[TermedWord],
+    place: int,
+    said: Sequence[TermedWord],
+    step: int,
+    question: Question,
 ) -> bool:
     """Return whether another word always stands where ``asked[place]`` would.
 
@@ -99,17 +99,17 @@ def _replaced(
     )
 
 
-def _beside(words: Sequence[Word], place: int, step: int) -> tuple[Word | None, bool]:
+def _beside(words: Sequence[TermedWord], place: int, step: int) -> tuple[TermedWord | None, bool]:
     """Return the nearest word in one direction that is no link, and whether links are between."""
     linked = False
     place += step
-    while 0 <= place < len(words) and words[place].text.lower() in LINKS:
+    while 0 <= place < len(words) and words[place].text.lower() in _ENGLISH.words("links"):
         linked = True
         place += step
     return (words[place] if 0 <= place < len(words) else None), linked
 
 
-def _is_rival(word: Word, missing: Word, question: Question, *, named: bool) -> bool:
+def _is_rival(word: TermedWord, missing: TermedWord, question: Question, *, named: bool) -> bool:
     """Return whether ``word`` can only mean another thing; ``named`` if just a name does."""
     text = word.text
     if named and not (text[0].isupper() and missing.text[0].isupper()):
@@ -117,7 +117,7 @@ def _is_rival(word: Word, missing: Word, question: Question, *, named: bool) -> 
     lower = text.lower()
     return not (
         not text.isalpha()
-        or lower in GENERIC
+        or lower in generic_words()
         or lower in STOP_WORDS[DEFAULT]
         or not word.terms.isdisjoint(question.weights)
         or is_part_of_date(text)

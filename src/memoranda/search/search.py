@@ -19,7 +19,7 @@ from memoranda.model.vectors import Vector
 from memoranda.search import cosine, evidence, fuse, lineage, precedence
 from memoranda.search.evidence import Mask
 from memoranda.search.index import KINDS, NEVER, NO_NUMBER, Floats, IndexCache, Rows
-from memoranda.search.questions import Asks, Question, read, state_of
+from memoranda.search.questions import AskedState, Question, read_question, state_of
 from memoranda.search.rivals import competes
 from memoranda.search.scored import Asked, Scored
 
@@ -223,20 +223,20 @@ class Retriever:
         are the records that were read for it.
         """
         ranking = self._ranking
-        asks = Asks.THEN
+        asks = AskedState.THEN
         if ranking.precedence and not ranking.only and not asked.long_ago:
             asks = state_of(asked.text)
         told: list[int] = []
-        if asks is not Asks.THEN and len(rows.replaced):
+        if asks is not AskedState.THEN and len(rows.replaced):
             told = _best(scored.score, found, precedence.DEPTH)
             scored = scored.lowered(lineage.superseded(rows, found), lineage.SUPERSEDED)
         scored, shown = lineage.folded(rows, scored, found, ranking.facts)
-        if asks is Asks.THEN or not (told or asks is Asks.NOW):
+        if asks is AskedState.THEN or not (told or asks is AskedState.NOW):
             return scored, shown, {}
         weights = evidence.rarity(rows, asked.matches, visible)
-        question = read(asked.text, asked.terms, weights.tolist())
+        question = read_question(asked.text, asked.terms, weights.tolist())
         records: dict[int, Record] = {}
-        if asks is Asks.NOW:
+        if asks is AskedState.NOW:
             # Who holds too little of the question is no answer, whatever the text is.
             enough = evidence.held(rows, asked.matches, weights) >= precedence.LEAST
             best = _said(rows, _best(scored.score, shown, precedence.DEPTH))
@@ -324,10 +324,10 @@ def _said(rows: Rows, places: Sequence[int]) -> list[int]:
 
 def _candidates(
     rows: Rows, scored: Scored, records: Mapping[int, Record]
-) -> list[precedence.Candidate]:
+) -> list[precedence.PrecedenceCandidate]:
     table = rows.table
     return [
-        precedence.Candidate(
+        precedence.PrecedenceCandidate(
             row,
             (int(table["event"][row]), int(table["ordinal"][row])),
             float(scored.score[row]),

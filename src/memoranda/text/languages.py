@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
 from functools import cache
 from pathlib import Path
 from types import MappingProxyType
@@ -86,10 +86,19 @@ class LanguageData:
     lines, and a table maps words to words. ``{name}`` stands for another entry of the file.
     """
 
-    def __init__(self, code: str, topic: str) -> None:
-        """Stand for ``languages/<code>/<topic>.toml``, which is not read yet."""
+    def __init__(
+        self, code: str, topic: str, more: Mapping[str, Callable[[], Iterable[str]]] | None = None
+    ) -> None:
+        """Stand for ``languages/<code>/<topic>.toml``, which is not read yet.
+
+        Args:
+            code: the language.
+            topic: the name of the file.
+            more: lists of words from elsewhere that patterns of the file may name.
+        """
         self._code = code
         self._topic = topic
+        self._more = more or {}
         self._words: dict[tuple[str, ...], frozenset[str]] = {}
         self._patterns: dict[tuple[str, int], re.Pattern[str]] = {}
 
@@ -114,6 +123,8 @@ class LanguageData:
 
     def source(self, name: str) -> str:
         """Return a pattern as text; of a list of words, what matches any of them."""
+        if name in self._more:
+            return any_of(self._more[name]())
         value = load(self._code, self._topic)[name]
         return expand(value, self) if isinstance(value, str) else any_of(value)
 
