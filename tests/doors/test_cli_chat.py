@@ -8,7 +8,7 @@ import pytest
 from model_server import ModelServer, failing, running, said, stopping, talked
 
 from memoranda import Memory
-from memoranda.cli.chat_history import KEPT, MOST, PromptHistory, history_file
+from memoranda.cli.chat_prompt import KEPT, MOST, PromptHistory, history_file
 
 HOSTILE = "[red]x[/] :smile: \x1b[31mred\x1b[0m \x07bell"
 

@@ -22,13 +22,10 @@ from rich.console import Console
 
 from memoranda import Memory
 from memoranda.agent import Agent
-from memoranda.cli.chat import Talk
-from memoranda.cli.chat_commands import MEANINGS, Desk
-from memoranda.cli.chat_drawing import Words
-from memoranda.cli.chat_history import PromptHistory, history_file
-from memoranda.cli.chat_prompt import Prompt
-from memoranda.cli.command import Session, Shared
-from memoranda.cli.conversations_drawing import Look
+from memoranda.cli.chat import ChatLoop, WordWriter
+from memoranda.cli.chat_commands import MEANINGS, ChatDesk
+from memoranda.cli.chat_prompt import PromptHistory, TerminalReader, history_file
+from memoranda.cli.command import Session, SharedOptions
 
 UP, ALT_ENTER, CTRL_C, CTRL_D, ENTER = "\x1b[A", "\x1b\r", "\x03", "\x04", "\r"
 TAB = "\t"
@@ -70,7 +67,7 @@ def prompted():
         kept = PromptHistory(history_file("ana"), pytest.fail)
         for entry in history:
             kept.add(entry)
-        prompt = Prompt(kept, MEANINGS)
+        prompt = TerminalReader(kept, MEANINGS)
         read = []
         with create_pipe_input() as pipe, create_app_session(input=pipe, output=DummyOutput()):
             for each in keys:
@@ -122,7 +119,7 @@ def live():
 
     def start(*keys, before=lambda _: None, columns=80):
         shown = io.StringIO()
-        session = Session(Shared())
+        session = Session(SharedOptions())
         session.out = session.err = Console(
             file=shown, force_terminal=True, width=columns, markup=False, highlight=False,
             color_system=None, emoji=False, force_interactive=False,
@@ -133,12 +130,10 @@ def live():
             create_app_session(input=pipe, output=DummyOutput()),
         ):
             before(memory)
-            prompt = Prompt(PromptHistory(history_file(memory.user), pytest.fail), MEANINGS)
-            desk = Desk(
-                session, Agent(memory), prompt, Look(console=session.out, settings=memory.settings)
-            )
+            prompt = TerminalReader(PromptHistory(history_file(memory.user), pytest.fail), MEANINGS)
+            desk = ChatDesk(session, Agent(memory), prompt)
             pipe.send_text("".join(keys))
-            Talk(desk, None, live=True).run()
+            ChatLoop(desk, None, live=True).run()
             left = memory.records(limit=100), len(desk.agent.chat)
         return re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", shown.getvalue()), *left
 
@@ -255,10 +250,10 @@ def test_no_line_is_wider_than_the_terminal(live, columns):
 def test_words_are_whole_at_the_edge(piece):
     """However an answer comes in pieces, words are not broken, and line ends are as they were."""
     file = io.StringIO()
-    words = Words(Console(file=file, force_terminal=True, width=20))
+    words = WordWriter(Console(file=file, force_terminal=True, width=20))
     text = "one two three four five six\n\n    indented code\n报表报表报表报表报表报表 end\ttab"
     for start in range(0, len(text), piece):
-        words.say(text[start : start + piece])
+        words.write(text[start : start + piece])
     words.end()
     assert file.getvalue() == (
         "one two three four\nfive six\n\n    indented code\n报表报表报表报表报表\n报表 end    tab\n"

@@ -3,12 +3,17 @@
 import json
 import os
 import stat
+import subprocess
+import sys
 from datetime import datetime
+from importlib import import_module
 
 import pytest
+import typer
 from rich.cells import cell_len
 
 from memoranda import Memory
+from memoranda.cli import read_commands
 
 HOSTILE = "[red]x[/] :smile: \x1b[31mred\x1b[0m \x9b1m \x07bell [link=http://x]y[/link]"
 COMMANDS = [
@@ -31,7 +36,6 @@ COMMANDS = [
     "export",
     "backup",
     "doctor",
-    "bench",
     "config",
 ]
 
@@ -339,6 +343,29 @@ def test_help_lists_every_command(run):
     assert set(COMMANDS) <= lines
 
 
+def test_the_list_of_commands_says_what_each_of_them_says():
+    """What stands in the list, which loads no command, is the first line of the command's help."""
+    for name, (module, listed) in read_commands().items():
+        known = typer.main.get_group(import_module(f"memoranda.cli.{module}").commands).commands
+        first = known[name].help.partition("\n")[0]
+        assert first.startswith(listed.help.removesuffix(".")), name
+
+
+def test_help_loads_nothing_of_the_memory():
+    """Whoever asks what there is waits neither for settings nor for a store."""
+    program = (
+        "import sys; from memoranda.cli import app\n"
+        "try: app(['--help'])\n"
+        "except SystemExit: print(*sys.modules)"
+    )
+    done = subprocess.run(  # noqa: S603 - this interpreter
+        [sys.executable, "-c", program], capture_output=True, text=True, check=True
+    )
+    loaded = set(done.stdout.split())
+    assert "memoranda.cli.command" in loaded
+    assert not loaded & {"pydantic", "numpy", "apsw", "memoranda.memory", "memoranda.cli.chat"}
+
+
 def test_version(run):
     """--version prints name and version alone."""
     assert run("--version").stdout.startswith("memoranda 0.")
@@ -372,14 +399,6 @@ def test_pulling_a_model_from_nowhere_fails_clearly(run, tmp_path, monkeypatch):
     monkeypatch.setenv("MEMORANDA_EMBEDDING__FOLDER", str(tmp_path / "models"))
     line = run("config", "models", "pull", "--from", "http://127.0.0.1:9/m", code=1).stderr
     assert line.startswith("error: cannot download http://127.0.0.1:9/m")
-
-
-def test_bench_measures(told, run):
-    """Bench gives a positive figure for each thing it measures."""
-    found = told("bench", "--records", "120")
-    assert len(found) >= 5
-    assert all(line["figure"] > 0 for line in found)
-    assert "records/s" in run("bench", "--records", "20").stdout
 
 
 def test_doctor_is_well_and_can_rebuild(told, run):

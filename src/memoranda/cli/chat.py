@@ -1,110 +1,108 @@
-"""``memoranda chat``: a talk with the memory, through a language model where there is one."""
+"""``memoranda chat``: a conversation with the memory, by a language model where there is one.
+
+What a model says, and what is remembered, is shown as it is and never obeyed.
+"""
 
 from __future__ import annotations
 
 import io
+import re
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
-from typing import Annotated, Any, cast
+from typing import Any, cast
 
 import typer
+from rich.cells import cell_len
 from rich.console import Console, RenderableType
 from rich.text import Text
 
 from memoranda.agent import Agent, Answer
-from memoranda.cli import chat_drawing
-from memoranda.cli import conversations_drawing as drawing
-from memoranda.cli.chat_answering import (
-    Interruptible,
-    Stopped,
-    answered,
-    terminating,
-    unechoed,
-)
 from memoranda.cli.chat_commands import (
     EXIT,
     MEANINGS,
     NEW,
     QUIT,
-    Desk,
-    meant,
-    obey,
-    parsed,
+    ChatDesk,
+    parse_command,
+    resolve_command,
+    run_command,
 )
-from memoranda.cli.chat_drawing import Words
-from memoranda.cli.chat_history import PromptHistory, history_file
-from memoranda.cli.chat_prompt import Lines, Prompt
-from memoranda.cli.command import FAILED, Session, command
-from memoranda.cli.conversations_drawing import Look
-from memoranda.cli.output import one_line, styled, write_json_line
+from memoranda.cli.chat_interrupt import (
+    AnswerStopped,
+    InterruptibleModel,
+    exit_on_sigterm,
+    hide_typing,
+    run_interruptible,
+)
+from memoranda.cli.chat_prompt import PipeReader, PromptHistory, TerminalReader, history_file
+from memoranda.cli.command import FAILED, Session, command, write_json
 from memoranda.errors import MemorandaError
 from memoranda.memory import Memory, parts_of
 from memoranda.model.chat import ChatModel
+from memoranda.rendering.layout import View, safe_text
+from memoranda.rendering.plain import escape_controls, one_line, pluralize
 
 WAITING = {False: "thinking…", True: "consolidating…"}
 STOPPED = "stopped; what you said is kept"
 LATER = "it goes on; Ctrl+C again leaves, and what is left is read later"
+SET_MODEL = "memoranda config set llm.model anthropic:claude-haiku-4-5"
 PLAIN_WIDTH = 100
+SOURCE = re.compile(r"(- )(\[[^\]]*\] )(.*)")
+"""A line by which memory quotes itself: when and by whom, and what."""
+PIECES = re.compile(r"\n|[^\S\n]+|\S")
+WIDE = 2
+TAB = "    "
 
 commands = typer.Typer()
 
 
-@command(
-    commands,
-    "chat",
-    examples=(
-        "memoranda chat",
-        "memoranda chat --session trip --model anthropic:claude-haiku-4-5",
-        "memoranda chat --model openai:qwen3@http://localhost:11434/v1",
-        'echo "what does Ana eat?" | memoranda chat --json',
-    ),
-)
+@command(commands, "chat", in_session={"metavar": "NAME"}, model={"metavar": "NAME"})
 def chat(
     session: Session,
     *,
-    name: Annotated[
-        str, typer.Option("--session", metavar="NAME", help="The talk that goes on, or begins.")
-    ] = "chat",
-    system: Annotated[
-        str | None,
-        typer.Option(help="The system prompt; otherwise agent.system.", show_default=False),
-    ] = None,
-    model: Annotated[
-        str | None,
-        typer.Option(
-            metavar="NAME", help="The language model; otherwise llm.model.", show_default=False
-        ),
-    ] = None,
+    in_session: str = "chat",
+    system: str | None = None,
+    model: str | None = None,
 ) -> None:
-    """Talk with your memory, in the words of a language model or from memory alone.
+    """Talk with your memory, by a language model or from memory alone.
 
-    All that is said is kept, whatever ends the talk; /help lists the commands. In a pipe each
-    line is answered by itself, with --json as one object a line.
+    All that is said is kept, whatever ends the conversation; /help lists the commands. In a pipe
+    each line is answered by itself, with --json as one object a line.
+
+    Args:
+        in_session: The conversation that goes on, or begins.
+        system: The system prompt; otherwise agent.system.
+        model: The language model; otherwise llm.model.
+
+    Examples:
+        memoranda chat
+        memoranda chat --session trip --model anthropic:claude-haiku-4-5
+        memoranda chat --model openai:qwen3@http://localhost:11434/v1
+        echo "what does Ana eat?" | memoranda chat --json
     """
     opened = Memory(session.shared.db, user=session.user, settings=session.settings, llm=model)
-    with terminating(), opened as memory:
-        talk = _talk(session, memory, name, system)
-        talk.run()
-    if talk.failed and not talk.live:
+    with exit_on_sigterm(), opened as memory:
+        loop = _make_loop(session, memory, in_session, system)
+        loop.run()
+    if loop.failed and not loop.live:
         raise typer.Exit(FAILED)
 
 
-def _talk(session: Session, memory: Memory, name: str, system: str | None) -> Talk:
+def _make_loop(session: Session, memory: Memory, name: str, system: str | None) -> ChatLoop:
     own = parts_of(memory).models.model
-    model = Interruptible(cast("ChatModel", own)) if hasattr(own, "chat") else None
+    model = InterruptibleModel(cast("ChatModel", own)) if hasattr(own, "chat") else None
     agent = Agent(memory, session=name, system=system, llm=model)
     live = sys.stdin.isatty() and session.out.is_terminal and not session.shared.as_json
     history = PromptHistory(history_file(memory.user), session.warn)
-    reader = Prompt(history, MEANINGS) if live else Lines()
-    look = Look(console=session.out, settings=session.settings)
-    return Talk(Desk(session, agent, reader, look), model, live=live)
+    reader = TerminalReader(history, MEANINGS) if live else PipeReader()
+    return ChatLoop(ChatDesk(session, agent, reader), model, live=live)
 
 
 @dataclass(slots=True)
-class Talk:
+class ChatLoop:
     """One run of a chat.
 
     Attributes:
@@ -114,24 +112,24 @@ class Talk:
         failed: whether something could not be answered.
     """
 
-    desk: Desk
-    model: Interruptible | None
+    desk: ChatDesk
+    model: InterruptibleModel | None
     live: bool
     failed: bool = False
 
     def run(self) -> None:
         """Answer until the person leaves, or the lines end."""
         if self.live:
-            self._print(*chat_drawing.greeting(self.desk.agent, self.desk.look), Text())
-        while (said := self.desk.reader.read()) is not None:
-            if not said.strip():
+            self._print(*show_greeting(self.desk.agent, self.desk.view), Text())
+        while (text := self.desk.reader.read()) is not None:
+            if not text.strip():
                 continue
-            command, rest = parsed(said) or (None, "")
+            command, rest = parse_command(text) or (None, "")
             try:
-                command = command and meant(command, rest)
+                command = command and resolve_command(command, rest)
                 if command in {EXIT, QUIT}:
                     return
-                self._take(NEW if command == NEW else said, command, rest)
+                self._handle(NEW if command == NEW else text, command, rest)
             except BrokenPipeError:
                 raise
             except (MemorandaError, OSError) as error:
@@ -139,36 +137,35 @@ class Talk:
             if self.live:
                 self._print(Text())
 
-    def _take(self, said: str, command: str | None, rest: str) -> None:
-        if command is not None and command != NEW:
-            self._obey(command, rest)
-        elif self.desk.session.shared.as_json:
-            self._told(self._answer(said, command, lambda _: None))
-        else:
-            self._speak(said, command)
-
-    def _obey(self, command: str, rest: str) -> None:
-        drawn = obey(self.desk, command, rest)
-        if self.desk.session.shared.as_json:
-            self._told(Answer(_plain(drawn), command=command))
+    def _handle(self, text: str, command: str | None, rest: str) -> None:
+        as_json = self.desk.session.shared.as_json
+        if command is None or command == NEW:
+            if as_json:
+                self._write(self._answer(text, command, lambda _: None))
+            else:
+                self._speak(text, command)
             return
-        for part in drawn:  # Each at once: the next may ask about it.
-            self._print(part)
+        rendered = run_command(self.desk, command, rest)
+        if as_json:
+            self._write(Answer(_render_plain(rendered), command=command))
+            return
+        for each in rendered:  # Each at once: the next may ask about it.
+            self._print(each)
 
-    def _speak(self, said: str, command: str | None) -> None:
-        """Let an answer be heard as it comes, and say what it was made from."""
-        words = Words(self.desk.session.out)
+    def _speak(self, text: str, command: str | None) -> None:
+        """Let an answer be read as it comes, and say what it was made from."""
+        words = WordWriter(self.desk.session.out)
         heard = io.StringIO()
         try:
-            with self._waiting(command) as over:
+            with self._wait(command) as end_waiting:
 
                 def hear(piece: str) -> None:
-                    over()
+                    end_waiting()
                     heard.write(piece)
-                    words.say(piece)
+                    words.write(piece)
 
-                answer = self._answer(said, command, hear)
-        except Stopped:
+                answer = self._answer(text, command, hear)
+        except AnswerStopped:
             words.end()
             self._print(Text(STOPPED, "dim"))
             return
@@ -177,40 +174,43 @@ class Talk:
             raise
         self._finish(answer, words, heard.getvalue())
 
-    def _finish(self, answer: Answer, words: Words, heard: str) -> None:
-        look = self.desk.look
-        if self.live and self.model is None and answer.command is None:
-            self._print(*chat_drawing.remembered(answer.text, look))
+    def _finish(self, answer: Answer, words: WordWriter, heard: str) -> None:
+        view = self.desk.view
+        plain = self.live and answer.command is None
+        if plain and self.model is None:
+            self._print(*show_recalled(answer.text, view))
         elif not heard.rstrip().endswith(answer.text.rstrip()):
-            # It was not told as it came.
-            words.say(f"\n\n{answer.text}" if heard else answer.text)
+            # It did not come in pieces.
+            words.write(f"\n\n{answer.text}" if heard else answer.text)
         words.end()
-        if self.live and self.model is not None and answer.command is None:
-            self._print(*chat_drawing.spent(answer, look))
+        if plain and self.model is not None:
+            self._print(*show_usage(answer, view))
         if answer.note is not None:
-            self._print(*drawing.hung("", Text(answer.note, "dim"), look))
+            self._print(*view.hang("", Text(answer.note, "dim")))
 
-    def _answer(self, said: str, command: str | None, hear: Callable[[str], None]) -> Answer:
+    def _answer(self, text: str, command: str | None, hear: Callable[[str], None]) -> Answer:
         if self.model is not None:
             self.model.begin()
         stop = self._stop if command is None else partial(self._print, Text(LATER, "dim"))
         process = self.desk.agent.process
         # Without a model all words come at once, and are drawn when they are there.
         listens = self.model is not None
-        return answered(lambda told: process(said, told=told if listens else None), hear, stop)
+        return run_interruptible(
+            lambda told: process(text, told=told if listens else None), hear, stop
+        )
 
     def _stop(self) -> None:
         if self.model is not None:
             self.model.stop()
 
     @contextmanager
-    def _waiting(self, command: str | None) -> Iterator[Callable[[], None]]:
+    def _wait(self, command: str | None) -> Iterator[Callable[[], None]]:
         """Show that something is being done, until the first word."""
         if not self.live:
             yield lambda: None
             return
         status = self.desk.session.out.status(Text(WAITING[command == NEW], "dim"))
-        with unechoed():
+        with hide_typing():
             status.start()
             try:
                 yield status.stop
@@ -218,39 +218,137 @@ class Talk:
                 status.stop()
 
     def _print(self, *rendered: RenderableType) -> None:
-        for each in rendered:
-            self.desk.session.out.print(each, soft_wrap=isinstance(each, Text))
+        self.desk.session.print(*rendered)
 
-    def _told(self, answer: Answer, error: str | None = None) -> None:
-        told: dict[str, Any] = {
+    def _write(self, answer: Answer, error: str | None = None) -> None:
+        line: dict[str, Any] = {
             "text": answer.text,
             "sources": [hit.record.id for hit in answer.sources],
             "tools": answer.tools,
             "command": answer.command,
         }
-        if answer.note is not None:
-            told["note"] = answer.note
-        write_json_line(told if error is None else told | {"error": error})
+        more = {"note": answer.note, "error": error}
+        line |= {name: value for name, value in more.items() if value is not None}
+        write_json(line, indent=None)
 
     def _fail(self, error: Exception, command: str | None) -> None:
         self.failed = True
         line = one_line(str(error))
-        shown = styled("error: ", "bold red").append(line, "not bold")
+        shown = safe_text("error: ", "bold red").append(line, "not bold")
         if self.live:
-            self._print(*drawing.hung("", shown, self.desk.look))
+            self._print(*self.desk.view.hang("", shown))
         else:
             self.desk.session.err.print(shown, soft_wrap=True)
         if self.desk.session.shared.as_json:
-            self._told(Answer("", command=command), line)
+            self._write(Answer("", command=command), line)
 
 
-def _plain(drawn: Iterator[RenderableType]) -> str:
+class WordWriter:
+    """Writes what is said as it comes. On a terminal no word is broken at its edge."""
+
+    def __init__(self, console: Console) -> None:
+        """Write nothing yet."""
+        self._file = console.file
+        self._width = console.width if console.is_terminal else None
+        self._column = 0
+        self._gap = ""
+        self._word = ""
+
+    def write(self, text: str) -> None:
+        """Write a piece; a word that may go on waits for its end."""
+        shown = escape_controls(text.replace("\r", "").replace("\t", TAB))
+        if self._width is None:
+            self._file.write(shown)
+            self._column = 0 if shown.endswith("\n") else self._column + len(shown)
+        else:
+            for piece in PIECES.findall(shown):
+                self._take(piece)
+        self._file.flush()
+
+    def end(self) -> None:
+        """Write what waits, and end the line."""
+        self._flush()
+        if self._column:
+            self._file.write("\n")
+        self._file.flush()
+        self._column = 0
+
+    def _take(self, piece: str) -> None:
+        if not piece.isspace():
+            self._word += piece
+            if cell_len(piece) == WIDE:  # Between such characters a line may break.
+                self._flush()
+            return
+        self._flush()
+        if piece == "\n":
+            self._break()
+        else:
+            self._gap += piece
+
+    def _break(self) -> None:
+        self._file.write("\n")
+        self._column, self._gap = 0, ""
+
+    def _flush(self) -> None:
+        if not self._word:
+            return
+        width = self._width or 1
+        wide = cell_len(self._word)
+        if self._column and self._column + len(self._gap) + wide > width:
+            self._break()
+        self._file.write(self._gap + self._word)
+        self._column += len(self._gap) + wide
+        if self._column > width:  # The terminal breaks what is longer than a line.
+            self._column = (self._column - 1) % width + 1
+        self._gap = self._word = ""
+
+
+def show_greeting(agent: Agent, view: View) -> Iterator[Text]:
+    """Yield which model answers, which session goes on, and how to leave."""
+    held = len(agent.chat)
+    state = f"goes on with {pluralize(held, 'message')}" if held else "is new"
+    who = Text("memory alone answers", "bold yellow")
+    if agent.model is not None:
+        who = safe_text(one_line(agent.model), "bold green")
+    name = safe_text(one_line(agent.chat.id), "not dim bold")
+    session = Text("session ", "dim").append_text(name).append(f" {state}", "not bold dim")
+    yield from view.flow([who, session])
+    if agent.model is None:
+        yield from view.flow([Text(f"with a model: {SET_MODEL}", "dim")])
+    hints = ("/help lists the commands", "Ctrl+D leaves, the session stays")
+    yield from view.flow(Text(hint, "dim") for hint in hints)
+
+
+def show_recalled(text: str, view: View) -> Iterator[Text]:
+    """Yield an answer from memory alone; when and by whom its sources were said is dim."""
+    for line in text.splitlines():
+        found = SOURCE.fullmatch(line)
+        if found is None:
+            yield from view.hang("", line)
+        else:
+            body = safe_text(found[2], "dim").append_text(safe_text(found[3], "not dim"))
+            yield from view.hang(found[1], body, "dim")
+
+
+def show_usage(answer: Answer, view: View) -> Iterator[Text]:
+    """Yield in a line what an answer of a model was made from, and what it took."""
+    usage = answer.usage
+    parts = [pluralize(len(answer.sources), "memory", "memories")] if answer.sources else []
+    calls = {name: answer.tools.count(name) for name in dict.fromkeys(answer.tools)}
+    parts += [f"{name} × {times}" if times > 1 else name for name, times in calls.items()]
+    if usage.input_tokens or usage.output_tokens:
+        parts += [f"{usage.input_tokens:,} tokens in", f"{usage.output_tokens:,} out"]
+    if usage.cost:
+        parts.append(f"${usage.cost:.4f}")
+    yield from view.flow(safe_text(one_line(part), "dim") for part in parts)
+
+
+def _render_plain(rendered: Iterator[RenderableType]) -> str:
     """Return what would be shown, as text."""
+    file = io.StringIO()
     console = Console(
-        file=io.StringIO(), width=PLAIN_WIDTH, markup=False, emoji=False, highlight=False,
-        color_system=None,
-    )  # fmt: skip
-    for part in drawn:
-        console.print(part, soft_wrap=isinstance(part, Text))
-    file = cast("io.StringIO", console.file)
+        file=file, width=PLAIN_WIDTH, markup=False, emoji=False, highlight=False, color_system=None
+    )
+    for each in rendered:
+        console.print(each, soft_wrap=isinstance(each, Text))
     return "\n".join(line.rstrip() for line in file.getvalue().splitlines())

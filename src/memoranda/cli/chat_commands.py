@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 
@@ -11,15 +11,16 @@ from rich.console import RenderableType
 from rich.text import Text
 
 from memoranda.agent import Agent
-from memoranda.cli import chat_drawing, notes_drawing
-from memoranda.cli import conversations_drawing as drawing
-from memoranda.cli.chat_prompt import Reader
+from memoranda.cli.chat_prompt import PromptReader
 from memoranda.cli.command import Session
-from memoranda.cli.conversations_drawing import Look
-from memoranda.cli.output import counted, one_line, styled
 from memoranda.errors import InvalidInput, NotFound
-from memoranda.model.models import ForgetReceipt, Record
+from memoranda.model.models import Context, ContextReceipt, Item, Record
 from memoranda.model.notes import MEMORY_FILE
+from memoranda.rendering.conversations import alert_colour, budget_bar, format_use
+from memoranda.rendering.layout import LONGEST, Column, View, bar, details, safe_text, table
+from memoranda.rendering.notes import show_markdown
+from memoranda.rendering.plain import one_line, pluralize
+from memoranda.rendering.records import list_erased
 
 NEW, EXIT, QUIT = "/new", "/exit", "/quit"
 MEANINGS = {
@@ -42,35 +43,41 @@ TAKES = {"/clear": f"nothing but {YES}", "/context": None, "/forget": None}
 """What commands take: ``None`` for words; all others nothing."""
 COMMAND = re.compile(r"\s*(/[A-Za-z?]+)(?:\s+(.*))?\s*", re.DOTALL)
 ID = re.compile(r"(?:fact|ep|ctx|ref)_\w+", re.ASCII)
+MARKER = re.compile(r"[ \t]*(?:[-*+]|\d{1,9}[.)])[ \t]+(?=\S)|[ \t]*")
+"""What the other lines of an item of a list stand behind."""
 FOUND = 5
 LIKE = 0.75  # how near a slip of the finger comes to a command (difflib)
 EVERY = "all"
 SURE = {False: "Forget this?", True: "Erase this for good?"}
-LONGEST = 160
+FORGOTTEN = 160
+BAR = 12
+MESSAGE = " message"
 
-Drawn = Iterator[RenderableType]
+Rendered = Iterator[RenderableType]
 
 
 @dataclass(frozen=True, slots=True)
-class Desk:
-    """What a command works with: the agent, where answers come from, how things look."""
+class ChatDesk:
+    """What a command works with: the agent, where answers come from, where results go."""
 
     session: Session
     agent: Agent
-    reader: Reader
-    look: Look
+    reader: PromptReader
 
-    def agreed(self, question: str, words: Sequence[str]) -> bool:
+    @property
+    def view(self) -> View:
+        """Where results are shown."""
+        return self.session.view
+
+    def confirm(self, question: str, words: Sequence[str]) -> bool:
         """Ask, unless the words say yes.
 
         Raises:
             InvalidInput: nobody can be asked.
         """
-        if YES in words:
-            return True
-        return self.asked(f"{question} [y/N]").casefold() in {"y", "yes"}
+        return YES in words or self.ask(f"{question} [y/N]").casefold() in {"y", "yes"}
 
-    def asked(self, question: str) -> str:
+    def ask(self, question: str) -> str:
         """Return the answer to a question.
 
         Raises:
@@ -83,19 +90,26 @@ class Desk:
         return answer
 
 
-def parsed(line: str) -> tuple[str, str] | None:
-    """Return the command in a line and what follows it; ``None`` for a line that is talk."""
+def parse_command(line: str) -> tuple[str, str] | None:
+    """Return the command in a line and what follows it; ``None`` for what is no command."""
     found = COMMAND.fullmatch(line)
     return None if found is None else (found[1].lower(), (found[2] or "").strip())
 
 
-def meant(command: str, rest: str) -> str:
+def resolve_command(command: str, rest: str) -> str:
     """Return the command that is meant: itself, or the only one that begins with it.
 
     Raises:
         InvalidInput: there is no such command, or it does not take what follows it.
     """
-    name = _named_by(command)
+    known = (*MEANINGS, QUIT, "/?")
+    found = [command] if command in known else [name for name in known if name.startswith(command)]
+    if len(found) != 1:
+        near = found or get_close_matches(command, known, n=1, cutoff=LIKE)
+        hint = f"did you mean {' or '.join(near)}?" if near else f"use {', '.join(MEANINGS)}"
+        message = f"there is no {command}; {hint}"
+        raise InvalidInput(message)
+    (name,) = found
     takes = TAKES.get(name, "nothing")
     if takes and rest and not (name == "/clear" and rest == YES):
         message = f"{name} takes {takes}, got {one_line(rest, 80)!r}; type {name} alone"
@@ -103,105 +117,139 @@ def meant(command: str, rest: str) -> str:
     return name
 
 
-def _named_by(command: str) -> str:
-    known = (*MEANINGS, QUIT, "/?")
-    found = [name for name in known if name.startswith(command)]
-    if command in known or len(found) == 1:
-        return command if command in known else found[0]
-    near = found or get_close_matches(command, known, n=1, cutoff=LIKE)
-    hint = f"did you mean {' or '.join(near)}?" if near else f"use {', '.join(MEANINGS)}"
-    message = f"there is no {command}; {hint}"
-    raise InvalidInput(message)
+def run_command(desk: ChatDesk, command: str, rest: str) -> Rendered:
+    """Do what a command says that :func:`resolve_command` returned; yield what to show."""
+    return ACTIONS[command](desk, rest)
 
 
-def obey(desk: Desk, command: str, rest: str) -> Drawn:
-    """Do what a command says that :func:`meant` returned; yield what to show."""
-    return ACTS[command](desk, rest)
-
-
-def _clear(desk: Desk, rest: str) -> Drawn:
+def _clear(desk: ChatDesk, rest: str) -> Rendered:
     held = len(desk.agent.chat)
+    messages = pluralize(held, "message")
     if not held:
         yield Text("nothing to clear", "dim")
-    elif desk.agreed(f"Clear {counted(held, 'message')}?", rest.split()):
+    elif desk.confirm(f"Clear {messages}?", rest.split()):
         desk.agent.chat.clear()
-        yield Text(f"Cleared {counted(held, 'message')}; they can still be found.")
+        yield Text(f"Cleared {messages}; they can still be found.")
     else:
         yield Text("nothing was cleared", "dim")
 
 
-def _memory(desk: Desk, rest: str) -> Drawn:
+def _memory(desk: ChatDesk, rest: str) -> Rendered:
     del rest
     notes = desk.agent.memory.notes
     text = notes.read_memory()
-    shown = notes_drawing.markdown(text or "nothing is noted yet")
-    yield from chat_drawing.notes(shown, desk.look)
+    for line in show_markdown(text or "nothing is noted yet"):
+        found = MARKER.match(line.plain)
+        if line.plain.strip() and found is not None:
+            start, rest_of_line = line.divide([found.end()]) if found.end() else (Text(), line)
+            yield from desk.view.hang(start, rest_of_line)
+        else:
+            yield line
     where = str(notes.folder / MEMORY_FILE)
-    yield styled(where if notes.is_lasting else f"{where}, until this chat ends", "dim")
+    yield safe_text(where if notes.is_lasting else f"{where}, until this chat ends", "dim")
 
 
-def _context(desk: Desk, rest: str) -> Drawn:
-    return chat_drawing.context(desk.agent.context(rest or None), desk.look)
+def _context(desk: ChatDesk, rest: str) -> Rendered:
+    return show_context_use(desk.agent.context(rest or None), desk.view)
 
 
-def _help(desk: Desk, rest: str) -> Drawn:
+def show_context_use(built: Context, view: View) -> Rendered:
+    """Yield what a model would be sent: its size as a bar, and the share of each part."""
+    receipt = built.receipt
+    share = receipt.tokens / receipt.budget
+    used = format_use(receipt.tokens, receipt.budget, exact=receipt.exact)
+    yield from view.flow([Text("  ").join([budget_bar(share, alert_colour(share)), used])])
+    columns = (
+        Column("part", "what"),
+        Column("tokens", "tokens", number=True),
+        Column("", lambda item, _: bar(item.tokens / (receipt.tokens or 1), BAR)),
+        Column("why", "why", "dim", wide=True),
+    )
+    yield table(_join_messages(receipt), columns, view)
+    if receipt.left_out:
+        out = sum(item.tokens for item in receipt.left_out)
+        left = f"{out:,} tokens stayed out; they can still be found"
+        yield from view.flow([Text(left, "dim")])
+
+
+def _join_messages(receipt: ContextReceipt) -> Iterator[Item]:
+    """Yield the parts of a context in order, the messages of the conversation as one."""
+    messages = [item for item in receipt.included if item.what.endswith(MESSAGE)]
+    roles: dict[str, int] = {}
+    for item in messages:
+        role = item.what.removesuffix(MESSAGE)
+        roles[role] = roles.get(role, 0) + 1
+    for item in receipt.included:
+        if item not in messages:
+            yield item
+        elif item is messages[0]:
+            of = ", ".join(f"{number} of {role}" for role, number in roles.items())
+            tokens = sum(each.tokens for each in messages)
+            yield Item(pluralize(len(messages), "message"), tokens, of)
+
+
+def _help(desk: ChatDesk, rest: str) -> Rendered:
     del desk, rest
-    yield chat_drawing.listed(MEANINGS)
+    yield _list_meanings(MEANINGS)
     yield Text()
-    yield chat_drawing.listed(KEYS)
+    yield _list_meanings(KEYS)
 
 
-def _forget(desk: Desk, rest: str) -> Drawn:
+def _list_meanings(meanings: Mapping[str, str]) -> RenderableType:
+    made = details((f"  {name}", meaning) for name, meaning in meanings.items())
+    made.columns[0].style = "bold"
+    return made
+
+
+def _forget(desk: ChatDesk, rest: str) -> Rendered:
     words = rest.split()
     wanted = " ".join(word for word in words if not word.startswith("--"))
-    strange = [word for word in words if word.startswith("--") and word not in {YES, ERASE}]
-    if strange or not wanted:
-        problem = f"{strange[0]} is unknown" if strange else "say what"
+    unknown = [word for word in words if word.startswith("--") and word not in {YES, ERASE}]
+    if unknown or not wanted:
+        problem = f"{unknown[0]} is unknown" if unknown else "say what"
         message = f"{problem}: /forget ID or /forget WORDS, with {ERASE} for good"
         raise InvalidInput(message)
     erase = ERASE in words
-    if ID.fullmatch(wanted):
-        yield from _one(desk, wanted, words)
-    else:
-        yield from _some(desk, wanted, erase=erase)
-
-
-def _one(desk: Desk, id: str, words: Sequence[str]) -> Drawn:
-    record = desk.agent.memory.get(id)
-    if record is None:
-        message = f"there is no record {id!r} for user {desk.agent.memory.user!r}"
-        raise NotFound(message)
-    yield from chat_drawing.facts([record], desk.session.settings, desk.look)
-    erase = ERASE in words
-    if desk.agreed(SURE[erase], words):
-        yield from _gone(desk, record, erase=erase)
-    else:
-        yield Text("nothing was forgotten", "dim")
-
-
-def _some(desk: Desk, wanted: str, *, erase: bool) -> Drawn:
-    hits = desk.agent.memory.search(wanted, kind="fact", limit=FOUND)
-    found = [hit.record for hit in hits]
+    found = _find(desk, wanted)
     if not found:
         yield Text("no fact has to do with that", "dim")
         return
-    yield from chat_drawing.facts(found, desk.session.settings, desk.look)
-    chosen = _named(desk, found, erase=erase)
+    yield from _number(found, desk.view)
+    if len(found) == 1:
+        # Only who names an id can say yes beforehand.
+        sure = desk.confirm(SURE[erase], words if ID.fullmatch(wanted) else ())
+        chosen = found if sure else []
+    else:
+        verb = "Erase for good" if erase else "Forget"
+        answer = desk.ask(f"{verb} which? [1-{len(found)}, {EVERY}; Enter for none]")
+        chosen = _choose(answer, found)
     for record in chosen:
-        yield from _gone(desk, record, erase=erase)
+        yield from _forget_record(desk, record, erase=erase)
     if not chosen:
         yield Text("nothing was forgotten", "dim")
 
 
-def _named(desk: Desk, found: Sequence[Record], *, erase: bool) -> Sequence[Record]:
-    """Return which of the records the person means to forget."""
-    if len(found) == 1:
-        return found if desk.agreed(SURE[erase], ()) else ()
-    verb = "Erase for good" if erase else "Forget"
-    return _chosen(desk.asked(f"{verb} which? [1-{len(found)}, {EVERY}; Enter for none]"), found)
+def _find(desk: ChatDesk, wanted: str) -> list[Record]:
+    memory = desk.agent.memory
+    if not ID.fullmatch(wanted):
+        return [hit.record for hit in memory.search(wanted, kind="fact", limit=FOUND)]
+    record = memory.get(wanted)
+    if record is None:
+        message = f"there is no record {wanted!r} for user {memory.user!r}"
+        raise NotFound(message)
+    return [record]
 
 
-def _chosen(answer: str, found: Sequence[Record]) -> list[Record]:
+def _number(found: Sequence[Record], view: View) -> Iterator[Text]:
+    """Yield records, numbered, each with its day and its id."""
+    for number, record in enumerate(found, 1):
+        start = Text(f"{number:>3}  ", "bold")
+        start.append(f"{view.day(record.event_time)}  ", "not bold dim")
+        yield from view.hang(start, safe_text(one_line(record.content, LONGEST)))
+        yield from view.hang(" " * start.cell_len, record.id, "dim")
+
+
+def _choose(answer: str, found: Sequence[Record]) -> list[Record]:
     """Return the records that an answer such as ``2`` or ``1, 3`` means.
 
     Raises:
@@ -217,31 +265,18 @@ def _chosen(answer: str, found: Sequence[Record]) -> list[Record]:
     return [found[place] for place in sorted({int(number) - 1 for number in numbers})]
 
 
-def _gone(desk: Desk, record: Record, *, erase: bool) -> Drawn:
+def _forget_record(desk: ChatDesk, record: Record, *, erase: bool) -> Rendered:
     receipt = desk.agent.memory.forget(record.id, erase=erase)
     if erase:
         desk.reader.forget([record.content])
-        yield styled(f"Erased{_with(receipt)}.")
+        parts = ", ".join(list_erased(receipt))
+        yield safe_text(f"Erased{f', with {parts}' if parts else ''}.")
     else:
-        said = one_line(record.content, LONGEST)
-        yield from drawing.hung("", styled(f"Forgotten: {said}"), desk.look)
+        content = one_line(record.content, FORGOTTEN)
+        yield from desk.view.hang("", safe_text(f"Forgotten: {content}"))
 
 
-def _with(receipt: ForgetReceipt) -> str:
-    parts = [
-        counted(number, noun, many)
-        for number, noun, many in (
-            (len(receipt.versions), "former version", None),
-            (len(receipt.copies), "exact copy", "exact copies"),
-            (len(receipt.derived), "record drawn from it", "records drawn from it"),
-            (receipt.messages, "message", None),
-        )
-        if number
-    ]
-    return f", with {', '.join(parts)}" if parts else ""
-
-
-ACTS: dict[str, Callable[[Desk, str], Drawn]] = {
+ACTIONS: dict[str, Callable[[ChatDesk, str], Rendered]] = {
     "/clear": _clear,
     "/memory": _memory,
     "/context": _context,

@@ -1,6 +1,9 @@
-"""The prompt of ``memoranda chat`` on a terminal, and the lines of a pipe in its place.
+"""The prompt of ``memoranda chat`` on a terminal, its history, and the lines of a pipe.
 
-Its library loads with the first prompt: no other command waits for it.
+What was typed is kept in a file of its own for each user, in their data folder, which only they
+may read. One line holds one entry as JSON, so that several chats can add to it at once, and a
+text of several lines is one entry. The prompt's library loads with the first prompt: no other
+command waits for it.
 """
 
 # Imports stand in functions here, as the docstring says.
@@ -8,11 +11,18 @@ Its library loads with the first prompt: no other command waits for it.
 
 from __future__ import annotations
 
+import json
+import os
+import stat
 import sys
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
+from contextlib import suppress
+from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
-from memoranda.cli.chat_history import PromptHistory
+from platformdirs import user_data_path
+
+from memoranda.notes.service import folder_name
 
 if TYPE_CHECKING:
     from prompt_toolkit import PromptSession
@@ -22,9 +32,110 @@ MARK = "> "
 CONTINUED = "  "
 LEAVES = "Ctrl+C again leaves; the session stays"
 STYLE = {"prompt": "ansigreen bold", "hint": "ansibrightblack"}
+FOLDER = "chat"
+KEPT = 1_000
+"""Entries that are offered again."""
+MOST = 2 * KEPT
+"""Entries from which the file is cut to those."""
+PRIVATE, PRIVATE_FOLDER = 0o600, 0o700
+APPEND = os.O_WRONLY | os.O_APPEND | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0)
 
 
-class Reader(Protocol):
+def history_file(user: str) -> Path:
+    """Return where the prompts of ``user`` are kept, which need not exist."""
+    return user_data_path("memoranda") / FOLDER / f"{folder_name(user)}.jsonl"
+
+
+class PromptHistory:
+    """The entries of one user, oldest first.
+
+    A file that cannot be used is no reason not to talk: then they last as long as the chat.
+
+    Args:
+        path: the file; it is made with the first entry.
+        warn: called once with what is wrong with it.
+    """
+
+    def __init__(self, path: Path, warn: Callable[[str], None]) -> None:
+        """Read nothing yet."""
+        self._path = path
+        self._warn: Callable[[str], None] | None = warn
+
+    def load(self) -> list[str]:
+        """Return the newest entries, and cut a file that has grown long."""
+        try:
+            entries = self._read()
+            if len(entries) > MOST:
+                self._rewrite(entries[-KEPT:])
+        except OSError as error:
+            self._problem(error)
+            return []
+        return entries[-KEPT:]
+
+    def add(self, text: str) -> None:
+        """Keep what was typed, but for a line that is blank."""
+        if not text.strip():
+            return
+        try:
+            self._path.parent.mkdir(PRIVATE_FOLDER, parents=True, exist_ok=True)
+            file = os.open(self._path, APPEND, PRIVATE)
+            try:
+                if stat.S_IMODE(os.fstat(file).st_mode) != PRIVATE and hasattr(os, "fchmod"):
+                    os.fchmod(file, PRIVATE)
+                os.write(file, _line(text))
+            finally:
+                os.close(file)
+        except OSError as error:
+            self._problem(error)
+
+    def erase(self, contents: Collection[str]) -> None:
+        """Remove the entries that hold one of ``contents``."""
+        try:
+            entries = self._read()
+            gone = [text.casefold() for text in contents]
+            left = [
+                entry for entry in entries if not any(text in entry.casefold() for text in gone)
+            ]
+            if len(left) < len(entries):
+                self._rewrite(left)
+        except OSError as error:
+            self._problem(error)
+
+    def _read(self) -> list[str]:
+        try:
+            lines = self._path.read_bytes().split(b"\n")
+        except FileNotFoundError:
+            return []
+        entries: list[str] = []
+        for line in lines:
+            with suppress(ValueError):  # Another program's line, or half of one.
+                entry = json.loads(line)
+                if isinstance(entry, str):
+                    entries.append(entry)
+        return entries
+
+    def _rewrite(self, entries: Iterable[str]) -> None:
+        new = self._path.with_name(f"{self._path.name}.{os.getpid()}")
+        file = os.open(new, os.O_WRONLY | os.O_CREAT | os.O_EXCL, PRIVATE)
+        try:
+            with os.fdopen(file, "wb") as opened:
+                opened.writelines(map(_line, entries))
+            new.replace(self._path)
+        except OSError:
+            new.unlink(missing_ok=True)
+            raise
+
+    def _problem(self, error: OSError) -> None:
+        if self._warn is not None:
+            self._warn(f"what you type is not kept for the next chat: {error}")
+            self._warn = None
+
+
+def _line(text: str) -> bytes:
+    return json.dumps(text).encode() + b"\n"
+
+
+class PromptReader(Protocol):
     """Where what a person says comes from."""
 
     def read(self) -> str | None:
@@ -37,7 +148,7 @@ class Reader(Protocol):
         """Keep none of ``contents``."""
 
 
-class Lines:
+class PipeReader:
     """Lines of standard input, each said by itself. Nobody can be asked."""
 
     def read(self) -> str | None:
@@ -56,7 +167,7 @@ class Lines:
         """Keep nothing anyway."""
 
 
-class Prompt:
+class TerminalReader:
     """A line editor: history, completion of commands, Alt+Enter for another line.
 
     Ctrl+C clears the line, and leaves where the line was just cleared or empty before. Ctrl+D
@@ -67,7 +178,7 @@ class Prompt:
         """Offer ``commands`` by name, each with what it does."""
         self._history = history
         self._commands = commands
-        self._armed = False
+        self._leaving = False
         self._session: PromptSession[str] | None = None
 
     def read(self) -> str | None:
@@ -75,16 +186,16 @@ class Prompt:
         from prompt_toolkit.patch_stdout import patch_stdout
 
         if self._session is None:
-            self._session = self._made()
-        self._arm(armed=False)
+            self._session = self._make()
+        self._set_leaving(leaving=False)
         try:
             # What the library warns of meanwhile is printed above the prompt.
             with patch_stdout():
-                said = self._session.prompt([("class:prompt", MARK)])
+                text = self._session.prompt([("class:prompt", MARK)])
         except (EOFError, KeyboardInterrupt):
             return None
-        self._history.add(said)
-        return said
+        self._history.add(text)
+        return text
 
     def ask(self, question: str) -> str | None:
         """Return the answer on one line; empty for Ctrl+C and Ctrl+D."""
@@ -101,7 +212,7 @@ class Prompt:
         self._history.erase(contents)
         self._session = None
 
-    def _made(self) -> PromptSession[str]:
+    def _make(self) -> PromptSession[str]:
         from prompt_toolkit import PromptSession
         from prompt_toolkit.completion import WordCompleter
         from prompt_toolkit.filters import Condition
@@ -119,10 +230,10 @@ class Prompt:
             prompt_continuation=CONTINUED,
             style=Style.from_dict(STYLE),
         )
-        session.default_buffer.on_text_changed += lambda _: self._arm(armed=False)
+        session.default_buffer.on_text_changed += lambda _: self._set_leaving(leaving=False)
         return session
 
-    def _only(self) -> str | None:
+    def _complete_only(self) -> str | None:
         """Return what is missing of the only command that begins as the line does."""
         if self._session is None:
             return None
@@ -138,10 +249,10 @@ class Prompt:
 
         keys = KeyBindings()
 
-        @keys.add("tab", filter=Condition(lambda: self._only() is not None))
+        @keys.add("tab", filter=Condition(lambda: self._complete_only() is not None))
         def _(event: KeyPressEvent) -> None:
             # Not by the menu: while it is being made, the library passes the key over.
-            event.current_buffer.insert_text(self._only() or "")
+            event.current_buffer.insert_text(self._complete_only() or "")
 
         @keys.add("escape", "enter")
         def _(event: KeyPressEvent) -> None:
@@ -150,19 +261,19 @@ class Prompt:
         @keys.add("c-c")
         @keys.add("<sigint>")
         def _(event: KeyPressEvent) -> None:
-            if self._armed:
+            if self._leaving:
                 event.app.exit(exception=EOFError, style="class:exiting")
                 return
             event.current_buffer.reset()
-            self._arm(armed=True)
+            self._set_leaving(leaving=True)
 
         return keys
 
-    def _arm(self, *, armed: bool) -> None:
+    def _set_leaving(self, *, leaving: bool) -> None:
         """Say whether the next Ctrl+C leaves, and show it."""
-        self._armed = armed
+        self._leaving = leaving
         if self._session is not None:
-            self._session.placeholder = [("class:hint", LEAVES)] if armed else None
+            self._session.placeholder = [("class:hint", LEAVES)] if leaving else None
 
 
 def _is_command(text: str) -> bool:

@@ -1,34 +1,54 @@
-"""What all commands share: the options, the memory they open, and how they fail."""
+"""What all commands share: how they are declared, the memory they open, and how they fail.
+
+A command is a function of a session and its own options. Its docstring is its help: the lines
+before ``Args:`` say what it does, and those below what each option means.
+"""
 
 from __future__ import annotations
 
 import inspect
 import logging
+import re
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime
 from functools import cached_property
-from importlib import import_module
 from pathlib import Path
-from typing import Annotated, Any
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.console import Console, RenderableType
 from rich.text import Text
 from typer.core import TyperGroup
 
-import memoranda
-from memoranda.cli import output
 from memoranda.errors import InvalidInput, MemorandaError
-from memoranda.settings.settings import Settings
+from memoranda.model.ports import Progress
+from memoranda.rendering.layout import View, safe_text
+from memoranda.rendering.plain import escape_controls, format_json, one_line
+
+if TYPE_CHECKING:  # Help is printed without them.
+    from memoranda.memory import Memory
+    from memoranda.settings.settings import Settings
 
 FAILED = 1
-SHARED = "Options of every command"
+STDIN = "-"
 LIST = "list"
+SHARED = "Options of every command"
 WITH_VALUE = frozenset({"--db", "--user"})
 HELP = frozenset({"-h", "--help"})
+FLAGS: Mapping[str, Sequence[str]] = MappingProxyType(
+    {
+        "limit": ("--limit", "-n"),
+        "yes": ("--yes", "-y"),
+        "everything": ("--all",),
+        "in_session": ("--session",),
+    }
+)
+"""What the options of several commands are called where it is not as in Python."""
+DESCRIPTION = re.compile(r"^ {4}(\w+): (.*(?:\n {8}.*)*)", re.MULTILINE)
 Database = Annotated[
     str | None,
     typer.Option(
@@ -51,22 +71,21 @@ User = Annotated[
     ),
 ]
 AsJson = Annotated[
-    bool,
-    typer.Option("--json", help="Print one JSON document.", rich_help_panel=SHARED),
+    bool, typer.Option("--json", help="Print one JSON document.", rich_help_panel=SHARED)
 ]
 
 
 @dataclass(frozen=True, slots=True)
-class Shared:
+class SharedOptions:
     """The options that stand before or after the command; after wins."""
 
     db: str | None = None
     user: str | None = None
     as_json: bool = False
 
-    def under(self, inner: Shared) -> Shared:
+    def override(self, inner: SharedOptions) -> SharedOptions:
         """Return these options with what ``inner`` says in their place."""
-        return Shared(
+        return SharedOptions(
             db=self.db if inner.db is None else inner.db,
             user=self.user if inner.user is None else inner.user,
             as_json=self.as_json or inner.as_json,
@@ -76,16 +95,23 @@ class Shared:
 class Session:
     """One run of a command: its settings, its memory and its two outputs."""
 
-    def __init__(self, shared: Shared) -> None:
+    def __init__(self, shared: SharedOptions) -> None:
         """Open nothing yet."""
         self.shared = shared
-        self.out: Console = output.console()
-        self.err: Console = output.console(stderr=True)
+        self.out: Console = make_console()
+        self.err: Console = make_console(stderr=True)
 
     @cached_property
     def settings(self) -> Settings:
         """The settings of file and environment."""
+        from memoranda.settings.settings import Settings  # noqa: PLC0415 - help does without
+
         return Settings()
+
+    @cached_property
+    def view(self) -> View:
+        """Standard output, in the user's time zone."""
+        return View(self.out, self.settings.zone if self.settings.timezone else None)
 
     @property
     def user(self) -> str:
@@ -95,18 +121,20 @@ class Session:
     @property
     def location(self) -> Path | None:
         """The file or folder, ``None`` for a memory without one."""
-        # With what it brings, a server that opens its memory later would start late, too.
-        doctor = import_module("memoranda.serving.doctor")
-        file: Path | None = doctor.located(self.shared.db, self.settings)
+        from memoranda.serving.doctor import located  # noqa: PLC0415 - a server starts without
+
+        file: Path | None = located(self.shared.db, self.settings)
         return file
 
     @contextmanager
-    def memory(self, *, writes: bool = False) -> Iterator[memoranda.Memory]:
+    def memory(self, *, writes: bool = False) -> Iterator[Memory]:
         """Open the memory; say so where a command that reads found no file."""
+        from memoranda.memory import Memory  # noqa: PLC0415 - only who opens one waits for it
+
         file = self.location
         new = file is not None and not file.exists()
-        settings = foreground(self.settings)
-        with memoranda.Memory(self.shared.db, user=self.user, settings=settings) as memory:
+        settings = without_background(self.settings)
+        with Memory(self.shared.db, user=self.user, settings=settings) as memory:
             if new and not writes:
                 self.note(f"{file} is new and holds nothing yet")
             yield memory
@@ -114,21 +142,34 @@ class Session:
     def show(self, value: Any, *rendered: RenderableType) -> None:
         """Print ``value`` as JSON where that is wanted, otherwise what was rendered."""
         if self.shared.as_json:
-            output.write_json(value)
+            write_json(value)
         else:
-            for each in rendered:
-                # A terminal wraps a line of text by itself; in a file it stays one line.
-                self.out.print(each, soft_wrap=isinstance(each, Text))
+            self.print(*rendered)
+
+    def print(self, *rendered: RenderableType) -> None:
+        """Print what was rendered."""
+        for each in rendered:
+            # A terminal wraps a line of text by itself; in a file it stays one line.
+            self.out.print(each, soft_wrap=isinstance(each, Text))
 
     def note(self, text: str) -> None:
         """Tell a person something that is no result."""
-        self.err.print(output.styled(f"note: {text}", "dim"), soft_wrap=True)
+        self.err.print(safe_text(f"note: {text}", "dim"), soft_wrap=True)
 
     def warn(self, text: str) -> None:
         """Tell a person that something did not work, though the command goes on."""
-        self.err.print(output.styled(f"warning: {text}", "yellow"), soft_wrap=True)
+        self.err.print(safe_text(f"warning: {text}", "yellow"), soft_wrap=True)
 
-    def moment(self, text: str | None, name: str) -> datetime | None:
+    def confirm(self, question: str) -> bool:
+        """Ask a question whose answer is no unless it is yes."""
+        from rich.prompt import Confirm  # noqa: PLC0415 - few commands ask
+
+        try:
+            return Confirm.ask(question, console=self.err, default=False)
+        except EOFError:
+            return False
+
+    def parse_moment(self, text: str | None, name: str) -> datetime | None:
         """Return the moment written in ``text``; without a zone, in the user's.
 
         Raises:
@@ -144,7 +185,41 @@ class Session:
         return moment if moment.tzinfo else moment.replace(tzinfo=self.settings.zone)
 
 
-def foreground(settings: Settings) -> Settings:
+def make_console(*, stderr: bool = False) -> Console:
+    """Return a console that takes text literally: no markup, no emoji codes, no guessing."""
+    return Console(stderr=stderr, markup=False, emoji=False, highlight=False)
+
+
+def write_json(value: Any, *, indent: int | None = 2) -> None:
+    """Write ``value`` to standard output at once, as a document or, without indent, as a line."""
+    unicode = (sys.stdout.encoding or "").lower().replace("-", "") == "utf8"
+    sys.stdout.write(f"{format_json(value, indent=indent, ascii_only=not unicode)}\n")
+    sys.stdout.flush()
+
+
+def read_argument(text: str) -> str:
+    """Return ``text``, or standard input where it is a dash."""
+    return sys.stdin.read().removesuffix("\n") if text == STDIN else text
+
+
+@contextmanager
+def progress_bar(title: str) -> Iterator[Progress]:
+    """Show how far the work in the block is, on standard error if that is a terminal."""
+    from rich import progress  # noqa: PLC0415 - few commands show one
+
+    columns = (
+        progress.TextColumn("{task.description}"),
+        progress.BarColumn(),
+        progress.MofNCompleteColumn(),
+        progress.TimeElapsedColumn(),
+    )
+    console, silent = make_console(stderr=True), not sys.stderr.isatty()
+    with progress.Progress(*columns, console=console, transient=True, disable=silent) as bar:
+        task = bar.add_task(title, total=None)
+        yield lambda done, total: bar.update(task, completed=done, total=total)
+
+
+def without_background(settings: Settings) -> Settings:
     """Return ``settings`` without the background thread, which a command would not wait for.
 
     What waits is embedded by the next search, or by the command itself with a progress bar
@@ -157,65 +232,139 @@ def foreground(settings: Settings) -> Settings:
 
 
 def command(
-    app: typer.Typer, name: str, *, examples: Sequence[str] = (), panel: str | None = None
+    app: typer.Typer,
+    name: str,
+    /,
+    **options: Mapping[str, Any],
 ) -> Callable[[Callable[..., None]], Callable[..., None]]:
     """Register a function of a session and its own options as the command ``name``.
 
-    The shared options are added to its own, so that they may stand on either side of the
-    command's name; its docstring is its help.
+    A parameter without a default is an argument, the others are options. The shared options are
+    added, so that they may stand on either side of the command's name.
+
+    Args:
+        app: where it is registered.
+        name: what it is called.
+        options: for a parameter what else Typer takes: ``metavar``, ``min``, ``autocompletion``,
+            a ``help`` that no docstring can hold, and so on; ``flags`` are its names on the
+            command line, and ``argument`` says that it is one although it has a default.
     """
 
     def register(function: Callable[..., None]) -> Callable[..., None]:
-        own = list(inspect.signature(function, eval_str=True).parameters.values())[1:]
+        about, meanings, examples = _read_docstring(function)
+        own = [
+            _declare(each, **{"help": meanings.get(each.name), **options.get(each.name, {})})
+            for each in list(inspect.signature(function, eval_str=True).parameters.values())[1:]
+        ]
 
         def run(**given: Any) -> None:
-            before: Shared = given.pop("invocation").obj or Shared()
-            after = Shared(given.pop("db"), given.pop("user"), as_json=given.pop("as_json"))
-            with failures():
-                function(Session(before.under(after)), **given)
+            before: SharedOptions = given.pop("invocation").obj or SharedOptions()
+            after = SharedOptions(given.pop("db"), given.pop("user"), given.pop("as_json"))
+            with report_failures():
+                function(Session(before.override(after)), **given)
 
         parameters = [
             _parameter("invocation", typer.Context, inspect.Parameter.empty),
-            *(each.replace(kind=inspect.Parameter.KEYWORD_ONLY) for each in own),
+            *own,
             _parameter("db", Database, None),
             _parameter("user", User, None),
             _parameter("as_json", AsJson, default=False),
         ]
         run.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
         run.__annotations__ = {each.name: each.annotation for each in parameters}
-        run.__doc__ = function.__doc__
-        app.command(name, epilog=_epilog(examples), rich_help_panel=panel)(run)
+        run.__doc__ = about
+        app.command(name, epilog=examples)(run)
         return function
 
     return register
 
 
-def group(app: typer.Typer, *, bare: Callable[[Session], None] | None = None) -> None:
-    """Let ``app`` take the shared options, too, and do ``bare`` where no command follows."""
+def _read_docstring(function: Callable[..., None]) -> tuple[str, dict[str, str], str | None]:
+    """Return what a command does, what each parameter means, and the end of its help."""
+    rest, _, examples = inspect.cleandoc(function.__doc__ or "").partition("\n\nExamples:\n")
+    about, _, described = rest.partition("\n\nArgs:\n")
+    found = DESCRIPTION.finditer(described)
+    meanings = {each[1]: " ".join(each[2].split()) for each in found}
+    return about, meanings, list_examples(examples.splitlines())
+
+
+def _declare(
+    parameter: inspect.Parameter,
+    *,
+    flags: Sequence[str] = (),
+    argument: bool = False,
+    **more: Any,
+) -> inspect.Parameter:
+    """Return a parameter as Typer takes it, with its help."""
+    name, default = parameter.name, parameter.default
+    more = {"show_default": default is not None and default is not False, **more}
+    if argument or default is inspect.Parameter.empty:
+        declared = typer.Argument(**more)
+    else:
+        flags = flags or FLAGS.get(name, (f"--{name.replace('_', '-')}",))
+        declared = typer.Option(*flags, **more)
+    return _parameter(name, Annotated[parameter.annotation, declared], default)
+
+
+def _parameter(name: str, annotation: Any, default: Any) -> inspect.Parameter:
+    return inspect.Parameter(
+        name, inspect.Parameter.KEYWORD_ONLY, annotation=annotation, default=default
+    )
+
+
+def list_examples(examples: Sequence[str]) -> str | None:
+    """Return the end of a help."""
+    # A blank line keeps Typer from joining the examples to one paragraph.
+    lines = (f"  {each.strip()}" for each in examples)
+    return "\n\n".join(["Examples:", *lines]) if examples else None
+
+
+def make_group(
+    commands: typer.Typer,
+    name: str,
+    about: str,
+    *,
+    examples: Sequence[str] = (),
+    cls: type[TyperGroup] = TyperGroup,
+    bare: Callable[[Session], None] | None = None,
+) -> typer.Typer:
+    """Return a group of commands that takes the shared options, too.
+
+    Args:
+        commands: where the group is registered.
+        name: what it is called.
+        about: its help.
+        examples: lines for the end of its help.
+        cls: how its arguments are read.
+        bare: what is done where no command follows.
+    """
 
     def keep(
         context: typer.Context, *, db: Database = None, user: User = None, as_json: AsJson = False
     ) -> None:
-        before: Shared = context.obj or Shared()
-        context.obj = before.under(Shared(db, user, as_json))
+        before: SharedOptions = context.obj or SharedOptions()
+        context.obj = before.override(SharedOptions(db, user, as_json))
         if bare is not None and context.invoked_subcommand is None:
-            with failures():
+            with report_failures():
                 bare(Session(context.obj))
 
-    app.callback(invoke_without_command=bare is not None, help=app.info.help)(keep)
+    made = typer.Typer(cls=cls, help=about, epilog=list_examples(examples))
+    made.callback(invoke_without_command=bare is not None, help=about)(keep)
+    commands.add_typer(made, name=name)
+    return made
 
 
-class Listing(TyperGroup):
+class ListingGroup(TyperGroup):
     """A group whose command ``list`` is meant where none is named: ``facts``, ``facts tea``."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """Put ``list`` before arguments that name no command."""
         completing = ctx.resilient_parsing and not args
-        if not completing and not self._named(args):
+        if not completing and not self._names_command(args):
             args = [LIST, *args]
         return super().parse_args(ctx, args)
 
-    def _named(self, args: Sequence[str]) -> bool:
+    def _names_command(self, args: Sequence[str]) -> bool:
         rest = iter(args)
         for each in rest:
             if each in WITH_VALUE:
@@ -227,45 +376,44 @@ class Listing(TyperGroup):
         return False
 
 
-def _parameter(name: str, annotation: Any, default: Any) -> inspect.Parameter:
-    return inspect.Parameter(
-        name, inspect.Parameter.KEYWORD_ONLY, annotation=annotation, default=default
-    )
+def complete(names: Callable[[], Sequence[str]] | Sequence[str]) -> Callable[[str], list[str]]:
+    """Return what completes the beginning of one of ``names``."""
 
+    def found(incomplete: str) -> list[str]:
+        known = names() if callable(names) else names
+        return [name for name in known if name.startswith(incomplete)]
 
-def _epilog(examples: Sequence[str]) -> str | None:
-    # A blank line keeps Typer from joining the examples to one paragraph.
-    return "\n\n".join(["Examples:", *(f"  {each}" for each in examples)]) if examples else None
+    return found
 
 
 @contextmanager
-def failures() -> Iterator[None]:
+def report_failures() -> Iterator[None]:
     """Turn an expected error into one line on standard error and exit code 1."""
     try:
         yield
     except BrokenPipeError:
         raise
     except (MemorandaError, OSError) as error:
-        line = " ".join(output.plain(str(error)).split())
-        output.console(stderr=True).print(
-            output.styled("error: ", "bold red").append(line, "not bold default"), soft_wrap=True
+        line = " ".join(escape_controls(str(error)).split())
+        make_console(stderr=True).print(
+            safe_text("error: ", "bold red").append(line, "not bold default"), soft_wrap=True
         )
         raise typer.Exit(FAILED) from error
 
 
-class Warnings(logging.Handler):
+class StderrHandler(logging.Handler):
     """Shows what the library logs as one line on standard error."""
 
     def emit(self, record: logging.LogRecord) -> None:
         """Print the message of ``record``, without its traceback."""
-        line = output.one_line(record.getMessage())
+        line = one_line(record.getMessage())
         if record.exc_info and record.exc_info[1] is not None:
-            line += f": {output.one_line(str(record.exc_info[1]))}"
+            line += f": {one_line(str(record.exc_info[1]))}"
         sys.stderr.write(f"{record.levelname.lower()}: {line}\n")
 
 
 def show_warnings() -> None:
     """Let warnings of the library reach the person, once."""
     log = logging.getLogger("memoranda")
-    if not any(isinstance(handler, Warnings) for handler in log.handlers):
-        log.addHandler(Warnings(logging.WARNING))
+    if not any(isinstance(handler, StderrHandler) for handler in log.handlers):
+        log.addHandler(StderrHandler(logging.WARNING))

@@ -3,20 +3,25 @@
 from __future__ import annotations
 
 import json
-import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
 import typer
 from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from memoranda.cli.command import Session, command, group
-from memoranda.cli.output import progress_bar, styled
-from memoranda.cli.tables import grid
+from memoranda.cli.command import (
+    Session,
+    command,
+    complete,
+    make_group,
+    progress_bar,
+    read_argument,
+)
 from memoranda.providers.embedding import files as model_files
+from memoranda.rendering.layout import details, safe_text
 from memoranda.settings.configure import (
     GENERAL,
     Explanation,
@@ -31,159 +36,131 @@ from memoranda.settings.configure import (
     unset,
 )
 from memoranda.settings.settings import config_path
+from memoranda.settings.sources import DEFAULT
 
-PANEL = "Look after"
-DEFAULT = "default"
-STDIN = "-"
-NONE = "not set"
-
-
-def _complete(incomplete: str) -> list[str]:
-    return [name for name in summaries() if name.startswith(incomplete)]
-
-
-Name = Annotated[
-    str,
-    typer.Argument(
-        metavar="NAME",
-        help="Such as conversation.strategy, or tokens.limits.my-model.",
-        show_default=False,
-        autocompletion=_complete,
-    ),
-]
+Row = tuple[str, str, Text, Text | None]
+"""Group, name in it, value or meaning, and source."""
+NAME: dict[str, Any] = {
+    "metavar": "NAME",
+    "autocompletion": complete(lambda: list(summaries())),
+}
 
 commands = typer.Typer()
-config = typer.Typer(help="Show, explain and change the settings.")
-models = typer.Typer(help="The files of the local embedding model.", no_args_is_help=True)
 
 
 def show(session: Session) -> None:
-    """Print every setting, its value, and where that comes from."""
-    found = [_given(setting, session) for setting in list_settings(session.settings)]
-    session.show(found, _file_line(), *_grouped(found))
+    """Print every setting, its value, and where that comes from.
+
+    Examples:
+        memoranda config show
+        memoranda config show --json
+    """
+    options = {"location": ("--db", session.shared.db), "user": ("--user", session.shared.user)}
+    found = []
+    for setting in list_settings(session.settings):
+        option, value = options.get(setting.name, ("", None))
+        given = Setting(name=setting.name, value=value, source=option)
+        found.append(setting if value is None else given)
+    session.show(found, _file_line(), *_tabulate(map(_setting_row, found)))
     for stray in stray_variables():
         session.note(stray)
 
 
-def _given(setting: Setting, session: Session) -> Setting:
-    options = {"location": ("--db", session.shared.db), "user": ("--user", session.shared.user)}
-    option, value = options.get(setting.name, ("", None))
-    return setting if value is None else Setting(name=setting.name, value=value, source=option)
+config = make_group(commands, "config", "Show, explain and change the settings.", bare=show)
+models = make_group(config, "models", "The files of the local embedding model.")
+command(config, "show")(show)
 
 
-group(config, bare=show)
-group(models)
-command(config, "show", examples=("memoranda config show", "memoranda config show --json"))(show)
+@command(config, "explain", name={**NAME, "argument": True})
+def explain_(session: Session, *, name: str | None = None) -> None:
+    """Say what a setting means, takes and is, and how to set it.
 
+    Args:
+        name: A setting, or a group of them; otherwise all.
 
-@command(
-    config,
-    "explain",
-    examples=(
-        "memoranda config explain",
-        "memoranda config explain conversation",
-        "memoranda config explain conversation.strategy",
-    ),
-)
-def explain_(
-    session: Session,
-    *,
-    name: Annotated[
-        str | None,
-        typer.Argument(
-            metavar="NAME",
-            help="A setting, or a group of them; otherwise all.",
-            show_default=False,
-            autocompletion=_complete,
-        ),
-    ] = None,
-) -> None:
-    """Say what a setting means, takes and is, and how to set it."""
+    Examples:
+        memoranda config explain
+        memoranda config explain conversation
+        memoranda config explain conversation.strategy
+    """
     if name is None or name in groups():
-        told = summaries(name)
-        rows = [{"name": each, "meaning": meaning} for each, meaning in told.items()]
-        session.show(rows, *_summed_up(told))
+        meanings = summaries(name)
+        rows = [(*_split(each), safe_text(meaning), None) for each, meaning in meanings.items()]
+        found = [{"name": each, "meaning": meaning} for each, meaning in meanings.items()]
+        session.show(found, *_tabulate(rows))
         return
     explanation = explain(name)
-    session.show(explanation, _explained(explanation))
+    session.show(explanation, _show_explanation(explanation))
     if explanation.problem is not None:
         session.warn(explanation.problem)
 
 
-@command(
-    config,
-    "set",
-    examples=(
-        "memoranda config set conversation.strategy hybrid",
-        "memoranda config set tokens.limits.my-model 32000",
-        "memoranda config set embedding.api_key - < key.txt",
-    ),
-)
-def set_(
-    session: Session,
-    *,
-    name: Name,
-    value: Annotated[
-        str,
-        typer.Argument(
-            metavar="VALUE", help="The value; - reads it from standard input.", show_default=False
-        ),
-    ],
-) -> None:
+@command(config, "set", name=NAME, value={"metavar": "VALUE"})
+def set_(session: Session, *, name: str, value: str) -> None:
     """Write a setting to the settings file; a wrong value changes nothing.
 
     The file's other values and its comments stay.
+
+    Args:
+        name: Such as conversation.strategy, or tokens.limits.my-model.
+        value: The value; - reads it from standard input.
+
+    Examples:
+        memoranda config set conversation.strategy hybrid
+        memoranda config set tokens.limits.my-model 32000
+        memoranda config set embedding.api_key - < key.txt
     """
-    done = put(name, sys.stdin.read().removesuffix("\n") if value == STDIN else value)
-    what = f"{done.name} = {_written(done.value)}"
-    _tell(session, done, what, f"in {done.path}" if done.changed else f"was so in {done.path}")
+    done = put(name, read_argument(value))
+    what = f"{done.name} = {_format(done.value)}"
+    _report(session, done, what, f"in {done.path}" if done.changed else f"was so in {done.path}")
 
 
-@command(
-    config,
-    "unset",
-    examples=("memoranda config unset conversation.strategy", "memoranda config unset embedding"),
-)
-def unset_(session: Session, *, name: Name) -> None:
-    """Remove a setting, or a group of them, from the settings file."""
+@command(config, "unset", name=NAME)
+def unset_(session: Session, *, name: str) -> None:
+    """Remove a setting, or a group of them, from the settings file.
+
+    Args:
+        name: Such as conversation.strategy, or tokens.limits.my-model.
+
+    Examples:
+        memoranda config unset conversation.strategy
+        memoranda config unset embedding
+    """
     done = unset(name)
-    _tell(
-        session, done, done.name, f"{'removed from' if done.changed else 'is not in'} {done.path}"
-    )
+    where = f"{'removed from' if done.changed else 'is not in'} {done.path}"
+    _report(session, done, done.name, where)
 
 
-@command(config, "path", examples=("memoranda config path",))
+@command(config, "path")
 def path(session: Session) -> None:
-    """Print the path of the settings file, which need not exist."""
+    """Print the path of the settings file, which need not exist.
+
+    Examples:
+        memoranda config path
+    """
     found = config_path()
-    session.show({"path": found, "exists": found.exists()}, styled(str(found)))
+    session.show({"path": found, "exists": found.exists()}, safe_text(str(found)))
 
 
-@command(
-    models,
-    "pull",
-    examples=("memoranda config models pull", "memoranda config models pull --from URL"),
-)
-def pull(
-    session: Session,
-    *,
-    base_url: Annotated[
-        str | None, typer.Option("--from", metavar="URL", help="Another server that has them.")
-    ] = None,
-) -> None:
-    """Download the local embedding model (90 MB), and check that it is genuine."""
+@command(models, "pull", base_url={"flags": ("--from",), "metavar": "URL"})
+def pull(session: Session, *, base_url: str | None = None) -> None:
+    """Download the local embedding model (90 MB), and check that it is genuine.
+
+    Args:
+        base_url: Another server that has them.
+
+    Examples:
+        memoranda config models pull
+        memoranda config models pull --from URL
+    """
     with progress_bar("downloading") as progress:
         url = base_url or model_files.BASE_URL
         folder = model_files.pull(session.settings.embedding.folder, url, progress)
-    session.show({"folder": folder}, styled(f"the model is in {folder}"))
+    session.show({"folder": folder}, safe_text(f"the model is in {folder}"))
 
 
-config.add_typer(models, name="models")
-commands.add_typer(config, name="config", rich_help_panel=PANEL)
-
-
-def _tell(session: Session, done: SettingChange, what: str, where: str) -> None:
-    session.show(done, styled(what, "bold").append(f"  {where}", "not bold"))
+def _report(session: Session, done: SettingChange, what: str, where: str) -> None:
+    session.show(done, safe_text(what, "bold").append(f"  {where}", "not bold"))
     if done.exposed:
         session.warn(f"others on this machine may read it: chmod 600 {done.path}")
     if done.overridden_by is not None:
@@ -193,76 +170,59 @@ def _tell(session: Session, done: SettingChange, what: str, where: str) -> None:
 def _file_line() -> Text:
     found = config_path()
     state = "" if found.is_file() else "  (there is none yet)"
-    return Text("settings file  ", "dim").append_text(styled(f"{found}{state}", "not dim"))
+    return Text("settings file  ", "dim").append_text(safe_text(f"{found}{state}", "not dim"))
 
 
-def _grouped(found: Sequence[Setting]) -> Iterable[RenderableType]:
-    rows = {name: [] for name in groups()}  # type: dict[str, list[tuple[str, Text, Text]]]
-    for setting in found:
-        group_name, _, name = setting.name.partition(".")
-        if not name:
-            group_name, name = GENERAL, setting.name
-        is_default = setting.source == DEFAULT
-        value = styled(_written(setting.value), "dim" if is_default else "bold")
-        rows[group_name].append((name, value, styled(_short(setting.source), "dim")))
-    every = [row for inside in rows.values() for row in inside]
-    widths = [max(len(row[0]) for row in every), max(len(row[2]) for row in every)]
-    for name, about in groups().items():
-        made = _columns(widths[0])
+def _split(name: str) -> tuple[str, str]:
+    group, _, inner = name.partition(".")
+    return (group, inner) if inner else (GENERAL, name)
+
+
+def _setting_row(setting: Setting) -> Row:
+    style = "dim" if setting.source == DEFAULT else "bold"
+    # The whole path of the file stands above the table.
+    here = setting.source == str(config_path())
+    source = Path(setting.source).name if here else setting.source
+    value = safe_text(_format(setting.value), style)
+    return *_split(setting.name), value, safe_text(source, "dim")
+
+
+def _tabulate(rows: Iterable[Row]) -> Iterator[RenderableType]:
+    """Yield a table for each group, all with columns of the same width."""
+    rows = list(rows)
+    wide = max(len(name) for _, name, _, _ in rows)
+    sources = [source.cell_len for *_, source in rows if source is not None]
+    for group, about in groups().items():
+        inside = [row for row in rows if row[0] == group]
+        made = Table.grid(padding=(0, 2, 0, 0), expand=True)
+        made.add_column(width=wide + 2, no_wrap=True)
         made.add_column(ratio=1, overflow="fold")
-        made.add_column(width=widths[1], overflow="fold")
-        for row in rows[name]:
-            made.add_row(f"  {row[0]}", row[1], row[2])
-        yield Group(_heading(name, about), made)
-
-
-def _summed_up(told: dict[str, str]) -> Iterable[RenderableType]:
-    width = max(len(name.partition(".")[2] or name) for name in told)
-    for name, about in groups().items():
-        inside = {
-            each: meaning
-            for each, meaning in told.items()
-            if (each.partition(".")[0] if "." in each else GENERAL) == name
-        }
+        if sources:
+            made.add_column(width=max(sources), overflow="fold")
+        for _, name, value, source in inside:
+            made.add_row(f"  {name}", value, *([] if source is None else [source]))
         if inside:
-            made = _columns(width)
-            made.add_column(ratio=1, overflow="fold")
-            for each, meaning in inside.items():
-                made.add_row(f"  {each.partition('.')[2] or each}", styled(meaning))
-            yield Group(_heading(name, about), made)
+            yield Group(Text("\n").append(group, "bold cyan").append(f"  {about}", "dim"), made)
 
 
-def _columns(width: int) -> Table:
-    made = Table.grid(padding=(0, 2, 0, 0), expand=True)
-    made.add_column(width=width + 2, no_wrap=True)
-    return made
+def _show_explanation(found: Explanation) -> RenderableType:
+    line = "" if found.line is None else f", line {found.line}"
+    known = found.source is not None
+    rows = (
+        ("value", safe_text(_format(found.value), "bold") if known else None),
+        ("from", f"{found.source}{line}" if known else None),
+        ("default", _format(found.default)),
+        ("takes", found.type),
+        ("environment", found.variable),
+        ("to set it", found.example),
+    )
+    name, meaning = safe_text(found.name, "bold cyan"), safe_text(found.meaning)
+    return Group(name, meaning, Text(), details(rows))
 
 
-def _heading(name: str, about: str) -> Text:
-    return Text("\n").append(name, "bold cyan").append(f"  {about}", "dim")
-
-
-def _explained(told: Explanation) -> RenderableType:
-    line = "" if told.line is None else f", line {told.line}"
-    rows: list[tuple[str, RenderableType]] = []
-    if told.source is not None:
-        rows.append(("value", styled(_written(told.value), "bold")))
-        rows.append(("from", f"{told.source}{line}"))
-    rows.append(("default", _written(told.default)))
-    rows.append(("takes", told.type))
-    rows.append(("environment", told.variable))
-    rows.append(("to set it", told.example))
-    return Group(styled(told.name, "bold cyan"), styled(told.meaning), Text(), grid(rows))
-
-
-def _written(value: Any) -> str:
+def _format(value: Any) -> str:
     if value is None:
-        return NONE
+        return "not set"
     if isinstance(value, bool | dict):
         return json.dumps(value, ensure_ascii=False)
     return str(value).removesuffix(".0") if isinstance(value, float) else str(value)
-
-
-def _short(source: str) -> str:
-    # Its whole path stands above the table.
-    return Path(source).name if source == str(config_path()) else source

@@ -2,45 +2,37 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from typing import Annotated
+from typing import Any
 
 import typer
-from rich.console import Group, RenderableType
-from rich.prompt import Confirm
 from rich.text import Text
 
-from memoranda.cli import conversations_drawing as drawing
-from memoranda.cli import tables
-from memoranda.cli.command import FAILED, Session, Shared, command, group
-from memoranda.cli.conversations_drawing import Look
-from memoranda.cli.conversations_rows import rows, whole
-from memoranda.cli.output import counted, minute, one_line, styled
-from memoranda.conversation.conversation_store import (
-    ConversationOverview,
-    expand_place,
-    message_at,
+from memoranda.cli.command import (
+    FAILED,
+    Session,
+    SharedOptions,
+    command,
+    complete,
+    make_group,
 )
-from memoranda.conversation.explain import SHOWN, ViewExplanation
+from memoranda.conversation.conversation_store import expand_place, message_at
+from memoranda.conversation.explain import SHOWN
 from memoranda.errors import MemorandaError
+from memoranda.rendering import conversations as drawing
+from memoranda.rendering.layout import safe_text
+from memoranda.rendering.plain import one_line, pluralize
 
-PANEL = "Look"
 LISTED = 50
 STRATEGIES = ("rolling_window", "recency", "importance", "hybrid")
-EXAMPLES = (
-    "memoranda conversations",
-    "memoranda conversations show trip --explain",
-    "memoranda conversations prune trip --to 4000 --dry-run",
-)
 
 
-def _ids(context: typer.Context, incomplete: str) -> list[str]:
+def _complete_id(context: typer.Context, incomplete: str) -> list[str]:
     """Complete the id of a conversation, from the file that the line names so far."""
-    before = Shared()
+    before = SharedOptions()
     for each in (context.parent and context.parent.parent, context.parent, context):
         if each:
-            before = before.under(Shared(each.params.get("db"), each.params.get("user")))
+            before = before.override(SharedOptions(each.params.get("db"), each.params.get("user")))
     session = Session(before)
     try:
         file = session.location
@@ -53,92 +45,75 @@ def _ids(context: typer.Context, incomplete: str) -> list[str]:
     return [each for each in found if each.startswith(incomplete)]
 
 
-def _strategies(incomplete: str) -> list[str]:
-    return [name for name in STRATEGIES if name.startswith(incomplete)]
-
-
-Id = Annotated[
-    str,
-    typer.Argument(metavar="ID", help="The conversation.", autocompletion=_ids),
-]
-Strategy = Annotated[
-    str | None,
-    typer.Option(
-        help=f"How messages are chosen: {', '.join(STRATEGIES)}; otherwise as the settings say.",
-        autocompletion=_strategies,
-        show_default=False,
-    ),
-]
-Budget = Annotated[
-    int | None,
-    typer.Option(help="What the view would be within so many tokens.", show_default=False),
-]
-
-commands = typer.Typer()
-conversations = typer.Typer(
-    help="List conversations, show what is in view of one and why, and change that.",
-    epilog="\n\n".join(["Examples:", *(f"  {each}" for each in EXAMPLES)]),
-)
-
-
-def _listed(session: Session, limit: int = LISTED) -> None:
+def _show_list(session: Session, limit: int = LISTED) -> None:
     with session.memory() as memory:
         total = len(memory.conversations())
         found = memory.stored_conversations.overviews(limit)
-        session.show(found, _overview(found, session))
+    session.show(found, drawing.show_overviews(found, session.view))
     if total > len(found):
         session.note(f"{total - len(found)} more: memoranda conversations list --limit {total}")
 
 
-group(conversations, bare=_listed)
+ID: dict[str, Any] = {"metavar": "ID", "help": "The conversation.", "autocompletion": _complete_id}
+STRATEGY: dict[str, Any] = {
+    "help": f"How messages are chosen: {', '.join(STRATEGIES)}; otherwise as the settings say.",
+    "autocompletion": complete(STRATEGIES),
+}
 
-
-@command(
-    conversations,
-    "list",
-    examples=("memoranda conversations list --limit 200", "memoranda conversations list --json"),
-)
-def list_(
-    session: Session,
-    *,
-    limit: Annotated[int, typer.Option("--limit", "-n", help="How many at most.", min=1)] = LISTED,
-) -> None:
-    """List the stored conversations, the newest first."""
-    _listed(session, limit)
-
-
-@command(
-    conversations,
-    "show",
+commands = typer.Typer()
+conversations = make_group(
+    commands,
+    "conversations",
+    "List conversations, show what is in view of one and why, and change that.",
     examples=(
-        "memoranda conversations show trip",
-        "memoranda conversations show trip --explain --budget 4000",
-        "memoranda conversations show trip --strategy importance",
-        "memoranda conversations show trip --all > transcript.txt",
+        "memoranda conversations",
+        "memoranda conversations show trip --explain",
+        "memoranda conversations prune trip --to 4000 --dry-run",
     ),
+    bare=_show_list,
 )
+
+
+@command(conversations, "list", limit={"min": 1})
+def list_(session: Session, *, limit: int = LISTED) -> None:
+    """List the stored conversations, the newest first.
+
+    Args:
+        limit: How many at most.
+
+    Examples:
+        memoranda conversations list --limit 200
+        memoranda conversations list --json
+    """
+    _show_list(session, limit)
+
+
+@command(conversations, "show", id=ID, strategy=STRATEGY, limit={"min": 1})
 def show(
     session: Session,
     *,
-    id: Id,
-    explain: Annotated[
-        bool, typer.Option("--explain", help="Say why each message is in view or not.")
-    ] = False,
-    budget: Budget = None,
-    strategy: Strategy = None,
-    everything: Annotated[
-        bool, typer.Option("--all", help="Also each message that was pruned or cleared.")
-    ] = False,
-    limit: Annotated[
-        int | None,
-        typer.Option(
-            "--limit", "-n", help="The newest so many rows only.", min=1, show_default=False
-        ),
-    ] = None,
+    id: str,
+    explain: bool = False,
+    budget: int | None = None,
+    strategy: str | None = None,
+    everything: bool = False,
+    limit: int | None = None,
 ) -> None:
     """Show a conversation as a model sees it: budget, messages, tasks, and what is out.
 
     Nothing is changed by looking. The score of a message is its importance, 0 to 1.
+
+    Args:
+        explain: Say why each message is in view or not.
+        budget: What the view would be within so many tokens.
+        everything: Also each message that was pruned or cleared.
+        limit: The newest so many rows only.
+
+    Examples:
+        memoranda conversations show trip
+        memoranda conversations show trip --explain --budget 4000
+        memoranda conversations show trip --strategy importance
+        memoranda conversations show trip --all > transcript.txt
     """
     with session.memory() as memory:
         chat = memory.stored_conversations.open_read_only(id, strategy=strategy)
@@ -146,198 +121,123 @@ def show(
     if session.shared.as_json:
         session.show(found if limit is None else replace(found, lines=found.lines[-limit:]))
         return
-    look = Look(
-        console=session.out,
-        settings=session.settings,
-        explain=explain,
-        everything=everything,
-        given=budget is not None,
-        limit=limit,
+    options = drawing.TranscriptOptions(
+        explain=explain, everything=everything, given=budget is not None, limit=limit
     )
-    session.show(found, *_page(found, look))
+    session.print(*drawing.show_conversation(found, session.view, options))
 
 
-def _page(found: ViewExplanation, look: Look) -> Iterator[Text]:
-    yield from drawing.heading(found, look)
-    yield Text()
-    if look.explain:
-        for sentence in found.told:
-            yield from drawing.hung("", sentence, look, "dim")
-        yield Text()
-    yield from rows(found, look)
-    yield Text()
-    yield from drawing.summary(found, look)
-
-
-@command(
-    conversations,
-    "prune",
-    examples=(
-        "memoranda conversations prune trip --to 4000 --dry-run",
-        "memoranda conversations prune trip --strategy importance",
-    ),
-)
+@command(conversations, "prune", id=ID, to={"metavar": "TOKENS"}, strategy=STRATEGY)
 def prune(
     session: Session,
     *,
-    id: Id,
-    to: Annotated[
-        int | None,
-        typer.Option(
-            "--to",
-            metavar="TOKENS",
-            help="What is left fits so many tokens; otherwise as after an automatic pruning.",
-            show_default=False,
-        ),
-    ] = None,
-    strategy: Strategy = None,
-    dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Only say what would leave the view.")
-    ] = False,
+    id: str,
+    to: int | None = None,
+    strategy: str | None = None,
+    dry_run: bool = False,
 ) -> None:
     """Take older messages out of view, and print the receipt.
 
     They stay in the transcript: a marker stands for them, and expand prints them.
+
+    Args:
+        to: What is left fits so many tokens; otherwise as after an automatic pruning.
+        dry_run: Only say what would leave the view.
+
+    Examples:
+        memoranda conversations prune trip --to 4000 --dry-run
+        memoranda conversations prune trip --strategy importance
     """
     with session.memory() as memory:
         stored = memory.stored_conversations
         chat = (stored.open_read_only if dry_run else stored.open_existing)(id, strategy=strategy)
         done = chat.prune(to)
-    look = Look(console=session.out, settings=session.settings)
     if done is None:
         session.show(None, Text("nothing to prune: everything fits"))
     else:
-        session.show(done, *drawing.receipt(done, look, dry=dry_run))
+        session.show(done, *drawing.show_receipt(done, session.view, dry=dry_run))
 
 
-@command(
-    conversations,
-    "clear",
-    examples=("memoranda conversations clear trip", "memoranda conversations clear trip --yes"),
-)
-def clear(
-    session: Session,
-    *,
-    id: Id,
-    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
-) -> None:
+@command(conversations, "clear", id=ID)
+def clear(session: Session, *, id: str, yes: bool = False) -> None:
     """Start afresh: take all messages out of view, but not the system prompt.
 
     They stay in the transcript, and show --all still prints them.
+
+    Args:
+        yes: Do not ask.
+
+    Examples:
+        memoranda conversations clear trip
+        memoranda conversations clear trip --yes
     """
     with session.memory() as memory:
         chat = memory.stored_conversations.open_existing(id)
         held = len(chat)
-        if held and not yes and not _agreed(session, id, held):
-            session.note("nothing was cleared")
-            raise typer.Exit(FAILED)
+        messages = pluralize(held, "message")
+        if held and not yes:
+            session.err.print(safe_text(f"{one_line(id)}: {messages}", "dim"), soft_wrap=True)
+            if not session.confirm("Clear conversation history?"):
+                session.note("nothing was cleared")
+                raise typer.Exit(FAILED)
         if held:
             chat.clear()
-    said = f"cleared {counted(held, 'message')}; the system prompt stays"
+    line = f"cleared {messages}; the system prompt stays"
     session.show(
-        {"id": id, "cleared": held}, Text(said if held else "nothing to clear: no message is left")
+        {"id": id, "cleared": held}, Text(line if held else "nothing to clear: no message is left")
     )
 
 
-def _agreed(session: Session, id: str, held: int) -> bool:
-    session.err.print(styled(f"{one_line(id)}: {counted(held, 'message')}", "dim"), soft_wrap=True)
-    try:
-        return Confirm.ask("Clear conversation history?", console=session.err, default=False)
-    except EOFError:
-        return False
+@command(conversations, "pin", id=ID, message={"metavar": "MESSAGE"})
+def pin(session: Session, *, id: str, message: str, off: bool = False) -> None:
+    """Keep a message in every view, or stop keeping it.
 
+    Args:
+        message: Its id, or its position: 12 or '#12'.
+        off: Stop keeping it.
 
-@command(
-    conversations,
-    "pin",
-    examples=(
-        "memoranda conversations pin trip 12",
-        "memoranda conversations pin trip msg_01JD… --off",
-    ),
-)
-def pin(
-    session: Session,
-    *,
-    id: Id,
-    message: Annotated[
-        str, typer.Argument(metavar="MESSAGE", help="Its id, or its position: 12 or '#12'.")
-    ],
-    off: Annotated[bool, typer.Option("--off", help="Stop keeping it.")] = False,
-) -> None:
-    """Keep a message in every view, or stop keeping it."""
+    Examples:
+        memoranda conversations pin trip 12
+        memoranda conversations pin trip msg_01JD… --off
+    """
     with session.memory() as memory:
         chat = memory.stored_conversations.open_existing(id)
         found = message_at(chat, message)
         chat.pin(found.id, pinned=not off)
         line = next(each for each in chat.explain().lines if each.message.id == found.id)
-    told = Text("no longer pinned" if off else "pinned").append(f" #{found.position}", "bold")
-    told.append_text(styled(f" {one_line(found.content, 60)}".rstrip(), "not bold dim"))
-    session.show(line.message, told)
+    shown = Text("no longer pinned" if off else "pinned").append(f" #{found.position}", "bold")
+    shown.append_text(safe_text(f" {one_line(found.content, 60)}".rstrip(), "not bold dim"))
+    session.show(line.message, shown)
     if not off and line.state not in SHOWN:
         session.warn(f"#{found.position} is not in view all the same: {line.why}")
 
 
-@command(
-    conversations,
-    "expand",
-    examples=(
-        "memoranda conversations expand trip cut_12-26",
-        "memoranda conversations expand trip 12",
-    ),
-)
-def expand(
-    session: Session,
-    *,
-    id: Id,
-    marker: Annotated[
-        str, typer.Argument(metavar="MARKER", help="Such as cut_12-26, or positions: 12-26, 12.")
-    ],
-) -> None:
-    """Print the messages that a marker stands for, whole."""
+@command(conversations, "expand", id=ID, marker={"metavar": "MARKER"})
+def expand(session: Session, *, id: str, marker: str) -> None:
+    """Print the messages that a marker stands for, whole.
+
+    Args:
+        marker: Such as cut_12-26, or positions: 12-26, 12.
+
+    Examples:
+        memoranda conversations expand trip cut_12-26
+        memoranda conversations expand trip 12
+    """
     with session.memory() as memory:
         found = expand_place(memory.stored_conversations.open_read_only(id), marker)
-    look = Look(console=session.out, settings=session.settings)
-    session.show(found, *(line for each in found for line in whole(each, look)))
+    lines = (line for each in found for line in drawing.show_message(each, session.view))
+    session.show(found, *lines)
 
 
-@command(conversations, "receipts", examples=("memoranda conversations receipts trip",))
-def receipts(session: Session, *, id: Id) -> None:
-    """List what was pruned, when and why, the oldest first."""
+@command(conversations, "receipts", id=ID)
+def receipts(session: Session, *, id: str) -> None:
+    """List what was pruned, when and why, the oldest first.
+
+    Examples:
+        memoranda conversations receipts trip
+    """
     with session.memory() as memory:
         found = memory.stored_conversations.open_read_only(id).prunings
-    look = Look(console=session.out, settings=session.settings)
-    lines = [line for done in found for line in (*drawing.receipt(done, look), Text())]
+    view = session.view
+    lines = [line for done in found for line in (*drawing.show_receipt(done, view), Text())]
     session.show(found, *(lines[:-1] or [Text("nothing was pruned", "dim")]))
-
-
-commands.add_typer(conversations, name="conversations", rich_help_panel=PANEL)
-
-
-def _overview(found: Sequence[ConversationOverview], session: Session) -> RenderableType:
-    if not found:
-        return Text("no conversations", style="dim")
-    numbers = ("messages", "in view", "tokens", "used")
-    made = tables.table("conversation", *numbers, "last message", right=numbers)
-    made.columns[0].ratio = 1
-    made.columns[5].no_wrap = True
-    for each in found:
-        figures = each.stats
-        share = figures.total_tokens / figures.token_limit
-        said = each.last_message
-        made.add_row(
-            _name(each),
-            f"{each.messages:,}",
-            f"{figures.messages_in_context:,}",
-            f"{'' if figures.exact else '~'}{figures.total_tokens:,}",
-            Text(f"{figures.percent_used:.0f} %", drawing.alert(share)),
-            Text("" if said is None else minute(said, session.settings), "dim"),
-        )
-    about = "" if all(each.stats.exact for each in found) else "; ~ is an estimate"
-    return Group(made, Text(f"used: of the model's context window{about}", "dim"))
-
-
-def _name(each: ConversationOverview) -> Text:
-    name = styled(one_line(each.id), "bold")
-    if each.ended_at is not None:
-        name.append(" ended", "not bold dim")
-    return name

@@ -1,87 +1,173 @@
-"""Commands that show what is believed, how far, and on whose word."""
+"""Commands on what is known: facts and where they come from, people, places and things."""
 
 from __future__ import annotations
 
-from typing import Annotated
-
 import typer
 
-from memoranda.cli import facts_drawing as drawing
-from memoranda.cli.command import Listing, Session, command, group
-from memoranda.cli.conversations_drawing import Look
+from memoranda.cli.command import ListingGroup, Session, command, complete, make_group
+from memoranda.errors import NotFound
 from memoranda.rendering import facts as known
-from memoranda.rendering.facts import CATEGORIES
+from memoranda.rendering import records as drawing
+from memoranda.rendering.layout import safe_text
+from memoranda.rendering.plain import one_line, pluralize
 
-PANEL = "Look"
-LISTED = 20
-EXAMPLES = (
+DATES = 1_000
+"""More than that many dates are not looked past for other things."""
+FACTS = (
     "memoranda facts",
     'memoranda facts "what does she eat?" --all',
     "memoranda facts --category plan --limit 50",
     "memoranda facts show fact_01JD…",
 )
-
-
-def _categories(incomplete: str) -> list[str]:
-    return [name for name in CATEGORIES if name.startswith(incomplete)]
-
+ENTITIES = (
+    "memoranda entities --type person --limit 20",
+    "memoranda entities merge Melanie Mel",
+    "memoranda entities split Melanie Mel",
+)
 
 commands = typer.Typer()
-facts = typer.Typer(
-    cls=Listing,
-    help="List facts with how far they are believed; show where one comes from.",
-    epilog="\n\n".join(["Examples:", *(f"  {each}" for each in EXAMPLES)]),
+facts = make_group(
+    commands,
+    "facts",
+    "List facts with how far they are believed; show where one comes from.",
+    examples=FACTS,
+    cls=ListingGroup,
 )
-group(facts)
+entities = make_group(
+    commands,
+    "entities",
+    "List what records speak of; make two of them one, or one two.",
+    examples=ENTITIES,
+    cls=ListingGroup,
+)
 
 
 @command(
     facts,
     "list",
-    examples=EXAMPLES[:-1],
+    query={"argument": True},
+    category={
+        "help": f"Only one of {', '.join(known.CATEGORIES)}.",
+        "autocompletion": complete(known.CATEGORIES),
+    },
 )
-def list_(
+def list_facts(
     session: Session,
     *,
-    query: Annotated[
-        str | None, typer.Argument(help="A question or words; without it, the last said first.")
-    ] = None,
-    category: Annotated[
-        str | None,
-        typer.Option(
-            help=f"Only one of {', '.join(CATEGORIES)}.",
-            autocompletion=_categories,
-            show_default=False,
-        ),
-    ] = None,
-    everything: Annotated[
-        bool, typer.Option("--all", help="Also those that were replaced, forgotten or faded.")
-    ] = False,
-    limit: Annotated[int, typer.Option("--limit", "-n", help="How many at most.")] = LISTED,
+    query: str | None = None,
+    category: str | None = None,
+    everything: bool = False,
+    limit: int = 20,
 ) -> None:
     """List facts: how far each is believed, since when, and on whose word.
 
     The word list may be left out: memoranda facts "what does she eat?"
+
+    Args:
+        query: A question or words; without it, the last said first.
+        everything: Also those that were replaced, forgotten or faded.
+        limit: How many at most.
+
+    Examples:
+        memoranda facts
+        memoranda facts "what does she eat?" --all
+        memoranda facts --category plan --limit 50
     """
     with session.memory() as memory:
-        found = known.facts(memory, query, category=category, everything=everything, limit=limit)
-        session.show(found, drawing.facts(found, session.settings))
+        found = known.list_facts(
+            memory, query, category=category, everything=everything, limit=limit
+        )
+    session.show(found, known.show_facts(found, session.view))
     if len(found) == limit and not session.shared.as_json:
         session.note(f"there may be more: --limit {limit * 2}")
 
 
-@command(facts, "show", examples=("memoranda facts show fact_01JD…",))
-def show(
-    session: Session,
-    *,
-    id: Annotated[str, typer.Argument(metavar="ID", help="The fact, such as fact_01JD….")],
-) -> None:
-    """Show where a fact comes from: the turns that say it, its versions and its history."""
+@command(facts, "show", id={"metavar": "ID"})
+def show(session: Session, *, id: str) -> None:
+    """Show where a fact comes from: the turns that say it, its versions and its history.
+
+    Args:
+        id: The fact, such as fact_01JD….
+
+    Examples:
+        memoranda facts show fact_01JD…
+    """
     with session.memory() as memory:
-        found = known.provenance(memory, id)
-        session.show(
-            found, *drawing.provenance(found, Look(console=session.out, settings=session.settings))
-        )
+        found = known.trace_fact(memory, id)
+    session.show(found, *known.show_provenance(found, session.view))
 
 
-commands.add_typer(facts, name="facts", rich_help_panel=PANEL)
+@command(entities, "list")
+def list_entities(session: Session, *, type: str | None = None, limit: int = 50) -> None:
+    """List them, most mentioned first; dates only with ``--type date``.
+
+    Args:
+        type: Only person, organization, location, …
+        limit: How many at most.
+
+    Examples:
+        memoranda entities --type person --limit 20
+    """
+    with session.memory() as memory:
+        found = memory.entities(type=type, limit=limit if type else limit + DATES)
+    found = [each for each in found if type or each.type != "date"][:limit]
+    session.show(found, drawing.show_entities(found, session.view))
+
+
+@command(entities, "merge")
+def merge(session: Session, *, name: str, other: str) -> None:
+    """Make two entities one, for good: whatever is said of either later is, too.
+
+    Args:
+        name: The name that stays.
+        other: The entity that becomes part of it.
+
+    Examples:
+        memoranda entities merge Melanie Mel
+        memoranda entities merge "New York" NYC
+    """
+    with session.memory() as memory:
+        found = memory.merge_entities(name, other)
+    line = safe_text("one now: ").append(one_line(found.name), "bold")
+    if found.aliases:
+        line.append(f", also {one_line(', '.join(found.aliases))}")
+    session.show(found, line.append(f", in {pluralize(found.mention_count, 'record')}"))
+
+
+@command(entities, "split")
+def split(session: Session, *, name: str, alias: str) -> None:
+    """Make a name of an entity an entity of its own, for good.
+
+    Args:
+        name: The entity.
+        alias: The name of it that means another one.
+
+    Examples:
+        memoranda entities split Melanie Mel
+    """
+    with session.memory() as memory:
+        new = memory.split_entity(name, alias)
+        old = memory.entity(name)
+    line = safe_text("").append(one_line(new.name), "bold")
+    line.append(f" is an entity of its own now, in {pluralize(new.mention_count, 'record')}")
+    if old is not None:
+        line.append(f"; {one_line(old.name)} is in {pluralize(old.mention_count, 'record')}")
+    session.show(new, line)
+
+
+@command(commands, "entity")
+def entity(session: Session, *, name: str) -> None:
+    """Show a person, place or thing and what is said of it.
+
+    Args:
+        name: A name or alias, in any case.
+
+    Examples:
+        memoranda entity Lisbon
+    """
+    with session.memory() as memory:
+        found = memory.entity(name)
+    if found is None:
+        message = f"no record speaks of {name!r}; memoranda entities lists what they speak of"
+        raise NotFound(message)
+    session.show(found, drawing.show_entity(found, session.view))

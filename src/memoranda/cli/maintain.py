@@ -3,70 +3,60 @@
 from __future__ import annotations
 
 import re
+import signal
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Annotated, Any
+from datetime import datetime
+from threading import Event, Lock, Thread
+from types import FrameType
+from typing import Any
 
 import typer
 from rich.console import Group, RenderableType
-from rich.prompt import Confirm
 from rich.text import Text
 
-from memoranda.cli import tables, watching
-from memoranda.cli.command import FAILED, Session, command
-from memoranda.cli.facts_drawing import SIGNS, learned
-from memoranda.cli.output import counted, one_line, progress_bar, styled
+from memoranda.cli.command import FAILED, Session, command, complete, progress_bar, write_json
 from memoranda.errors import InvalidInput, MemorandaError
+from memoranda.maintenance.maintenance_schedule import MaintenanceSchedule
 from memoranda.maintenance.service import STAGES
-from memoranda.memory import Memory
+from memoranda.memory import Memory, parts_of
 from memoranda.model.reports import StageReport
-from memoranda.rendering.learned import Learned, learn
+from memoranda.rendering.layout import Column, View, safe_text, table
+from memoranda.rendering.learned import SIGNS, LearnedFacts, consolidate_sessions, show_learned
+from memoranda.rendering.plain import one_line, pluralize, to_json
 
-PANEL = "Look after"
-SHOWN = 8
-"""Deeds of one stage that are shown."""
-LISTED = 200
 LONGEST = 100
-DEED = re.compile(
+ACTION = re.compile(
     r"(?P<sign>[-+~=]) (?:(?P<id>(?:fact|ep|ctx|ref)_[^\s:]+):? )?(?P<what>.*)", re.DOTALL
 )
 DRY = "dry run, nothing was changed"
+ENDINGS = (signal.SIGINT, signal.SIGTERM)
 
 commands = typer.Typer()
-DryRun = Annotated[
-    bool, typer.Option("--dry-run", help="Change nothing; only say what would be done.")
-]
 
 
-@command(
-    commands,
-    "consolidate",
-    panel=PANEL,
-    examples=("memoranda consolidate", "memoranda consolidate trip --dry-run"),
-)
+@command(commands, "consolidate", of={"argument": True, "metavar": "[SESSION]"}, limit={"min": 1})
 def consolidate(
-    session: Session,
-    *,
-    of: Annotated[
-        str | None,
-        typer.Argument(
-            metavar="[SESSION]", help="Only this one; otherwise all that wait.", show_default=False
-        ),
-    ] = None,
-    dry_run: DryRun = False,
-    limit: Annotated[
-        int, typer.Option("--limit", "-n", help="How many rows to show at most.", min=1)
-    ] = LISTED,
+    session: Session, *, of: str | None = None, dry_run: bool = False, limit: int = 200
 ) -> None:
     """Turn what was said in sessions into facts, and show what was learned.
 
     + is a new fact, = one that was said again, - one that another took the place of.
+
+    Args:
+        of: Only this one; otherwise all that wait.
+        dry_run: Change nothing; only say what would be done.
+        limit: How many rows to show at most.
+
+    Examples:
+        memoranda consolidate
+        memoranda consolidate trip --dry-run
     """
-    with session.memory() as memory:
-        with progress_bar("reading sessions") as progress:
-            found = learn(memory, of, dry_run=dry_run, progress=progress)
-        session.show(found, learned(found, session.settings, limit), _summary(found))
+    with session.memory() as memory, progress_bar("reading sessions") as progress:
+        found = consolidate_sessions(memory, of, dry_run=dry_run, progress=progress)
+    session.show(found, show_learned(found, session.view, limit), _summarize(found))
     if dry_run and found.sessions > 1 and not session.shared.as_json:
         session.note("what two sessions say both counts twice in a dry run")
     for name, why in found.failed.items():
@@ -75,10 +65,10 @@ def consolidate(
         raise typer.Exit(FAILED)
 
 
-def _summary(found: Learned) -> Text:
+def _summarize(found: LearnedFacts) -> Text:
     parts = [
-        f"{counted(found.sessions, 'session')} read",
-        counted(len(found.new), "new fact"),
+        f"{pluralize(found.sessions, 'session')} read",
+        pluralize(len(found.new), "new fact"),
         f"{len(found.again):,} said again",
         f"{len(found.replaced):,} replaced",
     ]
@@ -90,138 +80,117 @@ def _summary(found: Learned) -> Text:
 
 
 @dataclass(frozen=True, slots=True)
-class Round:
+class UserUpkeep:
     """What upkeep did, or would do, for one user."""
 
     user: str
     stages: tuple[StageReport, ...]
 
 
-def _stages(incomplete: str) -> list[str]:
-    return [name for name in STAGES if name.startswith(incomplete)]
-
-
-Stages = Annotated[
-    list[str] | None,
-    typer.Argument(
-        metavar="[STAGE]...",
-        help=f"Only these, of {', '.join(STAGES)}.",
-        autocompletion=_stages,
-        show_default=False,
-    ),
-]
-
-
 @command(
     commands,
     "maintain",
-    panel=PANEL,
-    examples=(
-        "memoranda maintain --dry-run",
-        "memoranda maintain decay expire --yes",
-        "memoranda maintain --watch",
-    ),
+    stage={
+        "argument": True,
+        "metavar": "[STAGE]...",
+        "help": f"Only these, of {', '.join(STAGES)}.",
+        "autocompletion": complete(STAGES),
+    },
+    limit={"min": 0},
 )
 def maintain(
     session: Session,
     *,
-    stage: Stages = None,
-    dry_run: DryRun = False,
-    watch: Annotated[
-        bool, typer.Option("--watch", help="Run the stages at their times, until Ctrl+C.")
-    ] = False,
-    all_users: Annotated[
-        bool, typer.Option("--all-users", help="For every user of the store.")
-    ] = False,
-    limit: Annotated[
-        int, typer.Option("--limit", "-n", help="How many deeds of a stage to show.", min=0)
-    ] = SHOWN,
-    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
+    stage: list[str] | None = None,
+    dry_run: bool = False,
+    watch: bool = False,
+    all_users: bool = False,
+    limit: int = 8,
+    yes: bool = False,
 ) -> None:
     """Run the upkeep of a memory: show what it would do, ask, and do it.
 
     With --watch it runs at the times of the settings, for all users of the store.
+
+    Args:
+        dry_run: Change nothing; only say what would be done.
+        watch: Run the stages at their times, until Ctrl+C.
+        all_users: For every user of the store.
+        limit: How many actions of a stage to show.
+        yes: Do not ask.
+
+    Examples:
+        memoranda maintain --dry-run
+        memoranda maintain decay expire --yes
+        memoranda maintain --watch
     """
-    wanted = _wanted(stage)
+    wanted = _check_stages(stage or (), watch=watch)
     with session.memory(writes=watch) as memory:
         if watch:
-            _require_plain(stage)
-            watching.watch(session, memory, dry_run=dry_run)
+            watch_schedule(session, memory, dry_run=dry_run)
             return
-        users = _users(session, memory) if all_users else [memory]
-        if dry_run or (_asks(session) and not yes):
-            rounds = _rounds(users, wanted, dry_run=True)
-            _show(session, users, rounds, limit)
+        users = _open_users(session, memory) if all_users else [memory]
+        if dry_run or (sys.stdin.isatty() and not session.shared.as_json and not yes):
+            done = _run_stages(users, wanted, dry_run=True)
+            _show(session, users, done, limit)
             if dry_run and not session.shared.as_json:
                 session.note(DRY)
-            if dry_run or not _agreed(session, rounds):
-                _end(rounds)
+            if dry_run or not _agree(session, done):
+                _exit_if_failed(done)
                 return
-        rounds = _rounds(users, wanted, dry_run=False)
-        _show(session, users, rounds, limit)
-    _end(rounds)
+        done = _run_stages(users, wanted, dry_run=False)
+        _show(session, users, done, limit)
+    _exit_if_failed(done)
 
 
-def _users(session: Session, memory: Memory) -> list[Memory]:
+def _check_stages(given: Sequence[str], *, watch: bool) -> tuple[str, ...]:
+    for name in given:
+        if name not in STAGES:
+            message = f"stage={name!r:.80} does not exist; use {', '.join(STAGES)}"
+            raise InvalidInput(message)
+    if given and watch:
+        message = f"--watch runs every stage; to leave one out, set schedule.{STAGES[0]} = off"
+        raise InvalidInput(message)
+    return tuple(name for name in STAGES if not given or name in given)
+
+
+def _open_users(session: Session, memory: Memory) -> list[Memory]:
     found = memory.users()
     if not found:
         session.note("the store has no users yet")
     return [memory.as_user(user) for user in found]
 
 
-def _wanted(given: Sequence[str] | None) -> tuple[str, ...]:
-    for name in given or ():
-        if name not in STAGES:
-            message = f"stage={name!r:.80} does not exist; use {', '.join(STAGES)}"
-            raise InvalidInput(message)
-    return tuple(name for name in STAGES if not given or name in given)
-
-
-def _require_plain(given: Sequence[str] | None) -> None:
-    if given:
-        message = f"--watch runs every stage; to leave one out, set schedule.{STAGES[0]} = off"
-        raise InvalidInput(message)
-
-
-def _asks(session: Session) -> bool:
-    return sys.stdin.isatty() and not session.shared.as_json
-
-
-def _agreed(session: Session, rounds: Sequence[Round]) -> bool:
+def _agree(session: Session, done: Sequence[UserUpkeep]) -> bool:
     """Ask whether to do what the plan says; false where there is nothing to do."""
-    reports = [report for each in rounds for report in each.stages]
+    reports = [report for each in done for report in each.stages]
     if not any(sum(report.counts.values()) or report.failed for report in reports):
         session.note("there is nothing to do")
         return False
-    try:
-        agreed = Confirm.ask("Do this?", console=session.err, default=False)
-    except EOFError:
-        agreed = False
-    if not agreed:
+    if not session.confirm("Do this?"):
         session.note("nothing was done")
         raise typer.Exit(FAILED)
     return True
 
 
-def _end(rounds: Sequence[Round]) -> None:
-    if any(report.failed for each in rounds for report in each.stages):
+def _exit_if_failed(done: Sequence[UserUpkeep]) -> None:
+    if any(report.failed for each in done for report in each.stages):
         raise typer.Exit(FAILED)
 
 
-def _rounds(users: Sequence[Memory], stages: Sequence[str], *, dry_run: bool) -> list[Round]:
-    steps = len(users) * len(stages)
-    rounds: list[Round] = []
+def _run_stages(
+    users: Sequence[Memory], stages: Sequence[str], *, dry_run: bool
+) -> list[UserUpkeep]:
+    steps = [(memory, stage) for memory in users for stage in stages]
+    reports: dict[str, list[StageReport]] = {memory.user: [] for memory in users}
     with progress_bar("planning" if dry_run else "maintaining") as progress:
-        for memory in users:
-            reports: list[StageReport] = []
-            for stage in stages:
-                progress(len(rounds) * len(stages) + len(reports), steps)
-                reports.append(_report(memory, stage, dry_run=dry_run))
-            rounds.append(Round(memory.user, tuple(reports)))
-    return rounds
+        for number, (memory, stage) in enumerate(steps):
+            progress(number, len(steps))
+            reports[memory.user].append(_run_stage(memory, stage, dry_run=dry_run))
+    return [UserUpkeep(user, tuple(stages)) for user, stages in reports.items()]
 
 
-def _report(memory: Memory, stage: str, *, dry_run: bool) -> StageReport:
+def _run_stage(memory: Memory, stage: str, *, dry_run: bool) -> StageReport:
     try:
         return memory.maintain([stage], dry_run=dry_run).stages[0]
     except MemorandaError as error:
@@ -229,48 +198,167 @@ def _report(memory: Memory, stage: str, *, dry_run: bool) -> StageReport:
         return StageReport(stage=stage, failed={stage: str(error)}, dry_run=dry_run)
 
 
-def _show(session: Session, users: Sequence[Memory], rounds: Sequence[Round], limit: int) -> None:
+def _show(
+    session: Session, users: Sequence[Memory], done: Sequence[UserUpkeep], limit: int
+) -> None:
     rendered: list[RenderableType] = []
-    for memory, done in zip(users, rounds, strict=True):
-        if len(rounds) > 1:
-            rendered.append(styled(one_line(done.user), "bold"))
-        rendered.append(_table(memory, done, limit))
-    session.show([_plain(done) for done in rounds], *rendered)
+    for memory, each in zip(users, done, strict=True):
+        if len(done) > 1:
+            rendered.append(safe_text(one_line(each.user), "bold"))
+        rendered.append(_tabulate(memory, each, session.view, limit))
+    plain = [
+        {"user": each.user, "stages": [_shorten(report) for report in each.stages]} for each in done
+    ]
+    session.show(plain, *rendered)
 
 
-def _plain(done: Round) -> dict[str, Any]:
-    return {"user": done.user, "stages": [watching.short(report) for report in done.stages]}
+def _tabulate(memory: Memory, done: UserUpkeep, view: View, limit: int) -> RenderableType:
+    title = "what would be done" if any(each.dry_run for each in done.stages) else "what was done"
+    columns = (
+        Column("stage", "stage", "cyan"),
+        Column(title, lambda report, _: Group(*_describe(memory, report, limit))),
+    )
+    return table(done.stages, columns, view)
 
 
-def _table(memory: Memory, done: Round, limit: int) -> RenderableType:
-    made = tables.table("stage", "what was done")
-    if any(report.dry_run for report in done.stages):
-        made.columns[1].header = "what would be done"
-    for report in done.stages:
-        made.add_row(Text(report.stage, "cyan"), Group(*_deeds(memory, report, limit)))
-    return made
-
-
-def _deeds(memory: Memory, report: StageReport, limit: int) -> Iterator[RenderableType]:
-    yield watching.outcome(report)
+def _describe(memory: Memory, report: StageReport, limit: int) -> Iterator[RenderableType]:
+    yield _outcome(report)
     for name, why in report.failed.items():
-        yield styled(f"{one_line(name)}: {one_line(why)}", "red")
+        yield safe_text(f"{one_line(name)}: {one_line(why)}", "red")
     for line in report.lines[:limit]:
-        yield _line(memory, line)
+        yield _describe_action(memory, line)
     if len(report.lines) > limit:
         yield Text(f"… {len(report.lines) - limit:,} more: --limit", "dim")
 
 
-def _line(memory: Memory, line: str) -> Text:
-    """Return a deed with its sign, and the text of the record that it names."""
-    deed = DEED.fullmatch(line)
-    if deed is None:
-        return styled(one_line(line, LONGEST), "dim")
-    record = None if deed["id"] is None else memory.get(deed["id"])
-    made = Text(deed["sign"], SIGNS[deed["sign"]]).append(" ")
+def _describe_action(memory: Memory, line: str) -> Text:
+    """Return an action with its sign, and the text of the record that it names."""
+    found = ACTION.fullmatch(line)
+    if found is None:
+        return safe_text(one_line(line, LONGEST), "dim")
+    named, what = found["id"], one_line(found["what"], LONGEST)
+    record = None if named is None else memory.get(named)
+    made = Text(found["sign"], SIGNS[found["sign"]]).append(" ")
     if record is not None:
-        made.append_text(styled(f"{one_line(record.content, LONGEST)}  ", "not bold default"))
-    named = record is None and deed["id"] is None
-    style = "not bold default" if named else "not bold dim"
-    told = one_line(deed["what"], LONGEST)
-    return made.append_text(styled(told if record or named else f"{deed['id']} {told}", style))
+        made.append_text(safe_text(f"{one_line(record.content, LONGEST)}  ", "not bold default"))
+    elif named is not None:
+        what = f"{named} {what}"
+    return made.append_text(safe_text(what, f"not bold {'default' if named is None else 'dim'}"))
+
+
+def _outcome(report: StageReport) -> Text:
+    """Return what a stage did, in a line."""
+    line = one_line(str(report).removeprefix(f"{report.stage}: "))
+    if report.failed:
+        return safe_text(line, "red")
+    return safe_text(line, "" if report.count else "dim")
+
+
+def _shorten(report: StageReport) -> dict[str, Any]:
+    """Return a report as JSON holds it: its lines say what its actions say."""
+    fields: dict[str, Any] = to_json(report)
+    return {name: value for name, value in fields.items() if name != "actions"}
+
+
+def watch_schedule(session: Session, memory: Memory, *, dry_run: bool = False) -> None:
+    """Show when the stages run next and run them at their times until a signal ends it.
+
+    Ctrl+C or SIGTERM ends it after the job at hand; a second one ends it at once. With
+    ``dry_run`` it shows the times and ends.
+    """
+    lines = ScheduleLines(session, memory)
+    schedule = memory.schedule(lines.show_report)
+    lines.show_times(schedule)
+    if dry_run:
+        return
+    if not session.shared.as_json:
+        session.note("it runs until Ctrl+C")
+    stop = Event()
+    problems: list[BaseException] = []
+    worker = Thread(target=_catch, args=(schedule.run, stop, problems), daemon=True)
+    with _set_on_signal(stop):
+        worker.start()
+        # The main thread only waits, so that a signal never meets a lock it holds.
+        worker.join()
+    if problems:
+        raise problems[0]
+    if not session.shared.as_json:
+        session.note("ended")
+
+
+def _catch(run: Callable[[Event], None], stop: Event, problems: list[BaseException]) -> None:
+    try:
+        run(stop)
+    except BaseException as error:  # noqa: BLE001 - the thread that waits raises it
+        problems.append(error)
+
+
+@contextmanager
+def _set_on_signal(stop: Event) -> Iterator[None]:
+    """Let the first signal set ``stop``, and the second one do what it always does."""
+    before = {each: signal.getsignal(each) for each in ENDINGS}
+
+    def end(number: int, frame: FrameType | None) -> None:
+        del number, frame
+        restore()
+        stop.set()
+
+    def restore() -> None:
+        for each, handler in before.items():
+            signal.signal(each, signal.SIG_DFL if handler is None else handler)
+
+    for each in ENDINGS:
+        signal.signal(each, end)
+    try:
+        yield
+    finally:
+        restore()
+
+
+class ScheduleLines:
+    """Writes what the schedule does, as lines for a person or as JSON Lines."""
+
+    def __init__(self, session: Session, memory: Memory) -> None:
+        """Write nothing yet."""
+        self._session = session
+        self._view = session.view
+        self._now = parts_of(memory).now
+        self._lock = Lock()
+
+    def show_times(self, schedule: MaintenanceSchedule) -> None:
+        """Write when each stage runs next."""
+        found = schedule.next_runs()
+        if self._session.shared.as_json:
+            write_json({"next": found}, indent=None)
+            return
+        times: Mapping[str, Any] = dict(self._session.settings.schedule)
+        columns = (
+            Column("stage", "job", "cyan"),
+            Column("next run", lambda run, _: self._next(run.at)),
+            Column("times", lambda run, _: str(times.get(run.job, "")), "dim"),
+            Column("last run was for", lambda run, _: run.last_due or "never", "dim"),
+        )
+        self._print(table(found, columns, self._view))
+
+    def _next(self, at: datetime | None) -> Text:
+        if at is None:
+            return Text("off", "dim")
+        return Text("now", "bold") if at <= self._now() else Text(self._view.minute(at))
+
+    def show_report(self, user: str, report: StageReport) -> None:
+        """Write what a stage did for a user."""
+        at = self._now()
+        if self._session.shared.as_json:
+            with self._lock:
+                write_json({"at": at, "user": user, "report": _shorten(report)}, indent=None)
+            return
+        line = Text(self._view.minute(at), "dim").append(f"  {report.stage:<12}", "not dim cyan")
+        line.append(f"{one_line(user)}: ", "not dim default").append_text(_outcome(report))
+        self._print(line)
+        for name, why in report.failed.items():
+            self._print(safe_text(f"  {one_line(name)}: {one_line(why)}", "red"))
+
+    def _print(self, what: RenderableType) -> None:
+        with self._lock:
+            self._session.print(what)
+            self._session.out.file.flush()

@@ -5,53 +5,36 @@ from __future__ import annotations
 import gc
 from importlib import import_module
 from importlib.util import find_spec
-from typing import Annotated, Literal
+from typing import Literal
 
 import typer
 
 from memoranda.cli.command import Session, command
 from memoranda.errors import MissingExtra
 
-PANEL = "Serve"
 DOOR = "memoranda.mcp.run"
 """Doors do not know each other: this one is opened by its name."""
 
 commands = typer.Typer()
 
 
-@command(
-    commands,
-    "mcp",
-    panel=PANEL,
-    examples=(
-        "memoranda mcp --db ~/agent.db --user ana",
-        "memoranda mcp --tools basic",
-        "memoranda mcp --http 127.0.0.1:8000",
-    ),
-)
+@command(commands, "mcp", http={"metavar": "HOST:PORT"})
 def mcp(
-    session: Session,
-    *,
-    http: Annotated[
-        str | None,
-        typer.Option(
-            metavar="HOST:PORT",
-            help="Serve at http://HOST:PORT/mcp, not on standard input and output; "
-            "port 0 takes a free one.",
-            show_default=False,
-        ),
-    ] = None,
-    tools: Annotated[
-        Literal["full", "basic"] | None,
-        typer.Option(
-            help="basic: search, store and forget alone; otherwise MEMORANDA_MCP__TOOLS, or full.",
-            show_default=False,
-        ),
-    ] = None,
+    session: Session, *, http: str | None = None, tools: Literal["full", "basic"] | None = None
 ) -> None:
     """Serve the memory over the Model Context Protocol, to Claude, Cursor, VS Code and others.
 
     Speaks over standard input and output until the input ends, or over HTTP.
+
+    Args:
+        http: Serve at http://HOST:PORT/mcp, not on standard input and output; port 0 takes a
+            free one.
+        tools: basic: search, store and forget alone; otherwise MEMORANDA_MCP__TOOLS, or full.
+
+    Examples:
+        memoranda mcp --db ~/agent.db --user ana
+        memoranda mcp --tools basic
+        memoranda mcp --http 127.0.0.1:8000
     """
     if find_spec("mcp") is None:
         raise MissingExtra("the MCP server", "mcp")

@@ -1,47 +1,155 @@
-"""Commands that look after a memory and the machine it is on: doctor, bench."""
+"""Commands that say how a memory is: stats, audit, doctor."""
 
 from __future__ import annotations
 
-from typing import Annotated
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
 
 import typer
+from rich.console import RenderableType
 from rich.text import Text
 
-from memoranda.cli import bench as benchmark
-from memoranda.cli import tables
-from memoranda.cli.command import FAILED, Session, command
-from memoranda.cli.output import counted, progress_bar, styled
+from memoranda.cli.command import FAILED, Session, command, complete, progress_bar
 from memoranda.memory import unpurged
+from memoranda.model.life import StageUsage, Usage
+from memoranda.model.reports import MemoryStats
+from memoranda.rendering.audit import REMEDIES, make_audit_report, show_audit
+from memoranda.rendering.layout import Column, View, details, safe_text, table
+from memoranda.rendering.plain import format_size, one_line, pluralize
 from memoranda.serving import doctor as doctors
+from memoranda.store.locations import medium
 
-PANEL = "Look after"
+CENT = 0.01
 SIGNS = {True: Text("ok", "green"), False: Text("FAIL", "bold red"), None: Text("note", "yellow")}
+CHECKS = (
+    Column("check", "name"),
+    Column("", lambda check, _: SIGNS[check.ok]),
+    Column("what was found", lambda check, _: _show_check(check), wide=True),
+)
+USAGE = (
+    Column("stage", "stage", "cyan"),
+    Column("model", "model"),
+    Column("asked", "usage.requests", number=True),
+    Column("failed", lambda row, _: _show_failures(row.usage), number=True),
+    Column("in", "usage.input_tokens", number=True),
+    Column("out", "usage.output_tokens", number=True),
+    Column("cost", lambda row, _: _format_cost(row.usage.cost), number=True),
+    Column("time", lambda row, _: f"{row.usage.seconds:,.1f} s", number=True),
+)
 
 commands = typer.Typer()
 
 
+@command(commands, "stats")
+def stats(session: Session) -> None:
+    """Show how much is remembered, what waits, and which models are in use.
+
+    Examples:
+        memoranda stats --json
+    """
+    with session.memory() as memory:
+        found = memory.stats()
+    rendered: list[RenderableType] = [details(_figures(session, found))]
+    if found.usage:
+        rows = list(found.usage)
+        if len(rows) > 1:
+            total = sum((each.usage for each in rows), Usage())
+            rows.append(StageUsage(stage="all", model="", usage=total))
+        rendered += [Text("\nuse of language models", "bold"), table(rows, USAGE, session.view)]
+    session.show(found, *rendered)
+
+
+def _figures(session: Session, found: MemoryStats) -> Iterator[tuple[str, Any]]:
+    view: View = session.view
+    llm = safe_text(one_line(found.llm))
+    if found.llm == "none":
+        llm.append("; rules do without", "dim")
+    waits = pluralize(found.pending_sessions, "session")
+    yield "user", one_line(found.user)
+    yield "records", ", ".join(f"{number:,} {kind}" for kind, number in found.records.items())
+    yield "conversations", f"{found.conversations:,}"
+    yield "newest", "never" if found.newest is None else view.minute(found.newest)
+    yield "vectors", found.vectors
+    yield "waiting", f"{found.pending_vectors:,} without a vector"
+    yield "to consolidate", f"{waits}{': memoranda consolidate' if found.pending_sessions else ''}"
+    yield "language model", llm
+    yield "names", Text("\n").join(_recognizers(found))
+    yield "notes", one_line(found.notes)
+    yield "size", format_size(found.size)
+    yield medium(found.location), Text(str(session.location or found.location))
+
+
+def _recognizers(found: MemoryStats) -> Iterator[Text]:
+    for strategy, order in found.names.items():
+        names = ", ".join(map(one_line, order)) or "nothing"
+        yield safe_text(f"{one_line(strategy)}: {names}")
+    for name, why in found.missing.items():
+        yield safe_text(f"without {one_line(name)}: {one_line(why)}", "dim")
+
+
+def _show_failures(usage: Usage) -> Text:
+    return Text(f"{usage.failures:,}", "red" if usage.failures else "dim")
+
+
+def _format_cost(cost: float | None) -> str:
+    if cost is None:
+        return "?"
+    return f"${cost:,.2f}" if cost >= CENT or not cost else f"${cost:.4f}"
+
+
 @command(
     commands,
-    "doctor",
-    panel=PANEL,
-    examples=("memoranda doctor", "memoranda doctor --reembed", "memoranda doctor --json"),
+    "audit",
+    file={"argument": True},
+    kind={"autocompletion": complete([kind.replace(" ", "-") for kind in REMEDIES])},
+    limit={"min": 0},
 )
-def doctor(
+def audit(
     session: Session,
     *,
-    reembed: Annotated[
-        bool, typer.Option("--reembed", help="Make every vector anew, with the present model.")
-    ] = False,
-    rebuild: Annotated[
-        bool, typer.Option("--rebuild", help="Derive index, links and vector queue anew.")
-    ] = False,
-    purge: Annotated[
-        bool, typer.Option("--purge", help="Overwrite what erased text left in the files.")
-    ] = False,
+    file: Path | None = None,
+    kind: str | None = None,
+    limit: int = 3,
+    strict: bool = False,
+) -> None:
+    """Look for junk: duplicates, contradictions, loops, secrets and more. Changes nothing.
+
+    Args:
+        file: Look at this instead: a MEMORY.md, or a JSON list of memories.
+        kind: Only this kind; its beginning is enough.
+        limit: How many examples of a kind to show.
+        strict: Exit with code 1 if anything was found.
+
+    Examples:
+        memoranda audit
+        memoranda audit --kind contradictions --limit 20
+        memoranda audit MEMORY.md --strict
+    """
+    with session.memory() as memory:
+        found = make_audit_report(memory, file, kind)
+    session.show(found, *show_audit(found, session.view, limit))
+    if strict and not found.clean:
+        raise typer.Exit(FAILED)
+
+
+@command(commands, "doctor")
+def doctor(
+    session: Session, *, reembed: bool = False, rebuild: bool = False, purge: bool = False
 ) -> None:
     """Check the memory, the model and the machine.
 
     Each way of searching has to find a canary. Exit code 1 if anything is wrong.
+
+    Args:
+        reembed: Make every vector anew, with the present model.
+        rebuild: Derive index, links and vector queue anew.
+        purge: Overwrite what erased text left in the files.
+
+    Examples:
+        memoranda doctor
+        memoranda doctor --reembed
+        memoranda doctor --json
     """
     with session.memory() as memory:
         if rebuild:
@@ -52,33 +160,13 @@ def doctor(
         if reembed:
             with progress_bar("embedding") as progress:
                 made = memory.reembed(progress)
-            session.note(f"embedded {counted(made, 'record')}")
+            session.note(f"embedded {pluralize(made, 'record')}")
         checks = doctors.examine(memory, session.location)
-    made_table = tables.table("check", "", "what was found", wide="what was found")
-    for check in checks:
-        found = styled(check.detail)
-        if check.remedy:
-            found.append(f"\n{check.remedy}", "bold")
-        made_table.add_row(check.name, SIGNS[check.ok], found)
-    session.show(checks, made_table)
+    session.show(checks, table(checks, CHECKS, session.view))
     if any(check.ok is False for check in checks):
         raise typer.Exit(FAILED)
 
 
-@command(commands, "bench", panel=PANEL, examples=("memoranda bench --records 2000",))
-def bench(
-    session: Session,
-    *,
-    records: Annotated[int, typer.Option(help="How many to store and search.", min=1)] = 500,
-) -> None:
-    """Measure adding, embedding and searching here.
-
-    It works in a temporary store of the same kind, with the configured embedding model.
-    """
-    with progress_bar("embedding") as progress:
-        measured = benchmark.measure(session.settings, records, progress, session.shared.db)
-    made = tables.table("what", "figure", "unit", right=("figure",))
-    for line in measured:
-        figure = f"{line.figure:,.0f}" if line.figure >= 100 else f"{line.figure:,.2f}"  # noqa: PLR2004 - three digits are enough
-        made.add_row(line.what, figure, Text(line.unit, "dim"))
-    session.show(measured, made)
+def _show_check(check: doctors.Check) -> Text:
+    found = safe_text(check.detail)
+    return found.append(f"\n{check.remedy}", "bold") if check.remedy else found

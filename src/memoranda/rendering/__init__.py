@@ -1,1 +1,1 @@
-"""Result types as text and tables."""
+"""What each result looks like: as JSON, as text that is safe to show, as tables."""

@@ -7,6 +7,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
+from rich.console import Group, RenderableType
+from rich.text import Text
+
 from memoranda.errors import InvalidInput, NotFound
 from memoranda.learning.claims import Category
 from memoranda.maintenance import decay
@@ -17,6 +20,9 @@ from memoranda.model.models import Change, Kind, Record
 from memoranda.model.query import Filter
 from memoranda.model.scope import Scope
 from memoranda.model.text import clean
+from memoranda.rendering.layout import DOT, LONGEST, Column, View, details, safe_text, table
+from memoranda.rendering.plain import one_line, pluralize
+from memoranda.rendering.records import NAME, show_changes
 from memoranda.transfer.batches import BATCH
 
 CATEGORY = "category"
@@ -104,7 +110,7 @@ class Provenance:
     history: tuple[Change, ...]
 
 
-def facts(
+def list_facts(
     memory: Memory,
     query: str | None = None,
     *,
@@ -125,17 +131,17 @@ def facts(
         InvalidInput: there is no such category, or the limit is none.
     """
     kind, most = _category(category), limited(limit, "limit")
-    shelf = _Shelf.of(memory)
-    found: Sequence[Record] = shelf.newest_first()
+    index = FactIndex.of(memory)
+    found: Sequence[Record] = index.newest_first()
     if query is not None:
         where = Filter(
-            now=shelf.now,
+            now=index.now,
             kinds=(Kind.FACT,),
             retired=everything,
             metadata={} if kind is None else {CATEGORY: kind},
         )
-        found = _answering(memory, clean(query, "query"), where, most + SPARE)
-    shown = [shelf.fact(record) for record in found]
+        found = _search(memory, clean(query, "query"), where, most + SPARE)
+    shown = [index.fact(record) for record in found]
     chosen = (
         fact
         for fact in shown
@@ -144,7 +150,7 @@ def facts(
     return [fact for _, fact in zip(range(most), chosen, strict=False)]
 
 
-def provenance(memory: Memory, id: str) -> Provenance:
+def trace_fact(memory: Memory, id: str) -> Provenance:
     """Return where a fact comes from.
 
     Raises:
@@ -158,14 +164,14 @@ def provenance(memory: Memory, id: str) -> Provenance:
     if record.kind is not Kind.FACT:
         message = f"{id} is no fact but of kind {record.kind.value}; memoranda show {id} shows it"
         raise InvalidInput(message)
-    shelf = _Shelf.of(memory)
+    index = FactIndex.of(memory)
     store, scope = parts_of(memory).store, _scope(memory)
     there = {item.id: item for item in store.get_many(scope, record.source_ids)}
     return Provenance(
-        fact=shelf.fact(record),
+        fact=index.fact(record),
         sources=tuple(_source(source, there.get(source)) for source in record.source_ids),
-        before=tuple(map(shelf.fact, shelf.before(record))),
-        after=tuple(map(shelf.fact, shelf.after(record))),
+        before=tuple(map(index.fact, index.predecessors(record))),
+        after=tuple(map(index.fact, index.successors(record))),
         history=tuple(memory.history(id)),
     )
 
@@ -181,7 +187,7 @@ def _category(given: str | None) -> str | None:
     raise InvalidInput(message)
 
 
-def _answering(memory: Memory, query: str, where: Filter, limit: int) -> list[Record]:
+def _search(memory: Memory, query: str, where: Filter, limit: int) -> list[Record]:
     searcher = parts_of(memory).searcher(_scope(memory))
     return [hit.record for hit in searcher.search(query, where, limit=limit)]
 
@@ -200,7 +206,7 @@ def _source(id: str, record: Record | None) -> Source:
 
 
 @dataclass(frozen=True, slots=True)
-class _Shelf:
+class FactIndex:
     """All facts of a scope, and which took whose place."""
 
     records: Mapping[str, Record]
@@ -209,9 +215,9 @@ class _Shelf:
     threshold: float
 
     @classmethod
-    def of(cls, memory: Memory) -> _Shelf:
+    def of(cls, memory: Memory) -> FactIndex:
         """Read the facts of ``memory``, believed or not."""
-        records = {record.id: record for record in _all(memory)}
+        records = {record.id: record for record in _read_all(memory)}
         heirs: defaultdict[str, list[Record]] = defaultdict(list)
         for record in records.values():
             if record.superseded_by is not None:
@@ -221,12 +227,12 @@ class _Shelf:
     def newest_first(self) -> list[Record]:
         """Return all facts, the one said last first."""
         return sorted(
-            self.records.values(), key=lambda record: (said_at(record), record.id), reverse=True
+            self.records.values(), key=lambda record: (when_said(record), record.id), reverse=True
         )
 
     def fact(self, record: Record) -> Fact:
         """Return what can be said of a record now."""
-        by = None if record.superseded_by is None else self.records.get(record.superseded_by)
+        heir = None if record.superseded_by is None else self.records.get(record.superseded_by)
         kind = record.attributes.get(CATEGORY)
         state = self._state(record)
         return Fact(
@@ -234,14 +240,14 @@ class _Shelf:
             state=state,
             confidence=record.confidence if state == ENDED else decay.confidence(record, self.now),
             category=kind if isinstance(kind, str) else None,
-            said_at=said_at(record),
+            said_at=when_said(record),
             said=max(1, len(record.source_ids)),
             fades_on=None if state == ENDED else decay.fades_on(record, self.threshold),
             supersedes=tuple(map(_version, self.heirs.get(record.id, ()))),
-            superseded_by=None if by is None else _version(by),
+            superseded_by=None if heir is None else _version(heir),
         )
 
-    def before(self, record: Record) -> list[Record]:
+    def predecessors(self, record: Record) -> list[Record]:
         """Return what a record took the place of, directly or not, oldest first."""
         found: dict[str, Record] = {}
         waiting = [record]
@@ -250,9 +256,9 @@ class _Shelf:
                 if old.id not in found:
                     found[old.id] = old
                     waiting.append(old)
-        return sorted(found.values(), key=lambda old: (said_at(old), old.id))
+        return sorted(found.values(), key=lambda old: (when_said(old), old.id))
 
-    def after(self, record: Record) -> list[Record]:
+    def successors(self, record: Record) -> list[Record]:
         """Return what took the place of a record, directly or not, in that order."""
         found: dict[str, Record] = {}
         heir = self.records.get(record.superseded_by or "")
@@ -267,7 +273,7 @@ class _Shelf:
         return BELIEVED if record.superseded_by is None else SUPERSEDED
 
 
-def said_at(record: Record) -> datetime:
+def when_said(record: Record) -> datetime:
     """Return when what a record says was said: not when it was drawn from what was said."""
     given = record.attributes.get("said_at")
     try:
@@ -280,12 +286,143 @@ def said_at(record: Record) -> datetime:
 
 
 def _version(record: Record) -> Version:
-    return Version(record.id, record.content, said_at(record))
+    return Version(record.id, record.content, when_said(record))
 
 
-def _all(memory: Memory) -> Iterator[Record]:
+def _read_all(memory: Memory) -> Iterator[Record]:
     parts, scope = parts_of(memory), _scope(memory)
     where, after = Filter(now=parts.now(), kinds=(Kind.FACT,), retired=True), None
     while page := parts.store.page(scope, where, limit=BATCH, after=after):
         yield from page
         after = page[-1].id
+
+
+BLOCKS = " ▏▎▍▌▋▊▉█"
+EIGHTHS = 8
+CONFIDENCE = 6  # columns of a confidence
+SHORT = 80
+QUOTE = "▎ "
+LEVELS = ((0.7, "green"), (0.4, "yellow"), (0.0, "red"))
+FACTS = (
+    Column("confidence", lambda fact, _: confidence_bar(fact.confidence), whole=True),
+    Column("said", lambda fact, view: view.day(fact.said_at), whole=True),
+    Column("what", lambda fact, view: Group(*_lines(fact, view))),
+)
+
+
+def confidence_bar(value: float, *, width: int = CONFIDENCE) -> Text:
+    """Return a confidence as a bar of ``width`` columns, and its figure."""
+    share = min(max(value, 0.0), 1.0)
+    eighths = max(1, round(share * width * EIGHTHS)) if share > 0 else 0
+    full, rest = divmod(eighths, EIGHTHS)
+    blocks = (BLOCKS[-1] * full + (BLOCKS[rest] if rest else "")).ljust(width)
+    colour = next(colour for least, colour in LEVELS if share >= least)
+    return Text(blocks, colour).append(f" {value:.2f}", "not bold")
+
+
+def show_facts(found: Sequence[Fact], view: View) -> RenderableType:
+    """Return facts with how far they are believed, since when and on whose word."""
+    return table(found, FACTS, view, empty="no facts")
+
+
+def _lines(fact: Fact, view: View) -> Iterator[Text]:
+    gone = fact.state != BELIEVED
+    yield safe_text(one_line(fact.record.content, LONGEST), "dim strike" if gone else "")
+    who = safe_text(name_source(fact.record), "cyan")
+    yield who.append(DOT.join(["", *_marks(fact, view), fact.record.id]), "dim")
+    for old in fact.supersedes:
+        yield _link("replaces", old, view)
+    if fact.superseded_by is not None:
+        yield _link("replaced by", fact.superseded_by, view)
+
+
+def name_source(record: Record) -> str:
+    """Return who said a fact; how far they are trusted where nobody is named."""
+    return one_line(record.source_role or record.trust.value, NAME)
+
+
+def _marks(fact: Fact, view: View) -> Iterator[str]:
+    if fact.state == ENDED and fact.record.valid_until is not None:
+        yield f"ended {view.day(fact.record.valid_until)}"
+    elif fact.state != BELIEVED:
+        yield fact.state
+    if fact.category:
+        yield one_line(fact.category, 20)
+    happened = view.day(fact.record.event_time)
+    if happened != view.day(fact.said_at):
+        yield f"of {happened}"
+    if fact.said > 1:
+        yield f"said {fact.said} times"
+    if fact.state != ENDED:
+        yield _fading(fact, view)
+
+
+def _fading(fact: Fact, view: View) -> str:
+    return "never fades" if fact.fades_on is None else f"fades {view.day(fact.fades_on)}"
+
+
+def _link(how: str, other: Version, view: View) -> Text:
+    content = f"{one_line(other.content, SHORT)} ({view.day(other.said_at)})"
+    return Text(f"{how}: ", "yellow").append_text(safe_text(content, "dim"))
+
+
+def show_provenance(found: Provenance, view: View) -> Iterator[RenderableType]:
+    """Yield a fact, the turns it rests on as they were said, its versions and its history."""
+    fact = found.fact
+    yield safe_text(fact.record.content, "bold" if fact.state == BELIEVED else "bold strike")
+    yield details(_about(fact, view))
+    yield from _sources(found.sources, view)
+    for title, versions in (("it replaces", found.before), ("it was replaced by", found.after)):
+        if versions:
+            yield Text(f"\n{title}", "bold")
+            yield show_facts(versions, view)
+    yield Text("\nhistory", "bold")
+    yield show_changes(found.history, view)
+
+
+def _about(fact: Fact, view: View) -> Iterator[tuple[str, RenderableType | None]]:
+    record, until, fades = fact.record, fact.record.valid_until, None
+    if fact.state != ENDED:
+        rate = f"{record.decay_rate:g} a day; {_fading(fact, view)} if nobody asks"
+        fades = rate if record.decay_rate else "never"
+    yield "id", Text(record.id)
+    yield "state", fact.state if until is None else f"{fact.state}, until {view.minute(until)}"
+    yield "confidence", confidence_bar(fact.confidence, width=2 * CONFIDENCE)
+    yield "fades", fades
+    yield "said", f"{view.minute(fact.said_at)}, by {name_source(record)}"
+    yield "happened", view.minute(record.event_time)
+    subject = record.attributes.get("subject")
+    yield "about", subject if isinstance(subject, str) else None
+    yield "category", fact.category
+    yield "session", record.session_id
+    yield "origin", f"{record.origin}, {record.trust.value}"
+    yield "recalled", pluralize(record.access_count, "time")
+
+
+def _sources(sources: Sequence[Source], view: View) -> Iterator[RenderableType]:
+    if not sources:
+        yield Text("\nit rests on no turn: it was told as it is", "dim")
+        return
+    yield Text("\nsaid in" if len(sources) == 1 else f"\nsaid {len(sources)} times", "bold")
+    room = None if view.width is None else view.width - len(QUOTE)
+    for source in sources:
+        yield Text()
+        if source.text is None or source.said_at is None:
+            yield safe_text(f"{source.id} is no longer there", "dim")
+            continue
+        place = place_of(source.session, source.position)
+        head = [
+            safe_text(one_line(source.speaker or "", SHORT), "bold cyan"),
+            Text(view.minute(source.said_at)),
+            *(safe_text(each, "dim") for each in (place, source.id) if each),
+        ]
+        yield from view.flow(head)
+        for line in view.wrap(map(safe_text, source.text.splitlines()), room):
+            yield Text(QUOTE, "cyan").append_text(safe_text(line.plain, "not cyan default"))
+
+
+def place_of(session: str | None, position: int | None) -> str:
+    """Return a conversation and the place in it, as far as they are known."""
+    if not session:
+        return ""
+    return one_line(session, 40) + ("" if position is None else f" #{position}")

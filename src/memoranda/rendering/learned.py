@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
+
+from rich.console import Group, RenderableType
+from rich.text import Text
 
 from memoranda.errors import NotFound
 from memoranda.memory import Memory, parts_of
@@ -12,10 +16,13 @@ from memoranda.model.actions import Credit, Insert, Supersede
 from memoranda.model.models import Record
 from memoranda.model.ports import Progress
 from memoranda.model.reports import StageReport
+from memoranda.rendering.facts import SHORT, name_source, place_of
+from memoranda.rendering.layout import LONGEST, Column, View, join, safe_text, table
+from memoranda.rendering.plain import one_line
 
 
 @dataclass(frozen=True, slots=True)
-class New:
+class NewFact:
     """A new fact, and the turn that says it first, where that is still there."""
 
     fact: Record
@@ -23,7 +30,7 @@ class New:
 
 
 @dataclass(frozen=True, slots=True)
-class Again:
+class RepeatedFact:
     """A fact that was said again, and the first turn that does."""
 
     fact: Record
@@ -32,7 +39,7 @@ class Again:
 
 
 @dataclass(frozen=True, slots=True)
-class Replaced:
+class ReplacedFact:
     """A fact that is believed less, what took its place, and why."""
 
     fact: Record
@@ -41,7 +48,7 @@ class Replaced:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Learned:
+class LearnedFacts:
     """What consolidation did, or would do.
 
     Attributes:
@@ -52,20 +59,20 @@ class Learned:
     """
 
     sessions: int
-    new: tuple[New, ...]
-    again: tuple[Again, ...]
-    replaced: tuple[Replaced, ...]
+    new: tuple[NewFact, ...]
+    again: tuple[RepeatedFact, ...]
+    replaced: tuple[ReplacedFact, ...]
     failed: Mapping[str, str]
     dry_run: bool
 
 
-def learn(
+def consolidate_sessions(
     memory: Memory,
     session: str | None = None,
     *,
     dry_run: bool = False,
     progress: Progress | None = None,
-) -> Learned:
+) -> LearnedFacts:
     """Consolidate one session, or all that wait, and return what was learned.
 
     Args:
@@ -89,10 +96,12 @@ def learn(
             # It was erased since the list was made.
         if progress is not None:
             progress(done, len(waiting))
-    return told(memory, reports, dry_run=dry_run)
+    return summarize_reports(memory, reports, dry_run=dry_run)
 
 
-def told(memory: Memory, reports: Iterable[StageReport], *, dry_run: bool) -> Learned:
+def summarize_reports(
+    memory: Memory, reports: Iterable[StageReport], *, dry_run: bool
+) -> LearnedFacts:
     """Return what the reports of consolidations of ``memory`` say, fact by fact."""
     reports = list(reports)
     actions = [action for report in reports for action in report.actions]
@@ -104,16 +113,16 @@ def told(memory: Memory, reports: Iterable[StageReport], *, dry_run: bool) -> Le
         elif isinstance(action, Supersede):
             wanted += [action.id, action.by]
     known = _records(memory, wanted) | {record.id: record for record in made}
-    return Learned(
+    return LearnedFacts(
         sessions=sum((Counter(report.counts) for report in reports), Counter())["sessions"],
-        new=tuple(New(record, _first(known, record.source_ids)) for record in made),
+        new=tuple(NewFact(record, _first(known, record.source_ids)) for record in made),
         again=tuple(
-            Again(known[action.id], _first(known, action.sources), action.reason)
+            RepeatedFact(known[action.id], _first(known, action.sources), action.reason)
             for action in actions
             if isinstance(action, Credit) and action.id in known
         ),
         replaced=tuple(
-            Replaced(known[action.id], known[action.by], action.reason)
+            ReplacedFact(known[action.id], known[action.by], action.reason)
             for action in actions
             if isinstance(action, Supersede) and {action.id, action.by} <= known.keys()
         ),
@@ -130,3 +139,42 @@ def _records(memory: Memory, ids: Sequence[str]) -> dict[str, Record]:
 
 def _first(known: Mapping[str, Record], ids: Sequence[str]) -> Record | None:
     return known.get(ids[0]) if ids else None
+
+
+SIGNS = {"+": "bold green", "=": "bold cyan", "-": "bold red", "~": "bold yellow"}
+COLUMNS = (
+    Column("", lambda row, _: Text(row[0], SIGNS.get(row[0], "")), whole=True),
+    Column("said", lambda row, view: row[1] and view.day(row[1]), whole=True),
+    Column("who", lambda row, _: row[2], "cyan"),
+    Column("what", lambda row, _: row[3]),
+)
+Row = tuple[str, datetime | None, str, RenderableType]
+
+
+def show_learned(found: LearnedFacts, view: View, limit: int | None = None) -> RenderableType:
+    """Return what was learned: new (+), said again (=), replaced (-)."""
+    rows = list(_rows(found))
+    more = [] if limit is None else rows[limit:]
+    if more:
+        rows[limit:] = [("", None, "", Text(f"… {len(more):,} more", "dim"))]
+    empty = "nothing new was said" if found.sessions else "nothing waits to be read"
+    return table(rows, COLUMNS, view, empty=empty)
+
+
+def _rows(found: LearnedFacts) -> Iterator[Row]:
+    for new in found.new:
+        kind = new.fact.attributes.get("category")
+        category = one_line(kind, 20) if isinstance(kind, str) else ""
+        yield _row("+", new.fact, new.source, category, "" if found.dry_run else new.fact.id)
+    for again in found.again:
+        yield _row("=", again.fact, again.source, again.fact.id, one_line(again.reason))
+    for old in found.replaced:
+        yield _row("-", old.fact, None, old.fact.id, f"now: {one_line(old.by.content, SHORT)}")
+
+
+def _row(sign: str, fact: Record, source: Record | None, *about: str) -> Row:
+    place = "" if source is None else place_of(source.session_id, source.position)
+    content = safe_text(one_line(fact.content, LONGEST), "dim strike" if sign == "-" else "")
+    what = Group(content, safe_text(join(*about, place), "dim"))
+    said = fact.event_time if source is None else source.event_time
+    return sign, said, name_source(fact), what

@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
 
+from rich.console import Group, RenderableType
+from rich.padding import Padding
+from rich.text import Text
+
 from memoranda.errors import InvalidInput
 from memoranda.maintenance.audit import Audit
 from memoranda.memory import Memory
+from memoranda.rendering.layout import Column, View, safe_text, table
+from memoranda.rendering.plain import one_line, pluralize
 
 REMEDIES: Mapping[str, str] = MappingProxyType(
     {
@@ -29,7 +35,7 @@ UNKNOWN = "memoranda forget ID, or correct ID"
 
 
 @dataclass(frozen=True, slots=True)
-class Example:
+class FaultExample:
     """One finding: the entries, what is wrong with them, the beginning of the first one."""
 
     ids: tuple[str, ...]
@@ -38,7 +44,7 @@ class Example:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Fault:
+class FaultGroup:
     """All findings of one kind.
 
     Attributes:
@@ -51,11 +57,11 @@ class Fault:
     kind: str
     count: int
     remedy: str
-    findings: tuple[Example, ...]
+    findings: tuple[FaultExample, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Audited:
+class AuditReport:
     """What an audit found.
 
     Attributes:
@@ -66,10 +72,12 @@ class Audited:
 
     entries: int
     clean: bool
-    faults: tuple[Fault, ...]
+    faults: tuple[FaultGroup, ...]
 
 
-def audited(memory: Memory, path: Path | None = None, kind: str | None = None) -> Audited:
+def make_audit_report(
+    memory: Memory, path: Path | None = None, kind: str | None = None
+) -> AuditReport:
     """Audit a memory, or a file instead; change nothing.
 
     Args:
@@ -82,10 +90,10 @@ def audited(memory: Memory, path: Path | None = None, kind: str | None = None) -
     """
     found = memory.audit(path)
     chosen = tuple(found.findings) if kind is None else (_kind(kind, found),)
-    return Audited(
+    return AuditReport(
         entries=found.entries,
         clean=not any(found.findings[each] for each in chosen),
-        faults=tuple(_fault(each, found, of_file=path is not None) for each in chosen),
+        faults=tuple(_group_faults(each, found, of_file=path is not None) for each in chosen),
     )
 
 
@@ -98,11 +106,51 @@ def _kind(given: str, found: Audit) -> str:
     raise InvalidInput(message)
 
 
-def _fault(kind: str, found: Audit, *, of_file: bool) -> Fault:
+def _group_faults(kind: str, found: Audit, *, of_file: bool) -> FaultGroup:
     findings = found.findings[kind]
-    return Fault(
+    return FaultGroup(
         kind=kind,
         count=len(findings),
         remedy=OF_FILE if of_file else REMEDIES.get(kind, UNKNOWN),
-        findings=tuple(Example(each.ids, each.why, each.example) for each in findings),
+        findings=tuple(FaultExample(each.ids, each.why, each.example) for each in findings),
+    )
+
+
+IDS_SHOWN = 3
+INDENT = (0, 0, 0, 2)
+COLUMNS = (
+    Column("kind", "kind"),
+    Column("found", lambda fault, _: Text(f"{fault.count:,}", _colour(fault)), number=True),
+    Column("what mends it", lambda fault, _: fault.remedy if fault.count else "", "dim"),
+)
+
+
+def _colour(fault: FaultGroup) -> str:
+    return "yellow" if fault.count else "green"
+
+
+def show_audit(found: AuditReport, view: View, limit: int) -> Iterator[RenderableType]:
+    """Yield how much of what is wrong, the remedies, and ``limit`` examples of each kind."""
+    faults = sum(fault.count for fault in found.faults)
+    entries = pluralize(found.entries, "entry", "entries")
+    yield safe_text(f"{entries}, {pluralize(faults, 'fault')} found", "bold")
+    yield table(found.faults, COLUMNS, view)
+    for fault in found.faults if limit else ():
+        if fault.count:
+            yield from (Text(), safe_text(fault.kind, "bold"))
+            yield from (Padding(_show_example(each), INDENT) for each in fault.findings[:limit])
+        if fault.count > limit:
+            option = fault.kind.replace(" ", "-")
+            more = f"… {fault.count - limit:,} more: --kind {option} --limit {fault.count}"
+            yield Padding(Text(more, "dim"), INDENT)
+
+
+def _show_example(finding: FaultExample) -> RenderableType:
+    ids = [one_line(each, 60) for each in finding.ids[:IDS_SHOWN]]
+    if len(finding.ids) > IDS_SHOWN:
+        ids.append(f"{len(finding.ids) - IDS_SHOWN} more")
+    return Group(
+        safe_text(one_line(finding.example)),
+        safe_text(one_line(finding.why), "yellow"),
+        safe_text(", ".join(ids), "dim"),
     )

@@ -26,21 +26,20 @@ if sys.platform != "win32":
 
 TERMINATED = 128 + signal.SIGTERM
 INTERRUPT = object()
-BETWEEN = "\n\n"
+PARAGRAPH = "\n\n"
 LOCAL_FLAGS = 3  # their place in what termios.tcgetattr returns
-Work = Callable[[Told], Answer]
 Handler = Callable[[int, FrameType | None], None]
 
 
-class Stopped(LLMError):
+class AnswerStopped(LLMError):
     """The person did not want to hear the rest."""
 
 
-class Interruptible:
+class InterruptibleModel:
     """Implements :class:`~memoranda.model.chat.ChatModel`: another one, whose reply can be stopped.
 
     Args:
-        model: the one that talks.
+        model: the one that replies.
     """
 
     def __init__(self, model: ChatModel) -> None:
@@ -48,7 +47,7 @@ class Interruptible:
         self._model = model
         self._lock = Lock()
         self._stopped = False
-        self._spoken = False
+        self._begun = False
         self._running: tuple[asyncio.AbstractEventLoop, asyncio.Task[ChatReply]] | None = None
 
     @property
@@ -57,9 +56,9 @@ class Interruptible:
         return self._model.name
 
     def begin(self) -> None:
-        """Let it talk again after it was stopped."""
+        """Let it reply again after it was stopped."""
         with self._lock:
-            self._stopped = self._spoken = False
+            self._stopped = self._begun = False
 
     def stop(self) -> None:
         """End the reply that is under way, and every one until :meth:`begin`."""
@@ -81,8 +80,8 @@ class Interruptible:
         Raises:
             LLMError: it failed, or was stopped.
         """
-        heard = None if told is None else self._apart(told)
-        task = asyncio.ensure_future(self._model.chat(messages, tools=tools, told=heard))
+        pieces = None if told is None else self._separate(told)
+        task = asyncio.ensure_future(self._model.chat(messages, tools=tools, told=pieces))
         with self._lock:
             self._running = asyncio.get_running_loop(), task
             if self._stopped:
@@ -92,17 +91,17 @@ class Interruptible:
         except asyncio.CancelledError:
             if not self._stopped:
                 raise
-            raise Stopped("the answer was stopped", Usage(requests=1)) from None
+            raise AnswerStopped("the answer was stopped", Usage(requests=1)) from None
         finally:
             with self._lock:
                 self._running = None
 
-    def _apart(self, told: Told) -> Told:
+    def _separate(self, told: Told) -> Told:
         """Return ``told``, which begins a paragraph where something was said before a call."""
-        between = [BETWEEN] if self._spoken else []
+        between = [PARAGRAPH] if self._begun else []
 
         def tell(piece: str) -> None:
-            self._spoken = True
+            self._begun = True
             while between:
                 told(between.pop())
             told(piece)
@@ -110,12 +109,14 @@ class Interruptible:
         return tell
 
 
-def answered(work: Work, heard: Told, stop: Callable[[], None]) -> Answer:
+def run_interruptible(
+    work: Callable[[Told], Answer], hear: Told, stop: Callable[[], None]
+) -> Answer:
     """Have ``work`` done while this thread waits, and return the answer.
 
     Args:
         work: makes the answer, and tells its words as they come.
-        heard: called here with each piece.
+        hear: called here with each piece.
         stop: called at the first Ctrl+C; it need not wait.
 
     Raises:
@@ -133,41 +134,26 @@ def answered(work: Work, heard: Told, stop: Callable[[], None]) -> Answer:
             events.put(error)
 
     stopping = False
-    with _interrupts(lambda: events.put(INTERRUPT)):
+    with _handle(signal.SIGINT, lambda _number, _frame: events.put(INTERRUPT)):
         Thread(target=act, name="memoranda-chat", daemon=True).start()
-        while True:
-            event = events.get()
-            if isinstance(event, Answer):
-                return event
+        while not isinstance(event := events.get(), Answer):
             if isinstance(event, BaseException):
                 raise event
             if event is not INTERRUPT:
                 if not stopping:
-                    heard(event)
-                continue
-            if stopping:
+                    hear(event)
+            elif stopping:
                 raise KeyboardInterrupt
-            stopping = True
-            stop()
+            else:
+                stopping = True
+                stop()
+    return event
 
 
 @contextmanager
-def _interrupts(tell: Callable[[], None]) -> Iterator[None]:
-    """Call ``tell`` for Ctrl+C, instead of raising wherever the program is."""
-    if current_thread() is not main_thread():
-        yield
-        return
-    with _handling(signal.SIGINT, lambda _number, _frame: tell()):
-        yield
-
-
-@contextmanager
-def unechoed() -> Iterator[None]:
+def hide_typing() -> Iterator[None]:
     """Keep what is typed meanwhile for the next prompt, and out of what is being written."""
-    if sys.platform == "win32":
-        yield
-        return
-    if not sys.stdin.isatty():
+    if sys.platform == "win32" or not sys.stdin.isatty():
         yield
         return
     file = sys.stdin.fileno()
@@ -182,22 +168,23 @@ def unechoed() -> Iterator[None]:
 
 
 @contextmanager
-def terminating() -> Iterator[None]:
+def exit_on_sigterm() -> Iterator[None]:
     """Let SIGTERM end the block in order, so that the terminal is as it was before."""
 
     def end(number: int, frame: FrameType | None) -> None:
         del number, frame
         raise SystemExit(TERMINATED)
 
-    if current_thread() is not main_thread():
-        yield
-        return
-    with _handling(signal.SIGTERM, end):
+    with _handle(signal.SIGTERM, end):
         yield
 
 
 @contextmanager
-def _handling(number: signal.Signals, handler: Handler) -> Iterator[None]:
+def _handle(number: signal.Signals, handler: Handler) -> Iterator[None]:
+    """Handle a signal; in another thread than the main one, where none comes, do nothing."""
+    if current_thread() is not main_thread():
+        yield
+        return
     before = signal.signal(number, handler)
     try:
         yield

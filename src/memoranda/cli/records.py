@@ -1,0 +1,323 @@
+"""Commands on records: those that change them, those that find them, those that show them."""
+
+from __future__ import annotations
+
+import json
+import sys
+from typing import Any
+
+import typer
+from rich.text import Text
+
+from memoranda.cli.command import FAILED, Session, command, read_argument
+from memoranda.conversation.conversation import Conversation
+from memoranda.errors import InvalidInput, NotFound
+from memoranda.memory import Memory, unpurged
+from memoranda.rendering import records as drawing
+from memoranda.rendering.layout import safe_text
+from memoranda.rendering.plain import pluralize
+
+commands = typer.Typer()
+ID = {"metavar": "ID"}
+
+
+@command(commands, "remember", metadata={"metavar": "JSON"})
+def remember(
+    session: Session,
+    *,
+    text: str,
+    kind: str = "fact",
+    tag: list[str] | None = None,
+    in_session: str | None = None,
+    role: str | None = None,
+    event_time: str | None = None,
+    metadata: str | None = None,
+    confidence: float = 1.0,
+) -> None:
+    """Store a fact, or something that was said.
+
+    Args:
+        text: What to remember; - reads standard input.
+        kind: fact, episode (or conversation), context or reflection.
+        tag: A label to filter by; repeat for more.
+        in_session: The conversation it belongs to.
+        role: Who said it.
+        event_time: When it happened: 2025-03-31 or 2025-03-31T18:30.
+        metadata: A JSON object to keep with it.
+        confidence: How far it is believed, 0 to 1.
+
+    Examples:
+        memoranda remember "Ana is vegetarian" --tag diet
+        memoranda remember "We met in Lisbon" --kind episode --event-time 2025-03-31
+        memoranda remember - < note.txt
+    """
+    content, attached = read_argument(text), _parse_object(metadata)
+    happened = session.parse_moment(event_time, "event-time")
+    with session.memory(writes=True) as memory:
+        record = memory.remember(
+            content,
+            kind=kind,
+            tags=tag or (),
+            metadata=attached,
+            event_time=happened,
+            session=in_session,
+            role=role,
+            confidence=confidence,
+        )
+    session.show(record, Text("remembered ").append(record.id, "bold"))
+
+
+def _parse_object(text: str | None) -> dict[str, Any] | None:
+    if text is None:
+        return None
+    try:
+        value = json.loads(text)
+    except ValueError as error:
+        message = f"metadata={text!r:.80} is no JSON: {error}"
+        raise InvalidInput(message) from error
+    if not isinstance(value, dict):
+        message = f'metadata={text!r:.80} must be a JSON object, such as {{"place": "Lisbon"}}'
+        raise InvalidInput(message)
+    return value
+
+
+@command(commands, "correct", id=ID)
+def correct(session: Session, *, id: str, text: str) -> None:
+    """Replace what a record says; the old one is kept.
+
+    Args:
+        id: The record, such as fact_01JD….
+        text: What it should say.
+
+    Examples:
+        memoranda correct fact_01JD… "Ana is vegan since March"
+    """
+    with session.memory() as memory:
+        record = memory.correct(id, text)
+    session.show(record, Text("corrected: ").append(f"{record.id} replaces {id}", "bold"))
+
+
+@command(commands, "confirm", id=ID)
+def confirm(session: Session, *, id: str) -> None:
+    """Believe a record fully, for ever.
+
+    Args:
+        id: The record, such as fact_01JD….
+
+    Examples:
+        memoranda confirm fact_01JD…
+    """
+    with session.memory() as memory:
+        record = memory.confirm(id)
+    session.show(record, Text("confirmed ").append(record.id, "bold"))
+
+
+@command(commands, "forget", id=ID)
+def forget(session: Session, *, id: str, erase: bool = False, yes: bool = False) -> None:
+    """Stop believing a record, or erase every trace of it.
+
+    Args:
+        id: The record, such as fact_01JD….
+        erase: Remove the text for good, wherever it is kept.
+        yes: Do not ask.
+
+    Examples:
+        memoranda forget fact_01JD…
+        memoranda forget fact_01JD… --erase --yes
+    """
+    with session.memory() as memory:
+        if erase and not yes and sys.stdin.isatty():
+            found = memory.get(id)
+            if found is not None:
+                session.err.print(drawing.show_record(found, session.view))
+            if not session.confirm("Erase this for good?"):
+                session.note("nothing was erased")
+                raise typer.Exit(FAILED)
+        receipt = memory.forget(id, erase=erase)
+        left = unpurged(memory)
+    if not erase:
+        session.show(receipt, safe_text(f"forgotten {id}; history and as-of still know it"))
+        return
+    parts = [f"erased {receipt.id}", *drawing.list_erased(receipt)]
+    session.show(receipt, safe_text(", ".join(parts)))
+    if not receipt.purged:
+        session.warn(left)
+
+
+@command(commands, "search")
+def search(
+    session: Session,
+    *,
+    query: str,
+    why: bool = False,
+    kind: str | None = None,
+    limit: int = 5,
+    in_session: str | None = None,
+    tag: list[str] | None = None,
+    since: str | None = None,
+    until: str | None = None,
+    as_of: str | None = None,
+    min_score: float | None = None,
+) -> None:
+    """Find what answers a question: when, who, what and why.
+
+    Args:
+        query: A question or words, in any language.
+        why: Say why each record was found.
+        kind: Only fact, episode, context or reflection.
+        limit: How many at most.
+        in_session: Only of this conversation.
+        tag: Only with this tag; repeat for more.
+        since: Happened at or after this date.
+        until: Happened before this date.
+        as_of: What was believed at this moment.
+        min_score: None with a lower score, 0 to 1.
+
+    Examples:
+        memoranda search "what does she eat?"
+        memoranda search "the trip last spring" --why --limit 3
+        memoranda search "diet" --kind fact --tag diet --since 2025-01-01 --json
+    """
+    start, end = session.parse_moment(since, "since"), session.parse_moment(until, "until")
+    moment = session.parse_moment(as_of, "as-of")
+    with session.memory() as memory:
+        found = memory.search(
+            query,
+            kind=kind,
+            limit=limit,
+            session=in_session,
+            tags=tag,
+            min_score=min_score,
+            since=start,
+            until=end,
+            as_of=moment,
+        )
+    session.show(found, drawing.show_hits(found, session.view, why=why))
+
+
+@command(commands, "recall")
+def recall(session: Session, *, prompt: str, budget: int = 1_000) -> None:
+    """Print the memories for a prompt, as an agent gets them.
+
+    Args:
+        prompt: What an agent is asked.
+        budget: Most tokens it may take.
+
+    Examples:
+        memoranda recall "Book me something to Lisbon" --budget 500
+    """
+    with session.memory() as memory:
+        found = memory.recall(prompt, budget=budget)
+    if session.shared.as_json:
+        session.show(found)
+    elif not found.text:
+        session.note(f"no memory fits into {budget} tokens")
+    else:
+        session.print(safe_text(found.text))
+        hits = pluralize(len(found.hits), "record")
+        session.note(f"{found.tokens} of {budget} tokens, {hits}")
+
+
+@command(commands, "context")
+def context(
+    session: Session,
+    *,
+    prompt: str,
+    conversation: str | None = None,
+    budget: int | None = None,
+    system: str | None = None,
+) -> None:
+    """Print all that a model would be sent for a prompt.
+
+    That is the system prompt, memory, the conversation and the prompt, within the budget;
+    the receipt says what went in, what stayed out, and why.
+
+    Args:
+        prompt: What the user says now.
+        conversation: The stored conversation it continues.
+        budget: Most tokens; otherwise 80 % of the model's window.
+        system: The system prompt; a stored conversation keeps it from now on.
+
+    Examples:
+        memoranda context "Book me something to Lisbon" --budget 2000
+        memoranda context "And the hotel?" --conversation trip --system "You plan trips."
+    """
+    with session.memory() as memory:
+        built = _open(memory, conversation, system).context(prompt, budget=budget)
+    session.show(built, drawing.show_context(built, session.view))
+
+
+def _open(memory: Memory, conversation: str | None, system: str | None) -> Conversation:
+    if conversation is None:
+        return memory.stored_conversations.unsaved(system=system)
+    if all(info.id != conversation for info in memory.conversations()):
+        message = (
+            f"there is no conversation {conversation!r} for user {memory.user!r}; "
+            f"memoranda conversations lists them"
+        )
+        raise NotFound(message)
+    return memory.conversation(conversation, system=system)
+
+
+@command(commands, "show", id=ID)
+def show(session: Session, *, id: str) -> None:
+    """Show everything about one record.
+
+    Args:
+        id: The record, such as fact_01JD….
+
+    Examples:
+        memoranda show fact_01JD…
+    """
+    with session.memory() as memory:
+        found = memory.get(id)
+        if found is None:
+            message = f"there is no record {id!r} for user {memory.user!r}"
+            raise NotFound(message)
+    session.show(found, drawing.show_record(found, session.view))
+
+
+@command(commands, "list", after=ID)
+def list_(
+    session: Session,
+    *,
+    kind: str | None = None,
+    in_session: str | None = None,
+    limit: int = 20,
+    after: str | None = None,
+) -> None:
+    """List records in the order they were recorded.
+
+    Args:
+        kind: Only fact, episode, context or reflection.
+        in_session: Only of this conversation.
+        limit: How many at most.
+        after: Go on after this record.
+
+    Examples:
+        memoranda list --kind fact
+        memoranda list --session trip --limit 20
+    """
+    with session.memory() as memory:
+        found = memory.records(kind=kind, session=in_session, limit=limit, after=after)
+    session.show(found, drawing.show_records(found, session.view))
+    if len(found) == limit and not session.shared.as_json:
+        session.note(f"there may be more: --after {found[-1].id}")
+
+
+@command(commands, "history", id=ID)
+def history(session: Session, *, id: str) -> None:
+    """Show what was done to a record, when and why.
+
+    Args:
+        id: The record, such as fact_01JD….
+
+    Examples:
+        memoranda history fact_01JD…
+    """
+    with session.memory() as memory:
+        found = memory.history(id)
+        if not found:
+            message = f"nothing is known of a record {id!r} of user {memory.user!r}"
+            raise NotFound(message)
+    session.show(found, drawing.show_changes(found, session.view))

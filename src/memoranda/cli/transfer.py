@@ -1,0 +1,217 @@
+"""Commands that move memories: import, export, backup, and the hooks of other programs.
+
+A program may take exit code 2 of a hook as the wish to stop what it does, and read its standard
+output as orders. So no hook exits with 2, and what it says goes to standard error.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import typer
+from typer.core import TyperGroup
+
+from memoranda.cli.command import (
+    FAILED,
+    Session,
+    command,
+    make_group,
+    progress_bar,
+    without_background,
+)
+from memoranda.errors import EmbeddingError, InvalidInput, NotFound
+from memoranda.memory import Memory
+from memoranda.rendering.layout import safe_text
+from memoranda.rendering.plain import format_size, pluralize, to_json
+from memoranda.transfer.json_files import CLAUDE_CODE, FORMATS, MEMORY_MD
+
+USERS_SHOWN = 5
+BLOCKING = 2
+"""The exit code by which a hook of Claude Code blocks, and that of a wrong command line."""
+FIELDS = ("session_id", "transcript_path")
+
+commands = typer.Typer()
+
+
+@command(
+    commands,
+    "import",
+    format={"help": f"{', '.join(FORMATS[:-1])} or {FORMATS[-1]}; recognised if not given."},
+)
+def import_(session: Session, *, path: Path, format: str | None = None) -> None:
+    """Read a file of memoranda, or transcripts, exports and memories of other programs.
+
+    To import the same file twice adds nothing the second time; of one that has grown, the rest.
+
+    Args:
+        path: The file or folder.
+
+    Examples:
+        memoranda import chat.json
+        memoranda import locomo10.json --format locomo --db locomo.db
+        memoranda import ~/.claude/projects
+        memoranda import chatgpt-export.zip
+        memoranda import ~/.claude/projects/trip/memory --format memory-md
+    """
+    with session.memory(writes=True) as memory:
+        with progress_bar("reading") as progress:
+            report = memory.import_(path, format, progress=progress)
+        embedded = _embed(session, memory)
+    parts = [pluralize(report.records, "record"), pluralize(report.messages, "message")]
+    if report.skipped:
+        parts.append(f"{report.skipped:,} were there already")
+    if embedded:
+        parts.append(f"{embedded:,} given vectors")
+    for line in report.left_out:
+        if report.format == MEMORY_MD:
+            session.warn(line)
+        else:  # What is no conversation belongs to every transcript.
+            session.note(f"left out: {line}")
+    whose = ", ".join(report.users[:USERS_SHOWN])
+    whose += ", …" if len(report.users) > USERS_SHOWN else ""
+    shown = safe_text(f"imported {', '.join(parts)}, for {whose} ({report.format})")
+    session.show({**to_json(report), "embedded": embedded}, shown)
+
+
+def _embed(session: Session, memory: Memory) -> int:
+    try:
+        with progress_bar("embedding") as progress:
+            return memory.embed_pending(progress)
+    except EmbeddingError as error:
+        session.warn(f"all is stored, but has no vectors yet: {error}")
+        return 0
+
+
+@command(commands, "export")
+def export(session: Session, *, path: Path, conversation: str | None = None) -> None:
+    """Write the user's whole memory, or one conversation, to a JSON Lines file.
+
+    Args:
+        path: The file to make.
+        conversation: Only this one, as a session file.
+
+    Examples:
+        memoranda export ana.jsonl --user ana
+        memoranda export trip.jsonl --conversation trip
+    """
+    with session.memory() as memory:
+        report = memory.export(path, conversation=conversation)
+    amount = f"{pluralize(report.records, 'record')} and {pluralize(report.messages, 'message')}"
+    session.show(report, safe_text(f"exported {amount} to {path}"))
+
+
+@command(commands, "backup")
+def backup(session: Session, *, path: Path) -> None:
+    """Copy the whole store, while others go on using it.
+
+    Args:
+        path: The file to make; on Chroma, the folder.
+
+    Examples:
+        memoranda backup memory-2025-03-31.db
+        memoranda backup memory-2025-03-31 --db chroma:///srv/memory
+    """
+    with session.memory() as memory:
+        memory.backup(path)
+    files = path.rglob("*") if path.is_dir() else [path]
+    size = sum(each.stat().st_size for each in files if each.is_file())
+    line = safe_text(f"backed up to {path} ({format_size(size)})")
+    session.show({"path": path, "size": size}, line)
+
+
+class NeverBlockingGroup(TyperGroup):
+    """Commands that exit with 1 where others exit with 2."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Read the arguments that stand before the command."""
+        with _never_block():
+            return super().parse_args(ctx, args)
+
+    def invoke(self, ctx: Any) -> Any:
+        """Read the arguments of the command, and run it."""
+        with _never_block():
+            return super().invoke(ctx)
+
+
+@contextmanager
+def _never_block() -> Iterator[None]:
+    try:
+        yield
+    except Exception as error:
+        if getattr(error, "exit_code", None) == BLOCKING:
+            vars(error)["exit_code"] = FAILED
+        raise
+
+
+hook = make_group(
+    commands,
+    "hook",
+    "Save sessions of other programs when they tell of them.",
+    cls=NeverBlockingGroup,
+)
+
+
+@command(hook, CLAUDE_CODE)
+def claude_code(session: Session, *, learn: bool = False) -> None:
+    """Save a session of Claude Code. Reads the event of a hook from standard input.
+
+    For SessionEnd, Stop and PreCompact. Only what is new since the last time is added.
+
+    Args:
+        learn: Draw facts from the session now; takes longer.
+
+    Examples:
+        memoranda hook claude-code < event.json
+        memoranda hook claude-code --user ana --learn
+    """
+    event = _parse_event(sys.stdin.read())
+    name, path = event["session_id"], Path(event["transcript_path"]).expanduser()
+    if not path.is_file() or not path.stat().st_size:
+        # A session in which nothing was said has none.
+        session.err.print(safe_text(f"memoranda: nothing to save, {path} is not there or empty"))
+        return
+    settings = without_background(session.settings)
+    # Nor may anything else take its time before the command can end.
+    later = settings.consolidation.model_copy(update={"automatic": False})
+    settings = settings.model_copy(update={"consolidation": later})
+    with Memory(session.shared.db, user=session.user, settings=settings) as memory:
+        report = memory.import_(path, CLAUDE_CODE)
+        learned = f", learned {pluralize(_learn(memory, name), 'fact')}" if learn else ""
+    saved = f"saved {pluralize(report.messages, 'new message')} of session {name}"
+    session.err.print(safe_text(f"memoranda: {saved}{learned}"), soft_wrap=True)
+    if session.shared.as_json:
+        session.show(report)
+
+
+def _parse_event(text: str) -> dict[str, str]:
+    """Return the fields of an event that are needed.
+
+    Raises:
+        InvalidInput: it is no event of a hook.
+    """
+    try:
+        value = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        message = f"standard input is no event of a hook: not valid JSON ({error}): {text!r:.80}"
+        raise InvalidInput(message) from error
+    fields = value if isinstance(value, dict) else {}
+    found = {name: each for name in FIELDS if isinstance(each := fields.get(name), str) and each}
+    if len(found) < len(FIELDS):
+        message = (
+            f"standard input is no event of a hook: expected an object with "
+            f"{' and '.join(FIELDS)}, got {text.strip()!r:.80}"
+        )
+        raise InvalidInput(message)
+    return found
+
+
+def _learn(memory: Memory, session: str) -> int:
+    try:
+        return memory.consolidate(session).count
+    except NotFound:  # Nothing was said in it.
+        return 0

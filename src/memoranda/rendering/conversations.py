@@ -1,0 +1,513 @@
+"""A conversation as a model sees it: budget, messages, tasks, what is out, and receipts.
+
+On a terminal lines are made to fit. In a pipe or a file nothing is wrapped or left out.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from datetime import date, datetime
+from itertools import islice
+from textwrap import dedent
+
+from rich.console import Group, RenderableType
+from rich.text import Text
+
+from memoranda.conversation.conversation_store import ConversationOverview
+from memoranda.conversation.explain import (
+    SHOWN,
+    ExplainedMessage,
+    ExplainedTask,
+    FoldedMessages,
+    MessageState,
+    ViewExplanation,
+    fold,
+    marker_of,
+)
+from memoranda.model.models import Cut, Message, Pruning, ToolCall
+from memoranda.rendering.layout import Column, View, put_beside, safe_text, table
+from memoranda.rendering.plain import escape_controls, one_line, pluralize
+
+ROLES = {"system": "magenta", "user": "green", "assistant": "cyan", "tool": "yellow"}
+STATES = {
+    MessageState.IN: "green",
+    MessageState.PINNED: "green",
+    MessageState.SHORTENED: "yellow",
+    MessageState.WAITING: "yellow",
+    MessageState.OUT: "red",
+    MessageState.ORPHAN: "red",
+    MessageState.PRUNED: "red",
+    MessageState.CLEARED: "red",
+}
+MISSING = {
+    MessageState.OUT: "without room",
+    MessageState.ORPHAN: "without counterpart",
+    MessageState.PRUNED: "pruned",
+    MessageState.CLEARED: "cleared",
+}
+BAR = 30
+ALERTS = ((0.9, "red"), (0.8, "yellow"), (0.0, "green"))  # R6.1, R6.2
+HOUR, DAY, WEEK = 60, 24 * 60, 7 * 24 * 60  # minutes
+SHORT = 3  # lines of a message on a terminal
+CALLS = 4  # calls of a message on a terminal
+LONG_CALL = 2  # lines of a call on a terminal
+NARROW = 24  # columns of text below which it goes under its heading
+ROLE, TIME, SCORE = 9, 5, 5
+GAP = "  "
+RULE = 60  # columns of a rule that goes to no terminal
+ANSWER = "↳ "
+ADDRESS = 200  # characters of an address
+OVERVIEW = (
+    Column("conversation", lambda row, _: _name(row), wide=True),
+    Column("messages", "messages", number=True),
+    Column("in view", "stats.messages_in_context", number=True),
+    Column("tokens", lambda row, _: _tokens(row), number=True),
+    Column("used", lambda row, _: _used(row), number=True),
+    Column("last message", "last_message", "dim", whole=True),
+)
+
+
+def show_overviews(found: Sequence[ConversationOverview], view: View) -> RenderableType:
+    """Return conversations, each with how much of the model's window it takes."""
+    made = table(found, OVERVIEW, view, empty="no conversations")
+    if not found:
+        return made
+    about = "" if all(each.stats.exact for each in found) else "; ~ is an estimate"
+    return Group(made, Text(f"used: of the model's context window{about}", "dim"))
+
+
+def _name(row: ConversationOverview) -> Text:
+    name = safe_text(one_line(row.id), "bold")
+    return name if row.ended_at is None else name.append(" ended", "not bold dim")
+
+
+def _tokens(row: ConversationOverview) -> str:
+    return f"{'' if row.stats.exact else '~'}{row.stats.total_tokens:,}"
+
+
+def _used(row: ConversationOverview) -> Text:
+    share = row.stats.total_tokens / row.stats.token_limit
+    return Text(f"{row.stats.percent_used:.0f} %", alert_colour(share))
+
+
+def alert_colour(share: float) -> str:
+    """Return the colour for a share of a budget that is used."""
+    return next(colour for least, colour in ALERTS if share >= least)
+
+
+def budget_bar(share: float, colour: str, *, mark: float | None = None) -> Text:
+    """Return a share, 1 at most, as a bar; ``mark`` is the share at which a limit stands."""
+    filled = min(BAR, max(1, round(share * BAR))) if share > 0 else 0
+    text = Text("━" * filled, colour).append("─" * (BAR - filled), "dim")
+    if mark is None or mark >= 1:
+        return text
+    at = min(BAR - 1, int(mark * BAR))
+    return Text.assemble(text[:at], ("┃" if at < filled else "│", "bold"), text[at + 1 :])
+
+
+def format_use(tokens: int, whole: int, *, exact: bool) -> Text:
+    """Return how many tokens of how many are used, and their share."""
+    share = tokens / whole
+    colour = alert_colour(share)
+    used = Text("" if exact else "about ").append(f"{tokens:,}", f"bold {colour}")
+    return used.append(f" of {whole:,} tokens ").append(f"({share:.0%})".replace("%", " %"), colour)
+
+
+def format_age(moment: datetime, now: datetime, view: View) -> str:
+    """Return how long ago a moment was, as people say it; after a week its date."""
+    minutes = int((now - moment).total_seconds() // 60)
+    if minutes < 1:
+        return "just now"
+    if minutes < HOUR:
+        return f"{minutes} min ago"
+    if minutes < DAY:
+        return f"{minutes // HOUR} h ago"
+    if minutes < WEEK:
+        return f"{pluralize(minutes // DAY, 'day')} ago"
+    return f"on {view.minute(moment)}"
+
+
+def format_call(call: ToolCall) -> str:
+    """Return a call as ``name(key="value")``."""
+    try:
+        given = json.loads(call.arguments)
+    except (ValueError, RecursionError):
+        given = None
+    if not isinstance(given, dict):
+        return one_line(f"{call.name}({call.arguments})")
+    pairs = (f"{key}={json.dumps(value, ensure_ascii=False)}" for key, value in given.items())
+    return one_line(f"{call.name}({', '.join(pairs)})")
+
+
+def show_message(message: Message, view: View) -> Iterator[Text]:
+    """Yield a message with all that it says, to the letter."""
+    head = Text(f"#{message.position}", "bold")
+    head.append(f"  {view.minute(message.timestamp)}", "not bold dim")
+    head.append(f"  {message.role}", ROLES.get(message.role, ""))
+    result = message.tool_result
+    if result is not None:
+        head.append(f"  answers {one_line(result.call_id)}", "not bold dim")
+        head.append("  error" if result.is_error else "", "red")
+    yield head.append(f"  {message.tokens:,} tokens", "not bold dim")
+    if message.content:
+        yield safe_text(message.content)
+    for image in message.images:
+        yield safe_text(f"[image] {one_line(image.url, ADDRESS)}", "blue")
+    for call in message.tool_calls:
+        yield safe_text(f"{format_call(call)}  {one_line(call.id)}", "yellow")
+    yield Text()
+
+
+def show_receipt(done: Pruning, view: View, *, dry: bool = False) -> Iterator[Text]:
+    """Yield the receipt of a pruning: what went, when, why, and the markers for it."""
+    head = Text("dry run, nothing was changed" if dry else one_line(done.id), "bold")
+    trigger = Text(one_line(done.trigger).replace("_", " "), "cyan")
+    yield from view.flow([head, Text(view.minute(done.at)), trigger])
+    for name, value in (
+        ("why", done.why),
+        ("strategy", done.strategy),
+        ("messages", f"{done.messages:,}"),
+        ("tokens", f"{done.tokens:,} freed, {done.before:,} before, {done.after:,} after"),
+    ):
+        yield from view.hang(Text(f"  {name:<10}", "dim"), value)
+    rows = [(marker_of(cut), f"{cut.messages:,}", f"{cut.tokens:,}") for cut in done.cuts]
+    wide = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    for cut, (marker, messages, tokens) in zip(done.cuts, rows, strict=True):
+        noun = "message " if cut.messages == 1 else "messages"
+        line = Text(f"  {marker:<{wide[0]}}", "bold")
+        line.append(f"  {messages:>{wide[1]}} {noun}  {tokens:>{wide[2]}} tokens", "not bold")
+        yield view.fit(line.append(f"  {_format_period(cut, view)}", "not bold dim"))
+        score = "" if cut.score is None else f"; highest score {cut.score:.2f}"
+        yield from view.hang("    ", f"{cut.why}{score}", "dim")
+        for sentence in (cut.summary or "").splitlines():
+            yield from view.hang("    ", sentence, "dim italic")
+
+
+def _format_period(cut: Cut, view: View) -> str:
+    """Return a span of time, without what its ends have in common."""
+    first, last = view.minute(cut.since), view.minute(cut.until)
+    day, _, time = last.partition(" ")
+    return first if first == last else f"{first} to {time if first.startswith(day) else last}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TranscriptOptions:
+    """What of a conversation is shown.
+
+    Attributes:
+        explain: whether to say why each message is in or out.
+        everything: whether to show what was pruned or cleared message by message.
+        given: whether the budget was asked for, rather than the conversation's own.
+        limit: the newest so many rows only.
+    """
+
+    explain: bool = False
+    everything: bool = False
+    given: bool = False
+    limit: int | None = None
+
+
+def show_conversation(
+    found: ViewExplanation, view: View, options: TranscriptOptions
+) -> Iterator[Text]:
+    """Yield a conversation: its budget, its messages, and what is in memory."""
+    yield from _heading(found, view, options)
+    yield Text()
+    if options.explain:
+        for sentence in found.told:
+            yield from view.hang("", sentence, "dim")
+        yield Text()
+    yield from TranscriptRows(found, view, options).show()
+    yield Text()
+    yield from _summary(found, view)
+
+
+def _heading(found: ViewExplanation, view: View, options: TranscriptOptions) -> Iterator[Text]:
+    info = found.info
+    about = [info.model or "", f"since {view.minute(info.created_at)}"]
+    if info.ended_at is not None:
+        about.append(f"ended {view.minute(info.ended_at)}")
+    dim = [safe_text(one_line(each), "dim") for each in about if each]
+    yield from view.flow([safe_text(one_line(info.id), "bold"), *dim])
+    whole = found.budget if options.given else found.window
+    share, mark = found.tokens / whole, None if options.given else found.budget / whole
+    shown = [
+        budget_bar(share, alert_colour(share), mark=mark),
+        format_use(found.tokens, whole, exact=found.figures.exact),
+    ]
+    if view.width is None or sum(each.cell_len for each in shown) + len(GAP) <= view.width:
+        shown = [Text(GAP).join(shown)]
+    other = f"window {found.window:,}" if options.given else f"budget {found.budget:,}"
+    yield from view.flow([*shown, Text(other, "dim")])
+    by_role = found.figures.tokens_by_role
+    roles = (role for role in ROLES if by_role.get(role))
+    yield from view.flow(Text(f"{role} {by_role[role]:,}", ROLES[role]) for role in roles)
+
+
+def _summary(found: ViewExplanation, view: View) -> Iterator[Text]:
+    """Yield what is in memory: counts, the oldest message, the strategy (R7.2 to R7.4)."""
+    figures = found.figures
+    held = f"Memory: {pluralize(figures.messages_in_context, 'message')}"
+    missing = ", ".join(_missing(found, view))
+    yield Text(held, "bold").append(f" ({missing})" if missing else "", "not bold")
+    cleared = f", {found.cleared:,} of them cleared" if found.cleared else ""
+    rows = {"in all": f"{pluralize(figures.total_messages, 'message')}{cleared}"}
+    oldest = next((line.message for line in found.lines if line.state in SHOWN), None)
+    if oldest is not None:
+        rows["oldest in view"] = f"#{oldest.position}, {view.minute(oldest.timestamp)}"
+    rows["strategy"] = found.strategy
+    estimate = "" if found.counter.startswith("estimate") else "estimate by "
+    rows["tokens"] = f"{'exact, by ' if figures.exact else estimate}{found.counter}"
+    for name, value in rows.items():
+        yield Text(f"  {name:<16}", "dim").append_text(safe_text(value, "not dim"))
+
+
+def _missing(found: ViewExplanation, view: View) -> Iterator[str]:
+    states = Counter(line.state for line in found.lines)
+    if pruned := states[MessageState.PRUNED]:
+        last = found.prunings[-1:]
+        when = [format_age(each.at, found.now, view) for each in last]
+        yield " ".join([f"{pruned:,} pruned", *when])
+    for state in (MessageState.OUT, MessageState.ORPHAN):
+        if states[state]:
+            yield f"{states[state]:,} {MISSING[state]}"
+    if waiting := states[MessageState.WAITING]:
+        yield f"{waiting:,} waiting for results"
+
+
+class TranscriptRows:
+    """Draws the lines of a transcript one after another.
+
+    It remembers day and task of the one before: a row for each message, a rule for each task,
+    one line for messages that are out.
+    """
+
+    def __init__(self, found: ViewExplanation, view: View, options: TranscriptOptions) -> None:
+        """Measure the columns."""
+        self._found, self._view, self._options = found, view, options
+        self._day: date | None = None
+        self._task = 0
+        self._shown: set[str] = set()
+        tasks = {task.number: task for task in found.tasks}
+        self._tasks: dict[int, ExplainedTask] = tasks if len(tasks) > 1 else {}
+        self._calls = {
+            call.id: (call.name, len(line.message.tool_calls))
+            for line in found.lines
+            for call in line.message.tool_calls
+        }
+        last = found.lines[-1].message.position or 0 if found.lines else 0
+        most = max([found.system, *(line.tokens for line in found.lines)])
+        self._place = max(2, len(f"#{last}"))
+        self._tokens = max(len("tokens"), len(f"{most:,}"))
+        indent = self._place + TIME + ROLE + self._tokens + SCORE + 5 * len(GAP)
+        width = view.width
+        self._stacked = width is not None and width - indent < NARROW
+        self._room = None if width is None else max(1, width - (2 if self._stacked else indent))
+
+    def show(self) -> Iterator[Text]:
+        """Yield the lines of the transcript: messages, and what stands for those that are out."""
+        found, limit = self._found, self._options.limit
+        if not found.lines and not found.info.system and not found.cleared:
+            yield Text("no messages", "dim")
+            return
+        titles = self._columns("#", "time", "role", "tokens", "score", style="dim")
+        titles.rstrip()
+        yield self._view.fit(titles)
+        if limit is None and found.info.system:
+            start = self._columns("", "", "system", f"{found.system:,}", "1.00")
+            yield from self._beside(start, list(self._content(found.info.system, Text())))
+            yield from self._why(MessageState.IN, "system prompt, always in", None)
+        rows = list(fold(found, self._stands_alone))
+        skipped = max(0, len(rows) - limit) if limit else 0
+        if skipped:
+            more = f"… {pluralize(skipped, 'earlier row')}; --limit {len(rows)} shows all"
+            yield self._view.fit(Text(more, "dim"))
+        elif found.cleared and not self._options.everything:
+            cleared = f"… {pluralize(found.cleared, 'message')} cleared before"
+            yield self._view.fit(Text(f"{cleared}; --all shows what they said", "dim"))
+        for row in rows[skipped:]:
+            yield from self._row(row)
+
+    def _stands_alone(self, line: ExplainedMessage) -> bool:
+        if self._options.everything or line.state in SHOWN or line.state is MessageState.WAITING:
+            return True
+        return self._options.explain and line.state in {MessageState.OUT, MessageState.ORPHAN}
+
+    def _columns(
+        self, place: str, time: str, role: str, tokens: str, score: str, *, style: str = ""
+    ) -> Text:
+        dim = style or "dim"
+        return Text.assemble(
+            (f"{place:>{self._place}}", dim),
+            (f"{GAP}{time:<{TIME}}", dim),
+            (f"{GAP}{role:<{ROLE}}", style or ROLES.get(role, "")),
+            (f"{GAP}{tokens:>{self._tokens}}", style),
+            (f"{GAP}{score:>{SCORE}}{GAP}", style),
+        )
+
+    def _row(self, row: ExplainedMessage | FoldedMessages) -> Iterator[Text]:
+        """Yield a message, or the line that stands for several."""
+        since = row.since if isinstance(row, FoldedMessages) else row.message.timestamp
+        day = self._view.local(since).date()
+        if day != self._day:
+            yield Text(f"{day:%Y-%m-%d}", "dim")
+        self._day = day
+        yield from self._new_task(row.task)
+        if isinstance(row, FoldedMessages):
+            yield from self._fold(row)
+            self._day = self._view.local(row.until).date()
+        else:
+            yield from self._message(row)
+
+    def _new_task(self, number: int | None) -> Iterator[Text]:
+        task = self._tasks.get(number or 0)
+        if task is None or task.number == self._task:
+            return
+        self._task = task.number
+        done = " (done)" if task.completed else ""
+        title = safe_text(f"── task {task.number}{done}: {one_line(task.title)}", "blue")
+        width = self._view.width or max(RULE, title.cell_len + 3)
+        title.truncate(width - 3, overflow="ellipsis")
+        yield title.append(f" {'─' * (width - title.cell_len - 1)}", "blue")
+        if self._options.explain:
+            yield from self._view.hang("   ", f"begins here: {task.why}", "dim")
+
+    def _message(self, line: ExplainedMessage) -> Iterator[Text]:
+        message = line.message
+        dim = "" if line.state in SHOWN else "dim"
+        start = self._columns(
+            f"#{message.position}",
+            f"{self._view.local(message.timestamp):%H:%M}",
+            message.role,
+            f"{line.tokens:,}",
+            "" if line.score is None else f"{line.score:.2f}",
+            style=dim,
+        )
+        body = list(self._body(line))
+        for text in body if dim else ():
+            text.stylize("dim")
+        yield from self._beside(start, body)
+        yield from self._why(line.state, line.why, line.score_why)
+
+    def _beside(self, start: Text, body: Sequence[Text]) -> Iterator[Text]:
+        if self._stacked:
+            start.rstrip()
+            yield start
+            yield from put_beside(Text(GAP), body)
+        else:
+            yield from put_beside(start, body or [Text()])
+
+    def _body(self, line: ExplainedMessage) -> Iterator[Text]:
+        message, tags = line.message, _tags(line)
+        if message.tool_result is not None:
+            start = tags + self._answered_call(message)
+            content = self._content(message.content, start, indent=len(ANSWER))
+            yield from put_beside(Text(ANSWER, "yellow"), content)
+        elif message.content.strip() or not message.tool_calls:
+            yield from self._content(message.content, tags)
+            tags = Text()
+        calls = message.tool_calls if self._room is None else message.tool_calls[:CALLS]
+        for number, call in enumerate(calls):
+            text = safe_text(format_call(call), "yellow")
+            lines = self._view.wrap([text if number else tags + text], self._room)
+            yield from _shorten(lines, LONG_CALL, self._room)
+        if len(calls) < len(message.tool_calls):
+            yield Text(f"… {len(message.tool_calls) - len(calls)} more calls", "dim")
+
+    def _answered_call(self, message: Message) -> Text:
+        """Return what the result of a call begins with: whose it is, if that is not clear."""
+        found, result = Text(), message.tool_result
+        name, calls = self._calls.get(result.call_id if result else "", ("", 0))
+        if calls != 1:
+            found.append(f"{one_line(name) or 'unknown call'}: ", "dim")
+        return found.append("error " if result is not None and result.is_error else "", "bold red")
+
+    def _content(self, content: str, start: Text, *, indent: int = 0) -> Iterator[Text]:
+        """Yield what a message says behind ``start``, on a terminal its first lines."""
+        texts = content.replace("\r\n", "\n").split("\n") if content else [""]
+        room = None if self._room is None else max(1, self._room - indent)
+        if room is not None:
+            texts = [text for text in texts if text.strip()][: SHORT + 1] or [""]
+            texts = [text[: room * SHORT + 1].expandtabs(4) for text in texts]
+            if indent:  # Of what a tool printed the lines matter, not how far they are indented.
+                texts = dedent("\n".join(texts)).split("\n")
+        found = [safe_text(text) for text in texts]
+        found[0] = start + found[0]
+        if room is not None and indent and len(found) > 1:
+            for text in found:
+                text.truncate(room, overflow="ellipsis")
+            yield from _shorten(found, SHORT, room)
+        else:
+            yield from _shorten(self._view.wrap(found, room), SHORT, room)
+
+    def _why(self, state: MessageState, why: str, score: str | None) -> Iterator[Text]:
+        if not self._options.explain:
+            return
+        reason = Text(state.value, STATES[state]).append(f": {escape_controls(why)}", "dim")
+        if score is not None:
+            # The sum stands in its column, unless it had to be limited.
+            parts, _, total = score.partition(" = ")
+            reason.append(f" · score {score if ',' in total else parts}", "dim")
+        yield from self._view.hang(" " * (self._place + len(GAP)), reason)
+
+    def _fold(self, row: FoldedMessages) -> Iterator[Text]:
+        since, until = self._view.local(row.since), self._view.local(row.until)
+        end = f"{until:%H:%M}" if since.date() == until.date() else f"{until:%Y-%m-%d %H:%M}"
+        times = dict.fromkeys((f"{since:%H:%M}", end))
+        parts = [
+            pluralize(row.messages, "message") + _describe_fold(row),
+            f"{row.tokens:,} tokens",
+            "–".join(times),
+        ]
+        if row.prunings:
+            last = row.prunings[-1]
+            many = f"{len(row.prunings)} prunings, last " if len(row.prunings) > 1 else ""
+            when = format_age(last.at, self._found.now, self._view)
+            parts.append(f"{many}{last.trigger.replace('_', ' ')} {when}")
+        shown = (safe_text(part, "dim") for part in (*parts, row.id))
+        yield from self._view.flow(shown, "… ")
+        for sentence in (row.summary or "").splitlines():
+            yield from self._view.hang("  ", sentence, "dim italic")
+        score = "" if row.score is None else f"; highest score then {row.score:.2f}"
+        for item in row.prunings if self._options.explain else ():
+            trigger, at = item.trigger.replace("_", " "), self._view.minute(item.at)
+            how = f": {trigger}, {at}, {item.strategy}: {item.why}"
+            known = item.id in self._shown
+            self._shown.add(item.id)
+            line = f"{item.id}{' as above' if known else how}{score}"
+            yield from self._view.hang("     ", line, "dim")
+
+
+def _shorten(lines: Iterable[Text], most: int, room: int | None) -> Iterator[Text]:
+    """Yield the first lines, with a sign where there are more; all where there is room."""
+    found = list(lines if room is None else islice(lines, most + 1))
+    if room is not None and len(found) > most:
+        last = found[most - 1]
+        last.rstrip()
+        last.truncate(room - 1)
+        last.rstrip()  # Half a wide character leaves a space.
+        last.append("…", "dim")
+        del found[most:]
+    yield from found
+
+
+def _tags(line: ExplainedMessage) -> Text:
+    """Return what is to be known of a message before what it says."""
+    found = Text()
+    if line.message.pinned:
+        found.append("[pinned] ", "bold yellow")
+    if line.state not in {MessageState.IN, MessageState.PINNED}:
+        found.append(f"[{line.state}] ", STATES[line.state])
+    return found.append("[image] " * len(line.message.images), "blue")
+
+
+def _describe_fold(row: FoldedMessages) -> str:
+    if set(row.states) == {MessageState.CLEARED}:
+        return " cleared"
+    if set(row.states) == {MessageState.PRUNED}:
+        return " removed"
+    parts = [f"{count:,} {MISSING[state]}" for state, count in row.states.items()]
+    return f" left out ({', '.join(parts)})" if len(parts) > 1 else f" left out: {parts[0]}"

@@ -1,0 +1,179 @@
+"""One renderer for all results: columns of a table, details of a value, lines that fit.
+
+A column names a field of the rows or a function over them; what has no form of its own is
+written by its type. On a terminal everything is made to fit. In a pipe or a file nothing is left
+out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from datetime import datetime, tzinfo
+from enum import Enum
+from operator import attrgetter
+from typing import Any
+
+from rich import box
+from rich.console import Console, RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from memoranda.rendering.plain import escape_controls, one_line
+
+LONGEST = 280  # characters of a text in a list; a view of one value has all of it
+BAR = 16
+DOT = " · "
+
+
+def safe_text(text: str, style: str = "") -> Text:
+    """Return ``text`` as it is, safe to show."""
+    return Text(escape_controls(text), style=style)
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """Where results are shown: the console, and the user's time zone (``None``: the machine's)."""
+
+    console: Console
+    zone: tzinfo | None = None
+
+    @property
+    def width(self) -> int | None:
+        """The columns of the terminal; ``None`` where there is none to fit into."""
+        return self.console.width if self.console.is_terminal else None
+
+    def local(self, moment: datetime) -> datetime:
+        """Return ``moment`` in the user's zone, by the rules that held on its own day."""
+        return moment.astimezone(self.zone)
+
+    def day(self, moment: datetime) -> str:
+        """Return the date of ``moment`` in the user's zone."""
+        return self.local(moment).strftime("%Y-%m-%d")
+
+    def minute(self, moment: datetime) -> str:
+        """Return date and time of ``moment`` in the user's zone."""
+        return self.local(moment).strftime("%Y-%m-%d %H:%M")
+
+    def cell(self, value: Any, style: str = "") -> RenderableType:
+        """Return a value as it stands in a table."""
+        if isinstance(value, datetime):
+            value = self.minute(value)
+        elif isinstance(value, Enum):
+            value = value.value
+        elif isinstance(value, tuple | list):
+            value = ", ".join(map(str, value))
+        elif isinstance(value, int | float):
+            value = f"{value:,}" if isinstance(value, int) else f"{value:.2f}"
+        if isinstance(value, str):
+            return safe_text(one_line(value, LONGEST), style)
+        return Text() if value is None else value
+
+    def fit(self, text: Text) -> Text:
+        """Return a line that is no wider than the terminal."""
+        if self.width is not None:
+            text.truncate(self.width, overflow="ellipsis")
+        return text
+
+    def wrap(self, paragraphs: Iterable[Text], room: int | None) -> Iterator[Text]:
+        """Yield the paragraphs in lines of at most ``room`` columns, where that is given."""
+        for paragraph in paragraphs:
+            if room is None:
+                yield paragraph
+            else:
+                yield from paragraph.wrap(self.console, max(1, room), overflow="fold")
+
+    def hang(self, start: str | Text, text: str | Text, style: str = "") -> Iterator[Text]:
+        """Yield a paragraph behind ``start``, its other lines indented as far."""
+        start = Text(start, style) if isinstance(start, str) else start
+        body = safe_text(text, style) if isinstance(text, str) else text
+        room = None if self.width is None else self.width - start.cell_len
+        yield from put_beside(start, self.wrap([body], room))
+
+    def flow(self, parts: Iterable[Text], start: str = "") -> Iterator[Text]:
+        """Yield parts joined by dots behind ``start``, in lines that break between them."""
+        line, begun = Text(start), False
+        for part in parts:
+            more = line.cell_len + part.cell_len + len(DOT)
+            if begun and self.width is not None and more > self.width:
+                yield self.fit(line)
+                line, begun = Text(" " * len(start)), False
+            line = Text.assemble(line, (DOT, "dim") if begun else "", part)
+            begun = True
+        if begun:
+            yield self.fit(line)
+
+
+def put_beside(start: Text, lines: Iterable[Text]) -> Iterator[Text]:
+    """Yield lines behind ``start``, all but the first indented as far."""
+    indent = Text(" " * start.cell_len)
+    for number, line in enumerate(lines):
+        made = Text.assemble(start if number == 0 else indent, line)
+        made.rstrip()
+        yield made
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """A column of a table.
+
+    Attributes:
+        title: what stands above it.
+        value: the name of a field, such as ``record.id``, or a function of row and view.
+        style: of its values.
+        number: whether it stands at the right and never breaks.
+        whole: whether it never breaks.
+        wide: whether it takes what is left.
+    """
+
+    title: str
+    value: str | Callable[[Any, View], Any]
+    style: str = ""
+    number: bool = False
+    whole: bool = False
+    wide: bool = False
+
+    def cell(self, row: Any, view: View) -> RenderableType:
+        """Return what the column shows of a row."""
+        value = self.value(row, view) if callable(self.value) else attrgetter(self.value)(row)
+        return view.cell(value, self.style)
+
+
+def table(
+    rows: Iterable[Any], columns: Sequence[Column], view: View, *, empty: str | None = None
+) -> Table | Text:
+    """Return rows as a table of ``columns``; ``empty`` is said where there are none."""
+    made = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, header_style="bold")
+    for each in columns:
+        made.add_column(
+            each.title,
+            justify="right" if each.number else "left",
+            overflow="fold",
+            no_wrap=each.number or each.whole,
+            ratio=1 if each.wide else None,
+        )
+    for row in rows:
+        made.add_row(*(each.cell(row, view) for each in columns))
+    return Text(empty, "dim") if empty is not None and not made.row_count else made
+
+
+def details(rows: Iterable[tuple[str, Any]]) -> Table:
+    """Return names and values side by side; what is ``None`` or an empty text is left out."""
+    made = Table.grid(padding=(0, 2))
+    made.add_column(style="dim", no_wrap=True)
+    made.add_column(overflow="fold")
+    for name, value in rows:
+        if value is not None and value != "":
+            made.add_row(Text(name), safe_text(value) if isinstance(value, str) else value)
+    return made
+
+
+def bar(share: float, width: int = BAR) -> Text:
+    """Return ``share``, 1 at most, as the length of a line."""
+    filled = max(1, round(min(share, 1.0) * width)) if share > 0 else 0
+    return Text("━" * filled, style="cyan")
+
+
+def join(*parts: str) -> str:
+    """Return what is not empty of ``parts``, with dots between."""
+    return DOT.join(filter(None, parts))

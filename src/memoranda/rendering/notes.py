@@ -1,0 +1,81 @@
+"""Notes as a person reads them: Markdown, entries of the history, differences, reports."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+
+from rich.text import Text
+
+from memoranda.model.notes import HistoryEntry
+from memoranda.notes.git import Commit
+from memoranda.notes.sync import NotesReport
+from memoranda.notes.writer import COMMENT
+from memoranda.rendering.layout import Column, View, safe_text
+from memoranda.rendering.plain import escape_controls, one_line
+from memoranda.rendering.records import NAME
+
+SHORT = 9  # characters of a commit's id
+HEADING = re.compile(r"#{1,6} ")
+REMARK = re.compile(r"\s*<!--.*-->\s*")
+EDITS = ("+", "~", "-")  # actions of a person
+ACTIONS = {"+": "green", "~": "yellow", "-": "red", "!": "bold yellow"}
+CHANGES = (("+++", "bold"), ("---", "bold"), ("diff ", "bold"), ("index ", "dim"), ("@@", "cyan"))
+SIDES = {"+": "green", "-": "red"}
+FOUND = "bold yellow"
+COMMITS = (
+    Column("commit", lambda commit, _: commit.id[:SHORT], "yellow", whole=True),
+    Column("when", "at", whole=True),
+    Column("who", lambda commit, _: one_line(commit.author, NAME), "cyan"),
+    Column("what", lambda commit, _: _subject(commit), wide=True),
+)
+
+
+def _subject(commit: Commit) -> Text:
+    files = f"  {', '.join(commit.files)}" if commit.files else ""
+    return safe_text(one_line(commit.subject)).append(files, "dim")
+
+
+def show_markdown(text: str) -> Iterator[Text]:
+    """Yield a text line by line: headings stand out, remarks stand back."""
+    for line in text.strip("\r\n").splitlines():
+        remark = "dim" if REMARK.fullmatch(line) else ""
+        yield safe_text(line, "bold cyan" if HEADING.match(line) else remark)
+
+
+def show_entries(
+    found: Sequence[HistoryEntry], view: View, keyword: str | None = None
+) -> Iterator[Text]:
+    """Yield entries of the history, each under its moment, with the keyword marked in them."""
+    for number, entry in enumerate(found):
+        if number:
+            yield Text()
+        head = safe_text(view.minute(entry.at), "bold cyan")
+        yield head.append(f"  {entry.file}", "not bold dim")
+        # The remark that says where an entry comes from is not for a person.
+        for line in COMMENT.sub("", entry.text).strip("\r\n").splitlines():
+            shown = safe_text(line)
+            if keyword is not None:
+                word = re.escape(escape_controls(keyword.strip()))
+                shown.highlight_regex(f"(?i){word}", FOUND)
+            yield shown
+
+
+def show_difference(text: str) -> Iterator[Text]:
+    """Yield a difference as git prints it, in its colours."""
+    for line in text.removesuffix("\n").split("\n"):
+        side = SIDES.get(line[:1], "")
+        style = next((style for start, style in CHANGES if line.startswith(start)), side)
+        yield safe_text(line, style)
+
+
+def show_report(done: NotesReport) -> Iterator[Text]:
+    """Yield what a sync of MEMORY.md did: each action, and all of it in a line."""
+    for line in done.lines:
+        sign, rest = line[:1], line[1:]
+        if sign in ACTIONS:
+            action = safe_text(f" {one_line(rest)}", "not bold default")
+            yield Text(sign, ACTIONS[sign]).append_text(action)
+        else:
+            yield safe_text(one_line(line))
+    yield safe_text(str(done), "bold" if done.lines else "dim")

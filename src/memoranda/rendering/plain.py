@@ -1,0 +1,77 @@
+"""Results as JSON and as plain text that is safe to show anywhere.
+
+Stored text comes from anywhere. It is shown as it is, but never as something that a terminal
+would obey: no control character in its raw form.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import re
+from collections.abc import Mapping
+from datetime import datetime
+from enum import Enum
+from pathlib import Path
+from typing import Any
+
+CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
+LATIN_CONTROL = re.compile(r"[\x7f-\x9f]")
+PICTURES = 0x2400  # "symbol for null", the first of Unicode's control pictures
+DELETE = "\x7f"
+DELETE_PICTURE = "\u2421"
+REPLACEMENT = "\ufffd"
+
+
+def to_json(value: Any) -> Any:
+    """Return ``value`` as what JSON can hold; dataclasses become objects of their fields."""
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        return {each.name: to_json(getattr(value, each.name)) for each in dataclasses.fields(value)}
+    if isinstance(value, Mapping):
+        return {str(key): to_json(item) for key, item in value.items()}
+    if isinstance(value, list | tuple | set | frozenset):
+        return [to_json(item) for item in value]
+    if isinstance(value, datetime):
+        return value.isoformat()
+    if isinstance(value, Enum):
+        return value.value
+    return str(value) if isinstance(value, Path) else value
+
+
+def format_json(value: Any, *, indent: int | None = None, ascii_only: bool = False) -> str:
+    """Return ``value`` as a JSON document without a raw control character."""
+    text = json.dumps(to_json(value), indent=indent, ensure_ascii=ascii_only)
+    # json.dumps leaves these raw, and an old terminal takes some of them for commands.
+    return LATIN_CONTROL.sub(lambda match: f"\\u{ord(match[0]):04x}", text)
+
+
+def escape_controls(text: str) -> str:
+    """Return ``text`` with control characters other than newline and tab made visible."""
+    return CONTROL.sub(lambda match: _picture(match[0]), text)
+
+
+def _picture(control: str) -> str:
+    if control < " ":
+        return chr(PICTURES + ord(control))
+    return DELETE_PICTURE if control == DELETE else REPLACEMENT
+
+
+def one_line(text: str, longest: int | None = None) -> str:
+    """Return ``text`` on one line, safe to show, cut to ``longest`` characters if given."""
+    line = escape_controls(" ".join(text.split()))
+    return line if longest is None or len(line) <= longest else f"{line[: longest - 1]}…"
+
+
+def pluralize(number: int, one: str, many: str | None = None) -> str:
+    """Return ``number`` with its noun, in the singular or the plural."""
+    return f"{number:,} {one if number == 1 else many or one + 's'}"
+
+
+def format_size(amount: int) -> str:
+    """Return a number of bytes as people write it."""
+    value = float(amount)
+    for unit in ("bytes", "KiB", "MiB"):
+        if value < 1024:  # noqa: PLR2004 - the base of these units
+            return f"{amount} bytes" if unit == "bytes" else f"{value:.1f} {unit}"
+        value /= 1024
+    return f"{value:.1f} GiB"

@@ -1,0 +1,195 @@
+"""Records, hits, changes, entities and contexts as a person reads them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from rich import box
+from rich.console import Group, RenderableType
+from rich.padding import Padding
+from rich.panel import Panel
+from rich.table import Table
+from rich.text import Text
+
+from memoranda.model.models import Change, Context, Entity, ForgetReceipt, Hit, Record
+from memoranda.rendering.layout import LONGEST, Column, View, bar, details, join, safe_text, table
+from memoranda.rendering.plain import escape_controls, one_line, pluralize
+
+NAME = 14  # characters of a speaker
+CHANGES = (
+    Column("when", "at", whole=True),
+    Column("what", "action"),
+    Column("why", "reason"),
+    Column("detail", lambda change, _: _pairs(change.detail), "dim"),
+)
+ENTITIES = (
+    Column("name", "name"),
+    Column("type", "type", "dim"),
+    Column("records", "mention_count", number=True),
+    Column("also called", "aliases", "dim"),
+)
+RECEIPT = (
+    Column("receipt", "what"),
+    Column("tokens", lambda item, _: str(item.tokens), number=True),
+    Column("why", "why", "dim"),
+)
+RECORDS = (
+    Column("when", lambda record, view: view.day(record.event_time), whole=True),
+    Column("who", lambda record, _: speaker(record), "cyan"),
+    Column("what", lambda record, _: Group(_content(record), _label(record))),
+)
+
+
+def speaker(record: Record) -> str:
+    """Return who said a record; its kind where nobody is named."""
+    return one_line(record.source_role or record.kind.value, NAME)
+
+
+def show_hits(found: Sequence[Hit], view: View, *, why: bool = False) -> RenderableType:
+    """Return hits with rank, score, date, speaker and text, and their reasons if wanted."""
+    columns = (
+        Column("#", lambda row, _: str(row[0]), number=True),
+        Column("score", lambda row, _: Text(f"{row[1].score:.2f}", _rank(row)), number=True),
+        Column("when", lambda row, view: view.day(row[1].record.event_time), whole=True),
+        Column("who", lambda row, _: speaker(row[1].record), "cyan"),
+        Column("what", lambda row, _: _hit(row, why=why)),
+    )
+    return table(enumerate(found, 1), columns, view, empty="nothing found")
+
+
+def _rank(row: tuple[int, Hit]) -> str:
+    return "bold" if row[0] == 1 else ""
+
+
+def _hit(row: tuple[int, Hit], *, why: bool) -> RenderableType:
+    record = row[1].record
+    reasons = (_reasons(row[1]), Text()) if why else ()
+    return Group(_content(record, _rank(row)), _label(record), *reasons)
+
+
+def _content(record: Record, style: str = "") -> Text:
+    return safe_text(one_line(record.content, LONGEST), style)
+
+
+def _label(record: Record) -> Text:
+    tags = (f"#{one_line(tag, 30)}" for tag in record.tags)
+    return safe_text(join(record.id, one_line(record.session_id or "", 40), *tags), "dim")
+
+
+def _reasons(hit: Hit) -> RenderableType:
+    """Return the arms of a hit with rank, score and share; the factors; the neighbours."""
+    made = Table(box=None, pad_edge=False, header_style="dim", padding=(0, 2, 0, 0))
+    for name in ("arm", "rank", "score", "share"):
+        made.add_column(name, justify="left" if name == "arm" else "right", no_wrap=True)
+    made.add_column()
+    why = hit.why
+    for name, arm in sorted(why.arms.items(), key=lambda item: -item[1].share):
+        part = arm.share / hit.score if hit.score else 0.0
+        score, share = f"{arm.score:.2f}", f"{arm.share:.3f}"
+        made.add_row(safe_text(name), str(arm.rank), score, share, bar(part))
+    factors = f"recency x{why.recency:.2f}  confidence x{why.confidence:.2f}"
+    if why.precedence != 1:
+        factors += f"  precedence x{why.precedence:.2f}"
+    beside = [
+        Text(f"{name:<7}", "dim").append(one_line(text, LONGEST), "dim italic")
+        for name, text in (("before", why.before), ("after", why.after))
+        if text
+    ]
+    return Group(made, Text(factors, "dim"), *beside)
+
+
+def show_records(found: Sequence[Record], view: View) -> RenderableType:
+    """Return a page of records."""
+    return table(found, RECORDS, view, empty="no records")
+
+
+def show_record(found: Record, view: View) -> RenderableType:
+    """Return everything about a record."""
+    decay = f", fades {found.decay_rate:g} a day" if found.decay_rate else ""
+    last = f", last {view.minute(found.last_accessed)}" if found.last_accessed else ""
+    rows: tuple[tuple[str, str | None], ...] = (
+        ("kind", found.kind.value),
+        ("happened", view.minute(found.event_time)),
+        ("recorded", view.minute(found.created_at)),
+        ("until", view.minute(found.valid_until) if found.valid_until else None),
+        ("replaced by", found.superseded_by),
+        ("said by", found.source_role),
+        ("session", found.session_id),
+        ("agent", found.agent),
+        ("tags", ", ".join(found.tags)),
+        ("metadata", ", ".join(f"{key}={value}" for key, value in found.attributes.items())),
+        ("derived from", ", ".join(found.source_ids)),
+        ("confidence", f"{found.confidence:.2f}{decay}"),
+        ("recalled", f"{found.access_count} times{last}"),
+        ("origin", f"{found.origin}, {found.trust.value}"),
+    )
+    return Panel(
+        Group(safe_text(found.content), Text(), details(rows)),
+        title=Text(found.id),
+        title_align="left",
+        border_style="dim",
+        box=box.ROUNDED,
+    )
+
+
+def show_changes(found: Sequence[Change], view: View) -> RenderableType:
+    """Return the history of a record, oldest first."""
+    return table(found, CHANGES, view)
+
+
+def _pairs(values: Any) -> Text:
+    pairs = (f"{key}={one_line(str(value), LONGEST)}" for key, value in values.items())
+    return safe_text(", ".join(pairs), "dim")
+
+
+def show_entities(found: Sequence[Entity], view: View) -> RenderableType:
+    """Return entities, with how often they are mentioned."""
+    return table(found, ENTITIES, view, empty="no entities")
+
+
+def show_entity(found: Entity, view: View) -> RenderableType:
+    """Return the profile of an entity with its newest records."""
+    head = safe_text(one_line(found.name), "bold")
+    about = f"  {escape_controls(found.type)}, in {pluralize(found.mention_count, 'record')}"
+    head.append(about, "dim")
+    if found.aliases:
+        head.append(f"  also {one_line(', '.join(found.aliases), LONGEST)}", "dim")
+    return Group(head, show_records(found.records, view))
+
+
+def show_context(built: Context, view: View) -> RenderableType:
+    """Return the messages of what ``Conversation.context`` built, and its receipt."""
+    return Group(*_messages(built), *_receipt(built, view))
+
+
+def _messages(built: Context) -> Iterator[RenderableType]:
+    for message in built.messages:
+        yield safe_text(str(message["role"]), "bold cyan")
+        text, calls = str(message.get("content") or ""), message.get("tool_calls")
+        yield Padding(safe_text(f"{text}\n{calls}".strip() if calls else text), (0, 0, 0, 2))
+
+
+def _receipt(built: Context, view: View) -> Iterator[RenderableType]:
+    receipt = built.receipt
+    yield table(receipt.included, RECEIPT, view)
+    left = "; nothing stayed out"
+    if receipt.left_out:
+        tokens = sum(item.tokens for item in receipt.left_out)
+        messages = pluralize(len(receipt.left_out), "message")
+        left = f"; {messages} ({tokens} tokens) stayed out, still searchable"
+    about = "" if receipt.exact else "about "
+    total = Text(f"{about}{receipt.tokens} of {receipt.budget} tokens", "bold")
+    yield total.append(left, "not bold")
+
+
+def list_erased(receipt: ForgetReceipt, derived: str = "record derived from it") -> list[str]:
+    """Return what an erasure removed beside the record, part by part."""
+    counts = (
+        (len(receipt.versions), "former version", None),
+        (len(receipt.copies), "exact copy", "exact copies"),
+        (len(receipt.derived), derived, derived.replace("record", "records", 1)),
+        (receipt.messages, "message", None),
+        (receipt.notes, "place in the notes", "places in the notes"),
+    )
+    return [pluralize(number, one, many) for number, one, many in counts if number]
