@@ -91,7 +91,7 @@ def alike(first: bytes, second: bytes) -> int:
 
 
 def pack(tokens: Sequence[bytes]) -> bytes:
-    """Return the sketch of ``tokens``, in the form that ``memoranda.tokens.sketch`` reads."""
+    """Return the sketch of ``tokens``, in the form that ``memoranda.tokens.estimate`` reads."""
     shared, added, bits, rest = bytearray(), bytearray(), bytearray(), bytearray()
     forms = stems(tokens)
     before = b""

@@ -7,12 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from memoranda.tokens import bpe, fallback
+from memoranda.tokens import estimate as estimating
+from memoranda.tokens import exact as tokenizers
 
 SAMPLES = sorted((Path(__file__).parent / "samples").glob("*.txt"))
 
 
-@pytest.fixture(params=bpe.ENCODINGS)
+@pytest.fixture(params=tokenizers.ENCODINGS)
 def encoding(request):
     """Each of OpenAI's encodings that are known."""
     return request.param
@@ -46,8 +47,8 @@ def dice():
 @pytest.fixture
 def fresh(monkeypatch):
     """A process in which no tokenizer was asked for yet."""
-    monkeypatch.setattr(bpe, "_loaded", {})
-    monkeypatch.setattr(fallback, "_said", set())
+    monkeypatch.setattr(tokenizers, "_loaded", {})
+    monkeypatch.setattr(estimating, "_said", set())
 
 
 @pytest.fixture
@@ -73,7 +74,7 @@ def vocabularies():
 @pytest.fixture
 def published(encoding, vocabularies, tiktoken_folder):
     """The published vocabulary, where tiktoken looks for it."""
-    address = bpe.ADDRESS.format(encoding).encode()
+    address = tokenizers.ADDRESS.format(encoding).encode()
     file = tiktoken_folder / hashlib.sha1(address, usedforsecurity=False).hexdigest()
     file.write_bytes(vocabularies[encoding])
     return file

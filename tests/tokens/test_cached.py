@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memoranda.errors import InvalidInput
-from memoranda.tokens.cached import ENTRY_BYTES, CachedCounter
+from memoranda.tokens.catalog import ENTRY_BYTES, CachedCounter
 from memoranda.tokens.estimate import EstimatedCounter
 
 ANY = st.text(st.characters(exclude_categories=[]))

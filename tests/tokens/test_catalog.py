@@ -11,11 +11,9 @@ from hypothesis import strategies as st
 
 from memoranda.errors import ConfigError
 from memoranda.model.models import Image
-from memoranda.tokens.cached import CachedCounter
-from memoranda.tokens.catalog import Catalog, Known, families
+from memoranda.tokens.catalog import CachedCounter, Catalog, Known, families
 from memoranda.tokens.chat import ANTHROPIC, OPENAI, Area, Patches, Tiles
-from memoranda.tokens.estimate import EstimatedCounter
-from memoranda.tokens.sketch import ENCODINGS
+from memoranda.tokens.estimate import ENCODINGS, EstimatedCounter
 
 TEXT = "Ana flies to São Paulo. 安娜飞往圣保罗。"
 

@@ -6,10 +6,9 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from memoranda.tokens import bpe
-from memoranda.tokens.characters import BREAK, STRETCH, stretches, whole
+from memoranda.tokens import exact as tokenizers
+from memoranda.tokens.estimate import BREAK, ENCODINGS, STRETCH, stretches, whole
 from memoranda.tokens.pieces import pieces
-from memoranda.tokens.sketch import ENCODINGS
 
 ANY = st.text(st.characters(exclude_categories=["Cs"]))
 # Later versions of Unicode give a category to characters that have none yet.
@@ -41,7 +40,7 @@ def published_patterns(vocabularies, tmp_path_factory):
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("TIKTOKEN_CACHE_DIR", str(folder))
         for name, content in vocabularies.items():
-            address = bpe.ADDRESS.format(name).encode()
+            address = tokenizers.ADDRESS.format(name).encode()
             file = hashlib.sha1(address, usedforsecurity=False).hexdigest()
             (folder / file).write_bytes(content)
             parts = public.ENCODING_CONSTRUCTORS[name]()

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from memoranda.tokens.bpe import PUBLISHED
-from memoranda.tokens.sketch import LONGEST_WORD, Sketch, load, unpack
+from memoranda.tokens.estimate import LONGEST_WORD, Sketch, load, unpack
+from memoranda.tokens.exact import PUBLISHED
 
 
 def test_a_sketch_holds_the_tokens_of_its_encoding(encoding):

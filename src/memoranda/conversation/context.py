@@ -8,9 +8,8 @@ from math import ceil
 
 from memoranda.conversation.formats.render import render
 from memoranda.conversation.gaps import Gap, reference
-from memoranda.conversation.ledger import Ledger
+from memoranda.conversation.ledger import ConversationState, Ledger
 from memoranda.conversation.selection import Policy, essentials
-from memoranda.conversation.state import ConversationState
 from memoranda.conversation.system_prompt import (
     PromptSection,
     SectionText,

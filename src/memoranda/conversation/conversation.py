@@ -19,9 +19,10 @@ from memoranda.conversation.context import (
     RecallRequest,
 )
 from memoranda.conversation.explain import ViewExplanation, explain_view
-from memoranda.conversation.formats.parse import make_turn, parse_messages
-from memoranda.conversation.formats.turns import Turn, parse_role
+from memoranda.conversation.formats.parse import parse_messages
+from memoranda.conversation.formats.turns import Turn, make_turn, parse_role
 from memoranda.conversation.gaps import marked_positions
+from memoranda.conversation.ledger import ConversationState, StateReader
 from memoranda.conversation.limits import DEFAULT_LIMITS, Limits, check_limits
 from memoranda.conversation.pruning import MANUAL, SESSION_START, Pruner, everything_unpinned
 from memoranda.conversation.recap import (
@@ -32,7 +33,6 @@ from memoranda.conversation.recap import (
 )
 from memoranda.conversation.scoring import content_score
 from memoranda.conversation.sessions.file_transcript import FileTranscript
-from memoranda.conversation.state import ConversationState, StateReader
 from memoranda.conversation.stats import ConversationStats, conversation_stats, learn, read_usage
 from memoranda.conversation.strategies.strategy import Strategy
 from memoranda.conversation.system_prompt import RECAPPED, drop_recalled_lines
@@ -251,7 +251,12 @@ class Conversation:
         self._notes = notes
         self._events = Events()
         self._lock = RLock()
-        self._states = StateReader(transcript, catalog, limits)
+        self._states = StateReader(
+            transcript,
+            catalog,
+            context_limit=limits.context_limit,
+            default_limit=limits.settings.context_limit,
+        )
         self._counted = 0
         self._pruner = Pruner(
             transcript,

@@ -115,7 +115,7 @@ class ConversationStore:
             self._scope,
             id,
             planner=self._planner,
-            now=lambda: require_aware(self._clock.now(), "clock"),
+            clock=self._clock,
             listeners=self._listeners,
         )
 

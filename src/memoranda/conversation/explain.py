@@ -16,11 +16,11 @@ from functools import cached_property
 from itertools import groupby, pairwise
 
 from memoranda.conversation.gaps import reference
+from memoranda.conversation.ledger import ConversationState
 from memoranda.conversation.scoring import scores
 from memoranda.conversation.segments import segments
 from memoranda.conversation.selection import Policy, essentials, last_request
 from memoranda.conversation.signals import Signals
-from memoranda.conversation.state import ConversationState
 from memoranda.conversation.stats import ConversationStats, conversation_stats
 from memoranda.conversation.view import ORPHAN, View
 from memoranda.model.models import ConversationInfo, Cut, Marker, Message, Pruning

@@ -14,12 +14,11 @@ from itertools import takewhile
 from threading import Thread
 
 from memoranda.conversation.context import RECALL_SHARE
-from memoranda.conversation.ledger import Ledger
+from memoranda.conversation.ledger import ConversationState, Ledger, StateReader
 from memoranda.conversation.limits import Limits, Thresholds
 from memoranda.conversation.scoring import MessagePlace, score
 from memoranda.conversation.segments import Segmenter
 from memoranda.conversation.selection import FINISHED_TASKS, Policy, essentials, shortest
-from memoranda.conversation.state import ConversationState, StateReader
 from memoranda.conversation.summary import ExtractiveSummarizer
 from memoranda.conversation.transcript import Transcript
 from memoranda.conversation.view import NO_ROOM, View, view_of

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import TypeGuard
 
-from memoranda.conversation.state import ConversationState
+from memoranda.conversation.ledger import ConversationState
 from memoranda.conversation.view import View
 from memoranda.errors import InvalidInput
 from memoranda.model.models import Calibration, Pruning

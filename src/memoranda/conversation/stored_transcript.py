@@ -22,10 +22,12 @@ from memoranda.model.actions import (
     Summarize,
     Touch,
 )
+from memoranda.model.clock import Clock
 from memoranda.model.models import Calibration, ConversationInfo, Kind, Message, Pruning, Record
 from memoranda.model.ports import Store
 from memoranda.model.scope import Scope
 from memoranda.model.text import clean, content_hash
+from memoranda.model.times import require_aware
 from memoranda.records.drafts import Draft, RecordPlanner
 from memoranda.text import recalled
 
@@ -82,7 +84,7 @@ class StoredTranscript:
         scope: whose it is.
         id: its name.
         planner: plans the episodes.
-        now: tells the time.
+        clock: tells the time.
         listeners: who is told of what happens.
     """
 
@@ -93,7 +95,7 @@ class StoredTranscript:
         id: str,
         *,
         planner: RecordPlanner,
-        now: Callable[[], datetime],
+        clock: Clock,
         listeners: TranscriptListeners,
     ) -> None:
         """Work on the conversation ``id``, which is there or will be."""
@@ -101,7 +103,7 @@ class StoredTranscript:
         self._scope = scope
         self._id = id
         self._planner = planner
-        self._now = now
+        self._clock = clock
         self._listeners = listeners
         self._unannounced: list[Record] = []
         self._begun = False
@@ -227,6 +229,9 @@ class StoredTranscript:
         """Mark the conversation as finished."""
         self._apply(EndConversation(self._id, at))
         self._listeners.ended(self._id)
+
+    def _now(self) -> datetime:
+        return require_aware(self._clock.now(), "clock")
 
     def _apply(self, action: Action) -> None:
         self._store.apply(self._scope, [action])

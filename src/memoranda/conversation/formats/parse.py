@@ -15,7 +15,14 @@ from datetime import UTC, datetime
 from typing import Any
 
 from memoranda.conversation.formats.images import image_of, unwrap
-from memoranda.conversation.formats.turns import Turn, parse_role
+from memoranda.conversation.formats.turns import (
+    UNPARSED,
+    Turn,
+    arguments_text,
+    json_text,
+    parse_role,
+    parse_tool_call,
+)
 from memoranda.errors import InvalidInput
 from memoranda.model.checks import several
 from memoranda.model.models import Image, Message, ToolCall, ToolResult
@@ -23,8 +30,6 @@ from memoranda.model.models import Image, Message, ToolCall, ToolResult
 TIMES = ("timestamp", "created_at", "create_time")
 REASONING = ("thinking", "redacted_thinking", "reasoning")
 SUPPORTED = "text, images, tool_use, tool_result and reasoning, which is passed over"
-UNPARSED = "unparsed_arguments"
-"""Holds arguments that are no JSON object where a provider takes nothing else."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,49 +143,6 @@ def parse_message(message: object) -> list[Turn]:
     return _parse_chat(shape)
 
 
-def make_turn(
-    role: str,
-    content: str,
-    *,
-    tool_calls: Iterable[ToolCall | Mapping[str, Any]],
-    tool_result: ToolResult | str | None,
-    images: Iterable[Image | str],
-    timestamp: datetime | None,
-    task: str | None,
-) -> Turn:
-    """Return the turn of the arguments of ``Conversation.add``.
-
-    Raises:
-        InvalidInput: an argument has no form that is known.
-    """
-    calls = several(tool_calls, "tool_calls")
-    pictures = several(images, "images")
-    return Turn(
-        role=parse_role(role),
-        content=content,
-        tool_calls=tuple(c if isinstance(c, ToolCall) else parse_tool_call(c) for c in calls),
-        tool_result=ToolResult(tool_result) if isinstance(tool_result, str) else tool_result,
-        images=tuple(Image(each) if isinstance(each, str) else each for each in pictures),
-        timestamp=timestamp,
-        task=task,
-    )
-
-
-def parse_tool_call(call: object) -> ToolCall:
-    """Return a tool call of OpenAI's chat form.
-
-    Raises:
-        InvalidInput: it is no call of a function.
-    """
-    call = unwrap(call)
-    function = unwrap(call.get("function")) if isinstance(call, Mapping) else None
-    if not isinstance(call, Mapping) or not isinstance(function, Mapping) or "name" not in function:
-        raise InvalidInput(f"a tool call needs function.name, got {call!r:.80}")
-    return ToolCall(
-        str(call.get("id") or ""), str(function["name"]), arguments_text(function.get("arguments"))
-    )
-
-
 def parse_tool_output(result: ToolResult, content: object) -> ToolOutput:
     """Return the text and the pictures that a tool gave back; what else there is, as JSON."""
     match content:
@@ -191,7 +153,7 @@ def parse_tool_output(result: ToolResult, content: object) -> ToolOutput:
         case list() | tuple():
             pass
         case _:
-            return ToolOutput(result, _json(unwrap(content)))
+            return ToolOutput(result, json_text(unwrap(content)))
     texts: list[str] = []
     images: list[Image] = []
     for block in map(unwrap, content):
@@ -200,23 +162,8 @@ def parse_tool_output(result: ToolResult, content: object) -> ToolOutput:
         elif isinstance(block, Mapping) and isinstance(block.get("text"), str):
             texts.append(block["text"])
         else:
-            texts.append(_json(block))
+            texts.append(json_text(block))
     return ToolOutput(result, _join(texts), tuple(images))
-
-
-def arguments_text(given: object) -> str:
-    """Return the arguments of a call as the JSON text that is kept.
-
-    What :func:`arguments_object` wrapped comes out as it was.
-    """
-    match given:
-        case None:
-            return "{}"
-        case str():
-            return given or "{}"
-        case {**rest} if rest.keys() == {UNPARSED} and isinstance(rest[UNPARSED], str):
-            return str(rest[UNPARSED])
-    return _json(given)
 
 
 def arguments_object(text: str) -> dict[str, Any]:
@@ -232,13 +179,6 @@ def arguments_object(text: str) -> dict[str, Any]:
     if not isinstance(found, dict) or found.keys() == {UNPARSED}:
         return {UNPARSED: text}
     return found
-
-
-def _json(value: object) -> str:
-    try:
-        return json.dumps(value, ensure_ascii=False)
-    except (TypeError, ValueError, RecursionError) as error:
-        raise InvalidInput(f"a part of a message is no JSON ({error}): {value!r:.80}") from error
 
 
 def _join(texts: Iterable[str]) -> str:

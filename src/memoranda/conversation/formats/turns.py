@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import json
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Any
 
+from memoranda.conversation.formats.images import unwrap
 from memoranda.errors import InvalidInput
-from memoranda.model.checks import known
+from memoranda.model.checks import known, several
 from memoranda.model.models import Image, ToolCall, ToolResult
 from memoranda.model.text import clean, storable
 
@@ -15,6 +18,10 @@ ROLES = ("system", "user", "assistant", "tool")
 SAME_ROLE = {"developer": "system", "function": "tool", "model": "assistant", "human": "user"}
 DETAILS = ("auto", "low", "high", "original")
 PLACES = ("https://", "http://", "data:image/")
+
+
+UNPARSED = "unparsed_arguments"
+"""Holds arguments that are no JSON object where a provider takes nothing else."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -101,3 +108,73 @@ def _check_image(image: object) -> None:
     if image.detail not in DETAILS:
         names = ", ".join(DETAILS)
         raise InvalidInput(f"detail={image.detail!r} of an image is unknown; use one of {names}")
+
+
+def make_turn(
+    role: str,
+    content: str,
+    *,
+    tool_calls: Iterable[ToolCall | Mapping[str, Any]],
+    tool_result: ToolResult | str | None,
+    images: Iterable[Image | str],
+    timestamp: datetime | None,
+    task: str | None,
+) -> Turn:
+    """Return the turn of the arguments of ``Conversation.add``.
+
+    Raises:
+        InvalidInput: an argument has no form that is known.
+    """
+    calls = several(tool_calls, "tool_calls")
+    pictures = several(images, "images")
+    return Turn(
+        role=parse_role(role),
+        content=content,
+        tool_calls=tuple(c if isinstance(c, ToolCall) else parse_tool_call(c) for c in calls),
+        tool_result=ToolResult(tool_result) if isinstance(tool_result, str) else tool_result,
+        images=tuple(Image(each) if isinstance(each, str) else each for each in pictures),
+        timestamp=timestamp,
+        task=task,
+    )
+
+
+def parse_tool_call(call: object) -> ToolCall:
+    """Return a tool call of OpenAI's chat form.
+
+    Raises:
+        InvalidInput: it is no call of a function.
+    """
+    call = unwrap(call)
+    function = unwrap(call.get("function")) if isinstance(call, Mapping) else None
+    if not isinstance(call, Mapping) or not isinstance(function, Mapping) or "name" not in function:
+        raise InvalidInput(f"a tool call needs function.name, got {call!r:.80}")
+    return ToolCall(
+        str(call.get("id") or ""), str(function["name"]), arguments_text(function.get("arguments"))
+    )
+
+
+def arguments_text(given: object) -> str:
+    """Return the arguments of a call as the JSON text that is kept.
+
+    What :func:`arguments_object` wrapped comes out as it was.
+    """
+    match given:
+        case None:
+            return "{}"
+        case str():
+            return given or "{}"
+        case {**rest} if rest.keys() == {UNPARSED} and isinstance(rest[UNPARSED], str):
+            return str(rest[UNPARSED])
+    return json_text(given)
+
+
+def json_text(value: object) -> str:
+    """Return ``value`` as JSON.
+
+    Raises:
+        InvalidInput: it holds what JSON cannot.
+    """
+    try:
+        return json.dumps(value, ensure_ascii=False)
+    except (TypeError, ValueError, RecursionError) as error:
+        raise InvalidInput(f"a part of a message is no JSON ({error}): {value!r:.80}") from error

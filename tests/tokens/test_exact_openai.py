@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memoranda.tokens import bpe
+from memoranda.tokens import exact as tokenizers
 from memoranda.tokens.estimate import EstimatedCounter
 
 # What the patterns tell apart.
@@ -55,7 +55,7 @@ def proxy(monkeypatch):
 def test_rs_bpe_comes_first(encoding):
     """It needs no network, so nothing else is tried; and it is exact."""
     pytest.importorskip("rs_bpe.bpe", reason="rs_bpe has no wheels for this Python")
-    counter = bpe.openai_counter(encoding, timeout=0.001)
+    counter = tokenizers.openai_counter(encoding, timeout=0.001)
     assert counter.exact
     assert counter.name == encoding
     assert counter.count("") == 0
@@ -63,14 +63,14 @@ def test_rs_bpe_comes_first(encoding):
 
 def test_the_vocabularies_are_the_published_ones(encoding, vocabularies):
     """rs_bpe has the very tokens and ranks that OpenAI published: their sha256 is the same."""
-    assert hashlib.sha256(vocabularies[encoding]).hexdigest() == bpe.PUBLISHED[encoding]
+    assert hashlib.sha256(vocabularies[encoding]).hexdigest() == tokenizers.PUBLISHED[encoding]
 
 
 @pytest.mark.usefixtures("published")
 def test_rs_bpe_counts_as_tiktoken_does(encoding, samples, dice):
     """On every sample, and on 2,000 texts of all that the patterns tell apart."""
-    tiktoken, rust = bpe.tiktoken_on_disk(encoding), bpe.rust(encoding)
-    assert isinstance(tiktoken, bpe.ExactCounter)
+    tiktoken, rust = tokenizers.tiktoken_on_disk(encoding), tokenizers.rust(encoding)
+    assert isinstance(tiktoken, tokenizers.ExactCounter)
     tricky = ("".join(dice.choices(TRICKY, k=dice.randrange(30))) for _ in range(2_000))
     for text in (*samples, *tricky):
         assert rust.count(text) == tiktoken.count(text)
@@ -79,38 +79,41 @@ def test_rs_bpe_counts_as_tiktoken_does(encoding, samples, dice):
 @pytest.mark.usefixtures("fresh", "no_rust", "published", "proxy")
 def test_tiktoken_counts_without_network_where_it_has_the_vocabulary(encoding):
     """A vocabulary that was downloaded before is enough, whatever the time limit."""
-    counter = bpe.openai_counter(encoding, timeout=0.001)
+    counter = tokenizers.openai_counter(encoding, timeout=0.001)
     assert counter.exact
-    assert counter.count(bpe.CANARY) == bpe.CANARY_TOKENS[encoding]
+    assert counter.count(tokenizers.CANARY) == tokenizers.CANARY_TOKENS[encoding]
 
 
 @pytest.mark.usefixtures("published")
 def test_the_canary_sees_what_the_patterns_tell_apart(encoding):
     """It is what tiktoken makes of it, and an encoding taken for the other one is noticed."""
-    assert bpe.tiktoken_on_disk(encoding).count(bpe.CANARY) == bpe.CANARY_TOKENS[encoding]
-    assert len(set(bpe.CANARY_TOKENS.values())) == len(bpe.CANARY_TOKENS)
+    assert (
+        tokenizers.tiktoken_on_disk(encoding).count(tokenizers.CANARY)
+        == tokenizers.CANARY_TOKENS[encoding]
+    )
+    assert len(set(tokenizers.CANARY_TOKENS.values())) == len(tokenizers.CANARY_TOKENS)
 
 
 def test_a_tokenizer_that_counts_otherwise_is_not_used(encoding, monkeypatch):
     """An rs_bpe that disagrees with tiktoken on the canary is refused, and it is said."""
     pytest.importorskip("rs_bpe.bpe", reason="rs_bpe has no wheels for this Python")
-    monkeypatch.setitem(bpe.CANARY_TOKENS, encoding, 7)
-    assert bpe.rust(encoding) == "rs_bpe does not count as tiktoken does"
+    monkeypatch.setitem(tokenizers.CANARY_TOKENS, encoding, 7)
+    assert tokenizers.rust(encoding) == "rs_bpe does not count as tiktoken does"
 
 
 @pytest.mark.usefixtures("fresh", "no_rust", "proxy")
 def test_a_damaged_vocabulary_is_not_used(encoding, published, caplog):
     """What tiktoken would download again is not taken as it is; and it is said why."""
     published.write_bytes(published.read_bytes()[:-1])
-    assert "is not the published" in bpe.tiktoken_on_disk(encoding)
-    assert not bpe.openai_counter(encoding, timeout=0.05).exact
+    assert "is not the published" in tokenizers.tiktoken_on_disk(encoding)
+    assert not tokenizers.openai_counter(encoding, timeout=0.05).exact
     assert "is not the published" in caplog.text
 
 
 @pytest.mark.usefixtures("fresh", "no_rust", "tiktoken_folder", "proxy")
 def test_a_download_that_hangs_ends_in_an_estimate(encoding, caplog):
     """After the time limit there is an estimate for that encoding, and one warning that helps."""
-    counter = bpe.openai_counter(encoding, timeout=0.05)
+    counter = tokenizers.openai_counter(encoding, timeout=0.05)
     assert counter.name == EstimatedCounter(encoding).name
     assert not counter.exact
     (record,) = caplog.records
@@ -124,7 +127,7 @@ def test_a_download_that_hangs_ends_in_an_estimate(encoding, caplog):
 def test_a_download_that_is_refused_ends_in_an_estimate(encoding, proxy, caplog):
     """Without a network the estimate is there at once, not after the time limit."""
     proxy.close()
-    counter = bpe.openai_counter(encoding, timeout=60)
+    counter = tokenizers.openai_counter(encoding, timeout=60)
     assert not counter.exact
     assert "tiktoken: ProxyError" in caplog.text
 
@@ -133,7 +136,9 @@ def test_a_download_that_is_refused_ends_in_an_estimate(encoding, proxy, caplog)
 def test_without_any_tokenizer_there_is_one_warning(encoding, caplog):
     """However often it is asked for, and from however many threads."""
     with ThreadPoolExecutor(8) as pool:
-        counters = list(pool.map(lambda _: bpe.openai_counter(encoding, timeout=1), range(16)))
+        counters = list(
+            pool.map(lambda _: tokenizers.openai_counter(encoding, timeout=1), range(16))
+        )
     assert len(set(counters)) == 1
     assert not counters[0].exact
     assert len(caplog.records) == 1
@@ -144,11 +149,13 @@ def test_without_any_tokenizer_there_is_one_warning(encoding, caplog):
 def test_a_tokenizer_is_loaded_once_in_a_process(encoding):
     """Threads that ask at once get the same one."""
     with ThreadPoolExecutor(8) as pool:
-        counters = set(pool.map(lambda _: bpe.openai_counter(encoding, timeout=1), range(16)))
+        counters = set(
+            pool.map(lambda _: tokenizers.openai_counter(encoding, timeout=1), range(16))
+        )
     assert len(counters) == 1
 
 
-@pytest.fixture(params=[bpe.rust, bpe.tiktoken_on_disk], ids=["rs_bpe", "tiktoken"])
+@pytest.fixture(params=[tokenizers.rust, tokenizers.tiktoken_on_disk], ids=["rs_bpe", "tiktoken"])
 def exact(request, encoding, published):
     """An exact counter of each kind."""
     assert published.is_file()
@@ -171,9 +178,9 @@ def test_long_and_strange_texts_are_counted_exactly(exact, encoding):
     """Beyond one stretch the count is that of the whole; runs that make tiktoken panic are not."""
     pytest.importorskip("rs_bpe.bpe", reason="rs_bpe has no wheels for this Python")
     text = TEXT * 4_000
-    assert exact.count(text) == bpe.rust(encoding).count(text)
+    assert exact.count(text) == tokenizers.rust(encoding).count(text)
     for strange in (" " * 1_000_000, "a" * 300_000, "\u3000" * 1_000_000):
-        whole = bpe.rust(encoding).count(strange)
+        whole = tokenizers.rust(encoding).count(strange)
         assert whole <= exact.count(strange) <= whole + 20
 
 
@@ -181,16 +188,16 @@ def test_long_and_strange_texts_are_counted_exactly(exact, encoding):
 def test_an_exact_count_never_fails(text):
     """Any text of Python is counted, and only the empty one has no tokens."""
     pytest.importorskip("rs_bpe.bpe", reason="rs_bpe has no wheels for this Python")
-    for encoding in bpe.ENCODINGS:
-        assert bool(bpe.rust(encoding).count(text)) == bool(text)
+    for encoding in tokenizers.ENCODINGS:
+        assert bool(tokenizers.rust(encoding).count(text)) == bool(text)
 
 
 def test_tiktoken_looks_where_it_is_told(monkeypatch, tmp_path):
     """Its two variables, in its order, and else the folder for temporary files."""
     monkeypatch.setenv("DATA_GYM_CACHE_DIR", str(tmp_path / "b"))
     monkeypatch.setenv("TIKTOKEN_CACHE_DIR", str(tmp_path / "a"))
-    assert bpe.tiktoken_folder() == tmp_path / "a"
+    assert tokenizers.tiktoken_folder() == tmp_path / "a"
     monkeypatch.delenv("TIKTOKEN_CACHE_DIR")
-    assert bpe.tiktoken_folder() == tmp_path / "b"
+    assert tokenizers.tiktoken_folder() == tmp_path / "b"
     monkeypatch.delenv("DATA_GYM_CACHE_DIR")
-    assert bpe.tiktoken_folder().name == "data-gym-cache"
+    assert tokenizers.tiktoken_folder().name == "data-gym-cache"

@@ -1,7 +1,7 @@
-"""Exact counts in OpenAI's encodings, by whichever tokenizer is there.
+"""Exact counts by a model's own tokenizer: OpenAI's encodings, or a ``tokenizer.json``.
 
-What needs no network comes first: the package rs_bpe, which holds the vocabularies, then
-tiktoken with a vocabulary it has downloaded before, then tiktoken with a download.
+Of OpenAI's encodings, what needs no network comes first: the package rs_bpe, which holds the
+vocabularies, then tiktoken with a vocabulary it has downloaded before, then with a download.
 """
 
 from __future__ import annotations
@@ -17,11 +17,10 @@ from importlib.util import find_spec
 from pathlib import Path
 from queue import Empty, SimpleQueue
 from threading import Lock, Thread
+from typing import Any
 
 from memoranda.model.ports import TokenCounter
-from memoranda.tokens.characters import stretches, whole
-from memoranda.tokens.fallback import estimate_instead
-from memoranda.tokens.sketch import ENCODINGS
+from memoranda.tokens.estimate import ENCODINGS, estimate_instead, stretches, whole
 
 log = logging.getLogger("memoranda.tokens")
 
@@ -158,3 +157,63 @@ def _tiktoken(encoding: str) -> ExactCounter | str:
         log.debug("tiktoken could not load %s", encoding, exc_info=True)
         return f"tiktoken: {type(error).__name__}: {error!s:.200}"
     return ExactCounter(encoding, lambda text: sum(len(encode(part)) for part in stretches(text)))
+
+
+INSTALL = "pip install 'memoranda[local]', which brings the package tokenizers"
+
+
+class HuggingFaceCounter:
+    """Counts with a tokenizer of the package tokenizers, whatever its model is. Thread-safe."""
+
+    exact = True
+
+    def __init__(self, name: str, tokenizer: Any) -> None:
+        """Count with ``tokenizer``, which is changed to neither cut nor pad."""
+        tokenizer.no_truncation()
+        tokenizer.no_padding()
+        tokenizer.encode_special_tokens = True  # Read as text, not as the tokens they spell.
+        self._name = name
+        self._tokenizer = tokenizer
+
+    @property
+    def name(self) -> str:
+        """The path of the file."""
+        return self._name
+
+    def count(self, text: str) -> int:
+        """Return how many tokens ``text`` has, without those that a model puts around it.
+
+        Where the tokenizer itself fails (one without an unknown token does on characters it
+        does not know) the text is estimated, with a warning.
+        """
+        if not text:
+            return 0
+        try:
+            return len(self._tokenizer.encode(whole(text), add_special_tokens=False).ids)
+        except Exception as error:
+            log.debug("%s failed on a text", self._name, exc_info=True)
+            why = f"it failed on a text: {error!s:.200}"
+            counter = estimate_instead(self._name, why=why, remedy="use another tokenizer.json")
+            return counter.count(text)
+
+
+def huggingface_counter(path: Path) -> TokenCounter:
+    """Return what counts by the ``tokenizer.json`` at ``path``.
+
+    If the package or the file is missing, or the file is broken, it is an estimate, and a
+    warning says why and what to do.
+    """
+    try:
+        tokenizers = import_module("tokenizers")
+    except ImportError:
+        why = "the package tokenizers is not installed"
+        return estimate_instead(str(path), why=why, remedy=INSTALL)
+    if not path.is_file():
+        remedy = "put the model's tokenizer.json there, or change the setting tokens.tokenizers"
+        return estimate_instead(str(path), why="there is no such file", remedy=remedy)
+    try:
+        return HuggingFaceCounter(str(path), tokenizers.Tokenizer.from_file(str(path)))
+    except Exception as error:
+        log.debug("%s cannot be read", path, exc_info=True)
+        remedy = "download the file again, or bring tokenizers up to date"
+        return estimate_instead(str(path), why=f"it cannot be read: {error!s:.200}", remedy=remedy)

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memoranda.tokens.estimate import EstimatedCounter
-from memoranda.tokens.huggingface import HuggingFaceCounter, huggingface_counter
+from memoranda.tokens.exact import HuggingFaceCounter, huggingface_counter
 
 tokenizers = pytest.importorskip("tokenizers")
 
