@@ -6,25 +6,28 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from functools import cache
 
 from memoranda.errors import InvalidInput
 from memoranda.learning.claims import Category, Claim, Turn
 from memoranda.learning.extraction.exclusions import is_order
 from memoranda.learning.llm.evidence import (
-    MONTHS,
-    WEEKDAYS,
+    ENGLISH,
     Evidence,
     fold,
     german_names,
     is_german,
+    months,
     names,
     numbers,
     own_names,
     stems,
+    weekdays,
 )
 from memoranda.learning.llm.negation import denies, turned
 from memoranda.model.ports import DateReader
 from memoranda.model.text import storable
+from memoranda.text.languages import LanguageData
 from memoranda.text.recalled import FENCE
 from memoranda.text.secrets import tells_secret
 
@@ -35,33 +38,18 @@ JUST_BEFORE = 2
 MANY = 4
 """Words of a claim from which one alone in its sources is chance."""
 THE_USER = "the user"
-# What claims call the user in other languages.
-USER_WORDS = re.compile(
-    r"\b(?:be)?nutzer(?:in|s)?\b|\busuári[oa]\b|\busuari[oa]\b|\butilisat(?:eur|rice)\b",
-    re.IGNORECASE,
-)
-CALENDAR = stems(" ".join([*MONTHS, *WEEKDAYS]))
+EVIDENCE = LanguageData("mul", "evidence")
 # Fences of memory, of this prompt and of code; lines of recall.
 MARKUP = re.compile(
     rf"[<‹]\s*/?\s*(?:{FENCE}|before|turns|system)\b|```|^\s*#|\[\d{{4}}-\d\d-\d\d \d\d:\d\d,",
     re.IGNORECASE,
 )
-# A statement has a subject; an order has none.
-ORDER = re.compile(
-    r"\s*(?:please|always|never|do not|don't|make sure|remember to|you)\b", re.IGNORECASE
-)
-# "Yes": what was asked becomes the word of who says so.
-AFFIRMATION = re.compile(
-    r"\W*(?:yes|yeah|yep|yup|right|correct|exactly|indeed|absolutely|definitely|sure|true|"
-    r"that's right|of course|i (?:do|am|did|was|have|will)|ja|genau|stimmt|oui|exact|sí|si|claro|"
-    r"exacto|sim|isso|да|はい|是的|对|네)\b",
-    re.IGNORECASE,
-)
-# "No": what was asked is denied by who says so. A yes may confirm that something is not so.
-DENIAL = re.compile(
-    rf"\W*(?:no|nope|nah|never|not|nein|nie|non|nunca|não|нет|いいえ|不)\b|{AFFIRMATION.pattern}",
-    re.IGNORECASE,
-)
+
+
+@cache
+def calendar_stems() -> set[str]:
+    """Return the stems of the names of months and weekdays."""
+    return stems(" ".join([*months(), *weekdays()]))
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,14 +138,14 @@ class ClaimChecker:
         answered = bool(numbers(content) & own.numbers)
         if not self._overlaps(content, about, around):
             return not about and answered
-        answer = DENIAL if denies(content) else AFFIRMATION
+        answer = EVIDENCE.pattern("denial" if denies(content) else "affirmation")
         confirmed = any(answer.match(turn.text) for turn in spoken)
         # "33" and "yes" say as much as what they are an answer to.
         return bool(about & own.stems) or answered or confirmed
 
     def _about(self, content: str) -> set[str]:
-        plain = USER_WORDS.sub(" ", content)
-        return (stems(plain) - self._speakers() - CALENDAR) or stems(plain)
+        plain = EVIDENCE.pattern("user").sub(" ", content)
+        return (stems(plain) - self._speakers() - calendar_stems()) or stems(plain)
 
     def _overlaps(self, content: str, about: set[str], around: Evidence) -> bool:
         """Return whether enough of what is claimed was said: of whom alone is not enough."""
@@ -173,7 +161,7 @@ class ClaimChecker:
 
     def _is_turned(self, content: str, spoken: Sequence[Turn]) -> bool:
         """Return whether the claim is the contrary of what persons say, or say yes to."""
-        agreed = any(AFFIRMATION.match(turn.text) for turn in spoken)
+        agreed = any(EVIDENCE.pattern("affirmation").match(turn.text) for turn in spoken)
         asked = self._just_before(spoken[0]) if agreed else []
         return turned(content, self._about(content), [turn.text for turn in [*asked, *spoken]])
 
@@ -197,7 +185,7 @@ def _unfit(content: str) -> str | None:
         return "it cannot be stored"
     if MARKUP.search(content):
         return "it quotes a fence"
-    if is_order(content) or ORDER.match(content):
+    if is_order(content) or ENGLISH.pattern("order").match(content):
         return "it is an instruction"
     return "it tells a secret" if tells_secret(content) else None
 

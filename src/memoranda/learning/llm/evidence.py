@@ -8,43 +8,21 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
+from functools import cache
 
 from memoranda.learning.claims import Turn
 from memoranda.model.ports import DateReader
-from memoranda.text.languages import LanguageData
+from memoranda.text.calendar import calendar_numbers
+from memoranda.text.languages import LanguageData, load
 
-_COMPARISON = LanguageData("en", "comparison")
-
-
-def word_set(text: str) -> frozenset[str]:
-    """Return the words of ``text``."""
-    return frozenset(text.split())
-
-
+ENGLISH = LanguageData("en", "evidence")
+GERMAN = LanguageData("de", "evidence")
+COMPARISON = LanguageData("en", "comparison")
 WORD = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)?")
 NUMBER = re.compile(r"\d+(?:[.,:]\d+)*")
-GERMAN = word_set(
-    "der die das dem den des ein eine einen einem einer eines und oder ist sind hat haben habe "
-    "wird wurde nicht kein keine mit für von vom zu zum zur im am auf bei als aus nach seit "
-    "sein seine seinen seinem seiner ihr ihre ihren ihrem ihrer er sie es ich mein meine wir "
-    "dass weil wie auch sich heißt heisst mag möchte kann jede jeden jedes heute morgen gestern"
-)
-ENGLISH = word_set(
-    "the a an of and is are was has have had with for to on at by user user's their they "
-    "his her its it that will would who not does do"
-)
-# What stands right before the name of a person or place.
-BEFORE_NAMES = word_set("herr herrn frau dr prof familie namens heißt heisst in nach aus")
-KIN = word_set(
-    "nutzer nutzerin nutzers benutzer benutzerin user mutter vater eltern tochter sohn töchter "
-    "söhne schwester bruder geschwister frau mann ehefrau ehemann kind kinder freund freundin "
-    "freunde partner partnerin oma opa großmutter großvater tante onkel cousin cousine nichte "
-    "neffe enkel enkelin verlobte verlobter chef chefin kollege kollegin nachbar nachbarin "
-    "hund katze"
-)
 # Scripts that set no blanks between words: two signs stand for a word.
 UNSPACED = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff]{2,}")
 STEM = 4
@@ -52,41 +30,32 @@ OPENING = " \"'(\u201c\u2018\u00ab"
 """What may stand between a sentence and a name in it."""
 
 
-def _words(text: str) -> list[str]:
-    return text.split()
-
-
-SMALL = _words(
-    "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen "
-    "fifteen sixteen seventeen eighteen nineteen"
-)
-TENS = _words("twenty thirty forty fifty sixty seventy eighty ninety")
-ORDINALS = _words("first second third fourth fifth sixth seventh eighth ninth tenth")
-NAMED_NUMBERS = (
-    {word: number for number, word in enumerate(SMALL)}
-    | {word: 20 + 10 * place for place, word in enumerate(TENS)}
-    | {word: number for number, word in enumerate(ORDINALS, 1)}
-    | {"once": 1, "twice": 2, "couple": 2, "dozen": 12, "hundred": 100, "thousand": 1000}
-)
-MONTHS = _words(
-    "january february march april may june july august september october november december"
-)
-WEEKDAYS = _words("monday tuesday wednesday thursday friday saturday sunday")
-# The verb is not the month.
-MONTH = re.compile(
-    rf"\b({'|'.join(name.capitalize() for name in MONTHS if name != 'may')})\b"
-    r"|(?:\b(?:in|since|until|by|of|from|on|early|late|mid|last|next|this)[ -]|\d )(May)\b"
-    r"|\b(May)\b(?=,? \d)"
-)
-WEEKDAY = re.compile(rf"\b({'|'.join(name.capitalize() for name in WEEKDAYS)})\b")
-RELATIVE = re.compile(
-    r"\b(?:ago|yesterday|today|tonight|tomorrow|last|next|this|past|coming|since|recently|now|"
-    rf"weekend|week|month|year|day|morning|evening|{'|'.join(WEEKDAYS)})s?\b",
-    re.IGNORECASE,
-)
 NEAR = timedelta(days=400)
 """How far from the moment of speaking a relative time may lie, where no reader resolves it."""
 MOST_DAYS = 62
+
+
+@cache
+def months() -> tuple[str, ...]:
+    """Return the English names of the months in small letters, January first."""
+    return tuple(calendar_numbers("months", "en"))
+
+
+@cache
+def weekdays() -> tuple[str, ...]:
+    """Return the English names of the weekdays in small letters, Monday first."""
+    return tuple(calendar_numbers("weekdays", "en"))
+
+
+@cache
+def _named_numbers() -> Mapping[str, int]:
+    data = load("en", "evidence")
+    return {
+        **{word: number for number, word in enumerate(data["units"])},
+        **{word: 20 + 10 * place for place, word in enumerate(data["tens"])},
+        **{word: number for number, word in enumerate(data["ordinals"], 1)},
+        **data["counts"],
+    }
 
 
 def fold(text: str) -> str:
@@ -105,7 +74,7 @@ def stems(text: str) -> set[str]:
     return {
         word[:STEM]
         for word in words
-        if len(word) > 1 and word not in _COMPARISON.words("stop_words")
+        if len(word) > 1 and word not in COMPARISON.words("stop_words")
     } | pairs
 
 
@@ -121,7 +90,7 @@ def names(text: str) -> set[str]:
             inside
             and long
             and word[0].isupper()
-            and fold(word) not in {*MONTHS, *WEEKDAYS, *_COMPARISON.words("stop_words")}
+            and fold(word) not in {*months(), *weekdays(), *COMPARISON.words("stop_words")}
         ):
             found.add(fold(word).split("'")[0].split("’")[0][:STEM])
     return found
@@ -130,7 +99,9 @@ def names(text: str) -> set[str]:
 def is_german(text: str) -> bool:
     """Return whether the function words of ``text`` are German: its nouns are capitalized."""
     words = {match.group().lower() for match in WORD.finditer(text)}
-    return len(words & GERMAN) > len(words & ENGLISH)
+    return len(words & GERMAN.words("function_words")) > len(
+        words & ENGLISH.words("function_words")
+    )
 
 
 def german_names(text: str) -> set[str]:
@@ -146,8 +117,10 @@ def german_names(text: str) -> set[str]:
         between = text[last.end() : match.start()] if last else "."
         joined = last is not None and not between.strip(OPENING + ".")
         before = last.group() if last else ""
-        opens = before.lower() in BEFORE_NAMES or (
-            before[:1].isupper() and before.lower() not in GERMAN and "." not in between
+        opens = before.lower() in GERMAN.words("before_names") or (
+            before[:1].isupper()
+            and before.lower() not in GERMAN.words("function_words")
+            and "." not in between
         )
         if joined and opens and word[0].isupper() and not _is_plain(word):
             found.add(fold(word)[:STEM])
@@ -158,7 +131,9 @@ def german_names(text: str) -> set[str]:
 def _is_plain(word: str) -> bool:
     lowered = word.lower()
     return (
-        len(word) == 1 or lowered in KIN | GERMAN or fold(word) in _COMPARISON.words("stop_words")
+        len(word) == 1
+        or lowered in GERMAN.words("persons") | GERMAN.words("function_words")
+        or fold(word) in COMPARISON.words("stop_words")
     )
 
 
@@ -186,13 +161,13 @@ def digits(text: str) -> set[str]:
 
 def numbers(text: str) -> set[str]:
     """Return the numbers of ``text`` in digits, without separators; named ones too."""
-    found = digits(text)
+    found, named, tens = digits(text), _named_numbers(), ENGLISH.words("tens")
     ten = 0
     for word in WORD.findall(text.lower()):
-        value = NAMED_NUMBERS.get(word.removesuffix("s"), NAMED_NUMBERS.get(word))
+        value = named.get(word.removesuffix("s"), named.get(word))
         if value is not None:
             found |= {str(value), str(ten + value)}
-        ten = value if value is not None and word in TENS else 0
+        ten = value if value is not None and word in tens else 0
     return found
 
 
@@ -222,7 +197,7 @@ class Evidence:
         self.stems = stems(self.text)
         self.numbers = numbers(self.text)
         self._days = {turn.at.date() for turn in turns}
-        self._relative = bool(RELATIVE.search(self.text))
+        self._relative = bool(ENGLISH.pattern("relative_time").search(self.text))
         self._known = reader is not None
         self._spans = [DateSpan(day, day + timedelta(days=1)) for day in sorted(self._days)]
         if reader is not None:
@@ -237,7 +212,7 @@ class Evidence:
         if any(span.since <= day < span.until for span in self._spans):
             return True
         said = {str(day.year), str(day.day)} & self.numbers
-        named = MONTHS[day.month - 1] in fold(self.text)
+        named = months()[day.month - 1] in fold(self.text)
         if named and (said or self._near(day)):
             return True
         return not self._known and self._relative and self._near(day)
@@ -262,11 +237,11 @@ class Evidence:
             ):
                 return str(match)
         told = fold(self.text)
-        for word in _named(MONTH, content):
-            if word[:3] not in told and word not in {MONTHS[one.month - 1] for one in days}:
+        for word in _named(ENGLISH.pattern("month", 0), content):
+            if word[:3] not in told and word not in {months()[one.month - 1] for one in days}:
                 return word
-        for word in _named(WEEKDAY, content):
-            if word[:3] not in told and word not in {WEEKDAYS[one.weekday()] for one in days}:
+        for word in _named(ENGLISH.pattern("weekday", 0), content):
+            if word[:3] not in told and word not in {weekdays()[one.weekday()] for one in days}:
                 return word
         return None
 

@@ -10,24 +10,27 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cache
 
 from memoranda.learning.claims import Category, Claim, Turn
 from memoranda.learning.extraction.exclusions import is_joke, is_refused
 from memoranda.learning.extraction.sentences import split_sentences
 from memoranda.learning.extraction.speaker import ROLES
 from memoranda.learning.llm.claim_checking import (
-    CALENDAR,
     JUST_BEFORE,
     MANY,
     THE_USER,
     ClaimAnswer,
     ClaimChecker,
     RejectedClaim,
+    calendar_stems,
 )
-from memoranda.learning.llm.evidence import numbers, stems
+from memoranda.learning.llm.evidence import ENGLISH, numbers, stems
 from memoranda.learning.llm.model_extractor import MOST_PER_TURN
 from memoranda.learning.parsed_text import parse_text
 from memoranda.model.ports import DateReader
+from memoranda.text.languages import load
+from memoranda.text.patterns import compile_pattern, expand
 
 TRIED = 3
 """Turns that a line is held to: those that share most words with it."""
@@ -39,56 +42,15 @@ _FENCE = re.compile(r"^\s*(?:```|~~~)")
 _COMMENT = re.compile(r"<!--.*?(?:-->|\Z)", re.DOTALL)
 _EMPHASIS = re.compile(r"\*\*|__|(?<!\w)[*_](?=\w)|(?<=\w)[*_](?!\w)")
 _END = re.compile(r"(?<=[.!?])\s+(?=[^\W\d_a-z])|(?<=[\u3002\uff01\uff1f])")
-# What only asks; "I'm moving to Lisbon, can you help?" tells something, too.
-_ASKS = re.compile(
-    r"\s*(?:(?:so|and|but|ok|okay|hey|well|hmm|oh)[, ]+)*(?:(?:do|does|did|am|is|are|was|were|"
-    r"should|"
-    r"shall|can|could|will|would|have|has|had|may|might)(?:n['’]t)? (?!you\b)|"
-    r"(?:what|who|where|when|why|how|which|whose)\b)",
-    re.IGNORECASE,
-)
-# Of whom it speaks stands in another sentence.
-_POINTS = re.compile(r"(?:he|she|it|they|his|her|its|their|this|that|these|those)\b", re.IGNORECASE)
-_CATEGORIES = (
-    (Category.DECISION, r"decided|chose|chosen|agreed|settled on|switched to|opted|picked"),
-    (
-        Category.CONSTRAINT,
-        r"must|cannot|can't|allerg\w+|intoleran\w+|deadline|budget|no more than|at most|never",
-    ),
-    (
-        Category.PREFERENCE,
-        (
-            r"likes?|loves?|prefers?|hates?|dislikes?|enjoys?|favou?rite|fond of|fan of|vegetarian|"
-            r"vegan"
-        ),
-    ),
-    (
-        Category.PLAN,
-        r"plans?|planning|will|going to|wants? to|hopes? to|intends?|goal|considering|next \w+",
-    ),
-    (
-        Category.RELATION,
-        (
-            r"wife|husband|partner|girlfriend|boyfriend|mother|father|sister|brother|sons?|daughters?|"
-            r"child(?:ren)?|kids?|friends?|colleagues?|boss|manager|married"
-        ),
-    ),
-    (
-        Category.EVENT,
-        (
-            r"moved|went|visited|started|finished|bought|sold|won|lost|ran|joined|launched|attended|"
-            r"booked|met|got|adopted|signed|completed"
-        ),
-    ),
-    (
-        Category.IDENTITY,
-        r"name is|named|called|lives?|born|years old|works? (?:as|at|for|in)|is an?|job|speaks?",
-    ),
-    (Category.POSSESSION, r"has an?|owns?|dogs?|cats?|car|house|has (?:two|three|\d)"),
-)
-_RULES = [
-    (category, re.compile(rf"\b(?:{words})\b", re.IGNORECASE)) for category, words in _CATEGORIES
-]
+
+
+@cache
+def _category_patterns() -> Mapping[Category, re.Pattern[str]]:
+    words = load("en", "evidence")["categories"]
+    return {
+        Category(name): compile_pattern(rf"\b(?:{expand(source, {})})\b", re.IGNORECASE)
+        for name, source in words.items()
+    }
 
 
 @dataclass(frozen=True, slots=True)
@@ -204,7 +166,7 @@ def _own_words(turn: Turn) -> Turn:
     said = []
     for sentence in split_sentences(turn.text):
         text = turn.text[sentence.start : sentence.start + len(sentence.shown)]
-        asks = sentence.question and _ASKS.match(text)
+        asks = sentence.question and ENGLISH.pattern("question").match(text)
         if not (asks or is_joke(text) or is_refused(text)):
             said.append(text)
     return replace(turn, text=" ".join(said))
@@ -212,7 +174,7 @@ def _own_words(turn: Turn) -> Turn:
 
 def _check(checker: ClaimChecker, content: str) -> Claim | RejectedClaim:
     """Return the claim that a line is, resting on the turns that say it, or why it is none."""
-    if _POINTS.match(content):
+    if ENGLISH.pattern("pronoun_opening").match(content):
         return RejectedClaim(content, "it cannot be understood alone")
     about = _about(checker, content)
     best = _nearest(checker, content, about)
@@ -259,7 +221,7 @@ def _together(checker: ClaimChecker, about: set[str], best: Sequence[int]) -> li
 
 def _about(checker: ClaimChecker, content: str) -> set[str]:
     speakers = stems(" ".join([THE_USER, *(turn.speaker for turn in checker.page)]))
-    return stems(content) - speakers - CALENDAR
+    return stems(content) - speakers - calendar_stems()
 
 
 def _covered(checker: ClaimChecker, about: set[str], places: Sequence[int]) -> bool:
@@ -279,4 +241,5 @@ def _subject(checker: ClaimChecker, content: str) -> str:
 
 
 def _category(content: str) -> Category:
-    return next((category for category, rule in _RULES if rule.search(content)), Category.STATE)
+    rules = _category_patterns().items()
+    return next((category for category, rule in rules if rule.search(content)), Category.STATE)
