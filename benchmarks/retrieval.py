@@ -23,8 +23,8 @@ from memoranda.model.query import Filter
 from memoranda.model.scope import Scope
 from memoranda.search.fuse import Weights
 from memoranda.search.search import Ranking, Retriever
-from memoranda.text.analysis import TermAnalyzer
 from memoranda.text.dates.questions import question_range
+from memoranda.text.terms import TermAnalyzer
 
 CORE = frozenset(
     {

@@ -40,9 +40,9 @@ from memoranda.search.service import SearchService
 from memoranda.settings.sections import names
 from memoranda.settings.settings import Settings
 from memoranda.store.locations import open_store
-from memoranda.text.analysis import TermAnalyzer
 from memoranda.text.dates.questions import question_range
 from memoranda.text.dates.statements import DateParser
+from memoranda.text.terms import TermAnalyzer
 from memoranda.tokens.catalog import Catalog
 
 LAST_MOMENTS = 2.0

@@ -5,7 +5,7 @@ import pytest
 from memoranda.search.questions import AskedState, read_question, state_of
 from memoranda.search.rivals import competes
 from memoranda.search.statements import speaks_of_change, stated_sentences, values
-from memoranda.text.analysis import TermAnalyzer
+from memoranda.text.terms import TermAnalyzer
 
 ANALYZER = TermAnalyzer()
 

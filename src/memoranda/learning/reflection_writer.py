@@ -16,7 +16,7 @@ from memoranda.model.ports import EntityExtractor
 from memoranda.model.query import Filter
 from memoranda.model.reports import StageReport
 from memoranda.records.service import RecordService
-from memoranda.text.analysis import TermAnalyzer
+from memoranda.text.terms import TermAnalyzer
 
 REFLECT = "reflect"
 PAGE = 1_000

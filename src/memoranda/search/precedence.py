@@ -18,8 +18,8 @@ from memoranda.model.ports import Analyzer
 from memoranda.search import rivals
 from memoranda.search.questions import Question
 from memoranda.search.statements import StatedValue, speaks_of_change, stated_sentences, values
-from memoranda.text.function_words import DEFAULT, STOP_WORDS
 from memoranda.text.patterns import compile_pattern
+from memoranda.text.stop_words import DEFAULT, stop_words
 
 DEPTH = 32  # candidates that are read; what is true now hardly ever stands further down
 BEST = 3  # sentences of a record whose values are looked at
@@ -226,7 +226,7 @@ def _near(
         return True
     # "How many tickets?" is not answered by the number of something else behind the tickets.
     counted = words[after][0] if question.sorts == {"number"} and after < len(words) else ""
-    alone = not counted or counted in STOP_WORDS[DEFAULT] or counted.startswith(question.beginnings)
+    alone = not counted or counted in stop_words(DEFAULT) or counted.startswith(question.beginnings)
     return alone and any(0 < first - head <= AFTER for head in heads)
 
 

@@ -12,9 +12,9 @@ from dataclasses import dataclass
 from memoranda.model.ports import Analyzer
 from memoranda.search.questions import Question, generic_words
 from memoranda.search.statements import is_part_of_date, speaks_of_change, values
-from memoranda.text.function_words import DEFAULT, STOP_WORDS
 from memoranda.text.languages import LanguageData, load
 from memoranda.text.patterns import compile_pattern
+from memoranda.text.stop_words import DEFAULT, stop_words
 
 VERB_ENDINGS = ("ed", "ing")
 SHORT = 4  # letters up to which an ending like a verb's is by chance: "red"
@@ -118,7 +118,7 @@ def _is_rival(word: TermedWord, missing: TermedWord, question: Question, *, name
     return not (
         not text.isalpha()
         or lower in generic_words()
-        or lower in STOP_WORDS[DEFAULT]
+        or lower in stop_words(DEFAULT)
         or not word.terms.isdisjoint(question.weights)
         or is_part_of_date(text)
         or lower == "new"

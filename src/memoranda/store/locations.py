@@ -18,7 +18,7 @@ from memoranda.model.ports import NameMatcher, Store
 from memoranda.settings.settings import Settings
 from memoranda.store.chroma.place import FOLDER, SERVERS, parse
 from memoranda.store.sqlite.store import SqliteStore
-from memoranda.text.analysis import TermAnalyzer
+from memoranda.text.terms import TermAnalyzer
 
 MEMORY = ":memory:"
 LATER = ("postgresql://", "postgres://")

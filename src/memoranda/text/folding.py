@@ -15,6 +15,8 @@ import re
 import unicodedata
 from functools import lru_cache
 
+from memoranda.text.patterns import compile_pattern
+
 _APOSTROPHES = "\u2018\u2019\u02bc\u055a\ua78c"
 _DASHES = "\u2010\u2011\u2013\u2014\u2015\u2212"
 _QUOTES = "\u201c\u201d\u201e\u00ab\u00bb"
@@ -25,7 +27,7 @@ _INVISIBLE = (
 )
 _TYPOGRAPHY = dict.fromkeys(_APOSTROPHES, "'") | dict.fromkeys(_DASHES, "-")
 _TYPOGRAPHY |= dict.fromkeys(_QUOTES, '"')
-_UNUSUAL = re.compile(
+_UNUSUAL = compile_pattern(
     rf"[{_APOSTROPHES}{_DASHES}{_QUOTES}]|(?P<invisible>[{_INVISIBLE}]+)|(?P<digit>[^\x00-\x7f\D])"
 )
 _UNDECOMPOSED = str.maketrans(
@@ -41,7 +43,7 @@ _UNDECOMPOSED = str.maketrans(
         "þ": "th",
     }
 )
-_DIACRITIC = re.compile(
+_DIACRITIC = compile_pattern(
     r"[\u0300-\u0305\u0307\u0309-\u036f]"  # Latin, Greek, Cyrillic
     r"|(?<![\u0438\u0443])\u0306|(?<!\u0456)\u0308"  # but not in letters of their own
     r"|[\u0591-\u05bd\u05bf\u05c1\u05c2\u05c4\u05c5\u05c7]"  # Hebrew points

@@ -32,19 +32,25 @@ from functools import cache
 from itertools import pairwise
 
 from memoranda.text.folding import fold, lower
+from memoranda.text.patterns import compile_pattern
 
 LONGEST = 64
 """Longer words (hashes, base64) are cut to this many characters, in texts and queries alike."""
 
-_CLITIC = re.compile(r"(?<=[^\W_])'(?:(?:s|m|re|ll|ve|d)(?![^\W_])|(?=t(?![^\W_])))", re.IGNORECASE)
-_ASCII_WORD = re.compile(r"[a-z0-9]+")
-_ASCII_SPECIAL = re.compile(
-    r"[a-z0-9][A-Z]|[A-Z]{2}[a-z]{2}|_|[0-9][.,][0-9]|[A-Za-z](?:\+\+|#)|\.[Nn][Ee][Tt]"
+_CLITIC = compile_pattern(
+    r"(?<=[^\W_])'(?:(?:s|m|re|ll|ve|d)(?![^\W_])|(?=t(?![^\W_])))", re.IGNORECASE
 )
-_CAMEL = re.compile(r"[a-z0-9][A-Z]|[A-Z]{2}[a-z]{2}")
-_CAMEL_PART = re.compile(r"[A-Z]+(?=[A-Z][a-z]{2})|[A-Z]?[a-z]+|[A-Z]+|[0-9]+")
-_GROUPED = re.compile(r"[0-9]{1,3}(?:,[0-9]{3})+(?:\.[0-9]+)?")
-_GROUPED_BY_DOTS = re.compile(r"[0-9]{1,3}(?:\.[0-9]{3})+,[0-9]+")
+_ASCII_WORD = compile_pattern(r"[a-z0-9]+")
+# A word inside a word, snake_case, a number with separators, C++, C#, .NET. Each alternative
+# looks back from one of a few characters, so that the engine can skip all the others.
+_ASCII_SPECIAL = compile_pattern(
+    r"[A-Z_.,+#](?:(?<=[a-z0-9][A-Z])|(?<=[A-Z])[A-Z][a-z]{2}|(?<=_)|(?<=[0-9][.,])[0-9]"
+    r"|(?<=[A-Za-z]\+)\+|(?<=[A-Za-z]#)|(?<=\.)[Nn][Ee][Tt])"
+)
+_CAMEL = compile_pattern(r"[a-z0-9][A-Z]|[A-Z]{2}[a-z]{2}")
+_CAMEL_PART = compile_pattern(r"[A-Z]+(?=[A-Z][a-z]{2})|[A-Z]?[a-z]+|[A-Z]+|[0-9]+")
+_GROUPED = compile_pattern(r"[0-9]{1,3}(?:,[0-9]{3})+(?:\.[0-9]+)?")
+_GROUPED_BY_DOTS = compile_pattern(r"[0-9]{1,3}(?:\.[0-9]{3})+,[0-9]+")
 _LONGEST_VERSION = 4
 
 _FLAG = "[\U0001f1e6-\U0001f1ff]{2}"
@@ -86,7 +92,7 @@ def _mark() -> tuple[str, str]:
 def _token() -> re.Pattern[str]:
     """Return the pattern of everything that gives terms; the name of its group says what it is."""
     basic, beyond = _mark()
-    return re.compile(
+    return compile_pattern(
         rf"(?P<flag>{_FLAG})|(?P<emoji>{_EMOJI})"
         r"|(?P<number>[vV]?[0-9]++(?:[.,][0-9]++)+)"
         r"|(?P<language>[A-Za-z](?:\+\+(?!\+)|#(?![\w#])))"
@@ -98,14 +104,14 @@ def _token() -> re.Pattern[str]:
 @cache
 def _piece() -> re.Pattern[str]:
     """Return the pattern that parts a run of word characters by whether its script has spaces."""
-    return re.compile(rf"(?P<unspaced>[{_UNSPACED}]+)|[^{_UNSPACED}]+")
+    return compile_pattern(rf"(?P<unspaced>[{_UNSPACED}]+)|[^{_UNSPACED}]+")
 
 
 @cache
 def _cluster() -> re.Pattern[str]:
     """Return the pattern of a character with the marks that stand on it."""
     basic, beyond = _mark()
-    return re.compile(rf"(?s:.)(?:[{basic}]++|{beyond})*+")
+    return compile_pattern(rf"(?s:.)(?:[{basic}]++|{beyond})*+")
 
 
 def ascii_words(text: str) -> list[str] | None:

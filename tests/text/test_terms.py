@@ -12,10 +12,11 @@ import Stemmer
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from memoranda.text.analysis import TermAnalyzer
 from memoranda.text.folding import normalize
-from memoranda.text.function_words import STOP_WORDS, guess_language
+from memoranda.text.languages import load
 from memoranda.text.segmentation import ascii_words, segment
+from memoranda.text.stop_words import guess_language, stop_words
+from memoranda.text.terms import TermAnalyzer
 
 ANALYZER = TermAnalyzer()
 PAIRS = [
@@ -101,8 +102,9 @@ def test_a_language_needs_evidence():
 
 def test_the_function_words_of_each_language_are_known_as_its_own():
     """Every Latin-script list, read as a text, is taken for its own language."""
-    latin = set(STOP_WORDS) - {"russian", "greek"}
-    assert {language: guess_language(STOP_WORDS[language]) for language in latin} == {
+    languages = {each["stemmer"] for each in load("mul", "stemmers").values()}
+    latin = languages - {"russian", "greek"}
+    assert {language: guess_language(stop_words(language)) for language in latin} == {
         language: language for language in latin
     }
 

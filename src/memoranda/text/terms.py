@@ -24,8 +24,8 @@ from collections.abc import Sequence
 import Stemmer
 
 from memoranda.text.folding import fold, normalize
-from memoranda.text.function_words import DEFAULT, STOP_WORDS, guess_language
 from memoranda.text.segmentation import LONGEST, ascii_words, segment
+from memoranda.text.stop_words import DEFAULT, guess_language, stop_words
 
 _LATIN = "latin"
 _SCRIPTS: list[tuple[int, str]] = [
@@ -48,7 +48,6 @@ _SCRIPTS: list[tuple[int, str]] = [
 ]
 """Where the scripts begin, with the language whose stemmer each one takes."""
 _STARTS = [start for start, _ in _SCRIPTS]
-_EMPTY: frozenset[str] = frozenset()
 
 
 class TermAnalyzer:
@@ -98,7 +97,7 @@ class TermAnalyzer:
         own = english
         if language != DEFAULT:
             own = self._stems(language, [word for word, _ in words])
-        stop = STOP_WORDS[language]
+        stop = stop_words(language)
         return [
             (False, (word,))
             if not plain
@@ -114,7 +113,7 @@ class TermAnalyzer:
         if script == _LATIN:
             return False, (english,)
         if script:
-            return folded in STOP_WORDS.get(script, _EMPTY), self._stems(script, [folded])
+            return folded in stop_words(script), self._stems(script, [folded])
         return False, (folded,)
 
     def _stems(self, language: str, words: list[str]) -> list[str]:
