@@ -10,9 +10,9 @@ from memoranda.conversation.sessions.session_file import SessionFile
 from memoranda.model.models import (
     Calibration,
     ConversationInfo,
-    Cut,
     Image,
     Message,
+    PrunedSpan,
     Pruning,
     ToolCall,
     ToolResult,
@@ -54,7 +54,7 @@ def pruning(*cuts, id="prn_1"):
 
 def cut(first, last, **fields):
     """Make a cut."""
-    return Cut(
+    return PrunedSpan(
         first=first,
         last=last,
         messages=last - first + 1,

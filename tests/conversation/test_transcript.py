@@ -6,7 +6,7 @@ import pytest
 
 from memoranda.conversation.transcript import MemoryTranscript
 from memoranda.errors import NotFound
-from memoranda.model.models import Calibration, ConversationInfo, Cut, Message, Pruning
+from memoranda.model.models import Calibration, ConversationInfo, Message, PrunedSpan, Pruning
 
 MOMENT = datetime(2026, 1, 1, tzinfo=UTC)
 
@@ -18,7 +18,7 @@ def message(number):
 
 def pruning(number):
     """Make the receipt of a pruning that took out the first message."""
-    cut = Cut(first=0, last=0, messages=1, tokens=1, since=MOMENT, until=MOMENT, why="old")
+    cut = PrunedSpan(first=0, last=0, messages=1, tokens=1, since=MOMENT, until=MOMENT, why="old")
     return Pruning(
         id=f"prn_{number}",
         at=MOMENT,

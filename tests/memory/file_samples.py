@@ -8,7 +8,7 @@ import pytest
 
 from memoranda.memory import Memory
 from memoranda.model.actions import Prune
-from memoranda.model.models import Cut, Pruning
+from memoranda.model.models import PrunedSpan, Pruning
 from memoranda.model.query import Filter
 from memoranda.model.times import MILLISECOND
 from memoranda.settings.settings import Settings
@@ -68,7 +68,7 @@ def prune(memory, name, *parts):
     """Keep the receipt of a pruning of parts of a conversation: from, to, summary."""
     places = {item.position: item for item in talk(memory, name)}
     cuts = tuple(
-        Cut(
+        PrunedSpan(
             first=first,
             last=last,
             messages=last - first + 1,

@@ -38,10 +38,10 @@ from memoranda.model.actions import (
 from memoranda.model.models import (
     Calibration,
     ConversationInfo,
-    Cut,
     Image,
     Mention,
     Message,
+    PrunedSpan,
     Pruning,
     Record,
 )
@@ -164,7 +164,7 @@ def test_an_export_holds_every_field(tmp_path):
     counted = {"messages", "start", "revision"}
     assert by_type["conversation"] == {field.name for field in fields(ConversationInfo)} - counted
     cut = next(line for line in lines if line["type"] == "pruning")["cuts"][0]
-    assert set(cut) == {field.name for field in fields(Cut)}
+    assert set(cut) == {field.name for field in fields(PrunedSpan)}
     assert header["format"] == "memoranda"
     assert by_type["session"] == {"id", "consolidated_at", "through"}
     assert by_type["decision"] == {"name", "target"}

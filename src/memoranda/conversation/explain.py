@@ -23,7 +23,7 @@ from memoranda.conversation.selection import Policy, essentials, last_request
 from memoranda.conversation.signals import Signals
 from memoranda.conversation.stats import ConversationStats, conversation_stats
 from memoranda.conversation.view import ORPHAN, View
-from memoranda.model.models import ConversationInfo, Cut, Marker, Message, Pruning
+from memoranda.model.models import ConversationInfo, Marker, Message, PrunedSpan, Pruning
 
 LONGEST_TITLE = 80  # characters of a task's title
 
@@ -227,7 +227,7 @@ def fold(
                 yield _fold(list(same), found)
 
 
-def marker_of(span: Cut) -> str:
+def marker_of(span: PrunedSpan) -> str:
     """Return the id under which ``Conversation.expand`` gives back what a pruning took out."""
     return reference(span.first, span.last)
 
@@ -399,7 +399,7 @@ def _marker(message: Message, state: MessageState, markers: Sequence[Marker]) ->
     return markers[at].id if at >= 0 else None
 
 
-def _first(part: Marker | Cut) -> int:
+def _first(part: Marker | PrunedSpan) -> int:
     return part.first
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 
 from memoranda.errors import InvalidInput
-from memoranda.model.models import Cut, Marker, Message
+from memoranda.model.models import Marker, Message, PrunedSpan
 from memoranda.model.ports import MessageMeter
 
 LONGEST_SUMMARY = 1_200  # characters, of all the cuts in whose place one marker stands
@@ -38,7 +38,7 @@ class Gap:
     summary: str | None = None
 
     @classmethod
-    def of_cut(cls, cut: Cut) -> Gap:
+    def of_cut(cls, cut: PrunedSpan) -> Gap:
         """Return the gap that one cut leaves."""
         return cls(
             first=cut.first,

@@ -18,7 +18,7 @@ from memoranda.conversation.scoring import SignalReader
 from memoranda.conversation.strategies.strategy import SelectionInput
 from memoranda.conversation.transcript import Transcript
 from memoranda.conversation.units import Grouping, Unit
-from memoranda.model.models import ConversationInfo, Cut, Message, Pruning
+from memoranda.model.models import ConversationInfo, Message, PrunedSpan, Pruning
 from memoranda.model.ports import MessageMeter
 from memoranda.tokens.catalog import Catalog
 
@@ -131,7 +131,7 @@ class Ledger:
         index = bisect_right(self.gaps, place, key=_start) - 1
         return index if index >= 0 and place <= self.gaps[index].last else None
 
-    def _take_out(self, cuts: Iterable[Cut]) -> None:
+    def _take_out(self, cuts: Iterable[PrunedSpan]) -> None:
         new = [Gap.of_cut(cut) for cut in cuts]
         self._cuts += new
         self.gaps = self._parted() if self._back else _joined([*self.gaps, *new])

@@ -25,7 +25,7 @@ from memoranda.conversation.view import NO_ROOM, View, view_of
 from memoranda.errors import InvalidInput
 from memoranda.model.events import Events
 from memoranda.model.ids import IdFactory
-from memoranda.model.models import Cut, Message, Pruning
+from memoranda.model.models import Message, PrunedSpan, Pruning
 from memoranda.model.ports import MessageMeter, Summarizer
 from memoranda.model.text import storable
 
@@ -109,12 +109,12 @@ def has_too_many(ledger: Ledger, policy: Policy) -> bool:
 
 def pruned_spans(
     ledger: Ledger, budget: int, policy: Policy, meter: MessageMeter
-) -> tuple[Cut, ...]:
+) -> tuple[PrunedSpan, ...]:
     """Return what a view of ``budget`` tokens leaves out of what is live."""
     return spans_of(ledger, view_of(ledger, budget, policy, meter))
 
 
-def spans_of(ledger: Ledger, chosen: View) -> tuple[Cut, ...]:
+def spans_of(ledger: Ledger, chosen: View) -> tuple[PrunedSpan, ...]:
     """Return the live messages that a view leaves out, as runs with scores and reasons.
 
     Tool messages without counterpart go only together with what they stand between, as
@@ -134,7 +134,7 @@ def spans_of(ledger: Ledger, chosen: View) -> tuple[Cut, ...]:
     return tuple(span_of(run, ledger) for run in runs if any(item.id in gone for item in run))
 
 
-def span_of(run: Sequence[Message], ledger: Ledger, why: str = NO_ROOM) -> Cut:
+def span_of(run: Sequence[Message], ledger: Ledger, why: str = NO_ROOM) -> PrunedSpan:
     """Return the span that takes a run of live messages out, with the best score among them."""
     newest = ledger.messages[-1]
 
@@ -145,7 +145,7 @@ def span_of(run: Sequence[Message], ledger: Ledger, why: str = NO_ROOM) -> Cut:
         )
         return score(item, ledger.reader.signals(item), place).value
 
-    return Cut(
+    return PrunedSpan(
         first=run[0].position or 0,
         last=run[-1].position or 0,
         messages=len(run),
@@ -289,7 +289,7 @@ class Pruner:
         return self.take_out(state, trigger, spans, why)
 
     def take_out(
-        self, state: ConversationState, trigger: str, spans: tuple[Cut, ...], why: str
+        self, state: ConversationState, trigger: str, spans: tuple[PrunedSpan, ...], why: str
     ) -> Pruning | None:
         """Take ``spans`` out of view; return the receipt, if there are any."""
         if not spans:

@@ -15,7 +15,7 @@ from memoranda.conversation.selection import Policy
 from memoranda.conversation.system_prompt import RECAPPED
 from memoranda.conversation.transcript import Transcript
 from memoranda.conversation.view import view_of
-from memoranda.model.models import ConversationInfo, Cut, Message, Pruning
+from memoranda.model.models import ConversationInfo, Message, PrunedSpan, Pruning
 from memoranda.model.ports import MessageMeter
 
 OVERFLOW = "overflow"
@@ -51,7 +51,7 @@ def read_session(transcript: Transcript, info: ConversationInfo) -> Conversation
     return ConversationSession(tuple(recapped), tuple(new))
 
 
-def _session_start(prunings: Sequence[Pruning], start: int) -> tuple[tuple[Cut, ...], int]:
+def _session_start(prunings: Sequence[Pruning], start: int) -> tuple[tuple[PrunedSpan, ...], int]:
     """Return the spans that the recap in force tells, and where the present session begins.
 
     ``start`` is the position of the first message that is not cleared; what was pruned before it
@@ -67,7 +67,7 @@ def _session_start(prunings: Sequence[Pruning], start: int) -> tuple[tuple[Cut, 
 
 def overflow_spans(
     ledger: Ledger, keep: int, policy: Policy, meter: MessageMeter
-) -> tuple[Cut, ...]:
+) -> tuple[PrunedSpan, ...]:
     """Return spans of all but system messages and pins, parted where the recap begins.
 
     What the user said last and nobody answered stays in view.
@@ -82,7 +82,7 @@ def overflow_spans(
         ledger = ledger.but_last()
     room = ledger.grouping.fixed_tokens
     first = _recap_start(ledger, keep)
-    found: list[Cut] = []
+    found: list[PrunedSpan] = []
     for cut in spans_of(ledger, view_of(ledger, room, everything_unpinned(policy), meter)):
         inside = ledger.between(cut.first, cut.last)
         older = [item for item in inside if (item.position or 0) < first]

@@ -9,7 +9,7 @@ from threading import Lock
 from typing import Protocol
 
 from memoranda.errors import NotFound
-from memoranda.model.models import Calibration, ConversationInfo, Cut, Message, Pruning
+from memoranda.model.models import Calibration, ConversationInfo, Message, PrunedSpan, Pruning
 
 
 class Transcript(Protocol):
@@ -71,7 +71,7 @@ def newest(messages: list[Message], last: int | None) -> list[Message]:
 def summarized(pruning: Pruning, summaries: Mapping[int, str]) -> Pruning:
     """Return the receipt with the summaries of its cuts, by their first positions."""
 
-    def told(cut: Cut) -> Cut:
+    def told(cut: PrunedSpan) -> PrunedSpan:
         return replace(cut, summary=summaries.get(cut.first, cut.summary))
 
     return replace(pruning, cuts=tuple(map(told, pruning.cuts)))

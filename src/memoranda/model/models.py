@@ -157,7 +157,7 @@ class Message:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Cut:
+class PrunedSpan:
     """A run of messages without gaps that one pruning took out of view.
 
     Attributes:
@@ -204,7 +204,7 @@ class Pruning:
     strategy: str
     before: int
     after: int
-    cuts: tuple[Cut, ...]
+    cuts: tuple[PrunedSpan, ...]
 
     @property
     def messages(self) -> int:

@@ -27,7 +27,7 @@ from memoranda.conversation.explain import (
     fold,
     marker_of,
 )
-from memoranda.model.models import Cut, Message, Pruning, ToolCall
+from memoranda.model.models import Message, PrunedSpan, Pruning, ToolCall
 from memoranda.rendering.layout import Column, View, put_beside, safe_text, table
 from memoranda.rendering.plain import escape_controls, one_line, pluralize
 
@@ -186,7 +186,7 @@ def show_receipt(done: Pruning, view: View, *, dry: bool = False) -> Iterator[Te
             yield from view.hang("    ", sentence, "dim italic")
 
 
-def _format_period(cut: Cut, view: View) -> str:
+def _format_period(cut: PrunedSpan, view: View) -> str:
     """Return a span of time, without what its ends have in common."""
     first, last = view.minute(cut.since), view.minute(cut.until)
     day, _, time = last.partition(" ")

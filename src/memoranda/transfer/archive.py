@@ -26,10 +26,10 @@ from memoranda.model.models import (
     NO_ATTRIBUTES,
     Calibration,
     ConversationInfo,
-    Cut,
     Image,
     Kind,
     Message,
+    PrunedSpan,
     Pruning,
     Record,
     ToolCall,
@@ -346,12 +346,12 @@ def _read_message(line: JsonObject) -> Message:
     )
 
 
-def _read_cut(line: JsonObject, places: Mapping[str, int]) -> Cut:
+def _read_cut(line: JsonObject, places: Mapping[str, int]) -> PrunedSpan:
     line.require_only(CUT)
     first, last = (_place(line, name, places) for name in ("first", "last"))
     if first > last:
         raise InvalidInput(f"first={line.get('first')!r} comes after last={line.get('last')!r}")
-    return read_dataclass(Cut, line, blank=("summary",), first=first, last=last)
+    return read_dataclass(PrunedSpan, line, blank=("summary",), first=first, last=last)
 
 
 def _place(line: JsonObject, name: str, places: Mapping[str, int]) -> int:

@@ -24,9 +24,9 @@ from memoranda.model.models import (
     NO_ATTRIBUTES,
     Calibration,
     ConversationInfo,
-    Cut,
     Image,
     Message,
+    PrunedSpan,
     Pruning,
     ToolCall,
     ToolResult,
@@ -276,7 +276,7 @@ def _pruning_value(item: Pruning) -> Json:
     return value | {"cuts": [_cut_value(cut) for cut in item.cuts]}
 
 
-def _cut_value(cut: Cut) -> Json:
+def _cut_value(cut: PrunedSpan) -> Json:
     names = ("first", "last", "messages", "tokens", "since", "until", "why", "score", "summary")
     return _present(json_fields(cut, names) | {"summary": cut.summary or None})
 
@@ -288,8 +288,10 @@ def _pruning(item: JsonObject) -> Pruning:
     )
 
 
-def _cut(cut: JsonObject) -> Cut:
+def _cut(cut: JsonObject) -> PrunedSpan:
     first, last, messages = (cut.whole(name) for name in ("first", "last", "messages"))
     if not 1 <= messages <= last - first + 1:
         raise InvalidInput(f"a cut from {first} to {last} cannot hold {messages} messages")
-    return read_dataclass(Cut, cut, blank=("why",), first=first, last=last, messages=messages)
+    return read_dataclass(
+        PrunedSpan, cut, blank=("why",), first=first, last=last, messages=messages
+    )

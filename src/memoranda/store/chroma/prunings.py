@@ -11,7 +11,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 
 from memoranda.errors import InvalidInput
-from memoranda.model.models import Cut, Pruning
+from memoranda.model.models import PrunedSpan, Pruning
 from memoranda.store.chroma.rows import Receipt, cut_time, joined
 from memoranda.store.chroma.state import State
 
@@ -40,7 +40,7 @@ def add(state: State, conversation: str, item: Pruning) -> None:
     state.put(_torn(receipt, torn))
 
 
-def _count(cut: Cut, positions: Sequence[int]) -> int:
+def _count(cut: PrunedSpan, positions: Sequence[int]) -> int:
     """Return how many of ascending positions a cut covers."""
     return bisect_right(positions, cut.last) - bisect_left(positions, cut.first)
 

@@ -14,7 +14,7 @@ from typing import Any
 
 import apsw
 
-from memoranda.model.models import Cut, Pruning
+from memoranda.model.models import PrunedSpan, Pruning
 from memoranda.model.times import from_ms, to_ms
 from memoranda.store.sqlite.rows import Row, dump
 
@@ -38,10 +38,10 @@ def pruning(row: Row) -> Pruning:
     )
 
 
-def _cut(stored: Stored) -> Cut:
+def _cut(stored: Stored) -> PrunedSpan:
     known = {name: value for name, value in stored.items() if name != TORN}
     times = {name: from_ms(stored[name]) for name in ("since", "until")}
-    return Cut(**(known | times))
+    return PrunedSpan(**(known | times))
 
 
 def add(connection: apsw.Connection, conversation: int, item: Pruning) -> None:
@@ -64,7 +64,7 @@ def add(connection: apsw.Connection, conversation: int, item: Pruning) -> None:
     )
 
 
-def _stored(connection: apsw.Connection, conversation: int, cut: Cut) -> Stored:
+def _stored(connection: apsw.Connection, conversation: int, cut: PrunedSpan) -> Stored:
     stored = asdict(cut) | {"since": to_ms(cut.since), "until": to_ms(cut.until)}
     held: int = connection.execute(
         "SELECT count(*) FROM messages WHERE conversation_key = ? AND position BETWEEN ? AND ?",

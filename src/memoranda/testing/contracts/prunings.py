@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from memoranda.model.actions import Erase, Prune, Summarize
-from memoranda.model.models import Cut, Pruning
+from memoranda.model.models import PrunedSpan, Pruning
 from memoranda.model.ports import Store
 from memoranda.model.scope import Scope
 from memoranda.testing.contracts.base import Contract, Reopen
@@ -148,7 +148,7 @@ class PruningContract(Contract):
 def without_summaries(receipt: Pruning) -> Pruning:
     """Return the receipt with bare cuts."""
 
-    def bare(part: Cut) -> Cut:
+    def bare(part: PrunedSpan) -> PrunedSpan:
         return replace(part, summary=None)
 
     return replace(receipt, cuts=tuple(map(bare, receipt.cuts)))

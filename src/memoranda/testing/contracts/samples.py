@@ -13,10 +13,10 @@ import numpy as np
 from memoranda.model.actions import Append, Insert, OpenConversation, Prune, PutVectors
 from memoranda.model.models import (
     ConversationInfo,
-    Cut,
     Kind,
     Mention,
     Message,
+    PrunedSpan,
     Pruning,
     Record,
 )
@@ -139,14 +139,16 @@ def placed(*messages: Message, start: int = 0) -> list[Message]:
     return [replace(message, position=start + number) for number, message in enumerate(messages)]
 
 
-def cut(first: int, last: int, **fields: Any) -> Cut:
+def cut(first: int, last: int, **fields: Any) -> PrunedSpan:
     """Return the cut of a run of messages."""
     number = last - first + 1
     known: dict[str, Any] = {"messages": number, "tokens": 3 * number, "why": "oldest"}
-    return Cut(first=first, last=last, since=moment(first), until=moment(last), **(known | fields))
+    return PrunedSpan(
+        first=first, last=last, since=moment(first), until=moment(last), **(known | fields)
+    )
 
 
-def pruning(*cuts: Cut, **fields: Any) -> Pruning:
+def pruning(*cuts: PrunedSpan, **fields: Any) -> Pruning:
     """Return the receipt of a pruning, a minute after the one before it."""
     known: dict[str, Any] = {
         "id": new_id("prn"),
@@ -160,7 +162,7 @@ def pruning(*cuts: Cut, **fields: Any) -> Pruning:
     return Pruning(cuts=cuts, **(known | fields))
 
 
-def prune(store: Store, conversation: str, *cuts: Cut, scope: Scope = ANA) -> Pruning:
+def prune(store: Store, conversation: str, *cuts: PrunedSpan, scope: Scope = ANA) -> Pruning:
     """Keep the receipt of a pruning with these cuts, and return it."""
     receipt = pruning(*cuts)
     store.apply(scope, [Prune(conversation, receipt)])
