@@ -11,7 +11,13 @@ from hypothesis import strategies as st
 
 from memoranda.learning.claims import Category, Claim, Relation, Verdict
 from memoranda.learning.conflicts import RuleJudge
-from memoranda.learning.consolidation_plan import Candidate, Moment, Page, plan, unclear
+from memoranda.learning.consolidation_plan import (
+    CandidateFact,
+    StatementTime,
+    ClaimPage,
+    plan,
+    unclear,
+)
 from memoranda.model.actions import Consolidated, Credit, Insert, Supersede
 from memoranda.model.ids import IdFactory
 from memoranda.model.models import Kind, Trust
@@ -63,8 +69,8 @@ class Memory:
 
     def plan(self, claims, *, session="s", **options):
         """The plan for claims, with all facts as candidates."""
-        known = [Candidate(fact, said_last=self.last(fact)) for fact in self.facts.values()]
-        page = Page(
+        known = [CandidateFact(fact, said_last=self.last(fact)) for fact in self.facts.values()]
+        page = ClaimPage(
             session=session,
             through=len(claims),
             finished=True,
@@ -321,7 +327,7 @@ def test_what_is_told_of_long_ago_retires_nothing():
 def test_of_two_words_one_is_the_later(moments):
     """Never both, and never neither but for equal ones."""
     one, other = (
-        Moment(SAID + timedelta(days=said), SAID + timedelta(days=min(said, holds)))
+        StatementTime(SAID + timedelta(days=said), SAID + timedelta(days=min(said, holds)))
         for said, holds in moments
     )
     if one.said == other.said:
@@ -438,8 +444,8 @@ def test_pairs_that_rules_leave_open_are_asked_about():
     old = memory.remember("Ana is vegetarian.", decay_rate=0.1, event_time=SAID)
     other = memory.remember("Ana lives in Oslo.", decay_rate=0.1, event_time=SAID)
     claims = [claim("Ana eats meat every day.", day=9), claim("Ana moved to Rome.", day=9)]
-    near = [Candidate(old, 0.7), Candidate(other, 0.2)]
-    page = Page(session="s", through=1, finished=True, claims=claims, candidates=[near, near])
+    near = [CandidateFact(old, 0.7), CandidateFact(other, 0.2)]
+    page = ClaimPage(session="s", through=1, finished=True, claims=claims, candidates=[near, near])
     ask = partial(unclear, judge=RuleJudge(), now=NOW)
     assert [(each.claim, each.record) for each in ask(page)] == [(0, old.id), (1, old.id)]
     assert ask(page)[0].old.text == "Ana is vegetarian."

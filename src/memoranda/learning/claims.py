@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 
 class Category(StrEnum):
@@ -74,6 +74,29 @@ class Claim:
     event_time: datetime
     confidence: float = 0.8
     quote: str = ""
+
+
+class ClaimDraft(NamedTuple):
+    """A claim before its dates.
+
+    Attributes:
+        content: the statement.
+        subject: whom or what it is about.
+        category: what kind of statement it is.
+        score: how sure it is that it lasts.
+        start, end: where its words stand in what was said.
+    """
+
+    content: str
+    subject: str
+    category: Category
+    score: float
+    start: int
+    end: int
+
+    def move(self, offset: int) -> ClaimDraft:
+        """Return the draft as it stands in a text in which it begins later."""
+        return self._replace(start=self.start + offset, end=self.end + offset)
 
 
 class Extractor(Protocol):

@@ -1,4 +1,4 @@
-"""The plan of a consolidation: what a page of claims changes in what is believed (seed 004).
+"""The plan of a consolidation: what a page of claims changes in what is believed.
 
 A claim that was known credits the fact that says it; a new one becomes a fact; one that
 excludes an older one takes its place. What was said later decides, not what is read later: a
@@ -24,9 +24,9 @@ from memoranda.records.drafts import TRUST, Draft
 ORIGIN = "consolidation"
 CREDITED = "said again"
 DECAY_RATE = 0.1
-"""Per day, of facts that consolidation drew (seed 004)."""
+"""Per day, of facts that consolidation drew."""
 SUPERSEDED = 0.3
-"""Confidence of a fact that another one took the place of (seed 004)."""
+"""Confidence of a fact that another one took the place of."""
 LEAST = 0.6
 """Confidence of a verdict from which it counts."""
 CLEAR = 0.8
@@ -39,11 +39,12 @@ Overrides = Mapping[tuple[int, str], Verdict]
 """(index of the claim, id of the record) → a verdict that counts instead of the judge's."""
 NO_OVERRIDES: Overrides = MappingProxyType({})
 NO_LIKENESS: Mapping[tuple[int, int], float] = MappingProxyType({})
+_EXCLUDING = {Relation.UPDATE, Relation.CONTRADICTION}
 _RANK = {Trust.EXTERNAL: 0, Trust.AGENT: 1, Trust.PERSON: 2}
 
 
 @dataclass(frozen=True, slots=True)
-class Candidate:
+class CandidateFact:
     """A fact that may have to do with a claim.
 
     Attributes:
@@ -59,7 +60,7 @@ class Candidate:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Page:
+class ClaimPage:
     """What one step of a consolidation works with.
 
     Attributes:
@@ -78,13 +79,13 @@ class Page:
     through: int
     finished: bool
     claims: Sequence[Claim]
-    candidates: Sequence[Sequence[Candidate]]
+    candidates: Sequence[Sequence[CandidateFact]]
     between: Mapping[tuple[int, int], float] = field(default_factory=lambda: NO_LIKENESS)
     agent: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
-class Report:
+class ConsolidationReport:
     """What a plan does, in figures.
 
     Attributes:
@@ -106,15 +107,15 @@ class Report:
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class ConsolidationPlan:
     """The actions of one step, to be applied in one transaction, and what they amount to."""
 
     actions: tuple[Action, ...]
-    report: Report
+    report: ConsolidationReport
 
 
 @dataclass(frozen=True, slots=True)
-class Question:
+class UnclearPair:
     """A pair that rules do not decide, for a model to judge.
 
     Attributes:
@@ -131,13 +132,13 @@ class Question:
 
 
 @dataclass(frozen=True, slots=True)
-class Moment:
+class StatementTime:
     """When something was said, the last time, and from when it holds: no later than that."""
 
     said: datetime
     holds: datetime
 
-    def counts_after(self, other: Moment) -> bool:
+    def counts_after(self, other: StatementTime) -> bool:
         """Return whether this is the later word on what both speak of.
 
         That is what was said later, unless it tells of times long before the other's: "we
@@ -147,36 +148,35 @@ class Moment:
             return self.holds + ROUGHLY >= other.holds
         return other.holds + ROUGHLY < self.holds
 
-    def confirmed(self, again: Moment) -> Moment:
+    def confirmed(self, again: StatementTime) -> StatementTime:
         """Return when it was said, and held, as it was said again."""
-        return Moment(max(self.said, again.said), max(self.holds, again.holds))
+        return StatementTime(max(self.said, again.said), max(self.holds, again.holds))
 
 
 @dataclass(slots=True)
-class _Belief:
+class _KnownFact:
     """A fact while a plan is made: stored already, or inserted by the plan.
 
     Attributes:
-        moment: when it was said and from when it holds.
+        time: when it was said and from when it holds.
         over: whether another one took its place.
     """
 
     record: Record
-    moment: Moment
+    time: StatementTime
     sources: set[str]
     claim: int | None = None
     over: bool = False
 
 
 @dataclass(frozen=True, slots=True)
-class _Clash:
-    belief: _Belief
+class _JudgedFact:
+    known: _KnownFact
     verdict: Verdict
-    likeness: float | None
 
 
 def plan(
-    page: Page,
+    page: ClaimPage,
     *,
     write: Callable[[Draft], Insert],
     judge: Judge,
@@ -184,8 +184,8 @@ def plan(
     overrides: Overrides = NO_OVERRIDES,
     decay_rate: float = DECAY_RATE,
     least: float = LEAST,
-) -> Plan:
-    """Plan what a page of claims changes. Nothing is stored by planning.
+) -> ConsolidationPlan:
+    """ConsolidationPlan what a page of claims changes. Nothing is stored by planning.
 
     Args:
         page: the claims, and the facts that may have to do with them.
@@ -201,16 +201,16 @@ def plan(
         Inserts, credits and supersessions in the order of the claims, then how far the
         session was read. Planned again after it was applied, a page adds and retires nothing.
     """
-    work = _Work(page, _Means(write, judge, now, overrides, decay_rate, least))
+    planner = _Planner(page, write, judge, now, overrides, decay_rate, least)
     for index in range(len(page.claims)):
-        work.take(index)
+        planner.take(index)
     done = Consolidated(page.session, page.through, now, page.finished)
-    return Plan((*work.actions, done), work.report())
+    return ConsolidationPlan((*planner.actions, done), planner.report())
 
 
 def unclear(
-    page: Page, *, judge: Judge, now: datetime, likely: float = LIKELY, clear: float = CLEAR
-) -> list[Question]:
+    page: ClaimPage, *, judge: Judge, now: datetime, likely: float = LIKELY, clear: float = CLEAR
+) -> list[UnclearPair]:
     """Return the pairs of ``page`` that a model should judge, where there is one.
 
     These are conflicts of which the judge is not sure, and pairs about the same subject that
@@ -226,158 +226,156 @@ def unclear(
     questions = []
     for index, (claim, candidates) in enumerate(zip(page.claims, page.candidates, strict=True)):
         for candidate in candidates:
-            belief = _belief(candidate)
-            if not _counts(candidate.record, now) or not _related(claim, candidate.record):
+            known = _known_fact(candidate)
+            if not _is_current(candidate.record, now) or not _related(claim, candidate.record):
                 continue
-            old, new = _ordered(claim, belief, candidate.likeness)
+            old, new = _ordered(claim, known, candidate.likeness)
             verdict = judge.judge(old, new)
             if verdict.relation is Relation.DUPLICATE:
                 continue
             alike = (candidate.likeness or 0.0) >= likely
             if alike if verdict.relation is Relation.NONE else verdict.confidence < clear:
-                questions.append(Question(index, candidate.record.id, old, new))
+                questions.append(UnclearPair(index, candidate.record.id, old, new))
     return questions
 
 
-@dataclass(frozen=True, slots=True)
-class _Means:
-    """What a plan is made with; as the arguments of :func:`plan`."""
+@dataclass(slots=True)
+class _Planner:
+    """A plan in the making; the fields are the arguments of :func:`plan`."""
 
+    page: ClaimPage
     write: Callable[[Draft], Insert]
     judge: Judge
     now: datetime
     overrides: Overrides
     decay_rate: float
     least: float
+    actions: list[Action] = field(default_factory=list)
+    inserted: list[_KnownFact] = field(default_factory=list)
+    stored: dict[str, _KnownFact] = field(init=False)
+    counts: Counter[str] = field(default_factory=Counter)
+    dropped: Counter[str] = field(default_factory=Counter)
 
-
-class _Work:
-    """A plan in the making."""
-
-    def __init__(self, page: Page, means: _Means) -> None:
-        self._page = page
-        self._means = means
-        self._stored = {
-            candidate.record.id: _belief(candidate)
-            for candidates in page.candidates
-            for candidate in candidates
-            if _counts(candidate.record, means.now)
+    def __post_init__(self) -> None:
+        """Take in the facts that have not ended."""
+        candidates = (each for listed in self.page.candidates for each in listed)
+        self.stored = {
+            each.record.id: _known_fact(each)
+            for each in candidates
+            if _is_current(each.record, self.now)
         }
-        self._fresh: list[_Belief] = []
-        self._counts: Counter[str] = Counter()
-        self._dropped: Counter[str] = Counter()
-        self.actions: list[Action] = []
 
-    def report(self) -> Report:
+    def report(self) -> ConsolidationReport:
         """Return the figures."""
-        return Report(**self._counts, dropped=MappingProxyType(dict(self._dropped)))
+        return ConsolidationReport(**self.counts, dropped=MappingProxyType(dict(self.dropped)))
 
     def take(self, index: int) -> None:
-        """Plan one claim."""
-        claim = self._page.claims[index]
+        """ConsolidationPlan one claim."""
+        claim = self.page.claims[index]
         why = _unfit(claim)
         if why is not None:
-            self._dropped[why] += 1
+            self.dropped[why] += 1
             return
         clashes = list(self._clashes(index))
         same = self._same(claim, clashes)
         if same is None:
-            self._insert(index, [each for each in clashes if _excludes(each.verdict)])
+            self._insert(index, [each for each in clashes if each.verdict.relation in _EXCLUDING])
         elif fresh := tuple(each for each in claim.sources if each not in same.sources):
             same.sources |= set(fresh)
-            same.moment = same.moment.confirmed(_moment(claim))
-            self.actions.append(Credit(same.record.id, self._means.now, fresh, CREDITED))
-            self._counts["credited"] += 1
+            same.time = same.time.confirmed(_time_of(claim))
+            self.actions.append(Credit(same.record.id, self.now, fresh, CREDITED))
+            self.counts["credited"] += 1
         else:
-            self._counts["known"] += 1
+            self.counts["known"] += 1
 
-    def _clashes(self, index: int) -> Iterator[_Clash]:
+    def _clashes(self, index: int) -> Iterator[_JudgedFact]:
         """Yield what has to do with a claim, by a verdict that counts."""
-        claim = self._page.claims[index]
-        for belief, likeness in self._pairs(index):
-            if not _related(claim, belief.record):
+        claim = self.page.claims[index]
+        for known, likeness in self._pairs(index):
+            if not _related(claim, known.record):
                 continue
-            verdict = self._means.overrides.get((index, belief.record.id))
+            verdict = self.overrides.get((index, known.record.id))
             if verdict is None:
-                verdict = self._means.judge.judge(*_ordered(claim, belief, likeness))
-            elif verdict.relation is Relation.DUPLICATE and not _may_be_one(claim, belief):
+                verdict = self.judge.judge(*_ordered(claim, known, likeness))
+            elif verdict.relation is Relation.DUPLICATE and not _may_be_one(claim, known):
                 continue
-            if verdict.relation is not Relation.NONE and verdict.confidence >= self._means.least:
-                yield _Clash(belief, verdict, likeness)
+            if verdict.relation is not Relation.NONE and verdict.confidence >= self.least:
+                yield _JudgedFact(known, verdict)
 
-    def _pairs(self, index: int) -> Iterator[tuple[_Belief, float | None]]:
-        for candidate in self._page.candidates[index]:
-            if candidate.record.id in self._stored:
-                yield self._stored[candidate.record.id], candidate.likeness
-        for belief in self._fresh:
-            yield belief, self._page.between.get((belief.claim or 0, index))
+    def _pairs(self, index: int) -> Iterator[tuple[_KnownFact, float | None]]:
+        for candidate in self.page.candidates[index]:
+            if candidate.record.id in self.stored:
+                yield self.stored[candidate.record.id], candidate.likeness
+        for known in self.inserted:
+            yield known, self.page.between.get((known.claim or 0, index))
 
-    def _same(self, claim: Claim, clashes: Sequence[_Clash]) -> _Belief | None:
+    def _same(self, claim: Claim, clashes: Sequence[_JudgedFact]) -> _KnownFact | None:
         """Return the fact that says what a claim says, if there is one that still may."""
         same = [
             each
             for each in clashes
-            if each.verdict.relation is Relation.DUPLICATE and self._shared(each.belief.record)
+            if each.verdict.relation is Relation.DUPLICATE and self._shared(each.known.record)
         ]
         for each in same:
-            if set(claim.sources) <= each.belief.sources:
-                return each.belief
+            if set(claim.sources) <= each.known.sources:
+                return each.known
         # What says more than the fact would be lost with a mere credit: both stay.
-        same = [each for each in same if not says_more(claim.content, each.belief.record.content)]
+        same = [each for each in same if not says_more(claim.content, each.known.record.content)]
         for each in sorted(same, key=lambda clash: -clash.verdict.confidence):
             # Said again after something else had taken its place, it is so anew.
-            if not each.belief.over or not _moment(claim).counts_after(each.belief.moment):
-                return each.belief
+            if not each.known.over or not _time_of(claim).counts_after(each.known.time):
+                return each.known
         return None
 
-    def _insert(self, index: int, clashes: Sequence[_Clash]) -> None:
-        claim = self._page.claims[index]
-        ends: list[_Belief] = []
-        heir: _Belief | None = None
+    def _insert(self, index: int, clashes: Sequence[_JudgedFact]) -> None:
+        claim = self.page.claims[index]
+        ends: list[_KnownFact] = []
+        heir: _KnownFact | None = None
         for clash in sorted(clashes, key=lambda each: -each.verdict.confidence):
-            belief = clash.belief
-            if belief.over:
+            known = clash.known
+            if known.over:
                 continue
-            if _moment(claim).counts_after(belief.moment):
-                if self._own(belief.record) and _may_retire(claim, belief.record, clash.verdict):
-                    ends.append(belief)
+            if _time_of(claim).counts_after(known.time):
+                if self._own(known.record) and _may_retire(claim, known.record, clash.verdict):
+                    ends.append(known)
                 else:
-                    self._counts["withheld"] += 1
-            elif self._shared(belief.record) and _outranks(belief.record.trust, _trust(claim)):
-                heir = belief if heir is None or heir.moment.said < belief.moment.said else heir
-        insert = self._means.write(_draft(claim, self._page.session, self._means.decay_rate, ends))
-        made = _Belief(insert.record, _moment(claim), set(claim.sources), index, heir is not None)
-        self._fresh.append(made)
+                    self.counts["withheld"] += 1
+            elif self._shared(known.record) and _outranks(known.record.trust, _trust(claim)):
+                heir = known if heir is None or heir.time.said < known.time.said else heir
+        insert = self.write(_draft(claim, self.page.session, self.decay_rate, ends))
+        sources = set(claim.sources)
+        made = _KnownFact(insert.record, _time_of(claim), sources, index, heir is not None)
+        self.inserted.append(made)
         self.actions.append(insert)
-        self._counts["added"] += 1
-        for belief in ends:
-            self._supersede(belief, insert.record)
+        self.counts["added"] += 1
+        for known in ends:
+            self._supersede(known, insert.record)
         if heir is not None:
             self._supersede(made, heir.record)
 
     def _shared(self, record: Record) -> bool:
         """Return whether all see a fact who see what this page brings."""
-        return record.agent in {None, self._page.agent}
+        return record.agent in {None, self.page.agent}
 
     def _own(self, record: Record) -> bool:
         """Return whether nobody sees a fact who does not see what this page brings."""
-        return self._page.agent in {None, record.agent}
+        return self.page.agent in {None, record.agent}
 
-    def _supersede(self, belief: _Belief, by: Record) -> None:
-        belief.over = True
-        confidence = min(SUPERSEDED, belief.record.confidence)
+    def _supersede(self, known: _KnownFact, by: Record) -> None:
+        known.over = True
+        confidence = min(SUPERSEDED, known.record.confidence)
         reason = "a later statement took its place"
-        self.actions.append(Supersede(belief.record.id, by.id, self._means.now, confidence, reason))
-        self._counts["superseded"] += 1
+        self.actions.append(Supersede(known.record.id, by.id, self.now, confidence, reason))
+        self.counts["superseded"] += 1
 
 
-def _belief(candidate: Candidate) -> _Belief:
+def _known_fact(candidate: CandidateFact) -> _KnownFact:
     record = candidate.record
     over = record.superseded_by is not None
-    return _Belief(record, _held(candidate), set(record.source_ids), over=over)
+    return _KnownFact(record, _held(candidate), set(record.source_ids), over=over)
 
 
-def _counts(record: Record, now: datetime) -> bool:
+def _is_current(record: Record, now: datetime) -> bool:
     """Return whether a record is a fact that has not ended."""
     return record.kind is Kind.FACT and believed(record, now)
 
@@ -388,7 +386,7 @@ def _unfit(claim: Claim) -> str | None:
         return "it says nothing"
     if not claim.sources:
         return "it has no source"
-    about = subject(_said(claim, None))
+    about = subject(_claim_statement(claim, None))
     if about == "user" and _trust(claim) is not Trust.PERSON:
         return "it is about the user without the user's word"
     return None
@@ -416,15 +414,11 @@ def _may_retire(claim: Claim, old: Record, verdict: Verdict) -> bool:
     return _trust(claim) is Trust.PERSON and clear
 
 
-def _excludes(verdict: Verdict) -> bool:
-    return verdict.relation in {Relation.UPDATE, Relation.CONTRADICTION}
+def _time_of(claim: Claim) -> StatementTime:
+    return StatementTime(claim.said_at, min(claim.said_at, claim.event_time))
 
 
-def _moment(claim: Claim) -> Moment:
-    return Moment(claim.said_at, min(claim.said_at, claim.event_time))
-
-
-def _held(candidate: Candidate) -> Moment:
+def _held(candidate: CandidateFact) -> StatementTime:
     record = candidate.record
     told = record.attributes.get("said_at")
     try:
@@ -434,15 +428,15 @@ def _held(candidate: Candidate) -> Moment:
     if said is None or said.tzinfo is None:
         # Nobody says when it was said: then it counts from when it happened, or was stored.
         said = min(record.event_time, record.created_at)
-    first, last = Moment(said, min(record.event_time, said)), candidate.said_last
-    return first if last is None or last <= said else first.confirmed(Moment(last, last))
+    first, last = StatementTime(said, min(record.event_time, said)), candidate.said_last
+    return first if last is None or last <= said else first.confirmed(StatementTime(last, last))
 
 
-def _said(claim: Claim, likeness: float | None) -> Statement:
+def _claim_statement(claim: Claim, likeness: float | None) -> Statement:
     return Statement(claim.content, claim.event_time, claim.subject, claim.category, likeness)
 
 
-def _known(record: Record, likeness: float | None) -> Statement:
+def _fact_statement(record: Record, likeness: float | None) -> Statement:
     about, category = record.attributes.get("subject"), record.attributes.get("category")
     return Statement(
         text=record.content,
@@ -453,26 +447,28 @@ def _known(record: Record, likeness: float | None) -> Statement:
     )
 
 
-def _ordered(claim: Claim, belief: _Belief, likeness: float | None) -> tuple[Statement, Statement]:
+def _ordered(
+    claim: Claim, known: _KnownFact, likeness: float | None
+) -> tuple[Statement, Statement]:
     """Return claim and fact, the one that was so first in front; of equals, the fact."""
-    if _moment(claim).counts_after(belief.moment):
-        return _known(belief.record, None), _said(claim, likeness)
-    return _said(claim, None), _known(belief.record, likeness)
+    if _time_of(claim).counts_after(known.time):
+        return _fact_statement(known.record, None), _claim_statement(claim, likeness)
+    return _claim_statement(claim, None), _fact_statement(known.record, likeness)
 
 
 def _related(claim: Claim, record: Record) -> bool:
     """Return whether both may be about the same subject: nothing else ever retires a fact."""
-    one, other = subject(_said(claim, None)), subject(_known(record, None))
+    one, other = subject(_claim_statement(claim, None)), subject(_fact_statement(record, None))
     return one is None or other is None or one == other
 
 
-def _may_be_one(claim: Claim, belief: _Belief) -> bool:
+def _may_be_one(claim: Claim, known: _KnownFact) -> bool:
     """Return whether a model may call two the same: no number, name or negation differs."""
     likeness = 1.0
-    return duplicate(_known(belief.record, likeness), _said(claim, likeness)) > 0
+    return duplicate(_fact_statement(known.record, likeness), _claim_statement(claim, likeness)) > 0
 
 
-def _draft(claim: Claim, session: str, decay_rate: float, ends: Sequence[_Belief]) -> Draft:
+def _draft(claim: Claim, session: str, decay_rate: float, ends: Sequence[_KnownFact]) -> Draft:
     metadata: dict[str, Any] = {
         "subject": claim.subject,
         "category": str(claim.category),

@@ -206,7 +206,7 @@ class Consolidator:
         """
         scope, now = scope or self.records.scope, self.records.now()
         judge = RuleJudge(threshold=self.settings.duplicate_at)
-        page = planning.Page(
+        page = planning.ClaimPage(
             session=session,
             through=0,
             finished=False,
@@ -318,7 +318,7 @@ class Consolidator:
         extractor = ModelExtractor(model, self.dates)
         return self.models.wait(extractor.extract(page, before=context))
 
-    def _candidates(self, scope: Scope, claim: Claim) -> list[planning.Candidate]:
+    def _candidates(self, scope: Scope, claim: Claim) -> list[planning.CandidateFact]:
         """Return the known facts that a claim is compared with."""
         where = Filter(now=self.records.now(), kinds=(Kind.FACT,))
         hits = self.searcher.of(scope).search(claim.content, where, limit=CANDIDATES)
@@ -331,7 +331,7 @@ class Consolidator:
             times = [said_at[key] for key in hit.record.source_ids if key in said_at]
             similarity = None if vector is None else vector.score
             found.append(
-                planning.Candidate(hit.record, similarity, said_last=max(times, default=None))
+                planning.CandidateFact(hit.record, similarity, said_last=max(times, default=None))
             )
         return found
 
@@ -348,7 +348,7 @@ class Consolidator:
         }
 
     def _model_verdicts(
-        self, page: planning.Page, judge: Judge, now: datetime
+        self, page: planning.ClaimPage, judge: Judge, now: datetime
     ) -> planning.Overrides:
         """Return what the model says of pairs that rules do not decide.
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Protocol
 
-from memoranda.learning.claims import Category, Claim, Turn
+from memoranda.learning.claims import Category, Claim, ClaimDraft, Turn
 from memoranda.learning.extraction.clauses import (
     Clause,
     carries_content,
@@ -76,18 +76,6 @@ class DateResolver(Protocol):
         """Return ``text`` with relative times made absolute."""
 
 
-@dataclass(frozen=True, slots=True)
-class _ClaimDraft:
-    """A claim before its dates: the statement, its words in the turn, and how sure it is."""
-
-    content: str
-    subject: str
-    category: Category
-    score: float
-    start: int
-    end: int
-
-
 class RuleFactExtractor:
     """The :class:`~memoranda.learning.claims.Extractor` that needs no model.
 
@@ -131,7 +119,7 @@ class RuleFactExtractor:
     def _mentions(self, text: str) -> list[Mention]:
         return self._names.extract(text) if _CAPITAL.search(text) else []
 
-    def _claims(self, drafts: Sequence[_ClaimDraft], turn: Turn) -> list[Claim]:
+    def _claims(self, drafts: Sequence[ClaimDraft], turn: Turn) -> list[Claim]:
         claims: dict[str, Claim] = {}
         for draft in drafts:
             claim = self._claim(draft, turn)
@@ -139,7 +127,7 @@ class RuleFactExtractor:
                 claims.setdefault(claim.content.casefold(), claim)
         return list(claims.values())
 
-    def _claim(self, draft: _ClaimDraft, turn: Turn) -> Claim | None:
+    def _claim(self, draft: ClaimDraft, turn: Turn) -> Claim | None:
         if draft.score < self._threshold - _WORTH_DATING:
             return None
         quote = turn.text[draft.start : draft.end]
@@ -171,7 +159,7 @@ _LASTING = frozenset({Category.IDENTITY, Category.POSSESSION, Category.RELATION}
 _PRECISION = {"time": 0, "day": 1, "week": 2, "month": 3, "year": 4, "span": 5}
 
 
-def _read(sentence: Sentence, turn: Turn, context: SpeakerContext) -> Iterator[_ClaimDraft]:
+def _read(sentence: Sentence, turn: Turn, context: SpeakerContext) -> Iterator[ClaimDraft]:
     """Yield what a sentence states."""
     said = turn.text[sentence.start : sentence.start + len(sentence.shown)]
     asked = _EN.pattern("remember_request").match(sentence.shown)
@@ -180,19 +168,20 @@ def _read(sentence: Sentence, turn: Turn, context: SpeakerContext) -> Iterator[_
     if tells_secret(said) or is_joke(said) or (lead and is_order(said)):
         return
     if lead is None:
-        foreign = list(_foreign(sentence, turn, context))
-        if foreign or not _is_english(sentence.shown):
-            yield from foreign
+        foreign = read_foreign(sentence.shown, said, context.person)
+        if foreign is not None and not sentence.question and not is_refused(said):
+            yield foreign.move(sentence.start)
+            return
+        if not _is_english(sentence.shown):
             return
     else:
         end = lead.end()
         question = sentence.question and asked is None
         sentence = Sentence(sentence.shown[end:], sentence.start + end, question)
     sure = corrected is not None and _EN.pattern("sure_correction").search(corrected[0]) is not None
-    reader = _ClauseReader(
-        turn, context, asked=asked is not None, corrected=corrected is not None, sure=sure
+    yield from _ClauseReader(turn, context, asked is not None, corrected is not None, sure).read(
+        sentence
     )
-    yield from reader.read(sentence)
 
 
 def _is_english(shown: str) -> bool:
@@ -203,38 +192,25 @@ def _is_english(shown: str) -> bool:
     return known > len(words) * _LEAST_ENGLISH
 
 
-def _foreign(sentence: Sentence, turn: Turn, context: SpeakerContext) -> Iterator[_ClaimDraft]:
-    said = turn.text[sentence.start : sentence.start + len(sentence.shown)]
-    found = read_foreign(sentence.shown, said, context.person)
-    if found is None or sentence.question or is_refused(said):
-        return
-    text, category, score, start, end = found
-    at = sentence.start
-    yield _ClaimDraft(text, context.person.name, category, score, at + start, at + end)
-
-
+@dataclass(slots=True)
 class _ClauseReader:
-    """Reads the clauses of one sentence."""
+    """Reads the clauses of one sentence.
 
-    def __init__(
-        self, turn: Turn, context: SpeakerContext, *, asked: bool, corrected: bool, sure: bool
-    ) -> None:
-        """Read what ``turn`` says.
+    Attributes:
+        turn: whose sentence it is.
+        context: in which it is said.
+        asked: whether somebody asks to remember it.
+        corrected: whether it may correct what was said before.
+        sure: whether it surely does.
+    """
 
-        Args:
-            turn: whose sentence it is.
-            context: in which it is said.
-            asked: whether somebody asks to remember it.
-            corrected: whether it may correct what was said before.
-            sure: whether it surely does.
-        """
-        self.turn = turn
-        self.context = context
-        self.asked = asked
-        self.corrected = corrected
-        self.sure = sure
+    turn: Turn
+    context: SpeakerContext
+    asked: bool
+    corrected: bool
+    sure: bool
 
-    def read(self, sentence: Sentence) -> Iterator[_ClaimDraft]:
+    def read(self, sentence: Sentence) -> Iterator[ClaimDraft]:
         """Yield what each clause states; after a doubt the rest of the sentence is doubtful."""
         before: Clause | None = None
         for clause in split_clauses(sentence, self.context.hearers):
@@ -248,19 +224,16 @@ class _ClauseReader:
     def _said(self, clause: Clause) -> str:
         return self.turn.text[clause.start : clause.start + len(clause.shown)]
 
-    def _clause(self, clause: Clause, said: str, before: Clause | None) -> Iterator[_ClaimDraft]:
+    def _clause(self, clause: Clause, said: str, before: Clause | None) -> Iterator[ClaimDraft]:
         words = split_tokens(clause.shown)
         if self.context.chat:
-            yield from self._values(clause, said)
+            for value in find_values(clause.shown, said, self.context.person):
+                yield value.move(clause.start)
         corrected = None if clause.asks else self._corrected(clause, said)
         if corrected is not None:
             yield corrected
             return
-        if (
-            clause.asks
-            or len(words) < _SHORTEST
-            or words[0].low in _EN.words("interrogatives") - {"when"}
-        ):
+        if clause.asks or len(words) < _SHORTEST or words[0].low in _EN.words("asking_words"):
             return
         setting = ClauseContext(
             self.context.chat,
@@ -274,13 +247,14 @@ class _ClauseReader:
         else:
             draft = self._stated(clause, words, said, setting)
             if draft is not None and before is not None and self.context.chat:
-                draft = self._with_percent(draft, before)
+                told = rewrite(before.shown, before.shown, self.context.person)
+                draft = draft._replace(content=complete_percent(draft.content, told))
         if draft is not None:
             yield draft
 
     def _stated(
         self, clause: Clause, words: Sequence[ClauseToken], said: str, setting: ClauseContext
-    ) -> _ClaimDraft | None:
+    ) -> ClaimDraft | None:
         stated = read_statement(words, setting)
         if stated is None or _is_doubtful(words, stated):
             self._note_person(words, None)
@@ -296,26 +270,22 @@ class _ClauseReader:
         subject = self._subject(said, words, stated)
         self.context.topic = find_topic(content) or self.context.topic
         at = clause.start
-        return _ClaimDraft(content, subject, self._category(stated), score, at + begin, at + end)
-
-    def _with_percent(self, draft: _ClaimDraft, before: Clause) -> _ClaimDraft:
-        told = rewrite(before.shown, before.shown, self.context.person)
-        return replace(draft, content=complete_percent(draft.content, told))
+        return ClaimDraft(content, subject, self._category(stated), score, at + begin, at + end)
 
     def _kept(
         self, words: Sequence[ClauseToken], stated: ClauseStatement
     ) -> tuple[Sequence[ClauseToken], float]:
         """Return the words that can stand alone, none if too few, and the score they give."""
         words = words[stated.first :]
-        rest = stated.reading.rest - stated.first
+        rest = stated.predicate.rest - stated.first
         hearer = bool(self.context.person.hearer)
         length = kept_length(words, rest, hearer=hearer, persons=stated.third)
-        count, bonus = weigh(words[rest:length], lasting=stated.reading.category in _LASTING)
+        count, bonus = weigh(words[rest:length], lasting=stated.predicate.category in _LASTING)
         if length <= rest or count == 0:
             return (), 0.0
-        if count <= _FEW and stated.reading.category in _DOINGS and _is_bare(words[rest:length]):
+        if count <= _FEW and stated.predicate.category in _DOINGS and _is_bare(words[rest:length]):
             bonus -= _BARE
-        score = round(stated.reading.score + bonus, 3)
+        score = round(stated.predicate.score + bonus, 3)
         if any(word.low in _EN.words("second") for word in words[:length]):
             score -= _HEARER_COST
         if self.asked or self.sure:
@@ -325,7 +295,7 @@ class _ClauseReader:
     def _category(self, stated: ClauseStatement) -> Category:
         if self.asked:
             return Category.REMEMBER
-        return Category.CORRECTION if self.sure else stated.reading.category
+        return Category.CORRECTION if self.sure else stated.predicate.category
 
     def _subject(self, said: str, words: Sequence[ClauseToken], stated: ClauseStatement) -> str:
         own = words[stated.first].low in {"my", "our"}
@@ -348,7 +318,7 @@ class _ClauseReader:
 
     def _of_last(
         self, clause: Clause, pronoun: re.Match[str], setting: ClauseContext
-    ) -> _ClaimDraft | None:
+    ) -> ClaimDraft | None:
         """Read ``She works at Siemens`` where it is clear who she is."""
         name = self.context.last
         tail = " is" if pronoun[0].endswith("'s") else ""
@@ -368,43 +338,26 @@ class _ClauseReader:
         content = rewrite(said[:end], shown[:end], self.context.person)
         stop = clause.start + pronoun.end() + end - len(name + tail)
         subject = self._subject(said, words, stated)
-        return _ClaimDraft(content, subject, self._category(stated), score, clause.start, stop)
+        return ClaimDraft(content, subject, self._category(stated), score, clause.start, stop)
 
-    def _corrected(self, clause: Clause, said: str) -> _ClaimDraft | None:
+    def _corrected(self, clause: Clause, said: str) -> ClaimDraft | None:
         """Read ``Actually, it's April 5`` where it is clear what has that value."""
-        if not (self.corrected and self.context.topic):
+        if not (self.corrected and self.context.topic) or _has_subject(clause.shown):
             return None
-        if _has_subject(clause.shown):
-            return None
-        found = re.match(
-            r"(?:(?:it|that)(?:'s|\s+is|\s+was)\s+)(?=\S)", clause.shown, re.IGNORECASE
-        )
-        value = said[found.end() :] if found else said
-        if not found and not re.fullmatch(r"(?:on\s+|at\s+)?[\w€$£%:., -]*\d[\w€$£%:., -]*", value):
+        found = _EN.pattern("pointing_value").match(clause.shown)
+        value = said[found.end() :].lstrip() if found else said
+        if not found and not _EN.pattern("bare_value", 0).fullmatch(value):
             return None
         content = finish(f"{self.context.topic} {value}")
         subject = uncapitalized(self.context.topic.rpartition(" ")[0])
         start = clause.start
-        return _ClaimDraft(content, subject, Category.CORRECTION, _SURE, start, start + len(said))
-
-    def _values(self, clause: Clause, said: str) -> Iterator[_ClaimDraft]:
-        for value in find_values(clause.shown, said, self.context.person):
-            yield _ClaimDraft(
-                value.content,
-                value.subject,
-                Category.STATE,
-                value.score,
-                clause.start + value.start,
-                clause.start + value.end,
-            )
+        return ClaimDraft(content, subject, Category.CORRECTION, _SURE, start, start + len(said))
 
 
 def _speaks_for_itself(content: str, speaker: str) -> bool:
     """Return whether ``content`` still holds a ``my`` or ``I`` of the speaker: it was misread."""
-    return (
-        _EN.pattern("own_words", 0).search(_QUOTES.sub("", content).replace(speaker, ""))
-        is not None
-    )
+    rest = _QUOTES.sub("", content).replace(speaker, "")
+    return _EN.pattern("own_words", 0).search(rest) is not None
 
 
 def _has_subject(shown: str) -> bool:
@@ -433,5 +386,5 @@ def _is_bare(words: Sequence[ClauseToken]) -> bool:
 
 def _is_doubtful(words: Sequence[ClauseToken], stated: ClauseStatement) -> bool:
     """Return whether a clause is supposed or wished rather than said."""
-    lead = words[stated.first : stated.reading.rest]
+    lead = words[stated.first : stated.predicate.rest]
     return any(word.low in _EN.words("hypothetical") for word in lead) or words[0].low == "if"

@@ -8,9 +8,8 @@ from __future__ import annotations
 
 import re
 from functools import cache
-from typing import NamedTuple
 
-from memoranda.learning.claims import Category
+from memoranda.learning.claims import Category, ClaimDraft
 from memoranda.learning.extraction.rewriting import Person
 from memoranda.text.languages import languages_with, load
 from memoranda.text.patterns import compile_pattern
@@ -32,16 +31,6 @@ _FORMS = (
 """How a statement is made, what it becomes, and what kind of statement that is."""
 
 
-class ForeignStatement(NamedTuple):
-    """What was found: sentence, kind, score, and where it stands in the sentence read."""
-
-    text: str
-    category: Category
-    score: float
-    start: int
-    end: int
-
-
 @cache
 def _pattern(form: str) -> re.Pattern[str]:
     """Return a form with ``{name}`` for what stands there in any of the languages."""
@@ -56,7 +45,7 @@ def _pattern(form: str) -> re.Pattern[str]:
     )
 
 
-def read_foreign(shown: str, said: str, person: Person) -> ForeignStatement | None:
+def read_foreign(shown: str, said: str, person: Person) -> ClaimDraft | None:
     """Return what a sentence in another language states; ``None`` for nothing known.
 
     Args:
@@ -75,7 +64,6 @@ def read_foreign(shown: str, said: str, person: Person) -> ForeignStatement | No
         if asked:
             value = value.rstrip(".! ").replace('"', "'")
         text = becomes.format(whose=person.possessive, who=person.name, value=value)
-        return ForeignStatement(
-            text[0].upper() + text[1:], category, 0.8, found.start(), found.end()
-        )
+        text = text[0].upper() + text[1:]
+        return ClaimDraft(text, person.name, category, 0.8, found.start(), found.end())
     return None

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from memoranda.learning.claims import Category
+from memoranda.learning.claims import Category, ClaimDraft
 from memoranda.learning.extraction.predicates import Predicate, read_predicate
 from memoranda.learning.extraction.rewriting import ClauseToken, Person, finish, rewrite
 from memoranda.learning.extraction.sentences import MASK
@@ -26,14 +26,14 @@ class ClauseStatement(NamedTuple):
     """What a clause states.
 
     Attributes:
-        reading: kind, score, and where the content begins, by word of the clause.
+        predicate: kind, score, and where the content begins, by word of the clause.
         first: the word with which the statement begins.
         subject: where its subject ends; 0 where that is the speaker.
         prefix: what it leaves out at its start: ``I``, ``I am``.
         third: whether the subject is a person other than the speaker.
     """
 
-    reading: Predicate
+    predicate: Predicate
     first: int = 0
     subject: int = 0
     prefix: str = ""
@@ -65,7 +65,7 @@ def read_statement(words: Sequence[ClauseToken], setting: ClauseContext) -> Clau
     found = [stated for rule in rules if (stated := rule(words, setting)) is not None]
     if not found and (inner := _subordinate(words, setting)) is not None:
         found.append(inner)
-    return max(found, key=lambda stated: stated.reading.score, default=None)
+    return max(found, key=lambda stated: stated.predicate.score, default=None)
 
 
 def _subordinate(words: Sequence[ClauseToken], setting: ClauseContext) -> ClauseStatement | None:
@@ -89,9 +89,9 @@ def _subordinate(words: Sequence[ClauseToken], setting: ClauseContext) -> Clause
         if stated is None:
             continue
         shift = place + 1
-        reading = stated.reading
+        reading = stated.predicate
         return stated._replace(
-            reading=reading._replace(score=reading.score - 0.04, rest=reading.rest + shift),
+            predicate=reading._replace(score=reading.score - 0.04, rest=reading.rest + shift),
             first=stated.first + shift,
             subject=stated.subject + shift if stated.subject else 0,
         )
@@ -423,17 +423,7 @@ def _is_value(word: str) -> bool:
 _SCORE = 0.58
 
 
-class NounValue(NamedTuple):
-    """A value told: the sentence, what has it, the score, and where it stands in the clause."""
-
-    content: str
-    subject: str
-    score: float
-    start: int
-    end: int
-
-
-def find_values(shown: str, said: str, person: Person) -> Iterator[NounValue]:
+def find_values(shown: str, said: str, person: Person) -> Iterator[ClaimDraft]:
     """Yield the values that the clause ``said`` tells of nouns.
 
     Args:
@@ -453,11 +443,11 @@ def find_values(shown: str, said: str, person: Person) -> Iterator[NounValue]:
             continue
         subject = f"{person.possessive} {' '.join(noun)}"
         content = finish(f"{subject} is {said[found.start('value') : found.end('value')]}")
-        yield NounValue(content, subject, _SCORE, found.start(), found.end())
+        yield ClaimDraft(content, subject, Category.STATE, _SCORE, found.start(), found.end())
     yield from _told_by_which(shown, said, person)
 
 
-def _told_by_which(shown: str, said: str, person: Person) -> Iterator[NounValue]:
+def _told_by_which(shown: str, said: str, person: Person) -> Iterator[ClaimDraft]:
     """Yield ``the response time, which has improved to 250ms`` as a statement."""
     for found in _EN.pattern("which_clause", 0).finditer(shown):
         if not any(map(str.isdigit, found["rest"])):
@@ -472,7 +462,7 @@ def _told_by_which(shown: str, said: str, person: Person) -> Iterator[NounValue]
         mask = f"{shown[head.start() : found.start()]} {shown[found.start('rest') : found.end()]}"
         content = rewrite(text, mask, person)
         subject = rewrite(head[0], head[0], person).rstrip(".")
-        yield NounValue(content, subject, _SCORE, head.start(), found.end())
+        yield ClaimDraft(content, subject, Category.STATE, _SCORE, head.start(), found.end())
 
 
 def complete_percent(said: str, before: str) -> str:
