@@ -13,8 +13,8 @@ from memoranda.learning.claims import Category, Claim, Relation, Verdict
 from memoranda.learning.conflicts import RuleJudge
 from memoranda.learning.consolidation_plan import (
     CandidateFact,
-    StatementTime,
     ClaimPage,
+    StatementTime,
     plan,
     unclear,
 )
