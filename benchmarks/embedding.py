@@ -24,8 +24,8 @@ def run(*, quick: bool) -> None:
     texts = list(talk(BATCH * (rounds + 2), seed=2).texts)
     batches = [texts[start : start + BATCH] for start in range(0, len(texts), BATCH)]
     try:
-        from memoranda.providers.embedding.files import find  # noqa: PLC0415 - extra `local`
         from memoranda.providers.embedding.minilm import MiniLM  # noqa: PLC0415 - extra `local`
+        from memoranda.providers.embedding.model_files import find  # noqa: PLC0415 - extra `local`
 
         files = find()
     except MemorandaError as error:

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from memoranda import Memory, Settings, errors
-from memoranda.providers.embedding.files import find
+from memoranda.providers.embedding.model_files import find
 from memoranda.testing.clocks import FrozenClock
 from memoranda.testing.embedders import HashEmbedder
 

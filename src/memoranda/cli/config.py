@@ -20,7 +20,7 @@ from memoranda.cli.command import (
     progress_bar,
     read_argument,
 )
-from memoranda.providers.embedding import files as model_files
+from memoranda.providers.embedding import model_files
 from memoranda.rendering.layout import details, safe_text
 from memoranda.settings.configure import (
     GENERAL,

@@ -50,7 +50,7 @@ from memoranda.text.secrets import secret_kind
 log = logging.getLogger("memoranda.consolidate")
 
 PAGE = 30
-"""Episodes that are read at once (seed 004)."""
+"""Episodes that are read at once."""
 BEFORE = 6
 """Turns before a page that help to understand it."""
 CANDIDATES = 8

@@ -1,4 +1,4 @@
-"""Reflection: once a week, a look back on what was learned (seed 004).
+"""Reflection: once a week, a look back on what was learned.
 
 Without a model it is a digest of the records; with one, the model's own words over the same
 records. Either names its sources, so that erasing one of these erases the reflection.
@@ -34,13 +34,13 @@ __all__ = [
 ]
 
 SPAN = timedelta(days=7)
-"""What a reflection looks back on (seed 004)."""
+"""What a reflection looks back on."""
 REST = timedelta(days=6)
-"""Time between two reflections at least (seed 004)."""
+"""Time between two reflections at least."""
 LEAST_FACTS = 3
-"""Facts of the week without which there is none (seed 004)."""
+"""Facts of the week without which there is none."""
 LIMIT = 200
-"""Records of the week at most (seed 004)."""
+"""Records of the week at most."""
 TAG = "weekly"
 ORIGIN = "reflection"
 ROLE = "agent"

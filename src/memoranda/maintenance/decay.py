@@ -1,4 +1,4 @@
-"""Decay: the forgetting curve of facts that nobody asks for (Ebbinghaus; seed 004).
+"""Decay: the forgetting curve of facts that nobody asks for (Ebbinghaus).
 
 What is left of a fact is ``strength × exp(-decay_rate × days)``, counted from the strength it
 had when it was last said or recalled, and never from what an earlier night left of it. So a
@@ -18,7 +18,7 @@ from memoranda.model.models import Kind, Record
 from memoranda.model.times import from_ms, to_ms
 
 THRESHOLD = 0.05
-"""Confidence below which a fact is retired (seed 004)."""
+"""Confidence below which a fact is retired."""
 ROUNDING = 1e-3
 """A smaller change of confidence is none."""
 DAY = timedelta(days=1)

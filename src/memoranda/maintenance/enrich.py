@@ -1,4 +1,4 @@
-"""Enrichment: at night, names are read again by what is too slow for the moment (seed 004).
+"""Enrichment: at night, names are read again by what is too slow for the moment.
 
 Records with few entities are read once by the accurate providers and stamped, also where these
 found nothing: no record is read a third time.
@@ -20,7 +20,7 @@ from memoranda.model.models import Kind, Mention, Record
 log = logging.getLogger("memoranda.enrich")
 
 KINDS: Final = (Kind.FACT, Kind.EPISODE)
-"""What is enriched (seed 004)."""
+"""What is enriched."""
 MOST: Final = 2
 """Entities that a record has at most to be read again."""
 LIMIT: Final = 50

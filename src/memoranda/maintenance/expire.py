@@ -1,4 +1,4 @@
-"""Expiry: the end of what was kept for a time (seed 001), by a policy for each kind.
+"""Expiry: the end of what was kept for a time, by a policy for each kind.
 
 A record carries its end from when it was stored, and the policy of the present may end it
 sooner, never later: what had ended stays ended. The end of a day is the user's midnight.

@@ -12,7 +12,7 @@ from memoranda.model.ports import Embedder, LanguageModel
 from memoranda.providers.embedding.cache import CachedEmbedder
 from memoranda.settings.sections import EmbeddingSettings, LLMSettings, RetrievalSettings
 
-MATRYOSHKA = {"text-embedding-3-large": 256, "text-embedding-3-small": 256}  # seed 004
+MATRYOSHKA = {"text-embedding-3-large": 256, "text-embedding-3-small": 256}
 
 
 def open_embedder(
@@ -70,8 +70,8 @@ def _local_if_there(settings: EmbeddingSettings) -> tuple[CachedEmbedder | None,
 def _local(settings: EmbeddingSettings) -> Embedder:
     if not all(find_spec(name) for name in ("onnxruntime", "tokenizers", "safetensors")):
         raise MissingExtra("the local embedding model", "local")
-    from memoranda.providers.embedding.files import find  # noqa: PLC0415 - extra `local`
     from memoranda.providers.embedding.minilm import MiniLM  # noqa: PLC0415 - extra `local`
+    from memoranda.providers.embedding.model_files import find  # noqa: PLC0415 - extra `local`
 
     find(settings.folder)  # Say now, and not at the first search, if the files are missing.
     return MiniLM(settings.folder, threads=settings.threads)
@@ -80,7 +80,7 @@ def _local(settings: EmbeddingSettings) -> Embedder:
 def _openai(settings: EmbeddingSettings, name: str) -> Embedder:
     if not find_spec("openai"):
         raise MissingExtra(f"the embedding model openai:{name}", "openai")
-    from memoranda.providers.embedding.openai import OpenAIEmbedder  # noqa: PLC0415 - extra `openai`
+    from memoranda.providers.embedding.openai_embedder import OpenAIEmbedder  # noqa: PLC0415 - extra `openai`
 
     key = settings.api_key
     return OpenAIEmbedder(
@@ -121,7 +121,7 @@ def open_language_model(
         return None
     if not find_spec("pydantic_ai"):
         raise MissingExtra(f"the language model {name}", "llm")
-    from memoranda.providers.llm.client import open_model as opened  # noqa: PLC0415 - extra `llm`
+    from memoranda.providers.llm.pydantic_ai_model import open_model as opened  # noqa: PLC0415 - extra `llm`
 
     key = settings.api_key
     return opened(

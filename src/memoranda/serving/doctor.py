@@ -21,7 +21,7 @@ from memoranda.memory import Memory, parts_of, scope_of
 from memoranda.model.ports import Store
 from memoranda.model.scope import Scope
 from memoranda.notes.service import WRONG
-from memoranda.providers.embedding import files
+from memoranda.providers.embedding import model_files as files
 from memoranda.settings.settings import Settings
 from memoranda.store.locations import MEMORY, file_of, is_server, medium, place
 from memoranda.store.sqlite.schema import migrations

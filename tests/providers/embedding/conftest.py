@@ -8,8 +8,8 @@ from threading import Thread
 
 import pytest
 
-from memoranda.providers.embedding.files import DISTRIBUTION, TOKENIZER, WEIGHTS, ModelFiles
 from memoranda.providers.embedding.minilm import MiniLM
+from memoranda.providers.embedding.model_files import DISTRIBUTION, TOKENIZER, WEIGHTS, ModelFiles
 
 
 @pytest.fixture(scope="session")
@@ -28,10 +28,10 @@ def user_folders(tmp_path, monkeypatch):
     """Data and cache folders that are empty and belong to this test alone."""
     folders = {"data": tmp_path / "data", "cache": tmp_path / "cache"}
     monkeypatch.setattr(
-        "memoranda.providers.embedding.files.user_data_path", lambda _: folders["data"]
+        "memoranda.providers.embedding.model_files.user_data_path", lambda _: folders["data"]
     )
     monkeypatch.setattr(
-        "memoranda.providers.embedding.files.user_cache_path", lambda _: folders["cache"]
+        "memoranda.providers.embedding.model_files.user_cache_path", lambda _: folders["cache"]
     )
     return folders
 

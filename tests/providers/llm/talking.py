@@ -6,7 +6,7 @@ import pytest
 
 from memoranda.errors import LLMError
 from memoranda.model.chat import ToolSpec
-from memoranda.providers.llm.client import PydanticAIModel
+from memoranda.providers.llm.pydantic_ai_model import PydanticAIModel
 from memoranda.providers.llm.retrying import RetryPolicy
 from memoranda.providers.llm.spec import parse_spec
 

@@ -12,7 +12,7 @@ from wire_shapes import wire_problems
 from memoranda.errors import ConfigError
 from memoranda.model.chat import ToolSpec
 from memoranda.model.models import ToolCall
-from memoranda.providers.llm.client import open_model
+from memoranda.providers.llm.pydantic_ai_model import open_model
 
 
 def no_problems(server):

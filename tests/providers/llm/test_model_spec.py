@@ -7,7 +7,7 @@ import pytest
 
 from memoranda.errors import ConfigError
 from memoranda.model.ports import LanguageModel
-from memoranda.providers.llm.client import open_model
+from memoranda.providers.llm.pydantic_ai_model import open_model
 from memoranda.providers.llm.spec import ModelSpec, find_key, parse_spec
 
 
@@ -87,7 +87,7 @@ def test_a_server_by_url_gets_only_the_key_given_for_it():
 def test_opening_loads_nothing_heavy():
     """A process that opens a model and does not ask it waits for no library, and sends nothing."""
     program = (
-        "import sys; from memoranda.providers.llm.client import open_model; "
+        "import sys; from memoranda.providers.llm.pydantic_ai_model import open_model; "
         "print(open_model('openai:m@http://127.0.0.1:9/v1').name); "
         "print(sorted({'pydantic_ai', 'openai', 'anthropic', 'httpx2'} & set(sys.modules)))"
     )

@@ -11,7 +11,7 @@ from functools import cache
 from memoranda.errors import InvalidInput
 from memoranda.learning.claims import Category, Claim, Turn
 from memoranda.learning.extraction.exclusions import is_order
-from memoranda.learning.llm.evidence import (
+from memoranda.learning.llm.claim_evidence import (
     ENGLISH,
     Evidence,
     fold,

@@ -1,6 +1,6 @@
 """Notes as a model would have them: a proposal, of which only what was said becomes claims.
 
-A model writes the notes anew as a whole (seed 002, ``memory_update``). It may forget lines,
+A model writes the notes anew as a whole (``memory_update``). It may forget lines,
 reword them or make some up. So its text is never the new notes: it says which lines it would
 keep and drop, and each new line is held to the talk, as claims are that a model draws.
 """
@@ -25,7 +25,7 @@ from memoranda.learning.llm.claim_checking import (
     RejectedClaim,
     calendar_stems,
 )
-from memoranda.learning.llm.evidence import ENGLISH, numbers, stems
+from memoranda.learning.llm.claim_evidence import ENGLISH, numbers, stems
 from memoranda.learning.llm.model_extractor import MOST_PER_TURN
 from memoranda.learning.parsed_text import parse_text
 from memoranda.model.ports import DateReader

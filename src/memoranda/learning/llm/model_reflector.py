@@ -1,4 +1,4 @@
-"""The weekly insight, as a language model sees it (seed 004)."""
+"""The weekly insight, as a language model sees it."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from datetime import tzinfo
 
 from memoranda.learning.extraction.exclusions import is_order
 from memoranda.learning.llm.claim_checking import MARKUP
-from memoranda.learning.llm.evidence import digits, numbers, stems
+from memoranda.learning.llm.claim_evidence import digits, numbers, stems
 from memoranda.learning.llm.prompting import fenced, instructions, moment, shortened
 from memoranda.model.models import Kind, Record
 from memoranda.model.ports import LanguageModel
@@ -18,7 +18,7 @@ from memoranda.text.secrets import tells_secret
 LONGEST = 1_200
 """Characters of an insight: it goes into prompts."""
 EPISODE = 400
-"""Characters of one memory in the prompt: there may be 200 (seed 004)."""
+"""Characters of one memory in the prompt: there may be 200."""
 SENTENCE = re.compile(r"(?<=[.!?\u3002\uff01\uff1f])\s+|\n+")
 
 

@@ -10,7 +10,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from memoranda.learning.llm.evidence import stems
+from memoranda.learning.llm.claim_evidence import stems
 from memoranda.text.languages import LanguageData, load
 
 EVIDENCE = LanguageData("mul", "evidence")

@@ -4,9 +4,9 @@ It is apart because every model comes with something heavy (a runtime, an SDK, a
 download) that nobody should pay for who searches by words alone. So importing
 the room itself imports none of it; each model is a module of its own:
 
-- :mod:`memoranda.providers.embedding.minilm`: all-MiniLM-L6-v2 on this machine, without torch.
-- :mod:`memoranda.providers.embedding.openai`: any server that speaks OpenAI's embeddings format.
-- :mod:`memoranda.providers.embedding.sentence_models`: any sentence-transformers model.
-- :mod:`memoranda.providers.embedding.cache`: remembers the vectors of recent texts.
-- :mod:`memoranda.providers.embedding.files`: finds, checks and downloads the files of MiniLM.
+- ``minilm``: all-MiniLM-L6-v2 on this machine, without torch, one loaded model for all.
+- ``openai_embedder``: any server that speaks OpenAI's embeddings format.
+- ``sentence_models``: any sentence-transformers model.
+- ``cache``: remembers the vectors of recent texts.
+- ``model_files``: finds, checks and downloads the files of MiniLM.
 """

@@ -11,7 +11,7 @@ import numpy as np
 from memoranda.errors import InvalidInput
 from memoranda.model.ports import Embedder
 from memoranda.model.text import content_hash
-from memoranda.providers.embedding.batches import Vectors, well_formed
+from memoranda.providers.embedding.vector_rows import Vectors, well_formed
 
 
 class CachedEmbedder:

@@ -2,7 +2,7 @@
 
 The package ships the graph (``minilm.onnx``, made by
 ``scripts/build_minilm_graph.py``); the weights and the tokenizer are the two
-published files, found and checked by :mod:`memoranda.providers.embedding.files`.
+published files, found and checked by :mod:`memoranda.providers.embedding.model_files`.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ from weakref import WeakValueDictionary
 import numpy as np
 
 from memoranda.errors import EmbeddingError, InvalidInput, MissingExtra
-from memoranda.providers.embedding.batches import Vectors, unit_rows, well_formed
-from memoranda.providers.embedding.files import MODEL, ModelFiles, find
+from memoranda.providers.embedding.model_files import MODEL, ModelFiles, find
+from memoranda.providers.embedding.vector_rows import Vectors, unit_rows, well_formed
 
 # The runtime counts its uses and keeps an id of the device, from its import on; nobody asked.
 os.environ.setdefault("ORT_DISABLE_TELEMETRY", "1")

@@ -1,8 +1,8 @@
 """Connects to a model through pydantic-ai; failures come back as values with a remedy.
 
 pydantic-ai and the SDKs take two seconds to load, which only those who ask a model shall wait
-for: :mod:`memoranda.providers.llm.client` loads this module with the first call, off the event
-loop. The SDK of the one provider that is used is loaded here, in functions.
+for: :mod:`memoranda.providers.llm.pydantic_ai_model` loads this module with the first call, off
+the event loop. The SDK of the one provider that is used is loaded here, in functions.
 """
 
 # ruff: noqa: PLC0415 - as the docstring says

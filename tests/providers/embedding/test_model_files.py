@@ -6,8 +6,8 @@ import shutil
 import pytest
 
 from memoranda.errors import InvalidInput, ModelUnavailable
-from memoranda.providers.embedding import files
-from memoranda.providers.embedding.files import (
+from memoranda.providers.embedding import model_files as files
+from memoranda.providers.embedding.model_files import (
     PUBLISHED,
     TOKENIZER,
     WEIGHTS,

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from memoranda.errors import ConfigError, EmbeddingError, InvalidInput, ModelUnavailable
-from memoranda.providers.embedding.openai import OpenAIEmbedder
+from memoranda.providers.embedding.openai_embedder import OpenAIEmbedder
 
 ERROR = {"error": {"message": "the server's own words", "type": "t", "param": None, "code": None}}
 

@@ -18,7 +18,7 @@ from model_server import (
 )
 
 from memoranda.errors import InvalidInput, LLMError
-from memoranda.providers.llm.client import PydanticAIModel, open_model
+from memoranda.providers.llm.pydantic_ai_model import PydanticAIModel, open_model
 from memoranda.providers.llm.retrying import Backoff, RetryPolicy
 from memoranda.providers.llm.spec import parse_spec
 

@@ -18,11 +18,11 @@ from memoranda.providers.llm.retrying import CallFailure, RetryPolicy, TotalUsag
 from memoranda.providers.llm.spec import ModelSpec, find_key, parse_spec
 
 if TYPE_CHECKING:
-    from memoranda.providers.llm.chat import ChatOutcome
+    from memoranda.providers.llm.chat_calls import ChatOutcome
 
 T = TypeVar("T")
 
-LIBRARIES = ("answers", "chat", "message_conversion")
+LIBRARIES = ("answers", "chat_calls", "message_conversion")
 """What loads pydantic-ai: with the first call, and off the event loop."""
 
 
@@ -124,7 +124,7 @@ class PydanticAIModel:
             InvalidInput: there are no messages, or one is in no known form.
         """
         await _load_libraries()
-        from memoranda.providers.llm.chat import ChatRequest, WordStream, call_chat
+        from memoranda.providers.llm.chat_calls import ChatRequest, WordStream, call_chat
         from memoranda.providers.llm.message_conversion import form_of, to_model_messages
 
         request = ChatRequest(
