@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from memoranda.notes.blocks import (
+from memoranda.notes.markdown import (
     CODE_INDENT,
     Block,
     Heading,

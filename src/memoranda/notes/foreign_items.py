@@ -12,8 +12,8 @@ from dataclasses import dataclass, replace
 from itertools import groupby
 
 from memoranda.model.notes import line_of
-from memoranda.notes.blocks import bare, split
 from memoranda.notes.document import Item, parse
+from memoranda.notes.markdown import bare, split
 
 IMPORT = re.compile(r"@(?P<target>\S+)")
 """A line of ``CLAUDE.md`` that stands for a file."""

@@ -16,9 +16,9 @@ from dataclasses import dataclass, field
 
 from memoranda.model.models import Record, Trust
 from memoranda.model.notes import NotedLine, line_of
-from memoranda.notes.blocks import Block, Item
 from memoranda.notes.document import Document, parse, start
 from memoranda.notes.edits import NO_EDITS, Edits, digest_of, shared, words
+from memoranda.notes.markdown import Block, Item
 from memoranda.notes.topics import TITLES, key_of, place, topic
 
 NEAR = 0.75

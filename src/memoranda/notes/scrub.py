@@ -5,8 +5,8 @@ from __future__ import annotations
 import unicodedata
 from collections.abc import Iterator, Sequence
 
-from memoranda.notes.blocks import Block, bare
 from memoranda.notes.document import Document, Item, parse
+from memoranda.notes.markdown import Block, bare
 
 SHORTEST = 4
 """Contents of fewer characters are taken out only where they are a whole item."""
