@@ -154,14 +154,14 @@ class Corpus(MemorandaArm):
 
     def under(self, ranking: Ranking) -> Ranked:
         """Return the arm that ranks it so."""
-        now = self._memory._parts.now()  # noqa: SLF001 - as in retriever
+        now = self._memory._services.now()  # noqa: SLF001 - as in retriever
         scope = Scope(self._memory.user)
         return Ranked(retriever(self._memory, ranking), Filter(now=now), scope, self)
 
 
 def retriever(memory: Memory, ranking: Ranking) -> Retriever:
     """Return what searches ``memory`` under a ranking of one's own."""
-    parts = memory._parts  # noqa: SLF001 - rankings are no part of the public face
+    parts = memory._services  # noqa: SLF001 - rankings are no part of the public face
     return Retriever(
         parts.store,
         analyzer=TermAnalyzer(),

@@ -1,4 +1,7 @@
-"""Memory: the face of memoranda. Each verb plans, applies, and tells the subscribers."""
+"""Memory: the face of memoranda, which hands each verb to one service.
+
+What is not needed to open, to store and to search is imported by the verb that needs it.
+"""
 
 from __future__ import annotations
 
@@ -8,22 +11,13 @@ from datetime import datetime
 from functools import partial
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
-from memoranda.conversation.context import RecallRequest
-from memoranda.conversation.conversation import Conversation
-from memoranda.conversation.conversation_store import ConversationStore
-from memoranda.conversation.strategies.strategy import Strategy
-from memoranda.entities.profiles import profile
 from memoranda.errors import NotFound
 from memoranda.learning.consolidation_queue import ConsolidationRequest
-from memoranda.maintenance.audit import Audit
-from memoranda.maintenance.audit_sources import audit_file, audit_memory
-from memoranda.maintenance.maintenance_schedule import MaintenanceSchedule, OnReport
-from memoranda.maintenance.service import Maintenance
 from memoranda.model.actions import MergeEntities, SplitEntity
 from memoranda.model.capabilities import PURGE
-from memoranda.model.checks import known, limited, named, several
+from memoranda.model.checks import known, limited, located, named, several
 from memoranda.model.clock import Clock
 from memoranda.model.events import Callback, Events
 from memoranda.model.life import SessionInfo, StageUsage
@@ -42,18 +36,31 @@ from memoranda.model.query import Filter
 from memoranda.model.reports import MaintenanceReport, MemoryStats, StageReport
 from memoranda.model.scope import Scope
 from memoranda.model.text import clean
-from memoranda.notes.sessions import consolidate, keep_last_words, learn, notes_erasure
-from memoranda.notes.sync import SyncedNotes
-from memoranda.parts import Parts
 from memoranda.records import plans
-from memoranda.records.drafts import Draft, Retention, parse_kind, parse_metadata, parse_tags
+from memoranda.records.drafts import (
+    Draft,
+    Retention,
+    parse_draft,
+    parse_kind,
+    parse_metadata,
+    parse_tags,
+)
+from memoranda.services import Services
 from memoranda.settings.settings import Settings
-from memoranda.tools import Tool
-from memoranda.tools.agent import AgentTools
-from memoranda.tools.consolidator import ConsolidatorTools
-from memoranda.transfer import porting
-from memoranda.transfer.batches import ImportTarget
-from memoranda.transfer.json_files import located
+
+if TYPE_CHECKING:
+    from memoranda.conversation.context import RecallRequest
+    from memoranda.conversation.conversation import Conversation
+    from memoranda.conversation.conversation_store import ConversationStore
+    from memoranda.conversation.strategies.strategy import Strategy
+    from memoranda.maintenance.audit import Audit
+    from memoranda.maintenance.maintenance_schedule import MaintenanceSchedule, OnReport
+    from memoranda.maintenance.service import Maintenance
+    from memoranda.notes.sync import SyncedNotes
+    from memoranda.search.service import SearchService
+    from memoranda.tools import Tool
+    from memoranda.transfer.batches import ImportTarget
+    from memoranda.transfer.porting import PortingReport
 
 
 class Memory:
@@ -89,15 +96,9 @@ class Memory:
     ) -> None:
         """Open the store, making it if it is not there. Loads no model yet."""
         self._scope = Scope(clean(user, "user"), named(agent, "agent"))
-        parts = Parts.wired(location, settings, embedder=embedder, llm=llm, clock=clock)
-        self._parts = replace(
-            parts,
-            learn=learn,
-            unfinished=keep_last_words,
-            erase_from_notes=notes_erasure,
-        )
+        self._services = Services.open(location, settings, embedder=embedder, llm=llm, clock=clock)
         self._owner = True
-        self._build()
+        self._records = self._services.records(self._scope)
         if self.settings.schedule.expire_at_start:
             self._maintenance().clean_up()
 
@@ -120,24 +121,24 @@ class Memory:
         Records that still wait for their vectors get them when the memory is next searched.
         """
         if self._owner:
-            self._parts.close()
+            self._services.close()
 
     def as_user(self, user: str, *, agent: str | None = None) -> Memory:
-        """Return the memory of another user in the same store, sharing its parts.
+        """Return the memory of another user in the same store, sharing its services.
 
         Only the subscribers of :meth:`on` are its own: what happens to the memory of one
         user is no business of those who listen to another's.
         """
         other = object.__new__(Memory)
         other._scope = Scope(clean(user, "user"), named(agent, "agent"))
-        other._parts = replace(self._parts, events=Events())
+        other._services = replace(self._services, events=Events())
         other._owner = False
-        other._build()
+        other._records = other._services.records(other._scope)
         return other
 
-    def _build(self) -> None:
-        self._records = self._parts.records(self._scope)
-        self._searcher = self._parts.searcher(self._scope)
+    @property
+    def _searcher(self) -> SearchService:
+        return self._services.searcher(self._scope)
 
     @property
     def user(self) -> str:
@@ -147,18 +148,18 @@ class Memory:
     @property
     def settings(self) -> Settings:
         """The settings in force."""
-        return self._parts.settings
+        return self._services.settings
 
     def users(self) -> list[str]:
         """Return every user of the store. For its administration, not for agents."""
-        return self._parts.store.users()
+        return self._services.store.users()
 
     def on(self, event: str, callback: Callback) -> None:
         """Call ``callback`` after each ``event``: remembered, corrected or forgotten.
 
         A callback that fails is logged and harms nobody.
         """
-        self._parts.events.on(event, callback)
+        self._services.events.on(event, callback)
 
     # Writing
 
@@ -214,7 +215,7 @@ class Memory:
         """
         plan = []
         for place, item in enumerate(several(items, "items")):
-            draft = porting.draft(item, place)
+            draft = parse_draft(item, f"item {place}")
             with located(f"item {place}"):
                 plan.append(self._records.plan(draft))
         return self._records.insert(plan)
@@ -320,7 +321,7 @@ class Memory:
 
     def get(self, id: str) -> Record | None:
         """Return a record, active or not; ``None`` if there is none, or it is another user's."""
-        return self._parts.store.get(self._scope, clean(id, "id"))
+        return self._services.store.get(self._scope, clean(id, "id"))
 
     def records(
         self,
@@ -345,22 +346,24 @@ class Memory:
         where = self._where(
             kinds=() if kind is None else (parse_kind(kind),), session=named(session, "session")
         )
-        return self._parts.store.page(
+        return self._services.store.page(
             self._scope, where, limit=limited(limit, "limit"), after=named(after, "after")
         )
 
     def history(self, id: str) -> list[Change]:
         """Return what was done to a record, oldest first; empty if nothing is known of it."""
-        return self._parts.store.history(self._scope, clean(id, "id"))
+        return self._services.store.history(self._scope, clean(id, "id"))
 
     def entity(self, name: str) -> Entity | None:
         """Return the person, place or thing of that name or alias, with records about it."""
-        found = self._parts.store.entity(self._scope, clean(name, "name"), self._where())
+        found = self._services.store.entity(self._scope, clean(name, "name"), self._where())
+        from memoranda.entities.profiles import profile  # noqa: PLC0415 - see the module
+
         return None if found is None else profile(found)
 
     def entities(self, *, type: str | None = None, limit: int = 100) -> list[Entity]:
         """Return what records speak of, most mentioned first."""
-        return self._parts.store.entities(
+        return self._services.store.entities(
             self._scope, self._where(), type=named(type, "type"), limit=limited(limit, "limit")
         )
 
@@ -399,7 +402,7 @@ class Memory:
     @property
     def stored_conversations(self) -> ConversationStore:
         """The stored conversations, to be listed and looked at without leaving a trace."""
-        return self._parts.conversations(self._scope, self._recall_for_context)
+        return self._services.conversations(self._scope, self._recall_for_context)
 
     def _recall_for_context(self, id: str | None, request: RecallRequest) -> Recall:
         return self._searcher.recall(
@@ -413,12 +416,12 @@ class Memory:
 
     def conversations(self) -> list[ConversationInfo]:
         """Return the stored conversations, the newest first."""
-        return self._parts.store.conversations(self._scope)
+        return self._services.store.conversations(self._scope)
 
     @property
     def notes(self) -> SyncedNotes:
         """The Markdown notes that a person can read and edit: MEMORY.md and the history."""
-        return self._parts.notes.open(self._scope)
+        return self._services.notes.open(self._scope)
 
     def tools(self) -> list[Tool]:
         """Return the six tools by which an agent uses this memory (seed 004).
@@ -427,6 +430,8 @@ class Memory:
         ``description`` and ``parameters`` (a JSON schema) describe it, ``openai()`` and
         ``anthropic()`` in the forms of the providers.
         """
+        from memoranda.tools.agent import AgentTools  # noqa: PLC0415 - see the module
+
         return AgentTools(
             self._records, self._searcher, stats=self.stats, entity=self.entity
         ).tools()
@@ -494,28 +499,30 @@ class Memory:
         Raises:
             ConfigError: a time of the settings cannot be read.
         """
-        parts = self._parts
+        services = self._services
 
         def run_stage(user: str, stage: str) -> StageReport:
             return self._maintenance(Scope(user)).run_scheduled(stage)
 
+        from memoranda.maintenance.maintenance_schedule import MaintenanceSchedule  # noqa: PLC0415 - see the module
+
         return MaintenanceSchedule(
-            users=parts.store.users,
+            users=services.store.users,
             run_stage=run_stage,
-            times=parts.settings.schedule,
-            zone=parts.settings.zone,
-            store=parts.store,
-            clock=parts.clock,
+            times=services.settings.schedule,
+            zone=services.settings.zone,
+            store=services.store,
+            clock=services.clock,
             on_report=on_report,
         )
 
     def sessions(self, *, pending: bool = False) -> list[SessionInfo]:
         """Return the sessions and how far they became facts; only those that wait, if asked."""
-        return self._parts.store.sessions(self._scope, pending=pending)
+        return self._services.store.sessions(self._scope, pending=pending)
 
     def usage(self) -> list[StageUsage]:
         """Return what the stages have used of language models, by stage and model."""
-        return self._parts.store.usage(self._scope)
+        return self._services.store.usage(self._scope)
 
     def merge_entities(self, name: str, other: str) -> Entity:
         """Make two entities one, which keeps the name of the first; return it.
@@ -527,8 +534,8 @@ class Memory:
             InvalidInput: they are one already.
         """
         first, second = self._entity(name), self._entity(other)
-        self._parts.store.apply(self._scope, [MergeEntities(first.id, second.id)])
-        self._parts.retriever.forget()
+        self._services.store.apply(self._scope, [MergeEntities(first.id, second.id)])
+        self._services.lazy.forget_index()
         return self._entity(name)
 
     def split_entity(self, name: str, alias: str) -> Entity:
@@ -539,12 +546,12 @@ class Memory:
             InvalidInput: it has no such alias.
         """
         found = self._entity(name)
-        self._parts.store.apply(self._scope, [SplitEntity(found.id, clean(alias, "alias"))])
-        self._parts.retriever.forget()
+        self._services.store.apply(self._scope, [SplitEntity(found.id, clean(alias, "alias"))])
+        self._services.lazy.forget_index()
         return self._entity(alias)
 
     def _entity(self, name: str) -> Entity:
-        found = self._parts.store.entity(self._scope, clean(name, "name"), self._where())
+        found = self._services.store.entity(self._scope, clean(name, "name"), self._where())
         if found is None:
             message = f"there is no entity {name!r} for user {self._scope.user!r}"
             raise NotFound(message)
@@ -559,86 +566,92 @@ class Memory:
         Raises:
             InvalidInput: the file cannot be read, or holds no memories.
         """
+        from memoranda.maintenance.audit_sources import audit_file, audit_memory  # noqa: PLC0415 - see the module
+
         if path is not None:
-            return audit_file(Path(path), self._parts.now())
-        return audit_memory(self._parts.store, self._scope, self._parts.now())
+            return audit_file(Path(path), self._services.now())
+        return audit_memory(self._services.store, self._scope, self._services.now())
 
     def consolidator_tools(self) -> list[Tool]:
         """Return the tools by which an agent of your own consolidates (seed 004).
 
         For a model that reads sessions and writes facts; not for the agent that talks.
         """
-        return ConsolidatorTools(self._parts.consolidator(self._scope)).tools()
+        from memoranda.tools.consolidator import ConsolidatorTools  # noqa: PLC0415 - see the module
+
+        return ConsolidatorTools(self._services.consolidator(self._scope)).tools()
 
     def _maintenance(self, scope: Scope | None = None) -> Maintenance:
-        parts, chosen = self._parts, scope or self._scope
+        services, chosen = self._services, scope or self._scope
 
         def consolidate_sessions(
             session: str | None = None, *, dry_run: bool = False
         ) -> StageReport:
             request = ConsolidationRequest(chosen, session=session)
-            return consolidate(parts, request, dry_run=dry_run)
+            return services.consolidate(request, dry_run=dry_run)
+
+        from memoranda.maintenance.service import Maintenance  # noqa: PLC0415 - see the module
 
         return Maintenance(
             scope=chosen,
-            store=parts.store,
-            now=parts.now,
-            retention=Retention.of_settings(parts.settings),
-            decay_threshold=parts.settings.decay.threshold,
-            names=partial(parts.names, chosen),
+            store=services.store,
+            now=services.now,
+            retention=Retention.of_settings(services.settings),
+            decay_threshold=services.settings.decay.threshold,
+            names=partial(services.names, chosen),
             consolidate_sessions=consolidate_sessions,
-            write_reflection=parts.reflection_writer(chosen).write,
+            write_reflection=services.reflection_writer(chosen).write,
         )
 
     # The whole memory
 
     def stats(self) -> MemoryStats:
         """Return what the memory holds, and whether all its parts work."""
-        parts = self._parts
-        names = parts.names(self._scope)
-        counts = parts.store.count(self._scope, self._where())
+        services = self._services
+        names = services.names(self._scope)
+        counts = services.store.count(self._scope, self._where())
         return MemoryStats(
             user=self._scope.user,
-            location=parts.store.location,
+            location=services.store.location,
             records={kind.value: counts.get(kind, 0) for kind in Kind},
-            conversations=len(parts.store.conversations(self._scope)),
-            newest=parts.store.newest(self._scope),
-            pending_vectors=parts.store.pending_count(self._scope),
-            vectors=parts.vector_status(),
-            size=parts.store.size(),
-            pending_sessions=len(parts.store.sessions(self._scope, pending=True)),
-            llm="none" if parts.models.model is None else parts.models.model.name,
-            usage=tuple(parts.store.usage(self._scope)),
+            conversations=len(services.store.conversations(self._scope)),
+            newest=services.store.newest(self._scope),
+            pending_vectors=services.store.pending_count(self._scope),
+            vectors=services.vector_status(),
+            size=services.store.size(),
+            pending_sessions=len(services.store.sessions(self._scope, pending=True)),
+            llm="none" if services.models.model is None else services.models.model.name,
+            usage=tuple(services.store.usage(self._scope)),
             names=names.strategies,
             missing=names.missing,
-            notes=parts.notes.status(self._scope),
+            notes=services.notes.status(self._scope),
         )
 
     def verify(self) -> list[str]:
         """Return a line for each problem in the whole store; none if it is sound."""
-        return self._parts.store.verify()
+        return self._services.store.verify()
 
     def rebuild(self) -> list[str]:
         """Derive index, entity links and vector queue anew; return what was different."""
-        found = self._parts.store.rebuild(self._parts.extractor)
-        self._parts.retriever.forget()
+        found = self._services.store.rebuild(self._services.extractor)
+        self._services.lazy.forget_index()
         return found
 
     def purge(self) -> bool:
         """Overwrite what erased text left in free space; false while others read the file."""
-        return self._parts.wipe()
+        return self._services.wipe()
 
     def embed_pending(self, progress: Progress | None = None) -> int:
         """Give vectors to all records of the store that wait for them; return how many did."""
-        return self._parts.vectors.finish(None, progress)
+        return self._services.vectors.finish(None, progress)
 
     def reembed(self, progress: Progress | None = None) -> int:
         """Make every vector of the store anew with the present model; return how many."""
-        self._parts.vectors.start_over()
-        self._parts.retriever.forget()
-        return self._parts.vectors.finish(None, progress)
+        self._services.vectors.start_over()
+        self._services.lazy.forget_index()
+        return self._services.vectors.finish(None, progress)
 
-    def export(self, path: str | Path, *, conversation: str | None = None) -> porting.PortingReport:
+    def export(self, path: str | Path, *, conversation: str | None = None) -> PortingReport:
         """Write all of the user's records and conversations to a JSON Lines file.
 
         Args:
@@ -650,17 +663,19 @@ class Memory:
             InvalidInput: the file exists already.
             NotFound: there is no such conversation.
         """
+        from memoranda.transfer import porting  # noqa: PLC0415 - see the module
+
         return porting.export(
-            self._parts.store,
+            self._services.store,
             self._scope,
-            self._parts.now(),
+            self._services.now(),
             Path(path),
             conversation=named(conversation, "conversation"),
         )
 
     def import_(
         self, path: str | Path, format: str | None = None, *, progress: Progress | None = None
-    ) -> porting.PortingReport:
+    ) -> PortingReport:
         """Read a file of memoranda, or what another program keeps, into memory.
 
         Args:
@@ -678,14 +693,22 @@ class Memory:
         Raises:
             InvalidInput: the file is of no known format; the message names the place.
         """
+        from memoranda.transfer import porting  # noqa: PLC0415 - see the module
+
         report = porting.import_file(self._import_target(), Path(path), format, progress)
-        self._parts.vectors.notify()
+        self._services.vectors.notify()
         return report
 
     def _import_target(self) -> ImportTarget:
-        parts = self._parts
+        services = self._services
+        from memoranda.transfer.batches import ImportTarget  # noqa: PLC0415 - see the module
+
         return ImportTarget(
-            self._records, parts.conversations, parts.catalog, parts.ids, self.settings.zone
+            self._records,
+            services.conversations,
+            services.catalog,
+            services.ids,
+            self.settings.zone,
         )
 
     def backup(self, path: str | Path) -> None:
@@ -694,15 +717,15 @@ class Memory:
         Raises:
             InvalidInput: there is a file at ``path`` already.
         """
-        self._parts.store.backup(str(path))
+        self._services.store.backup(str(path))
 
     def _where(self, **conditions: Any) -> Filter:
-        return Filter(now=self._parts.now(), **conditions)
+        return Filter(now=self._services.now(), **conditions)
 
 
-def parts_of(memory: Memory) -> Parts:
+def services_of(memory: Memory) -> Services:
     """Return what a memory works with, for what looks after it."""
-    return memory._parts  # noqa: SLF001 - this module sees inside, so that no door has to
+    return memory._services  # noqa: SLF001 - this module sees inside, so that no door has to
 
 
 def scope_of(memory: Memory) -> Scope:
@@ -712,7 +735,7 @@ def scope_of(memory: Memory) -> Scope:
 
 def unpurged(memory: Memory) -> str:
     """Return why :meth:`Memory.purge` left something in free space, and what to do about it."""
-    able = next(each for each in parts_of(memory).store.capabilities() if each.name == PURGE)
+    able = next(each for each in services_of(memory).store.capabilities() if each.name == PURGE)
     if not able.native:
         return f"free space may still hold what was erased: {able.detail}"
     return (

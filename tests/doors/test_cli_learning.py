@@ -9,7 +9,7 @@ import pytest
 from rich.cells import cell_len
 
 from memoranda import Memory
-from memoranda.memory import parts_of
+from memoranda.memory import services_of
 from memoranda.model.actions import Spend
 from memoranda.model.life import Usage
 from memoranda.model.scope import Scope
@@ -347,7 +347,7 @@ def test_stats_show_what_waits_and_what_was_used(run, told, talked):
     with Memory(talked, user="ana") as memory:
         spent = [Spend(stage, "openai:small", used, memory.settings and datetime.now(UTC))
                  for stage in ("consolidate", "reflect")]  # fmt: skip
-        parts_of(memory).store.apply(Scope("ana"), spent)
+        services_of(memory).store.apply(Scope("ana"), spent)
     found = told("stats")
     assert (found["pending_sessions"], found["llm"]) == (3, "none")
     assert found["usage"][0]["usage"]["input_tokens"] == 12_345

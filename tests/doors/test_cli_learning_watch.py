@@ -12,7 +12,7 @@ import pytest
 
 from memoranda import Memory, Settings
 from memoranda.maintenance.service import STAGES
-from memoranda.memory import parts_of
+from memoranda.memory import services_of
 
 QUIET = Settings(consolidation={"automatic": False})
 
@@ -105,7 +105,7 @@ def test_watch_ends_after_the_job_at_hand(started, talked):
         assert (process.returncode, said) == (0, "")
     lines = [first, *map(json.loads, rest.splitlines())]
     with Memory(talked, user="ana", settings=QUIET) as memory:
-        finished = {run.job for run in parts_of(memory).store.job_runs()}
+        finished = {run.job for run in services_of(memory).store.job_runs()}
     assert {line["report"]["stage"] for line in lines} == finished
 
 

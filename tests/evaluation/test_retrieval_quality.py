@@ -61,10 +61,10 @@ def read(load):
 
 def ask(arm, ranking):
     """Return the order of documents under another ranking of the same memory."""
-    parts = arm._memory._parts
+    parts = arm._memory._services
     retriever = Retriever(
         parts.store,
-        analyzer=parts.retriever._analyzer,
+        analyzer=parts.lazy.retriever._analyzer,
         extractor=parts.extractor,
         embed=parts.vectors.query,
         zone=UTC,

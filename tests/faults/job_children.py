@@ -74,7 +74,7 @@ def opened(path, moment):
     clock = FrozenClock(datetime.fromisoformat(moment))
     memory = Memory(path, user="ana", settings=settings, embedder=HashEmbedder(), clock=clock)
     providers = EntityProviders({"regex": RuleExtractor(), "spacy": SlowNames()}, {})
-    memory._parts = replace(memory._parts, providers=providers)
+    memory._services = replace(memory._services, providers=providers)
     return memory
 
 
@@ -90,7 +90,7 @@ def run(path, job, moment):
     """Do a job in a process of its own."""
     tell(f"pid {os.getpid()}")
     memory = opened(path, moment)
-    memory._parts = replace(memory._parts, store=Telling(memory._parts.store))
+    memory._services = replace(memory._services, store=Telling(memory._services.store))
     work(memory, job)
     memory.close()
 

@@ -99,7 +99,7 @@ def run(path, job, last):
     """Do the job in this process, up to a step; return what the steps were."""
     memory = opened(path)
     steps = Steps(last)
-    memory._parts = replace(memory._parts, store=Store(memory._parts.store, steps))
+    memory._services = replace(memory._services, store=Store(memory._services.store, steps))
     kept = {name: getattr(os, name) for name in CALLS}
     for name, call in kept.items():
         setattr(os, name, steps.watching(call))

@@ -83,7 +83,7 @@ def files(children, tmp_path_factory):
         patch.setenv("MEMORANDA_CONFIG", str(folder / "no-config.toml"))
         for job in JOBS:
             with closing(children.opened(folder / f"{job}.db", NOW.isoformat())) as memory:
-                clock = memory._parts.clock
+                clock = memory._services.clock
                 filled(memory, job, clock)
                 memory.backup(folder / f"{job}-full.db")
                 found[job] = folder / f"{job}-full.db", clock.now()
@@ -126,7 +126,7 @@ def state(memory):
 
 def everything(memory):
     """Return all records by id, also those that are no longer believed, and what was done."""
-    store, scope = memory._parts.store, memory._scope
+    store, scope = memory._services.store, memory._scope
     history = defaultdict(list)
     with store._connections.read() as connection:
         ids = [row[0] for row in connection.execute("SELECT id FROM records ORDER BY key")]

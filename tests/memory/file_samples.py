@@ -43,7 +43,7 @@ def opened(user="noa", location=":memory:", **more):
 def every(memory):
     """All records of a memory, also those no longer believed."""
     where = Filter(now=datetime.now(UTC), retired=True)
-    return memory._parts.store.page(memory._scope, where, limit=100_000, after=None)
+    return memory._services.store.page(memory._scope, where, limit=100_000, after=None)
 
 
 def exported(memory, path):
@@ -56,12 +56,12 @@ def exported(memory, path):
 
 def talk(memory, name):
     """All messages of a conversation, also those cleared from view."""
-    return memory._parts.store.messages(memory._scope, name, cleared=True)
+    return memory._services.store.messages(memory._scope, name, cleared=True)
 
 
 def receipts(memory, name):
     """The receipts of a conversation's prunings."""
-    return memory._parts.store.prunings(memory._scope, name)
+    return memory._services.store.prunings(memory._scope, name)
 
 
 def prune(memory, name, *parts):
@@ -82,8 +82,8 @@ def prune(memory, name, *parts):
         for first, last, summary in parts
     )
     receipt = Pruning(
-        id=memory._parts.ids.new("prn"),
-        at=memory._parts.now(),
+        id=memory._services.ids.new("prn"),
+        at=memory._services.now(),
         trigger="manual",
         why="7,700 of 9,000 tokens in use",
         strategy="hybrid",
@@ -91,7 +91,7 @@ def prune(memory, name, *parts):
         after=5_000,
         cuts=cuts,
     )
-    memory._parts.store.apply(memory._scope, [Prune(name, receipt)])
+    memory._services.store.apply(memory._scope, [Prune(name, receipt)])
 
 
 def written(folder, name, *values):

@@ -37,7 +37,7 @@ def remembering(location=":memory:", **arguments):
 
 def clock_of(memory):
     """Return the clock of a memory that :func:`remembering` made."""
-    return memory._parts.clock
+    return memory._services.clock
 
 
 def talk(memory, session, *lines):
@@ -68,7 +68,7 @@ def fact(memory, words):
 
 def settled(memory):
     """Wait until nothing is learned in the background."""
-    assert memory._parts.consolidation.wait(PATIENCE)
+    assert memory._services.consolidation.wait(PATIENCE)
 
 
 def tables(path, *, but=()):
@@ -115,6 +115,6 @@ class Applied:
 
 def watched(memory, failing=()):
     """Put a :class:`Applied` between a memory and its store; return it."""
-    store = Applied(memory._parts.store, failing)
-    memory._parts = replace(memory._parts, store=store)
+    store = Applied(memory._services.store, failing)
+    memory._services = replace(memory._services, store=store)
     return store

@@ -47,7 +47,7 @@ def by_hand(path, **sections):
 
 def clock_of(memory):
     """Return the clock of a memory that :func:`noting` made."""
-    return memory._parts.clock
+    return memory._services.clock
 
 
 def memory_file(memory):

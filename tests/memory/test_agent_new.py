@@ -100,7 +100,7 @@ def test_a_model_that_stalls_holds_nobody_up(tmp_path, automatic):
         assert {len(line.partition(": ")[2]) for line in lines} == {200}
         assert facts(memory) == []
         model.go.set()
-        assert memory._parts.consolidation.wait(PATIENCE)
+        assert memory._services.consolidation.wait(PATIENCE)
         assert facts(memory) == items(memory) == [FACT]
         raw, whole = told(memory)
         assert raw == entry

@@ -167,7 +167,7 @@ def test_a_model_that_stalls_keeps_the_old_messages_raw(tmp_path):
         assert heading.endswith("[raw-fallback] last 10 of 16 messages:")
         assert lines[::2] == [f"- user: {text}" for text in said[3:8]]
         model.go.set()
-        assert memory._parts.consolidation.wait(PATIENCE)
+        assert memory._services.consolidation.wait(PATIENCE)
         assert len(history(memory)) == 2
         assert read_until(memory, "chat") == (15, 15)
 

@@ -111,7 +111,7 @@ def test_another_model_counts_anew(counted):
         before = chat.expand("cut_0-100")
     with counted() as memory:
         chat = memory.conversation("c", model="new", keep_recent=2)
-        measure = memory._parts.catalog.meter("new")
+        measure = memory._services.catalog.meter("new")
         after = chat.expand("cut_0-100")
         assert [message.tokens for message in after] == [
             measure.message(message.content, message.tool_calls, message.images)
@@ -148,7 +148,7 @@ def test_a_recount_reaches_who_holds_the_conversation(counted):
         holder.add("user", CHINESE)
         memory.conversation("c", model="new")
         [message] = holder.messages
-        assert message.tokens == memory._parts.catalog.meter("new").message(CHINESE)
+        assert message.tokens == memory._services.catalog.meter("new").message(CHINESE)
         assert holder.view().messages == (message,)
         assert holder.add("user", CHINESE).tokens == message.tokens
 

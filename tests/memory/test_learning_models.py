@@ -189,7 +189,7 @@ def test_end_returns_while_the_model_stalls():
         assert contents(memory) == []
         assert [item.id for item in memory.sessions(pending=True)] == ["s"]
         model.go.set()
-        assert memory._parts.consolidation.wait(PATIENCE)
+        assert memory._services.consolidation.wait(PATIENCE)
         assert contents(memory) == [PORTO.content]
 
 

@@ -27,7 +27,7 @@ from memoranda.learning.llm.claim_checking import ClaimAnswer
 from memoranda.learning.llm.model_extractor import ClaimsAnswer
 from memoranda.maintenance.maintenance_schedule import MaintenanceSchedule
 from memoranda.maintenance.service import STAGES
-from memoranda.memory import parts_of
+from memoranda.memory import services_of
 from memoranda.model.actions import Spend
 from memoranda.model.life import Usage
 from memoranda.testing.clocks import FrozenClock
@@ -244,7 +244,7 @@ def test_a_user_whose_upkeep_breaks_keeps_no_other_from_theirs(memory):
             raise LLMError("something broke")
         return memory.as_user(user).maintain([stage]).stages[0]
 
-    parts = parts_of(memory)
+    parts = services_of(memory)
     schedule = MaintenanceSchedule(
         users=memory.users,
         run_stage=run_stage,
@@ -377,6 +377,6 @@ def test_usage_of_a_stage_adds_up(memory):
     for cost in (None, 0.25, 0.5):
         usage = Usage(requests=1, cost=cost)
         spend = Spend("consolidate", "m", usage, clock_of(memory).now())
-        memory._parts.store.apply(memory._scope, [spend])
+        memory._services.store.apply(memory._scope, [spend])
     (used,) = memory.usage()
     assert (used.usage.requests, used.usage.cost) == (3, 0.75)

@@ -28,7 +28,7 @@ def remains(folder, *words):
 
 def derived_from(memory, source, content):
     """Store a record that rests on ``source``, as consolidation will."""
-    parts = memory._parts
+    parts = memory._services
     record = replace(
         source,
         id=IdFactory(parts.clock).new("fact"),
@@ -141,12 +141,12 @@ def test_vectors_of_an_erased_text_are_not_put_back(tmp_path, opened):
     """A model that is at work while its text is erased puts nothing back."""
     memory = opened(tmp_path / "m.db", embedder=_Meanwhile())
     record = memory.remember(SAID)
-    memory._parts.embedder._inner.then = lambda: memory.forget(record.id, erase=True)
+    memory._services.embedder._inner.then = lambda: memory.forget(record.id, erase=True)
     memory.remember("Ana likes tea")
     memory.search("tea")
     assert memory.get(record.id) is None
     assert memory.verify() == []
-    assert len(memory._parts.embedder) <= 3
+    assert len(memory._services.embedder) <= 3
 
 
 class _Meanwhile(HashEmbedder):

@@ -48,7 +48,7 @@ def test_no_byte_of_it_is_left(tmp_path, modelled):
     path = tmp_path / "a.db"
     with closing(by_hand(path)) as memory:
         if modelled:
-            memory._parts.models.model = ScriptedLLM(
+            memory._services.models.model = ScriptedLLM(
                 {
                     ClaimsAnswer: [
                         ClaimsAnswer([]),
@@ -115,7 +115,7 @@ def test_a_raw_entry_is_made_anew(tmp_path):
     """What was kept raw loses the turn, and is not told a second time for that."""
     with closing(by_hand(tmp_path / "a.db")) as memory:
         talk(memory, "one", SAID, "I work for Acme as a nurse.")
-        memory._parts.unfinished(memory._parts, memory._scope, "one", None)
+        memory._services.history_writer(memory._scope).write_fallback("one", None)
         (episode, _) = memory.records(kind="episode")
         memory.forget(episode.id, erase=True)
         assert everywhere(tmp_path, "timbuktu") == []

@@ -86,10 +86,10 @@ def fill(memory):
         images=(Image("https://example.org/quay.png"), Image("data:image/png;base64,AA==", "low")),
         task="Find the quay",
     )
-    memory._parts.store.apply(memory._scope, [Append("trip", more)])
+    memory._services.store.apply(memory._scope, [Append("trip", more)])
     prune(memory, "trip", (0, 2, "Where and at which quay \u2028 the ferry is."), (4, 4, None))
     prune(memory, "trip")
-    memory._parts.store.apply(memory._scope, [Calibrate("trip", Calibration(1.25, 340))])
+    memory._services.store.apply(memory._scope, [Calibrate("trip", Calibration(1.25, 340))])
     chat.end()
     lived(memory)
     memory.conversation("empty")
@@ -98,7 +98,7 @@ def fill(memory):
 
 def lived(memory):
     """What upkeep does to a memory: each of its traces."""
-    store, scope = memory._parts.store, memory._scope
+    store, scope = memory._services.store, memory._scope
     cat, late, old, new = memory.remember_many(
         [
             {"content": "Biscuit Brown likes Waffle Brown", "decay_rate": 0.1},
@@ -107,7 +107,7 @@ def lived(memory):
             {"content": "lives there"},
         ]
     )
-    now = memory._parts.now()
+    now = memory._services.now()
     names = [Mention("Biscuit Brown", "other", 0, 13), Mention("Waffle Brown", "other", 20, 32)]
     store.apply(scope, [Enrich(cat.id, now, tuple(names))])
     ids = [store.entity(scope, name.text, ALL).id for name in names]
@@ -144,7 +144,7 @@ def test_round_trip_gives_the_same_lines(tmp_path):
             replace(item, record_id=None) for item in talk(one, "trip")
         ]
         assert receipts(two, "trip") == receipts(one, "trip") != []
-        assert two._parts.store.conversation(two._scope, "trip").calibration.overhead == 340
+        assert two._services.store.conversation(two._scope, "trip").calibration.overhead == 340
         assert two.verify() == []
 
 
@@ -238,10 +238,10 @@ def study(memory, verb, text, session, number):
     """Say something in a session, or read it so far."""
     if verb == "say":
         memory.remember(text, kind="episode", session=session)
-    store, scope = memory._parts.store, memory._scope
+    store, scope = memory._services.store, memory._scope
     for info in store.sessions(scope)[: verb == "learn"]:
         finished = number % 2 == 0
-        store.apply(scope, [Consolidated(info.id, number, memory._parts.now(), finished)])
+        store.apply(scope, [Consolidated(info.id, number, memory._services.now(), finished)])
 
 
 def upkeep(memory, verb, records, number):
@@ -249,14 +249,14 @@ def upkeep(memory, verb, records, number):
     if not records or verb not in NIGHTLY:
         return
     one, other = records[number % len(records)], records[number // 2 % len(records)]
-    now = memory._parts.now()
+    now = memory._services.now()
     actions = {
         "fade": [Fade(one.id, now, one.strength / 2)],
         "retire": [Retire(one.id, now, "expired")],
         "credit": [Credit(one.id, now, (other.id,))],
         "supersede": [Supersede(one.id, other.id, now, 0.3, "x")] if one != other else [],
     }
-    memory._parts.store.apply(memory._scope, actions[verb])
+    memory._services.store.apply(memory._scope, actions[verb])
 
 
 @settings(

@@ -47,12 +47,12 @@ def turns(memory, session, *texts):
 
 def apply(memory, *actions):
     """Change a memory as upkeep does."""
-    memory._parts.store.apply(memory._scope, list(actions))
+    memory._services.store.apply(memory._scope, list(actions))
 
 
 def sessions(memory):
     """Return how far each session of a memory is."""
-    found = memory._parts.store.sessions(memory._scope)
+    found = memory._services.store.sessions(memory._scope)
     return {info.id: (info.through, info.consolidated_at is not None) for info in found}
 
 
@@ -62,7 +62,7 @@ def test_an_imported_session_is_not_consolidated_again(tmp_path):
         gone, *_ = turns(one, "done", "first", "second", "third")
         turns(one, "half", "begun", "left")
         turns(one, "new", "untouched")
-        now = one._parts.now()
+        now = one._services.now()
         one.forget(gone.id, erase=True)
         apply(
             one,
@@ -71,7 +71,7 @@ def test_an_imported_session_is_not_consolidated_again(tmp_path):
         )
         with moved(one, tmp_path / "noa.jsonl") as two:
             assert sessions(two) == {"done": (1, True), "half": (0, False), "new": (-1, False)}
-            rest = two._parts.store.episodes(two._scope, "half", after=0, limit=9)
+            rest = two._services.store.episodes(two._scope, "half", after=0, limit=9)
             assert [item.content for item in rest] == ["left"]
             two.import_(tmp_path / "noa.jsonl")
             assert sessions(two) == {"done": (1, True), "half": (0, False), "new": (-1, False)}
@@ -81,7 +81,7 @@ def test_what_was_never_read_is_not_passed_over(tmp_path):
     """A session of which the store had episodes of its own waits, for these to be read."""
     with opened() as one, opened() as two:
         turns(one, "s", "hers")
-        apply(one, Consolidated("s", 0, one._parts.now(), finished=True))
+        apply(one, Consolidated("s", 0, one._services.now(), finished=True))
         one.export(tmp_path / "noa.jsonl")
         turns(two, "s", "own")
         two.import_(tmp_path / "noa.jsonl")
@@ -92,7 +92,7 @@ def test_fading_goes_on_from_the_same_strength(tmp_path):
     """An imported fact has the strength, and the moment it fades from, that it had."""
     with opened() as one:
         fact = one.remember("tea", decay_rate=0.1)
-        now = one._parts.now()
+        now = one._services.now()
         apply(one, Touch((fact.id,), now), Fade(fact.id, now, 0.4))
         with moved(one, tmp_path / "noa.jsonl") as two:
             found = two.get(fact.id)
@@ -103,12 +103,12 @@ def test_decisions_on_names_hold_in_another_store(tmp_path):
     """Merged names are one entity there, under the same name; decisions made there stay."""
     with opened() as one:
         one.remember_many(["I met Robert Brown today", "I met Alice Stone today"])
-        store, scope = one._parts.store, one._scope
+        store, scope = one._services.store, one._scope
         names = ("Alice Stone", "Robert Brown")
         apply(one, MergeEntities(*(store.entity(scope, name, ALL).id for name in names)))
         held = dict(store.decisions(scope))
         with moved(one, tmp_path / "noa.jsonl") as two:
-            assert two._parts.store.decisions(two._scope) == held
+            assert two._services.store.decisions(two._scope) == held
             entity = two.entity("Robert Brown")
             assert (entity.name, entity.aliases) == ("Alice Stone", ("Robert Brown",))
             assert two.verify() == []
@@ -124,10 +124,10 @@ def test_what_is_retired_or_taken_back_stays_so(tmp_path):
         fact = one.remember("I met Robert Brown today")
         kept, taken = turns(one, "s", "kept", "taken back")
         one.forget(taken.id)
-        apply(one, Retire(fact.id, one._parts.now(), "faded away"))
+        apply(one, Retire(fact.id, one._services.now(), "faded away"))
         with moved(one, tmp_path / "noa.jsonl") as two:
-            store, scope = two._parts.store, two._scope
-            assert store.lapsed(scope, two._parts.now()) == []
+            store, scope = two._services.store, two._scope
+            assert store.lapsed(scope, two._services.now()) == []
             assert store.entity(scope, "Robert Brown", ALL) is None
             found = store.episodes(scope, "s", after=-1, limit=9)
             assert [item.id for item in found] == [kept.id]
@@ -139,7 +139,7 @@ def test_enrichment_is_done_again(tmp_path):
     """Links that only enrichment found stay behind, and so does its stamp."""
     with opened() as one:
         fact = one.remember("tea", metadata={"a": 1})
-        apply(one, Enrich(fact.id, one._parts.now(), ()))
+        apply(one, Enrich(fact.id, one._services.now(), ()))
         assert "enriched_at" in one.get(fact.id).attributes
         with moved(one, tmp_path / "noa.jsonl") as two:
             assert two.get(fact.id).attributes == {"a": 1}
@@ -157,7 +157,7 @@ def test_an_older_file_says_less(tmp_path):
     }
     with opened() as memory:
         memory.import_(written(tmp_path, "old.jsonl", OLD, EPISODE, ended, later, used))
-        store, scope = memory._parts.store, memory._scope
+        store, scope = memory._services.store, memory._scope
         found = store.episodes(scope, "s", after=-1, limit=9)
         assert [item.id for item in found] == ["ep_1", "ep_3", "ep_4"]
         assert sessions(memory) == {"s": (-1, False)}

@@ -17,7 +17,7 @@ def test_what_is_believed_comes_back_after_an_erasure(tmp_path):
         last = chat.add("user", "erased later")
         chat.clear()
         chat.add("user", "in view")
-        stored = one._parts.store.messages(one._scope, "trip", cleared=True)
+        stored = one._services.store.messages(one._scope, "trip", cleared=True)
         erased = next(item for item in stored if item.id == last.id)
         one.forget(erased.record_id, erase=True)
         one.export(tmp_path / "noa.jsonl")
@@ -94,7 +94,7 @@ def test_a_file_of_the_first_version_is_read(tmp_path):
     with opened() as memory:
         report = memory.import_(path)
         assert (report.records, report.messages) == (1, 2)
-        info = memory._parts.store.conversation(memory._scope, "trip")
+        info = memory._services.store.conversation(memory._scope, "trip")
         first, second = talk(memory, "trip")
         assert memory.verify() == []
     assert (info.context_limit, info.cleared_through, info.start) == (9_000, "msg_1", 1)

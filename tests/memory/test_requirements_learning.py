@@ -151,7 +151,7 @@ def test_completion_of_a_session_is_recorded(memory):
     """S4.25, S4.51: first_seen_at and consolidated_at; pending ones come without the current."""
     talk(memory, "s", "I live in Porto.")
     talk(memory, "t", "Hello again.")
-    store = memory._parts.store
+    store = memory._services.store
     assert [item.id for item in store.sessions(ANA, pending=True, exclude="t")] == ["s"]
     assert memory.consolidate("s").counts["sessions"] == 1
     first, second = memory.sessions()
@@ -168,7 +168,7 @@ def test_what_faded_is_in_no_vector_and_no_link(memory):
     memory.embed_pending()
     (fact,) = facts(memory)
     now = Filter(now=clock_of(memory).now())
-    assert fact.id in {item.id for item in memory._parts.store.entity(ANA, "Marta", now).records}
+    assert fact.id in {item.id for item in memory._services.store.entity(ANA, "Marta", now).records}
     clock_of(memory).advance(60 * DAY)
     assert memory.decay().counts["retired"] == 1
     assert fact.id not in {item.id for item in memory.entity("Marta").records}

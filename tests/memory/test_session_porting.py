@@ -24,7 +24,7 @@ PNG = "data:image/png;base64,AAAA"
 
 def export(memory, path, conversation="trip"):
     """Export one conversation of a memory."""
-    parts = memory._parts
+    parts = memory._services
     return porting.export(parts.store, memory._scope, parts.now(), path, conversation=conversation)
 
 

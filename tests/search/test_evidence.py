@@ -30,12 +30,12 @@ def memory():
 @pytest.fixture
 def rows(memory):
     """Their rows."""
-    return UserIndex().rows(memory._parts.store, SCOPE)
+    return UserIndex().rows(memory._services.store, SCOPE)
 
 
 def asked(memory, rows, *terms, visible=None):
     """Return the lexical evidence for these terms."""
-    matches = memory._parts.store.match_terms(SCOPE, terms, limit=100)
+    matches = memory._services.store.match_terms(SCOPE, terms, limit=100)
     everywhere = np.ones(len(rows), bool)
     return evidence.lexical(rows, matches, everywhere if visible is None else visible)
 

@@ -25,7 +25,7 @@ def memory():
 @pytest.fixture
 def store(memory):
     """The store below it."""
-    return memory._parts.store
+    return memory._services.store
 
 
 def test_rows_hold_what_ranking_needs(memory, store):

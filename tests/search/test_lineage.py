@@ -42,7 +42,7 @@ def told(memory):
         record(f"Ana lives in {town}.", source_ids=(said.id,), source_role="user", confidence=0.8)
         for town, said in zip(("Porto", "Braga"), turns, strict=False)
     ]
-    memory._parts.store.apply(ANA, [Insert(each) for each in (*turns, *facts)])
+    memory._services.store.apply(ANA, [Insert(each) for each in (*turns, *facts)])
     return turns, facts
 
 
@@ -50,15 +50,15 @@ def supersede(memory, facts):
     """Say that the second fact took the place of the first."""
     old, new = facts
     action = Supersede(old.id, new.id, LATER, 0.3, "a new value")
-    memory._parts.store.apply(ANA, [action])
+    memory._services.store.apply(ANA, [action])
 
 
 def found(memory, *, kinds=(), question=QUESTION, **ranking):
     """Search everything under a ranking of the test's own."""
-    parts = memory._parts
+    parts = memory._services
     searcher = Retriever(
         parts.store,
-        analyzer=parts.retriever._analyzer,
+        analyzer=parts.lazy.retriever._analyzer,
         extractor=parts.extractor,
         embed=lambda _: None,
         zone=UTC,
@@ -110,7 +110,7 @@ def test_who_asks_for_facts_gets_facts(memory, told):
 def test_a_fact_whose_source_is_not_shown_stands_for_itself(memory):
     """Only what is found stands for a fact: a source that is gone does not."""
     fact = record("Ana lives in Porto.", source_ids=("ep_gone",), source_role="user")
-    memory._parts.store.apply(ANA, [Insert(fact)])
+    memory._services.store.apply(ANA, [Insert(fact)])
     assert ids(found(memory)) == [fact.id]
 
 
@@ -121,7 +121,7 @@ def test_facts_change_no_statistics(memory, told):
         ":memory:", user="ana", settings=Settings(timezone="UTC", embedding={"model": "none"})
     )
     with plain:
-        plain._parts.store.apply(ANA, [Insert(said) for said in turns])
+        plain._services.store.apply(ANA, [Insert(said) for said in turns])
         alone = {hit.record.id: hit.score for hit in found(plain, question="Ana in Porto")}
     hits = found(memory, facts="off", question="Ana in Porto")
     with_facts = {hit.record.id: hit.score for hit in hits}
@@ -157,7 +157,7 @@ def test_who_asks_for_the_past_gets_no_precedence(memory, told):
 def test_facts_are_found_by_their_words_when_their_turns_are_gone(memory, told):
     """The statistics are those of what is visible: facts alone count as what was said."""
     turns, facts = told
-    memory._parts.store.apply(ANA, [Close(said.id, LATER, "expired") for said in turns])
+    memory._services.store.apply(ANA, [Close(said.id, LATER, "expired") for said in turns])
     hits = found(memory)
     assert set(ids(hits)) == {fact.id for fact in facts}
     assert all(hit.why.arms["lexical"].score > 0 for hit in hits)
@@ -170,7 +170,7 @@ def test_a_replacement_that_is_about_something_else_is_not_raised(memory):
         record(f"Ana's essay on {name} is long.", source_ids=(said.id,), source_role="user")
         for name, said in zip(("Kafka", "Woolf"), turns, strict=True)
     ]
-    memory._parts.store.apply(ANA, [Insert(each) for each in (*turns, *facts)])
+    memory._services.store.apply(ANA, [Insert(each) for each in (*turns, *facts)])
     supersede(memory, facts)
     order = ids(found(memory, question="How many words is the essay on Kafka?"))
     assert order.index(turns[0].id) < order.index(turns[1].id)
@@ -193,7 +193,7 @@ def test_what_rests_on_facts_is_not_folded(memory, told):
     weekly = record(
         "Ana lives by a river.", kind=Kind.REFLECTION, source_ids=tuple(f.id for f in facts)
     )
-    memory._parts.store.apply(ANA, [Insert(weekly)])
+    memory._services.store.apply(ANA, [Insert(weekly)])
     assert weekly.id in ids(found(memory))
     assert all(
         "fact" not in hit.why.arms for hit in found(memory, kinds=(Kind.FACT, Kind.REFLECTION))
@@ -202,7 +202,7 @@ def test_what_rests_on_facts_is_not_folded(memory, told):
 
 def test_the_index_knows_of_facts_that_came_after_it(memory):
     """Lineage is in step with the store: a new fact is folded into its source at once."""
-    store = memory._parts.store
+    store = memory._services.store
     index = UserIndex()
     said = turn("Ana lives in Porto, she says.")
     store.apply(ANA, [Insert(said)])
@@ -218,5 +218,5 @@ def test_the_index_knows_of_facts_that_came_after_it(memory):
 def test_lineage_of_one_user_says_nothing_of_another(memory, told):
     """Law 6: another user has no facts, no sources, no replacements."""
     supersede(memory, told[1])
-    rows = UserIndex().rows(memory._parts.store, Scope("ben"))
+    rows = UserIndex().rows(memory._services.store, Scope("ben"))
     assert (len(rows), len(rows.sources), len(rows.replaced)) == (0, 0, 0)

@@ -32,12 +32,12 @@ def memory():
 @pytest.fixture
 def retriever(memory):
     """Make a retriever with a ranking of the test's own."""
-    parts = memory._parts
+    parts = memory._services
 
     def make(embed=parts.vectors.query, **ranking):
         return Retriever(
             parts.store,
-            analyzer=parts.retriever._analyzer,
+            analyzer=parts.lazy.retriever._analyzer,
             extractor=parts.extractor,
             embed=embed,
             zone=UTC,

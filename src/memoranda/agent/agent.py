@@ -11,7 +11,7 @@ from memoranda.agent.answer import Answer
 from memoranda.agent.expanding import expanding
 from memoranda.conversation.conversation import Conversation
 from memoranda.errors import InvalidInput, LLMError, StoreClosed
-from memoranda.memory import Memory, parts_of, scope_of
+from memoranda.memory import Memory, scope_of, services_of
 from memoranda.model.actions import Spend
 from memoranda.model.chat import ChatModel, ChatReply, Told, ToolSpec
 from memoranda.model.checks import named
@@ -65,7 +65,7 @@ class Agent:
     ) -> None:
         """Open the conversation; nothing is asked yet."""
         self.memory = memory
-        self._parts = parts_of(memory)
+        self._services = services_of(memory)
         self._name = clean(session, "session")
         self._system = named(system, "system") or memory.settings.agent.system
         self._model = _talking(memory, llm)
@@ -124,8 +124,8 @@ class Agent:
         if len(self._chat):
             self._chat.end()
             if not self.memory.settings.consolidation.automatic:
-                self._parts.consolidated(self._scope, ended)
-        info = self._parts.store.session(self._scope, ended)
+                self._services.consolidate_session(self._scope, ended)
+        info = self._services.store.session(self._scope, ended)
         waits = info is not None and info.consolidated_at is None
         self._chat = self._opened()
         return Answer(CLEARED, command=NEW, note=WAITS if waits else None)
@@ -167,7 +167,7 @@ class Agent:
         self, model: ChatModel, context: Context, specs: Sequence[ToolSpec], told: Told | None
     ) -> ChatReply:
         try:
-            reply = self._parts.models.wait(model.chat(context.messages, tools=specs, told=told))
+            reply = self._services.models.wait(model.chat(context.messages, tools=specs, told=told))
         except LLMError as error:
             self._spent(model, error.usage or Usage(requests=1, failures=1))
             # Or a message that the provider refuses would be part of every later request.
@@ -177,7 +177,9 @@ class Agent:
         return reply
 
     def _spent(self, model: ChatModel, usage: Usage) -> None:
-        self._parts.store.apply(self._scope, [Spend(STAGE, model.name, usage, self._parts.now())])
+        self._services.store.apply(
+            self._scope, [Spend(STAGE, model.name, usage, self._services.now())]
+        )
 
     def _called(self, call: ToolCall) -> str:
         tool = self._tools.get(call.name)
@@ -229,7 +231,7 @@ class Agent:
 
     def _today(self) -> str:
         """Return what tells the model the date: what is remembered is full of dates."""
-        now = self._parts.now().astimezone(self.memory.settings.zone)
+        now = self._services.now().astimezone(self.memory.settings.zone)
         return f"Today is {now:%A}, {now.day} {now:%B %Y}."
 
     def _session(self) -> tuple[Message, ...]:
@@ -247,9 +249,9 @@ class Agent:
         while cutoff and messages[cutoff].role == "tool":
             cutoff -= 1  # A call stays with its results.
         old = [item.record_id for item in messages[:cutoff] if item.record_id]
-        found = self._parts.store.get_many(self._scope, old)
+        found = self._services.store.get_many(self._scope, old)
         if found:
-            self._parts.consolidated(self._scope, self._chat.id, until=found[-1].position)
+            self._services.consolidate_session(self._scope, self._chat.id, until=found[-1].position)
         self._chat.start_session(recap=keep)
 
 
@@ -271,7 +273,7 @@ def _talking(memory: Memory, llm: ChatModel | str | None) -> ChatModel | None:
         InvalidInput: what was given cannot talk.
     """
     if llm is None:
-        own = parts_of(memory).models.model
+        own = services_of(memory).models.model
         return cast("ChatModel", own) if hasattr(own, "chat") else None
     model: object = open_language_model(memory.settings.llm, llm) if isinstance(llm, str) else llm
     if not hasattr(model, "chat"):

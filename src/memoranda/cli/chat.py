@@ -40,7 +40,7 @@ from memoranda.cli.chat_interrupt import (
 from memoranda.cli.chat_prompt import PipeReader, PromptHistory, TerminalReader, history_file
 from memoranda.cli.command import FAILED, Session, command, write_json
 from memoranda.errors import MemorandaError
-from memoranda.memory import Memory, parts_of
+from memoranda.memory import Memory, services_of
 from memoranda.model.chat import ChatModel
 from memoranda.rendering.layout import View, safe_text
 from memoranda.rendering.plain import escape_controls, one_line, pluralize
@@ -92,7 +92,7 @@ def chat(
 
 
 def _make_loop(session: Session, memory: Memory, name: str, system: str | None) -> ChatLoop:
-    own = parts_of(memory).models.model
+    own = services_of(memory).models.model
     model = InterruptibleModel(cast("ChatModel", own)) if hasattr(own, "chat") else None
     agent = Agent(memory, session=name, system=system, llm=model)
     live = sys.stdin.isatty() and session.out.is_terminal and not session.shared.as_json

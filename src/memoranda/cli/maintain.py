@@ -21,7 +21,7 @@ from memoranda.cli.command import FAILED, Session, command, complete, progress_b
 from memoranda.errors import InvalidInput, MemorandaError
 from memoranda.maintenance.maintenance_schedule import MaintenanceSchedule
 from memoranda.maintenance.service import STAGES
-from memoranda.memory import Memory, parts_of
+from memoranda.memory import Memory, services_of
 from memoranda.model.reports import StageReport
 from memoranda.rendering.layout import Column, View, safe_text, table
 from memoranda.rendering.learned import SIGNS, LearnedFacts, consolidate_sessions, show_learned
@@ -322,7 +322,7 @@ class ScheduleLines:
         """Write nothing yet."""
         self._session = session
         self._view = session.view
-        self._now = parts_of(memory).now
+        self._now = services_of(memory).now
         self._lock = Lock()
 
     def show_times(self, schedule: MaintenanceSchedule) -> None:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from datetime import datetime
 from typing import TypeVar
 
@@ -70,3 +71,13 @@ def known(moment: datetime | None, name: str) -> datetime | None:
         InvalidInput: it has no time zone.
     """
     return None if moment is None else require_aware(moment, name)
+
+
+@contextmanager
+def located(place: str) -> Iterator[None]:
+    """Put ``place`` before the message of an ``InvalidInput`` that is raised inside."""
+    try:
+        yield
+    except InvalidInput as error:
+        message = f"{place}: {error}"
+        raise InvalidInput(message) from error

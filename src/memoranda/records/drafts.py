@@ -32,6 +32,20 @@ ALIASES = {
 }
 """Other names of kinds (seed 001)."""
 KINDS: Mapping[str, Kind] = {**{kind.value: kind for kind in Kind}, **ALIASES}
+DRAFT_KEYS = frozenset(
+    {
+        "content",
+        "kind",
+        "tags",
+        "metadata",
+        "event_time",
+        "session",
+        "role",
+        "confidence",
+        "decay_rate",
+    }
+)
+"""What a dict that is to be remembered may hold."""
 TRUST = {"assistant": Trust.AGENT, "agent": Trust.AGENT, "tool": Trust.EXTERNAL}
 
 
@@ -50,6 +64,27 @@ class Draft:
     decay_rate: float | None = None
     source_ids: tuple[str, ...] = ()
     origin: str = "api"
+
+
+def parse_draft(item: object, place: str, origin: str = "api") -> Draft:
+    """Return what is to be remembered, a text or a dict of ``remember``'s arguments, as a draft.
+
+    Raises:
+        InvalidInput: it is neither; the message begins with ``place``.
+    """
+    if isinstance(item, str):
+        return Draft(content=item, origin=origin)
+    if not isinstance(item, Mapping) or "content" not in item:
+        message = f"{place} must be a text or a dict with content, got {item!r:.80}"
+        raise InvalidInput(message)
+    unknown = set(item) - DRAFT_KEYS
+    if unknown:
+        message = (
+            f"{place} has unknown keys {', '.join(sorted(map(str, unknown)))}; "
+            f"use {', '.join(sorted(DRAFT_KEYS))}"
+        )
+        raise InvalidInput(message)
+    return Draft(**item, origin=origin)
 
 
 @dataclass(frozen=True, slots=True)

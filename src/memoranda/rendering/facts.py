@@ -13,7 +13,7 @@ from rich.text import Text
 from memoranda.errors import InvalidInput, NotFound
 from memoranda.learning.claims import Category
 from memoranda.maintenance import decay
-from memoranda.memory import Memory, parts_of
+from memoranda.memory import Memory, services_of
 from memoranda.model.checks import limited
 from memoranda.model.life import believed
 from memoranda.model.models import Change, Kind, Record
@@ -165,7 +165,7 @@ def trace_fact(memory: Memory, id: str) -> Provenance:
         message = f"{id} is no fact but of kind {record.kind.value}; memoranda show {id} shows it"
         raise InvalidInput(message)
     index = FactIndex.of(memory)
-    store, scope = parts_of(memory).store, _scope(memory)
+    store, scope = services_of(memory).store, _scope(memory)
     there = {item.id: item for item in store.get_many(scope, record.source_ids)}
     return Provenance(
         fact=index.fact(record),
@@ -188,7 +188,7 @@ def _category(given: str | None) -> str | None:
 
 
 def _search(memory: Memory, query: str, where: Filter, limit: int) -> list[Record]:
-    searcher = parts_of(memory).searcher(_scope(memory))
+    searcher = services_of(memory).searcher(_scope(memory))
     return [hit.record for hit in searcher.search(query, where, limit=limit)]
 
 
@@ -222,7 +222,7 @@ class FactIndex:
         for record in records.values():
             if record.superseded_by is not None:
                 heirs[record.superseded_by].append(record)
-        return cls(records, heirs, parts_of(memory).now(), memory.settings.decay.threshold)
+        return cls(records, heirs, services_of(memory).now(), memory.settings.decay.threshold)
 
     def newest_first(self) -> list[Record]:
         """Return all facts, the one said last first."""
@@ -290,7 +290,7 @@ def _version(record: Record) -> Version:
 
 
 def _read_all(memory: Memory) -> Iterator[Record]:
-    parts, scope = parts_of(memory), _scope(memory)
+    parts, scope = services_of(memory), _scope(memory)
     where, after = Filter(now=parts.now(), kinds=(Kind.FACT,), retired=True), None
     while page := parts.store.page(scope, where, limit=BATCH, after=after):
         yield from page

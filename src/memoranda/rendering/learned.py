@@ -11,7 +11,7 @@ from rich.console import Group, RenderableType
 from rich.text import Text
 
 from memoranda.errors import NotFound
-from memoranda.memory import Memory, parts_of
+from memoranda.memory import Memory, services_of
 from memoranda.model.actions import Credit, Insert, Supersede
 from memoranda.model.models import Record
 from memoranda.model.ports import Progress
@@ -133,7 +133,7 @@ def summarize_reports(
 
 def _records(memory: Memory, ids: Sequence[str]) -> dict[str, Record]:
     scope = memory._scope  # noqa: SLF001 - it sees inside, so that no door has to
-    found = parts_of(memory).store.get_many(scope, list(dict.fromkeys(ids)))
+    found = services_of(memory).store.get_many(scope, list(dict.fromkeys(ids)))
     return {record.id: record for record in found}
 
 

@@ -17,7 +17,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from memoranda.errors import MemorandaError, ModelUnavailable
-from memoranda.memory import Memory, parts_of, scope_of
+from memoranda.memory import Memory, scope_of, services_of
 from memoranda.model.ports import Store
 from memoranda.model.scope import Scope
 from memoranda.notes.service import WRONG
@@ -70,7 +70,7 @@ def examine(memory: Memory, file: Path | None = None) -> list[Check]:
         file: the file it is in, as :func:`located` gives it; without, the checks of the
             file itself are left out.
     """
-    store = parts_of(memory).store
+    store = services_of(memory).store
     checks = [_python()]
     if file is not None:
         checks.append(_file(file, store))
@@ -104,7 +104,7 @@ def _stand_ins(store: Store) -> list[Check]:
 
 
 def _notes(memory: Memory) -> Check:
-    found = parts_of(memory).notes.status(scope_of(memory))
+    found = services_of(memory).notes.status(scope_of(memory))
     if found.startswith(WRONG):
         remedy = "put it right; memory goes on without them, and nothing is lost"
         return Check(name="notes", ok=False, detail=found, remedy=remedy)
@@ -176,7 +176,7 @@ def _soundness(memory: Memory) -> Check:
 
 
 def _vectors(memory: Memory) -> list[Check]:
-    parts = parts_of(memory)
+    parts = services_of(memory)
     problem, waiting = parts.vectors.problem, parts.store.pending_count(None)
     if problem is None:
         detail = f"{waiting:,} records wait; the next search embeds those of its user"
@@ -225,7 +225,7 @@ def _extras() -> Check:
 
 
 def _language(memory: Memory) -> Check:
-    model = parts_of(memory).models.model
+    model = services_of(memory).models.model
     if model is None:
         detail = "none: rules do all that a model would do better"
         return Check(name="language model", ok=None, detail=detail)
@@ -234,7 +234,7 @@ def _language(memory: Memory) -> Check:
 
 def _names(memory: Memory) -> Check:
     """Look at what finds names: providers that settings name and nobody set up are no fault."""
-    found = parts_of(memory).names(Scope(memory.user))
+    found = services_of(memory).names(Scope(memory.user))
     used = (f"{strategy}: {', '.join(order)}" for strategy, order in found.strategies.items())
     detail = "; ".join(used)
     if not found.missing:
@@ -248,7 +248,7 @@ def _names(memory: Memory) -> Check:
 
 
 def _arms(memory: Memory) -> list[Check]:
-    parts = parts_of(memory)
+    parts = services_of(memory)
     try:
         with Memory(
             MEMORY,
@@ -275,7 +275,7 @@ def _lexical(cage: Memory, canary: str) -> Check:
 
 
 def _vector(cage: Memory, canary: str) -> Check:
-    if parts_of(cage).embedder is None:
+    if services_of(cage).embedder is None:
         return Check(name="vector arm", ok=None, detail=cage.stats().vectors)
     return _arm(cage, canary, "vector", CANARY)
 
@@ -292,7 +292,7 @@ def _arm(cage: Memory, canary: str, arm: str, query: str) -> Check:
     ]
     if first == [canary]:
         return Check(name=f"{arm} arm", ok=True, detail="finds its canary")
-    problem = parts_of(cage).vectors.problem if arm == "vector" else None
+    problem = services_of(cage).vectors.problem if arm == "vector" else None
     return Check(
         name=f"{arm} arm",
         ok=False,

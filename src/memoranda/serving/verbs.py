@@ -9,7 +9,7 @@ from dataclasses import replace
 from typing import Any
 
 from memoranda.errors import EmbeddingError, InvalidInput, NotFound
-from memoranda.memory import Memory, parts_of, scope_of
+from memoranda.memory import Memory, scope_of, services_of
 from memoranda.model.life import believed
 from memoranda.model.models import Entity, Hit, Kind, Recall, Record
 from memoranda.model.ports import Progress
@@ -33,7 +33,7 @@ class Verbs:
     def __init__(self, memory: Memory) -> None:
         """Work on ``memory``."""
         self._memory = memory
-        parts, scope = parts_of(memory), scope_of(memory)
+        parts, scope = services_of(memory), scope_of(memory)
         self._vectors, self._scope = parts.vectors, scope
         self._records, self._searcher = parts.records(scope), parts.searcher(scope)
 

@@ -15,6 +15,7 @@ from memoranda.conversation.stored_transcript import StoredTranscript
 from memoranda.conversation.transcript import MemoryTranscript
 from memoranda.errors import InvalidInput
 from memoranda.model.actions import Insert
+from memoranda.model.checks import located
 from memoranda.model.ids import IdFactory
 from memoranda.model.models import ConversationInfo, Mention, Record
 from memoranda.model.ports import Progress, Store
@@ -24,7 +25,7 @@ from memoranda.records.pages import record_pages
 from memoranda.records.service import RecordService
 from memoranda.text.secrets import secret_kind
 from memoranda.tokens.catalog import Catalog
-from memoranda.transfer.json_files import LeftOut, located
+from memoranda.transfer.json_files import LeftOut
 
 BATCH = 500
 """Records of one transaction."""

@@ -13,6 +13,7 @@ from collections.abc import Iterator, Mapping
 from datetime import datetime
 from typing import Any
 
+from memoranda.model.checks import located
 from memoranda.model.json_object import JsonObject
 from memoranda.transfer.conversations import (
     ForeignConversation,
@@ -20,7 +21,7 @@ from memoranda.transfer.conversations import (
     distinct,
     each_conversation,
 )
-from memoranda.transfer.json_files import Item, JsonValues, LeftOut, located, moment_of
+from memoranda.transfer.json_files import Item, JsonValues, LeftOut, moment_of
 
 SPEAKERS = {"user": "user", "assistant": "assistant"}
 TEXTS = frozenset({"text", "multimodal_text"})

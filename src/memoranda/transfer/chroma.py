@@ -11,11 +11,12 @@ from pathlib import Path
 from typing import Any
 
 from memoranda.errors import InvalidInput
+from memoranda.model.checks import located
 from memoranda.model.models import Kind
 from memoranda.model.scope import Scope
 from memoranda.records.drafts import Draft, parse_kind
 from memoranda.transfer.batches import PlacedDraft, is_kept
-from memoranda.transfer.json_files import CHROMA, LeftOut, located, moment_of
+from memoranda.transfer.json_files import CHROMA, LeftOut, moment_of
 
 TYPE, CREATED, ID = "type", "created_at", "chroma_id"
 Row = tuple[str, str, dict[str, Any]]

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from memoranda.model.checks import located
 from memoranda.model.json_object import JsonObject
 from memoranda.transfer.conversations import (
     ForeignConversation,
@@ -16,7 +17,7 @@ from memoranda.transfer.conversations import (
     distinct,
     each_conversation,
 )
-from memoranda.transfer.json_files import Item, JsonValues, LeftOut, located, moment_of
+from memoranda.transfer.json_files import Item, JsonValues, LeftOut, moment_of
 
 SENDERS = {"human": "user", "assistant": "assistant"}
 PARTS = {

@@ -217,16 +217,6 @@ def _first(items: Iterator[Item], path: Path) -> Item:
 
 
 @contextmanager
-def located(place: str) -> Iterator[None]:
-    """Put ``place`` before the message of an ``InvalidInput`` that is raised inside."""
-    try:
-        yield
-    except InvalidInput as error:
-        message = f"{place}: {error}"
-        raise InvalidInput(message) from error
-
-
-@contextmanager
 def _opened(path: Path) -> Iterator[BinaryIO]:
     try:
         with path.open("rb") as file:

@@ -9,6 +9,7 @@ from datetime import UTC, datetime, timedelta
 from functools import partial
 
 from memoranda.errors import InvalidInput
+from memoranda.model.checks import located
 from memoranda.model.json_object import JsonObject
 from memoranda.model.models import Kind
 from memoranda.model.ports import Progress
@@ -22,7 +23,7 @@ from memoranda.transfer.batches import (
     PlacedDraft,
     store_additions,
 )
-from memoranda.transfer.json_files import LOCOMO, JsonFile, located
+from memoranda.transfer.json_files import LOCOMO, JsonFile
 
 DATE = re.compile(
     r"\s*(\d{1,2}):(\d{2})\s*([ap])m\s+on\s+(\d{1,2})\s+([a-z]+),?\s+(\d{4})\s*", re.IGNORECASE

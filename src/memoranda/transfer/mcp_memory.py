@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from memoranda.errors import InvalidInput
+from memoranda.model.checks import located
 from memoranda.model.json_object import JsonObject
 from memoranda.model.models import Kind, Mention
 from memoranda.model.scope import Scope
@@ -22,7 +23,6 @@ from memoranda.transfer.json_files import (
     Item,
     JsonValues,
     LeftOut,
-    located,
     plain_text,
     text_of,
 )

@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from memoranda.errors import InvalidInput
+from memoranda.model.checks import located
 from memoranda.model.json_object import JsonObject
 from memoranda.model.models import Kind
 from memoranda.model.scope import Scope
@@ -21,7 +22,6 @@ from memoranda.transfer.json_files import (
     Item,
     JsonValues,
     LeftOut,
-    located,
     moment_of,
     text_of,
 )

@@ -7,11 +7,12 @@ from typing import Any
 
 from memoranda.errors import InvalidInput
 from memoranda.model.actions import OpenConversation
+from memoranda.model.checks import located
 from memoranda.model.json_object import JsonObject
 from memoranda.model.models import ConversationInfo, Message
 from memoranda.model.ports import Progress
 from memoranda.transfer.batches import ImportTarget, Moved, Steps
-from memoranda.transfer.json_files import Item, JsonFile, located
+from memoranda.transfer.json_files import Item, JsonFile
 
 RENAME = "Rename the file to import it beside that one"
 

@@ -10,13 +10,14 @@ from datetime import datetime
 from functools import partial
 from pathlib import Path
 from tempfile import NamedTemporaryFile
-from typing import IO, Any
+from typing import IO
 
 from memoranda.errors import InvalidInput, MemorandaError
+from memoranda.model.checks import located
 from memoranda.model.json_object import parse_moment
 from memoranda.model.ports import Progress, Store
 from memoranda.model.scope import Scope
-from memoranda.records.drafts import Draft
+from memoranda.records.drafts import parse_draft
 from memoranda.store.locations import foreign_memories
 from memoranda.transfer import archive, chatgpt, chroma, claude, claude_code, mcp_memory, mem0
 from memoranda.transfer.batches import (
@@ -50,7 +51,6 @@ from memoranda.transfer.json_files import (
     detect,
     is_archive,
     is_markdown,
-    located,
 )
 from memoranda.transfer.locomo import import_locomo
 from memoranda.transfer.memory_md import import_memory_md
@@ -58,19 +58,6 @@ from memoranda.transfer.openai import import_openai
 from memoranda.transfer.restore import restore
 from memoranda.transfer.session_files import import_session, session_lines
 
-ARGUMENTS = frozenset(
-    {
-        "content",
-        "kind",
-        "tags",
-        "metadata",
-        "event_time",
-        "session",
-        "role",
-        "confidence",
-        "decay_rate",
-    }
-)
 KNOWN_BY: dict[str, Callable[[object], bool]] = {
     CLAUDE_CODE: claude_code.is_line,
     CHATGPT: chatgpt.is_chatgpt,
@@ -103,31 +90,6 @@ class PortingReport:
     messages: int = 0
     skipped: int = 0
     left_out: tuple[str, ...] = ()
-
-
-def draft(item: str | Mapping[str, Any], number: int) -> Draft:
-    """Return what ``remember_many`` was given as a draft.
-
-    Raises:
-        InvalidInput: it is neither a text nor a dict of ``remember``'s arguments.
-    """
-    return _draft(item, f"item {number}")
-
-
-def _draft(item: object, place: str, origin: str = "api") -> Draft:
-    if isinstance(item, str):
-        return Draft(content=item, origin=origin)
-    if not isinstance(item, Mapping) or "content" not in item:
-        message = f"{place} must be a text or a dict with content, got {item!r:.80}"
-        raise InvalidInput(message)
-    unknown = set(item) - ARGUMENTS
-    if unknown:
-        message = (
-            f"{place} has unknown keys {', '.join(sorted(map(str, unknown)))}; "
-            f"use {', '.join(sorted(ARGUMENTS))}"
-        )
-        raise InvalidInput(message)
-    return Draft(**item, origin=origin)
 
 
 # Out
@@ -261,7 +223,7 @@ def _plain_drafts(file: JsonFile) -> Iterator[PlacedDraft]:
         if isinstance(value, Mapping) and value.get("event_time") is not None:
             with located(place):
                 known = {**value, "event_time": parse_moment(value["event_time"], "event_time")}
-        yield PlacedDraft(place, _draft(known, place, f"import:{MEMORANDA}"))
+        yield PlacedDraft(place, parse_draft(known, place, f"import:{MEMORANDA}"))
 
 
 def _import_foreign(

@@ -25,6 +25,7 @@ from memoranda.model.actions import (
     Prune,
     Retire,
 )
+from memoranda.model.checks import located
 from memoranda.model.models import Calibration, ConversationInfo, Kind, Message, Pruning
 from memoranda.model.ports import Progress, Store
 from memoranda.model.query import Filter
@@ -41,7 +42,7 @@ from memoranda.transfer.archive import (
     parse_line,
 )
 from memoranda.transfer.batches import BATCH, ImportTarget, Moved, Steps
-from memoranda.transfer.json_files import JsonFile, located
+from memoranda.transfer.json_files import JsonFile
 
 IMPORTED = "imported"
 

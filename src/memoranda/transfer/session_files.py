@@ -26,11 +26,11 @@ from memoranda.model.actions import (
     OpenConversation,
     Prune,
 )
+from memoranda.model.checks import located
 from memoranda.model.models import Calibration, ConversationInfo, Message, Pruning
 from memoranda.model.ports import Progress, Store
 from memoranda.model.scope import Scope
 from memoranda.transfer.batches import ImportTarget, Moved, Steps
-from memoranda.transfer.json_files import located
 from memoranda.transfer.openai import missing_messages
 
 # Out

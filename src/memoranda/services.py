@@ -1,0 +1,453 @@
+"""Builds the services of a memory, each with only what it needs, and ends them.
+
+This is the one place that knows them all. Nothing below it is given more than its own arguments.
+What a memory does not need to open, to store and to search is imported when it is first asked for.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from functools import cached_property, partial
+from pathlib import Path
+from threading import Event
+from typing import TYPE_CHECKING
+
+from memoranda.derivations.vectors import VectorMaker
+from memoranda.entities.names import RuleNameMatcher
+from memoranda.entities.pipeline import ACCURATE, FAST, EntityPipeline
+from memoranda.entities.providers import EntityProviders, open_entity_providers
+from memoranda.errors import InvalidInput
+from memoranda.learning.consolidation_queue import ConsolidationQueue, ConsolidationRequest
+from memoranda.learning.stage_models import StageModels
+from memoranda.model.clock import Clock, SystemClock
+from memoranda.model.events import Events
+from memoranda.model.ids import IdFactory
+from memoranda.model.models import Recall, Record
+from memoranda.model.ports import Embedder, EntityExtractor, LanguageModel, Store
+from memoranda.model.reports import StageReport
+from memoranda.model.scope import Scope
+from memoranda.model.times import require_aware
+from memoranda.providers.embedding.cache import CachedEmbedder
+from memoranda.providers.opening import open_embedder, open_language_model, require_model
+from memoranda.records.drafts import RecordPlanner, Retention
+from memoranda.records.service import NotesEraser, RecordService
+from memoranda.settings.sections import names
+from memoranda.settings.settings import Settings
+from memoranda.store.locations import open_store
+from memoranda.tokens.catalog import Catalog
+
+if TYPE_CHECKING:
+    from memoranda.conversation.context import RecallRequest
+    from memoranda.conversation.conversation_store import ConversationStore
+    from memoranda.learning.claims import Turn
+    from memoranda.learning.consolidator import Consolidator
+    from memoranda.learning.reflection_writer import ReflectionWriter
+    from memoranda.learning.turns import TurnReader
+    from memoranda.notes.history_entries import HistoryEntryWriter
+    from memoranda.notes.service import NotesService, OpenNotes
+    from memoranda.notes.writer import HistoryWriter, PlanClaims
+    from memoranda.search.search import Retriever
+    from memoranda.search.service import SearchService
+    from memoranda.text.dates.statements import DateParser
+
+log = logging.getLogger("memoranda.consolidate")
+
+LAST_MOMENTS = 2.0
+"""Seconds that closing waits for sessions that are being read."""
+
+
+class LazyServices:
+    """What is made when it is first asked for, and then shared by all users of a store.
+
+    Args:
+        store: what is searched.
+        extractor: finds the names in a query.
+        embed: gives the vector of a query.
+        settings: how it is searched.
+    """
+
+    def __init__(
+        self,
+        store: Store,
+        extractor: EntityExtractor,
+        vectors: VectorMaker,
+        settings: Settings,
+    ) -> None:
+        """Import nothing yet."""
+        self._store = store
+        self._extractor = extractor
+        self._vectors = vectors
+        self._settings = settings
+
+    @cached_property
+    def dates(self) -> DateParser:
+        """What reads the times that a text speaks of."""
+        from memoranda.text.dates.statements import DateParser  # noqa: PLC0415 - see the module
+
+        return DateParser()
+
+    @cached_property
+    def retriever(self) -> Retriever:
+        """What ranks records."""
+        from memoranda.search.search import Ranking, Retriever  # noqa: PLC0415 - see the module
+        from memoranda.text.dates.questions import question_range  # noqa: PLC0415
+        from memoranda.text.terms import TermAnalyzer  # noqa: PLC0415
+
+        chosen = self._settings.retrieval
+        return Retriever(
+            self._store,
+            analyzer=TermAnalyzer(),
+            extractor=self._extractor,
+            embed=self._vectors.query,
+            zone=self._settings.zone,
+            times=question_range,
+            ranking=Ranking(fusion=chosen.fusion, rrf_k=chosen.rrf_k),
+        )
+
+    @cached_property
+    def open_notes(self) -> OpenNotes:
+        """What is known of the notes of each scope while the store is open."""
+        from memoranda.notes.service import OpenNotes  # noqa: PLC0415 - see the module
+
+        return OpenNotes()
+
+    def forget_index(self) -> None:
+        """Drop what ranking holds in memory."""
+        if "retriever" in vars(self):
+            self.retriever.forget()
+
+    def close(self) -> None:
+        """Release what was made."""
+        if "open_notes" in vars(self):
+            self.open_notes.close(self._store)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Services:
+    """The services of one memory. Made by :meth:`open`, ended by :meth:`close`."""
+
+    settings: Settings
+    store: Store
+    clock: Clock
+    ids: IdFactory
+    catalog: Catalog
+    extractor: EntityExtractor
+    providers: EntityProviders
+    models: StageModels
+    planner: RecordPlanner
+    embedder: CachedEmbedder | None
+    vectors: VectorMaker
+    lazy: LazyServices
+    consolidation: ConsolidationQueue
+    events: Events = field(default_factory=Events)
+
+    @classmethod
+    def open(
+        cls,
+        location: str | Path | None,
+        settings: Settings | None,
+        *,
+        embedder: Embedder | None,
+        llm: LanguageModel | str | None,
+        clock: Clock | None,
+    ) -> Services:
+        """Open the store at ``location`` and build everything around it."""
+        _require(settings, "settings", "embedding", "retention")
+        _require(embedder, "embedder", "name", "dimensions", "embed")
+        _require(None if isinstance(llm, str) else llm, "llm", "name", "ask")
+        _require(clock, "clock", "now")
+        settings, clock = settings or Settings(), clock or SystemClock()
+        language_model = open_language_model(settings.llm, llm)
+        providers = open_entity_providers(settings.entities)
+        model, off_because = open_embedder(settings.embedding, embedder)
+        require_model(settings.retrieval, off_because)
+        store = open_store(location, settings, RuleNameMatcher())
+        extractor, ids = providers.fast(settings.entities), IdFactory(clock)
+        vectors = VectorMaker(
+            store, model, off_because=off_because, background=settings.embedding.background
+        )
+        return cls(
+            settings=settings,
+            store=store,
+            clock=clock,
+            ids=ids,
+            catalog=Catalog.of_settings(settings.tokens),
+            extractor=extractor,
+            providers=providers,
+            models=StageModels(language_model, store, clock),
+            planner=RecordPlanner(
+                extractor=extractor, ids=ids, clock=clock, retention=Retention.of_settings(settings)
+            ),
+            embedder=model,
+            vectors=vectors,
+            lazy=LazyServices(store, extractor, vectors, settings),
+            consolidation=ConsolidationQueue(),
+        )
+
+    def for_other_user(self) -> Services:
+        """Return the same services with subscribers of their own."""
+        return replace(self, events=Events())
+
+    def now(self) -> datetime:
+        """Return the present moment, to the millisecond."""
+        return require_aware(self.clock.now(), "clock")
+
+    # Records, search and conversations
+
+    def records(self, scope: Scope) -> RecordService:
+        """Return what changes the records of ``scope``."""
+        return RecordService(
+            scope=scope,
+            store=self.store,
+            planner=self.planner,
+            clock=self.clock,
+            events=self.events,
+            notify_derivations=self.vectors.notify,
+            start_session=self.session_began,
+            erase_from_notes=self.notes_erasure,
+            wipe=self.wipe,
+        )
+
+    def searcher(self, scope: Scope) -> SearchService:
+        """Return what finds the records of ``scope``."""
+        from memoranda.search.service import SearchService  # noqa: PLC0415 - see the module
+
+        chosen = self.settings.retrieval
+        return SearchService(
+            scope=scope,
+            store=self.store,
+            retriever=self.lazy.retriever,
+            derivations=self.vectors,
+            counter=self.catalog.meter(None).counter,
+            zone=self.settings.zone,
+            min_score=chosen.min_score,
+            facts_only=chosen.recall != "all",
+        )
+
+    def conversations(
+        self,
+        scope: Scope,
+        recall: Callable[[str | None, RecallRequest], Recall] | None = None,
+    ) -> ConversationStore:
+        """Return what opens the stored conversations of ``scope``."""
+        from memoranda.conversation.conversation_store import (  # noqa: PLC0415 - see the module
+            ConversationStore,
+        )
+        from memoranda.conversation.stored_transcript import TranscriptListeners  # noqa: PLC0415
+
+        notes = self.notes.find(scope) if self.settings.notes.in_context else None
+        return ConversationStore(
+            self.store,
+            scope,
+            settings=self.settings.conversation,
+            catalog=self.catalog,
+            clock=self.clock,
+            ids=self.ids,
+            planner=self.planner,
+            listeners=TranscriptListeners(
+                stored=self.vectors.notify,
+                remembered=partial(self.events.emit, "remembered"),
+                began=partial(self.session_began, scope),
+                ended=partial(self.session_ended, scope),
+            ),
+            recall=recall,
+            notes=None if notes is None else notes.context_text,
+        )
+
+    def names(self, scope: Scope) -> EntityPipeline:
+        """Return all that finds names in texts of ``scope``."""
+        chosen = self.settings.entities
+        return self.providers.pipeline(
+            {FAST: names(chosen.fast), ACCURATE: names(chosen.accurate)},
+            self.models.for_stage(scope, "enrich"),
+            self.models.wait,
+        )
+
+    # Learning
+
+    def turns(self, scope: Scope) -> TurnReader:
+        """Return what reads the episodes of ``scope``."""
+        from memoranda.learning.turns import TurnReader  # noqa: PLC0415 - see the module
+
+        return TurnReader(self.records(scope), self.searcher(scope))
+
+    def consolidator(self, scope: Scope, stop: Event | None = None) -> Consolidator:
+        """Return what turns the sessions of ``scope`` into facts, until ``stop`` is set."""
+        from memoranda.learning.consolidator import Consolidator  # noqa: PLC0415 - see the module
+        from memoranda.learning.extraction import RuleFactExtractor  # noqa: PLC0415
+
+        return Consolidator(
+            records=self.records(scope),
+            searcher=self.searcher(scope),
+            turns=self.turns(scope),
+            models=self.models,
+            rules=RuleFactExtractor(self.lazy.dates, self.extractor),
+            dates=self.lazy.dates,
+            embed=self.vectors.query,
+            settings=self.settings.consolidation,
+            stop=stop or Event(),
+        )
+
+    def reflection_writer(self, scope: Scope) -> ReflectionWriter:
+        """Return what writes the weekly insight of ``scope``."""
+        from memoranda.learning.reflection_writer import (  # noqa: PLC0415 - see the module
+            ReflectionWriter,
+        )
+
+        return ReflectionWriter(
+            records=self.records(scope),
+            models=self.models,
+            names=self.extractor,
+            zone=self.settings.zone,
+        )
+
+    def consolidate(
+        self, request: ConsolidationRequest, stop: Event | None = None, *, dry_run: bool = False
+    ) -> StageReport:
+        """Turn the sessions of a request into facts and into entries of the history.
+
+        Notes that cannot be written keep nothing from being learned: the session is told later.
+        """
+        consolidator = self.consolidator(request.scope, stop)
+        report = consolidator.run(
+            request.session, but=request.but, until=request.until, dry_run=dry_run
+        )
+        if dry_run or not self.settings.notes.automatic:
+            return report
+        writer = self.history_writer(request.scope, consolidator.plan, stop)
+        for session in report.failed:
+            writer.write_fallback(session, request.until)
+        written = writer.write(request.session, but=(*report.failed,))
+        return replace(report, lines=(*report.lines, *written.lines))
+
+    def consolidate_session(self, scope: Scope, session: str, *, until: int | None = None) -> bool:
+        """Have a session consolidated after all that was asked for before; whether it is done.
+
+        Waits as long as the settings say. After that the history gets the last messages as they
+        were, and the rest goes on in the background (seed 002, ``consolidateWithTimeout``).
+
+        Args:
+            scope: whose session it is.
+            session: the session.
+            until: position of the last episode that is to be read; all, if not given.
+        """
+        self._request(ConsolidationRequest(scope, session=session, until=until))
+        done = self.consolidation.wait(self.settings.consolidation.timeout)
+        if not done and self.settings.notes.automatic:
+            self.history_writer(scope).write_fallback(session, until)
+        return done
+
+    def session_began(self, scope: Scope, session: str | None) -> None:
+        """Have the sessions before this one consolidated (seed 004), while nobody waits."""
+        if self.settings.consolidation.automatic:
+            self._request(ConsolidationRequest(scope, but=session))
+
+    def session_ended(self, scope: Scope, session: str) -> None:
+        """Have a session consolidated, and wait for it as long as the settings say (seed 002)."""
+        if self.settings.consolidation.automatic:
+            self.consolidate_session(scope, session)
+
+    def _request(self, request: ConsolidationRequest) -> None:
+        self.consolidation.ask(request, partial(self._consolidate_and_log, request))
+
+    def _consolidate_and_log(self, request: ConsolidationRequest, stop: Event) -> StageReport:
+        report = self.consolidate(request, stop)
+        for session, why in report.failed.items():
+            log.warning("session %r waits to be consolidated: %s", session, why)
+        return report
+
+    # Notes
+
+    @property
+    def notes(self) -> NotesService:
+        """What opens the notes."""
+        from memoranda.notes.service import NotesService  # noqa: PLC0415 - see the module
+
+        return NotesService(self.records, self.settings, self.lazy.open_notes)
+
+    def history_writer(
+        self, scope: Scope, plan_claims: PlanClaims | None = None, stop: Event | None = None
+    ) -> HistoryWriter:
+        """Return what writes the sessions of ``scope`` into its history."""
+        from memoranda.notes.writer import STAGE, HistoryWriter  # noqa: PLC0415 - see the module
+
+        by_rules = self.settings.consolidation.extractor == "rules"
+        return HistoryWriter(
+            self.notes.find(scope),
+            scope,
+            store=self.store,
+            entry_writer=self._entry_writer(),
+            dates=self.lazy.dates,
+            read_turns=self._read_turns,
+            language=self.models,
+            model=None if by_rules else self.models.for_stage(scope, STAGE),
+            records=self.records(scope),
+            plan_claims=plan_claims,
+            stop=stop,
+        )
+
+    def notes_erasure(self, scope: Scope, records: Sequence[Record]) -> NotesEraser:
+        """Return what takes ``records``, which are to be erased, out of the notes."""
+        from memoranda.notes.erasing import ErasedText, NotesErasure  # noqa: PLC0415
+
+        return NotesErasure(
+            self.notes,
+            scope,
+            ErasedText.of(records),
+            store=self.store,
+            entry_writer=self._entry_writer(),
+            read_turns=self._read_turns,
+        )
+
+    def _entry_writer(self) -> HistoryEntryWriter:
+        from memoranda.notes.history_entries import HistoryEntryWriter  # noqa: PLC0415
+
+        return HistoryEntryWriter(self.lazy.dates, self.extractor)
+
+    def _read_turns(
+        self, scope: Scope, session: str | None, episodes: Sequence[Record]
+    ) -> Sequence[Turn]:
+        turns = self.turns(scope)
+        recalled = turns.recalled(session) if session is not None else {}
+        return turns.read(episodes, recalled).turns
+
+    # The whole store
+
+    def vector_status(self) -> str:
+        """Return the model in use, or why there is none."""
+        if self.vectors.problem is not None:
+            return f"off: {self.vectors.problem}"
+        model = self.store.vector_model()
+        return "off" if model is None else f"{model[0]} ({model[1]} dimensions)"
+
+    def wipe(self) -> bool:
+        """Remove erased text from what is in memory and from free space in the file."""
+        if self.embedder is not None:
+            self.embedder.clear()
+        self.lazy.forget_index()
+        return self.store.purge()
+
+    def close(self) -> None:
+        """Stop the background work and release the store."""
+        if self.models.model is None:
+            # Rules are quick: a program that runs for a moment learns something, too.
+            self.consolidation.wait(LAST_MOMENTS)
+        self.consolidation.stop()
+        # Nobody waits for a model any more; what it was asked is not lost.
+        self.models.runner.close()
+        self.consolidation.close()
+        self.vectors.close()
+        if self.embedder is not None:
+            self.embedder.close()
+        self.lazy.close()
+        self.store.close()
+
+
+def _require(given: object | None, name: str, *wanted: str) -> None:
+    missing = [attribute for attribute in wanted if not hasattr(given, attribute)]
+    if given is not None and missing:
+        message = f"{name}={given!r:.80} cannot be used: it has no {' and no '.join(missing)}"
+        raise InvalidInput(message)
