@@ -12,8 +12,8 @@ from openai.types.responses import (
 )
 from pydantic import BaseModel
 
+from memoranda.conversation.formats.new_message import NewMessage
 from memoranda.conversation.formats.parse import parse_message, parse_messages
-from memoranda.conversation.formats.turns import Turn
 from memoranda.errors import InvalidInput
 from memoranda.model.models import Image, Message, ToolCall, ToolResult
 
@@ -57,7 +57,7 @@ def test_a_picture_alone_is_a_turn():
     """A message of nothing but a picture is kept."""
     picture = {"type": "input_image", "image_url": PICTURE, "detail": "auto"}
     assert parse_message({"role": "user", "content": [picture]}) == [
-        Turn(role="user", content="", images=(Image(PICTURE),))
+        NewMessage(role="user", content="", images=(Image(PICTURE),))
     ]
 
 
@@ -76,7 +76,7 @@ def test_a_picture_alone_is_a_turn():
 )
 def test_what_the_assistant_said_is_kept_in_any_form(message):
     """A refusal is an answer; objects of an SDK are read whole and in parts."""
-    assert parse_message(message) == [Turn(role="assistant", content="No.")]
+    assert parse_message(message) == [NewMessage(role="assistant", content="No.")]
 
 
 def test_calls_of_the_old_chat_form_are_answered_under_their_name():
@@ -91,8 +91,8 @@ def test_calls_of_the_old_chat_form_are_answered_under_their_name():
             {"role": "function", "name": "w", "content": "sun"},
         ]
     ) == [
-        Turn(role="assistant", content="", tool_calls=(ToolCall("w", "w", '{"a": 1}'),)),
-        Turn(role="tool", content="sun", tool_result=ToolResult("w")),
+        NewMessage(role="assistant", content="", tool_calls=(ToolCall("w", "w", '{"a": 1}'),)),
+        NewMessage(role="tool", content="sun", tool_result=ToolResult("w")),
     ]
 
 
@@ -138,15 +138,15 @@ def test_results_of_tools_come_first_and_hold_text_and_pictures():
     }
     at = datetime(2024, 1, 1, tzinfo=UTC)
     assert parse_message(message) == [
-        Turn(role="tool", content="", tool_result=ToolResult("a"), timestamp=at),
-        Turn(
+        NewMessage(role="tool", content="", tool_result=ToolResult("a"), timestamp=at),
+        NewMessage(
             role="tool",
             content='no\n{"type": "search_result", "title": "T"}',
             tool_result=ToolResult("b", is_error=True),
             images=(Image(PICTURE),),
             timestamp=at,
         ),
-        Turn(role="user", content="go on", timestamp=at),
+        NewMessage(role="user", content="go on", timestamp=at),
     ]
 
 
@@ -156,7 +156,9 @@ def test_results_of_tools_come_first_and_hold_text_and_pictures():
 def test_a_result_is_kept_whatever_it_holds(content, text):
     """A tool message always answers its call; what is no text stays as JSON."""
     message = {"role": "tool", "tool_call_id": "a", "content": content}
-    assert parse_message(message) == [Turn(role="tool", content=text, tool_result=ToolResult("a"))]
+    assert parse_message(message) == [
+        NewMessage(role="tool", content=text, tool_result=ToolResult("a"))
+    ]
 
 
 @pytest.mark.parametrize(
@@ -210,24 +212,24 @@ def test_one_answer_in_several_items_is_one_turn():
         {"type": "message", "role": "assistant", "content": "Anything else?"},
     ]
     assert parse_messages(items) == [
-        Turn(role="user", content="so?"),
-        Turn(
+        NewMessage(role="user", content="so?"),
+        NewMessage(
             role="assistant",
             content="I look.",
             tool_calls=(ToolCall("a", "f"), ToolCall("b", "g")),
         ),
-        Turn(role="tool", content="1", tool_result=ToolResult("b"), images=(Image(PICTURE),)),
-        Turn(role="tool", content="2", tool_result=ToolResult("a")),
-        Turn(role="assistant", content="Wait.", tool_calls=(ToolCall("c", "f", "[1]"),)),
-        Turn(role="tool", content="3", tool_result=ToolResult("c")),
-        Turn(role="assistant", content="Done."),
-        Turn(role="assistant", content="Anything else?"),
+        NewMessage(role="tool", content="1", tool_result=ToolResult("b"), images=(Image(PICTURE),)),
+        NewMessage(role="tool", content="2", tool_result=ToolResult("a")),
+        NewMessage(role="assistant", content="Wait.", tool_calls=(ToolCall("c", "f", "[1]"),)),
+        NewMessage(role="tool", content="3", tool_result=ToolResult("c")),
+        NewMessage(role="assistant", content="Done."),
+        NewMessage(role="assistant", content="Anything else?"),
     ]
 
 
 def test_messages_of_our_own_are_read_as_they_are():
     """A message gives the turn it was made of; a turn is one already."""
-    turn = Turn(
+    turn = NewMessage(
         role="user",
         content="a",
         timestamp=datetime(2024, 1, 1, tzinfo=UTC),

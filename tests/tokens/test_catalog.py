@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from memoranda.errors import ConfigError
 from memoranda.model.models import Image
-from memoranda.tokens.catalog import CachedCounter, Catalog, Known, families
+from memoranda.tokens.catalog import CachedCounter, Catalog, ModelInfo, families
 from memoranda.tokens.chat import ANTHROPIC, OPENAI, Area, Patches, Tiles
 from memoranda.tokens.estimate import ENCODINGS, EstimatedCounter
 
@@ -65,7 +65,7 @@ def test_well_known_models_are_known(model, family, limit, tokenizer):
 def test_an_unknown_model_is_said_to_be_unknown(model):
     """No limit is made up; it is measured by the cautious estimate in OpenAI's format."""
     catalog = Catalog()
-    assert catalog.known(model) == Known(model=model)
+    assert catalog.known(model) == ModelInfo(model=model)
     assert catalog.context_limit(model) is None
     assert catalog.meter(model).counter.name == "estimate (cl100k_base)"
     assert catalog.meter(model).format == OPENAI

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memoranda.tokens.pictures import Size, size_in_url, size_of
+from memoranda.tokens.pictures import PictureSize, size_in_url, size_of
 
 SIDES = st.integers(1, 16_383)
 
@@ -69,16 +69,16 @@ FORMATS = [png, gif, jpeg, lossy, lossless, extended]
 def test_the_size_of_every_format_is_read(make, width, height):
     """From the file, and from a data: URL that holds it."""
     data = make(width, height)
-    assert size_of(data) == Size(width, height)
+    assert size_of(data) == PictureSize(width, height)
     url = f"data:image/x;base64,{base64.b64encode(data).decode()}"
-    assert size_in_url(url) == Size(width, height)
+    assert size_in_url(url) == PictureSize(width, height)
 
 
 def test_the_size_of_a_jpeg_stands_behind_its_metadata():
     """A preview of 60 KB, with a frame header of its own inside, is passed over."""
     preview = jpeg(160, 120) + bytes(60_000)
     segment = b"\xff\xe1" + struct.pack(">H", len(preview) + 2) + preview
-    assert size_of(jpeg(4000, 3000, before=segment, marker=0xC2)) == Size(4000, 3000)
+    assert size_of(jpeg(4000, 3000, before=segment, marker=0xC2)) == PictureSize(4000, 3000)
 
 
 def test_urls_are_read_as_they_are_written():
@@ -91,13 +91,13 @@ def test_urls_are_read_as_they_are_written():
         f"data:image/png;name=a.png;base64,{plain}",
         f"data:image/png,{quote(png(640, 480))}",
     ):
-        assert size_in_url(url) == Size(640, 480)
+        assert size_in_url(url) == PictureSize(640, 480)
 
 
 def test_a_large_picture_is_not_decoded_whole():
     """The header is enough: what follows it may even be no base64 at all."""
     body = base64.b64encode(png(640, 480) + bytes(1)).decode()
-    assert size_in_url(f"data:image/png;base64,{body}{'A' * 2_000_000}é!") == Size(640, 480)
+    assert size_in_url(f"data:image/png;base64,{body}{'A' * 2_000_000}é!") == PictureSize(640, 480)
 
 
 @pytest.mark.parametrize(
@@ -123,8 +123,8 @@ def test_a_file_that_is_cut_off_has_no_size(make):
     """However short it is cut; and a side of no length is no size."""
     data = make(300, 200)
     sizes = {size_of(data[:end]) for end in range(len(data) + 1)}
-    assert sizes <= {None, Size(300, 200)}
-    assert size_of(data[:10]) != Size(300, 200) or make is gif
+    assert sizes <= {None, PictureSize(300, 200)}
+    assert size_of(data[:10]) != PictureSize(300, 200) or make is gif
     assert size_of(png(0, 5)) is None
 
 

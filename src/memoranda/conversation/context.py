@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from math import ceil
 
 from memoranda.conversation.formats.render import render
-from memoranda.conversation.gaps import Gap, reference
+from memoranda.conversation.gaps import reference
 from memoranda.conversation.ledger import ConversationState, Ledger
 from memoranda.conversation.selection import Policy, essentials
 from memoranda.conversation.system_prompt import (
@@ -26,6 +26,7 @@ from memoranda.model.models import (
     ContextReceipt,
     Item,
     Message,
+    PrunedSpan,
     Recall,
 )
 from memoranda.model.ports import MessageMeter, TokenCounter
@@ -347,7 +348,7 @@ def unanswered(ledger: Ledger) -> int:
     return last.tokens
 
 
-def _gap(gap: Gap) -> Item:
+def _gap(gap: PrunedSpan) -> Item:
     many = f"{gap.messages} messages" if gap.messages != 1 else "1 message"
     return Item(many, gap.tokens, f"pruned: {gap.why}", reference(gap.first, gap.last))
 

@@ -19,8 +19,8 @@ from memoranda.conversation.context import (
     RecallRequest,
 )
 from memoranda.conversation.explain import ViewExplanation, explain_view
+from memoranda.conversation.formats.new_message import NewMessage, make_turn, parse_role
 from memoranda.conversation.formats.parse import parse_messages
-from memoranda.conversation.formats.turns import Turn, make_turn, parse_role
 from memoranda.conversation.gaps import marked_positions
 from memoranda.conversation.ledger import ConversationState, StateReader
 from memoranda.conversation.limits import DEFAULT_LIMITS, Limits, check_limits
@@ -428,7 +428,7 @@ class Conversation:
         """
         return tuple(self._append(parse_messages(messages)))
 
-    def _append(self, turns: Sequence[Turn]) -> list[Message]:
+    def _append(self, turns: Sequence[NewMessage]) -> list[Message]:
         if not turns:
             return []
         with self._lock:
@@ -444,7 +444,7 @@ class Conversation:
             self._events.emit(name, subject)
         return fresh
 
-    def _message(self, turn: Turn, state: ConversationState) -> Message:
+    def _message(self, turn: NewMessage, state: ConversationState) -> Message:
         turn.check()
         message = Message(
             id=self._ids.new("msg"),

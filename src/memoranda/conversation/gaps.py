@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import UTC, datetime
 
 from memoranda.errors import InvalidInput
@@ -13,85 +13,48 @@ from memoranda.model.ports import MessageMeter
 LONGEST_SUMMARY = 1_200  # characters, of all the cuts in whose place one marker stands
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Gap:
-    """Messages in a row that are out of a view, by one pruning or several, or for want of room.
+def message_span(message: Message, why: str) -> PrunedSpan:
+    """Return the span of one message."""
+    place, said = message.position or 0, message.timestamp
+    return PrunedSpan(
+        first=place,
+        last=place,
+        messages=1,
+        tokens=message.tokens,
+        since=said,
+        until=said,
+        why=why,
+    )
 
-    Attributes:
-        first: position of the first of them.
-        last: position of the last.
-        messages: how many they are.
-        tokens: how many tokens they take.
-        since: when the first was said.
-        until: when the last was said.
-        why: why they are out.
-        summary: what they said in short, where that is known.
-    """
 
-    first: int
-    last: int
-    messages: int
-    tokens: int
-    since: datetime
-    until: datetime
-    why: str
-    summary: str | None = None
+def join_spans(before: PrunedSpan, after: PrunedSpan) -> PrunedSpan:
+    """Return two spans as one; two writers may have pruned the same messages."""
+    twice = max(0, before.last + 1 - after.first)
+    summaries = [text for text in (before.summary, after.summary) if text]
+    whys = dict.fromkeys([*before.why.split("; "), *after.why.split("; ")])
+    return PrunedSpan(
+        first=before.first,
+        last=max(before.last, after.last),
+        messages=before.messages + after.messages - twice,
+        tokens=before.tokens + after.tokens * (after.messages - twice) // after.messages,
+        since=before.since,
+        until=after.until,
+        why="; ".join(whys),
+        summary=_newest("\n".join(summaries).splitlines()) or None,
+    )
 
-    @classmethod
-    def of_cut(cls, cut: PrunedSpan) -> Gap:
-        """Return the gap that one cut leaves."""
-        return cls(
-            first=cut.first,
-            last=cut.last,
-            messages=cut.messages,
-            tokens=cut.tokens,
-            since=cut.since,
-            until=cut.until,
-            why=cut.why,
-            summary=cut.summary,
-        )
 
-    @classmethod
-    def of_message(cls, message: Message, why: str) -> Gap:
-        """Return the gap that one message leaves."""
-        place, said = message.position or 0, message.timestamp
-        return cls(
-            first=place,
-            last=place,
-            messages=1,
-            tokens=message.tokens,
-            since=said,
-            until=said,
-            why=why,
-        )
-
-    def joined(self, after: Gap) -> Gap:
-        """Return this gap and the next as one; two writers may have cut the same messages."""
-        twice = max(0, self.last + 1 - after.first)
-        told = [text for text in (self.summary, after.summary) if text]
-        whys = dict.fromkeys([*self.why.split("; "), *after.why.split("; ")])
-        return Gap(
-            first=self.first,
-            last=max(self.last, after.last),
-            messages=self.messages + after.messages - twice,
-            tokens=self.tokens + after.tokens * (after.messages - twice) // after.messages,
-            since=self.since,
-            until=after.until,
-            why="; ".join(whys),
-            summary=_newest("\n".join(told).splitlines()) or None,
-        )
-
-    def without(self, message: Message) -> list[Gap]:
-        """Return what is left of this gap beside one message in it: two gaps, one or none."""
-        place, said = message.position or 0, message.timestamp
-        tokens = max(0, self.tokens - message.tokens)
-        before, after = place - self.first, self.last - place
-        share = tokens * before // max(1, before + after)
-        parts = [
-            replace(self, last=place - 1, messages=before, tokens=share, until=said),
-            replace(self, first=place + 1, messages=after, tokens=tokens - share, since=said),
-        ]
-        return [part for part in parts if part.messages > 0]
+def split_span(span: PrunedSpan, message: Message) -> list[PrunedSpan]:
+    """Return what is left of a span beside one message in it: two spans, one or none."""
+    place, said = message.position or 0, message.timestamp
+    tokens = max(0, span.tokens - message.tokens)
+    before, after = place - span.first, span.last - place
+    share = tokens * before // max(1, before + after)
+    parts = [
+        replace(span, last=place - 1, messages=before, tokens=share, until=said),
+        replace(span, first=place + 1, messages=after, tokens=tokens - share, since=said),
+    ]
+    return [part for part in parts if part.messages > 0]
 
 
 def _newest(lines: list[str]) -> str:
@@ -131,7 +94,7 @@ def marked_positions(marker: object) -> tuple[int, int]:
     return int(found[1]), int(found[2] or found[1])
 
 
-def make_marker(gap: Gap, meter: MessageMeter) -> Marker:
+def make_marker(gap: PrunedSpan, meter: MessageMeter) -> Marker:
     """Return the marker of a gap, with what it costs."""
     name = reference(gap.first, gap.last)
     noun = "message" if gap.messages == 1 else "messages"
@@ -153,7 +116,7 @@ def make_marker(gap: Gap, meter: MessageMeter) -> Marker:
     )
 
 
-def _when(gap: Gap) -> str:
+def _when(gap: PrunedSpan) -> str:
     first, last = _minute(gap.since), _minute(gap.until)
     if first == last:
         return first

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Sequence
 from copy import copy
 from dataclasses import dataclass, replace
 
-from memoranda.conversation.gaps import Gap, make_marker
+from memoranda.conversation.gaps import join_spans, make_marker, split_span
 from memoranda.conversation.scoring import SignalReader
 from memoranda.conversation.strategies.strategy import SelectionInput
 from memoranda.conversation.transcript import Transcript
@@ -48,12 +48,12 @@ class Ledger:
         """
         self.messages: list[Message] = []
         self.grouping = Grouping()
-        self.gaps: list[Gap] = []
-        self._cuts: list[Gap] = []  # the gaps as each pruning made them
+        self.gaps: list[PrunedSpan] = []
+        self._cuts: list[PrunedSpan] = []  # the gaps as each pruning made them
         self._back: list[Message] = []  # what was pinned after it left, and so is live again
         self.next = start
         self.reader = SignalReader()
-        self._marked: tuple[list[Gap], int] | None = None  # the gaps that were measured
+        self._marked: tuple[list[PrunedSpan], int] | None = None  # the gaps that were measured
         self._input: SelectionInput | None = None
         self._start: SelectionInput | None = None
         self._of: Sequence[Unit] = ()  # the units of which that is the start
@@ -132,13 +132,13 @@ class Ledger:
         return index if index >= 0 and place <= self.gaps[index].last else None
 
     def _take_out(self, cuts: Iterable[PrunedSpan]) -> None:
-        new = [Gap.of_cut(cut) for cut in cuts]
+        new = list(cuts)
         self._cuts += new
         self.gaps = self._parted() if self._back else _joined([*self.gaps, *new])
 
-    def _parted(self) -> list[Gap]:
+    def _parted(self) -> list[PrunedSpan]:
         """Return the gaps, parted where a message is live again."""
-        parts: list[Gap] = []
+        parts: list[PrunedSpan] = []
         for cut in self._cuts:
             rest = [cut]
             for message in self._back:
@@ -146,23 +146,25 @@ class Ledger:
                 rest = [
                     part
                     for gap in rest
-                    for part in (gap.without(message) if gap.first <= place <= gap.last else [gap])
+                    for part in (
+                        split_span(gap, message) if gap.first <= place <= gap.last else [gap]
+                    )
                 ]
             parts += rest
         return _joined(parts)
 
 
-def _joined(gaps: Iterable[Gap]) -> list[Gap]:
-    found: list[Gap] = []
+def _joined(gaps: Iterable[PrunedSpan]) -> list[PrunedSpan]:
+    found: list[PrunedSpan] = []
     for gap in sorted(gaps, key=_start):
         if not found or gap.first > found[-1].last + 1:
             found.append(gap)
         elif gap.last > found[-1].last:
-            found[-1] = found[-1].joined(gap)
+            found[-1] = join_spans(found[-1], gap)
     return found
 
 
-def _start(gap: Gap) -> int:
+def _start(gap: PrunedSpan) -> int:
     return gap.first
 
 

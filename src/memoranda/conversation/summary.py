@@ -68,7 +68,7 @@ _FIGURE = re.compile(r"\W?[\d.,: -]+[a-z%€]{0,3}", re.IGNORECASE)  # a number,
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class SummaryLine:
     """A line that a summary can have: what it is about, its place in the talk, and its text."""
 
     about: int
@@ -116,7 +116,7 @@ class ExtractiveSummarizer:
         return "\n".join(line.text for line in sorted(kept, key=_order))
 
 
-def _quotations(place: int, message: Message, kind: Signals) -> Iterator[Line]:
+def _quotations(place: int, message: Message, kind: Signals) -> Iterator[SummaryLine]:
     """Yield the sentences of a message that matter, each for the best reason."""
     if message.role not in {"user", "assistant"} or kind.casual:
         return
@@ -125,9 +125,9 @@ def _quotations(place: int, message: Message, kind: Signals) -> Iterator[Line]:
         about = _about(sentence, message.role)
         if about is not None:
             quoted = True
-            yield Line(about, place, f"{LABELS[about]}: {_cut(sentence, LONGEST)}")
+            yield SummaryLine(about, place, f"{LABELS[about]}: {_cut(sentence, LONGEST)}")
     if not quoted and message.role == "user" and (first := _first(message.content)):
-        yield Line(SAID, place, f"{LABELS[SAID]}: {_cut(first, LONGEST)}")
+        yield SummaryLine(SAID, place, f"{LABELS[SAID]}: {_cut(first, LONGEST)}")
 
 
 def _about(sentence: str, role: str) -> int | None:
@@ -148,7 +148,7 @@ def _about(sentence: str, role: str) -> int | None:
     return found
 
 
-def _failures(messages: Sequence[Message], known: Sequence[Signals]) -> Iterator[Line]:
+def _failures(messages: Sequence[Message], known: Sequence[Signals]) -> Iterator[SummaryLine]:
     """Yield what the tools said when they failed."""
     names = {call.id: call.name for message in messages for call in message.tool_calls}
     for place, (message, kind) in enumerate(zip(messages, known, strict=True)):
@@ -157,19 +157,21 @@ def _failures(messages: Sequence[Message], known: Sequence[Signals]) -> Iterator
             traced = said[0].startswith("Traceback")
             source = names.get(message.tool_result.call_id if message.tool_result else "")
             label = f"error in {source}" if source else "error"
-            yield Line(ERROR, place, f"{label}: {_cut(said[-traced], LONGEST)}")
+            yield SummaryLine(ERROR, place, f"{label}: {_cut(said[-traced], LONGEST)}")
 
 
-def _tools(messages: Sequence[Message]) -> Iterator[Line]:
+def _tools(messages: Sequence[Message]) -> Iterator[SummaryLine]:
     """Yield which tools were called how often."""
     calls = Counter(call.name for message in messages for call in message.tool_calls)
     if calls:
         told = [_times(name, count) for name, count in calls.most_common(CALLED)]
         more = ["…"] if len(calls) > CALLED else []
-        yield Line(TOOLS, len(messages), f"{LABELS[TOOLS]}: {', '.join([*told, *more])}")
+        yield SummaryLine(TOOLS, len(messages), f"{LABELS[TOOLS]}: {', '.join([*told, *more])}")
 
 
-def _unquoted(names: Sequence[str], lines: Sequence[Line], room: int) -> Iterator[Line]:
+def _unquoted(
+    names: Sequence[str], lines: Sequence[SummaryLine], room: int
+) -> Iterator[SummaryLine]:
     """Yield the names that no line has, as many as there is room for."""
     quoted = "\n".join(line.text for line in lines)
     told = f"{LABELS[NAMES]}:"
@@ -181,7 +183,7 @@ def _unquoted(names: Sequence[str], lines: Sequence[Line], room: int) -> Iterato
         ):
             told += f" {name},"
     if told.endswith(","):
-        yield Line(NAMES, 0, told.removesuffix(","))
+        yield SummaryLine(NAMES, 0, told.removesuffix(","))
 
 
 def _names(messages: Sequence[Message], known: Sequence[Signals]) -> list[str]:
@@ -202,9 +204,9 @@ def _names(messages: Sequence[Message], known: Sequence[Signals]) -> list[str]:
     return sorted(weights, key=lambda name: (-weights[name], -latest[name], name))
 
 
-def _distinct(lines: Iterable[Line]) -> list[Line]:
+def _distinct(lines: Iterable[SummaryLine]) -> list[SummaryLine]:
     """Return each text once, at its last place; one that was said more often says so."""
-    last: dict[str, Line] = {}
+    last: dict[str, SummaryLine] = {}
     times: Counter[str] = Counter()
     for line in lines:
         last[line.text] = line
@@ -212,9 +214,9 @@ def _distinct(lines: Iterable[Line]) -> list[Line]:
     return [replace(line, text=_times(text, times[text])) for text, line in last.items()]
 
 
-def _thinned(lines: Sequence[Line]) -> list[Line]:
+def _thinned(lines: Sequence[SummaryLine]) -> list[SummaryLine]:
     """Return of each kind only the newest few; the newest request of all is one of its own."""
-    kept: list[Line] = []
+    kept: list[SummaryLine] = []
     for about, most in MOST.items():
         kept += sorted((line for line in lines if line.about == about), key=_order)[-most:]
     asked = [line for line in kept if line.about == ASKED]
@@ -223,9 +225,9 @@ def _thinned(lines: Sequence[Line]) -> list[Line]:
     return kept
 
 
-def _fitting(lines: Sequence[Line], room: int) -> list[Line]:
+def _fitting(lines: Sequence[SummaryLine], room: int) -> list[SummaryLine]:
     """Return the lines that fit into ``room``: of the most important kinds, the newest first."""
-    kept: list[Line] = []
+    kept: list[SummaryLine] = []
     for line in sorted(lines, key=lambda line: (line.about, -line.place, line.text)):
         text = line.text if len(line.text) <= room or room < LEAST else _cut(line.text, room)
         if len(text) <= room:
@@ -261,5 +263,5 @@ def _times(text: str, count: int) -> str:
     return text if count == 1 else f"{text} ×{count}"
 
 
-def _order(line: Line) -> tuple[int, int, str]:
+def _order(line: SummaryLine) -> tuple[int, int, str]:
     return line.about, line.place, line.text

@@ -7,11 +7,11 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
 
-from memoranda.conversation.gaps import Gap, make_marker
+from memoranda.conversation.gaps import join_spans, make_marker, message_span
 from memoranda.conversation.ledger import Ledger
 from memoranda.conversation.selection import KeptUnits, Policy, choose, least_tokens
 from memoranda.conversation.units import Unit
-from memoranda.model.models import Marker, Message, Pruning
+from memoranda.model.models import Marker, Message, PrunedSpan, Pruning
 from memoranda.model.ports import MessageMeter
 
 NO_ROOM = "older or less important than what fits"
@@ -121,7 +121,7 @@ def _assemble(ledger: Ledger, kept: KeptUnits, meter: MessageMeter, told: int) -
     )
 
 
-def _markers(gaps: Sequence[Gap], meter: MessageMeter, told: int) -> list[Marker]:
+def _markers(gaps: Sequence[PrunedSpan], meter: MessageMeter, told: int) -> list[Marker]:
     # The newest summaries first, while there is room for them.
     found: list[Marker] = []
     for gap in reversed(gaps):
@@ -132,7 +132,7 @@ def _markers(gaps: Sequence[Gap], meter: MessageMeter, told: int) -> list[Marker
     return found[::-1]
 
 
-def _with_summary(gap: Gap, bare: Marker, meter: MessageMeter, most: int) -> Marker:
+def _with_summary(gap: PrunedSpan, bare: Marker, meter: MessageMeter, most: int) -> Marker:
     """Return the marker with as much of its summary as ``most`` tokens hold."""
     text = gap.summary or ""
     while text:
@@ -162,7 +162,7 @@ def _shortened(ledger: Ledger, kept: KeptUnits) -> Iterator[tuple[str, int]]:
 
 def _left_out(
     ledger: Ledger, places: Sequence[int], stay: Sequence[Unit], waiting: Sequence[Message]
-) -> tuple[list[Message], list[Gap]]:
+) -> tuple[list[Message], list[PrunedSpan]]:
     """Return the live messages that are left out, and all gaps of the view with them."""
     if ledger.grouping.regular:
         pruned, gaps = _out_by_units(ledger, places)
@@ -173,17 +173,17 @@ def _left_out(
     return pruned, _join_gaps(sorted([*ledger.gaps, *gaps], key=_start), sorted(shown))
 
 
-def _out_by_units(ledger: Ledger, places: Sequence[int]) -> tuple[list[Message], list[Gap]]:
+def _out_by_units(ledger: Ledger, places: Sequence[int]) -> tuple[list[Message], list[PrunedSpan]]:
     # Units stand in the order of their messages: a run of them is a run of messages.
     grouping = ledger.grouping
     pruned: list[Message] = []
-    gaps: list[Gap] = []
+    gaps: list[PrunedSpan] = []
     for before, after in pairwise([-1, *places, len(grouping.units)]):
         for first, end in _runs(ledger, before + 1, after):
             out = ledger.messages[grouping.messages_before[first] : grouping.messages_before[end]]
             pruned += out
             gaps.append(
-                Gap(
+                PrunedSpan(
                     first=out[0].position or 0,
                     last=out[-1].position or 0,
                     messages=len(out),
@@ -210,23 +210,23 @@ def _runs(ledger: Ledger, first: int, end: int) -> Iterator[tuple[int, int]]:
 
 def _out_by_messages(
     ledger: Ledger, stay: Sequence[Unit], waiting: Sequence[Message]
-) -> tuple[list[Message], list[Gap]]:
+) -> tuple[list[Message], list[PrunedSpan]]:
     # Something stands apart from its counterpart: each message is looked at.
     away = {message.id for unit in stay for message in unit.messages}
     away.update(message.id for message in waiting)
     alone = {message.id for message in ledger.grouping.orphans()}
     out = [message for message in ledger.messages if message.id not in away]
-    gaps = [Gap.of_message(item, ORPHAN if item.id in alone else NO_ROOM) for item in out]
+    gaps = [message_span(item, ORPHAN if item.id in alone else NO_ROOM) for item in out]
     return [message for message in out if message.id not in alone], gaps
 
 
-def _join_gaps(gaps: Iterable[Gap], shown: Sequence[int]) -> list[Gap]:
+def _join_gaps(gaps: Iterable[PrunedSpan], shown: Sequence[int]) -> list[PrunedSpan]:
     # Gaps are one where nothing that is shown parts them.
-    joined: list[Gap] = []
+    joined: list[PrunedSpan] = []
     for gap in gaps:
         before = joined[-1] if joined else None
         if before is not None and _none_between(shown, before.last, gap.first):
-            joined[-1] = before.joined(gap)
+            joined[-1] = join_spans(before, gap)
         else:
             joined.append(gap)
     return joined
@@ -237,7 +237,7 @@ def _none_between(shown: Sequence[int], last: int, first: int) -> bool:
     return index == len(shown) or shown[index] > first
 
 
-def _start(gap: Gap) -> int:
+def _start(gap: PrunedSpan) -> int:
     return gap.first
 
 

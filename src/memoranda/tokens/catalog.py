@@ -136,7 +136,7 @@ class Family:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Known:
+class ModelInfo:
     """What the catalog knows of a model, and from where.
 
     Attributes:
@@ -207,14 +207,14 @@ class Catalog:
         self._timeout = load_timeout
         self._meters: dict[str | None, ChatMeter] = {}
         self._counters: dict[tuple[str, str, float], TokenCounter] = {}
-        self._known: dict[str | None, Known] = {}
+        self._known: dict[str | None, ModelInfo] = {}
         self._lock = Lock()
 
     def context_limit(self, model: str | None) -> int | None:
         """Return the context window of ``model`` in tokens; ``None`` if it is not known."""
         return self.known(model).limit
 
-    def known(self, model: str | None) -> Known:
+    def known(self, model: str | None) -> ModelInfo:
         """Return what is known of ``model``, and where from. Loads nothing."""
         found = self._known.get(model)
         if found is None:
@@ -223,11 +223,11 @@ class Catalog:
             found = self._known[model] = self._looked_up(model)
         return found
 
-    def _looked_up(self, model: str | None) -> Known:
+    def _looked_up(self, model: str | None) -> ModelInfo:
         names = _names(model)
         limit, mine = _best(names, self._limits), _best(names, self._tokenizers)
         listed = _best(names, families())
-        known = Known(model=model)
+        known = ModelInfo(model=model)
         if listed:
             family = families()[listed]
             known = replace(
@@ -265,7 +265,7 @@ class Catalog:
                 meter = self._meters.setdefault(model, meter)
         return meter
 
-    def _counter(self, known: Known) -> TokenCounter:
+    def _counter(self, known: ModelInfo) -> TokenCounter:
         key = (known.tokenizer, known.encoding, known.factor)
         with self._lock:
             counter = self._counters.get(key)
@@ -275,7 +275,7 @@ class Catalog:
                 counter = self._counters.setdefault(key, loaded)
         return counter
 
-    def _load(self, known: Known) -> TokenCounter:
+    def _load(self, known: ModelInfo) -> TokenCounter:
         if known.tokenizer == ESTIMATE:
             return EstimatedCounter(known.encoding, factor=known.factor)
         if known.tokenizer in ENCODINGS:

@@ -19,14 +19,14 @@ FRAMES = {*range(0xC0, 0xD0)} - {0xC4, 0xC8, 0xCC}  # without the tables among t
 LOSSLESS = 0x2F  # opens a lossless WebP
 
 
-class Size(NamedTuple):
+class PictureSize(NamedTuple):
     """Width and height in pixels."""
 
     width: int
     height: int
 
 
-def size_in_url(url: str) -> Size | None:
+def size_in_url(url: str) -> PictureSize | None:
     """Return the size of the picture inside a ``data:`` URL.
 
     ``None`` where it is not inside (``https://…``) or is of no known format.
@@ -48,7 +48,7 @@ def size_in_url(url: str) -> Size | None:
         return None
 
 
-def size_of(data: bytes) -> Size | None:
+def size_of(data: bytes) -> PictureSize | None:
     """Return the size of the picture whose file starts with ``data``, or ``None``."""
     try:
         size = _read(data)
@@ -57,11 +57,11 @@ def size_of(data: bytes) -> Size | None:
     return size if size and min(size) > 0 else None
 
 
-def _read(data: bytes) -> Size | None:
+def _read(data: bytes) -> PictureSize | None:
     if data.startswith(b"\x89PNG\r\n\x1a\n"):
-        return Size(*struct.unpack_from(">II", data, 16))
+        return PictureSize(*struct.unpack_from(">II", data, 16))
     if data.startswith((b"GIF87a", b"GIF89a")):
-        return Size(*struct.unpack_from("<HH", data, 6))
+        return PictureSize(*struct.unpack_from("<HH", data, 6))
     if data.startswith(b"RIFF") and data[8:12] == b"WEBP":
         return _webp(data)
     if data.startswith(b"\xff\xd8"):
@@ -69,22 +69,22 @@ def _read(data: bytes) -> Size | None:
     return None
 
 
-def _webp(data: bytes) -> Size | None:
+def _webp(data: bytes) -> PictureSize | None:
     """Read the first chunk (RFC 9649): lossy, lossless or extended."""
     kind = data[12:16]
     if kind == b"VP8 " and data[23:26] == b"\x9d\x01\x2a":
         width, height = struct.unpack_from("<HH", data, 26)
-        return Size(width & 0x3FFF, height & 0x3FFF)
+        return PictureSize(width & 0x3FFF, height & 0x3FFF)
     if kind == b"VP8L" and data[20] == LOSSLESS:
         (bits,) = struct.unpack_from("<I", data, 21)
-        return Size((bits & 0x3FFF) + 1, (bits >> 14 & 0x3FFF) + 1)
+        return PictureSize((bits & 0x3FFF) + 1, (bits >> 14 & 0x3FFF) + 1)
     if kind == b"VP8X":
         width, wider, height, higher = struct.unpack_from("<HBHB", data, 24)  # 24 bits each
-        return Size((wider << 16 | width) + 1, (higher << 16 | height) + 1)
+        return PictureSize((wider << 16 | width) + 1, (higher << 16 | height) + 1)
     return None
 
 
-def _jpeg_frames(data: bytes) -> Iterator[Size]:
+def _jpeg_frames(data: bytes) -> Iterator[PictureSize]:
     """Yield the sizes in the frame headers (ITU T.81), one segment after the other."""
     at = 2
     while True:
@@ -99,5 +99,5 @@ def _jpeg_frames(data: bytes) -> Iterator[Size]:
         (length,) = struct.unpack_from(">H", data, at)
         if marker in FRAMES:
             height, width = struct.unpack_from(">HH", data, at + 3)
-            yield Size(width, height)
+            yield PictureSize(width, height)
         at += length

@@ -18,7 +18,7 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Any, NamedTuple
 
-from memoranda.conversation.formats.turns import parse_role
+from memoranda.conversation.formats.new_message import parse_role
 from memoranda.errors import InvalidInput
 from memoranda.model.actions import Decide
 from memoranda.model.json_object import JsonObject, iso, json_fields, json_value, read_dataclass

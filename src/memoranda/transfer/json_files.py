@@ -14,7 +14,7 @@ from datetime import UTC, datetime
 from pathlib import Path, PurePosixPath
 from typing import Any, BinaryIO, NamedTuple, Protocol
 
-from memoranda.conversation.formats.turns import ROLES, SAME_ROLE
+from memoranda.conversation.formats.new_message import ROLES, SAME_ROLE
 from memoranda.conversation.sessions.format import is_metadata
 from memoranda.errors import InvalidInput
 from memoranda.model.json_object import JsonObject

@@ -15,9 +15,9 @@ from datetime import UTC, datetime
 from typing import Any
 
 from memoranda.conversation.formats.images import image_of, unwrap
-from memoranda.conversation.formats.turns import (
+from memoranda.conversation.formats.new_message import (
     UNPARSED,
-    Turn,
+    NewMessage,
     arguments_text,
     json_text,
     parse_role,
@@ -40,9 +40,9 @@ class ToolOutput:
     text: str
     images: tuple[Image, ...] = ()
 
-    def turn(self, at: datetime | None) -> Turn:
+    def turn(self, at: datetime | None) -> NewMessage:
         """Return the tool's message."""
-        return Turn(
+        return NewMessage(
             role="tool",
             content=self.text,
             tool_result=self.result,
@@ -87,7 +87,7 @@ class MessageContent:
                 )
 
 
-def parse_messages(messages: Iterable[object]) -> list[Turn]:
+def parse_messages(messages: Iterable[object]) -> list[NewMessage]:
     """Return the turns in a list of messages or items, in order.
 
     In OpenAI's responses form the text and the calls of one answer are items of their own:
@@ -95,20 +95,20 @@ def parse_messages(messages: Iterable[object]) -> list[Turn]:
     or under the same one, get ids by which their results, in order, find them.
 
     Args:
-        messages: ``Message`` or ``Turn`` values of ours, or messages of a provider's form.
+        messages: ``Message`` or ``NewMessage`` values of ours, or messages of a provider's form.
 
     Raises:
         InvalidInput: a message has no known form; the message names the part.
     """
-    found: list[Turn] = []
-    foreign: list[Turn] = []
+    found: list[NewMessage] = []
+    foreign: list[NewMessage] = []
     for message in several(messages, "messages"):
         if isinstance(message, Message):
             found += _with_ids(foreign)
             foreign = []
             found += parse_message(message)
             continue
-        shape = message if isinstance(message, Turn) else unwrap(message)
+        shape = message if isinstance(message, NewMessage) else unwrap(message)
         new = parse_message(shape)
         if foreign and new and _continues(foreign[-1], shape, new):
             foreign[-1] = _merge(foreign[-1], new[0])
@@ -117,24 +117,24 @@ def parse_messages(messages: Iterable[object]) -> list[Turn]:
     return found + _with_ids(foreign)
 
 
-def parse_message(message: object) -> list[Turn]:
+def parse_message(message: object) -> list[NewMessage]:
     """Return the turns in one message, or in one item of OpenAI's responses form.
 
     An Anthropic user message with several tool results gives one turn for each. A
     ``function_call`` item gives an assistant turn with that call, a model's reasoning none.
 
     Args:
-        message: a mapping or an object of a provider's SDK; a ``Message`` or ``Turn`` of ours.
+        message: a mapping or an object of a provider's SDK; a message of ours.
 
     Raises:
         InvalidInput: it has no known form; the message names the part.
     """
     match message:
-        case Turn():
+        case NewMessage():
             return [message]
         case Message():
             names = ("role", "content", "tool_calls", "tool_result", "timestamp", "images", "task")
-            return [Turn(**{name: getattr(message, name) for name in names})]
+            return [NewMessage(**{name: getattr(message, name) for name in names})]
     shape = unwrap(message)
     if not isinstance(shape, Mapping):
         raise InvalidInput(f"a message must be a mapping with role and content, got {shape!r:.80}")
@@ -185,7 +185,7 @@ def _join(texts: Iterable[str]) -> str:
     return "\n".join(text for text in texts if text)
 
 
-def _parse_item(item: Mapping[str, Any]) -> list[Turn]:
+def _parse_item(item: Mapping[str, Any]) -> list[NewMessage]:
     at = _parse_time(item)
     own_id = str(item.get("call_id") or item.get("id") or "")
     match item:
@@ -193,7 +193,7 @@ def _parse_item(item: Mapping[str, Any]) -> list[Turn]:
             return []
         case {"type": "function_call", "name": str(name)}:
             call = ToolCall(own_id, name, arguments_text(item.get("arguments")))
-            return [Turn(role="assistant", content="", tool_calls=(call,), timestamp=at)]
+            return [NewMessage(role="assistant", content="", tool_calls=(call,), timestamp=at)]
         case {"type": "function_call_output"}:
             answered = ToolResult(str(item.get("call_id") or ""))
             return [parse_tool_output(answered, item.get("output")).turn(at)]
@@ -205,7 +205,7 @@ def _parse_item(item: Mapping[str, Any]) -> list[Turn]:
     )
 
 
-def _parse_chat(message: Mapping[str, Any]) -> list[Turn]:
+def _parse_chat(message: Mapping[str, Any]) -> list[NewMessage]:
     role, at, content = (
         parse_role(message.get("role")),
         _parse_time(message),
@@ -223,7 +223,7 @@ def _parse_chat(message: Mapping[str, Any]) -> list[Turn]:
     outputs = [output.turn(at) for output in found.outputs]
     if not found and isinstance(content, list | tuple):
         return outputs
-    turn = Turn(
+    turn = NewMessage(
         role=role,
         content=_join(found.texts),
         tool_calls=tuple(found.calls),
@@ -283,7 +283,7 @@ def _parse_time(message: Mapping[str, Any]) -> datetime | None:
     )
 
 
-def _continues(before: Turn, shape: object, new: Sequence[Turn]) -> bool:
+def _continues(before: NewMessage, shape: object, new: Sequence[NewMessage]) -> bool:
     """Whether an item belongs to the answer of which ``before`` is the beginning."""
     if before.role != "assistant" or new[0].role != "assistant" or not isinstance(shape, Mapping):
         return False
@@ -291,7 +291,7 @@ def _continues(before: Turn, shape: object, new: Sequence[Turn]) -> bool:
     return kind == "function_call" or (kind == "message" and bool(before.tool_calls))
 
 
-def _merge(before: Turn, after: Turn) -> Turn:
+def _merge(before: NewMessage, after: NewMessage) -> NewMessage:
     return replace(
         before,
         content=_join([before.content, after.content]),
@@ -300,7 +300,7 @@ def _merge(before: Turn, after: Turn) -> Turn:
     )
 
 
-def _with_ids(found: list[Turn]) -> list[Turn]:
+def _with_ids(found: list[NewMessage]) -> list[NewMessage]:
     """Return the turns with ids for parallel calls whose ids do not tell them apart."""
     for index, turn in enumerate(found):
         old = [call.id for call in turn.tool_calls]
@@ -312,7 +312,7 @@ def _with_ids(found: list[Turn]) -> list[Turn]:
     return found
 
 
-def _rename_calls(found: list[Turn], index: int, old: Sequence[str]) -> None:
+def _rename_calls(found: list[NewMessage], index: int, old: Sequence[str]) -> None:
     new = [f"{known or 'call'}_{place}" for place, known in enumerate(old, 1)]
     calls = zip(found[index].tool_calls, new, strict=True)
     found[index] = replace(

@@ -17,7 +17,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any
 
-from memoranda.conversation.formats.turns import parse_role
+from memoranda.conversation.formats.new_message import parse_role
 from memoranda.errors import InvalidInput
 from memoranda.model.json_object import JsonObject, iso, json_fields, read_dataclass
 from memoranda.model.models import (

@@ -1,4 +1,4 @@
-"""A turn: a message on its way into a transcript, checked before it is kept."""
+"""A message on its way into a transcript, checked before it is kept."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ UNPARSED = "unparsed_arguments"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Turn:
+class NewMessage:
     """A message that is not yet in a transcript.
 
     Attributes:
@@ -119,7 +119,7 @@ def make_turn(
     images: Iterable[Image | str],
     timestamp: datetime | None,
     task: str | None,
-) -> Turn:
+) -> NewMessage:
     """Return the turn of the arguments of ``Conversation.add``.
 
     Raises:
@@ -127,7 +127,7 @@ def make_turn(
     """
     calls = several(tool_calls, "tool_calls")
     pictures = several(images, "images")
-    return Turn(
+    return NewMessage(
         role=parse_role(role),
         content=content,
         tool_calls=tuple(c if isinstance(c, ToolCall) else parse_tool_call(c) for c in calls),
