@@ -1,5 +1,8 @@
 """Tests of the data files of languages."""
 
+import subprocess
+import sys
+
 import pytest
 
 from memoranda.text import languages
@@ -79,3 +82,17 @@ def test_a_list_can_hold_another_list_and_a_table_maps_words(tmp_path, monkeypat
     assert data.words("warm") == {"red", "orange"}
     assert data.mapping("plurals")["ox"] == "oxen"
     assert data.pattern("red") is data.pattern("red")
+
+
+def test_importing_reads_no_file():
+    """What a language knows is read when a text first needs it, never at import."""
+    program = (
+        "from memoranda import Memory\n"
+        "from memoranda.text import languages\n"
+        "assert Memory\n"
+        "print(languages.load.cache_info().misses, languages.words_of.cache_info().misses)"
+    )
+    done = subprocess.run(  # noqa: S603 - our own program
+        [sys.executable, "-c", program], capture_output=True, text=True, check=True
+    )
+    assert done.stdout.split() == ["0", "0"]

@@ -19,6 +19,7 @@ from memoranda.model.life import Reply, Usage
 from memoranda.model.models import Mention
 from memoranda.model.ports import LanguageModel
 from memoranda.text.entity_labels import TEXT_LIMIT, entity_type
+from memoranda.text.patterns import compile_pattern
 
 CONFIDENCE = 0.95
 """Of a name that the model gave and the text holds; below marks, which have a form of their own."""
@@ -140,9 +141,15 @@ def _places(text: str, name: str) -> list[tuple[int, int]]:
     counts inside a longer run of letters, too.
     """
     pattern = r"\s+".join(map(re.escape, name.split()))
-    whole = name.upper() != name.lower()
-    if whole:
-        before = r"(?<!\w)" if re.match(r"\w", name) else ""
-        pattern = before + pattern + (r"(?!\w)" if re.search(r"\w\Z", name) else "")
-    exact = [match.span() for match in re.finditer(pattern, text)]
-    return exact or [match.span() for match in re.finditer(pattern, text, re.IGNORECASE)]
+    if name.upper() != name.lower():
+        before = r"(?<!\w)" if _is_word(name[0]) else ""
+        pattern = before + pattern + (r"(?!\w)" if _is_word(name[-1]) else "")
+    exact = [match.span() for match in compile_pattern(pattern).finditer(text)]
+    if exact:
+        return exact
+    return [match.span() for match in compile_pattern(pattern, re.IGNORECASE).finditer(text)]
+
+
+def _is_word(sign: str) -> bool:
+    """Return whether a sign can stand in a word."""
+    return sign.isalnum() or sign == "_"

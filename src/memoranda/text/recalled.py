@@ -11,11 +11,15 @@ import re
 from collections.abc import Mapping
 from typing import NamedTuple
 
+from memoranda.text.patterns import compile_pattern
+
 FENCE = "memoranda-memory"
-OPENING = re.compile(rf"<{FENCE}\b[^<>]*>")
-CLOSING = re.compile(rf"</{FENCE}>\s*")
-FENCE_TAG = re.compile(rf"<(\s*/?\s*{FENCE})", re.IGNORECASE)
-LINE = re.compile(r"^[ \t]*- \[\d{4}-\d\d-\d\d \d\d:\d\d, [^\]\n]{1,200}\] (.+)$\n?", re.MULTILINE)
+OPENING = compile_pattern(rf"<{FENCE}\b[^<>]*>")
+CLOSING = compile_pattern(rf"</{FENCE}>\s*")
+FENCE_TAG = compile_pattern(rf"<(\s*/?\s*{FENCE})", re.IGNORECASE)
+LINE = compile_pattern(
+    r"^[ \t]*- \[\d{4}-\d\d-\d\d \d\d:\d\d, [^\]\n]{1,200}\] (.+)$\n?", re.MULTILINE
+)
 NOTHING = "Nothing in memory answers this."
 NOTED = "Noted, and kept in memory."
 RELATED = "Noted, and kept in memory. It has on this:"
@@ -24,7 +28,7 @@ NO_ANSWER = "(no answer)"
 OWN = frozenset({NOTHING, NOTED, RELATED, FOUND, NO_ANSWER})
 """What memory says where it answers alone, and what stands for an answer that never came."""
 _ID = r"(?:fact|ep|ctx|ref)_\w+"
-OF_TOOLS = re.compile(
+OF_TOOLS = compile_pattern(
     rf"(?:Remembered as|Known already as) {_ID}\.|Corrected: {_ID} takes the place of {_ID}\.|"
     rf"Confirmed: {_ID} never fades\.|Nothing is known of .{{0,100}}\.|"
     r"\d[\d,]* \w+, .*; \d[\d,]* conversations; last recorded .*|"
@@ -110,7 +114,7 @@ def without_quotes(text: str, recalled: Mapping[str, str]) -> tuple[str, tuple[s
         if len(words) < LEAST_WORDS:
             continue
         spaced = r"\s+".join(map(re.escape, words)).removesuffix(r"\.")
-        found = re.compile(rf"(?<!\w){spaced}(?!\w)\.?", re.IGNORECASE).sub("", text)
+        found = compile_pattern(rf"(?<!\w){spaced}(?!\w)\.?", re.IGNORECASE).sub("", text)
         if found != text:
             used.append(record)
             text = found

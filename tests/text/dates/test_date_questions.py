@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memoranda.errors import InvalidInput
-from memoranda.text.dates.questions import EARLIEST_YEAR, TimeRange, time_range, when_question
+from memoranda.text.dates.questions import EARLIEST_YEAR, TimeRange, time_range
 
 BERLIN = ZoneInfo("Europe/Berlin")
 NOW = datetime(2023, 7, 12, 15, 30, tzinfo=BERLIN)  # A Wednesday.
@@ -286,49 +286,3 @@ def test_a_day_ago_is_before_today(count: int, day):
 def test_long_repetition_ends(piece: str):
     """Repetition of the rules' own words makes no work that explodes."""
     assert time_range(piece * 20_000, NOW) is None
-
-
-@pytest.mark.parametrize(
-    "query",
-    [
-        "When did Caroline go to the support group?",
-        "when's the concert?",
-        "Do you remember when we met? I wonder when it was.",
-        "What date is the party?",
-        "Which year did she move?",
-        "how long ago did they meet",
-        "Since when is she here?",
-        "When?",
-        "Wann waren wir in Rom?",
-        "Seit wann wohnt sie dort?",
-        "An welchem Tag kam er?",
-        "Quand est-ce que tu pars ?",
-        "Depuis quand ?",
-        "À quelle date ?",
-        "¿Cuándo llegó Ana?",
-        "¿En qué fecha?",
-        "你什么时候去的?",
-        "她是哪一年搬家的?",
-    ],
-)
-def test_a_question_that_asks_for_a_time(query: str):
-    """Each way to say "when" asks for a time, in five languages."""
-    assert when_question(query)
-
-
-@pytest.mark.parametrize(
-    "query",
-    [
-        "What did she say when I left?",
-        "When I was young, where did we live?",
-        "What did she eat yesterday?",
-        "dann und wann",
-        "Quand j'étais jeune, où habitait-on ?",
-        "Cuando llegue, ¿qué como?",
-        "whenever you like",
-        "",
-    ],
-)
-def test_a_clause_that_sets_a_time_is_no_question_for_it(query: str):
-    """A subordinate "when" asks for nothing."""
-    assert not when_question(query)

@@ -9,16 +9,23 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cache
 
 from memoranda.learning.llm.claim_evidence import stems
 from memoranda.text.languages import LanguageData, load
+from memoranda.text.patterns import compile_pattern
 
 EVIDENCE = LanguageData("mul", "evidence")
-_MEANINGS = [
-    (re.compile(rf"\b(?:{idiom})\b", re.IGNORECASE), plain)
-    for idiom, plain in load("en", "comparison")["idioms"]
-]
-_NO = re.compile(r"\bno\b", re.IGNORECASE)
+_NO = compile_pattern(r"\bno\b", re.IGNORECASE)
+
+
+@cache
+def _idioms() -> list[tuple[re.Pattern[str], str]]:
+    """Return the idioms that deny or affirm, each with what it means in plain words."""
+    return [
+        (compile_pattern(rf"\b(?:{idiom})\b", re.IGNORECASE), plain)
+        for idiom, plain in load("en", "comparison")["idioms"]
+    ]
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,6 +80,6 @@ def denies(text: str) -> bool:
 def _plain(text: str) -> str:
     """Return ``text`` with the idioms that deny nothing, or in their own way, in other words."""
     text = EVIDENCE.pattern("no_denial").sub(" ", text.replace("\u2019", "'"))
-    for idiom, plain in _MEANINGS:
+    for idiom, plain in _idioms():
         text = idiom.sub(plain, text)
     return text

@@ -183,7 +183,7 @@ def _holiday(m: Match, c: RelativeCalendar) -> TimeMeaning:
     month, day = next(
         (month, day)
         for name, month, day in load("en", "dates")["holidays"]
-        if re.fullmatch(name, m["holiday"], re.IGNORECASE)
+        if compile_pattern(name, re.IGNORECASE).fullmatch(m["holiday"])
     )
 
     def in_year(year: int) -> Bounds:

@@ -42,7 +42,6 @@ _LINK = date_pattern("question_link")
 _UNRESOLVED = date_pattern("unresolved")
 _SUFFIX = date_pattern("suffix", 0)
 _QUOTED = date_pattern("quoted", 0)
-_WHEN = date_pattern("when")
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,11 +181,3 @@ def _open(query: str, atom: TimeExpression, calendar: RelativeCalendar) -> TimeE
     if bounds[0] >= bounds[1]:
         return None
     return TimeExpression(begin, finish, replace(atom.found, bounds=bounds))
-
-
-def when_question(query: str) -> bool:
-    """Return whether ``query`` asks for a time ("When did …", "how long ago", "seit wann").
-
-    A clause that only sets a time ("what did she say when I left?") does not.
-    """
-    return _WHEN.search(unicodedata.normalize("NFC", query[:QUERY_LIMIT])) is not None
