@@ -15,8 +15,8 @@ from memoranda.learning.consolidation_plan import (
     CandidateFact,
     ClaimPage,
     StatementTime,
+    find_unclear_pairs,
     plan,
-    unclear,
 )
 from memoranda.model.actions import Consolidated, Credit, Insert, Supersede
 from memoranda.model.ids import IdFactory
@@ -446,7 +446,7 @@ def test_pairs_that_rules_leave_open_are_asked_about():
     claims = [claim("Ana eats meat every day.", day=9), claim("Ana moved to Rome.", day=9)]
     near = [CandidateFact(old, 0.7), CandidateFact(other, 0.2)]
     page = ClaimPage(session="s", through=1, finished=True, claims=claims, candidates=[near, near])
-    ask = partial(unclear, judge=RuleJudge(), now=NOW)
+    ask = partial(find_unclear_pairs, judge=RuleJudge(), now=NOW)
     assert [(each.claim, each.record) for each in ask(page)] == [(0, old.id), (1, old.id)]
     assert ask(page)[0].old.text == "Ana is vegetarian."
     assert ask(page, likely=0.8) == []

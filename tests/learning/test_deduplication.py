@@ -7,7 +7,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memoranda.learning.claims import Category, Statement
-from memoranda.learning.deduplication import difference, duplicate, jaccard, says_more
+from memoranda.learning.deduplication import (
+    find_difference,
+    jaccard_similarity,
+    says_more,
+    score_duplicate,
+)
 from memoranda.learning.parsed_text import parse_text
 
 DAY = datetime(2024, 5, 1, 12, tzinfo=UTC)
@@ -26,23 +31,23 @@ def said(text, *, likeness=None, at=DAY, subject=None, category=None):
 
 def same(one, other, likeness=None):
     """Whether two texts are one, by all that may speak for it."""
-    return duplicate(said(one), said(other, likeness=likeness)) > 0
+    return score_duplicate(said(one), said(other, likeness=likeness)) > 0
 
 
 @given(one=texts | sentences, other=texts | sentences, likeness=st.none() | st.floats(-1, 1))
 def test_being_a_duplicate_is_mutual(one, other, likeness):
     """Which of two came first changes nothing."""
-    forth = duplicate(said(one), said(other, likeness=likeness))
-    assert forth == duplicate(said(other), said(one, likeness=likeness))
-    assert difference(one, other) == difference(other, one)
+    forth = score_duplicate(said(one), said(other, likeness=likeness))
+    assert forth == score_duplicate(said(other), said(one, likeness=likeness))
+    assert find_difference(one, other) == find_difference(other, one)
     assert 0 <= forth <= 1
 
 
 @given(text=texts | sentences)
 def test_a_text_is_a_duplicate_of_itself(text):
     """Whatever it is, in any script."""
-    assert duplicate(said(text), said(text)) == 1
-    assert jaccard(text, text) == 1
+    assert score_duplicate(said(text), said(text)) == 1
+    assert jaccard_similarity(text, text) == 1
 
 
 @given(text=sentences, data=st.data())
@@ -114,7 +119,7 @@ def test_another_name_is_another_fact(picked, names):
 )
 def test_what_keeps_two_apart_is_named(one, other, why):
     """The reason is one of a few words, and no likeness of vectors overrules it."""
-    assert difference(one, other) == why
+    assert find_difference(one, other) == why
     assert not same(one, other, 1.0)
 
 
@@ -139,15 +144,15 @@ def test_one_value_in_two_spellings_is_one(one, other):
 
 def test_the_threshold_is_a_share_of_content_words():
     """At 0.75 three of four words are enough (seed 004); a word replaced is not."""
-    assert jaccard("Ana likes tea", "Ana likes tea a lot") == 0.75
-    assert duplicate(said("Ana likes tea"), said("Ana likes tea a lot")) == 0.75
-    assert duplicate(said("Ana likes tea"), said("Ana likes tea a lot"), threshold=0.8) == 0
+    assert jaccard_similarity("Ana likes tea", "Ana likes tea a lot") == 0.75
+    assert score_duplicate(said("Ana likes tea"), said("Ana likes tea a lot")) == 0.75
+    assert score_duplicate(said("Ana likes tea"), said("Ana likes tea a lot"), threshold=0.8) == 0
     replaced = (
         "she drinks green tea at home in the morning",
         "she drinks green milk at home in the morning",
     )
-    assert jaccard(*replaced) < 0.75
-    assert duplicate(said(replaced[0]), said(replaced[1]), threshold=0.5) == 0
+    assert jaccard_similarity(*replaced) < 0.75
+    assert score_duplicate(said(replaced[0]), said(replaced[1]), threshold=0.5) == 0
 
 
 def test_vectors_join_what_is_said_in_other_words():
@@ -156,7 +161,7 @@ def test_vectors_join_what_is_said_in_other_words():
     assert not same(one, other)
     assert same(one, other, 0.97)
     assert not same(one, other, 0.94)
-    assert duplicate(said(one), said(other, likeness=0.94), cosine=0.9) == 0.94
+    assert score_duplicate(said(one), said(other, likeness=0.94), cosine=0.9) == 0.94
 
 
 def test_what_happened_on_two_days_happened_twice():
@@ -164,10 +169,10 @@ def test_what_happened_on_two_days_happened_twice():
     later = DAY + timedelta(days=7)
     for category in (Category.EVENT, Category.PLAN):
         old = said("Ana ran home", category=category)
-        assert not duplicate(old, said("Ana ran home", at=later, category=category))
-        assert duplicate(old, said("Ana ran home", category=category))
+        assert not score_duplicate(old, said("Ana ran home", at=later, category=category))
+        assert score_duplicate(old, said("Ana ran home", category=category))
     old = said("Ana likes tea", category=Category.PREFERENCE)
-    assert duplicate(old, said("Ana likes tea", at=later, category=Category.PREFERENCE))
+    assert score_duplicate(old, said("Ana likes tea", at=later, category=Category.PREFERENCE))
 
 
 def test_what_goes_on_is_the_same_on_any_day():
@@ -176,10 +181,10 @@ def test_what_goes_on_is_the_same_on_any_day():
     going = said("Ana is still helping at the zoo", category=event)
     again = said("Ana has been helping at the zoo", at=later, category=event)
     done = said("Ana helped at the zoo", at=later, category=event)
-    assert duplicate(going, again)
-    assert not duplicate(going, done)
-    assert not duplicate(done, said("Ana also helped at the zoo"))
-    assert duplicate(done, said("Ana also helped at the zoo", at=later))
+    assert score_duplicate(going, again)
+    assert not score_duplicate(going, done)
+    assert not score_duplicate(done, said("Ana also helped at the zoo"))
+    assert score_duplicate(done, said("Ana also helped at the zoo", at=later))
 
 
 def test_to_like_something_is_not_to_do_it():
@@ -216,15 +221,15 @@ def test_one_moment_in_two_zones_is_one_day():
     """A store gives times in UTC, a claim has the user's zone."""
     moment = datetime(2024, 5, 2, 0, 0, tzinfo=timezone(timedelta(hours=2)))
     old = said("Ana ran home", at=moment.astimezone(UTC), category=Category.EVENT)
-    assert duplicate(old, said("Ana ran home", at=moment, category=Category.EVENT))
+    assert score_duplicate(old, said("Ana ran home", at=moment, category=Category.EVENT))
 
 
 def test_subjects_part_what_reads_the_same():
     """``Likes tea`` of Ana and of Ben are two; the user has several names."""
     ana, ben = said("likes tea", subject="Ana"), said("likes tea", subject="Ben")
-    assert not duplicate(ana, ben)
-    assert duplicate(ana, said("likes tea", subject="ana"))
-    assert duplicate(said("x", subject="the user"), said("x", subject="User"))
+    assert not score_duplicate(ana, ben)
+    assert score_duplicate(ana, said("likes tea", subject="ana"))
+    assert score_duplicate(said("x", subject="the user"), said("x", subject="User"))
 
 
 def test_reading_is_quick_and_total():

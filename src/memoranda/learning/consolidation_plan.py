@@ -15,7 +15,12 @@ from types import MappingProxyType
 from typing import Any
 
 from memoranda.learning.claims import Category, Claim, Judge, Relation, Statement, Verdict
-from memoranda.learning.deduplication import duplicate, says_more, subject
+from memoranda.learning.deduplication import (
+    may_share_subject,
+    normalize_subject,
+    says_more,
+    score_duplicate,
+)
 from memoranda.model.actions import Action, Consolidated, Credit, Insert, Supersede
 from memoranda.model.life import believed
 from memoranda.model.models import Kind, Record, Trust
@@ -208,7 +213,7 @@ def plan(
     return ConsolidationPlan((*planner.actions, done), planner.report())
 
 
-def unclear(
+def find_unclear_pairs(
     page: ClaimPage, *, judge: Judge, now: datetime, likely: float = LIKELY, clear: float = CLEAR
 ) -> list[UnclearPair]:
     """Return the pairs of ``page`` that a model should judge, where there is one.
@@ -386,7 +391,7 @@ def _unfit(claim: Claim) -> str | None:
         return "it says nothing"
     if not claim.sources:
         return "it has no source"
-    about = subject(_claim_statement(claim, None))
+    about = normalize_subject(_claim_statement(claim))
     if about == "user" and _trust(claim) is not Trust.PERSON:
         return "it is about the user without the user's word"
     return None
@@ -432,11 +437,11 @@ def _held(candidate: CandidateFact) -> StatementTime:
     return first if last is None or last <= said else first.confirmed(StatementTime(last, last))
 
 
-def _claim_statement(claim: Claim, likeness: float | None) -> Statement:
+def _claim_statement(claim: Claim, likeness: float | None = None) -> Statement:
     return Statement(claim.content, claim.event_time, claim.subject, claim.category, likeness)
 
 
-def _fact_statement(record: Record, likeness: float | None) -> Statement:
+def _fact_statement(record: Record, likeness: float | None = None) -> Statement:
     about, category = record.attributes.get("subject"), record.attributes.get("category")
     return Statement(
         text=record.content,
@@ -452,20 +457,18 @@ def _ordered(
 ) -> tuple[Statement, Statement]:
     """Return claim and fact, the one that was so first in front; of equals, the fact."""
     if _time_of(claim).counts_after(known.time):
-        return _fact_statement(known.record, None), _claim_statement(claim, likeness)
-    return _claim_statement(claim, None), _fact_statement(known.record, likeness)
+        return _fact_statement(known.record), _claim_statement(claim, likeness)
+    return _claim_statement(claim), _fact_statement(known.record, likeness)
 
 
 def _related(claim: Claim, record: Record) -> bool:
     """Return whether both may be about the same subject: nothing else ever retires a fact."""
-    one, other = subject(_claim_statement(claim, None)), subject(_fact_statement(record, None))
-    return one is None or other is None or one == other
+    return may_share_subject(_claim_statement(claim), _fact_statement(record))
 
 
 def _may_be_one(claim: Claim, known: _KnownFact) -> bool:
     """Return whether a model may call two the same: no number, name or negation differs."""
-    likeness = 1.0
-    return duplicate(_fact_statement(known.record, likeness), _claim_statement(claim, likeness)) > 0
+    return score_duplicate(_fact_statement(known.record, 1.0), _claim_statement(claim, 1.0)) > 0
 
 
 def _draft(claim: Claim, session: str, decay_rate: float, ends: Sequence[_KnownFact]) -> Draft:

@@ -355,7 +355,7 @@ class Consolidator:
         A model that fails leaves them to the rules.
         """
         model = self.models.for_stage(self.records.scope, "conflict")
-        questions = [] if model is None else planning.unclear(page, judge=judge, now=now)
+        questions = [] if model is None else planning.find_unclear_pairs(page, judge=judge, now=now)
         if model is None or not questions:
             return planning.NO_OVERRIDES
         pairs = [(question.old, question.new) for question in questions]

@@ -12,7 +12,7 @@ from functools import cache
 
 from memoranda.learning.claims import Category, Statement
 from memoranda.learning.parsed_text import ParsedText, parse_text, stem_set
-from memoranda.learning.verbs import happened
+from memoranda.learning.verbs import tells_event
 from memoranda.text.languages import LanguageData, load
 
 _EN = LanguageData("en", "comparison")
@@ -29,7 +29,7 @@ and other values of one attribute up to 0.92 (``morning`` and ``afternoon``).
 _EVENTS = frozenset({Category.EVENT, Category.PLAN})
 
 
-def jaccard(first: str, second: str) -> float:
+def jaccard_similarity(first: str, second: str) -> float:
     """Return the share of content words that two texts have in common, 0 to 1."""
     one, other = parse_text(first), parse_text(second)
     union = one.content | other.content
@@ -38,7 +38,7 @@ def jaccard(first: str, second: str) -> float:
     return len(one.content & other.content) / len(union)
 
 
-def difference(first: str, second: str) -> str | None:
+def find_difference(first: str, second: str) -> str | None:
     """Return what keeps two texts from saying the same, or ``None``.
 
     It is symmetric: one of ``number``, ``negation``, ``name``, ``person``, ``owner``,
@@ -60,7 +60,7 @@ def difference(first: str, second: str) -> str | None:
     return next((name for name, holds in reasons if holds), None)
 
 
-def duplicate(
+def score_duplicate(
     old: Statement, new: Statement, *, threshold: float = JACCARD, cosine: float = COSINE
 ) -> float:
     """Return how surely two statements say the same, 0 to 1; 0 where they do not.
@@ -77,13 +77,13 @@ def duplicate(
     one, other = parse_text(old.text), parse_text(new.text)
     repeated = one.normal == other.normal
     timeless = repeated and old.category is None and new.category is None
-    if not _same_subject(old, new) or not (timeless or _same_time(old, new)):
+    if not may_share_subject(old, new) or not (timeless or _same_time(old, new)):
         return 0.0
     if repeated:
         return 1.0
-    if difference(old.text, new.text) is not None:
+    if find_difference(old.text, new.text) is not None:
         return 0.0
-    share = jaccard(old.text, new.text)
+    share = jaccard_similarity(old.text, new.text)
     if share >= threshold and not _replaced(one, other):
         return share
     likeness = min(max(old.likeness or 0.0, new.likeness or 0.0), 1.0)
@@ -109,7 +109,7 @@ def _liked(reading: ParsedText) -> bool:
     return any(word.text in _EN.words("likings") for word in reading.words)
 
 
-def subject(statement: Statement) -> str | None:
+def normalize_subject(statement: Statement) -> str | None:
     """Return whom a statement is about, in the form that is compared; ``None`` if unknown."""
     if statement.subject is None:
         return None
@@ -117,8 +117,9 @@ def subject(statement: Statement) -> str | None:
     return "user" if normal in {"user", "i", "me", ""} else normal
 
 
-def _same_subject(old: Statement, new: Statement) -> bool:
-    one, other = subject(old), subject(new)
+def may_share_subject(old: Statement, new: Statement) -> bool:
+    """Return whether two statements may be about the same, as far as that is known."""
+    one, other = normalize_subject(old), normalize_subject(new)
     return one is None or other is None or one == other
 
 
@@ -128,7 +129,7 @@ def _same_time(old: Statement, new: Statement) -> bool:
     What happened on two days happened twice, and what goes on is no single happening. What is
     so (``is still working on it``) is the same on any day, whatever it was filed under.
     """
-    happenings = happened(old.text), happened(new.text)
+    happenings = tells_event(old.text), tells_event(new.text)
     filed = {old.category, new.category}
     if not any(happenings) and Category.PLAN not in filed:
         return True

@@ -85,13 +85,13 @@ _S_ENDINGS = "us"
 """Letters before a last ``s`` that show that it is no ending of a verb: ``class``, ``bus``."""
 
 
-def happened(text: str) -> bool:
+def tells_event(text: str) -> bool:
     """Return whether ``text`` tells what came to pass, rather than how things are."""
-    return aspect(text) is not Aspect.STATE
+    return read_aspect(text) is not Aspect.STATE
 
 
 @lru_cache(maxsize=4096)
-def aspect(text: str) -> Aspect:
+def read_aspect(text: str) -> Aspect:
     """Return how the first finite verb of ``text`` stands to time.
 
     A state where no verb is recognised, so that nothing rests on a guess that it is an event.

@@ -137,7 +137,7 @@ def _nominal(noun: str, value: str, sort: str) -> bool:
     return bool(named) or value.split(maxsplit=1)[0] in {"a", "an", "the"}
 
 
-def opposed(old: Attribute, new: Attribute, *, same_subject: bool) -> float:
+def score_opposition(old: Attribute, new: Attribute, *, same_subject: bool) -> float:
     """Return how surely two attributes are one with two values, 0 to 1.
 
     Args:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from memoranda.learning.claims import Relation, Verdict
-from memoranda.learning.conflicts.attributes import opposed, read_attribute
+from memoranda.learning.conflicts.attributes import read_attribute, score_opposition
 from memoranda.learning.conflicts.clauses import (
     ParsedClause,
     are_about_same_people,
@@ -42,7 +42,7 @@ def find_new_value(old: ParsedClause, new: ParsedClause, *, about: bool) -> Iter
         return
     if one.name in _JOBS and (old.partly or new.partly) and not new.strong - _EN.words("became"):
         return
-    sure = opposed(one, other, same_subject=about)
+    sure = score_opposition(one, other, same_subject=about)
     if not sure or (one.key ^ other.key) & stem_set("qualifying"):
         return
     fixed = bool(new.correcting or (one.key & stem_set("fixed_nouns")) or one.name == "birth")

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from memoranda.learning.parsed_text import ParsedWord, mark_dates, parse_text, stem_set, stems
-from memoranda.learning.verbs import Aspect, aspect
+from memoranda.learning.verbs import Aspect, read_aspect
 from memoranda.text.languages import LanguageData
 from memoranda.text.patterns import compile_pattern
 
@@ -136,7 +136,7 @@ def _read_clause(text: str, sentence: frozenset[str], *, asked: bool) -> ParsedC
         tried=bool(_EN.pattern("tried").search(text)),
         added=bool(_EN.pattern("added").search(text)),
         partly=bool(_EN.pattern("partly").search(text)),
-        aspect=aspect(text),
+        aspect=read_aspect(text),
         negated=bool(_EN.pattern("negated").search(text)),
         past=bool(_EN.pattern("past").search(text)),
         strong=said & _EN.words("strong_cues"),

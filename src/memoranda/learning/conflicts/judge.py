@@ -26,7 +26,7 @@ from memoranda.learning.conflicts.clauses import (
 )
 from memoranda.learning.conflicts.denials import find_denial
 from memoranda.learning.conflicts.quantities import find_new_quantities
-from memoranda.learning.deduplication import COSINE, JACCARD, duplicate, subject
+from memoranda.learning.deduplication import COSINE, JACCARD, normalize_subject, score_duplicate
 from memoranda.text.languages import LanguageData
 
 _EN = LanguageData("en", "comparison")
@@ -62,10 +62,10 @@ class RuleJudge:
 
     def judge(self, old: Statement, new: Statement) -> Verdict:
         """Return the verdict; :attr:`Relation.NONE` where in doubt."""
-        one, other = subject(old), subject(new)
+        one, other = normalize_subject(old), normalize_subject(new)
         if one is not None and other is not None and one != other:
             return Verdict(Relation.NONE, 1.0, "they are about different subjects")
-        same = duplicate(old, new, threshold=self.threshold, cosine=self.cosine)
+        same = score_duplicate(old, new, threshold=self.threshold, cosine=self.cosine)
         if same:
             return Verdict(Relation.DUPLICATE, same, "they say the same")
         if new.likeness is not None and new.likeness < self.unlike:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from memoranda.learning.extraction.rewriting import ClauseToken, introduces
+from memoranda.learning.extraction.rewriting import ClauseToken, is_mere_article
 from memoranda.learning.extraction.sentences import MASK, Sentence
 from memoranda.text.languages import LanguageData
 
@@ -142,7 +142,7 @@ _NAMED = 0.06
 _MOST_NAMED = 0.12
 
 
-def weigh(words: Sequence[ClauseToken], *, lasting: bool) -> tuple[int, float]:
+def weigh_words(words: Sequence[ClauseToken], *, lasting: bool) -> tuple[int, float]:
     """Return how many words of ``words`` carry content, and what they add to a score.
 
     Args:
@@ -178,7 +178,7 @@ def carries_content(word: ClauseToken) -> bool:
     )
 
 
-def kept_length(words: Sequence[ClauseToken], least: int, *, hearer: bool, persons: bool) -> int:
+def measure_kept(words: Sequence[ClauseToken], least: int, *, hearer: bool, persons: bool) -> int:
     """Return how many of ``words`` can stand alone; 0 where too few.
 
     Args:
@@ -233,7 +233,7 @@ class _Antecedents:
         """Return whether it is clear what the pronoun ``low`` stands for."""
         if low in {"this", "these", "those"}:
             return following in _EN.words("calendar_units") or (
-                low == "this" and introduces([following])
+                low == "this" and is_mere_article([following])
             )
         if low in _EN.words("he_and_she"):
             return self.persons

@@ -20,14 +20,6 @@ from memoranda.text.patterns import compile_pattern
 from memoranda.text.secrets import tells_secret
 
 _EN = LanguageData("en", "extraction")
-
-
-def _pattern(text: str) -> re.Pattern[str]:
-    """Compile ``text``, in any case; blanks have a bound, so that time stays linear."""
-    bounded = text.replace(r"\s*", r"\s{0,4}").replace(r"\s+", r"\s{1,4}")
-    return compile_pattern(bounded, re.IGNORECASE)
-
-
 _BREAK = "\n"
 _MOST = 8
 """So many things one turn takes back: each is looked for in all that its speaker said."""

@@ -12,21 +12,26 @@ from memoranda.learning.claims import Category, Claim, ClaimDraft, Turn
 from memoranda.learning.extraction.clauses import (
     Clause,
     carries_content,
-    kept_length,
+    measure_kept,
     split_clauses,
-    weigh,
+    weigh_words,
 )
 from memoranda.learning.extraction.exclusions import blank_exclusions, is_joke, is_order, is_refused
 from memoranda.learning.extraction.other_languages import read_foreign
 from memoranda.learning.extraction.rewriting import (
     ClauseToken,
-    finish,
+    finish_sentence,
+    lower_first_word,
     rewrite,
     split_tokens,
-    uncapitalized,
 )
 from memoranda.learning.extraction.sentences import Sentence, split_sentences
-from memoranda.learning.extraction.speaker import SpeakerContext, agrees, build_context, find_person
+from memoranda.learning.extraction.speaker import (
+    SpeakerContext,
+    build_context,
+    can_stand_for,
+    find_person,
+)
 from memoranda.learning.extraction.statements import (
     ClauseContext,
     ClauseStatement,
@@ -276,14 +281,16 @@ class _ClauseReader:
         self, words: Sequence[ClauseToken], stated: ClauseStatement
     ) -> tuple[Sequence[ClauseToken], float]:
         """Return the words that can stand alone, none if too few, and the score they give."""
-        words = words[stated.first :]
+        words, category = words[stated.first :], stated.predicate.category
         rest = stated.predicate.rest - stated.first
         hearer = bool(self.context.person.hearer)
-        length = kept_length(words, rest, hearer=hearer, persons=stated.third)
-        count, bonus = weigh(words[rest:length], lasting=stated.predicate.category in _LASTING)
+        length = measure_kept(words, rest, hearer=hearer, persons=stated.third)
+        count, bonus = weigh_words(
+            words[rest:length], lasting=stated.predicate.category in _LASTING
+        )
         if length <= rest or count == 0:
             return (), 0.0
-        if count <= _FEW and stated.predicate.category in _DOINGS and _is_bare(words[rest:length]):
+        if count <= _FEW and category in _DOINGS and _is_bare(words[rest:length]):
             bonus -= _BARE
         score = round(stated.predicate.score + bonus, 3)
         if any(word.low in _EN.words("second") for word in words[:length]):
@@ -304,7 +311,7 @@ class _ClauseReader:
         first, last = words[stated.first], words[stated.subject - 1]
         group = said[first.start : last.end]
         spoken = rewrite(group, group, self.context.person).rstrip(".").removesuffix("'s")
-        return uncapitalized(spoken)
+        return lower_first_word(spoken)
 
     def _note_person(self, words: Sequence[ClauseToken], stated: ClauseStatement | None) -> None:
         """Remember the one person that a clause brings up, for a ``she`` that follows."""
@@ -323,7 +330,7 @@ class _ClauseReader:
         name = self.context.last
         tail = " is" if pronoun[0].endswith("'s") else ""
         first = name.split()[0].lower().removesuffix("'s")
-        if not agrees(pronoun[0], name):
+        if not can_stand_for(pronoun[0], name):
             return None
         shown = name + tail + clause.shown[pronoun.end() :]
         said = name + tail + self._said(clause)[pronoun.end() :]
@@ -348,8 +355,8 @@ class _ClauseReader:
         value = said[found.end() :].lstrip() if found else said
         if not found and not _EN.pattern("bare_value", 0).fullmatch(value):
             return None
-        content = finish(f"{self.context.topic} {value}")
-        subject = uncapitalized(self.context.topic.rpartition(" ")[0])
+        content = finish_sentence(f"{self.context.topic} {value}")
+        subject = lower_first_word(self.context.topic.rpartition(" ")[0])
         start = clause.start
         return ClaimDraft(content, subject, Category.CORRECTION, _SURE, start, start + len(said))
 

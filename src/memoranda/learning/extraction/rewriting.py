@@ -73,10 +73,10 @@ def rewrite(text: str, shown: str, person: Person, prefix: str = "") -> str:
         lowered = text[0].lower() + text[1:]
         text, shown = f"{prefix} {lowered}", f"{prefix} {lowered[0]}{shown[1:]}"
     walk = _ThirdPersonRewriter(text, split_tokens(shown), person)
-    return finish(walk.run(), keep=offset == 0)
+    return finish_sentence(walk.run(), keep=offset == 0)
 
 
-def finish(sentence: str, *, keep: bool = True) -> str:
+def finish_sentence(sentence: str, *, keep: bool = True) -> str:
     """Return ``sentence`` with a capital, single spaces and a full stop."""
     sentence = re.sub(r"\s+", " ", sentence)
     sentence = re.sub(r"\s+([,.;:!?%)])", r"\1", sentence).strip(" ,;:.!-–—…*")
@@ -86,7 +86,7 @@ def finish(sentence: str, *, keep: bool = True) -> str:
     return f"{first}{sentence[1:]}."
 
 
-def uncapitalized(name: str) -> str:
+def lower_first_word(name: str) -> str:
     """Return ``name`` as it stands inside a sentence: ``The deadline`` gets a small letter."""
     word = name.partition(" ")[0]
     return name[:1].lower() + name[1:] if word.lower() in _EN.words("uncapitalized") else name
@@ -198,7 +198,7 @@ class _ThirdPersonRewriter:
         )
 
     def _introduces(self, place: int) -> bool:
-        return introduces([word.low for word in self.words[place + 1 : place + 2]])
+        return is_mere_article([word.low for word in self.words[place + 1 : place + 2]])
 
     def _own(self, place: int, low: str) -> str:
         person = self.person
@@ -231,6 +231,6 @@ class _ThirdPersonRewriter:
         return bool(following) and callable(fits) and bool(fits(following[0]))
 
 
-def introduces(following: Sequence[str]) -> bool:
+def is_mere_article(following: Sequence[str]) -> bool:
     """Return whether ``this`` before ``following`` is a mere ``a``: ``this cute pup``."""
     return bool(following) and following[0] in _EN.words("evaluative")

@@ -78,7 +78,7 @@ def find_person(group: Sequence[ClauseToken]) -> str:
     return " ".join([*owner[:-1], owner[-1].removesuffix("'s")])
 
 
-def agrees(pronoun: str, name: str) -> bool:
+def can_stand_for(pronoun: str, name: str) -> bool:
     """Return whether ``pronoun`` can stand for the person called ``name``: ``my sister``."""
     words = set(name.lower().split())
     return not words & (

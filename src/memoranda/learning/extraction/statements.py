@@ -8,7 +8,12 @@ from typing import NamedTuple
 
 from memoranda.learning.claims import Category, ClaimDraft
 from memoranda.learning.extraction.predicates import Predicate, read_predicate
-from memoranda.learning.extraction.rewriting import ClauseToken, Person, finish, rewrite
+from memoranda.learning.extraction.rewriting import (
+    ClauseToken,
+    Person,
+    finish_sentence,
+    rewrite,
+)
 from memoranda.learning.extraction.sentences import MASK
 from memoranda.learning.verbs import is_participle, is_past
 from memoranda.text.languages import LanguageData
@@ -442,7 +447,7 @@ def find_values(shown: str, said: str, person: Person) -> Iterator[ClaimDraft]:
         ):
             continue
         subject = f"{person.possessive} {' '.join(noun)}"
-        content = finish(f"{subject} is {said[found.start('value') : found.end('value')]}")
+        content = finish_sentence(f"{subject} is {said[found.start('value') : found.end('value')]}")
         yield ClaimDraft(content, subject, Category.STATE, _SCORE, found.start(), found.end())
     yield from _told_by_which(shown, said, person)
 

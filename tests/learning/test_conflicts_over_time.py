@@ -7,7 +7,7 @@ import pytest
 from memoranda.learning.claims import Category, Relation, Statement
 from memoranda.learning.conflicts import RuleJudge
 from memoranda.learning.deduplication import says_more
-from memoranda.learning.verbs import Aspect, aspect
+from memoranda.learning.verbs import Aspect, read_aspect
 
 OLD = datetime(2024, 3, 1, tzinfo=UTC)
 NEW = OLD + timedelta(days=60)
@@ -216,4 +216,4 @@ def test_a_correction_filed_as_one_needs_no_cue():
 )
 def test_the_first_verb_tells_what_happened_from_what_is(text, expected):
     """A state where no verb is recognised."""
-    assert aspect(text) is expected
+    assert read_aspect(text) is expected
