@@ -48,19 +48,12 @@ def test_each_record_is_linked_to_what_was_found_in_it():
         Enrich("fact_1", NOW, (Mention("Zoe", "person", 0, 3), Mention("Ana", "person", 8, 11))),
         Enrich("ep_2", NOW, (Mention("Bo", "person", 0, 2),)),
     )
-    assert (found.failed, found.skipped) == ({}, None)
+    assert found.failed == {}
 
 
 def test_where_nothing_was_found_the_record_is_stamped_too():
     """It is not read again every night."""
     assert enrich.plan([stored(1)], lambda _: [], NOW).actions == (Enrich("fact_1", NOW, ()),)
-
-
-def test_without_an_accurate_provider_nothing_is_read():
-    """The job is skipped and says why; nothing is stamped, so that it is done once there is one."""
-    found = enrich.plan([stored(1)], None, NOW)
-    assert found == enrich.Enrichment(skipped=enrich.UNAVAILABLE)
-    assert "spacy" in found.skipped
 
 
 @pytest.mark.parametrize("error", [LLMError("no answer in 30 s"), ZeroDivisionError("a bug")])

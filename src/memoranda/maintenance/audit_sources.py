@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
@@ -17,10 +16,11 @@ from memoranda.model.models import Kind, Record, Trust
 from memoranda.model.ports import Store
 from memoranda.model.scope import Scope
 from memoranda.records.pages import record_pages
+from memoranda.text.patterns import compile_pattern
 
 KNOWLEDGE = (Kind.FACT, Kind.REFLECTION)
 """What is known. What was said is looked at for secrets, loops and injections alone."""
-BULLET = re.compile(r"^\s*(?:[-*+]|\d{1,3}[.)])\s+(?:\[[ xX]\]\s+)?(?P<text>\S.*)$")
+BULLET = compile_pattern(r"^\s*(?:[-*+]|\d{1,3}[.)])\s+(?:\[[ xX]\]\s+)?(?P<text>\S.*)$")
 TEXTS = ("memory", "text", "content", "data", "fact")
 TIMES = ("updated_at", "created_at", "timestamp", "date")
 WHO = ("subject", "user_id")

@@ -40,26 +40,22 @@ class Enrichment:
     Attributes:
         actions: one for each record that was read.
         failed: record → why it could not be read; it is tried again next time.
-        skipped: why nothing was read at all.
     """
 
     actions: tuple[Enrich, ...] = ()
     failed: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
-    skipped: str | None = None
 
 
-def plan(records: Iterable[Record], extract: Extract | None, now: datetime) -> Enrichment:
+def plan(records: Iterable[Record], extract: Extract, now: datetime) -> Enrichment:
     """Plan what names records are linked to as well, by reading them again.
 
     Args:
         records: what was never enriched and has few entities (``LifeStore.unenriched`` with
             :data:`KINDS`, :data:`MOST` and :data:`LIMIT`). Others are passed over.
-        extract: reads a text; may be slow. ``None`` where no accurate provider is set up.
-            Where it raises, its record is not stamped, and so is read another night.
+        extract: reads a text; may be slow. Where it raises, its record is not stamped, and so
+            is read another night.
         now: the present.
     """
-    if extract is None:
-        return Enrichment(skipped=UNAVAILABLE)
     actions: list[Enrich] = []
     failed: dict[str, str] = {}
     for record in records:

@@ -18,6 +18,7 @@ from apscheduler.triggers.cron import CronTrigger
 from memoranda.errors import ConfigError
 from memoranda.model.times import EPOCH
 from memoranda.settings.sections import SPAN, parse_span
+from memoranda.text.patterns import compile_pattern
 
 OFF = "off"
 FIELDS = 5
@@ -33,7 +34,7 @@ HORIZON = timedelta(days=9 * 366)
 WIDEN = 4
 WEEKDAYS = ("sun", "mon", "tue", "wed", "thu", "fri", "sat")
 WEEKDAY = r"[0-7]|sun|mon|tue|wed|thu|fri|sat"
-WEEKDAY_ITEM = re.compile(
+WEEKDAY_ITEM = compile_pattern(
     rf"(?:\*|(?P<first>{WEEKDAY})(?:-(?P<last>{WEEKDAY}))?)(?:/(?P<step>[1-7]))?", re.ASCII
 )
 

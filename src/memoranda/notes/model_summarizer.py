@@ -12,6 +12,7 @@ from memoranda.learning.llm.prompting import fenced, instructions, moment, short
 from memoranda.model.notes import MEMORY_BYTES
 from memoranda.model.ports import LanguageModel
 from memoranda.text.lines import cut, one_line, stamp
+from memoranda.text.patterns import compile_pattern
 from memoranda.text.recalled import CLOSING, OPENING, without_recalled
 from memoranda.text.secrets import without_secrets
 
@@ -21,10 +22,10 @@ LONGEST = 2_000
 MEMORY = "## Current Long-term Memory"
 TALK = "## Conversation to Process"
 """The headings of the prompt (seed 002)."""
-_STAMP = re.compile(r"\A\s*(?:#+\s*)?\[\d{4}-\d\d-\d\d(?:[ T]\d\d:\d\d(?::\d\d)?Z?)?\][\s:-]*")
+_STAMP = compile_pattern(r"\A\s*(?:#+\s*)?\[\d{4}-\d\d-\d\d(?:[ T]\d\d:\d\d(?::\d\d)?Z?)?\][\s:-]*")
 # The tags of the prompt, which a model may give back.
-_TAG = re.compile(r"</?(?:memory|turns)\b[^<>]*>", re.IGNORECASE)
-_MARKUP = re.compile(r"^\s*(?:```\w*|~~~\w*|#{1,6}\s)\s*")
+_TAG = compile_pattern(r"</?(?:memory|turns)\b[^<>]*>", re.IGNORECASE)
+_MARKUP = compile_pattern(r"^\s*(?:```\w*|~~~\w*|#{1,6}\s)\s*")
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 from memoranda.errors import ConfigError, MemorandaError, MissingExtra
 from memoranda.model.models import Mention
 from memoranda.text.entity_labels import TEXT_LIMIT, entity_type
+from memoranda.text.patterns import compile_pattern
 
 if TYPE_CHECKING:
     from spacy.language import Language
@@ -27,9 +28,9 @@ CONFIDENCE = 0.85
 spaCy's pipelines do not say how sure they are.
 """
 
-_SURROGATE = re.compile("[\ud800-\udfff]")
-_BEFORE = re.compile(r"(?:(?:the|a|an)\s|[\s\"'“”\u2018’(\[])+", re.IGNORECASE)
-_AFTER = re.compile(r"(?:['’]s|[\s\"'“”\u2018’)\],;:!?])+\Z")
+_SURROGATE = compile_pattern("[\ud800-\udfff]")
+_BEFORE = compile_pattern(r"(?:(?:the|a|an)\s|[\s\"'“”\u2018’(\[])+", re.IGNORECASE)
+_AFTER = compile_pattern(r"(?:['’]s|[\s\"'“”\u2018’)\],;:!?])+\Z")
 
 
 class SpacyNames:

@@ -12,6 +12,7 @@ import platform
 import stat
 from dataclasses import dataclass
 from datetime import timedelta
+from functools import partial
 from importlib.metadata import version
 from importlib.util import find_spec
 from pathlib import Path
@@ -45,7 +46,7 @@ DECOYS = (
 )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class Check:
     """What the doctor found at one point.
 
@@ -62,6 +63,11 @@ class Check:
     remedy: str | None = None
 
 
+passed = partial(Check, ok=True)
+noted = partial(Check, ok=None)
+failed = partial(Check, ok=False)
+
+
 def examine(memory: Memory, file: Path | None = None) -> list[Check]:
     """Look at everything that can be wrong with ``memory``.
 
@@ -71,14 +77,18 @@ def examine(memory: Memory, file: Path | None = None) -> list[Check]:
             file itself are left out.
     """
     store = services_of(memory).store
-    checks = [_python()]
+    system = f"{platform.python_version()}, {platform.system()}"
+    checks = [passed("python", detail=system)]
     if file is not None:
         checks.append(_file(file, store))
     elif is_server(store.location):
         detail = f"{store.location}, {store.size():,} bytes of records at least"
-        checks.append(Check(name="server", ok=True, detail=detail))
+        checks.append(passed("server", detail=detail))
     if isinstance(store, SqliteStore):
-        checks += [_sqlite(), *([] if file is None else [_journal(file)]), _schema()]
+        checks.append(passed("sqlite", detail=f"{version('apsw')} with FTS5 (apsw)"))
+        checks += [] if file is None else [_journal(file)]
+        # To open a memory is to bring its schema to the newest.
+        checks.append(passed("schema", detail=f"version {len(migrations())}, the newest"))
     checks += [
         *_stand_ins(store),
         _soundness(memory),
@@ -97,9 +107,7 @@ def located(location: str | Path | None, settings: Settings) -> Path | None:
 def _stand_ins(store: Store) -> list[Check]:
     """Say what stands in for what the storage does not do by itself."""
     return [
-        Check(name=each.name, ok=True, detail=each.detail)
-        for each in store.capabilities()
-        if not each.native
+        passed(each.name, detail=each.detail) for each in store.capabilities() if not each.native
     ]
 
 
@@ -107,16 +115,8 @@ def _notes(memory: Memory) -> Check:
     found = services_of(memory).notes.status(scope_of(memory))
     if found.startswith(WRONG):
         remedy = "put it right; memory goes on without them, and nothing is lost"
-        return Check(name="notes", ok=False, detail=found, remedy=remedy)
-    return Check(name="notes", ok=True, detail=found)
-
-
-def _python() -> Check:
-    return Check(name="python", ok=True, detail=f"{platform.python_version()}, {platform.system()}")
-
-
-def _sqlite() -> Check:
-    return Check(name="sqlite", ok=True, detail=f"{version('apsw')} with FTS5 (apsw)")
+        return failed("notes", detail=found, remedy=remedy)
+    return passed("notes", detail=found)
 
 
 def _file(file: Path, store: Store) -> Check:
@@ -124,20 +124,19 @@ def _file(file: Path, store: Store) -> Check:
     try:
         status = file.stat()
     except OSError as error:
-        return Check(name=name, ok=False, detail=f"{file}: {error.strerror}")
+        return failed(name, detail=f"{file}: {error.strerror}")
     mode = stat.S_IMODE(status.st_mode)
     amount = status.st_size if file.is_file() else store.size()
     detail = f"{file}, {amount:,} bytes, mode {mode:04o}"
     if not os.access(file, os.W_OK):
-        return Check(name=name, ok=False, detail=f"{detail}, read-only", remedy="allow writing")
+        return failed(name, detail=f"{detail}, read-only", remedy="allow writing")
     if mode & OTHERS and os.name == "posix":
-        return Check(
-            name=name,
-            ok=None,
+        return noted(
+            name,
             detail=f"{detail}: others on this machine may read it",
             remedy=f"chmod {700 if file.is_dir() else 600} {file}",
         )
-    return Check(name=name, ok=True, detail=detail)
+    return passed(name, detail=detail)
 
 
 def _journal(file: Path) -> Check:
@@ -145,34 +144,27 @@ def _journal(file: Path) -> Check:
         with file.open("rb") as opened:
             header = opened.read(WAL_AT + len(WAL))
     except OSError as error:
-        return Check(name="journal", ok=False, detail=f"{file}: {error.strerror}")
+        return failed("journal", detail=f"{file}: {error.strerror}")
     if header[WAL_AT:] == WAL:
-        return Check(name="journal", ok=True, detail="WAL: readers never wait for a writer")
-    return Check(
-        name="journal",
-        ok=False,
+        return passed("journal", detail="WAL: readers never wait for a writer")
+    return failed(
+        "journal",
         detail="not WAL: readers and writers wait for each other",
         remedy="put the file on a local disk, and close other programs that have it open",
     )
 
 
-def _schema() -> Check:
-    # To open a memory is to bring its schema to the newest.
-    newest = len(migrations())
-    return Check(name="schema", ok=True, detail=f"version {newest}, the newest")
-
-
 def _soundness(memory: Memory) -> Check:
     problems = memory.verify()
     if not problems:
-        return Check(name="contents", ok=True, detail="index, links and vectors agree with records")
+        return passed("contents", detail="index, links and vectors agree with records")
     if all("--purge" in problem for problem in problems):
         remedy = "memoranda doctor --purge"
     elif all(NOTES in problem for problem in problems):
         remedy = "memoranda notes sync, as the user whose notes they are"
     else:
         remedy = "memoranda doctor --rebuild"
-    return Check(name="contents", ok=False, detail="; ".join(problems), remedy=remedy)
+    return failed("contents", detail="; ".join(problems), remedy=remedy)
 
 
 def _vectors(memory: Memory) -> list[Check]:
@@ -181,8 +173,8 @@ def _vectors(memory: Memory) -> list[Check]:
     if problem is None:
         detail = f"{waiting:,} records wait; the next search embeds those of its user"
         return [
-            Check(name="vectors", ok=True, detail=parts.vector_status()),
-            Check(name="waiting", ok=True, detail=detail if waiting else "every record has one"),
+            passed("vectors", detail=parts.vector_status()),
+            passed("waiting", detail=detail if waiting else "every record has one"),
         ]
     chosen_off = memory.settings.embedding.model == "none" and parts.embedder is None
     mismatch = "--reembed" in problem
@@ -193,7 +185,7 @@ def _vectors(memory: Memory) -> list[Check]:
         detail=f"off: {problem}",
         remedy=None if chosen_off else remedy,
     )
-    return [off, Check(name="waiting", ok=None, detail=f"{waiting:,} records without a vector")]
+    return [off, noted("waiting", detail=f"{waiting:,} records without a vector")]
 
 
 def _model_files(settings: Settings) -> Check:
@@ -207,7 +199,7 @@ def _model_files(settings: Settings) -> Check:
             detail=str(error).removesuffix(f"; {files.REMEDY}"),
             remedy=files.REMEDY.removeprefix("run: ") if wanted else None,
         )
-    return Check(name="local model", ok=True, detail=f"{files.MODEL} in {found.weights.parent}")
+    return passed("local model", detail=f"{files.MODEL} in {found.weights.parent}")
 
 
 def _extras() -> Check:
@@ -228,8 +220,8 @@ def _language(memory: Memory) -> Check:
     model = services_of(memory).models.model
     if model is None:
         detail = "none: rules do all that a model would do better"
-        return Check(name="language model", ok=None, detail=detail)
-    return Check(name="language model", ok=True, detail=f"{model.name} (it was not asked)")
+        return noted("language model", detail=detail)
+    return passed("language model", detail=f"{model.name} (it was not asked)")
 
 
 def _names(memory: Memory) -> Check:
@@ -238,10 +230,9 @@ def _names(memory: Memory) -> Check:
     used = (f"{strategy}: {', '.join(order)}" for strategy, order in found.strategies.items())
     detail = "; ".join(used)
     if not found.missing:
-        return Check(name="names", ok=True, detail=detail)
-    return Check(
-        name="names",
-        ok=None,
+        return passed("names", detail=detail)
+    return noted(
+        "names",
         detail=f"{detail}; without {', '.join(found.missing)}",
         remedy="; ".join(found.missing.values()),
     )
@@ -261,27 +252,19 @@ def _arms(memory: Memory) -> list[Check]:
                 cage.remember(decoy, event_time=parts.now() - timedelta(days=400))
             canary = cage.remember(CANARY, event_time=parts.now() - timedelta(days=1)).id
             return [
-                _lexical(cage, canary),
+                _arm(cage, canary, "lexical", "boat painting"),
                 _vector(cage, canary),
                 _entity(cage, canary),
-                _temporal(cage, canary),
+                _arm(cage, canary, "temporal", "what happened yesterday?"),
             ]
     except MemorandaError as error:
-        return [Check(name="arms", ok=False, detail=f"the canary could not be asked for: {error}")]
-
-
-def _lexical(cage: Memory, canary: str) -> Check:
-    return _arm(cage, canary, "lexical", "boat painting")
+        return [failed("arms", detail=f"the canary could not be asked for: {error}")]
 
 
 def _vector(cage: Memory, canary: str) -> Check:
     if services_of(cage).embedder is None:
-        return Check(name="vector arm", ok=None, detail=cage.stats().vectors)
+        return noted("vector arm", detail=cage.stats().vectors)
     return _arm(cage, canary, "vector", CANARY)
-
-
-def _temporal(cage: Memory, canary: str) -> Check:
-    return _arm(cage, canary, "temporal", "what happened yesterday?")
 
 
 def _arm(cage: Memory, canary: str, arm: str, query: str) -> Check:
@@ -291,11 +274,10 @@ def _arm(cage: Memory, canary: str, arm: str, query: str) -> Check:
         if arm in hit.why.arms and hit.why.arms[arm].rank == 1
     ]
     if first == [canary]:
-        return Check(name=f"{arm} arm", ok=True, detail="finds its canary")
+        return passed(f"{arm} arm", detail="finds its canary")
     problem = services_of(cage).vectors.problem if arm == "vector" else None
-    return Check(
-        name=f"{arm} arm",
-        ok=False,
+    return failed(
+        f"{arm} arm",
         detail=problem or f"does not find its canary by {query!r}",
         remedy="pip install --force-reinstall memoranda" if problem is None else None,
     )
@@ -304,10 +286,9 @@ def _arm(cage: Memory, canary: str, arm: str, query: str) -> Check:
 def _entity(cage: Memory, canary: str) -> Check:
     found = cage.entity("lisbon")
     if found is not None and any(record.id == canary for record in found.records):
-        return Check(name="entity arm", ok=True, detail="finds its canary")
-    return Check(
-        name="entity arm",
-        ok=False,
+        return passed("entity arm", detail="finds its canary")
+    return failed(
+        "entity arm",
         detail="does not find its canary by 'lisbon'",
         remedy="pip install --force-reinstall memoranda",
     )

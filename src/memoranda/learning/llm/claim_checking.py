@@ -28,6 +28,7 @@ from memoranda.learning.llm.negation import denies, turned
 from memoranda.model.ports import DateReader
 from memoranda.model.text import storable
 from memoranda.text.languages import LanguageData
+from memoranda.text.patterns import compile_pattern
 from memoranda.text.recalled import FENCE
 from memoranda.text.secrets import tells_secret
 
@@ -40,7 +41,7 @@ MANY = 4
 THE_USER = "the user"
 EVIDENCE = LanguageData("mul", "evidence")
 # Fences of memory, of this prompt and of code; lines of recall.
-MARKUP = re.compile(
+MARKUP = compile_pattern(
     rf"[<‹]\s*/?\s*(?:{FENCE}|before|turns|system)\b|```|^\s*#|\[\d{{4}}-\d\d-\d\d \d\d:\d\d,",
     re.IGNORECASE,
 )

@@ -17,14 +17,17 @@ from memoranda.learning.claims import Turn
 from memoranda.model.ports import DateReader
 from memoranda.text.calendar import calendar_numbers
 from memoranda.text.languages import LanguageData, load
+from memoranda.text.patterns import compile_pattern
 
 ENGLISH = LanguageData("en", "evidence")
 GERMAN = LanguageData("de", "evidence")
 COMPARISON = LanguageData("en", "comparison")
-WORD = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)?")
-NUMBER = re.compile(r"\d+(?:[.,:]\d+)*")
+WORD = compile_pattern(r"[^\W\d_]+(?:['’][^\W\d_]+)?")
+NUMBER = compile_pattern(r"\d+(?:[.,:]\d+)*")
 # Scripts that set no blanks between words: two signs stand for a word.
-UNSPACED = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff]{2,}")
+UNSPACED = compile_pattern(
+    r"[\u3040-\u30ff\u3400-\u9fff\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff]{2,}"
+)
 STEM = 4
 OPENING = " \"'(\u201c\u2018\u00ab"
 """What may stand between a sentence and a name in it."""

@@ -36,12 +36,12 @@ TRIED = 3
 """Turns that a line is held to: those that share most words with it."""
 COVERED = 0.5
 """Share of the words of a longer line that must have been said."""
-_MARK = re.compile(r"^\s*(?:>\s*)*(?:(?:[-*+•]|\d{1,3}[.)])\s+)?(?:\[[ xX]\]\s+)?")
-_NO_LINE = re.compile(r"^\s*(?:#|\||[-*_=]{3,}\s*$|\(empty\)\s*$|[^\n:]{1,60}:\s*$)")
-_FENCE = re.compile(r"^\s*(?:```|~~~)")
-_COMMENT = re.compile(r"<!--.*?(?:-->|\Z)", re.DOTALL)
-_EMPHASIS = re.compile(r"\*\*|__|(?<!\w)[*_](?=\w)|(?<=\w)[*_](?!\w)")
-_END = re.compile(r"(?<=[.!?])\s+(?=[^\W\d_a-z])|(?<=[\u3002\uff01\uff1f])")
+_MARK = compile_pattern(r"^\s*(?:>\s*)*(?:(?:[-*+•]|\d{1,3}[.)])\s+)?(?:\[[ xX]\]\s+)?")
+_NO_LINE = compile_pattern(r"^\s*(?:#|\||[-*_=]{3,}\s*$|\(empty\)\s*$|[^\n:]{1,60}:\s*$)")
+_FENCE = compile_pattern(r"^\s*(?:```|~~~)")
+_COMMENT = compile_pattern(r"<!--.*?(?:-->|\Z)", re.DOTALL)
+_EMPHASIS = compile_pattern(r"\*\*|__|(?<!\w)[*_](?=\w)|(?<=\w)[*_](?!\w)")
+_END = compile_pattern(r"(?<=[.!?])\s+(?=[^\W\d_a-z])|(?<=[\u3002\uff01\uff1f])")
 
 
 @cache

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import tzinfo
@@ -13,13 +12,14 @@ from memoranda.learning.llm.claim_evidence import digits, numbers, stems
 from memoranda.learning.llm.prompting import fenced, instructions, moment, shortened
 from memoranda.model.models import Kind, Record
 from memoranda.model.ports import LanguageModel
+from memoranda.text.patterns import compile_pattern
 from memoranda.text.secrets import tells_secret
 
 LONGEST = 1_200
 """Characters of an insight: it goes into prompts."""
 EPISODE = 400
 """Characters of one memory in the prompt: there may be 200."""
-SENTENCE = re.compile(r"(?<=[.!?\u3002\uff01\uff1f])\s+|\n+")
+SENTENCE = compile_pattern(r"(?<=[.!?\u3002\uff01\uff1f])\s+|\n+")
 
 
 @dataclass(frozen=True, slots=True)

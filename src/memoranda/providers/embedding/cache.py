@@ -79,13 +79,6 @@ class CachedEmbedder:
             result[position] = known[key]
         return result
 
-    def discard(self, text: str) -> None:
-        """Forget the vector of ``text``, also one that is being made at this moment."""
-        key = content_hash(well_formed([text])[0])
-        with self._lock:
-            self._removals += 1
-            self._rows.pop(key, None)
-
     def clear(self) -> None:
         """Forget every vector, also those that are being made at this moment."""
         with self._lock:

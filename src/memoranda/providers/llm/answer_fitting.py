@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import dataclasses
 import math
-import re
 import types
 from collections.abc import Sequence
 from contextlib import suppress
@@ -18,10 +17,11 @@ from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 from pydantic import TypeAdapter, ValidationError
 
 from memoranda.errors import InvalidInput
+from memoranda.text.patterns import compile_pattern
 
 DEEPEST = 32
 PASSES = 4
-MARKS = re.compile(r"[\s_-]")
+MARKS = compile_pattern(r"[\s_-]")
 
 
 def answer_schema(answer: Any) -> dict[str, Any]:

@@ -26,6 +26,7 @@ from pydantic_ai.settings import ModelSettings
 from memoranda.model.life import Usage
 from memoranda.providers.llm.retrying import CallFailure
 from memoranda.providers.llm.spec import KEY_VARIABLES, ModelSpec
+from memoranda.text.patterns import compile_pattern
 
 T = TypeVar("T")
 
@@ -38,7 +39,9 @@ NO_KEY = "no-key"
 EXCERPT = 300  # characters of a server's own words
 UNAUTHORIZED, FORBIDDEN, NOT_FOUND, TOO_LONG_ASKED, TOO_MANY = 401, 403, 404, 408, 429
 REFUSED, UNPROCESSABLE, SERVER_FAULT = 400, 422, 500
-SCHEMA_REFUSED = re.compile(r"response_format|schema|structured|guided|grammar|tool", re.IGNORECASE)
+SCHEMA_REFUSED = compile_pattern(
+    r"response_format|schema|structured|guided|grammar|tool", re.IGNORECASE
+)
 
 ModelCall = Callable[[Model, asyncio.Timeout], Awaitable[T]]
 """What to do with a model; it may put the end of its time off."""

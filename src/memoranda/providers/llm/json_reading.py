@@ -16,6 +16,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from memoranda.text.patterns import compile_pattern
+
 Tier = Literal["whole", "object", "fields", "nothing"]
 
 # Models break lines inside of strings.
@@ -23,11 +25,11 @@ DECODER = json.JSONDecoder(strict=False)
 UNREADABLE = (ValueError, RecursionError)
 # A string that never ends reaches to the end of the text: so no quote is looked at twice.
 STRING = r'"(?:[^"\\]|\\.)*+(?:"|\\?\Z)'
-BRACE = re.compile(rf"{STRING}|[{{}}]", re.DOTALL)
-TRAILING_COMMA = re.compile(rf"({STRING})|,(\s*+[}}\]])", re.DOTALL)
-FENCE = re.compile(r"\A```[^\n`]*\n(.*?)(?:\n```\s*)?\Z", re.DOTALL)
-GAP = re.compile(r"[\s,]*+")
-ENDED = re.compile(r"[\s,\]}]")
+BRACE = compile_pattern(rf"{STRING}|[{{}}]", re.DOTALL)
+TRAILING_COMMA = compile_pattern(rf"({STRING})|,(\s*+[}}\]])", re.DOTALL)
+FENCE = compile_pattern(r"\A```[^\n`]*\n(.*?)(?:\n```\s*)?\Z", re.DOTALL)
+GAP = compile_pattern(r"[\s,]*+")
+ENDED = compile_pattern(r"[\s,\]}]")
 THOUGHT = "</think>"
 # Where a field's name occurs so often without a value, the text is no answer.
 OCCURRENCES = 8
@@ -117,7 +119,7 @@ def _balanced(text: str) -> Iterator[tuple[int, int]]:
 
 def _field(text: str, name: str) -> Iterator[Any]:
     """Yield the first whole value of the field, if there is one."""
-    label = re.compile(rf'(?<!\\)"{re.escape(name)}"\s*+:\s*+')
+    label = compile_pattern(rf'(?<!\\)"{re.escape(name)}"\s*+:\s*+')
     for count, match in enumerate(label.finditer(text)):
         if count == OCCURRENCES:
             return

@@ -37,6 +37,7 @@ from pydantic_ai.messages import ModelRequestPart, ModelResponsePart
 from memoranda.errors import InvalidInput
 from memoranda.model.text import content_hash
 from memoranda.providers.llm.spec import ModelSpec
+from memoranda.text.patterns import compile_pattern
 
 NOTE = "<system_note>\n{text}\n</system_note>"
 """A later system message, in the user's role."""
@@ -50,9 +51,9 @@ STRAY = "(Result of a tool call that is not shown:)\n{text}"
 UNPARSED = "unparsed_arguments"
 """Holds arguments that are no JSON object; providers take nothing else."""
 
-CALL_ID = re.compile(r"[a-zA-Z0-9_-]{1,40}")
+CALL_ID = compile_pattern(r"[a-zA-Z0-9_-]{1,40}")
 LONGEST_ID = 40
-INLINE = re.compile(r"data:([\w.+-]+/[\w.+-]+)(?:;[^;,]*)*;base64,", re.IGNORECASE)
+INLINE = compile_pattern(r"data:([\w.+-]+/[\w.+-]+)(?:;[^;,]*)*;base64,", re.IGNORECASE)
 MEDIA = {
     "image/png": "image/png",
     "image/jpeg": "image/jpeg",
