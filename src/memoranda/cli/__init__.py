@@ -127,8 +127,7 @@ def _keep(
     user: User = None,
     as_json: AsJson = False,
     version: Annotated[
-        bool,
-        typer.Option("--version", callback=_print_version, is_eager=True, help="Print it."),
+        bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print it.")
     ] = False,
 ) -> None:
     """The memory that any LLM agent can be given: one package, one file, no API key."""

@@ -232,10 +232,7 @@ def without_background(settings: Settings) -> Settings:
 
 
 def command(
-    app: typer.Typer,
-    name: str,
-    /,
-    **options: Mapping[str, Any],
+    app: typer.Typer, name: str, /, **options: Mapping[str, Any]
 ) -> Callable[[Callable[..., None]], Callable[..., None]]:
     """Register a function of a session and its own options as the command ``name``.
 
@@ -289,11 +286,7 @@ def _read_docstring(function: Callable[..., None]) -> tuple[str, dict[str, str],
 
 
 def _declare(
-    parameter: inspect.Parameter,
-    *,
-    flags: Sequence[str] = (),
-    argument: bool = False,
-    **more: Any,
+    parameter: inspect.Parameter, *, flags: Sequence[str] = (), argument: bool = False, **more: Any
 ) -> inspect.Parameter:
     """Return a parameter as Typer takes it, with its help."""
     name, default = parameter.name, parameter.default

@@ -40,10 +40,7 @@ from memoranda.settings.sources import DEFAULT
 
 Row = tuple[str, str, Text, Text | None]
 """Group, name in it, value or meaning, and source."""
-NAME: dict[str, Any] = {
-    "metavar": "NAME",
-    "autocompletion": complete(lambda: list(summaries())),
-}
+NAME: dict[str, Any] = {"metavar": "NAME", "autocompletion": complete(lambda: list(summaries()))}
 
 commands = typer.Typer()
 

@@ -8,14 +8,7 @@ from typing import Any
 import typer
 from rich.text import Text
 
-from memoranda.cli.command import (
-    FAILED,
-    Session,
-    SharedOptions,
-    command,
-    complete,
-    make_group,
-)
+from memoranda.cli.command import FAILED, Session, SharedOptions, command, complete, make_group
 from memoranda.conversation.conversation_store import expand_place, message_at
 from memoranda.conversation.explain import SHOWN
 from memoranda.errors import MemorandaError

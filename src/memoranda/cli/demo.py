@@ -201,9 +201,7 @@ def play(story: Mapping[str, Any], place: str, user: str, settings: Settings) ->
         learned, learning = _learn(memory)
         answers = [
             DemoAnswer(
-                ask=each["ask"],
-                expect=each["expect"],
-                hits=memory.search(each["ask"], limit=HITS),
+                ask=each["ask"], expect=each["expect"], hits=memory.search(each["ask"], limit=HITS)
             )
             for each in story["questions"]
         ]

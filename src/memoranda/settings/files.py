@@ -27,11 +27,7 @@ PATIENCE = 10.0
 """Seconds to wait for another writer, who needs a fraction of one."""
 PRIVATE = 0o600
 BOM = b"\xef\xbb\xbf"
-FORMATS: Mapping[str, Format] = {
-    ".toml": TomlFormat(),
-    ".yaml": YamlFormat(),
-    ".yml": YamlFormat(),
-}
+FORMATS: Mapping[str, Format] = {".toml": TomlFormat(), ".yaml": YamlFormat(), ".yml": YamlFormat()}
 
 
 @dataclass(frozen=True, slots=True)
