@@ -42,7 +42,7 @@ from memoranda.cli.command import FAILED, Session, command, write_json
 from memoranda.errors import MemorandaError
 from memoranda.memory import Memory, services_of
 from memoranda.model.chat import ChatModel
-from memoranda.rendering.layout import View, safe_text
+from memoranda.rendering.layout import Display, safe_text
 from memoranda.rendering.plain import escape_controls, one_line, pluralize
 
 WAITING = {False: "thinking…", True: "consolidating…"}
@@ -303,7 +303,7 @@ class WordWriter:
         self._gap = self._word = ""
 
 
-def show_greeting(agent: Agent, view: View) -> Iterator[Text]:
+def show_greeting(agent: Agent, view: Display) -> Iterator[Text]:
     """Yield which model answers, which session goes on, and how to leave."""
     held = len(agent.chat)
     state = f"goes on with {pluralize(held, 'message')}" if held else "is new"
@@ -319,7 +319,7 @@ def show_greeting(agent: Agent, view: View) -> Iterator[Text]:
     yield from view.flow(Text(hint, "dim") for hint in hints)
 
 
-def show_recalled(text: str, view: View) -> Iterator[Text]:
+def show_recalled(text: str, view: Display) -> Iterator[Text]:
     """Yield an answer from memory alone; when and by whom its sources were said is dim."""
     for line in text.splitlines():
         found = SOURCE.fullmatch(line)
@@ -330,7 +330,7 @@ def show_recalled(text: str, view: View) -> Iterator[Text]:
             yield from view.hang(found[1], body, "dim")
 
 
-def show_usage(answer: Answer, view: View) -> Iterator[Text]:
+def show_usage(answer: Answer, view: Display) -> Iterator[Text]:
     """Yield in a line what an answer of a model was made from, and what it took."""
     usage = answer.usage
     parts = [pluralize(len(answer.sources), "memory", "memories")] if answer.sources else []

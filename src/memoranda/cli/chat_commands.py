@@ -17,7 +17,7 @@ from memoranda.errors import InvalidInput, NotFound
 from memoranda.model.models import Context, ContextReceipt, Item, Record
 from memoranda.model.notes import MEMORY_FILE
 from memoranda.rendering.conversations import alert_colour, budget_bar, format_use
-from memoranda.rendering.layout import LONGEST, Column, View, bar, details, safe_text, table
+from memoranda.rendering.layout import LONGEST, Column, Display, bar, details, safe_text, table
 from memoranda.rendering.notes import show_markdown
 from memoranda.rendering.plain import one_line, pluralize
 from memoranda.rendering.records import list_erased
@@ -65,7 +65,7 @@ class ChatDesk:
     reader: PromptReader
 
     @property
-    def view(self) -> View:
+    def view(self) -> Display:
         """Where results are shown."""
         return self.session.view
 
@@ -153,7 +153,7 @@ def _context(desk: ChatDesk, rest: str) -> Rendered:
     return show_context_use(desk.agent.context(rest or None), desk.view)
 
 
-def show_context_use(built: Context, view: View) -> Rendered:
+def show_context_use(built: Context, view: Display) -> Rendered:
     """Yield what a model would be sent: its size as a bar, and the share of each part."""
     receipt = built.receipt
     share = receipt.tokens / receipt.budget
@@ -240,7 +240,7 @@ def _find(desk: ChatDesk, wanted: str) -> list[Record]:
     return [record]
 
 
-def _number(found: Sequence[Record], view: View) -> Iterator[Text]:
+def _number(found: Sequence[Record], view: Display) -> Iterator[Text]:
     """Yield records, numbered, each with its day and its id."""
     for number, record in enumerate(found, 1):
         start = Text(f"{number:>3}  ", "bold")

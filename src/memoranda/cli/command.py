@@ -26,7 +26,7 @@ from typer.core import TyperGroup
 
 from memoranda.errors import InvalidInput, MemorandaError
 from memoranda.model.ports import Progress
-from memoranda.rendering.layout import View, safe_text
+from memoranda.rendering.layout import Display, safe_text
 from memoranda.rendering.plain import escape_controls, format_json, one_line
 
 if TYPE_CHECKING:  # Help is printed without them.
@@ -109,9 +109,9 @@ class Session:
         return Settings()
 
     @cached_property
-    def view(self) -> View:
+    def view(self) -> Display:
         """Standard output, in the user's time zone."""
-        return View(self.out, self.settings.zone if self.settings.timezone else None)
+        return Display(self.out, self.settings.zone if self.settings.timezone else None)
 
     @property
     def user(self) -> str:

@@ -28,7 +28,7 @@ from memoranda.cli.command import Session, command, progress_bar, without_backgr
 from memoranda.errors import EmbeddingError, InvalidInput
 from memoranda.memory import Memory
 from memoranda.model.models import Change, Context, Entity, Hit, Record
-from memoranda.rendering.layout import View, safe_text
+from memoranda.rendering.layout import Display, safe_text
 from memoranda.rendering.plain import one_line, pluralize
 from memoranda.rendering.records import speaker
 from memoranda.settings.settings import Settings
@@ -315,7 +315,7 @@ def _read_notes(memory: Memory) -> DemoNotes:
     )
 
 
-def _show(done: Demo, view: View) -> Iterator[RenderableType]:
+def _show(done: Demo, view: Display) -> Iterator[RenderableType]:
     """Yield what a person sees of the demo, part by part."""
     parts = [
         (f"Four months of talk go into one {done.place}", _show_sessions(done)),
@@ -365,7 +365,7 @@ def _show_sessions(done: Demo) -> Iterator[RenderableType]:
     yield _inset(made, Text(), stored, Text(f"They speak of {names}."), vectors)
 
 
-def _show_learned(done: Demo, view: View) -> Iterator[RenderableType]:
+def _show_learned(done: Demo, view: Display) -> Iterator[RenderableType]:
     made = _grid("green", "dim", "")
     for fact in done.learned[:SHOWN]:
         day = view.day(fact.event_time)
@@ -380,7 +380,7 @@ def _best(answers: Sequence[DemoAnswer]) -> list[DemoAnswer]:
     return [answer for answer in answers if answer in ranked]
 
 
-def _show_answers(done: Demo, view: View) -> Iterator[RenderableType]:
+def _show_answers(done: Demo, view: Display) -> Iterator[RenderableType]:
     for answer in _best(done.answers):
         made = _grid("", "")
         for rank, hit in enumerate(answer.hits[:SHOWN_HITS]):
@@ -401,7 +401,7 @@ def _show_answers(done: Demo, view: View) -> Iterator[RenderableType]:
     yield _inset(Text(score_line))
 
 
-def _reasons(hit: Hit, view: View) -> Text:
+def _reasons(hit: Hit, view: Display) -> Text:
     """Return when and by whom a hit was said, and the arms that count most, on one line."""
     line = Text(no_wrap=True, overflow="ellipsis")
     line.append(f"{view.day(hit.record.event_time)}  {speaker(hit.record)}  ")
@@ -413,7 +413,7 @@ def _reasons(hit: Hit, view: View) -> Text:
     return line
 
 
-def _show_correction(done: Demo, view: View) -> Iterator[RenderableType]:
+def _show_correction(done: Demo, view: Display) -> Iterator[RenderableType]:
     change = done.correction
     if change is None:
         return

@@ -23,7 +23,7 @@ from memoranda.maintenance.maintenance_schedule import MaintenanceSchedule
 from memoranda.maintenance.service import STAGES
 from memoranda.memory import Memory, services_of
 from memoranda.model.reports import StageReport
-from memoranda.rendering.layout import Column, View, safe_text, table
+from memoranda.rendering.layout import Column, Display, safe_text, table
 from memoranda.rendering.learned import SIGNS, LearnedFacts, consolidate_sessions, show_learned
 from memoranda.rendering.plain import one_line, pluralize, to_json
 
@@ -212,7 +212,7 @@ def _show(
     session.show(plain, *rendered)
 
 
-def _tabulate(memory: Memory, done: UserUpkeep, view: View, limit: int) -> RenderableType:
+def _tabulate(memory: Memory, done: UserUpkeep, view: Display, limit: int) -> RenderableType:
     title = "what would be done" if any(each.dry_run for each in done.stages) else "what was done"
     columns = (
         Column("stage", "stage", "cyan"),

@@ -15,7 +15,7 @@ from memoranda.memory import unpurged
 from memoranda.model.life import StageUsage, Usage
 from memoranda.model.reports import MemoryStats
 from memoranda.rendering.audit import REMEDIES, make_audit_report, show_audit
-from memoranda.rendering.layout import Column, View, details, safe_text, table
+from memoranda.rendering.layout import Column, Display, details, safe_text, table
 from memoranda.rendering.plain import format_size, one_line, pluralize
 from memoranda.serving import doctor as doctors
 from memoranda.store.locations import medium
@@ -61,7 +61,7 @@ def stats(session: Session) -> None:
 
 
 def _figures(session: Session, found: MemoryStats) -> Iterator[tuple[str, Any]]:
-    view: View = session.view
+    view: Display = session.view
     llm = safe_text(one_line(found.llm))
     if found.llm == "none":
         llm.append("; rules do without", "dim")

@@ -14,7 +14,7 @@ from rich.text import Text
 from memoranda.errors import InvalidInput
 from memoranda.maintenance.audit import Audit
 from memoranda.memory import Memory
-from memoranda.rendering.layout import Column, View, safe_text, table
+from memoranda.rendering.layout import Column, Display, safe_text, table
 from memoranda.rendering.plain import one_line, pluralize
 
 REMEDIES: Mapping[str, str] = MappingProxyType(
@@ -129,7 +129,7 @@ def _colour(fault: FaultGroup) -> str:
     return "yellow" if fault.count else "green"
 
 
-def show_audit(found: AuditReport, view: View, limit: int) -> Iterator[RenderableType]:
+def show_audit(found: AuditReport, view: Display, limit: int) -> Iterator[RenderableType]:
     """Yield how much of what is wrong, the remedies, and ``limit`` examples of each kind."""
     faults = sum(fault.count for fault in found.faults)
     entries = pluralize(found.entries, "entry", "entries")

@@ -28,7 +28,7 @@ from memoranda.conversation.explain import (
     marker_of,
 )
 from memoranda.model.models import Message, PrunedSpan, Pruning, ToolCall
-from memoranda.rendering.layout import Column, View, put_beside, safe_text, table
+from memoranda.rendering.layout import Column, Display, put_beside, safe_text, table
 from memoranda.rendering.plain import escape_controls, one_line, pluralize
 
 ROLES = {"system": "magenta", "user": "green", "assistant": "cyan", "tool": "yellow"}
@@ -70,7 +70,7 @@ OVERVIEW = (
 )
 
 
-def show_overviews(found: Sequence[ConversationOverview], view: View) -> RenderableType:
+def show_overviews(found: Sequence[ConversationOverview], view: Display) -> RenderableType:
     """Return conversations, each with how much of the model's window it takes."""
     made = table(found, OVERVIEW, view, empty="no conversations")
     if not found:
@@ -116,7 +116,7 @@ def format_use(tokens: int, whole: int, *, exact: bool) -> Text:
     return used.append(f" of {whole:,} tokens ").append(f"({share:.0%})".replace("%", " %"), colour)
 
 
-def format_age(moment: datetime, now: datetime, view: View) -> str:
+def format_age(moment: datetime, now: datetime, view: Display) -> str:
     """Return how long ago a moment was, as people say it; after a week its date."""
     minutes = int((now - moment).total_seconds() // 60)
     if minutes < 1:
@@ -142,7 +142,7 @@ def format_call(call: ToolCall) -> str:
     return one_line(f"{call.name}({', '.join(pairs)})")
 
 
-def show_message(message: Message, view: View) -> Iterator[Text]:
+def show_message(message: Message, view: Display) -> Iterator[Text]:
     """Yield a message with all that it says, to the letter."""
     head = Text(f"#{message.position}", "bold")
     head.append(f"  {view.minute(message.timestamp)}", "not bold dim")
@@ -161,7 +161,7 @@ def show_message(message: Message, view: View) -> Iterator[Text]:
     yield Text()
 
 
-def show_receipt(done: Pruning, view: View, *, dry: bool = False) -> Iterator[Text]:
+def show_receipt(done: Pruning, view: Display, *, dry: bool = False) -> Iterator[Text]:
     """Yield the receipt of a pruning: what went, when, why, and the markers for it."""
     head = Text("dry run, nothing was changed" if dry else one_line(done.id), "bold")
     trigger = Text(one_line(done.trigger).replace("_", " "), "cyan")
@@ -186,7 +186,7 @@ def show_receipt(done: Pruning, view: View, *, dry: bool = False) -> Iterator[Te
             yield from view.hang("    ", sentence, "dim italic")
 
 
-def _format_period(cut: PrunedSpan, view: View) -> str:
+def _format_period(cut: PrunedSpan, view: Display) -> str:
     """Return a span of time, without what its ends have in common."""
     first, last = view.minute(cut.since), view.minute(cut.until)
     day, _, time = last.partition(" ")
@@ -211,7 +211,7 @@ class TranscriptOptions:
 
 
 def show_conversation(
-    found: ViewExplanation, view: View, options: TranscriptOptions
+    found: ViewExplanation, view: Display, options: TranscriptOptions
 ) -> Iterator[Text]:
     """Yield a conversation: its budget, its messages, and what is in memory."""
     yield from _heading(found, view, options)
@@ -225,7 +225,7 @@ def show_conversation(
     yield from _summary(found, view)
 
 
-def _heading(found: ViewExplanation, view: View, options: TranscriptOptions) -> Iterator[Text]:
+def _heading(found: ViewExplanation, view: Display, options: TranscriptOptions) -> Iterator[Text]:
     info = found.info
     about = [info.model or "", f"since {view.minute(info.created_at)}"]
     if info.ended_at is not None:
@@ -247,7 +247,7 @@ def _heading(found: ViewExplanation, view: View, options: TranscriptOptions) -> 
     yield from view.flow(Text(f"{role} {by_role[role]:,}", ROLES[role]) for role in roles)
 
 
-def _summary(found: ViewExplanation, view: View) -> Iterator[Text]:
+def _summary(found: ViewExplanation, view: Display) -> Iterator[Text]:
     """Yield what is in memory: counts, the oldest message, the strategy (R7.2 to R7.4)."""
     figures = found.figures
     held = f"Memory: {pluralize(figures.messages_in_context, 'message')}"
@@ -265,7 +265,7 @@ def _summary(found: ViewExplanation, view: View) -> Iterator[Text]:
         yield Text(f"  {name:<16}", "dim").append_text(safe_text(value, "not dim"))
 
 
-def _missing(found: ViewExplanation, view: View) -> Iterator[str]:
+def _missing(found: ViewExplanation, view: Display) -> Iterator[str]:
     states = Counter(line.state for line in found.lines)
     if pruned := states[MessageState.PRUNED]:
         last = found.prunings[-1:]
@@ -285,7 +285,7 @@ class TranscriptRows:
     one line for messages that are out.
     """
 
-    def __init__(self, found: ViewExplanation, view: View, options: TranscriptOptions) -> None:
+    def __init__(self, found: ViewExplanation, view: Display, options: TranscriptOptions) -> None:
         """Measure the columns."""
         self._found, self._view, self._options = found, view, options
         self._day: date | None = None

@@ -20,7 +20,7 @@ from memoranda.model.models import Change, Kind, Record
 from memoranda.model.query import Filter
 from memoranda.model.scope import Scope
 from memoranda.model.text import clean
-from memoranda.rendering.layout import DOT, LONGEST, Column, View, details, safe_text, table
+from memoranda.rendering.layout import DOT, LONGEST, Column, Display, details, safe_text, table
 from memoranda.rendering.plain import one_line, pluralize
 from memoranda.rendering.records import NAME, show_changes
 from memoranda.transfer.batches import BATCH
@@ -320,12 +320,12 @@ def confidence_bar(value: float, *, width: int = CONFIDENCE) -> Text:
     return Text(blocks, colour).append(f" {value:.2f}", "not bold")
 
 
-def show_facts(found: Sequence[Fact], view: View) -> RenderableType:
+def show_facts(found: Sequence[Fact], view: Display) -> RenderableType:
     """Return facts with how far they are believed, since when and on whose word."""
     return table(found, FACTS, view, empty="no facts")
 
 
-def _lines(fact: Fact, view: View) -> Iterator[Text]:
+def _lines(fact: Fact, view: Display) -> Iterator[Text]:
     gone = fact.state != BELIEVED
     yield safe_text(one_line(fact.record.content, LONGEST), "dim strike" if gone else "")
     who = safe_text(name_source(fact.record), "cyan")
@@ -341,7 +341,7 @@ def name_source(record: Record) -> str:
     return one_line(record.source_role or record.trust.value, NAME)
 
 
-def _marks(fact: Fact, view: View) -> Iterator[str]:
+def _marks(fact: Fact, view: Display) -> Iterator[str]:
     if fact.state == ENDED and fact.record.valid_until is not None:
         yield f"ended {view.day(fact.record.valid_until)}"
     elif fact.state != BELIEVED:
@@ -357,16 +357,16 @@ def _marks(fact: Fact, view: View) -> Iterator[str]:
         yield _fading(fact, view)
 
 
-def _fading(fact: Fact, view: View) -> str:
+def _fading(fact: Fact, view: Display) -> str:
     return "never fades" if fact.fades_on is None else f"fades {view.day(fact.fades_on)}"
 
 
-def _link(how: str, other: Version, view: View) -> Text:
+def _link(how: str, other: Version, view: Display) -> Text:
     content = f"{one_line(other.content, SHORT)} ({view.day(other.said_at)})"
     return Text(f"{how}: ", "yellow").append_text(safe_text(content, "dim"))
 
 
-def show_provenance(found: Provenance, view: View) -> Iterator[RenderableType]:
+def show_provenance(found: Provenance, view: Display) -> Iterator[RenderableType]:
     """Yield a fact, the turns it rests on as they were said, its versions and its history."""
     fact = found.fact
     yield safe_text(fact.record.content, "bold" if fact.state == BELIEVED else "bold strike")
@@ -380,7 +380,7 @@ def show_provenance(found: Provenance, view: View) -> Iterator[RenderableType]:
     yield show_changes(found.history, view)
 
 
-def _about(fact: Fact, view: View) -> Iterator[tuple[str, RenderableType | None]]:
+def _about(fact: Fact, view: Display) -> Iterator[tuple[str, RenderableType | None]]:
     record, until, fades = fact.record, fact.record.valid_until, None
     if fact.state != ENDED:
         rate = f"{record.decay_rate:g} a day; {_fading(fact, view)} if nobody asks"
@@ -399,7 +399,7 @@ def _about(fact: Fact, view: View) -> Iterator[tuple[str, RenderableType | None]
     yield "recalled", pluralize(record.access_count, "time")
 
 
-def _sources(sources: Sequence[Source], view: View) -> Iterator[RenderableType]:
+def _sources(sources: Sequence[Source], view: Display) -> Iterator[RenderableType]:
     if not sources:
         yield Text("\nit rests on no turn: it was told as it is", "dim")
         return

@@ -32,7 +32,7 @@ def safe_text(text: str, style: str = "") -> Text:
 
 
 @dataclass(frozen=True, slots=True)
-class View:
+class Display:
     """Where results are shown: the console, and the user's time zone (``None``: the machine's)."""
 
     console: Console
@@ -127,20 +127,20 @@ class Column:
     """
 
     title: str
-    value: str | Callable[[Any, View], Any]
+    value: str | Callable[[Any, Display], Any]
     style: str = ""
     number: bool = False
     whole: bool = False
     wide: bool = False
 
-    def cell(self, row: Any, view: View) -> RenderableType:
+    def cell(self, row: Any, view: Display) -> RenderableType:
         """Return what the column shows of a row."""
         value = self.value(row, view) if callable(self.value) else attrgetter(self.value)(row)
         return view.cell(value, self.style)
 
 
 def table(
-    rows: Iterable[Any], columns: Sequence[Column], view: View, *, empty: str | None = None
+    rows: Iterable[Any], columns: Sequence[Column], view: Display, *, empty: str | None = None
 ) -> Table | Text:
     """Return rows as a table of ``columns``; ``empty`` is said where there are none."""
     made = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, header_style="bold")

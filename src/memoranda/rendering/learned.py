@@ -17,7 +17,7 @@ from memoranda.model.models import Record
 from memoranda.model.ports import Progress
 from memoranda.model.reports import StageReport
 from memoranda.rendering.facts import SHORT, name_source, place_of
-from memoranda.rendering.layout import LONGEST, Column, View, join, safe_text, table
+from memoranda.rendering.layout import LONGEST, Column, Display, join, safe_text, table
 from memoranda.rendering.plain import one_line
 
 
@@ -151,7 +151,7 @@ COLUMNS = (
 Row = tuple[str, datetime | None, str, RenderableType]
 
 
-def show_learned(found: LearnedFacts, view: View, limit: int | None = None) -> RenderableType:
+def show_learned(found: LearnedFacts, view: Display, limit: int | None = None) -> RenderableType:
     """Return what was learned: new (+), said again (=), replaced (-)."""
     rows = list(_rows(found))
     more = [] if limit is None else rows[limit:]

@@ -11,7 +11,7 @@ from memoranda.model.notes import HistoryEntry
 from memoranda.notes.git import Commit
 from memoranda.notes.sync import NotesReport
 from memoranda.notes.writer import COMMENT
-from memoranda.rendering.layout import Column, View, safe_text
+from memoranda.rendering.layout import Column, Display, safe_text
 from memoranda.rendering.plain import escape_controls, one_line
 from memoranda.rendering.records import NAME
 
@@ -44,7 +44,7 @@ def show_markdown(text: str) -> Iterator[Text]:
 
 
 def show_entries(
-    found: Sequence[HistoryEntry], view: View, keyword: str | None = None
+    found: Sequence[HistoryEntry], view: Display, keyword: str | None = None
 ) -> Iterator[Text]:
     """Yield entries of the history, each under its moment, with the keyword marked in them."""
     for number, entry in enumerate(found):

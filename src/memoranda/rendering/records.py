@@ -13,7 +13,16 @@ from rich.table import Table
 from rich.text import Text
 
 from memoranda.model.models import Change, Context, Entity, ForgetReceipt, Hit, Record
-from memoranda.rendering.layout import LONGEST, Column, View, bar, details, join, safe_text, table
+from memoranda.rendering.layout import (
+    LONGEST,
+    Column,
+    Display,
+    bar,
+    details,
+    join,
+    safe_text,
+    table,
+)
 from memoranda.rendering.plain import escape_controls, one_line, pluralize
 
 NAME = 14  # characters of a speaker
@@ -46,7 +55,7 @@ def speaker(record: Record) -> str:
     return one_line(record.source_role or record.kind.value, NAME)
 
 
-def show_hits(found: Sequence[Hit], view: View, *, why: bool = False) -> RenderableType:
+def show_hits(found: Sequence[Hit], view: Display, *, why: bool = False) -> RenderableType:
     """Return hits with rank, score, date, speaker and text, and their reasons if wanted."""
     columns = (
         Column("#", lambda row, _: str(row[0]), number=True),
@@ -99,12 +108,12 @@ def _reasons(hit: Hit) -> RenderableType:
     return Group(made, Text(factors, "dim"), *beside)
 
 
-def show_records(found: Sequence[Record], view: View) -> RenderableType:
+def show_records(found: Sequence[Record], view: Display) -> RenderableType:
     """Return a page of records."""
     return table(found, RECORDS, view, empty="no records")
 
 
-def show_record(found: Record, view: View) -> RenderableType:
+def show_record(found: Record, view: Display) -> RenderableType:
     """Return everything about a record."""
     decay = f", fades {found.decay_rate:g} a day" if found.decay_rate else ""
     last = f", last {view.minute(found.last_accessed)}" if found.last_accessed else ""
@@ -133,7 +142,7 @@ def show_record(found: Record, view: View) -> RenderableType:
     )
 
 
-def show_changes(found: Sequence[Change], view: View) -> RenderableType:
+def show_changes(found: Sequence[Change], view: Display) -> RenderableType:
     """Return the history of a record, oldest first."""
     return table(found, CHANGES, view)
 
@@ -143,12 +152,12 @@ def _pairs(values: Any) -> Text:
     return safe_text(", ".join(pairs), "dim")
 
 
-def show_entities(found: Sequence[Entity], view: View) -> RenderableType:
+def show_entities(found: Sequence[Entity], view: Display) -> RenderableType:
     """Return entities, with how often they are mentioned."""
     return table(found, ENTITIES, view, empty="no entities")
 
 
-def show_entity(found: Entity, view: View) -> RenderableType:
+def show_entity(found: Entity, view: Display) -> RenderableType:
     """Return the profile of an entity with its newest records."""
     head = safe_text(one_line(found.name), "bold")
     about = f"  {escape_controls(found.type)}, in {pluralize(found.mention_count, 'record')}"
@@ -158,7 +167,7 @@ def show_entity(found: Entity, view: View) -> RenderableType:
     return Group(head, show_records(found.records, view))
 
 
-def show_context(built: Context, view: View) -> RenderableType:
+def show_context(built: Context, view: Display) -> RenderableType:
     """Return the messages of what ``Conversation.context`` built, and its receipt."""
     return Group(*_messages(built), *_receipt(built, view))
 
@@ -170,7 +179,7 @@ def _messages(built: Context) -> Iterator[RenderableType]:
         yield Padding(safe_text(f"{text}\n{calls}".strip() if calls else text), (0, 0, 0, 2))
 
 
-def _receipt(built: Context, view: View) -> Iterator[RenderableType]:
+def _receipt(built: Context, view: Display) -> Iterator[RenderableType]:
     receipt = built.receipt
     yield table(receipt.included, RECEIPT, view)
     left = "; nothing stayed out"

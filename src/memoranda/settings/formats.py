@@ -177,10 +177,7 @@ class YamlFormat:
         group, rest = document, list(place)
         while len(rest) > 1 and group.get(rest[0]) is not None:
             group = group[rest.pop(0)]
-        if isinstance(value, str) and not value.isprintable():
-            from ruamel.yaml.scalarstring import DoubleQuotedScalarString
-
-            value = DoubleQuotedScalarString(value)
+        value, rest = self._quote(value), [self._quote(name) for name in rest]
         while len(rest) > 1:
             value = type(document)({rest.pop(): value})
         if rest[0] in group:
@@ -200,6 +197,14 @@ class YamlFormat:
         elif not isinstance(group[place[-1]], Mapping):
             group[place[-1]] = None
         return self._dump(engine, document, text)
+
+    @staticmethod
+    def _quote(value: Any) -> Any:
+        """Return a value in quotes where it has characters that only stand in them."""
+        from ruamel.yaml.scalarstring import DoubleQuotedScalarString
+
+        odd = isinstance(value, str) and not value.isprintable()
+        return DoubleQuotedScalarString(value) if odd else value
 
     def _load(self, text: str) -> tuple[Any, Any]:
         from ruamel.yaml import YAML
