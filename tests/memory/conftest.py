@@ -1,53 +1,10 @@
 """Memories for the tests of the public face: real stores, settings of no machine."""
 
-import os
-from contextlib import ExitStack
-
 import pytest
+from memory_fixtures import memory, no_settings_of_this_machine, opened, plain, wordless
 from model_server import ModelServer, running
 
-from memoranda import Memory, Settings
-from memoranda.testing.embedders import HashEmbedder
-
-
-@pytest.fixture(autouse=True)
-def _no_settings_of_this_machine(tmp_path, monkeypatch):
-    """Neither a settings file nor the environment of the machine reaches a test."""
-    for name in os.environ:
-        if name.startswith("MEMORANDA_"):
-            monkeypatch.delenv(name)
-    monkeypatch.setenv("MEMORANDA_CONFIG", str(tmp_path / "no-config.toml"))
-
-
-@pytest.fixture
-def wordless():
-    """Settings without an embedding model, in UTC."""
-    return Settings(embedding={"model": "none"}, timezone="UTC")
-
-
-@pytest.fixture
-def opened():
-    """Open memories that are closed when the test ends: ``opened(location, user=…, …)``."""
-    with ExitStack() as stack:
-
-        def start(location=":memory:", **arguments):
-            arguments.setdefault("embedder", HashEmbedder())
-            arguments.setdefault("settings", Settings(timezone="UTC"))
-            return stack.enter_context(Memory(location, **{"user": "ana"} | arguments))
-
-        yield start
-
-
-@pytest.fixture
-def memory(opened):
-    """Ana's memory, in memory, with hashed vectors."""
-    return opened()
-
-
-@pytest.fixture
-def plain(opened, wordless):
-    """Ana's memory without any vectors."""
-    return opened(embedder=None, settings=wordless)
+__all__ = ["memory", "no_settings_of_this_machine", "opened", "plain", "wordless"]
 
 
 @pytest.fixture
