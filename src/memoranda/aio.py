@@ -16,6 +16,7 @@ from typing import Any, Concatenate, ParamSpec, Self, TypeVar
 from memoranda.conversation.conversation import Conversation
 from memoranda.conversation.conversation_store import ConversationStore
 from memoranda.conversation.recap import ConversationSession
+from memoranda.conversation.strategies.strategy import Strategy
 from memoranda.memory import Memory
 from memoranda.model.clock import Clock
 from memoranda.model.events import Callback
@@ -86,7 +87,7 @@ class AsyncConversation:
         max_tokens: int | None = None,
         max_messages: int | None = None,
         keep_recent: int | None = None,
-        strategy: str | None = None,
+        strategy: str | Strategy | None = None,
         settings: Settings | None = None,
         summarizer: Summarizer | None = None,
     ) -> Self:

@@ -4,6 +4,7 @@ import pytest
 from dialogues import METER, dialogues, transcript
 from hypothesis import given
 
+from memoranda import Conversation
 from memoranda.conversation.limits import DEFAULT_LIMITS, check_limits
 from memoranda.conversation.selection import STRATEGIES, Policy
 from memoranda.conversation.view import view
@@ -114,3 +115,30 @@ def test_an_unknown_name_is_refused(name):
     """The message lists the names there are."""
     with pytest.raises(InvalidInput, match="is unknown; use one of rolling_window, recency"):
         check_limits(HERE, strategy=name)
+
+
+class FirstWords:
+    """Keeps what was said first: a strategy of one's own."""
+
+    name = "first_words"
+    description = "what was said first"
+    pairs = True
+
+    def select(self, given, selection):
+        """Keep units from the oldest on."""
+        for index in range(len(given.units)):
+            if not selection.take([index]):
+                return
+
+
+def test_an_object_of_ones_own_is_a_strategy():
+    """It decides what stays beside what must, and the receipt and the explanation name it."""
+    chat = Conversation(strategy=FirstWords(), keep_recent=1, max_messages=4)
+    for number in range(8):
+        chat.add("user", f"number {number}")
+    shown = chat.view(10_000)
+    assert [message.position for message in shown.messages] == [0, 1, 2, 7]
+    assert chat.prune(60).strategy == "first_words"
+    assert "first_words keeps what was said first" in chat.explain().told[0]
+    with pytest.raises(InvalidInput, match="unknown; use one of"):
+        Conversation(strategy=object())

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from memoranda.tokens.estimate import LONGEST_WORD, Sketch, load, unpack
+from memoranda.tokens.estimate import LONGEST_WORD, VocabularySketch, load, unpack
 from memoranda.tokens.exact import PUBLISHED
 
 
@@ -55,7 +55,7 @@ class Counting(dict):
 @pytest.fixture(scope="module")
 def counting():
     """A sketch whose look-ups are counted."""
-    return Sketch(Counting(load("cl100k_base").levels))
+    return VocabularySketch(Counting(load("cl100k_base").levels))
 
 
 def questions(sketch, piece):

@@ -17,7 +17,7 @@ from memoranda.conversation.system_prompt import (
     notes_section,
     recap_section,
 )
-from memoranda.conversation.view import NO_ROOM, ORPHAN, View, view_of
+from memoranda.conversation.view import NO_ROOM, ORPHAN, ConversationView, view_of
 from memoranda.errors import BudgetTooSmall
 from memoranda.model.models import (
     NO_RECALL,
@@ -102,12 +102,12 @@ class ContextRequest:
     Attributes:
         ledger: its live messages, without the prompt.
         spec: what else the context is to hold.
-        told: the episodes that need not be recalled: that of the prompt, those of the recap.
+        known: the episodes that need not be recalled: that of the prompt, those of the recap.
     """
 
     ledger: Ledger
     spec: ContextSpec
-    told: frozenset[str]
+    known: frozenset[str]
 
     @property
     def question(self) -> str | None:
@@ -145,15 +145,15 @@ class ContextBuilder:
         """
         ledger, messages = state.ledger, [*recapped]
         last = ledger.messages[-1] if ledger.messages else None
-        told = {item.record_id for item in messages if item.record_id}
+        known = {item.record_id for item in messages if item.record_id}
         if last and (last.role, last.content, last.images) == ("user", spec.prompt, ()):
             # It was added before it was asked for: once is enough.
             ledger = ledger.but_last()
-            told.add(last.record_id or "")
+            known.add(last.record_id or "")
         sections = [notes_section(notes)] if notes.strip() else []
         sections += [recap_section(messages)] if messages else []
         spec = self._with_sections(ledger, spec, sections)
-        return ContextRequest(ledger, spec, frozenset(told))
+        return ContextRequest(ledger, spec, frozenset(known))
 
     def _with_sections(
         self, ledger: Ledger, spec: ContextSpec, sections: Sequence[PromptSection]
@@ -191,7 +191,7 @@ class ContextBuilder:
             return None
         first = self._view(ledger, room - share)
         seen = {item.record_id for item in first.messages if item.record_id}
-        return RecallRequest(question, share - around, request.told | seen, self._meter.counter)
+        return RecallRequest(question, share - around, request.known | seen, self._meter.counter)
 
     def build(self, request: ContextRequest, memory: Recall = NO_RECALL) -> Context:
         """Return the context of a conversation, with what memory said.
@@ -240,7 +240,7 @@ class ContextBuilder:
     def _asked(self, spec: ContextSpec) -> int:
         return self._meter.message(spec.prompt) if spec.prompt else 0
 
-    def view(self, ledger: Ledger, *, system: str | None, budget: int) -> View:
+    def view(self, ledger: Ledger, *, system: str | None, budget: int) -> ConversationView:
         """Return the messages that fit ``budget`` tokens beside the system prompt.
 
         System messages and pins stay even where they do not fit.
@@ -248,7 +248,7 @@ class ContextBuilder:
         said = self._meter.message(system) if system else 0
         return view_of(ledger, budget - said, self._policy, self._meter)
 
-    def _view(self, ledger: Ledger, room: int) -> View:
+    def _view(self, ledger: Ledger, room: int) -> ConversationView:
         return view_of(ledger, max(room, pinned(ledger)), self._policy, self._meter)
 
     def _assemble(self, ledger: Ledger, room: int, spec: ContextSpec, memory: Recall) -> Context:
@@ -281,7 +281,7 @@ class ContextBuilder:
         )
         return Context(rendered.messages, tokens, receipt, memory, rendered.system)
 
-    def _included(self, chosen: View, spec: ContextSpec, memory: Recall) -> list[Item]:
+    def _included(self, chosen: ConversationView, spec: ContextSpec, memory: Recall) -> list[Item]:
         included: list[Item] = []
         included += self._prompt_items(spec)
         found = f"{len(memory.hits)} records that answer the prompt"

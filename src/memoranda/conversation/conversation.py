@@ -38,7 +38,7 @@ from memoranda.conversation.strategies.strategy import Strategy
 from memoranda.conversation.system_prompt import RECAPPED, drop_recalled_lines
 from memoranda.conversation.transcript import MemoryTranscript, Transcript
 from memoranda.conversation.units import Grouping
-from memoranda.conversation.view import View
+from memoranda.conversation.view import ConversationView
 from memoranda.errors import BudgetTooSmall, InvalidInput, NotFound
 from memoranda.model.checks import known, limited, named
 from memoranda.model.clock import Clock, SystemClock
@@ -475,7 +475,7 @@ class Conversation:
 
     # Contexts
 
-    def view(self, budget: int | None = None) -> View:
+    def view(self, budget: int | None = None) -> ConversationView:
         """Return the messages that fit ``budget`` tokens beside the system prompt.
 
         A pure function of the transcript with its receipts, and the budget.
@@ -691,12 +691,14 @@ class Conversation:
     def _budget(self, budget: int | None, state: ConversationState) -> int:
         return self._limits.budget(state.window) if budget is None else limited(budget, "budget")
 
-    def _view(self, state: ConversationState, budget: int | None, reserved: int = 0) -> View:
+    def _view(
+        self, state: ConversationState, budget: int | None, reserved: int = 0
+    ) -> ConversationView:
         most = state.info.calibration.room(self._budget(budget, state)) - reserved
         builder = ContextBuilder(state.meter, self._limits.policy)
         return builder.view(state.ledger, system=state.info.system, budget=most)
 
-    def _fitting_view(self, state: ConversationState, budget: int | None) -> View:
+    def _fitting_view(self, state: ConversationState, budget: int | None) -> ConversationView:
         shown, most = self._view(state, budget), self._budget(budget, state)
         needed = state.billed(state.system + shown.tokens) + state.info.calibration.overhead
         if needed > most:

@@ -22,7 +22,7 @@ from memoranda.conversation.segments import segments
 from memoranda.conversation.selection import Policy, essentials, last_request
 from memoranda.conversation.signals import Signals
 from memoranda.conversation.stats import ConversationStats, conversation_stats
-from memoranda.conversation.view import ORPHAN, View
+from memoranda.conversation.view import ORPHAN, ConversationView
 from memoranda.model.models import ConversationInfo, Marker, Message, PrunedSpan, Pruning
 
 LONGEST_TITLE = 80  # characters of a task's title
@@ -168,7 +168,7 @@ class ViewExplanation:
 
 def explain_view(
     state: ConversationState,
-    shown: View,
+    shown: ConversationView,
     policy: Policy,
     *,
     budget: int,
@@ -258,7 +258,9 @@ class ViewReasons:
     A unit is a message, or a tool call with its results.
     """
 
-    def __init__(self, state: ConversationState, shown: View, policy: Policy, budget: int) -> None:
+    def __init__(
+        self, state: ConversationState, shown: ConversationView, policy: Policy, budget: int
+    ) -> None:
         """Explain ``shown``, the view of a conversation within ``budget`` tokens."""
         self._units = state.ledger.units
         self._policy = policy
@@ -354,7 +356,7 @@ def _uncleared(prunings: Sequence[Pruning], start: int) -> tuple[Pruning, ...]:
 
 
 def _live_lines(
-    state: ConversationState, shown: View, reasons: ViewReasons
+    state: ConversationState, shown: ConversationView, reasons: ViewReasons
 ) -> Iterator[tuple[str, ExplainedMessage]]:
     """Yield the ids and lines of the messages that no pruning took out."""
     ledger, given = state.ledger, reasons.given
@@ -404,7 +406,10 @@ def _first(part: Marker | PrunedSpan) -> int:
 
 
 def _past_lines(
-    state: ConversationState, shown: View, messages: Sequence[Message], prunings: Sequence[Pruning]
+    state: ConversationState,
+    shown: ConversationView,
+    messages: Sequence[Message],
+    prunings: Sequence[Pruning],
 ) -> dict[str, ExplainedMessage]:
     """Return the lines of the messages that were pruned or cleared, by their ids."""
     live = {item.id for item in state.ledger.messages}

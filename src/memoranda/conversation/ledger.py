@@ -104,7 +104,7 @@ class Ledger:
             elif message.pinned:
                 live.append(message)
                 self._back.append(message)
-                self.gaps = self._parted()
+                self.gaps = self._split_gaps()
         self.messages += live
         self.grouping.extend(live)
 
@@ -134,9 +134,9 @@ class Ledger:
     def _take_out(self, cuts: Iterable[PrunedSpan]) -> None:
         new = list(cuts)
         self._cuts += new
-        self.gaps = self._parted() if self._back else _joined([*self.gaps, *new])
+        self.gaps = self._split_gaps() if self._back else _merge_spans([*self.gaps, *new])
 
-    def _parted(self) -> list[PrunedSpan]:
+    def _split_gaps(self) -> list[PrunedSpan]:
         """Return the gaps, parted where a message is live again."""
         parts: list[PrunedSpan] = []
         for cut in self._cuts:
@@ -151,10 +151,10 @@ class Ledger:
                     )
                 ]
             parts += rest
-        return _joined(parts)
+        return _merge_spans(parts)
 
 
-def _joined(gaps: Iterable[PrunedSpan]) -> list[PrunedSpan]:
+def _merge_spans(gaps: Iterable[PrunedSpan]) -> list[PrunedSpan]:
     found: list[PrunedSpan] = []
     for gap in sorted(gaps, key=_start):
         if not found or gap.first > found[-1].last + 1:

@@ -21,7 +21,7 @@ from memoranda.conversation.segments import Segmenter
 from memoranda.conversation.selection import FINISHED_TASKS, Policy, essentials, shortest
 from memoranda.conversation.summary import ExtractiveSummarizer
 from memoranda.conversation.transcript import Transcript
-from memoranda.conversation.view import NO_ROOM, View, view_of
+from memoranda.conversation.view import NO_ROOM, ConversationView, view_of
 from memoranda.errors import InvalidInput
 from memoranda.model.events import Events
 from memoranda.model.ids import IdFactory
@@ -114,7 +114,7 @@ def pruned_spans(
     return spans_of(ledger, view_of(ledger, budget, policy, meter))
 
 
-def spans_of(ledger: Ledger, chosen: View) -> tuple[PrunedSpan, ...]:
+def spans_of(ledger: Ledger, chosen: ConversationView) -> tuple[PrunedSpan, ...]:
     """Return the live messages that a view leaves out, as runs with scores and reasons.
 
     Tool messages without counterpart go only together with what they stand between, as

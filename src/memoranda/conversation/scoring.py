@@ -168,12 +168,12 @@ def score(message: Message, signals: Signals, place: MessagePlace) -> Score:
     """Return the importance of a message at its place."""
     if message.role == "system":
         return _SYSTEM
-    return _sum([*_content(signals), *_standing(place)])
+    return _sum([*_content_parts(signals), *_place_parts(place)])
 
 
 def content_score(message: Message, signals: Signals) -> float:
     """Return the importance of the content alone, 0 to 1: without place, age and completion."""
-    return 1.0 if message.role == "system" else _sum(_content(signals)).value
+    return 1.0 if message.role == "system" else _sum(_content_parts(signals)).value
 
 
 def scores(
@@ -189,7 +189,7 @@ def scores(
         completed: which messages belong to completed tasks, by their index.
         read: what gives the signals of a message, where they are known already.
     """
-    done = completed if callable(completed) else _holds(completed)
+    done = completed if callable(completed) else frozenset(completed).__contains__
     newest = max((message.timestamp for message in messages), default=None)
     again = redundant(messages)
     last = len(messages) - 1
@@ -220,7 +220,7 @@ def redundant(messages: Sequence[Message]) -> list[bool]:
     keys: list[list[tuple[str, ...]]] = []
     for message in messages:
         calls.update((call.id, _call(call)) for call in message.tool_calls)
-        keys.append(_claims(message, calls))
+        keys.append(_statement_keys(message, calls))
     found = [False] * len(messages)
     for index in reversed(range(len(messages))):
         found[index] = bool(keys[index]) and seen.issuperset(keys[index])
@@ -228,11 +228,11 @@ def redundant(messages: Sequence[Message]) -> list[bool]:
     return found
 
 
-def _claims(message: Message, calls: dict[str, str]) -> list[tuple[str, ...]]:
+def _statement_keys(message: Message, calls: dict[str, str]) -> list[tuple[str, ...]]:
     """Return what a message says, as keys: calls, result, text and pictures."""
     if message.role == "system":
         return []
-    said = _folded(message.content)
+    said = _normalize(message.content)
     if message.tool_result is not None:
         call = calls.get(message.tool_result.call_id)
         known = call is not None or len(said) >= _SUBSTANCE
@@ -253,17 +253,13 @@ def _call(call: ToolCall) -> str:
     return f"{call.name} {arguments}"
 
 
-def _folded(text: str) -> str:
+def _normalize(text: str) -> str:
     if len(text) > _FOLDED:
         return text
     return _SEPARATORS.sub(" ", text.casefold()).strip()
 
 
-def _holds(completed: Collection[int]) -> Callable[[int], bool]:
-    return frozenset(completed).__contains__
-
-
-def _content(signals: Signals) -> list[Part]:
+def _content_parts(signals: Signals) -> list[Part]:
     parts = [
         ("base", BASE, True),
         ("tool call", TOOL_CALL, signals.tool_call),
@@ -271,16 +267,16 @@ def _content(signals: Signals) -> list[Part]:
         ("constraint" if signals.constraint else "directive", DIRECTIVE, signals.directive),
         ("error", ERROR, signals.error),
         ("correction", CORRECTION, signals.correction),
-        (_counted(signals.references, "reference"), REFERENCE, signals.references),
+        (_with_number(signals.references, "reference"), REFERENCE, signals.references),
         ("casual talk", CASUAL, signals.casual),
     ]
     return [(name, add * times) for name, add, times in parts if times]
 
 
-def _standing(place: MessagePlace) -> list[Part]:
+def _place_parts(place: MessagePlace) -> list[Part]:
     recent = next(((last, add) for last, add in RECENCY if place.from_end < last), (0, 0.0))
     parts = [
-        (f"{_counted(place.days, 'day')} old", DAY, place.days),
+        (f"{_with_number(place.days, 'day')} old", DAY, place.days),
         ("task complete", COMPLETED, place.completed),
         ("said again later", REDUNDANT, place.redundant),
         (f"in the last {recent[0]}", recent[1], recent[0] > 0),
@@ -288,7 +284,7 @@ def _standing(place: MessagePlace) -> list[Part]:
     return [(name, add * times) for name, add, times in parts if times]
 
 
-def _counted(number: int, noun: str) -> str:
+def _with_number(number: int, noun: str) -> str:
     return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
 
 

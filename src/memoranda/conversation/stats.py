@@ -8,7 +8,7 @@ from datetime import datetime
 from typing import TypeGuard
 
 from memoranda.conversation.ledger import ConversationState
-from memoranda.conversation.view import View
+from memoranda.conversation.view import ConversationView
 from memoranda.errors import InvalidInput
 from memoranda.model.models import Calibration, Pruning
 
@@ -49,7 +49,7 @@ class ConversationStats:
 
 
 def conversation_stats(
-    state: ConversationState, shown: View, prunings: Sequence[Pruning]
+    state: ConversationState, shown: ConversationView, prunings: Sequence[Pruning]
 ) -> ConversationStats:
     """Return the figures of a conversation that a context shows as ``shown``."""
     by_role = _tokens_by_role(state, shown)
@@ -73,7 +73,7 @@ def conversation_stats(
     )
 
 
-def _tokens_by_role(state: ConversationState, shown: View) -> dict[str, int]:
+def _tokens_by_role(state: ConversationState, shown: ConversationView) -> dict[str, int]:
     """Return the tokens by role, as the provider is taken to count; what comes on top is system."""
     by_role: dict[str, int] = {}
     if state.info.system:

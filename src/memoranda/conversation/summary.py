@@ -108,11 +108,11 @@ class ExtractiveSummarizer:
             for place, (message, kind) in enumerate(zip(messages, known, strict=True))
             for line in _quotations(place, message, kind)
         ]
-        lines = _thinned(_distinct([*lines, *_failures(messages, known)]))
+        lines = _keep_newest(_merge_repeated([*lines, *_failures(messages, known)]))
         lines += _tools(messages)
         names = _names(messages, known)
-        kept = _fitting(lines, self._most - min(NAMED, self._most // 3) if names else self._most)
-        kept += _unquoted(names, kept, self._most - sum(len(line.text) + 1 for line in kept))
+        kept = _fit(lines, self._most - min(NAMED, self._most // 3) if names else self._most)
+        kept += _list_names(names, kept, self._most - sum(len(line.text) + 1 for line in kept))
         return "\n".join(line.text for line in sorted(kept, key=_order))
 
 
@@ -164,26 +164,26 @@ def _tools(messages: Sequence[Message]) -> Iterator[SummaryLine]:
     """Yield which tools were called how often."""
     calls = Counter(call.name for message in messages for call in message.tool_calls)
     if calls:
-        told = [_times(name, count) for name, count in calls.most_common(CALLED)]
+        listed = [_times(name, count) for name, count in calls.most_common(CALLED)]
         more = ["…"] if len(calls) > CALLED else []
-        yield SummaryLine(TOOLS, len(messages), f"{LABELS[TOOLS]}: {', '.join([*told, *more])}")
+        yield SummaryLine(TOOLS, len(messages), f"{LABELS[TOOLS]}: {', '.join([*listed, *more])}")
 
 
-def _unquoted(
+def _list_names(
     names: Sequence[str], lines: Sequence[SummaryLine], room: int
 ) -> Iterator[SummaryLine]:
     """Yield the names that no line has, as many as there is room for."""
     quoted = "\n".join(line.text for line in lines)
-    told = f"{LABELS[NAMES]}:"
+    listed = f"{LABELS[NAMES]}:"
     for name in names:
         if (
             name not in quoted
-            and name not in told
-            and len(told) + len(name) + 2 <= min(room, NAMED)
+            and name not in listed
+            and len(listed) + len(name) + 2 <= min(room, NAMED)
         ):
-            told += f" {name},"
-    if told.endswith(","):
-        yield SummaryLine(NAMES, 0, told.removesuffix(","))
+            listed += f" {name},"
+    if listed.endswith(","):
+        yield SummaryLine(NAMES, 0, listed.removesuffix(","))
 
 
 def _names(messages: Sequence[Message], known: Sequence[Signals]) -> list[str]:
@@ -204,7 +204,7 @@ def _names(messages: Sequence[Message], known: Sequence[Signals]) -> list[str]:
     return sorted(weights, key=lambda name: (-weights[name], -latest[name], name))
 
 
-def _distinct(lines: Iterable[SummaryLine]) -> list[SummaryLine]:
+def _merge_repeated(lines: Iterable[SummaryLine]) -> list[SummaryLine]:
     """Return each text once, at its last place; one that was said more often says so."""
     last: dict[str, SummaryLine] = {}
     times: Counter[str] = Counter()
@@ -214,7 +214,7 @@ def _distinct(lines: Iterable[SummaryLine]) -> list[SummaryLine]:
     return [replace(line, text=_times(text, times[text])) for text, line in last.items()]
 
 
-def _thinned(lines: Sequence[SummaryLine]) -> list[SummaryLine]:
+def _keep_newest(lines: Sequence[SummaryLine]) -> list[SummaryLine]:
     """Return of each kind only the newest few; the newest request of all is one of its own."""
     kept: list[SummaryLine] = []
     for about, most in MOST.items():
@@ -225,7 +225,7 @@ def _thinned(lines: Sequence[SummaryLine]) -> list[SummaryLine]:
     return kept
 
 
-def _fitting(lines: Sequence[SummaryLine], room: int) -> list[SummaryLine]:
+def _fit(lines: Sequence[SummaryLine], room: int) -> list[SummaryLine]:
     """Return the lines that fit into ``room``: of the most important kinds, the newest first."""
     kept: list[SummaryLine] = []
     for line in sorted(lines, key=lambda line: (line.about, -line.place, line.text)):

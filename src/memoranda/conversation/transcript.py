@@ -68,13 +68,13 @@ def newest(messages: list[Message], last: int | None) -> list[Message]:
     return messages if last is None else messages[max(0, len(messages) - last) :]
 
 
-def summarized(pruning: Pruning, summaries: Mapping[int, str]) -> Pruning:
+def add_summaries(pruning: Pruning, summaries: Mapping[int, str]) -> Pruning:
     """Return the receipt with the summaries of its cuts, by their first positions."""
 
-    def told(cut: PrunedSpan) -> PrunedSpan:
+    def with_summary(cut: PrunedSpan) -> PrunedSpan:
         return replace(cut, summary=summaries.get(cut.first, cut.summary))
 
-    return replace(pruning, cuts=tuple(map(told, pruning.cuts)))
+    return replace(pruning, cuts=tuple(map(with_summary, pruning.cuts)))
 
 
 class MemoryTranscript:
@@ -137,7 +137,7 @@ class MemoryTranscript:
         """Give cuts of a pruning their summaries."""
         with self._lock:
             self._prunings = [
-                summarized(known, summaries) if known.id == pruning else known
+                add_summaries(known, summaries) if known.id == pruning else known
                 for known in self._prunings
             ]
             self._changed()
@@ -198,29 +198,7 @@ class ReadOnlyTranscript:
         self.messages = transcript.messages
         self.prunings = transcript.prunings
 
-    def append(self, messages: Sequence[Message]) -> None:
-        """Add nothing."""
+    def _ignore(self, *arguments: object, **named: object) -> None:
+        """Change nothing, and tell nobody."""
 
-    def announce(self) -> None:
-        """Tell nobody."""
-
-    def prune(self, pruning: Pruning) -> None:
-        """Keep no receipt."""
-
-    def summarize(self, pruning: str, summaries: Mapping[int, str]) -> None:
-        """Keep no summary."""
-
-    def pin(self, message: str, *, pinned: bool) -> None:
-        """Pin nothing."""
-
-    def recount(self, tokens: Mapping[str, int]) -> None:
-        """Leave the token counts as they are."""
-
-    def calibrate(self, calibration: Calibration) -> None:
-        """Learn nothing."""
-
-    def clear(self) -> None:
-        """Leave the view as it is."""
-
-    def end(self, at: datetime) -> None:
-        """Leave the conversation open."""
+    append = announce = prune = summarize = pin = recount = calibrate = clear = end = _ignore

@@ -21,7 +21,7 @@ ORPHAN = "tool call or result without its counterpart"
 
 
 @dataclass(frozen=True, slots=True)
-class View:
+class ConversationView:
     """What a model sees of a conversation, and what it does not.
 
     Every message of the transcript is in ``messages``, in ``waiting`` or under exactly one
@@ -60,7 +60,7 @@ def view(
     policy: Policy,
     meter: MessageMeter,
     prunings: Iterable[Pruning] = (),
-) -> View:
+) -> ConversationView:
     """Return the view of a transcript within ``budget`` tokens.
 
     Fixed messages stay even where they alone exceed the budget; the caller, who knows what
@@ -69,7 +69,7 @@ def view(
     return view_of(Ledger(prunings, transcript), budget, policy, meter)
 
 
-def view_of(ledger: Ledger, budget: int, policy: Policy, meter: MessageMeter) -> View:
+def view_of(ledger: Ledger, budget: int, policy: Policy, meter: MessageMeter) -> ConversationView:
     """Return the view of the transcript that ``ledger`` holds."""
     room, floor = budget, least_tokens(ledger.grouping, budget, policy)
     while True:
@@ -78,9 +78,9 @@ def view_of(ledger: Ledger, budget: int, policy: Policy, meter: MessageMeter) ->
         over = found.tokens - budget
         if over <= 0:
             # Summaries take what the messages leave.
-            told = any(gap.summary for gap in ledger.gaps)
+            summarized = any(gap.summary for gap in ledger.gaps)
             most = min(-over, int(budget * SUMMARIES))
-            return _assemble(ledger, kept, meter, most) if told else found
+            return _assemble(ledger, kept, meter, most) if summarized else found
         if room <= floor:
             # Not even the markers fit beside what must stay: they are not shown.
             return _without_markers(found)
@@ -88,17 +88,17 @@ def view_of(ledger: Ledger, budget: int, policy: Policy, meter: MessageMeter) ->
         room = max(min(room - over, budget - marked), floor)
 
 
-def _without_markers(found: View) -> View:
+def _without_markers(found: ConversationView) -> ConversationView:
     tokens = sum(message.tokens for message in found.messages)
     return replace(found, entries=found.messages, tokens=tokens)
 
 
-def _assemble(ledger: Ledger, kept: KeptUnits, meter: MessageMeter, told: int) -> View:
+def _assemble(ledger: Ledger, kept: KeptUnits, meter: MessageMeter, room: int) -> ConversationView:
     places = sorted(kept)
     stay = [kept[place] for place in places]
     orphans, waiting = _unpaired(ledger)
     pruned, gaps = _left_out(ledger, places, stay, waiting)
-    markers = _markers(gaps, meter, told)
+    markers = _markers(gaps, meter, room)
     shown = [item for item in markers if item.why != ORPHAN]
     entries: list[Message | Marker] = []
     rest = iter(shown)
@@ -110,7 +110,7 @@ def _assemble(ledger: Ledger, kept: KeptUnits, meter: MessageMeter, told: int) -
         entries += unit.messages
     if upcoming is not None:
         entries += [upcoming, *rest]
-    return View(
+    return ConversationView(
         entries=tuple(entries),
         markers=tuple(markers),
         pruned=tuple(pruned),
@@ -121,13 +121,13 @@ def _assemble(ledger: Ledger, kept: KeptUnits, meter: MessageMeter, told: int) -
     )
 
 
-def _markers(gaps: Sequence[PrunedSpan], meter: MessageMeter, told: int) -> list[Marker]:
+def _markers(gaps: Sequence[PrunedSpan], meter: MessageMeter, room: int) -> list[Marker]:
     # The newest summaries first, while there is room for them.
     found: list[Marker] = []
     for gap in reversed(gaps):
         bare = make_marker(replace(gap, summary=None), meter)
-        full = _with_summary(gap, bare, meter, told) if gap.summary else bare
-        told -= full.cost - bare.cost
+        full = _with_summary(gap, bare, meter, room) if gap.summary else bare
+        room -= full.cost - bare.cost
         found.append(full)
     return found[::-1]
 

@@ -124,7 +124,7 @@ NOTHING: Mapping[str, Any] = MappingProxyType({})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Family:
+class ModelFamily:
     """An entry of ``models.toml``."""
 
     name: str
@@ -284,18 +284,18 @@ class Catalog:
 
 
 @cache
-def families() -> Mapping[str, Family]:
+def families() -> Mapping[str, ModelFamily]:
     """Return the known models: a family for each of its patterns."""
     entries = tomllib.loads(LIST.read_text("utf-8"))["family"]
     return {pattern: family for family in map(_family, entries) for pattern in family.match}
 
 
-def _family(entry: dict[str, Any]) -> Family:
+def _family(entry: dict[str, Any]) -> ModelFamily:
     form = FORMATS[entry.pop("format", "openai")]
     if images := entry.pop("images", None):
         rule = RULES[images.pop("rule")](**images)
         form = ChatFormat(message=form.message, reply=form.reply, call=form.call, images=rule)
-    return Family(match=tuple(entry.pop("match")), format=form, **entry)
+    return ModelFamily(match=tuple(entry.pop("match")), format=form, **entry)
 
 
 def _names(model: str | None) -> list[str]:

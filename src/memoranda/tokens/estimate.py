@@ -77,7 +77,7 @@ LONG_RUN = 8
 _loading = Lock()
 
 
-class Sketch:
+class VocabularySketch:
     """The tokens of an encoding with their levels, and how it cuts text into them. Immutable.
 
     Byte pair encoding (Sennrich et al. 2016) joins, again and again, the two neighbours whose
@@ -147,16 +147,16 @@ class Sketch:
         return at + 1
 
 
-def load(encoding: str) -> Sketch:
+def load(encoding: str) -> VocabularySketch:
     """Return the sketch of one of ``ENCODINGS``, read once in a process, in 0.1 or 0.2 s."""
     with _loading:
         return _load(encoding)
 
 
 @cache
-def _load(encoding: str) -> Sketch:
+def _load(encoding: str) -> VocabularySketch:
     data = Path(__file__).with_name(encoding + SUFFIX).read_bytes()
-    return Sketch(dict(unpack(data)))
+    return VocabularySketch(dict(unpack(data)))
 
 
 def unpack(data: bytes) -> Iterator[tuple[bytes, int]]:
@@ -237,14 +237,14 @@ class EstimatedCounter:
         return total if self._factor == 1 else math.ceil(total * self._factor)
 
 
-class Costs(dict[str, int]):
+class PieceCosts(dict[str, int]):
     """What pieces cost: words come again and again, so most are only looked up.
 
     Keeps ``KNOWN_PIECES`` short pieces, about 2 MB. Threads may share it: each operation is one
     of a dict, and what another thread has dropped is worked out again.
     """
 
-    def __init__(self, sketch: Sketch) -> None:
+    def __init__(self, sketch: VocabularySketch) -> None:
         """Know nothing yet."""
         super().__init__()
         self._sketch = sketch
@@ -259,13 +259,13 @@ class Costs(dict[str, int]):
         return cost
 
 
-_SHARED: dict[str, Costs] = {}
+_SHARED: dict[str, PieceCosts] = {}
 
 
-def _costs(encoding: str) -> Costs:
+def _costs(encoding: str) -> PieceCosts:
     costs = _SHARED.get(encoding)
     # Two threads may both find none; both get the one that is kept.
-    return _SHARED.setdefault(encoding, Costs(load(encoding))) if costs is None else costs
+    return _SHARED.setdefault(encoding, PieceCosts(load(encoding))) if costs is None else costs
 
 
 log = logging.getLogger("memoranda.tokens")

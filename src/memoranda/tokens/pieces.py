@@ -20,7 +20,7 @@ VARIANT_SELECTORS = ("Mn", (0xE0100, 0xE01EF))
 SPACES = r"\t-\r \x85\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000"  # White_Space
 
 
-class Classes(NamedTuple):
+class CharacterClasses(NamedTuple):
     """Insides of the sets of characters that the patterns speak of."""
 
     letters: str
@@ -40,7 +40,7 @@ def pieces(encoding: str) -> re.Pattern[str]:
     )
 
 
-def _cl100k(chars: Classes) -> tuple[str, ...]:
+def _cl100k(chars: CharacterClasses) -> tuple[str, ...]:
     letters, numbers = chars.letters, chars.numbers
     return (
         r"'(?i:[sdmt]|ll|ve|re)",
@@ -54,7 +54,7 @@ def _cl100k(chars: Classes) -> tuple[str, ...]:
     )
 
 
-def _o200k(chars: Classes) -> tuple[str, ...]:
+def _o200k(chars: CharacterClasses) -> tuple[str, ...]:
     letters, numbers, upper, lower = chars
     before = rf"[^\r\n{letters}{numbers}]?"
     contracted = r"(?:'(?i:[stmd]|re|ve|ll))?+"
@@ -70,9 +70,9 @@ def _o200k(chars: Classes) -> tuple[str, ...]:
 
 
 @cache
-def classes() -> Classes:
+def classes() -> CharacterClasses:
     """Return the sets of characters, by their general categories in Python's Unicode."""
-    return Classes(
+    return CharacterClasses(
         letters=_members("Lu", "Ll", "Lt", "Lm", "Lo"),
         numbers=_members("Nd", "Nl", "No"),
         upper=_members("Lu", "Lt", "Lm", "Lo", "Mn", "Mc", "Me"),
@@ -82,7 +82,7 @@ def classes() -> Classes:
 
 def _members(*categories: str) -> str:
     spans = sorted(span for category, span in _spans() if category in categories)
-    return "".join(_range(first, last) for first, last in _joined(spans))
+    return "".join(_range(first, last) for first, last in _merge_ranges(spans))
 
 
 @cache
@@ -96,7 +96,7 @@ def _spans() -> tuple[tuple[str, tuple[int, int]], ...]:
     return tuple(spans)
 
 
-def _joined(spans: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
+def _merge_ranges(spans: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
     joined: list[tuple[int, int]] = []
     for first, last in spans:
         if joined and joined[-1][1] + 1 == first:

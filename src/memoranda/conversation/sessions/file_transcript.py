@@ -12,7 +12,7 @@ from typing import Any, Self
 
 from memoranda.conversation.sessions.format import SessionMetadata
 from memoranda.conversation.sessions.session_file import Meters, SessionFile
-from memoranda.conversation.transcript import newest, summarized
+from memoranda.conversation.transcript import add_summaries, newest
 from memoranda.errors import NotFound
 from memoranda.model.models import Calibration, ConversationInfo, Message, Pruning
 
@@ -148,10 +148,12 @@ class FileTranscript:
     def summarize(self, pruning: str, summaries: Mapping[int, str]) -> None:
         """Give cuts of a pruning their summaries."""
 
-        def told(known: Pruning) -> Pruning:
-            return summarized(known, summaries) if known.id == pruning else known
+        def with_summaries(known: Pruning) -> Pruning:
+            return add_summaries(known, summaries) if known.id == pruning else known
 
-        self.file.update(lambda item: replace(item, prunings=tuple(map(told, item.prunings))))
+        self.file.update(
+            lambda item: replace(item, prunings=tuple(map(with_summaries, item.prunings)))
+        )
 
     def pin(self, message: str, *, pinned: bool) -> None:
         """Keep a message in every view, or stop keeping it."""

@@ -154,11 +154,11 @@ class LineFile:
         with os_errors(self.path), self.path.open("rb") as file:
             stamp = _stamp(os.fstat(file.fileno()))
             head = file.readline()
-            if known is not None and _has(file, len(head), known):
+            if known is not None and _still_holds(file, len(head), known):
                 before, tail, goes_on = known.end, known.tail, True
             file.seek(len(head) + before)
             data = file.read()
-        lines, used = _finished(data)
+        lines, used = _complete_lines(data)
         tail = (tail + data[max(0, used - TAIL) : used])[-TAIL:]
         return LineChunk(
             head=head,
@@ -226,7 +226,7 @@ class LineFile:
             if self._power_safe:
                 _sync_folder(self.path.parent)
 
-    def mend(self, *, finish: bool) -> int:
+    def repair(self, *, finish: bool) -> int:
         """Move what is unfinished at the end to ``NAME.torn``; return how many bytes.
 
         Args:
@@ -239,7 +239,7 @@ class LineFile:
                 file.seek(0)
             head = file.readline()
             data = file.read()
-            _, used = _finished(data)
+            _, used = _complete_lines(data)
             torn = data[used:]
             if torn:
                 end = b"" if torn.endswith(b"\n") else b"\n"
@@ -270,13 +270,13 @@ def _refuse_short(written: int, wanted: int) -> None:
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
 
-def _has(file: BinaryIO, start: int, known: ReadPosition) -> bool:
+def _still_holds(file: BinaryIO, start: int, known: ReadPosition) -> bool:
     """Whether a file still has what was read of it last, with ``start`` bytes before it."""
     file.seek(start + known.end - len(known.tail))
     return file.read(len(known.tail)) == known.tail
 
 
-def _finished(data: bytes) -> tuple[list[bytes], int]:
+def _complete_lines(data: bytes) -> tuple[list[bytes], int]:
     """Return the whole lines at the start of ``data``, and how many bytes they take."""
     *lines, _ = data.split(b"\n")
     while lines and lines[-1].endswith(CONTINUED):
@@ -338,10 +338,10 @@ def os_errors(path: Path) -> Iterator[None]:
     except MemorandaError:
         raise
     except OSError as error:
-        raise _meaning(error, path) from error
+        raise _translate(error, path) from error
 
 
-def _meaning(error: OSError, path: Path) -> MemorandaError:
+def _translate(error: OSError, path: Path) -> MemorandaError:
     if isinstance(error, Timeout):
         return StoreBusy(
             f"{path} stayed locked by another process beyond the timeout; "
@@ -350,17 +350,17 @@ def _meaning(error: OSError, path: Path) -> MemorandaError:
     if path.is_dir():
         return InvalidInput(f"{path} is a folder; name a file in it")
     if isinstance(error, FileNotFoundError | NotADirectoryError):
-        return _missing(path)
-    return _refused(error, path)
+        return _no_such_file(path)
+    return _not_usable(error, path)
 
 
-def _missing(path: Path) -> MemorandaError:
+def _no_such_file(path: Path) -> MemorandaError:
     if path.parent.is_dir():
         return NotFound(f"there is no session file {path}; check the path")
     return InvalidInput(f"there is no folder {path.parent} for {path.name}; create it first")
 
 
-def _refused(error: OSError, path: Path) -> MemorandaError:
+def _not_usable(error: OSError, path: Path) -> MemorandaError:
     if error.errno in FORBIDDEN:
         return StoreReadOnly(
             f"{path} cannot be read or written ({error.strerror}); "

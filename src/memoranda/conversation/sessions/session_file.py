@@ -139,7 +139,7 @@ class SessionFile:
             StoreBusy: the end needs a repair, and another process kept the lock.
         """
         try:
-            self._mend()
+            self._repair()
         except StoreReadOnly:
             log.warning("%s ends in an unfinished line that cannot be repaired here", self.path)
         session = self.look()
@@ -252,7 +252,7 @@ class SessionFile:
         if not lines:
             return
         with self._disk.locked():
-            self._mend()
+            self._repair()
             self._disk.append(lines)
 
     def update(
@@ -283,8 +283,8 @@ class SessionFile:
                 index = position - metadata.first
                 if not 0 <= index < len(lines):
                     raise InvalidInput(f"{self.path} has no message at position {position}")
-                lines[index] = _with(lines[index], keys)
-            return _edited(metadata)
+                lines[index] = _with_keys(lines[index], keys)
+            return _with_edit(metadata)
 
         if changes:
             self._rewrite(changed)
@@ -313,7 +313,7 @@ class SessionFile:
             first = metadata.first + gone
             # Of ``lastConsolidated`` nothing is left where more went than was consolidated.
             done = max(first, metadata.consolidated)
-            return replace(_edited(metadata), first=first, consolidated=done)
+            return replace(_with_edit(metadata), first=first, consolidated=done)
 
         self._rewrite(changed)
         return gone
@@ -333,14 +333,14 @@ class SessionFile:
     def _rewrite(self, change: Callable[[SessionMetadata, Lines], SessionMetadata]) -> None:
         """Write what ``change`` makes of the metadata and, in place, of the lines after it."""
         with self._disk.locked():
-            self._mend()
+            self._repair()
             chunk = self._disk.read()
             before, lines = self._metadata(chunk.head), chunk.lines
             after = change(before, lines)
             if after != before:
                 self._disk.replace([dump_line(metadata_value(after)), *lines])
 
-    def _mend(self) -> None:
+    def _repair(self) -> None:
         """Repair the end of the file, if a crash left something unfinished there."""
         if not self._disk.is_torn():
             return
@@ -351,7 +351,7 @@ class SessionFile:
                 return  # It was only being written.
             rest = self._disk.last_line()
             whole = bool(rest) and _is_object(rest)
-            cut = self._disk.mend(finish=whole)
+            cut = self._disk.repair(finish=whole)
         told = "the last line lacked its end, and got it"
         if cut:
             aside = self._disk.beside("torn")
@@ -367,7 +367,7 @@ def _line(message: Message, *, last: bool) -> bytes:
     return dump_line(value if last else value | {"continued": True})
 
 
-def _with(line: bytes, keys: Mapping[str, Any]) -> bytes:
+def _with_keys(line: bytes, keys: Mapping[str, Any]) -> bytes:
     value = parse_line(line)
     parse_message_line(value, 0, EPOCH)
     changed = {name: item for name, item in (value | keys).items() if item is not None}
@@ -375,7 +375,7 @@ def _with(line: bytes, keys: Mapping[str, Any]) -> bytes:
     return dump_line(changed)
 
 
-def _edited(metadata: SessionMetadata) -> SessionMetadata:
+def _with_edit(metadata: SessionMetadata) -> SessionMetadata:
     return replace(metadata, revision=metadata.revision + 1, edition=metadata.edition + 1)
 
 
