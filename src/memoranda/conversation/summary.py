@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 from memoranda.conversation.signals import Cue, Signals, excerpt, prose, read_words, signals
 from memoranda.errors import InvalidInput
 from memoranda.model.models import Message
+from memoranda.text.sentences import cut_sentences
 
 LEAST = 40  # characters below which nothing useful can be said
 LONGEST = 180  # characters of a quoted sentence
@@ -37,9 +38,6 @@ LABELS = {
     SAID: "said",
 }
 
-_SENTENCE = re.compile(
-    r"(?<=[.!?])(?<!Dr\.)(?<!Mr\.)(?<!Ms\.)(?<!Mrs\.)\s+(?!\d)|(?<=[\u3002\uff01\uff1f])|\n+"
-)
 _FORMS = r"""
     [\w.+-]+@[\w-]+(?:\.[\w-]+)+                                    # an address
     | https?://[^\s<>()"'`]{3,80}[\w/]
@@ -237,7 +235,7 @@ def _fit(lines: Sequence[SummaryLine], room: int) -> list[SummaryLine]:
 
 
 def _sentences(text: str) -> list[str]:
-    found = (part.strip() for part in _SENTENCE.split(prose(excerpt(text))))
+    found = (part.strip() for part in cut_sentences(prose(excerpt(text)), titles=True))
     return [part for part in found if part]
 
 

@@ -14,6 +14,7 @@ from memoranda.text.calendar import calendar_numbers, month_numbers
 from memoranda.text.folding import normalize
 from memoranda.text.languages import LanguageData, load
 from memoranda.text.patterns import compile_pattern
+from memoranda.text.sentences import cut_sentences
 
 LONGEST = 2_500  # characters of a text that are read
 MOST_SENTENCES = 40
@@ -24,7 +25,6 @@ _ENGLISH = LanguageData(
     {"month": lambda: month_numbers("en"), "weekday": lambda: calendar_numbers("weekdays", "en")},
 )
 _CODE = compile_pattern(r"```.*?(?:```|\Z)", re.DOTALL)
-_END = compile_pattern(r"(?<=[.!?])[\"')\]]*\s+|\s*\n\s*|(?<=[\u3002\uff01\uff1f])")
 _ASKS = _ENGLISH.pattern("asks")
 _CHANGE = _ENGLISH.pattern("change")
 _NEW = _ENGLISH.pattern("new")
@@ -59,7 +59,7 @@ def stated_sentences(text: str) -> Iterator[str]:
     """Yield the sentences at the beginning of ``text`` that are not questions, without code."""
     text = normalize(text[: 4 * LONGEST])
     prose = (_CODE.sub("\n", text) if "```" in text else text)[:LONGEST]
-    stated = (one for one in _END.split(prose) if one and not _ASKS.fullmatch(one))
+    stated = (one for one in cut_sentences(prose, closing=True) if not _ASKS.fullmatch(one))
     for _, sentence in zip(range(MOST_SENTENCES), stated, strict=False):
         yield sentence
 

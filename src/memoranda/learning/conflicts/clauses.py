@@ -9,12 +9,12 @@ from memoranda.learning.parsed_text import ParsedWord, mark_dates, parse_text, s
 from memoranda.learning.verbs import Aspect, read_aspect
 from memoranda.text.languages import LanguageData
 from memoranda.text.patterns import compile_pattern
+from memoranda.text.sentences import cut_sentences
 
 _EN = LanguageData("en", "comparison")
 
 
 _CODE = compile_pattern(r"(?s)```.*?(?:```|\Z)")
-_SENTENCE = compile_pattern(r"(?<=[.!?])\s+|\n+")
 BRIEF_WORDS, BRIEF_CLAUSES = 30, 3
 """Words and clauses up to which a text is a single statement."""
 _YEAR = compile_pattern(r"(?:19|20)\d\d")
@@ -90,7 +90,7 @@ class ParsedClause:
 def split_clauses(text: str) -> tuple[ParsedClause, ...]:
     """Return the clauses of ``text`` in order; program code is no part of what is said."""
     found = []
-    for sentence in _SENTENCE.split(mark_dates(_CODE.sub(" . ", text))):
+    for sentence in cut_sentences(mark_dates(_CODE.sub(" . ", text)), unspaced=False):
         content = parse_text(sentence).content
         asked = sentence.rstrip().endswith("?")
         parts = [

@@ -31,6 +31,7 @@ from memoranda.learning.parsed_text import parse_text
 from memoranda.model.ports import DateReader
 from memoranda.text.languages import load
 from memoranda.text.patterns import compile_pattern, expand
+from memoranda.text.sentences import cut_sentences
 
 TRIED = 3
 """Turns that a line is held to: those that share most words with it."""
@@ -41,7 +42,6 @@ _NO_LINE = compile_pattern(r"^\s*(?:#|\||[-*_=]{3,}\s*$|\(empty\)\s*$|[^\n:]{1,6
 _FENCE = compile_pattern(r"^\s*(?:```|~~~)")
 _COMMENT = compile_pattern(r"<!--.*?(?:-->|\Z)", re.DOTALL)
 _EMPHASIS = compile_pattern(r"\*\*|__|(?<!\w)[*_](?=\w)|(?<=\w)[*_](?!\w)")
-_END = compile_pattern(r"(?<=[.!?])\s+(?=[^\W\d_a-z])|(?<=[\u3002\uff01\uff1f])")
 
 
 @cache
@@ -124,7 +124,8 @@ def _lines(text: str) -> Iterator[str]:
 def _statements(text: str) -> Iterator[str]:
     """Yield the sentences of these lines: each must hold by itself."""
     for line in _lines(text):
-        yield from (part.strip() for part in _END.split(line) if part.strip())
+        parts = cut_sentences(line, lines=False, capital=True)
+        yield from (part.strip() for part in parts if part.strip())
 
 
 def _normal(line: str) -> str:

@@ -12,14 +12,13 @@ from memoranda.learning.llm.claim_evidence import digits, numbers, stems
 from memoranda.learning.llm.prompting import fenced, instructions, moment, shortened
 from memoranda.model.models import Kind, Record
 from memoranda.model.ports import LanguageModel
-from memoranda.text.patterns import compile_pattern
 from memoranda.text.secrets import tells_secret
+from memoranda.text.sentences import cut_sentences
 
 LONGEST = 1_200
 """Characters of an insight: it goes into prompts."""
 EPISODE = 400
 """Characters of one memory in the prompt: there may be 200."""
-SENTENCE = compile_pattern(r"(?<=[.!?\u3002\uff01\uff1f])\s+|\n+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,7 +100,7 @@ def _sound(insight: str, shown: str, longest: int) -> str:
     known_words, known_numbers = stems(shown), numbers(shown)
     kept: list[str] = []
     length = 0
-    for sentence in SENTENCE.split(insight.strip()):
+    for sentence in cut_sentences(insight.strip(), unspaced=False):
         line = " ".join(sentence.split())
         length += len(line) + 1
         if length - 1 > longest:

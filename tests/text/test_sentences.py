@@ -1,0 +1,22 @@
+"""Tests of where sentences end."""
+
+import pytest
+
+from memoranda.text.sentences import cut_sentences
+
+
+@pytest.mark.parametrize(
+    ("text", "options", "expected"),
+    [
+        ("It rains. It pours!\nGood", {}, ["It rains.", "It pours!", "Good"]),
+        ("雨だ。晴れた。", {}, ["雨だ。", "晴れた。"]),
+        ("雨だ。晴れた。 So", {"unspaced": False}, ["雨だ。晴れた。", "So"]),
+        ("One.\nTwo. three", {"lines": False, "capital": True}, ["One.", "Two. three"]),
+        ('“Go.” "Now." Gone', {"closing": True}, ['“Go.” "Now.', "Gone"]),
+        ("Ask Dr. Ito. She knows No. 5.", {"titles": True}, ["Ask Dr. Ito.", "She knows No. 5."]),
+        ("", {}, []),
+    ],
+)
+def test_a_sentence_ends_where_the_caller_wants_it(text, options, expected):
+    """Marks, lines, quotes, capitals and titles end a sentence as the arguments say."""
+    assert cut_sentences(text, **options) == expected
