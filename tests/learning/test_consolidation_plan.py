@@ -382,7 +382,7 @@ def test_a_protected_fact_outlasts_a_vague_word():
     vague = Verdict(Relation.UPDATE, 0.7, "perhaps")
     made = memory.learn([claim("Ana likes Rome.", day=9)], overrides={(0, old.id): vague})
     assert of(made.actions, Supersede) == []
-    assert (made.report.added, made.report.withheld) == (1, 1)
+    assert (made.report.added, made.report.both_kept) == (1, 1)
 
 
 @pytest.mark.parametrize("speaker", ["assistant", "agent", "tool"])
@@ -392,7 +392,7 @@ def test_a_machine_never_retires_what_a_person_said(speaker):
     memory.learn([claim("Ana lives in Oslo.", day=5)])
     later = memory.learn([claim("Ana moved to Lisbon.", day=9, speaker=speaker)])
     assert of(later.actions, Supersede) == []
-    assert later.report.withheld == 1
+    assert later.report.both_kept == 1
     memory = Memory()
     memory.learn([claim("Ana moved to Lisbon.", day=9, speaker=speaker)])
     memory.learn([claim("Ana lives in Oslo.", day=5)])

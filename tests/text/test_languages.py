@@ -1,7 +1,11 @@
 """Tests of the data files of languages."""
 
+import ast
 import subprocess
 import sys
+from collections.abc import Iterator
+from importlib import resources
+from pathlib import Path
 
 import pytest
 
@@ -96,3 +100,37 @@ def test_importing_reads_no_file():
         [sys.executable, "-c", program], capture_output=True, text=True, check=True
     )
     assert done.stdout.split() == ["0", "0"]
+
+
+def _asked_names() -> Iterator[tuple[languages.LanguageData, str, str]]:
+    """Yield the data, the method and the name of each entry that a module asks for by name."""
+    for path in Path(str(resources.files("memoranda"))).rglob("*.py"):
+        tree = ast.parse(path.read_text("utf-8"))
+        known = {
+            getattr(node.targets[0], "id", ""): languages.LanguageData(
+                *(each.value for each in node.value.args)
+            )
+            for node in tree.body
+            if isinstance(node, ast.Assign)
+            and isinstance(node.value, ast.Call)
+            and getattr(node.value.func, "id", "") == "LanguageData"
+            and all(isinstance(each, ast.Constant) for each in node.value.args)
+        }
+        for node in ast.walk(tree):
+            if not (isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute)):
+                continue
+            data = known.get(getattr(node.func.value, "id", ""))
+            if data is None or node.func.attr not in {"words", "pattern", "mapping"}:
+                continue
+            for name in node.args if node.func.attr == "words" else node.args[:1]:
+                if isinstance(name, ast.Constant):
+                    yield data, node.func.attr, name.value
+
+
+def test_every_name_that_code_asks_for_is_in_its_file_and_can_be_used():
+    """A list has words, a table entries, and a pattern is one that the engine takes."""
+    asked = list(_asked_names())
+    assert len(asked) > 100
+    for data, kind, name in asked:
+        made = getattr(data, kind)(name)
+        assert made.pattern if kind == "pattern" else made, name

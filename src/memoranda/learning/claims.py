@@ -50,7 +50,7 @@ class Turn:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Claim:
-    """A durable statement, to be understood without the talk it comes from.
+    """A durable statement, to be understood without the conversation it comes from.
 
     Attributes:
         content: one sentence with names and dates in full: ``Caroline moved to Lisbon in

@@ -76,7 +76,7 @@ class ClaimPage:
         candidates: for each claim the facts that may have to do with it, best first, those
             that were superseded among them.
         between: (index, index) of two claims, the smaller first → cosine of their vectors.
-        agent: the agent that alone heard it, if one did: what it heard retires nothing that
+        agent: the agent that alone was there, if one was: what it learned retires nothing that
             other agents go by, who would not see what took its place.
     """
 
@@ -98,7 +98,7 @@ class ConsolidationReport:
         credited: claims that add a source to a fact.
         known: claims that change nothing, as they were read before.
         superseded: facts that are believed less from now on.
-        withheld: conflicts in which both stay, as the newer one has not the standing to retire
+        both_kept: conflicts in which both stay, as the newer one has not the standing to retire
             the other.
         dropped: why claims were left out → how many.
     """
@@ -107,7 +107,7 @@ class ConsolidationReport:
     credited: int = 0
     known: int = 0
     superseded: int = 0
-    withheld: int = 0
+    both_kept: int = 0
     dropped: Mapping[str, int] = field(default_factory=lambda: MappingProxyType({}))
 
 
@@ -344,7 +344,7 @@ class _Planner:
                 if self._own(known.record) and _may_retire(claim, known.record, clash.verdict):
                     ends.append(known)
                 else:
-                    self.counts["withheld"] += 1
+                    self.counts["both_kept"] += 1
             elif self._shared(known.record) and _outranks(known.record.trust, _trust(claim)):
                 heir = known if heir is None or heir.time.said < known.time.said else heir
         insert = self.write(_draft(claim, self.page.session, self.decay_rate, ends))

@@ -37,13 +37,13 @@ FIRST = [
     "state",
     "possession",
 ]
-"""Categories in the order in which they matter to a later talk; others come after."""
+"""Categories in the order in which they matter to a later conversation; others come after."""
 TYPES = frozenset({"person", "organization", "location", "project", "other"})
-"""Types of names that a talk can be about; dates and addresses are not."""
+"""Types of names that a conversation can be about; dates and addresses are not."""
 SEVERAL = 2
-"""Records in which a name, and sessions in which a word, comes up to be told."""
+"""Records in which a name, and sessions in which a word, comes up to be named."""
 SHORTEST = 4
-"""Letters of a Latin word that says what a talk is about."""
+"""Letters of a Latin word that says what a conversation is about."""
 OFTEN = 0.5
 """Share of the sessions' records beyond which a word is a manner of speaking."""
 _WORD = compile_pattern(r"[^\W\d_]+(?:['’-][^\W\d_]+)*")
@@ -217,11 +217,11 @@ def _listed(section: str, subjects: Sequence[DigestSubject]) -> Iterator[_Digest
 
 
 def _opening(week: WeekRecords) -> str:
-    talks = {record.session_id for record in week.records if record.session_id is not None}
+    sessions = {record.session_id for record in week.records if record.session_id is not None}
     facts, first = len(week.facts), week.date(week.since + timedelta(days=1))
     return (
         f"Week of {first} to {week.date(week.now)}: {facts} new fact{'s' * (facts != 1)}, "
-        f"{len(talks)} session{'s' * (len(talks) != 1)}."
+        f"{len(sessions)} session{'s' * (len(sessions) != 1)}."
     )
 
 
@@ -316,8 +316,8 @@ def find_recurring_words(
     known = {term for subject in names for term in readers.words.terms(subject.name)}
     sessions: dict[str, set[str]] = defaultdict(set)
     sources: dict[str, list[Record]] = defaultdict(list)
-    talks = [record for record in week.said if record.session_id is not None]
-    for record in talks:
+    in_sessions = [record for record in week.said if record.session_id is not None]
+    for record in in_sessions:
         for term in readers.words.query_terms(without_recalled(record.content)):
             if term not in known:
                 sessions[term].add(record.session_id or "")
@@ -327,7 +327,7 @@ def find_recurring_words(
             term
             for term, where in sessions.items()
             if len(where) >= SEVERAL
-            and len(sources[term]) <= max(SEVERAL * 2, OFTEN * len(talks))
+            and len(sources[term]) <= max(SEVERAL * 2, OFTEN * len(in_sessions))
             and any(record.kind is Kind.FACT for record in sources[term])
         ),
         key=lambda term: (-len(sessions[term]), -len(sources[term]), term),

@@ -40,7 +40,7 @@ class Entry:
         subject: whom it is about, if that is known.
         category: what kind of statement it is, if that is known.
         sources: ids of what it was drawn from.
-        known: whether each of these is still there; ``None`` if it cannot be told.
+        known: whether each of these is still there; ``None`` if that is not known.
         used_at: when it was last asked for, or written down; ``None`` if that is not known.
         derived: whether it was drawn from other texts, rather than told.
         by_person: whether a person stands behind it.

@@ -61,7 +61,7 @@ class QuotableSentence:
     """A sentence that an entry may quote.
 
     Attributes:
-        place: where it stands in the talk.
+        place: where it stands in the conversation.
         turn: who said it, and when.
         label: what it does.
         text: the sentence on one line, perhaps shortened.
@@ -235,7 +235,7 @@ def is_casual(text: str, names: frozenset[str] = frozenset()) -> bool:
 
     Args:
         text: the sentence.
-        names: of those who talk, in lower case.
+        names: of the speakers, in lower case.
     """
     if any(sign.isdigit() for sign in text):
         return False

@@ -33,7 +33,7 @@ _EN = LanguageData("en", "comparison")
 
 
 LEAST = 0.5
-"""Confidence below which a rule is not heard."""
+"""Confidence below which a rule does not count."""
 MAIN = 0.4
 """Share of a fact's content words in the clause that is over, if the fact is."""
 WHOLE = 0.9
@@ -52,7 +52,7 @@ class RuleJudge:
         threshold: least share of content words of a duplicate.
         cosine: least likeness of vectors of a duplicate.
         unlike: likeness of vectors below which there is no conflict; only where it is known.
-        least: confidence below which a rule is not heard.
+        least: confidence below which a rule does not count.
     """
 
     threshold: float = JACCARD

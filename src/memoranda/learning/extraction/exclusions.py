@@ -31,9 +31,9 @@ _WORD = compile_pattern(r"[^\W_]+(?:['-][^\W_]+)*")
 def blank_exclusions(turns: Sequence[Turn]) -> list[Turn]:
     """Return ``turns`` with what must not be kept of them broken off, at the same positions.
 
-    That is: a turn told in confidence, and what is answered to it; one that its speaker takes
+    That is: a turn said in confidence, and what is answered to it; one that its speaker takes
     back in the next; a statement that is asked to be forgotten or turns out made up; and what is
-    said in a role, until the role ends or the talk does.
+    said in a role, until the role or the conversation ends.
     """
     texts = [turn.text for turn in turns]
     roles: set[str] = set()

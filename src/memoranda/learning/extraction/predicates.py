@@ -399,7 +399,7 @@ def _acting(low: Low, place: int, adverbs: Low, *, chat: bool) -> Predicate | No
 
 
 def _giving(low: Low, place: int, *, chat: bool) -> Predicate | None:
-    """Read the few verbs of talk and light verbs that tell an event with the right object."""
+    """Read verbs of speech and light verbs that with the right object tell an event."""
     verb, after, following = low[place], _word(low, place + 1), _word(low, place + 2)
     a_thing = after in {"a", "an", "some", "my", "our"}
     if verb == "gave" and after in {"me", "us"} and following in {"a", "an", "my"}:

@@ -1,7 +1,7 @@
 """From what speakers say of themselves to what can be said of them: ``I'm`` to ``Ana is``.
 
 A speaker is called by name, or ``the user``. After the first mention their own things are
-``their``; only relatives are always told whose they are.
+``their``; only relatives are always said to be whose they are.
 """
 
 from __future__ import annotations

@@ -27,7 +27,7 @@ class SpeakerContext:
         hearers: names of those spoken to.
         people: persons named in the turn, by the first name in lower case.
         last: the person spoken of last, as to be called; empty where it is not clear.
-        topic: what a value was last told of: ``The deadline is``.
+        topic: what a value was last given of: ``The deadline is``.
     """
 
     person: Person
