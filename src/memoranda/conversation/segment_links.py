@@ -62,7 +62,7 @@ class TaskLinks:
         """Return what ties a user's request to the task before it, ``None`` if nothing does."""
         if reply := _REPLIES.match(message.content):
             return f"{reply[0].strip()!r} replies"
-        request = asked_for(message)
+        request = strip_acknowledgements(message)
         if back := _pointer(request):
             return f"{back!r} points back"
         if named := self._named(request):
@@ -99,7 +99,7 @@ def _names(token: str) -> bool:
     return len(token) > 1 and not (token.isalpha() and token == token.lower())
 
 
-def asked_for(message: Message) -> str:
+def strip_acknowledgements(message: Message) -> str:
     """Return a user's text without the thanks and praise that it begins with."""
     clauses = [clause for clause in _CLAUSES.split(message.content) if clause.strip()]
     while len(clauses) > 1 and _only_acknowledges(replace(message, content=clauses[0])):

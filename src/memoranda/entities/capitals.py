@@ -22,7 +22,7 @@ _LONG_WORD = 4
 LONGEST_NAME = 3
 
 
-class Token(NamedTuple):
+class WordToken(NamedTuple):
     """A word of a line: ``name`` is it without ``'s``, ``gap`` what stands before it."""
 
     name: str
@@ -37,9 +37,9 @@ class Token(NamedTuple):
         return self.start + len(self.name)
 
 
-def tokens_of(text: str, start: int, end: int) -> list[Token]:
+def split_words(text: str, start: int, end: int) -> list[WordToken]:
     """Cut a line into words."""
-    tokens: list[Token] = []
+    tokens: list[WordToken] = []
     opens, before = True, start
     for match in _TOKEN.finditer(text, start, end):
         word, begin = match[0], match.start()
@@ -53,31 +53,31 @@ def tokens_of(text: str, start: int, end: int) -> list[Token]:
             previous = tokens[-1].name
             stop = gap == ". " and (len(previous) == 1 or previous.lower() in names.titles)
             opens = not stop and _START.search(gap) is not None
-        tokens.append(Token(name, begin, gap, ending is not None, opens))
+        tokens.append(WordToken(name, begin, gap, ending is not None, opens))
         before = match.end()
     return tokens
 
 
-def is_shouted(tokens: Sequence[Token]) -> bool:
+def is_shouted(tokens: Sequence[WordToken]) -> bool:
     """Tell a line that is mostly in capitals, where they prove nothing."""
     long = [token.name for token in tokens if len(token.name) > 1]
     loud = sum(map(str.isupper, long))
     return loud > 1 and loud * 2 > len(long)
 
 
-def is_title_line(tokens: Sequence[Token], capitals: int) -> bool:
+def is_title_line(tokens: Sequence[WordToken], capitals: int) -> bool:
     """Tell a line where nearly every word has a capital, long or short."""
     return len(tokens) >= HEADLINE and capitals * 5 >= len(tokens) * 4
 
 
-def is_headline(tokens: Sequence[Token]) -> bool:
+def is_headline(tokens: Sequence[WordToken]) -> bool:
     """Tell whether capitals prove little here, because most words have one."""
     long = [token.name for token in tokens if len(token.name) >= _LONG_WORD]
     loud = sum(word[0].isupper() for word in long)
     return len(long) >= HEADLINE and loud * 5 > len(long) * 3
 
 
-def parts_of(tokens: Sequence[Token], first: int, last: int) -> Iterator[tuple[int, int]]:
+def cut_headline(tokens: Sequence[WordToken], first: int, last: int) -> Iterator[tuple[int, int]]:
     """Yield the names in a run of capitals of a headline: what everyday words stand around.
 
     A known name, place or organization stays whole: "Joel Ward", "Ohio State".
@@ -98,7 +98,7 @@ def parts_of(tokens: Sequence[Token], first: int, last: int) -> Iterator[tuple[i
             start = index + 1
 
 
-def _can_name(token: Token) -> bool:
+def _can_name(token: WordToken) -> bool:
     """Tell whether a word has the form of a name or of a part of one."""
     word = token.name
     if word.islower() or "_" in word or word == "I":
@@ -106,7 +106,7 @@ def _can_name(token: Token) -> bool:
     return word[0].isupper() or INNER_CAPITAL.fullmatch(word) is not None
 
 
-def phrases(tokens: Sequence[Token]) -> Iterator[tuple[int, int]]:
+def capitalized_runs(tokens: Sequence[WordToken]) -> Iterator[tuple[int, int]]:
     """Yield the first and last index of every run of capitalised words."""
     first, count = 0, len(tokens)
     while first < count:
@@ -120,7 +120,7 @@ def phrases(tokens: Sequence[Token]) -> Iterator[tuple[int, int]]:
         first = last + 1
 
 
-def _reach(tokens: Sequence[Token], last: int) -> int:
+def _reach(tokens: Sequence[WordToken], last: int) -> int:
     """Return how many words further a name goes on after the word ``last``."""
     word = tokens[last]
     if word.possessive or last + 1 >= len(tokens):

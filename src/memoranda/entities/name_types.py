@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from memoranda.entities.capitals import INNER_CAPITAL, LONGEST_NAME, Token
+from memoranda.entities.capitals import INNER_CAPITAL, LONGEST_NAME, WordToken
 from memoranda.entities.vocabulary import (
     given_names,
     is_plain,
@@ -21,7 +21,7 @@ _SHORT = 2
 _AT_WORK = frozenset({"at", "for"})
 
 
-def type_of(name: str, tokens: Sequence[Token], first: int, last: int) -> str:
+def type_of(name: str, tokens: Sequence[WordToken], first: int, last: int) -> str:
     """Return the type that the form of a name or the words around it tell."""
     by_form = type_by_form(name, tokens[first].name.lower(), tokens[last].name.lower())
     return by_form or _type_by_cue(tokens, first, last) or "other"
@@ -55,7 +55,7 @@ def type_by_form(name: str, begin: str, end: str) -> str | None:
     return told
 
 
-def _type_by_cue(tokens: Sequence[Token], first: int, last: int) -> str | None:
+def _type_by_cue(tokens: Sequence[WordToken], first: int, last: int) -> str | None:
     """Look at the words before and after: "Hey Mel!", "X said", "moved to X"."""
     before = tokens[first - 1].name.lower() if first else ""
     after = tokens[last + 1] if last + 1 < len(tokens) else None
@@ -76,7 +76,7 @@ def _type_by_cue(tokens: Sequence[Token], first: int, last: int) -> str | None:
     return "person" if _is_full_name(tokens, first, last, before) else None
 
 
-def _is_full_name(tokens: Sequence[Token], first: int, last: int, before: str) -> bool:
+def _is_full_name(tokens: Sequence[WordToken], first: int, last: int, before: str) -> bool:
     """Tell two or three plain words, none of them an everyday one: most often a person."""
     run = [token.name for token in tokens[first : last + 1]]
     return (

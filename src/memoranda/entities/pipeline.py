@@ -1,4 +1,4 @@
-"""Which providers find the names in a text, and in what order (seed 004, ``ner``).
+"""Which providers find the names in a text, and in what order (requirement S4.36).
 
 The quick ones read each text as it comes; the slow and better ones read it again at night.
 A provider that fails costs its own names only.
@@ -94,7 +94,7 @@ class EntityPipeline:
 
     @property
     def accurate_available(self) -> bool:
-        """Whether the strategy ``accurate`` has more than rules to run (seed 004)."""
+        """Whether the strategy ``accurate`` has more than rules to run (requirement S4.11)."""
         return any(name != RULES for name in self.strategies.get(ACCURATE, ()))
 
     def using(self, strategy: str) -> EntityExtractor:

@@ -1,4 +1,4 @@
-"""What facts say of an entity, in short (seed 004, ``entities.summary``).
+"""What facts say of an entity, in short (``Entity.summary``).
 
 Made when it is asked for, and never stored: so it is never older than the facts, and nothing of
 it is left when these are erased.

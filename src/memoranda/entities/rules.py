@@ -1,6 +1,6 @@
 """Named things by rule: no model, no dictionary of the world, quick enough for every turn.
 
-The first provider of seed 004's pipeline (``regex``), widened from marks to names: people,
+The provider ``regex`` (requirement S4.33), widened from marks to names: people,
 places, organizations and projects, by capitals and the words around them. Right rather
 than complete: a missed name costs a link, a false one pollutes every search for it.
 
@@ -17,13 +17,13 @@ from functools import cache
 from memoranda.entities.capitals import (
     HEADLINE,
     INNER_CAPITAL,
-    Token,
+    WordToken,
+    capitalized_runs,
+    cut_headline,
     is_headline,
     is_shouted,
     is_title_line,
-    parts_of,
-    phrases,
-    tokens_of,
+    split_words,
 )
 from memoranda.entities.marks import find_marks
 from memoranda.entities.name_types import WITH_DIGIT, type_by_form, type_of
@@ -97,22 +97,22 @@ def _names(text: str) -> Iterator[Mention]:
         if _HEADING.match(line[0]):
             continue
         label = _LABEL.match(line[0])
-        tokens = tokens_of(text, line.start() + (label.end() if label else 0), line.end())
+        tokens = split_words(text, line.start() + (label.end() if label else 0), line.end())
         yield from _lower_case(text, tokens)
         capitals = [token for token in tokens if token.name[0].isupper()]
         if not capitals or is_shouted(tokens):
             continue
         strict = german or is_title_line(tokens, len(capitals))
         headline = is_headline(tokens)
-        for first, last in phrases(tokens):
-            for start, stop in parts_of(tokens, first, last) if headline else ((first, last),):
+        for first, last in capitalized_runs(tokens):
+            for start, stop in cut_headline(tokens, first, last) if headline else ((first, last),):
                 cut = stop - start < last - first
                 mention = _mention(text, tokens, start, stop, strict=strict or cut)
                 if mention is not None:
                     yield mention
 
 
-def _lower_case(text: str, tokens: Sequence[Token]) -> Iterator[Mention]:
+def _lower_case(text: str, tokens: Sequence[WordToken]) -> Iterator[Mention]:
     """Yield the well-known names that stand without a capital, where they are no word as well."""
     after = 0
     for index, token in enumerate(tokens):
@@ -140,7 +140,7 @@ def _place_starts() -> frozenset[str]:
     return frozenset(name.split()[0] for name in places() if " " in name)
 
 
-def _known_from(tokens: Sequence[Token], first: int) -> int | None:
+def _known_from(tokens: Sequence[WordToken], first: int) -> int | None:
     """Return the last word of the known name in lower case that begins at ``first``."""
     if tokens[first].name in _place_starts():
         for count in (3, 2):
@@ -159,7 +159,7 @@ def _stands_alone(text: str, start: int, end: int) -> bool:
 
 
 def _mention(
-    text: str, tokens: Sequence[Token], first: int, last: int, *, strict: bool
+    text: str, tokens: Sequence[WordToken], first: int, last: int, *, strict: bool
 ) -> Mention | None:
     """Return the name in a run of capitalised words, if there is one."""
     begin = first
@@ -180,12 +180,12 @@ def _mention(
     return Mention(name, type_, start, end, 0.8 if first < last or title else confidence)
 
 
-def _is_titled(tokens: Sequence[Token], index: int) -> bool:
+def _is_titled(tokens: Sequence[WordToken], index: int) -> bool:
     """Tell the article of a title ("in The Replacement"): its capital opens no sentence."""
     return tokens[index].name == "The" and not tokens[index].opens and tokens[index + 1].gap == " "
 
 
-def _trim(tokens: Sequence[Token], first: int, last: int) -> tuple[int, int, bool]:
+def _trim(tokens: Sequence[WordToken], first: int, last: int) -> tuple[int, int, bool]:
     """Drop what only stands beside a name: sentence openers, articles, titles, dates."""
     title = False
     whole = " ".join(token.name for token in tokens[first : last + 1]).lower()
@@ -215,7 +215,7 @@ def _ends_no_name(word: str, *, alone: bool) -> bool:
     return word.lower() in date_words() or word in names.joiners or loud
 
 
-def _keeps_opener(tokens: Sequence[Token], first: int, last: int, whole: str) -> bool:
+def _keeps_opener(tokens: Sequence[WordToken], first: int, last: int, whole: str) -> bool:
     """Tell whether the capital that opens a sentence also begins a name."""
     word = tokens[first].name
     low = word.lower()
@@ -237,7 +237,7 @@ def _two(whole: str) -> Iterator[str]:
             yield place
 
 
-def _is_single_name(tokens: Sequence[Token], index: int, *, strict: bool) -> bool:
+def _is_single_name(tokens: Sequence[WordToken], index: int, *, strict: bool) -> bool:
     token = tokens[index]
     word, low = token.name, token.name.lower()
     if len(word) == 1 or low in date_words() or low in names.titles:
@@ -260,7 +260,7 @@ def _is_single_name(tokens: Sequence[Token], index: int, *, strict: bool) -> boo
     return word.isalpha() or "-" in word or "'" in word
 
 
-def _is_sound(token: Token) -> bool:
+def _is_sound(token: WordToken) -> bool:
     """Tell an interjection ("Hahaha", "Nooo", "Hmm") and a stray syllable from a name."""
     if token.name.isupper():
         return False
@@ -268,7 +268,7 @@ def _is_sound(token: Token) -> bool:
     return stray or is_interjection(token.name)
 
 
-def _is_phrase(tokens: Sequence[Token], first: int, last: int, *, strict: bool) -> bool:
+def _is_phrase(tokens: Sequence[WordToken], first: int, last: int, *, strict: bool) -> bool:
     """Refuse phrases of everyday words alone ("Happy Birthday"), and whole headlines."""
     parts = [t.name for t in tokens[first : last + 1] if t.name not in names.joiners]
     if (strict and len(parts) >= HEADLINE) or all(len(part) == 1 for part in parts):

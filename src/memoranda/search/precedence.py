@@ -16,7 +16,7 @@ import numpy as np
 from memoranda.model.models import Record
 from memoranda.model.ports import Analyzer
 from memoranda.search import rivals
-from memoranda.search.questions import Question
+from memoranda.search.questions import ParsedQuestion
 from memoranda.search.statements import StatedValue, speaks_of_change, stated_sentences, values
 from memoranda.text.patterns import compile_pattern
 from memoranda.text.stop_words import DEFAULT, stop_words
@@ -101,13 +101,13 @@ class StatedAnswer:
     changes: bool
 
 
-def raised(
-    question: Question, candidates: Sequence[PrecedenceCandidate], analyzer: Analyzer
+def raise_updates(
+    question: ParsedQuestion, candidates: Sequence[PrecedenceCandidate], analyzer: Analyzer
 ) -> dict[int, float]:
     """Return new scores, by row, of the candidates that bring an earlier one up to date."""
     if question.many:
         return {}
-    answers = [a for c in candidates if (a := answer(question, c, analyzer)) is not None]
+    answers = [a for c in candidates if (a := find_answer(question, c, analyzer)) is not None]
     answers.sort(key=lambda each: each.candidate.moment)
     above: dict[int, list[StatedAnswer]] = {}
     known: frozenset[tuple[str, str]] = frozenset()
@@ -159,8 +159,8 @@ def _raised_scores(
     }
 
 
-def answer(
-    question: Question, candidate: PrecedenceCandidate, analyzer: Analyzer
+def find_answer(
+    question: ParsedQuestion, candidate: PrecedenceCandidate, analyzer: Analyzer
 ) -> StatedAnswer | None:
     """Return the statement of a record that answers best; ``None`` where there is none."""
     said = [
@@ -196,7 +196,7 @@ def answer(
     return None if best is None else best[1]
 
 
-def _answering_values(question: Question, sentence: str) -> frozenset[tuple[str, str]]:
+def _answering_values(question: ParsedQuestion, sentence: str) -> frozenset[tuple[str, str]]:
     """Return the values that stand near what is asked for, of the sorts that can answer."""
     words = [(word[0].lower(), word.start()) for word in _WORD.finditer(sentence)]
     heads = [place for place, (word, _) in enumerate(words) if word.startswith(question.nouns)]
@@ -211,7 +211,7 @@ def _answering_values(question: Question, sentence: str) -> frozenset[tuple[str,
 
 
 def _near(
-    question: Question,
+    question: ParsedQuestion,
     value: StatedValue,
     sentence: str,
     words: Sequence[tuple[str, int]],
@@ -231,7 +231,7 @@ def _near(
 
 
 def _updates(
-    question: Question,
+    question: ParsedQuestion,
     old: StatedAnswer,
     known: frozenset[tuple[str, str]],
     new: StatedAnswer,
@@ -262,7 +262,7 @@ def _updates(
     )
 
 
-def _both_say(question: Question, old: StatedAnswer, new: StatedAnswer) -> bool:
+def _both_say(question: ParsedQuestion, old: StatedAnswer, new: StatedAnswer) -> bool:
     """Return whether both texts answer, where it is no value that they differ in.
 
     What people say of themselves changes; of others much is said that stays true.

@@ -56,7 +56,7 @@ class AskedState(Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class Question:
+class ParsedQuestion:
     """A question, as far as it matters which of two answers is the newer.
 
     Attributes:
@@ -101,7 +101,7 @@ def state_of(query: str) -> AskedState:
     return AskedState.NOW if _STATE.search(text) and _PRESENT.search(text) else AskedState.OPEN
 
 
-def read_question(query: str, terms: Sequence[str], weights: Sequence[float]) -> Question:
+def read_question(query: str, terms: Sequence[str], weights: Sequence[float]) -> ParsedQuestion:
     """Return what ``query`` asks for.
 
     Args:
@@ -116,7 +116,7 @@ def read_question(query: str, terms: Sequence[str], weights: Sequence[float]) ->
     whole = sum(telling.values())
     named, words = _terms_of(head, telling), _terms_of(text, telling)
     beginnings = tuple({stem for _, stem in words})
-    return Question(
+    return ParsedQuestion(
         text=text,
         weights={term: weight / whole for term, weight in telling.items()},
         head=frozenset(term for term, _ in named),

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from memoranda.model.ports import Analyzer
-from memoranda.search.questions import Question, generic_words
+from memoranda.search.questions import ParsedQuestion, generic_words
 from memoranda.search.statements import is_part_of_date, speaks_of_change, values
 from memoranda.text.languages import LanguageData, load
 from memoranda.text.patterns import compile_pattern
@@ -31,7 +31,9 @@ class TermedWord:
     terms: frozenset[str]
 
 
-def competes(question: Question, sentence: str, held: frozenset[str], analyzer: Analyzer) -> bool:
+def competes(
+    question: ParsedQuestion, sentence: str, held: frozenset[str], analyzer: Analyzer
+) -> bool:
     """Return whether ``sentence``, which holds the terms ``held``, speaks of a rival.
 
     Only words of the question that it lacks can have one.
@@ -80,7 +82,7 @@ def _replaced(
     place: int,
     said: Sequence[TermedWord],
     step: int,
-    question: Question,
+    question: ParsedQuestion,
 ) -> bool:
     """Return whether another word always stands where ``asked[place]`` would.
 
@@ -109,7 +111,9 @@ def _beside(words: Sequence[TermedWord], place: int, step: int) -> tuple[TermedW
     return (words[place] if 0 <= place < len(words) else None), linked
 
 
-def _is_rival(word: TermedWord, missing: TermedWord, question: Question, *, named: bool) -> bool:
+def _is_rival(
+    word: TermedWord, missing: TermedWord, question: ParsedQuestion, *, named: bool
+) -> bool:
     """Return whether ``word`` can only mean another thing; ``named`` if just a name does."""
     text = word.text
     if named and not (text[0].isupper() and missing.text[0].isupper()):

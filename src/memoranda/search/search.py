@@ -19,7 +19,7 @@ from memoranda.model.vectors import Vector
 from memoranda.search import cosine, evidence, fuse, lineage, precedence
 from memoranda.search.evidence import Mask
 from memoranda.search.index import KINDS, NEVER, NO_NUMBER, Floats, IndexCache, Rows
-from memoranda.search.questions import AskedState, Question, read_question, state_of
+from memoranda.search.questions import AskedState, ParsedQuestion, read_question, state_of
 from memoranda.search.rivals import competes
 from memoranda.search.scored import Asked, Scored
 
@@ -242,13 +242,13 @@ class Retriever:
             best = _said(rows, _best(scored.score, shown, precedence.DEPTH))
             records = self._records(scope, rows, [row for row in best if enough[row]])
             candidates = _candidates(rows, scored, records)
-            scored = scored.moved(precedence.raised(question, candidates, self._analyzer))
+            scored = scored.moved(precedence.raise_updates(question, candidates, self._analyzer))
         if told:
             fits = self._fitting(scope, rows, question)
             scored = scored.moved(lineage.raised(rows, scored, shown, told, fits))
         return scored, shown, records
 
-    def _fitting(self, scope: Scope, rows: Rows, question: Question) -> Callable[[int], bool]:
+    def _fitting(self, scope: Scope, rows: Rows, question: ParsedQuestion) -> Callable[[int], bool]:
         """Return whether a record speaks of what is asked, and not of a rival of it."""
 
         def fits(row: int) -> bool:

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memoranda.text.dates.statements import DateParser
-from memoranda.text.dates.wording import dated
+from memoranda.text.dates.wording import absolute_wording
 
 SAID = datetime(2023, 5, 8, 13, 56, tzinfo=ZoneInfo("Europe/Berlin"))  # A Monday.
 
@@ -81,7 +81,7 @@ def test_a_full_sentence_means_the_same_at_any_time(full):
 def test_a_mention_in_absolute_words(text, words):
     """Each kind of time has its wording."""
     (mention,) = DateParser().read(text, SAID)
-    assert dated(mention) == words
+    assert absolute_wording(mention) == words
 
 
 PIECES = st.sampled_from(" ".join(row[0] for row in TABLE).split(" "))
@@ -99,4 +99,4 @@ def test_only_times_change(text, said_at):
         return
     assert resolved.startswith(text[: found[0].start])
     assert resolved.endswith(text[found[-1].end :])
-    assert all(dated(mention) for mention in found)
+    assert all(absolute_wording(mention) for mention in found)

@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from memoranda.conversation.signals.failures import begins, failed, printed
+from memoranda.conversation.signals.failures import begins_with_failure, says_failed, shows_failure
 from memoranda.conversation.signals.phrases import Cue, Lexicon, lexicons
 from memoranda.conversation.signals.words import END, excerpt, prose, sentences
 from memoranda.model.models import Message
@@ -82,7 +82,7 @@ def _of_user(message: Message) -> Signals:
     words = read_words(text, "user")
     cues = words.cues
     explicit = _EXPLICIT.match(text) is not None
-    failing = bool(cues & _ERROR) or printed(text)
+    failing = bool(cues & _ERROR) or shows_failure(text)
     return Signals(
         directive=explicit or bool(cues & _INSTRUCTION),
         constraint=bool(cues & _RULE),
@@ -99,7 +99,7 @@ def _of_user(message: Message) -> Signals:
 def _of_assistant(message: Message) -> Signals:
     words = read_words(excerpt(message.content), "assistant") if message.content else WordSignals()
     cues = words.cues
-    failing = bool(cues & _ERROR) or begins(message.content)
+    failing = bool(cues & _ERROR) or begins_with_failure(message.content)
     return Signals(
         tool_call=bool(message.tool_calls),
         error=failing,
@@ -112,7 +112,7 @@ def _of_assistant(message: Message) -> Signals:
 
 def _of_tool(message: Message) -> Signals:
     marked = message.tool_result is not None and message.tool_result.is_error
-    return Signals(tool_result=True, error=marked or failed(message.content))
+    return Signals(tool_result=True, error=marked or says_failed(message.content))
 
 
 def _is_small_talk(message: Message, words: WordSignals) -> bool:

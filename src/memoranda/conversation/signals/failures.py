@@ -30,7 +30,7 @@ _LIST = compile_pattern(r"\[\s*(?:[\[\]{\"]|-?\d[\d.]*\s*[,\]])")  # the start o
 _TELLING = compile_pattern(r"rror|xception|uccess|\"ok\"|ailed|tatus|ode\"|xit|esult|tate|raceback")
 
 
-def printed(text: str) -> bool:
+def shows_failure(text: str) -> bool:
     """Return whether a text has lines in it that a program printed because something failed."""
     if not _HINT.search(text.lower()):
         return False
@@ -39,13 +39,13 @@ def printed(text: str) -> bool:
     return _ANYWHERE.search(text) is not None
 
 
-def failed(result: str) -> bool:
+def says_failed(result: str) -> bool:
     """Return whether the result of a tool says that the call failed."""
     text = result.lstrip()
     if _LIST.match(text):
         return False
     if not text.startswith("{"):
-        return _WHOLE.match(text) is not None or printed(excerpt(text))
+        return _WHOLE.match(text) is not None or shows_failure(excerpt(text))
     if len(text) > _PARSED or not _TELLING.search(text):
         return _MEMBER.match(text) is not None
     try:
@@ -55,7 +55,7 @@ def failed(result: str) -> bool:
     return any(_says_failed(name, member, value) for name, member in value.items())
 
 
-def begins(text: str) -> bool:
+def begins_with_failure(text: str) -> bool:
     """Return whether a text as a whole is an error message."""
     return _PRINTED.match(text[:_ROOM].lstrip()) is not None
 

@@ -41,9 +41,9 @@ class TimeCue:
     word: int
 
 
-def before(text: str, begin: int) -> TimeCue | None:
+def find_cue(text: str, begin: int) -> TimeCue | None:
     """Return the word before ``begin`` that makes what follows a time, or opens it."""
-    if tense.moved(text, begin):
+    if tense.is_moved(text, begin):
         # "Postponed until June 22" is that day, and no stretch until then.
         return TimeCue("moved", begin, begin)
     window = text[max(0, begin - REACH) : begin]
@@ -58,13 +58,13 @@ def before(text: str, begin: int) -> TimeCue | None:
     return None
 
 
-def behind(text: str, finish: int) -> tuple[str, int] | None:
+def find_suffix(text: str, finish: int) -> tuple[str, int] | None:
     """Return what the words after a time make of it (以前), and where they end."""
     match = _SUFFIX.match(text, finish)
     return (str(match.lastgroup), match.end()) if match else None
 
 
-def usable(text: str, atom: TimeExpression, cue: TimeCue | None) -> bool:
+def is_time(text: str, atom: TimeExpression, cue: TimeCue | None) -> bool:
     """Return whether a bare month, weekday, year or hour is a time here."""
     found, words = atom.found, text[atom.begin : atom.finish]
     window = text[max(0, atom.begin - REACH) : atom.begin]
@@ -129,7 +129,7 @@ def occurrences(
     return tuple(options)
 
 
-def on_weekday(words: str, options: tuple[Bounds, ...]) -> tuple[Bounds, ...]:
+def keep_weekday(words: str, options: tuple[Bounds, ...]) -> tuple[Bounds, ...]:
     """Return those of the options that fall on the weekday that the words name, if any."""
     match = _WEEKDAYS.search(words)
     if match is None or any(until - since != DAY for since, until in options):
@@ -139,7 +139,9 @@ def on_weekday(words: str, options: tuple[Bounds, ...]) -> tuple[Bounds, ...]:
     return tuple(bounds for bounds in near if bounds[0].isoweekday() == number)
 
 
-def beside(one: TimeMeaning, other: TimeMeaning, calendar: RelativeCalendar) -> TimeMeaning | None:
+def join_beside(
+    one: TimeMeaning, other: TimeMeaning, calendar: RelativeCalendar
+) -> TimeMeaning | None:
     """Return a day with its hour, or a weekday with its yearless date, as one time."""
     for day, hour in ((one, other), (other, one)):
         if hour.grain == "clock" and day.grain != "clock":

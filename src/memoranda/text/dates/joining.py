@@ -21,7 +21,7 @@ def has_offset(text: str, atom: TimeExpression) -> bool:
     return _OFFSET.search(text, max(0, atom.begin - REACH), atom.begin) is not None
 
 
-def stretch(first: TimeMeaning, second: TimeMeaning) -> TimeMeaning:
+def join_stretch(first: TimeMeaning, second: TimeMeaning) -> TimeMeaning:
     """Return the time from ``first`` to ``second``; a year said once holds for both."""
     start, end = first.bounds[0], second.bounds[1]
     one, other = first.in_year, second.in_year
@@ -40,7 +40,7 @@ def stretch(first: TimeMeaning, second: TimeMeaning) -> TimeMeaning:
     return replace(second, bounds=(start, end), options=options)
 
 
-def together(one: TimeMeaning, other: TimeMeaning) -> TimeMeaning | None:
+def intersect_times(one: TimeMeaning, other: TimeMeaning) -> TimeMeaning | None:
     """Return what two expressions for the same time mean, if they agree."""
     for inner, outer in ((one, other), (other, one)):
         bounds: Bounds = inner.bounds
@@ -54,7 +54,7 @@ def together(one: TimeMeaning, other: TimeMeaning) -> TimeMeaning | None:
     return None
 
 
-def offset(query: str, atom: TimeExpression) -> TimeExpression:
+def apply_offset(query: str, atom: TimeExpression) -> TimeExpression:
     """Apply "two days before", "the Sunday after", "the week of" to a date.
 
     Raises:

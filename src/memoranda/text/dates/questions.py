@@ -21,7 +21,13 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 
 from memoranda.text.dates.expressions import TimeExpression, find_expressions
-from memoranda.text.dates.joining import REACH, has_offset, offset, stretch, together
+from memoranda.text.dates.joining import (
+    REACH,
+    apply_offset,
+    has_offset,
+    intersect_times,
+    join_stretch,
+)
 from memoranda.text.dates.ranges import (
     DAY,
     EARLIEST_YEAR,
@@ -101,7 +107,7 @@ def _resolve(
     atoms = _with_cues(query, atoms) if len(atoms) <= ATOM_LIMIT else []
     if not atoms:
         return None
-    atoms[0] = offset(query, atoms[0])
+    atoms[0] = apply_offset(query, atoms[0])
     if any(
         not any(atom.begin <= vague.start() < atom.finish for atom in atoms)
         for vague in _UNRESOLVED.finditer(query)
@@ -151,12 +157,12 @@ def _between(query: str, first: TimeExpression, second: TimeExpression) -> TimeE
         return None
     cue = _cue(query, first)
     begin = cue[1] if cue else first.begin
-    return TimeExpression(begin, second.finish, stretch(first.found, second.found))
+    return TimeExpression(begin, second.finish, join_stretch(first.found, second.found))
 
 
 def _narrow(one: TimeExpression, other: TimeExpression) -> TimeExpression | None:
     """Return what two expressions for the same time mean together, if they agree."""
-    found = together(one.found, other.found)
+    found = intersect_times(one.found, other.found)
     if found is None:
         return None
     return TimeExpression(min(one.begin, other.begin), max(one.finish, other.finish), found)

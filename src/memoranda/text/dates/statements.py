@@ -22,7 +22,7 @@ from datetime import datetime, timedelta
 from memoranda.model.life import DateMention
 from memoranda.text.dates import cues, tense
 from memoranda.text.dates.expressions import TimeExpression, TimeMeaning, matches
-from memoranda.text.dates.joining import has_offset, offset, stretch, together
+from memoranda.text.dates.joining import apply_offset, has_offset, intersect_times, join_stretch
 from memoranda.text.dates.ranges import (
     DAY,
     EARLIEST_YEAR,
@@ -31,7 +31,7 @@ from memoranda.text.dates.ranges import (
     is_empty,
     within_calendar,
 )
-from memoranda.text.dates.wording import replacement
+from memoranda.text.dates.wording import replace_time
 from memoranda.text.dates.words import date_pattern
 from memoranda.text.patterns import compile_pattern
 
@@ -93,7 +93,7 @@ class DateParser:
         """
         parts, done = [], 0
         for mention in self.read(text, said_at):
-            parts += [text[done : mention.start], replacement(text, mention)]
+            parts += [text[done : mention.start], replace_time(text, mention)]
             done = mention.end
         return "".join([*parts, text[done:]])
 
@@ -171,7 +171,9 @@ class _DatedSentence:
                 continue
             reached = finish = self._without_stop(placed.finish)
             words = self._text[placed.begin : finish]
-            yield DateMention(words, placed.begin, finish, *placed.bounds, precision(placed.bounds))
+            yield DateMention(
+                words, placed.begin, finish, *placed.bounds, find_precision(placed.bounds)
+            )
 
     def _without_stop(self, finish: int) -> int:
         """Return where a time ends, the full stop of its sentence left out."""
@@ -201,7 +203,7 @@ class _DatedSentence:
 
     def _enumerates(self, begin: int, finish: int) -> bool:
         """Return whether "5 and 8 May" are two days and no stretch."""
-        if tense.moved_from(self._text, begin) and _LINK.search(self._text, begin, finish):
+        if tense.is_moved_from(self._text, begin) and _LINK.search(self._text, begin, finish):
             return True
         return _JOINED.search(self._text, begin, finish) is not None and not _BETWEEN.search(
             self._text, max(0, begin - 20), begin
@@ -211,7 +213,7 @@ class _DatedSentence:
         """Apply "two days before" and the like, each to the time right after it."""
         for atom in atoms:
             try:
-                yield offset(self._text, self._tensed(atom))
+                yield apply_offset(self._text, self._tensed(atom))
             except (ValueError, OverflowError, LookupError):
                 continue
 
@@ -240,7 +242,7 @@ class _DatedSentence:
         text = self._text
         between = _BETWEEN.search(text, max(0, one.begin - 20), one.begin)
         clocks = {one.found.grain, other.found.grain} & {"clock", "hour"}
-        if tense.moved_from(text, one.begin):
+        if tense.is_moved_from(text, one.begin):
             return None
         if _LINK.fullmatch(text, one.finish, other.begin) or (
             between and _AND.fullmatch(text, one.finish, other.begin)
@@ -254,7 +256,7 @@ class _DatedSentence:
                 # "from 3 May until Friday": no part of it is a time of its own.
                 return TimeExpression(one.begin, other.finish, replace(one.found, only="never"))
             found = replace(
-                stretch(one.found, other.found),
+                join_stretch(one.found, other.found),
                 grain="stretch",
                 needs_cue=False,
                 only=one.found.only,
@@ -268,8 +270,8 @@ class _DatedSentence:
         if not _BESIDE.fullmatch(text, one.finish, other.begin):
             return None
         clocks = {one.found.grain, other.found.grain} & {"clock", "hour"}
-        found = cues.beside(one.found, other.found, self._calendar) or (
-            None if clocks else together(one.found, other.found)
+        found = cues.join_beside(one.found, other.found, self._calendar) or (
+            None if clocks else intersect_times(one.found, other.found)
         )
         if found is None:
             return None
@@ -283,8 +285,8 @@ class _DatedSentence:
     def _placed(self, atom: TimeExpression) -> _PlacedTime | None:
         """Return what an expression means here, with the words that belong to it."""
         text, found = self._text, atom.found
-        cue = cues.before(text, atom.begin)
-        if not cues.usable(text, atom, cue):
+        cue = cues.find_cue(text, atom.begin)
+        if not cues.is_time(text, atom, cue):
             return None
         bounds = self._chosen(atom, cue)
         if bounds is None:
@@ -294,7 +296,7 @@ class _DatedSentence:
         if cue and cue.name == "from" and several:
             begin = cue.word
         name = cue.name if cue else ""
-        if after := cues.behind(text, finish):
+        if after := cues.find_suffix(text, finish):
             name, finish = after
         if name == "before" and _END_OF.search(text, atom.begin, finish):
             name = "until"
@@ -306,7 +308,7 @@ class _DatedSentence:
     def _direction(self, atom: TimeExpression, cue: cues.TimeCue | None = None) -> str:
         if cue and cue.name == "since":
             return tense.PAST
-        return tense.direction(self._text, atom.begin, atom.finish)
+        return tense.find_direction(self._text, atom.begin, atom.finish)
 
     def _chosen(self, atom: TimeExpression, cue: cues.TimeCue | None = None) -> Bounds | None:
         """Return the occurrence that the verb nearby means."""
@@ -327,8 +329,8 @@ class _DatedSentence:
         if found.in_year and (way == tense.PRESENT or (cue and cue.name == "by")):
             way = tense.UNKNOWN if way == tense.PAST else tense.PRESENT
         options = found.options or cues.occurrences(found, calendar)
-        options = cues.on_weekday(self._text[atom.begin : atom.finish], options)
-        return choose(options, calendar, way)
+        options = cues.keep_weekday(self._text[atom.begin : atom.finish], options)
+        return choose_occurrence(options, calendar, way)
 
     def _opened(self, bounds: Bounds, name: str, atom: TimeExpression) -> Bounds | None:
         """Apply "since", "before", "after" and "until"."""
@@ -357,7 +359,9 @@ def _nearest_hour(bounds: Bounds, calendar: RelativeCalendar, way: str) -> Bound
     return bounds[0] + days * DAY, bounds[1] + days * DAY
 
 
-def choose(options: tuple[Bounds, ...], calendar: RelativeCalendar, way: str) -> Bounds | None:
+def choose_occurrence(
+    options: tuple[Bounds, ...], calendar: RelativeCalendar, way: str
+) -> Bounds | None:
     """Return the option that lies in the direction of the verb; the nearest without one.
 
     Without a verb, an option counts only where the next best is more than twice as far.
@@ -391,7 +395,7 @@ def _just_over(past: Bounds, ahead: Bounds, today: datetime) -> bool:
     return today - past[1] < RECENT and ahead[0] - today > FAR
 
 
-def precision(bounds: Bounds) -> str:
+def find_precision(bounds: Bounds) -> str:
     """Return what a stretch of time is: time, day, week, month, year or span."""
     since, until = bounds
     days = (until.date() - since.date()).days

@@ -75,7 +75,7 @@ def _direction_of(text: str, match: re.Match[str]) -> str | None:
     return direction
 
 
-def moved(text: str, begin: int) -> bool:
+def is_moved(text: str, begin: int) -> bool:
     """Return whether the words before ``begin`` say that something was put to another time."""
     match = _MOVED.search(text, max(0, begin - _NEAR), begin)
     if match is None or _BROUGHT.search(match[0]):
@@ -83,10 +83,10 @@ def moved(text: str, begin: int) -> bool:
     return not _is_from(match) or _ONWARD.search(text, begin, begin + _NEAR) is not None
 
 
-def moved_from(text: str, begin: int) -> bool:
+def is_moved_from(text: str, begin: int) -> bool:
     """Return whether ``begin`` opens "3 May to 8 May" after "moved from": two days, no stretch."""
     match = _MOVED.search(text, max(0, begin - _NEAR), begin)
-    return match is not None and _is_from(match) and moved(text, begin)
+    return match is not None and _is_from(match) and is_moved(text, begin)
 
 
 def _is_from(match: re.Match[str]) -> bool:
@@ -95,7 +95,7 @@ def _is_from(match: re.Match[str]) -> bool:
 
 def _nearest_word(text: str, begin: int, end: int) -> str:
     """Return what the words right before a time say, whatever stands around them."""
-    if moved(text, begin):
+    if is_moved(text, begin):
         return FUTURE
     words = text[max(0, begin - _NEAR) : begin]
     if _EXPIRES.search(words) or _ARRANGED.search(words):
@@ -109,7 +109,7 @@ def _nearest_word(text: str, begin: int, end: int) -> str:
     return PAST if german and _PERFECT_GERMAN.search(text[end:]) else PRESENT
 
 
-def direction(text: str, begin: int, end: int) -> str:
+def find_direction(text: str, begin: int, end: int) -> str:
     """Return which way the words around ``text[begin:end]`` look, ``""`` where they do not say.
 
     The nearest verb before the time in its clause decides; where the time opens the clause,

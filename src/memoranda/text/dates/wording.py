@@ -45,7 +45,7 @@ def _replaceable() -> frozenset[str]:
     return _DATA.words("words").union(months, (month[:3] for month in months))
 
 
-def dated(mention: DateMention) -> str:
+def absolute_wording(mention: DateMention) -> str:
     """Return the time of a mention in absolute words, with the preposition that it needs.
 
     ``on 7 May 2023``, ``in May 2023``, ``in the week of 1 May 2023``, ``in 2022``,
@@ -55,7 +55,7 @@ def dated(mention: DateMention) -> str:
     return f"{preposition} {words}" if preposition else words
 
 
-def replacement(text: str, mention: DateMention) -> str:
+def replace_time(text: str, mention: DateMention) -> str:
     """Return what stands for ``mention`` where ``text`` is to be understood on its own."""
     written = mention.text
     if _ABSOLUTE.search(written):
