@@ -7,7 +7,7 @@ import pytest
 from memoranda.errors import LLMError
 from memoranda.model.chat import ToolSpec
 from memoranda.providers.llm.pydantic_ai_model import PydanticAIModel
-from memoranda.providers.llm.retrying import RetryPolicy
+from memoranda.providers.llm.retrying import ModelConnection, RetryPolicy
 from memoranda.providers.llm.spec import parse_spec
 
 HELLO = [{"role": "system", "content": "Be kind."}, {"role": "user", "content": "Hello?"}]
@@ -24,8 +24,9 @@ class Talker:
         names = {"retries", "jitter", "timer"} & options.keys()
         chosen = {"jitter": lambda: 0.0} | {name: options.pop(name) for name in names}
         policy = RetryPolicy(sleep=self.sleep, **chosen)
-        options = {"timeout": 20.0} | options
-        self.model = PydanticAIModel(parse_spec(spec), policy=policy, **options)
+        options = {"timeout": 20.0, "policy": policy} | options
+        options["key"] = options.pop("api_key", None)
+        self.model = PydanticAIModel(ModelConnection(parse_spec(spec), **options))
 
     async def sleep(self, seconds):
         """Write down a wait."""

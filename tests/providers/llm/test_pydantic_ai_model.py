@@ -19,7 +19,7 @@ from model_server import (
 
 from memoranda.errors import InvalidInput, LLMError
 from memoranda.providers.llm.pydantic_ai_model import PydanticAIModel, open_model
-from memoranda.providers.llm.retrying import Backoff, RetryPolicy
+from memoranda.providers.llm.retrying import Backoff, ModelConnection, RetryPolicy
 from memoranda.providers.llm.spec import parse_spec
 
 ANSWER = {"name": "Ana", "claims": [{"text": "Ana moved.", "sure": 0.5}]}
@@ -56,8 +56,9 @@ class Client:
         names = {"retries", "jitter", "timer"} & options.keys()
         chosen = {"jitter": lambda: 0.0} | {name: options.pop(name) for name in names}
         policy = RetryPolicy(sleep=self.sleep, **chosen)
-        options = {"timeout": 20.0} | options
-        self.model = PydanticAIModel(parse_spec(spec), policy=policy, **options)
+        options = {"timeout": 20.0, "policy": policy} | options
+        options["key"] = options.pop("api_key", None)
+        self.model = PydanticAIModel(ModelConnection(parse_spec(spec), **options))
 
     async def sleep(self, seconds):
         """Write down a wait."""
@@ -245,7 +246,7 @@ def test_no_error_shows_the_key(server, spoken):
     server.play(failing(401, f"Incorrect key: {key}"))
     client = Client(getattr(server, spoken), api_key=key)
     error = client.fail()
-    shown = f"{error}{error!r}{client.model!r}{client.model.name}"
+    shown = f"{error}{error!r}{client.model!r}{client.model.name}{client.model._to!r}"
     assert key not in shown
     assert key in server.received[0].headers["authorization"]
 

@@ -38,8 +38,7 @@ from memoranda.model.life import Usage
 from memoranda.providers.llm.answer_fitting import drop_misfits, fit, misfits
 from memoranda.providers.llm.connection import attempt, limits, usage_of
 from memoranda.providers.llm.json_reading import read_json
-from memoranda.providers.llm.retrying import CallFailure, RetryPolicy, TotalUsage
-from memoranda.providers.llm.spec import ModelSpec
+from memoranda.providers.llm.retrying import CallFailure, ModelConnection, TotalUsage
 
 T = TypeVar("T")
 
@@ -65,30 +64,20 @@ class TypedQuestion:
     """One question to a model, until its answer fits a type.
 
     Attributes:
-        spec: the model.
-        key: the key to send, if any.
+        to: the model.
         instructions: the system prompt.
         prompt: the user's message.
         answer: the dataclass that is wanted.
         schema: its JSON schema.
-        timeout: seconds in which each answer must be there.
-        max_tokens: the longest answer; ``None`` is the model's own limit.
-        policy: how often and when the server is asked again.
-        schema_refused: whether the server answers only without the schema; learned by asking.
         total: what the calls took so far.
         problems: what was wrong with the last answer.
     """
 
-    spec: ModelSpec
-    key: str | None
+    to: ModelConnection
     instructions: str
     prompt: str
     answer: type[Any]
     schema: dict[str, Any]
-    timeout: float
-    max_tokens: int | None
-    policy: RetryPolicy
-    schema_refused: bool = False
     total: TotalUsage = field(default_factory=TotalUsage)
     problems: list[str] = field(default_factory=list)
 
@@ -98,17 +87,17 @@ class TypedQuestion:
         Raises:
             LLMError: no call brought anything, the model refused, or no answer was of use.
         """
-        if self.schema_refused or self.spec.url is not None:
+        if self.to.schema_refused or self.to.spec.url is not None:
             # Many servers leave the schema they are given unread.
             self.instructions += SCHEMA.format(schema=json.dumps(self.schema, ensure_ascii=False))
-        model = FunctionModel(self._respond, model_name=self.spec.model)
+        model = FunctionModel(self._respond, model_name=self.to.spec.model)
         agent = Agent(model, output_type=NativeOutput(self.answer), retries=1, name=ANSWER)
         try:
             return (await agent.run(self.prompt)).output
         except UnexpectedModelBehavior as error:
             self.total.add_failure()
             raise LLMError(
-                f"{self.spec} gave no usable {self.answer.__name__}, also when told what was "
+                f"{self.to.spec} gave no usable {self.answer.__name__}, also when told what was "
                 f"wrong: {self._shown_problems()}; try again, or name a more able model",
                 self.total.usage,
             ) from error
@@ -120,10 +109,10 @@ class TypedQuestion:
             self.total.add_failure()
             instructions += REPAIR.format(problems=self._shown_problems())
         request = ModelRequest(parts=[UserPromptPart(self.prompt)], instructions=instructions)
-        response = (await self.policy.run(lambda: self._call(request), self.total)).response
+        response = (await self.to.policy.run(lambda: self._call(request), self.total)).response
         if response.finish_reason == "content_filter":
             self.total.add_failure()
-            message = f"{self.spec} refused to answer; name another model"
+            message = f"{self.to.spec} refused to answer; name another model"
             raise LLMError(message, self.total.usage)
         adapter: TypeAdapter[Any] = TypeAdapter(self.answer)
         value = fit(read_json(_text(response), self._field_names()).value, self.answer)
@@ -135,26 +124,26 @@ class TypedQuestion:
         return ModelResponse(parts=[TextPart(json.dumps(value))], usage=response.usage)
 
     async def _call(self, request: ModelRequest) -> ModelAnswer | CallFailure:
-        refused = self.schema_refused
+        refused = self.to.schema_refused
 
         async def ask(model: Model, _: asyncio.Timeout) -> ModelAnswer:
             response = await model_request(
                 model,
                 [request],
-                model_settings=limits(self.timeout, self.max_tokens),
+                model_settings=limits(self.to),
                 model_request_parameters=self._parameters(model),
             )
-            return ModelAnswer(response, usage_of(self.spec, response))
+            return ModelAnswer(response, usage_of(self.to.spec, response))
 
-        outcome = await attempt(self.spec, self.key, self.timeout, ask)
+        outcome = await attempt(self.to, ask)
         if isinstance(outcome, CallFailure) and outcome.schema_refused:
-            self.schema_refused = True
+            self.to.schema_refused = True
             return outcome.final() if refused else outcome
         return outcome
 
     def _parameters(self, model: Model) -> ModelRequestParameters:
         """Let the provider itself hold the model to the schema, in the best way it has."""
-        if self.schema_refused:
+        if self.to.schema_refused:
             return ModelRequestParameters()
         if model.profile.get("supports_json_schema_output"):
             wanted = OutputObjectDefinition(json_schema=self.schema, name=ANSWER, strict=True)

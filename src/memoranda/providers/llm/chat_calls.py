@@ -29,7 +29,7 @@ from memoranda.model.life import Usage
 from memoranda.model.models import ToolCall
 from memoranda.providers.llm.answer_fitting import storable
 from memoranda.providers.llm.connection import attempt, limits, usage_of
-from memoranda.providers.llm.retrying import CallFailure
+from memoranda.providers.llm.retrying import CallFailure, ModelConnection
 from memoranda.providers.llm.spec import ModelSpec
 
 LONGER = "ask for less at once, or name a model with longer replies"
@@ -37,22 +37,13 @@ FIRST_HALF = ("\ud800", "\udbff")
 """The first and the last character that is the first half of another."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class ChatRequest:
-    """What is sent in one call.
+    """What is sent in one call: to which model, the conversation, and what it may call."""
 
-    Attributes:
-        messages: the conversation.
-        tools: what the model may call.
-        timeout: seconds in which the whole reply must be there; where words are told as they
-            come, the longest silence between two pieces.
-        max_tokens: the longest reply; ``None`` is the model's own limit.
-    """
-
+    to: ModelConnection
     messages: Sequence[ModelMessage]
     tools: Sequence[ToolSpec]
-    timeout: float
-    max_tokens: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,20 +117,19 @@ class WordStream:
             raise
 
 
-async def call_chat(
-    spec: ModelSpec, key: str | None, request: ChatRequest, words: WordStream | None
-) -> ChatOutcome | CallFailure:
+async def call_chat(request: ChatRequest, words: WordStream | None) -> ChatOutcome | CallFailure:
     """Call once, and pass on the words as they come.
 
     Nothing is raised but the cancellation of the task, and what the listener raises.
     """
+    spec = request.to.spec
 
     async def call(model: Model, limit: asyncio.Timeout) -> ChatOutcome | CallFailure:
         if words is None:
             return _reply(spec, await _whole_response(model, request))
-        return await _streamed(spec, model, request, words, limit)
+        return await _streamed(model, request, words, limit)
 
-    outcome = await attempt(spec, key, request.timeout, call)
+    outcome = await attempt(request.to, call)
     if words is None or not isinstance(outcome, CallFailure):
         return outcome
     if words.error is not None:
@@ -157,25 +147,25 @@ async def _whole_response(model: Model, request: ChatRequest) -> ModelResponse:
     return await model_request(
         model,
         request.messages,
-        model_settings=limits(request.timeout, request.max_tokens),
+        model_settings=limits(request.to),
         model_request_parameters=_parameters(request.tools),
     )
 
 
 async def _streamed(
-    spec: ModelSpec, model: Model, request: ChatRequest, words: WordStream, limit: asyncio.Timeout
+    model: Model, request: ChatRequest, words: WordStream, limit: asyncio.Timeout
 ) -> ChatOutcome | CallFailure:
-    clock = asyncio.get_running_loop().time
+    spec, clock = request.to.spec, asyncio.get_running_loop().time
     opening = model_request_stream(
         model,
         request.messages,
-        model_settings=limits(request.timeout, request.max_tokens),
+        model_settings=limits(request.to),
         model_request_parameters=_parameters(request.tools),
     )
     async with opening as stream:
         try:
             async for event in stream:
-                limit.reschedule(clock() + request.timeout)
+                limit.reschedule(clock() + request.to.timeout)
                 words.add(_piece(event))
             words.end()
         finally:

@@ -24,7 +24,7 @@ from pydantic_ai.models import Model
 from pydantic_ai.settings import ModelSettings
 
 from memoranda.model.life import Usage
-from memoranda.providers.llm.retrying import CallFailure
+from memoranda.providers.llm.retrying import CallFailure, ModelConnection
 from memoranda.providers.llm.spec import KEY_VARIABLES, ModelSpec
 from memoranda.text.patterns import compile_pattern
 
@@ -47,30 +47,27 @@ ModelCall = Callable[[Model, asyncio.Timeout], Awaitable[T]]
 """What to do with a model; it may put the end of its time off."""
 
 
-async def attempt(
-    spec: ModelSpec, key: str | None, seconds: float, call: ModelCall[T]
-) -> T | CallFailure:
-    """Return what ``call`` makes of the model ``spec``, or why it failed.
+async def attempt(to: ModelConnection, call: ModelCall[T]) -> T | CallFailure:
+    """Return what ``call`` makes of a model, or why it failed.
 
     Nothing is raised but the cancellation of the task. The connection is closed afterwards.
 
     Args:
-        spec: the model.
-        key: the key to send, if any.
-        seconds: until ``call`` is given up, unless it puts that off.
+        to: the model; ``call`` is given up after its time-out, unless it puts that off.
         call: what to do with the model.
     """
+    spec, key = to.spec, to.key
     try:
         await asyncio.to_thread(_load, spec)
         # A client of its own for each call: connections belong to the event loop of their making.
         async with (
-            asyncio.timeout(seconds) as limit,
+            asyncio.timeout(to.timeout) as limit,
             httpx2.AsyncClient(verify=_certificates()) as http,
         ):
             return await call(_model(spec, key or NO_KEY, http), limit)
     except TimeoutError:
         return CallFailure(
-            f"no answer from {spec} within {seconds:g} s; raise llm.timeout, or name a "
+            f"no answer from {spec} within {to.timeout:g} s; raise llm.timeout, or name a "
             f"faster model",
             again=True,
         )
@@ -84,11 +81,11 @@ def _load(spec: ModelSpec) -> None:
         import_module(library.format(provider=spec.provider))
 
 
-def limits(timeout: float, max_tokens: int | None) -> ModelSettings:
+def limits(to: ModelConnection) -> ModelSettings:
     """Return the settings of a call: seconds of silence on the line, and the longest answer."""
-    settings: ModelSettings = {"timeout": timeout}
-    if max_tokens is not None:
-        settings["max_tokens"] = max_tokens
+    settings: ModelSettings = {"timeout": to.timeout}
+    if to.max_tokens is not None:
+        settings["max_tokens"] = to.max_tokens
     return settings
 
 

@@ -5,7 +5,9 @@
    around it.
 3. The wanted fields are looked up one by one; of a text that was cut off, those that are whole.
 
-Requirements S2.19 to S2.21. Every tier takes time linear in the text, and nothing is raised.
+Requirements S2.19 to S2.21. Every tier takes time linear in the text, and nothing is raised. A
+general repairer would not do: it ends what was cut off in its own way, and half a sentence would
+become a fact.
 """
 
 from __future__ import annotations

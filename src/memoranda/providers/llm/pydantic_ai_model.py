@@ -11,11 +11,11 @@ from importlib import import_module
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from memoranda.errors import InvalidInput, LLMError, MissingExtra
+from memoranda.errors import LLMError, MissingExtra
 from memoranda.model.chat import ChatReply, Told, ToolSpec
 from memoranda.model.life import Reply
-from memoranda.providers.llm.retrying import CallFailure, RetryPolicy, TotalUsage
-from memoranda.providers.llm.spec import ModelSpec, find_key, parse_spec
+from memoranda.providers.llm.retrying import CallFailure, ModelConnection, RetryPolicy, TotalUsage
+from memoranda.providers.llm.spec import find_key, parse_spec
 
 if TYPE_CHECKING:
     from memoranda.providers.llm.chat_calls import ChatOutcome
@@ -32,42 +32,16 @@ class PydanticAIModel:
     They are :class:`memoranda.model.ports.LanguageModel` and
     :class:`memoranda.model.chat.ChatModel`.
     It may be asked from any thread and any event loop, and by several tasks at once.
-
-    Args:
-        spec: the model.
-        api_key: the key to send; none for servers that want none.
-        timeout: seconds in which one call must have its whole answer; where words are told as
-            they come, the longest silence between two pieces.
-        max_tokens: the longest answer; ``None`` is the model's own limit.
-        policy: how often and when a busy, failing or silent server is asked again.
     """
 
-    def __init__(
-        self,
-        spec: ModelSpec,
-        *,
-        api_key: str | None = None,
-        timeout: float = 30.0,
-        max_tokens: int | None = None,
-        policy: RetryPolicy | None = None,
-    ) -> None:
-        """Make a model; nothing is sent or loaded yet.
-
-        Raises:
-            InvalidInput: ``timeout`` or ``max_tokens`` is impossible.
-        """
-        if not timeout > 0 or (max_tokens is not None and max_tokens < 1):
-            message = f"timeout={timeout} must be above 0 and max_tokens={max_tokens} at least 1"
-            raise InvalidInput(message)
-        self._spec, self._key = spec, api_key
-        self._timeout, self._max_tokens = timeout, max_tokens
-        self._policy = policy or RetryPolicy()
-        self._schema_refused = False
+    def __init__(self, connection: ModelConnection) -> None:
+        """Make a model; nothing is sent or loaded yet."""
+        self._to = connection
 
     @property
     def name(self) -> str:
         """The model and its server, without the key."""
-        return str(self._spec)
+        return str(self._to.spec)
 
     def __repr__(self) -> str:
         """Show the model, never the key."""
@@ -90,21 +64,9 @@ class PydanticAIModel:
         from memoranda.providers.llm.answers import TypedQuestion
 
         question = TypedQuestion(
-            spec=self._spec,
-            key=self._key,
-            instructions=instructions,
-            prompt=prompt,
-            answer=answer,
-            schema=schema,
-            timeout=self._timeout,
-            max_tokens=self._max_tokens,
-            policy=self._policy,
-            schema_refused=self._schema_refused,
+            to=self._to, instructions=instructions, prompt=prompt, answer=answer, schema=schema
         )
-        try:
-            return Reply(await question.ask(), question.total.usage)
-        finally:
-            self._schema_refused = question.schema_refused
+        return Reply(await question.ask(), question.total.usage)
 
     async def chat(
         self,
@@ -127,19 +89,14 @@ class PydanticAIModel:
         from memoranda.providers.llm.chat_calls import ChatRequest, WordStream, call_chat
         from memoranda.providers.llm.message_conversion import form_of, to_model_messages
 
-        request = ChatRequest(
-            messages=to_model_messages(messages, form_of(self._spec)),
-            tools=tools,
-            timeout=self._timeout,
-            max_tokens=self._max_tokens,
-        )
+        sent = to_model_messages(messages, form_of(self._to.spec))
+        request = ChatRequest(self._to, sent, tools)
 
         async def call() -> ChatOutcome | CallFailure:
-            words = None if told is None else WordStream(told)
-            return await call_chat(self._spec, self._key, request, words)
+            return await call_chat(request, None if told is None else WordStream(told))
 
         total = TotalUsage()
-        reply = await self._policy.run(call, total)
+        reply = await self._to.policy.run(call, total)
         if problem := reply.problem():
             total.add_failure()
             raise LLMError(f"{self.name} {problem}", total.usage)
@@ -179,6 +136,4 @@ def open_model(
         raise MissingExtra(f"the language model {parsed}", "llm")
     key = find_key(parsed, api_key)
     policy = RetryPolicy(retries)
-    return PydanticAIModel(
-        parsed, api_key=key, timeout=timeout, max_tokens=max_tokens, policy=policy
-    )
+    return PydanticAIModel(ModelConnection(parsed, key, timeout, max_tokens, policy))

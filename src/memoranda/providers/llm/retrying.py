@@ -11,6 +11,7 @@ from typing import Protocol, TypeVar
 
 from memoranda.errors import InvalidInput, LLMError
 from memoranda.model.life import Usage
+from memoranda.providers.llm.spec import ModelSpec
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,3 +135,32 @@ class RetryPolicy:
                 raise LLMError(f"{outcome.why}{tried}", total.usage)
             await self.sleep(self.backoff.wait(attempt, outcome.wait, self.jitter()))
             attempt += 1
+
+
+@dataclass(slots=True)
+class ModelConnection:
+    """How a model is reached.
+
+    Attributes:
+        spec: the model.
+        key: the key to send, if any.
+        timeout: seconds in which one call must have its whole answer; where words are passed on
+            as they come, the longest silence between two pieces.
+        max_tokens: the longest answer; ``None`` is the model's own limit.
+        policy: how often and when a busy, failing or silent server is asked again.
+        schema_refused: whether the server answers only without a schema; learned by asking.
+    """
+
+    spec: ModelSpec
+    key: str | None = field(default=None, repr=False)
+    timeout: float = 30.0
+    max_tokens: int | None = None
+    policy: RetryPolicy = field(default_factory=RetryPolicy)
+    schema_refused: bool = False
+
+    def __post_init__(self) -> None:
+        """Refuse limits that cannot be."""
+        if not self.timeout > 0 or (self.max_tokens is not None and self.max_tokens < 1):
+            given = f"timeout={self.timeout} must be above 0"
+            message = f"{given} and max_tokens={self.max_tokens} at least 1"
+            raise InvalidInput(message)
