@@ -10,7 +10,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from memoranda.errors import InvalidInput
-from memoranda.notes.foreign import read_memory_md
+from memoranda.transfer.markdown_memory import read_memory_md
 
 LISBON = ZoneInfo("Europe/Lisbon")
 HIDDEN = "what is in the cellar"

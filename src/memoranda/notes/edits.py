@@ -23,11 +23,12 @@ from memoranda.notes.topics import key_of, topic
 from memoranda.records import plans
 from memoranda.records.drafts import Draft
 from memoranda.records.service import RecordService
+from memoranda.text.languages import LanguageData
 
 _UNSPACED = "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff"
 _WORD = re.compile(rf"[{_UNSPACED}]|[^\W{_UNSPACED}]+")
 _HALF = 0.5
-_DENIALS = frozenset({"not", "no", "never", "none", "nor", "without", "t"})  # "t" is of "don't".
+_EN = LanguageData("en", "notes")
 
 
 def words(text: str) -> tuple[str, ...]:
@@ -59,7 +60,7 @@ def shared(first: frozenset[str], second: frozenset[str]) -> float:
 
 
 def _decisive(found: frozenset[str]) -> frozenset[str]:
-    return frozenset(word for word in found if word.isnumeric() or word in _DENIALS)
+    return frozenset(word for word in found if word.isnumeric() or word in _EN.words("denials"))
 
 
 ALIKE = 0.5

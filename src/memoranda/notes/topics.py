@@ -7,6 +7,7 @@ from collections.abc import Mapping
 
 from memoranda.model.models import Record
 from memoranda.model.notes import line_of
+from memoranda.text.languages import LanguageData
 
 FACTS = "Facts"
 _OF_CATEGORY: Mapping[str, str] = {
@@ -25,34 +26,7 @@ TITLES = (*dict.fromkeys(_OF_CATEGORY.values()), FACTS)
 LONGEST = 80
 _WORD = re.compile(r"\w+")
 _COARSE = frozenset({"event", "state", "identity", "possession"})
-_DUE = re.compile(
-    r"\bdeadline\b[^.]{0,60}\b(?:is|was|moved|changed|set|extended|got|became|on|by)\b|"
-    r"\b(?:is|are) due\b|\bdue (?:date|on|by)\b",
-    re.IGNORECASE,
-)
-_KIN = re.compile(
-    r"^(?:The user|[A-Z]\w+)'s (?:\w+ ){0,2}?(?:ex|ex-\w+|(?:step|grand)?(?:mother|father|son|"
-    r"daughter|sister|brother)s?(?:-in-law)?|mom|mum|dad|parents?|wife|husband|partner|spouse|"
-    r"(?:girl|boy)?friends?|fianc[eé]e?|child|children|kids?|twins|aunt|uncle|cousins?|nieces?|"
-    r"nephews?|boss|manager|colleagues?|co-?workers?|teammates?|neighbou?rs?|(?:room|flat|house)-?mates?|"
-    r"landlord|mentor|therapist|doctor|dentist|teacher|coach)(?: [A-Z]\w+){0,2} "
-    r"(?:is|was|are|were)\b(?! \w+ing\b)",
-)
-"""Who somebody is to the user, told by a verb of being."""
-_LASTS = re.compile(
-    r"\b(?:used to \w+|(?:was|were|been) (?:born|raised|diagnosed)|grew up|is able to|"
-    r"has (?:been|lived|worked|had|known)\b[^.]{0,80}\b(?:for|since)\b)",
-    re.IGNORECASE,
-)
-"""What happened and still tells who somebody is."""
-_TASTE = re.compile(
-    r"\b(?:(?:dis)?lik(?:es?|ed|ing)|loves?|loved|loving|prefers?|preferred|preferring|enjoy(?:s|ed|ing)?|"
-    r"hates?|hated|hating|adores?|detests?|favou?r\w*|fave?|fans?|fond|keen|into|passion\w*|"
-    r"interest\w*|obsessed|crazy|addicted|stand|miss(?:es)?|appreciates?|wants?|hobby|hobbies|"
-    r"cravings?|craves?|tastes?|allergic|top|go-to|weakness|crush|dreams?|fear\w*|afraid|scared|"
-    r"excited|soft spot|used to)\b",
-    re.IGNORECASE,
-)
+_EN = LanguageData("en", "notes")
 
 
 def topic(record: Record) -> str:
@@ -71,13 +45,13 @@ def topic(record: Record) -> str:
 def _by_text(category: str, text: str) -> str:
     """Return the heading of a category; where it says too little, that of what the text tells."""
     title = _OF_CATEGORY.get(category, FACTS)
-    if _DUE.search(text):
+    if _EN.pattern("due").search(text):
         return "Plans and events"
-    if category in _COARSE and _KIN.search(text):
+    if category in _COARSE and _EN.pattern("kin", 0).search(text):
         return "People"
-    if category == "event" and _LASTS.search(text):
+    if category == "event" and _EN.pattern("lasts").search(text):
         return "About the user"
-    if category == "preference" and not _TASTE.search(text):
+    if category == "preference" and not _EN.pattern("taste").search(text):
         return "About the user"
     return title
 

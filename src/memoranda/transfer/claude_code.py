@@ -37,7 +37,7 @@ WRAPPING = re.compile(rf"<({WRAPPERS})(?:\s[^<>]*)?>")
 INTERRUPTED = re.compile(r"\[Request interrupted by user(?: for tool use)?\]")
 REMINDING = re.compile(r"<(system-reminder)>")
 OWN_TOOLS = frozenset(
-    {
+    [
         "search_memories",
         "store_memory",
         "forget_memory",
@@ -49,7 +49,7 @@ OWN_TOOLS = frozenset(
         "memory_stats",
         "get_entity_info",
         "expand_messages",
-    }
+    ]
 )
 """The tools of memory, over MCP and of agents."""
 OWN_COMMAND = re.compile(r"(?:^|[;&|(]\s*|\s)(?:\S*/)?memoranda\s+\w")

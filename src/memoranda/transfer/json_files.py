@@ -26,18 +26,9 @@ MEMORY_MD = "memory-md"
 CLAUDE_CODE, CHATGPT, CLAUDE = "claude-code", "chatgpt", "claude"
 MEM0, MCP_MEMORY, CHROMA = "mem0", "mcp-memory", "chroma"
 FORMATS = (
-    MEMORANDA,
-    OPENAI,
-    SESSION,
-    LOCOMO,
-    MEMORY_MD,
-    CLAUDE_CODE,
-    CHATGPT,
-    CLAUDE,
-    MEM0,
-    MCP_MEMORY,
-    CHROMA,
-)
+    MEMORANDA, OPENAI, SESSION, LOCOMO, MEMORY_MD, CLAUDE_CODE, CHATGPT, CLAUDE, MEM0,
+    MCP_MEMORY, CHROMA,
+)  # fmt: skip
 KNOWN = (
     "known are memoranda (an export, or JSON Lines of objects with content), "
     "openai (chat messages in JSON or JSON Lines), "

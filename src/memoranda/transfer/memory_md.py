@@ -13,12 +13,12 @@ from memoranda.errors import InvalidInput
 from memoranda.model.models import Kind
 from memoranda.model.ports import Progress
 from memoranda.model.text import content_hash
-from memoranda.notes.foreign import LOOKED_FOR, ForeignMemory, read_memory_md
 from memoranda.records.drafts import Draft
 from memoranda.records.pages import record_pages
 from memoranda.text.secrets import secret_kind
 from memoranda.transfer.batches import BATCH, ImportTarget, Moved, Steps
 from memoranda.transfer.json_files import MEMORY_MD
+from memoranda.transfer.markdown_memory import LOOKED_FOR, ForeignMemory, read_memory_md
 
 MOST_SHOWN = 3
 TELLER = "assistant"

@@ -33,7 +33,7 @@ OPENING = (
 )
 
 
-class Skipped(NamedTuple):
+class SkippedFile(NamedTuple):
     """A file that was not read, and why."""
 
     file: str
@@ -45,7 +45,7 @@ class Skipped(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Text:
+class ForeignFile:
     """A file that was read.
 
     Attributes:
@@ -59,11 +59,11 @@ class Text:
     text: str
 
 
-class _Refused(Exception):
+class _UnreadableError(Exception):
     """A file is not to be read; the message says why."""
 
 
-class Files:
+class ForeignFolder:
     """The files of one folder. Each is read once; what is not read is noted with the reason.
 
     Args:
@@ -77,19 +77,19 @@ class Files:
     def __init__(self, root: Path) -> None:
         """Read nothing yet."""
         self.root = root
-        self._read: dict[Path, Text | None] = {}
+        self._read: dict[Path, ForeignFile | None] = {}
         self._skipped: dict[str, str] = {}
 
     @property
-    def skipped(self) -> tuple[Skipped, ...]:
+    def skipped(self) -> tuple[SkippedFile, ...]:
         """What was not read, and why."""
-        return tuple(Skipped(*pair) for pair in self._skipped.items())
+        return tuple(SkippedFile(*pair) for pair in self._skipped.items())
 
     def skip(self, file: str, why: str) -> None:
         """Note that ``file`` was not read."""
         self._skipped.setdefault(file, why)
 
-    def text(self, path: Path, *, named: str | None = None) -> Text | None:
+    def text(self, path: Path, *, named: str | None = None) -> ForeignFile | None:
         """Return the file at ``path``; ``None`` where it is not to be read, which is noted.
 
         Args:
@@ -101,9 +101,9 @@ class Files:
             if place not in self._read:
                 self._read[place] = None
                 name = place.relative_to(self.root).as_posix()
-                self._read[place] = Text(name, place, _content(place))
+                self._read[place] = ForeignFile(name, place, _content(place))
             return self._read[place]
-        except _Refused as error:
+        except _UnreadableError as error:
             why = str(error)
         except FileNotFoundError:
             why = "there is no such file"
@@ -115,10 +115,10 @@ class Files:
     def _inside(self, path: Path) -> Path:
         place = path.resolve(strict=True)
         if not place.is_relative_to(self.root):
-            raise _Refused(OUTSIDE)
+            raise _UnreadableError(OUTSIDE)
         return place
 
-    def linked(self, text: Text, target: str) -> Text | None:
+    def linked(self, text: ForeignFile, target: str) -> ForeignFile | None:
         """Return the Markdown file that ``text`` leads to by a link or an import, as ``text``.
 
         Args:
@@ -191,13 +191,15 @@ def _content(path: Path) -> str:
     most = LARGEST_HISTORY if HISTORY.fullmatch(path.name) else LARGEST
     with open(os.open(path, OPENING), "rb") as file:  # noqa: PTH123 - a descriptor, not a path
         if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
-            raise _Refused("is no regular file")
+            raise _UnreadableError("is no regular file")
         raw = file.read(most + 1)
     if len(raw) > most:
-        raise _Refused(f"is larger than {most // 2**20} MiB; split it to import it")
+        raise _UnreadableError(f"is larger than {most // 2**20} MiB; split it to import it")
     if b"\0" in raw:
-        raise _Refused("is no text but binary")
+        raise _UnreadableError("is no text but binary")
     try:
         return raw.decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        raise _Refused("is no UTF-8 text; convert it, for example with iconv -t utf-8") from error
+        raise _UnreadableError(
+            "is no UTF-8 text; convert it, for example with iconv -t utf-8"
+        ) from error
