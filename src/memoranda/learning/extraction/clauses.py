@@ -77,11 +77,9 @@ def _is_adjunct(part: str) -> bool:
     """Return whether ``part`` only says when or where: ``Last week``, ``In the meantime``."""
     lead = _EN.pattern("lead_in").match(part)
     words = part[lead.end() if lead else 0 :].lower().split()
-    return (
-        0 < len(words) <= _LONGEST_ADJUNCT
-        and words[0].strip(_EDGE) in _EN.words("adjuncts")
-        and not _EN.words("auxiliaries").intersection(words)
-    )
+    if not 0 < len(words) <= _LONGEST_ADJUNCT or _EN.words("auxiliaries").intersection(words):
+        return False
+    return words[0].strip(_EDGE) in _EN.words("adjuncts")
 
 
 def _is_asking(part: str) -> bool:
@@ -130,11 +128,9 @@ _SHORTEST_NAME = 3
 
 def _is_name(word: str, names: frozenset[str]) -> bool:
     """Return whether ``word`` is one of the names or the start of one (Mel, Melanie)."""
-    return (
-        len(word) >= _SHORTEST_NAME
-        and word[0].isupper()
-        and any(name.startswith(word) or word.startswith(name) for name in names)
-    )
+    if len(word) < _SHORTEST_NAME or not word[0].isupper():
+        return False
+    return any(name.startswith(word) or word.startswith(name) for name in names)
 
 
 _SHORTEST = 3
@@ -171,11 +167,8 @@ def carries_content(word: ClauseToken) -> bool:
     low = word.low
     if low[0] == MASK or low[0].isdigit():
         return True
-    return (
-        low[0].isalpha()
-        and len(low) >= _SHORTEST
-        and low not in _EN.words("stop", "vague", "evaluative", "light", "mental", "adverbs")
-    )
+    empty = low in _EN.words("stop", "vague", "evaluative", "light", "mental", "adverbs")
+    return low[0].isalpha() and len(low) >= _SHORTEST and not empty
 
 
 def measure_kept(words: Sequence[ClauseToken], least: int, *, hearer: bool, persons: bool) -> int:
@@ -243,11 +236,8 @@ class _Antecedents:
         """Take note of a word that brings up one thing, by name or not, or many."""
         low = word.low
         self.singular = self.singular or named or low in _EN.words("determiners") or low == "this"
-        self.plural = (
-            self.plural
-            or low in _EN.words("plural_nouns")
-            or (len(low) > _SHORTEST and low.endswith("s"))
-        )
+        plural = low in _EN.words("plural_nouns") or (len(low) > _SHORTEST and low[-1] == "s")
+        self.plural = self.plural or plural
 
 
 def _points(words: Sequence[ClauseToken], place: int) -> bool:

@@ -92,14 +92,10 @@ def _being(low: Low, place: int, *, past: bool, chat: bool) -> Predicate | None:
         or _undergone(low, place, past=past)
         or _member(low, place)
     )
-    if (
-        reading is None
-        and "not" not in adverbs
-        and word
-        and word not in _EN.words("evaluative", "stop")
-    ):
-        reading = Predicate(Category.IDENTITY, 0.38, place)
-    return reading
+    if reading is not None or "not" in adverbs or not word:
+        return reading
+    known = word in _EN.words("evaluative", "stop")
+    return None if known else Predicate(Category.IDENTITY, 0.38, place)
 
 
 def _attached(low: Low, place: int) -> Predicate | None:
@@ -165,9 +161,12 @@ def _is_figure(low: Low, place: int) -> bool:
     while _word(low, place) in _EN.words("evaluative", "adverbs"):
         place += 1
     after = _word(low, place + 1)
-    return _word(low, place) in _EN.words("figures") and (
-        not after.isalnum() or after in _EN.words("after_noun")
-    )
+    return _word(low, place) in _EN.words("figures") and _ends_noun(after)
+
+
+def _ends_noun(after: str) -> bool:
+    """Return whether the noun before ``after`` is the last word of its phrase."""
+    return not after.isalnum() or after in _EN.words("after_noun")
 
 
 def _undergone(low: Low, place: int, *, past: bool) -> Predicate | None:
@@ -249,13 +248,9 @@ def _having_done(word: str, place: int, *, always: bool) -> Predicate | None:
 def _owning(low: Low, place: int, *, base: float) -> Predicate | None:
     """Read what follows ``have``: a thing, a person, or a mere manner of speaking."""
     head = [each for each in low[place : place + 5] if each not in _EN.words("stop")]
-    if (
-        not head
-        or head[0] in _EN.words("evaluative")
-        or _EN.words("junk_objects").intersection((*head[:2], head[-1]))
-    ):
+    if not head or head[0] in _EN.words("evaluative") or _is_momentary(low, place):
         return None
-    if _is_momentary(low, place):
+    if _EN.words("junk_objects").intersection((*head[:2], head[-1])):
         return None
     if _EN.words("appointments").intersection(head):
         return Predicate(Category.PLAN, base - 0.02, place)
@@ -272,9 +267,7 @@ def _is_momentary(low: Low, place: int) -> bool:
         after = _word(low, at + 1)
         if low[at] in _EN.words("time_units"):
             return after in _EN.words("time_left")
-        if low[at] in _EN.words("food") and (
-            not after.isalnum() or after in _EN.words("after_noun")
-        ):
+        if low[at] in _EN.words("food") and _ends_noun(after):
             return not _EN.words("frequency").intersection(low)
         if not low[at].isalnum() or low[at] in _EN.words("relatives"):
             return False
@@ -384,12 +377,8 @@ def _acting(low: Low, place: int, adverbs: Low, *, chat: bool) -> Predicate | No
         _EN.words("frequency").intersection(adverbs) or _EN.words("frequency").intersection(low)
     )
     inward = verb in _EN.words("mental")
-    if (
-        "never" in adverbs
-        and not is_past(verb)
-        and not inward
-        and verb not in _EN.words("evaluative")
-    ):
+    judges = inward or verb in _EN.words("evaluative")
+    if "never" in adverbs and not is_past(verb) and not judges:
         return Predicate(Category.CONSTRAINT, 0.72, place)
     if inward and not (often and verb in _EN.words("habits")):
         return _giving(low, place, chat=chat)

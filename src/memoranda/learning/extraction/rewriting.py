@@ -181,9 +181,8 @@ class _ThirdPersonRewriter:
         self.pending = False
         if expanded is None and low not in _EN.mapping("slang_third"):
             expanded = self._agree(low)
-            self.present = (
-                expanded != low and low not in _EN.words("auxiliaries") and not self.plural
-            )
+            changed = expanded != low and not self.plural
+            self.present = changed and low not in _EN.words("auxiliaries")
         made = expanded or _EN.mapping("slang_third")[low]
         return written if made == low else made
 
@@ -191,11 +190,8 @@ class _ThirdPersonRewriter:
         before = self.words[place - 1].low if place else ""
         if before in _EN.words("adverbs") and place > 1:
             before = self.words[place - 2].low
-        return (
-            before in {"and", "or", "but"}
-            and low in _EN.words("habits")
-            and low not in _EN.words("ambiguous_verbs")
-        )
+        verb = low in _EN.words("habits") and low not in _EN.words("ambiguous_verbs")
+        return before in {"and", "or", "but"} and verb
 
     def _introduces(self, place: int) -> bool:
         return is_mere_article([word.low for word in self.words[place + 1 : place + 2]])

@@ -114,10 +114,8 @@ def _is_ordinal(line: str, begin: int, end: int) -> bool:
     if not line[max(begin, end - 2) : end - 1].isdigit() or not line[end:].strip():
         return False
     lead = line[max(begin, end - _LONGEST_ORDINAL) : end]
-    return (
-        _EN.pattern("german_month", 0).match(line, end) is not None
-        or _EN.pattern("german_ordinal").search(lead) is not None
-    )
+    found = _EN.pattern("german_month", 0).match(line, end)
+    return found is not None or _EN.pattern("german_ordinal").search(lead) is not None
 
 
 def _goes_on(line: str, end: int, *, title: bool) -> bool:

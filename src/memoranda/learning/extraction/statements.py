@@ -82,15 +82,13 @@ def _subordinate(words: Sequence[ClauseToken], setting: ClauseContext) -> Clause
             continue
         if any(each.low in _EN.words("hypothetical") for each in words[:place]):
             return None
-        if word.low == "that" and (
-            not place or words[place - 1].low not in _EN.words("before_fact")
-        ):
+        led = place and words[place - 1].low in _EN.words("before_fact")
+        if word.low == "that" and not led:
             continue
         inner = words[place + 1 :]
         head = inner[0].low.partition("'")[0]
-        stated = (
-            _first_person(inner, setting) if head in {"i", "we"} else _possessed(inner, setting)
-        )
+        rule = _first_person if head in {"i", "we"} else _possessed
+        stated = rule(inner, setting)
         if stated is None:
             continue
         shift = place + 1
@@ -145,11 +143,8 @@ def _first_person(words: Sequence[ClauseToken], setting: ClauseContext) -> Claus
     if spelled is None:
         return None
     reading = read_predicate(spelled, chat=setting.chat)
-    if (
-        reading is None
-        and setting.loose
-        and not _EN.words("hypothetical").intersection(spelled[:3])
-    ):
+    supposed = _EN.words("hypothetical").intersection(spelled[:3])
+    if reading is None and setting.loose and not supposed:
         reading = Predicate(Category.REMEMBER, 0.6, 0)
     everybody = "all" in spelled[:3] and words[start].low.startswith("we")
     if reading is None or (everybody and reading.category is not Category.EVENT):
@@ -175,17 +170,12 @@ def _called(words: Sequence[ClauseToken], setting: ClauseContext) -> ClauseState
 
 def _after_lead(words: Sequence[ClauseToken]) -> int | None:
     """Return the place of the subject ``I`` of the clause, after words of time."""
-    first = words[0].low
     start = 0
-    if first in _EN.words("subordinators") or (first == "as" and len(words) > 1):
+    if words[0].low in _EN.words("subordinators"):
         commas = [place for place, word in enumerate(words[:_LONGEST_LEAD]) if word.low == ","]
         if not commas:
             return None
         start = commas[0] + 1
-    return _plain_lead(words, start)
-
-
-def _plain_lead(words: Sequence[ClauseToken], start: int) -> int | None:
     for place in range(start, min(len(words), start + _LONGEST_LEAD)):
         if words[place].low.partition("'")[0] in {"i", "we"}:
             return place if _is_lead(words[start:place]) else None
@@ -194,20 +184,14 @@ def _plain_lead(words: Sequence[ClauseToken], start: int) -> int | None:
 
 def _is_lead(lead: Sequence[ClauseToken]) -> bool:
     low = [word.low for word in lead]
-    if (
-        low
-        and low[0] not in _EN.words("subordinators")
-        and (_EN.words("auxiliaries").intersection(low) or {"that", "which"}.intersection(low))
-    ):
+    verbs = _EN.words("auxiliaries").intersection(low) or {"that", "which"}.intersection(low)
+    if verbs and low[0] not in _EN.words("subordinators"):
         return False
     if _EN.words("time_nouns").intersection(low) and not _EN.words("pronouns").intersection(low):
         return True
-    if (
-        not low
-        or low[0] in _EN.words("time_leads")
-        or all(each in _EN.words("adverbs") or each == "," for each in low)
-    ):
-        return not any(each in _EN.words("second", "hypothetical") for each in low)
+    adverbs = all(each in _EN.words("adverbs") or each == "," for each in low)
+    if adverbs or low[0] in _EN.words("time_leads"):
+        return not _EN.words("second", "hypothetical").intersection(low)
     return low[0] in {"my", "our"} and low[-1] == "and" and len(low) <= _LONGEST_GROUP
 
 
