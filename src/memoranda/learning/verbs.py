@@ -26,9 +26,8 @@ def is_participle(word: str) -> bool:
 
 
 def _ends_as_past(word: str) -> bool:
-    return (
-        len(word) >= _SHORTEST_PAST and word.endswith("ed") and word not in _FORMS.words("not_past")
-    )
+    ends = len(word) >= _SHORTEST_PAST and word.endswith("ed")
+    return ends and word not in _FORMS.words("not_past")
 
 
 def third_person(verb: str, *, past: bool = True) -> str:
@@ -166,7 +165,6 @@ def _present(words: Sequence[ParsedWord], place: int) -> bool:
         return False
     if before.text in _EN.words("plain_subjects"):
         return not is_past(word.text)
-    third = (
-        word.text.endswith("s") and len(word.text) > _SHORTEST and word.text[-2] not in _S_ENDINGS
-    )
+    long = len(word.text) > _SHORTEST
+    third = long and word.text[-1] == "s" and word.text[-2] not in _S_ENDINGS
     return third and (before.name or before.text in _EN.words("subjects"))

@@ -26,17 +26,7 @@ LINE = 140
 MOST_CHANGED, MOST_AHEAD, MOST_NEW, MOST_SUBJECTS = 4, 5, 12, 8
 LEAST_FACTS = 3
 """New facts without which a week with no change, no plan and no subject says too little."""
-FIRST = [
-    "constraint",
-    "decision",
-    "identity",
-    "relation",
-    "preference",
-    "plan",
-    "event",
-    "state",
-    "possession",
-]
+FIRST = "constraint decision identity relation preference plan event state possession".split()  # noqa: SIM905
 """Categories in the order in which they matter to a later conversation; others come after."""
 TYPES = frozenset({"person", "organization", "location", "project", "other"})
 """Types of names that a conversation can be about; dates and addresses are not."""

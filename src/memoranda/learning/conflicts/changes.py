@@ -72,8 +72,7 @@ def find_reversal(old: ParsedClause, new: ParsedClause, *, about: bool) -> Itera
     # Of several things, one is denied: the others go on.
     if few or (left > right and _EN.pattern("listed").search(old.text)):
         return
-    over = any(word.text == "longer" for word in new.words)
-    over = over or bool(new.ending and not turned)
+    over = "longer" in new.texts or (new.ending and not turned)
     changed = bool(over or new.strong) and not new.correcting
     relation = Relation.UPDATE if changed else Relation.CONTRADICTION
     yield Verdict(relation, 0.85, "one says what the other denies")
@@ -99,21 +98,12 @@ def _one_time(old: ParsedClause, new: ParsedClause) -> bool:
     """Return whether two clauses speak of one time: the present, or a day that both name."""
     if not (_over_and_done(old) or _over_and_done(new)) or new.correcting:
         return True
-    days = [
-        {
-            word.text
-            for word in clause.words
-            if word.kind == "date" or word.text in _EN.words("calendar")
-        }
-        for clause in (old, new)
-    ]
-    return bool(days[0] & days[1])
+    days = {word.text for word in old.words if word.kind == "date"} | _EN.words("calendar")
+    return bool(days & old.texts & new.texts)
 
 
 def _over_and_done(clause: ParsedClause) -> bool:
-    return clause.aspect is not Aspect.STATE or any(
-        word.text in {"did", "was", "were", "had"} for word in clause.words
-    )
+    return clause.aspect is not Aspect.STATE or bool(clause.texts & {"did", "was", "were", "had"})
 
 
 def _sign(clause: ParsedClause) -> int:
@@ -126,7 +116,7 @@ def _sign(clause: ParsedClause) -> int:
 
 def _alike_felt(old: ParsedClause, new: ParsedClause) -> bool:
     """Return whether a dislike stands against a liking: who hates a dog may still have it."""
-    felt = [{word.text for word in each.words} & _EN.words("likings") for each in (old, new)]
+    felt = [each.texts & _EN.words("likings") for each in (old, new)]
     disliked = (felt[0] | felt[1]) & _EN.words("disliking")
     return not disliked or bool(felt[0] and felt[1])
 
@@ -163,8 +153,8 @@ def _next(words: Sequence[ParsedWord], place: int) -> ParsedWord | None:
 def _axes(clause: ParsedClause) -> dict[int, int]:
     """Return on which side of which axis a clause stands, at whatever time."""
     axes, timely = opposite_axes(), _EN.words("timely_opposites")
-    words = (word.text for word in clause.words)
-    return dict(axes[word] for word in words if word in axes and word not in timely)
+    words = (word.text for word in clause.words if word.text not in timely)
+    return dict(axes[word] for word in words if word in axes)
 
 
 def _opposing(clause: ParsedClause) -> frozenset[str]:
@@ -188,18 +178,15 @@ def find_replacement(old: ParsedClause, new: ParsedClause, *, about: bool) -> It
 
 
 def _lasts(clause: ParsedClause) -> bool:
-    if any(word.text in _EN.words("shifts") for word in clause.words):
+    if bool(clause.texts & _EN.words("shifts")):
         return True
     return clause.aspect is Aspect.STATE and not _EN.pattern("used_to").search(clause.text)
 
 
 def _exchanged(old: ParsedClause, new: ParsedClause) -> Iterator[Verdict]:
     mine = clause_core(old)
-    for pattern, relation in (
-        (_EN.pattern("from_to"), Relation.UPDATE),
-        (_EN.pattern("not_but"), Relation.CONTRADICTION),
-    ):
-        found = pattern.search(new.text)
+    for name, relation in (("from_to", Relation.UPDATE), ("not_but", Relation.CONTRADICTION)):
+        found = _EN.pattern(name).search(new.text)
         if found is None:
             continue
         groups = {key.rstrip("23"): text for key, text in found.groupdict().items() if text}
@@ -208,12 +195,9 @@ def _exchanged(old: ParsedClause, new: ParsedClause) -> Iterator[Verdict]:
         if "moved" in groups and not _is_place(old):
             continue
         gone = text_core(groups["old"]) - stem_set("repeated_times")
-        if (
-            gone
-            and gone <= mine
-            and not text_core(groups["new"]) <= mine
-            and _as_a_whole(old, new, gone)
-        ):
+        if not gone or not gone <= mine or text_core(groups["new"]) <= mine:
+            continue
+        if _as_a_whole(old, new, gone):
             yield Verdict(relation, 0.85, "the newer one names the older value as replaced")
 
 
@@ -253,11 +237,7 @@ def _anew(old: ParsedClause, new: ParsedClause) -> Iterator[Verdict]:
     stands for the same thing where what follows says so (``to work``, ``for testing``).
     """
     cue = new.strong & {"now", "instead", "nowadays"} or new.correcting
-    if (
-        not cue
-        or new.added
-        or any(word.text in _EN.words("likings") for word in (*old.words, *new.words))
-    ):
+    if not cue or new.added or (old.texts | new.texts) & _EN.words("likings"):
         return
     left, right = _frame(old), _frame(new)
     before = _shared(left, right)
@@ -285,7 +265,7 @@ def _shared(one: list[ParsedWord], other: list[ParsedWord]) -> int:
 
 def find_new_version(old: ParsedClause, new: ParsedClause, *, about: bool) -> Iterator[Verdict]:
     """Yield a verdict where something that is used has another version now."""
-    cues = {word.text for word in new.words} & (_EN.words("shifts") | {"now"})
+    cues = new.texts & (_EN.words("shifts") | {"now"})
     if not cues or new.wished or new.tried or new.asked or old.asked or not _lasts(old):
         return
     if not are_about_same_people(old, new, about=about, lax=True):

@@ -52,6 +52,7 @@ class ParsedClause:
     Attributes:
         text: its text, with dates in one form.
         words: its words.
+        texts: these in lower case, each once.
         content: the stems of what it is about.
         sentence: those of the sentence it stands in.
         quantities: its numbers and dates.
@@ -69,6 +70,7 @@ class ParsedClause:
 
     text: str
     words: tuple[ParsedWord, ...]
+    texts: frozenset[str]
     content: frozenset[str]
     sentence: frozenset[str]
     quantities: tuple[Quantity, ...]
@@ -93,13 +95,9 @@ def split_clauses(text: str) -> tuple[ParsedClause, ...]:
     for sentence in cut_sentences(mark_dates(_CODE.sub(" . ", text)), unspaced=False):
         content = parse_text(sentence).content
         asked = sentence.rstrip().endswith("?")
-        parts = [
-            part
-            for part in _EN.pattern("clause_boundary").split(
-                _EN.pattern("sentence_lead").sub(r"\1 ", sentence)
-            )
-            if part and part.strip()
-        ]
+        split = _EN.pattern("clause_boundary").split
+        led = _EN.pattern("sentence_lead").sub(r"\1 ", sentence)
+        parts = [part for part in split(led) if part and part.strip()]
         for place, part in enumerate(parts):
             last = asked and place == len(parts) - 1
             found.append(_read_clause(part.strip(), content, asked=last and len(parts) == 1))
@@ -128,6 +126,7 @@ def _read_clause(text: str, sentence: frozenset[str], *, asked: bool) -> ParsedC
     return ParsedClause(
         text=text,
         words=parsed.words,
+        texts=said,
         content=parsed.content,
         sentence=sentence,
         quantities=_read_quantities(text, parsed.words),
@@ -175,33 +174,23 @@ def _is_year(words: tuple[ParsedWord, ...], place: int) -> bool:
     before = words[place - 1].text if place else ""
     after = words[place + 1] if place + 1 < len(words) else None
     counts = after is not None and not after.name and after.text not in _EN.words("stop_words")
-    return (
-        bool(_YEAR.fullmatch(words[place].text))
-        and before in _EN.words("before_year")
-        and not counts
-    )
+    year = _YEAR.fullmatch(words[place].text) is not None
+    return year and before in _EN.words("before_year") and not counts
 
 
 def _part_of_name(words: tuple[ParsedWord, ...], place: int) -> bool:
     """Return whether a number names a thing rather than counts: ``v2.1``, ``sprint 2``."""
-    word, previous = words[place], words[place - 1] if place else None
-    unit = _unit(words, place)
+    word, unit = words[place], _unit(words, place)
     if word.kind == "date":
         return False
-    if word.text.count(".") > 1 or (previous is not None and previous.text == "v"):
+    if word.text.count(".") > 1 or not place:
+        return word.text.count(".") > 1
+    previous = words[place - 1]
+    if previous.text == "v":
         return True
-    if (
-        previous is not None
-        and previous.text in _EN.words("spans")
-        and set(unit[:1]) & stem_set("lengths_of_time")
-    ):
+    if previous.text in _EN.words("spans") and set(unit[:1]) & stem_set("lengths_of_time"):
         return True
-    return (
-        previous is not None
-        and not unit
-        and previous.kind == "word"
-        and previous.text not in _EN.words("name_breaks")
-    )
+    return not unit and previous.kind == "word" and previous.text not in _EN.words("name_breaks")
 
 
 def _unit(words: tuple[ParsedWord, ...], place: int) -> tuple[str, ...]:

@@ -50,7 +50,7 @@ def _comparable(old: ParsedClause, new: ParsedClause) -> bool:
 
 
 def _shifts(clause: ParsedClause) -> bool:
-    return any(word.text in _EN.words("shifts") for word in clause.words)
+    return bool(clause.texts & _EN.words("shifts"))
 
 
 def _listed(clause: ParsedClause) -> bool:
@@ -142,11 +142,9 @@ def _measured(old: ParsedClause, earlier: Quantity, later: Quantity) -> bool:
     """Return whether two measures are of one thing: of accuracy, of a response time."""
     mine = frozenset((*earlier.before[:6], *earlier.unit[1:])) - stem_set("vague")
     yours = frozenset((*later.before[:6], *later.unit[1:])) - stem_set("vague")
-    rated = (
-        mine & stem_set("ratings")
-        if earlier.unit[0] not in stem_set("lengths_of_time")
-        else mine & stem_set("ratings") & {*earlier.before[:6]}
-    )
+    rated = mine & stem_set("ratings")
+    if earlier.unit[0] in stem_set("lengths_of_time"):
+        rated &= {*earlier.before[:6]}
     ratings = yours & stem_set("ratings")
     if ratings:
         return bool(ratings & (mine if rated else old.sentence))
@@ -159,9 +157,7 @@ def _noun_of(quantity: Quantity) -> set[str]:
 
 def _key(quantity: Quantity) -> frozenset[str]:
     words = (*quantity.unit, *quantity.before[:4])
-    return frozenset(words) - stem_set("vague") - stem_set("change_cues") - stem_set(
-        "measures"
-    ) or frozenset(quantity.unit)
+    return frozenset(words) - stem_set("no_keys") or frozenset(quantity.unit)
 
 
 def _same_names(old: ParsedClause, new: ParsedClause) -> bool:
