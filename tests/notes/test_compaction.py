@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memoranda.model.models import Kind, Record, Trust
-from memoranda.notes.projection import Candidate, choose
+from memoranda.notes.projection import LineCandidate, choose
 
 NOW = datetime(2026, 3, 1, tzinfo=UTC)
 
@@ -16,7 +16,7 @@ def one(id, content, *, present=False, cost=10, heading=None, **more):
     """Return a fact that may stand in the file."""
     record = Record(id=id, kind=Kind.FACT, content=content, user="ana", event_time=NOW,
                     created_at=NOW, content_hash="", **more)  # fmt: skip
-    return Candidate(record, cost, present, heading)
+    return LineCandidate(record, cost, present, heading)
 
 
 def test_of_near_duplicates_the_better_one_stays():

@@ -72,8 +72,8 @@ class Document:
         lines: list[str | None] = list(self.lines)
         for item, text in texts.items():
             last = self.lines[item.stop - 1]
-            said = guarded(text, listed=item.listed)
-            lines[item.start] = item.prefix + said + last[len(bare(last)) :]
+            line = guarded(text, listed=item.listed)
+            lines[item.start] = item.prefix + line + last[len(bare(last)) :]
             for at in range(item.start + 1, item.stop):
                 lines[at] = None
         return self._with(lines)

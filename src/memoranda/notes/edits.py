@@ -72,7 +72,7 @@ MASS = 10
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class FactLine:
     """An item of the file, and the record that it tells."""
 
     item: Item
@@ -80,7 +80,7 @@ class Line:
 
 
 @dataclass(frozen=True, slots=True)
-class Conflict:
+class EditConflict:
     """A line that a person changed while the store ended its record.
 
     Attributes:
@@ -112,13 +112,13 @@ class Edits:
         mass_removal: more than half of at least ten lines are gone: to be asked about.
     """
 
-    lines: tuple[Line, ...] = ()
-    stale: tuple[Line, ...] = ()
-    erased: tuple[Line, ...] = ()
-    changed: tuple[Line, ...] = ()
+    lines: tuple[FactLine, ...] = ()
+    stale: tuple[FactLine, ...] = ()
+    erased: tuple[FactLine, ...] = ()
+    changed: tuple[FactLine, ...] = ()
     removed: tuple[str, ...] = ()
     added: tuple[Item, ...] = ()
-    conflicts: tuple[Conflict, ...] = ()
+    conflicts: tuple[EditConflict, ...] = ()
     unseen: tuple[str, ...] = ()
     cut_short: bool = False
     mass_removal: bool = False
@@ -145,26 +145,26 @@ def read_edits(
     base: Sequence[NotedLine],
     document: Document,
     known: Mapping[str, Record],
-    believed: Callable[[Record], bool],
+    is_active: Callable[[Record], bool],
 ) -> Edits:
     """Return what a person changed in ``document`` since it had the lines of ``base``.
 
     Args:
         base: the lines when the store last read or wrote the file, from top to bottom.
         document: the file as it is.
-        known: the records of these lines that still exist, and all standing facts, the best
+        known: the records of these lines that still exist, and all active facts, the best
             first.
-        believed: whether a record is believed and nothing took its place.
+        is_active: whether a record is believed and nothing took its place.
     """
-    standing = {each: record for each, record in known.items() if believed(record)}
-    reader = _Reader(base, document, known, standing)
+    active = {each: record for each, record in known.items() if is_active(record)}
+    reader = _EditReader(base, document, known, active)
     if reader.cut is not None:
         return reader.cut
     return reader.edits()
 
 
 @dataclass(frozen=True, slots=True)
-class _Missing:
+class _MissingLine:
     """A line of the base that is not in the file: its record, and where it was."""
 
     at: int
@@ -173,7 +173,7 @@ class _Missing:
     sections: frozenset[str]
 
 
-class _Reader:
+class _EditReader:
     """Compares one file with one base."""
 
     def __init__(
@@ -181,10 +181,10 @@ class _Reader:
         base: Sequence[NotedLine],
         document: Document,
         known: Mapping[str, Record],
-        standing: Mapping[str, Record],
+        active: Mapping[str, Record],
     ) -> None:
         self.base, self.document = base, document
-        self.known, self.standing = known, standing
+        self.known, self.active = known, active
         self.owners = self._owners()
         self.digests = [digest_of(item.text) for item in document.items]
         self.cut = self._cut_short()
@@ -195,9 +195,9 @@ class _Reader:
         """Return the record of each digest: believed before ended before erased."""
         found: dict[str, str] = {}
         for line in self.base:
-            if line.id in self.standing:
+            if line.id in self.active:
                 found.setdefault(line.digest, line.id)
-        for name, record in self.standing.items():
+        for name, record in self.active.items():
             found.setdefault(digest_of(line_of(record.content)), name)
         for line in sorted(self.base, key=lambda each: each.id not in self.known):
             found.setdefault(line.digest, line.id)
@@ -205,33 +205,33 @@ class _Reader:
 
     def edits(self) -> Edits:
         """Return all that is in the file, and what was changed."""
-        lines: list[Line] = []
-        stale: list[Line] = []
-        erased: list[Line] = []
+        lines: list[FactLine] = []
+        stale: list[FactLine] = []
+        erased: list[FactLine] = []
         fresh: list[int] = []
         for at, (item, digest) in enumerate(zip(self.document.items, self.digests, strict=True)):
             owner = self.owners.get(digest)
             if owner is None:
                 fresh.append(at)
-            elif owner in self.standing:
-                lines.append(Line(item, owner))
+            elif owner in self.active:
+                lines.append(FactLine(item, owner))
             else:
-                (stale if owner in self.known else erased).append(Line(item, owner))
+                (stale if owner in self.known else erased).append(FactLine(item, owner))
         missing = self._missing({line.id for line in lines})
-        pairs = _Pairing(self, missing, fresh).pairs()
+        pairs = _LinePairing(self, missing, fresh).pairs()
         items = self.document.items
-        changed = [(at, one.id) for one, at in pairs if one.id in self.standing]
+        changed = [(at, one.id) for one, at in pairs if one.id in self.active]
         taken = {at for at, _ in changed}
         removed = self._removed(missing, {name for _, name in changed})
-        told = [(at, one.id) for one, at in pairs if one.id not in self.standing]
+        reworded = [(at, one.id) for one, at in pairs if one.id not in self.active]
         return Edits(
             lines=tuple(lines),
             stale=tuple(stale),
             erased=tuple(erased),
-            changed=tuple(Line(items[at], name) for at, name in sorted(changed)),
+            changed=tuple(FactLine(items[at], name) for at, name in sorted(changed)),
             removed=removed,
             added=tuple(items[at] for at in fresh if at not in taken),
-            conflicts=tuple(Conflict(name, items[at].text) for at, name in sorted(told)),
+            conflicts=tuple(EditConflict(name, items[at].text) for at, name in sorted(reworded)),
             unseen=self.unseen,
             mass_removal=self._is_mass(removed),
         )
@@ -245,7 +245,7 @@ class _Reader:
         there = set(self.digests)
         batches: dict[int, list[NotedLine]] = {}
         for line in self.base:
-            if line.batch and line.id in self.standing:
+            if line.batch and line.id in self.active:
                 batches.setdefault(line.batch, []).append(line)
         gone: list[str] = []
         for batch in sorted(batches, reverse=True):
@@ -253,7 +253,7 @@ class _Reader:
                 break
             gone += [line.id for line in batches[batch]]
         missing = {
-            line.id for line in self.base if line.id in self.standing and line.digest not in there
+            line.id for line in self.base if line.id in self.active and line.digest not in there
         }
         new = [
             words(item.text)
@@ -261,16 +261,18 @@ class _Reader:
             if digest not in self.owners
         ]
         if any(
-            alike(words(self.known[each].content), said) >= ALIKE for each in gone for said in new
+            alike(words(self.known[each].content), wording) >= ALIKE
+            for each in gone
+            for wording in new
         ):
             return ()  # Another wording of it was written by someone who has read it.
         return tuple(dict.fromkeys(gone)) if new or missing.difference(gone) else ()
 
-    def _missing(self, present: set[str]) -> list[_Missing]:
+    def _missing(self, present: set[str]) -> list[_MissingLine]:
         """Return the lines of the base that are gone, once for each record."""
         there = set(self.digests)
         sections = self._sections()
-        found: dict[str, _Missing] = {}
+        found: dict[str, _MissingLine] = {}
         for at, line in enumerate(self.base):
             if line.digest in there or line.id in present or line.id in found:
                 continue
@@ -278,8 +280,8 @@ class _Reader:
             near = set(sections[at])
             if record is not None:
                 near.add(key_of(topic(record)))
-            said = words(record.content) if record is not None else ()
-            found[line.id] = _Missing(at, line.id, said, frozenset(near))
+            wording = words(record.content) if record is not None else ()
+            found[line.id] = _MissingLine(at, line.id, wording, frozenset(near))
         return list(found.values())
 
     def _sections(self) -> list[set[str]]:
@@ -297,19 +299,19 @@ class _Reader:
                     found[at].add(near)
         return found
 
-    def _removed(self, missing: Iterable[_Missing], changed: set[str]) -> tuple[str, ...]:
+    def _removed(self, missing: Iterable[_MissingLine], changed: set[str]) -> tuple[str, ...]:
         """Return the believed records whose words are gone, also those that say just the same."""
-        gone = [one.id for one in missing if one.id in self.standing]
-        digests = {digest_of(line_of(self.standing[each].content)) for each in gone}
+        gone = [one.id for one in missing if one.id in self.active]
+        digests = {digest_of(line_of(self.active[each].content)) for each in gone}
         twins = [
             name
-            for name, record in (self.standing.items() if gone else ())
+            for name, record in (self.active.items() if gone else ())
             if digest_of(line_of(record.content)) in digests
         ]
         return tuple(each for each in dict.fromkeys([*gone, *twins]) if each not in changed)
 
     def _is_mass(self, removed: Sequence[str]) -> bool:
-        lines = {line.id for line in self.base if line.id in self.standing}
+        lines = {line.id for line in self.base if line.id in self.active}
         gone = len(lines.intersection(removed))
         return (len(lines) >= MASS and 2 * gone > len(lines)) or ALL <= gone == len(lines)
 
@@ -327,21 +329,21 @@ class _Reader:
             same += 1
         if not self._is_lost(same) or same < len(items) - 1:
             return None
-        part: tuple[Line, ...] = ()
+        part: tuple[FactLine, ...] = ()
         if same < len(items):
             if not self._is_part(items[-1], same):
                 return None
-            part = (Line(items[-1], self.base[same].id),)
-        left = [Line(item, self.base[at].id) for at, item in enumerate(items[:same])]
+            part = (FactLine(items[-1], self.base[same].id),)
+        left = [FactLine(item, self.base[at].id) for at, item in enumerate(items[:same])]
         return Edits(
-            lines=tuple(line for line in left if line.id in self.standing),
-            stale=tuple(line for line in left if line.id not in self.standing) + part,
+            lines=tuple(line for line in left if line.id in self.active),
+            stale=tuple(line for line in left if line.id not in self.active) + part,
             cut_short=True,
         )
 
     def _is_lost(self, start: int) -> bool:
         """Return whether the base has lines from ``start`` on that are still believed."""
-        return any(line.id in self.standing for line in self.base[start:])
+        return any(line.id in self.active for line in self.base[start:])
 
     def _is_part(self, item: Item, at: int) -> bool:
         """Return whether an item is the beginning of the line at a place of the base."""
@@ -350,15 +352,15 @@ class _Reader:
         return ends and record is not None and line_of(record.content).startswith(item.text)
 
 
-class _Pairing:
+class _LinePairing:
     """Finds which new line is another wording of which missing one."""
 
-    def __init__(self, reader: _Reader, missing: list[_Missing], fresh: list[int]) -> None:
+    def __init__(self, reader: _EditReader, missing: list[_MissingLine], fresh: list[int]) -> None:
         self.reader, self.missing, self.fresh = reader, missing, fresh
         self.items = reader.document.items
-        self.found: dict[int, _Missing] = {}
+        self.found: dict[int, _MissingLine] = {}
 
-    def pairs(self) -> list[tuple[_Missing, int]]:
+    def pairs(self) -> list[tuple[_MissingLine, int]]:
         """Return pairs of a missing line and the place of an item."""
         gaps = self._gaps() if self.missing and self.fresh else []
         for missing, fresh in gaps:
@@ -368,7 +370,7 @@ class _Pairing:
             self._take_in_order(missing, fresh)
         return [(one, at) for at, one in self.found.items()]
 
-    def _gaps(self) -> list[tuple[list[_Missing], list[int]]]:
+    def _gaps(self) -> list[tuple[list[_MissingLine], list[int]]]:
         """Return missing and new lines that stand between the same unchanged neighbours."""
         old = [line.digest for line in self.reader.base]
         new = self.reader.digests
@@ -383,7 +385,7 @@ class _Pairing:
                     found.append((gone, came))
         return found
 
-    def _take_alike(self, missing: Iterable[_Missing], fresh: Iterable[int]) -> None:
+    def _take_alike(self, missing: Iterable[_MissingLine], fresh: Iterable[int]) -> None:
         """Pair what is alike within a section, the most alike first."""
         taken = {one.id for one in self.found.values()}
         open_ = [(at, words(self.items[at].text)) for at in fresh if at not in self.found]
@@ -391,23 +393,23 @@ class _Pairing:
         for one in missing:
             if one.id in taken or not one.words:
                 continue
-            for at, said in open_:
-                if self._same_section(one, at) and (likeness := alike(one.words, said)) >= ALIKE:
-                    ended = one.id not in self.reader.standing
+            for at, wording in open_:
+                if self._same_section(one, at) and (likeness := alike(one.words, wording)) >= ALIKE:
+                    ended = one.id not in self.reader.active
                     scored.append((-likeness, ended, one.at, at, one))
         for _, _, _, at, one in sorted(scored, key=lambda each: each[:4]):
             if at not in self.found and one.id not in taken:
                 self.found[at] = one
                 taken.add(one.id)
 
-    def _take_in_order(self, missing: Iterable[_Missing], fresh: Iterable[int]) -> None:
+    def _take_in_order(self, missing: Iterable[_MissingLine], fresh: Iterable[int]) -> None:
         """Pair what is left of a gap in its order, where as many are missing as are new."""
         taken = {one.id for one in self.found.values()}
         left = [one for one in missing if one.id not in taken]
-        standing = self.reader.standing
+        active = self.reader.active
         for one_by_one in (
-            [one for one in left if one.id in standing],
-            [one for one in left if one.id not in standing],
+            [one for one in left if one.id in active],
+            [one for one in left if one.id not in active],
         ):
             open_ = [at for at in fresh if at not in self.found]
             if len(open_) == len(one_by_one):
@@ -415,7 +417,7 @@ class _Pairing:
                     if self._same_section(one, at):
                         self.found[at] = one
 
-    def _same_section(self, one: _Missing, at: int) -> bool:
+    def _same_section(self, one: _MissingLine, at: int) -> bool:
         return key_of(self.items[at].section or "") in one.sections
 
 

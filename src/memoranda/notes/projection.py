@@ -28,7 +28,7 @@ ADVANTAGE = 0.2
 
 
 @dataclass(frozen=True, slots=True)
-class Candidate:
+class LineCandidate:
     """A fact that may stand in the file.
 
     Attributes:
@@ -45,7 +45,7 @@ class Candidate:
 
 
 @dataclass(frozen=True, slots=True)
-class Choice:
+class FactChoice:
     """What stays, best first, and which of the others say nearly what another line says."""
 
     kept: tuple[str, ...]
@@ -53,12 +53,12 @@ class Choice:
 
 
 def choose(
-    candidates: Sequence[Candidate],
+    candidates: Sequence[LineCandidate],
     *,
     room: int,
     fixed: Iterable[str] = (),
     preferred: AbstractSet[str] | None = None,
-) -> Choice:
+) -> FactChoice:
     """Return which candidates fit into ``room`` bytes.
 
     Args:
@@ -79,20 +79,20 @@ def choose(
             )  # Its line end, a blank line on each side.
         if cost > room:
             continue
-        said = frozenset(words(one.record.content))
-        if any(shared(said, other) >= NEAR for other in seen):
+        wording = frozenset(words(one.record.content))
+        if any(shared(wording, other) >= NEAR for other in seen):
             near.add(one.record.id)
             continue
         room -= cost
-        seen.append(said)
+        seen.append(wording)
         kept.append(one.record.id)
         headings.update([one.heading] if one.heading is not None else [])
-    return Choice(tuple(kept), frozenset(near))
+    return FactChoice(tuple(kept), frozenset(near))
 
 
 def _ordered(
-    candidates: Sequence[Candidate], preferred: AbstractSet[str] | None
-) -> list[Candidate]:
+    candidates: Sequence[LineCandidate], preferred: AbstractSet[str] | None
+) -> list[LineCandidate]:
     """Return the candidates in the order in which they are taken."""
 
     def order(rank: int) -> tuple[bool, int, float, bool, int]:
@@ -154,7 +154,7 @@ def project(
 
     Args:
         document: the file as it is; ``None`` where there is none.
-        facts: all standing facts, ranked, best first.
+        facts: all facts that are worth a line, ranked, best first.
         max_bytes: how large the file may be, in bytes of UTF-8.
         edits: ``read_edits`` of this document, read again after its edits were applied, with
             the lines that became records in the base.
@@ -165,7 +165,7 @@ def project(
     """
     if handwritten is None:
         handwritten = {each.id for each in facts if each.origin == ORIGIN}
-    draft = _Draft(facts, max_bytes, handwritten, preferred)
+    draft = _FileDraft(facts, max_bytes, handwritten, preferred)
     there = document if document is not None else parse("")
     if edits.cut_short:
         there = _whole_lines(there, edits)
@@ -195,7 +195,7 @@ def _whole_lines(document: Document, edits: Edits) -> Document:
 
 
 @dataclass
-class _Draft:
+class _FileDraft:
     """A file in the making: its text, and which item tells which record."""
 
     facts: Sequence[Record]
@@ -250,11 +250,11 @@ class _Draft:
     def _needed(self, document: Document, gone: Sequence[Item]) -> set[str]:
         """Return the headings under which something will stand that is not in the file yet."""
         left = {digest_of(item.text) for item in document.items if item not in gone}
-        told = {self.owners.get(digest) for digest in left}
+        there = {self.owners.get(digest) for digest in left}
         return {
             topic(each)
             for each in self.facts
-            if self.digests[each.id] not in left and each.id not in told
+            if self.digests[each.id] not in left and each.id not in there
         }
 
     def _successor(self, id: str, known: Mapping[str, Record]) -> Record | None:
@@ -336,7 +336,7 @@ class _Draft:
 
     def _candidates(
         self, items: Mapping[str, Sequence[Item]], new: Sequence[Record], bones: Document
-    ) -> list[Candidate]:
+    ) -> list[LineCandidate]:
         there = {key_of(each.text) for each in bones.headings if each.level > 1}
         fresh = {each.id for each in new} - self.handwritten
         eol = len(self.document.eol)
@@ -351,7 +351,7 @@ class _Draft:
             else:
                 continue
             made = title is not None and key_of(title) not in there
-            found.append(Candidate(each, cost, each.id in items, title if made else None))
+            found.append(LineCandidate(each, cost, each.id in items, title if made else None))
         return found
 
     def _bytes(self, item: Item) -> int:
@@ -370,13 +370,13 @@ class _Draft:
             for item in self.document.items
             if (owner := self._owner(item)) is not None
         ]
-        told = {line.digest for line in lines}
+        there = {line.digest for line in lines}
         ids = {line.id for line in lines}
         was = dict.fromkeys(line.id for line in edits.lines)
         out = [
             each.id
             for each in self.facts
-            if each.id not in ids and self.digests[each.id] not in told
+            if each.id not in ids and self.digests[each.id] not in there
         ]
         dropped = tuple(each for each in was if each in out)
         return Projection(

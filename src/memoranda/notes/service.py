@@ -106,12 +106,12 @@ class NotesService:
         """
         user = Scope(scope.user)
         store = self.records_of(scope).store
-        kept = dict.fromkeys(store.notes_kept(user))
+        found = dict.fromkeys(store.notes_kept(user))
         for each in (user, scope):
             notes = self.find(each)
             if notes is not None:
-                kept[each, str(notes.folder)] = None
-        for owner, folder in kept:
+                found[each, str(notes.folder)] = None
+        for owner, folder in found:
             if Path(folder).is_dir():
                 yield self._notes(owner, Path(folder))
             elif (base := store.notes_base(owner, folder)) is not None and base.lines:
