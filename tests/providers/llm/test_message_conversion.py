@@ -56,7 +56,7 @@ class Picture(NamedTuple):
     detail: str | None = None
 
 
-class Words(NamedTuple):
+class UserText(NamedTuple):
     """What the user says and shows."""
 
     content: tuple[str | Picture, ...] | str
@@ -79,13 +79,13 @@ class Result(NamedTuple):
     is_error: bool = False
 
 
-class Heard(NamedTuple):
+class Request(NamedTuple):
     """A request."""
 
     parts: list
 
 
-class Said(NamedTuple):
+class Response(NamedTuple):
     """A response."""
 
     text: str
@@ -99,10 +99,10 @@ def turns(given_messages, form):
 
 def _turn(message):
     if isinstance(message, ModelRequest):
-        return Heard([_part(part) for part in message.parts])
+        return Request([_part(part) for part in message.parts])
     texts = [part.content for part in message.parts if isinstance(part, TextPart)]
     calls = [part for part in message.parts if isinstance(part, ToolCallPart)]
-    return Said("".join(texts), tuple(Call(c.tool_call_id, c.tool_name, c.args) for c in calls))
+    return Response("".join(texts), tuple(Call(c.tool_call_id, c.tool_name, c.args) for c in calls))
 
 
 def _part(part):
@@ -113,8 +113,10 @@ def _part(part):
             failed = part.outcome == "failed"
             return Result(part.tool_call_id, part.tool_name, part.content or "", failed)
     if isinstance(part.content, str):
-        return Words(part.content)
-    return Words(tuple(each if isinstance(each, str) else _picture(each) for each in part.content))
+        return UserText(part.content)
+    return UserText(
+        tuple(each if isinstance(each, str) else _picture(each) for each in part.content)
+    )
 
 
 def _picture(item):
@@ -174,7 +176,7 @@ def test_every_call_is_answered_at_once_and_once(given_messages, form):
     found = turns(given_messages, form)
     used = []
     for turn, after in zip(found, [*found[1:], None], strict=True):
-        if isinstance(turn, Said):
+        if isinstance(turn, Response):
             keys = [call.id for call in turn.calls]
             used += keys
             if keys:
@@ -187,7 +189,10 @@ def test_every_call_is_answered_at_once_and_once(given_messages, form):
     assert len(set(used)) == len(used)
     assert all(CALL_ID.fullmatch(key) for key in used)
     assert len(used) == sum(
-        isinstance(part, Result) for turn in found if isinstance(turn, Heard) for part in turn.parts
+        isinstance(part, Result)
+        for turn in found
+        if isinstance(turn, Request)
+        for part in turn.parts
     )
 
 
@@ -195,11 +200,11 @@ def test_every_call_is_answered_at_once_and_once(given_messages, form):
 def test_user_and_assistant_alternate(given_messages, form):
     """The user begins and ends, nobody speaks twice, and the system speaks first or never."""
     found = turns(given_messages, form)
-    assert [type(turn) for turn in found] == [(Heard, Said)[n % 2] for n in range(len(found))]
-    assert isinstance(found[-1], Heard)
+    assert [type(turn) for turn in found] == [(Request, Response)[n % 2] for n in range(len(found))]
+    assert isinstance(found[-1], Request)
     for turn in found[::2]:
         kinds = [type(part) for part in turn.parts]
-        assert kinds.count(Words) <= 1
+        assert kinds.count(UserText) <= 1
         assert System not in (kinds[1:] if turn is found[0] else kinds)
         assert set(kinds) != {System}
 
@@ -210,12 +215,12 @@ def test_nothing_said_is_lost_and_nothing_blank_is_sent(given_messages, form):
     found = turns(given_messages, form)
     sent = []
     for turn in found:
-        if isinstance(turn, Said):
+        if isinstance(turn, Response):
             assert turn.text.strip() or turn.calls
             sent.append(turn.text)
             continue
         for part in turn.parts:
-            if isinstance(part, Words):
+            if isinstance(part, UserText):
                 assert part.content
                 items = [part.content] if isinstance(part.content, str) else part.content
                 assert all(isinstance(item, Picture) or item.strip() for item in items)
@@ -248,11 +253,11 @@ def test_a_plain_exchange_stays_as_it_is():
         user("Thanks."),
     ]
     expected = [
-        Heard([System("Be kind."), Words("Where?")]),
-        Said("I look.", (Call("c1", "look", {"q": "x"}),)),
-        Heard([Result("c1", "look", "Here.")]),
-        Said("Here."),
-        Heard([Words("Thanks.")]),
+        Request([System("Be kind."), UserText("Where?")]),
+        Response("I look.", (Call("c1", "look", {"q": "x"}),)),
+        Request([Result("c1", "look", "Here.")]),
+        Response("Here."),
+        Request([UserText("Thanks.")]),
     ]
     for form in (OPENAI, COMPATIBLE, ANTHROPIC):
         assert turns(given_messages, form) == expected
@@ -293,24 +298,26 @@ def test_what_memoranda_renders_is_read_whole():
     calls = (Call("c1", "look", {}), Call("c2", "look", {"unparsed_arguments": "{no"}))
     results = [Result("c1", "look", "one"), Result("c2", "look", "two")]
     assert turns(context, OPENAI) == [
-        Heard([System("Be kind.\n\n[2 messages are left out]"), Words(("Look here.", picture))]),
-        Said("", calls),
-        Heard(results),
-        Said("Both."),
-        Heard([System("M"), Words("And?")]),
+        Request(
+            [System("Be kind.\n\n[2 messages are left out]"), UserText(("Look here.", picture))]
+        ),
+        Response("", calls),
+        Request(results),
+        Response("Both."),
+        Request([System("M"), UserText("And?")]),
     ]
     *_, last = turns(context, ANTHROPIC)
-    assert last == Heard([Words(NOTE.format(text="M") + "\n\nAnd?")])
+    assert last == Request([UserText(NOTE.format(text="M") + "\n\nAnd?")])
 
 
 def test_a_call_without_a_result_gets_one_that_says_so():
     """An interrupted exchange is closed, with those of its results that are there."""
     given_messages = [user("x"), called("a", "b"), user("Never mind."), result("b", "done")]
-    assert turns(given_messages, OPENAI)[2] == Heard(
+    assert turns(given_messages, OPENAI)[2] == Request(
         [
             Result("a", "look", NO_RESULT, is_error=True),
             Result("b", "look", "done"),
-            Words("Never mind."),
+            UserText("Never mind."),
         ]
     )
 
@@ -318,7 +325,7 @@ def test_a_call_without_a_result_gets_one_that_says_so():
 def test_a_result_without_a_call_is_told_as_text():
     """What a tool said is kept, where the call is out of view."""
     assert turns([result("gone", "42"), user("So?")], ANTHROPIC) == [
-        Heard([Words(STRAY.format(text="42") + "\n\nSo?")])
+        Request([UserText(STRAY.format(text="42") + "\n\nSo?")])
     ]
 
 
@@ -326,7 +333,7 @@ def test_ids_used_again_stay_apart():
     """The same id in two exchanges is two ids, and each result goes with its own call."""
     given_messages = [user("x"), called("a"), result("a", "1"), called("a"), result("a", "2")]
     found = turns(given_messages, ANTHROPIC)
-    assert [turn.calls[0].id for turn in found if isinstance(turn, Said)] == ["a", "a_2"]
+    assert [turn.calls[0].id for turn in found if isinstance(turn, Response)] == ["a", "a_2"]
     assert found[-1].parts == [Result("a_2", "look", "2")]
 
 
@@ -334,13 +341,13 @@ def test_the_user_begins_and_ends_where_that_is_wanted():
     """A talk of the assistant alone is framed; OpenAI itself needs no frame."""
     alone = [{"role": "assistant", "content": "Hello!"}]
     assert turns(alone, COMPATIBLE) == [
-        Heard([Words(OPENING)]),
-        Said("Hello!"),
-        Heard([Words(GO_ON)]),
+        Request([UserText(OPENING)]),
+        Response("Hello!"),
+        Request([UserText(GO_ON)]),
     ]
-    assert turns(alone, OPENAI) == [Said("Hello!")]
+    assert turns(alone, OPENAI) == [Response("Hello!")]
     assert turns([{"role": "system", "content": "S"}], ANTHROPIC) == [
-        Heard([System("S"), Words(OPENING)])
+        Request([System("S"), UserText(OPENING)])
     ]
 
 
@@ -365,7 +372,7 @@ def test_a_picture_that_would_be_refused_is_named(url, form, sent):
     """One picture of a wrong kind does not cost the whole call."""
     part = {"type": "image_url", "image_url": {"url": url, "detail": "high"}}
     [turn] = turns([user([part])], form)
-    assert turn == Heard([Words(sent if isinstance(sent, str) else (sent,))])
+    assert turn == Request([UserText(sent if isinstance(sent, str) else (sent,))])
 
 
 def test_pictures_of_a_result_follow_all_results():
@@ -376,7 +383,7 @@ def test_pictures_of_a_result_follow_all_results():
     assert found[-1].parts == [
         Result("a", "look", "See:"),
         Result("b", "look", "2"),
-        Words((Picture(url="https://h/p.png"),)),
+        UserText((Picture(url="https://h/p.png"),)),
     ]
 
 

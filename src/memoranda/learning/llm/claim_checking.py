@@ -1,4 +1,4 @@
-"""What a model claims, held to what was said: the sound claims, and why others are none."""
+"""Checks what a model claims against the turns that it cites, and says why a claim is rejected."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from memoranda.learning.llm.claim_evidence import (
     stems,
     weekdays,
 )
-from memoranda.learning.llm.negation import denies, turned
+from memoranda.learning.llm.negation import denies, is_contrary
 from memoranda.model.ports import DateReader
 from memoranda.model.text import storable
 from memoranda.text.languages import LanguageData
@@ -55,7 +55,7 @@ def calendar_stems() -> set[str]:
 
 @dataclass(frozen=True, slots=True)
 class ClaimAnswer:
-    """A statement as a model draws it; see ``prompts/extract.md`` for each field."""
+    """A statement as a model extracts it; see ``prompts/extract.md`` for each field."""
 
     content: str
     sources: list[str]
@@ -68,7 +68,7 @@ class ClaimAnswer:
 
 @dataclass(frozen=True, slots=True)
 class RejectedClaim:
-    """A claim that does not hold, and why."""
+    """A claim that the turns do not support, and why."""
 
     content: str
     why: str
@@ -76,7 +76,7 @@ class RejectedClaim:
 
 @dataclass(frozen=True, slots=True)
 class ClaimChecker:
-    """What a model was shown.
+    """Checks claims against the turns that a model was shown.
 
     Attributes:
         page: the turns that claims may rest on.
@@ -125,7 +125,7 @@ class ClaimChecker:
         """Return why the words of a claim are not those of the persons, if so."""
         if not self._is_said(content, spoken, around):
             return "no word of it was said"
-        if self._is_turned(content, spoken):
+        if self._is_contrary(content, spoken):
             return "the contrary of it was said"
         return "a name in it was never said" if self._strange_names(content) else None
 
@@ -160,11 +160,11 @@ class ClaimChecker:
         rest = (about - subject) or about
         return bool(found & rest) and 2 * len(found & rest) >= len(rest)
 
-    def _is_turned(self, content: str, spoken: Sequence[Turn]) -> bool:
+    def _is_contrary(self, content: str, spoken: Sequence[Turn]) -> bool:
         """Return whether the claim is the contrary of what persons say, or say yes to."""
         agreed = any(EVIDENCE.pattern("affirmation").match(turn.text) for turn in spoken)
         asked = self._just_before(spoken[0]) if agreed else []
-        return turned(content, self._about(content), [turn.text for turn in [*asked, *spoken]])
+        return is_contrary(content, self._about(content), [turn.text for turn in [*asked, *spoken]])
 
     def _strange_names(self, content: str) -> set[str]:
         text = "\n".join(turn.text for turn in [*self.before, *self.page])

@@ -1,4 +1,4 @@
-"""What turns say, as words, numbers and days: whether a claim rests on them.
+"""Reads the words, numbers, names and days of turns, to check whether a claim rests on them.
 
 The checks are coarse and know no grammar. They catch what models invent: a number nobody named,
 a day that does not follow from what was said, a sentence about something else.

@@ -1,4 +1,4 @@
-"""Claims drawn by a language model, each held to the turns it cites."""
+"""Extracts claims with a language model, and keeps those that the turns they cite support."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class ClaimsAnswer:
 
 
 class ModelExtractor:
-    """Draws claims as :class:`~memoranda.learning.claims.Extractor` does, with a model.
+    """Extracts claims as :class:`~memoranda.learning.claims.Extractor` does, with a model.
 
     A claim is kept if it cites a person's turn of the page, shares words with it, and names no
     number, day or name that was not said. Orders to the assistant, fences and secrets never

@@ -1,4 +1,4 @@
-"""The weekly insight, as a language model sees it."""
+"""Writes the weekly insight with a language model."""
 
 from __future__ import annotations
 

@@ -35,7 +35,7 @@ class _Clause:
     ends: bool
 
 
-def turned(content: str, about: set[str], texts: Sequence[str]) -> bool:
+def is_contrary(content: str, about: set[str], texts: Sequence[str]) -> bool:
     """Return whether a claim says the contrary of the clauses that it shares words with.
 
     Args:
