@@ -148,6 +148,15 @@ def test_a_narrow_terminal_is_never_exceeded(run):
         assert max(map(cell_len, lines)) <= 80
 
 
+def test_in_a_pipe_a_table_is_as_wide_as_it_needs(run, monkeypatch):
+    """Where there is no terminal to fit into, no text of a table is broken into lines."""
+    text = " ".join(["word"] * 50)
+    run("remember", text)
+    assert text not in run("list").stdout
+    monkeypatch.delenv("COLUMNS")
+    assert text in run("list").stdout
+
+
 def test_correct_and_history_and_as_of(run, told):
     """A correction replaces; the old text is in history and in --as-of."""
     old = told("remember", "Ana lives in Porto")

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import inspect
 import logging
+import os
 import re
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -21,6 +22,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.console import Console, RenderableType
+from rich.measure import measure_renderables
+from rich.table import Table
 from rich.text import Text
 from typer.core import TyperGroup
 
@@ -34,6 +37,9 @@ if TYPE_CHECKING:  # Help is printed without them.
     from memoranda.settings.settings import Settings
 
 FAILED = 1
+COLUMNS = "COLUMNS"
+"""The variable that says how wide a terminal is, wherever the output goes."""
+UNBOUNDED = 10_000
 STDIN = "-"
 LIST = "list"
 SHARED = "Options of every command"
@@ -147,8 +153,11 @@ class Session:
             self.print(*rendered)
 
     def print(self, *rendered: RenderableType) -> None:
-        """Print what was rendered."""
+        """Print what was rendered, in a pipe tables as wide as they need."""
         for each in rendered:
+            if isinstance(each, Table) and not self.out.is_terminal and COLUMNS not in os.environ:
+                free = self.out.options.update(max_width=UNBOUNDED)
+                self.out.width = max(self.out.width, measure_renderables(self.out, free, [each])[1])
             # A terminal wraps a line of text by itself; in a file it stays one line.
             self.out.print(each, soft_wrap=isinstance(each, Text))
 

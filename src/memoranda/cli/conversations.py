@@ -42,7 +42,7 @@ def _show_list(session: Session, limit: int = LISTED) -> None:
     with session.memory() as memory:
         total = len(memory.conversations())
         found = memory.stored_conversations.overviews(limit)
-    session.show(found, drawing.show_overviews(found, session.view))
+    session.show(found, *drawing.show_overviews(found, session.view))
     if total > len(found):
         session.note(f"{total - len(found)} more: memoranda conversations list --limit {total}")
 

@@ -13,7 +13,7 @@ from datetime import date, datetime
 from itertools import islice
 from textwrap import dedent
 
-from rich.console import Group, RenderableType
+from rich.console import RenderableType
 from rich.text import Text
 
 from memoranda.conversation.conversation_store import ConversationOverview
@@ -70,13 +70,14 @@ OVERVIEW = (
 )
 
 
-def show_overviews(found: Sequence[ConversationOverview], view: Display) -> RenderableType:
-    """Return conversations, each with how much of the model's window it takes."""
-    made = table(found, OVERVIEW, view, empty="no conversations")
-    if not found:
-        return made
-    about = "" if all(each.stats.exact for each in found) else "; ~ is an estimate"
-    return Group(made, Text(f"used: of the model's context window{about}", "dim"))
+def show_overviews(
+    found: Sequence[ConversationOverview], view: Display
+) -> Iterator[RenderableType]:
+    """Yield conversations, each with how much of the model's window it takes."""
+    yield table(found, OVERVIEW, view, empty="no conversations")
+    if found:
+        about = "" if all(each.stats.exact for each in found) else "; ~ is an estimate"
+        yield Text(f"used: of the model's context window{about}", "dim")
 
 
 def _name(row: ConversationOverview) -> Text:
