@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memoranda.tokens.estimate import EstimatedCounter
-from memoranda.tokens.exact import HuggingFaceCounter, huggingface_counter
+from memoranda.tokens.exact import huggingface_counter, tokenizer_counter
 
 tokenizers = pytest.importorskip("tokenizers")
 
@@ -88,7 +88,7 @@ def test_a_tokenizer_that_fails_on_a_text_is_not_the_end(caplog):
     """One without an unknown token fails on other words: these are estimated, with a warning."""
     words = tokenizers.Tokenizer(tokenizers.models.WordLevel({"tea": 0}, unk_token="[UNK]"))  # noqa: S106 - no password
     words.pre_tokenizer = tokenizers.pre_tokenizers.Whitespace()
-    counter = HuggingFaceCounter("words", words)
+    counter = tokenizer_counter("words", words)
     assert counter.count("tea tea") == 2
     assert counter.count("tea and coffee") == EstimatedCounter().count("tea and coffee")
     assert counter.count("more coffee") == EstimatedCounter().count("more coffee")

@@ -19,7 +19,7 @@ from memoranda.conversation.context import (
     RecallRequest,
 )
 from memoranda.conversation.explain import ViewExplanation, explain_view
-from memoranda.conversation.formats.new_message import NewMessage, make_turn, parse_role
+from memoranda.conversation.formats.new_message import NewMessage, make_message, parse_role
 from memoranda.conversation.formats.parse import parse_messages
 from memoranda.conversation.gaps import marked_positions
 from memoranda.conversation.ledger import ConversationState, StateReader
@@ -405,7 +405,7 @@ class Conversation:
         Raises:
             InvalidInput: an argument cannot be used; nothing was added.
         """
-        turn = make_turn(
+        new = make_message(
             role,
             content,
             tool_calls=tool_calls,
@@ -414,7 +414,7 @@ class Conversation:
             timestamp=timestamp,
             task=task,
         )
-        return self._append([turn])[0]
+        return self._append([new])[0]
 
     def extend(self, messages: Iterable[Message | Mapping[str, Any]]) -> tuple[Message, ...]:
         """Add many messages in one transaction: all of them, or none.
@@ -428,13 +428,13 @@ class Conversation:
         """
         return tuple(self._append(parse_messages(messages)))
 
-    def _append(self, turns: Sequence[NewMessage]) -> list[Message]:
-        if not turns:
+    def _append(self, given: Sequence[NewMessage]) -> list[Message]:
+        if not given:
             return []
         with self._lock:
             state = self._states.read()
             before = state.full
-            messages = [self._message(turn, state) for turn in turns]
+            messages = [self._message(new, state) for new in given]
             self._transcript.append(messages)
             state = self._states.read()
             fresh = self._stored(state, messages)
@@ -444,18 +444,18 @@ class Conversation:
             self._events.emit(name, subject)
         return fresh
 
-    def _message(self, turn: NewMessage, state: ConversationState) -> Message:
-        turn.check()
+    def _message(self, new: NewMessage, state: ConversationState) -> Message:
+        new.check()
         message = Message(
             id=self._ids.new("msg"),
-            role=turn.role,
-            content=turn.content,
-            timestamp=known(turn.timestamp, "timestamp") or self._now(),
-            tokens=state.meter.message(turn.content, turn.tool_calls, turn.images),
-            tool_calls=turn.tool_calls,
-            tool_result=turn.tool_result,
-            images=turn.images,
-            task=turn.task,
+            role=new.role,
+            content=new.content,
+            timestamp=known(new.timestamp, "timestamp") or self._now(),
+            tokens=state.meter.message(new.content, new.tool_calls, new.images),
+            tool_calls=new.tool_calls,
+            tool_result=new.tool_result,
+            images=new.images,
+            task=new.task,
         )
         signals = state.ledger.reader.signals(message)
         return replace(message, importance=content_score(message, signals))

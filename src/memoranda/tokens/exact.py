@@ -54,12 +54,12 @@ class ExactCounter:
 
     @property
     def name(self) -> str:
-        """The encoding: ``o200k_base`` or ``cl100k_base``."""
+        """The encoding, or the path of the tokenizer's file."""
         return self._name
 
     def count(self, text: str) -> int:
         """Return how many tokens ``text`` has; a lone surrogate counts as U+FFFD."""
-        return self._count(whole(text))
+        return self._count(whole(text)) if text else 0
 
 
 def openai_counter(encoding: str, *, timeout: float) -> TokenCounter:
@@ -162,39 +162,26 @@ def _tiktoken(encoding: str) -> ExactCounter | str:
 INSTALL = "pip install 'memoranda[local]', which brings the package tokenizers"
 
 
-class HuggingFaceCounter:
-    """Counts with a tokenizer of the package tokenizers, whatever its model is. Thread-safe."""
+def tokenizer_counter(name: str, tokenizer: Any) -> ExactCounter:
+    """Return what counts with a tokenizer of the package tokenizers, whatever its model is.
 
-    exact = True
+    Without the tokens that a model puts around a text. Where the tokenizer itself fails (one
+    without an unknown token does on characters it does not know) the text is estimated, with a
+    warning.
+    """
+    tokenizer.no_truncation()
+    tokenizer.no_padding()
+    tokenizer.encode_special_tokens = True  # Read as text, not as the tokens they spell.
 
-    def __init__(self, name: str, tokenizer: Any) -> None:
-        """Count with ``tokenizer``, which is changed to neither cut nor pad."""
-        tokenizer.no_truncation()
-        tokenizer.no_padding()
-        tokenizer.encode_special_tokens = True  # Read as text, not as the tokens they spell.
-        self._name = name
-        self._tokenizer = tokenizer
-
-    @property
-    def name(self) -> str:
-        """The path of the file."""
-        return self._name
-
-    def count(self, text: str) -> int:
-        """Return how many tokens ``text`` has, without those that a model puts around it.
-
-        Where the tokenizer itself fails (one without an unknown token does on characters it
-        does not know) the text is estimated, with a warning.
-        """
-        if not text:
-            return 0
+    def count(text: str) -> int:
         try:
-            return len(self._tokenizer.encode(whole(text), add_special_tokens=False).ids)
+            return len(tokenizer.encode(text, add_special_tokens=False).ids)
         except Exception as error:
-            log.debug("%s failed on a text", self._name, exc_info=True)
+            log.debug("%s failed on a text", name, exc_info=True)
             why = f"it failed on a text: {error!s:.200}"
-            counter = estimate_instead(self._name, why=why, remedy="use another tokenizer.json")
-            return counter.count(text)
+            return estimate_instead(name, why=why, remedy="use another tokenizer.json").count(text)
+
+    return ExactCounter(name, count)
 
 
 def huggingface_counter(path: Path) -> TokenCounter:
@@ -212,7 +199,7 @@ def huggingface_counter(path: Path) -> TokenCounter:
         remedy = "put the model's tokenizer.json there, or change the setting tokens.tokenizers"
         return estimate_instead(str(path), why="there is no such file", remedy=remedy)
     try:
-        return HuggingFaceCounter(str(path), tokenizers.Tokenizer.from_file(str(path)))
+        return tokenizer_counter(str(path), tokenizers.Tokenizer.from_file(str(path)))
     except Exception as error:
         log.debug("%s cannot be read", path, exc_info=True)
         remedy = "download the file again, or bring tokenizers up to date"

@@ -47,7 +47,7 @@ class NewMessage:
     task: str | None = None
 
     def check(self) -> None:
-        """Refuse a turn that cannot be kept.
+        """Refuse a message that cannot be kept.
 
         Raises:
             InvalidInput: a part of it cannot be stored; the message says which.
@@ -110,7 +110,7 @@ def _check_image(image: object) -> None:
         raise InvalidInput(f"detail={image.detail!r} of an image is unknown; use one of {names}")
 
 
-def make_turn(
+def make_message(
     role: str,
     content: str,
     *,
@@ -120,7 +120,7 @@ def make_turn(
     timestamp: datetime | None,
     task: str | None,
 ) -> NewMessage:
-    """Return the turn of the arguments of ``Conversation.add``.
+    """Return the new message that the arguments of ``Conversation.add`` describe.
 
     Raises:
         InvalidInput: an argument has no form that is known.

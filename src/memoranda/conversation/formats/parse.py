@@ -1,4 +1,4 @@
-"""Reads messages of the providers into turns: OpenAI's chat and responses, Anthropic's messages.
+"""Reads messages of the providers that come in: OpenAI's chat and responses, Anthropic's messages.
 
 Mappings are understood as well as the objects of the SDKs, whole or in parts. A model's reasoning
 is not part of what is kept: blocks of it are passed over. A block that is not understood is
@@ -40,7 +40,7 @@ class ToolOutput:
     text: str
     images: tuple[Image, ...] = ()
 
-    def turn(self, at: datetime | None) -> NewMessage:
+    def message(self, at: datetime | None) -> NewMessage:
         """Return the tool's message."""
         return NewMessage(
             role="tool",
@@ -88,10 +88,10 @@ class MessageContent:
 
 
 def parse_messages(messages: Iterable[object]) -> list[NewMessage]:
-    """Return the turns in a list of messages or items, in order.
+    """Return the messages in a list of messages or items of any form, in order.
 
     In OpenAI's responses form the text and the calls of one answer are items of their own:
-    those that follow each other become one turn. Parallel calls that all came without an id,
+    those that follow each other become one message. Parallel calls that all came without an id,
     or under the same one, get ids by which their results, in order, find them.
 
     Args:
@@ -118,10 +118,10 @@ def parse_messages(messages: Iterable[object]) -> list[NewMessage]:
 
 
 def parse_message(message: object) -> list[NewMessage]:
-    """Return the turns in one message, or in one item of OpenAI's responses form.
+    """Return the messages in one message, or in one item of OpenAI's responses form.
 
-    An Anthropic user message with several tool results gives one turn for each. A
-    ``function_call`` item gives an assistant turn with that call, a model's reasoning none.
+    An Anthropic user message with several tool results gives one message for each. A
+    ``function_call`` item gives an assistant message with that call, a model's reasoning none.
 
     Args:
         message: a mapping or an object of a provider's SDK; a message of ours.
@@ -196,7 +196,7 @@ def _parse_item(item: Mapping[str, Any]) -> list[NewMessage]:
             return [NewMessage(role="assistant", content="", tool_calls=(call,), timestamp=at)]
         case {"type": "function_call_output"}:
             answered = ToolResult(str(item.get("call_id") or ""))
-            return [parse_tool_output(answered, item.get("output")).turn(at)]
+            return [parse_tool_output(answered, item.get("output")).message(at)]
         case {"type": "message"}:
             parse_role(item.get("role"))
     raise InvalidInput(
@@ -215,22 +215,22 @@ def _parse_chat(message: Mapping[str, Any]) -> list[NewMessage]:
         # Of calls without ids, old files and some servers give the name alone.
         known = message.get("tool_call_id")
         answered = ToolResult(str(message.get("name") or "" if known is None else known))
-        return [parse_tool_output(answered, content).turn(at)]
+        return [parse_tool_output(answered, content).message(at)]
     found = _parse_content(content)
     if isinstance(refusal := message.get("refusal"), str):
         found.texts.append(refusal)
     found.calls += _parse_calls(message)
-    outputs = [output.turn(at) for output in found.outputs]
+    outputs = [output.message(at) for output in found.outputs]
     if not found and isinstance(content, list | tuple):
         return outputs
-    turn = NewMessage(
+    said = NewMessage(
         role=role,
         content=_join(found.texts),
         tool_calls=tuple(found.calls),
         timestamp=at,
         images=tuple(found.images),
     )
-    return [*outputs, turn]
+    return [*outputs, said]
 
 
 def _parse_content(content: object) -> MessageContent:
@@ -301,9 +301,9 @@ def _merge(before: NewMessage, after: NewMessage) -> NewMessage:
 
 
 def _with_ids(found: list[NewMessage]) -> list[NewMessage]:
-    """Return the turns with ids for parallel calls whose ids do not tell them apart."""
-    for index, turn in enumerate(found):
-        old = [call.id for call in turn.tool_calls]
+    """Return the messages with ids for parallel calls whose ids do not tell them apart."""
+    for index, message in enumerate(found):
+        old = [call.id for call in message.tool_calls]
         if len(set(old)) == len(old) and (len(old) == 1 or "" not in old):
             continue
         answers = [item.tool_result for item in found[index + 1 : index + 1 + len(old)]]
