@@ -14,6 +14,8 @@ from dataclasses import dataclass, replace
 from memoranda.conversation.signals import Cue, Signals, excerpt, prose, read_words, signals
 from memoranda.errors import InvalidInput
 from memoranda.model.models import Message
+from memoranda.text.calendar import calendar_numbers
+from memoranda.text.patterns import any_of, compile_pattern
 from memoranda.text.sentences import cut_sentences
 
 LEAST = 40  # characters below which nothing useful can be said
@@ -53,16 +55,16 @@ _FORMS = r"""
       (?=[a-z_-]*\d)(?=[\d_-]*[a-z])[a-z0-9_]{1,40}(?:-[a-z0-9_]{1,40}){0,6}  # an id
     | (?<!\d)\d{3,}(?!\d)
 """
-_MONTHS = """
-    jan january januar janvier enero janeiro gennaio feb february februar février febrero
-    fevereiro febbraio mar march märz mars marzo março apr april avril abril aprile may mai mayo
-    maio maggio jun june juni juin junio junho giugno jul july juli juillet julio julho luglio
-    aug august août agosto sep sept september septembre septiembre setembro settembre oct october
-    oktober octobre octubre outubro ottobre nov november novembre noviembre novembro dec december
-    dezember décembre diciembre dezembro dicembre
-"""
-_NAME = re.compile(_FORMS.replace("MONTH", "|".join(_MONTHS.split())), re.VERBOSE | re.IGNORECASE)
-_FIGURE = re.compile(r"\W?[\d.,: -]+[a-z%€]{0,3}", re.IGNORECASE)  # a number, with its unit
+
+
+def _name_pattern() -> str:
+    """Return the pattern of what has a name or a figure of its own."""
+    months = {**calendar_numbers("months"), **calendar_numbers("short_months", "en")}
+    return _FORMS.replace("MONTH", any_of(months))
+
+
+_NAME = compile_pattern(_name_pattern, re.VERBOSE | re.IGNORECASE)
+_FIGURE = compile_pattern(r"\W?[\d.,: -]+[a-z%€]{0,3}", re.IGNORECASE)  # a number, with its unit
 
 
 @dataclass(frozen=True, slots=True)

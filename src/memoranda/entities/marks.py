@@ -26,7 +26,8 @@ _TAG = (
 
 def _marks() -> str:
     """Return the pattern of all marks; the name of its group says what each one is."""
-    months = {**calendar_numbers("months"), **calendar_numbers("short_months", "en")}
+    months = calendar_numbers("months", "en", "de", "fr", "es")
+    months = {**months, **calendar_numbers("short_months", "en")}
     month = rf"{any_of(months)}\b\.?"
     return rf"""
       (?P<code>```.*?(?:```|\Z)|`[^`\n]{{1,200}}`)

@@ -55,17 +55,9 @@ def usual_places() -> Mapping[str, str]:
 class RuleNameMatcher:
     """The rules of this module as a :class:`~memoranda.model.ports.NameMatcher`."""
 
-    def fold(self, name: str) -> str:
-        """Return the form in which names are compared; see :func:`fold`."""
-        return fold(name)
-
-    def link(self, name: str, type: str, known: Mapping[str, str]) -> str | None:
-        """Return the one known name that is meant; see :func:`link`."""
-        return link(name, type, known)
-
-    def keys(self, name: str) -> frozenset[str]:
-        """Return under which keys to look for names that mean the same; see :func:`keys`."""
-        return keys(name)
+    def __init__(self) -> None:
+        """Take :func:`fold`, :func:`link` and :func:`keys`."""
+        self.fold, self.link, self.keys = fold, link, keys
 
 
 def fold(name: str) -> str:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from memoranda.text.calendar import calendar_numbers
 from memoranda.text.dates import tense
 from memoranda.text.dates import words as w
 from memoranda.text.dates.expressions import TimeExpression, TimeMeaning
@@ -134,7 +133,7 @@ def keep_weekday(words: str, options: tuple[Bounds, ...]) -> tuple[Bounds, ...]:
     match = _WEEKDAYS.search(words)
     if match is None or any(until - since != DAY for since, until in options):
         return options
-    number = calendar_numbers("weekdays")[match[0].lower()]
+    number = w.weekdays()[match[0].lower()]
     near = options[len(options) // 2 - 1 : len(options) // 2 + 2]
     return tuple(bounds for bounds in near if bounds[0].isoweekday() == number)
 

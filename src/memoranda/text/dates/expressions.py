@@ -14,7 +14,6 @@ from datetime import timedelta
 from functools import cache
 from typing import Any, TypeVar
 
-from memoranda.text.calendar import calendar_numbers
 from memoranda.text.dates import words as w
 from memoranda.text.dates.ranges import (
     DAY,
@@ -124,6 +123,13 @@ def _yearly(m: Match, c: RelativeCalendar, in_year: InYear, grain: str = "day") 
     return TimeMeaning(c.latest(in_year), grain, in_year=in_year)
 
 
+def _recurring(m: Match, c: RelativeCalendar, in_year: InYear, grain: str) -> TimeMeaning:
+    """Place "last May" and "May 2023"; without a year it needs a word that makes it a time."""
+    if (shift := _shift(m)) is not None:
+        return TimeMeaning(c.shifted(in_year, shift), grain)
+    return replace(_yearly(m, c, in_year, grain), needs_cue=m["y"] is None)
+
+
 # --- days and months ---------------------------------------------------------------------
 
 
@@ -186,12 +192,7 @@ def _holiday(m: Match, c: RelativeCalendar) -> TimeMeaning:
         if compile_pattern(name, re.IGNORECASE).fullmatch(m["holiday"])
     )
 
-    def in_year(year: int) -> Bounds:
-        return _day(c, year, month, day)
-
-    if (shift := _shift(m)) is not None:
-        return TimeMeaning(c.shifted(in_year, shift), "day")
-    return replace(_yearly(m, c, in_year), needs_cue=m["y"] is None)
+    return _recurring(m, c, lambda year: _day(c, year, month, day), "day")
 
 
 @_reads
@@ -218,7 +219,7 @@ def _month(m: Match, c: RelativeCalendar) -> TimeMeaning | None:
 def _shifted_month(m: Match, c: RelativeCalendar) -> TimeMeaning:
     """Read "last May"."""
     month = w.month_number(m["m"])
-    return TimeMeaning(c.shifted(lambda year: c.months(year, month), _shift(m) or 0), "month")
+    return _recurring(m, c, lambda year: c.months(year, month), "month")
 
 
 @_reads
@@ -230,14 +231,8 @@ def _month_of_year(m: Match, c: RelativeCalendar) -> TimeMeaning:
 @_reads
 def _season(m: Match, c: RelativeCalendar) -> TimeMeaning:
     """Read a season."""
-    season = calendar_numbers("seasons")[m["season"].lower()]
-
-    def in_year(year: int) -> Bounds:
-        return c.season(year, season)
-
-    if (shift := _shift(m)) is not None:
-        return TimeMeaning(c.shifted(in_year, shift), "season")
-    return replace(_yearly(m, c, in_year, "season"), needs_cue=m["y"] is None)
+    season = w.seasons()[m["season"].lower()]
+    return _recurring(m, c, lambda year: c.season(year, season), "season")
 
 
 @_reads
@@ -263,8 +258,7 @@ def _week_of_month(m: Match, c: RelativeCalendar) -> TimeMeaning:
 @_reads
 def _quarter(m: Match, c: RelativeCalendar) -> TimeMeaning:
     """Read "Q3"."""
-    found = _yearly(m, c, lambda year: c.months(year, 3 * int(m["q"]) - 2, 3), "quarter")
-    return replace(found, needs_cue=m["y"] is None)
+    return _recurring(m, c, lambda year: c.months(year, 3 * int(m["q"]) - 2, 3), "quarter")
 
 
 @_reads
@@ -302,23 +296,15 @@ def _part_of_year_by_number(m: Match, c: RelativeCalendar) -> TimeMeaning:
 
 @_reads
 def _month_range(m: Match, c: RelativeCalendar) -> TimeMeaning:
-    """Read "May to July"."""
-    one, two = w.month_number(m["m"]), w.month_number(m["m2"])
-    return _stretched(m, c, spread(lambda y: c.months(y, one), lambda y: c.months(y, two)))
+    """Read "May to July" and "May 3 to June 5", which may reach into the next year."""
 
+    def edge(month: str, day: str) -> InYear:
+        number, said = w.month_number(m[month]), _group(m, day)
+        if said:
+            return lambda year: _day(c, year, number, int(said))
+        return lambda year: c.months(year, number)
 
-@_reads
-def _day_range(m: Match, c: RelativeCalendar) -> TimeMeaning:
-    """Read "May 3 to June 5"."""
-    one, two = w.month_number(m["m"]), w.month_number(m["m2"])
-    first, last = int(m["d"]), int(m["e"])
-    return _stretched(
-        m, c, spread(lambda y: _day(c, y, one, first), lambda y: _day(c, y, two, last))
-    )
-
-
-def _stretched(m: Match, c: RelativeCalendar, in_year: InYear) -> TimeMeaning:
-    """Place a stretch that may reach into the next year."""
+    in_year = spread(edge("m", "d"), edge("m2", "e"))
     if not m["y"]:
         return TimeMeaning(c.latest(in_year), "span", in_year=in_year)
     year = int(m["y"])
@@ -428,12 +414,6 @@ def _weekend(m: Match, c: RelativeCalendar) -> TimeMeaning:
     begun = c.today.isoweekday() >= _SATURDAY
     options = (c.unit("weekend", 0 if begun else -1), c.unit("weekend", 0))
     return TimeMeaning(options[1], "weekend", needs_cue=not m["this"], options=options)
-
-
-@_reads
-def _last_weekend(_: Match, c: RelativeCalendar) -> TimeMeaning:
-    """Read "last weekend"."""
-    return TimeMeaning(c.unit("weekend", -1), "weekend")
 
 
 @_reads
@@ -562,9 +542,7 @@ def _zh_year(m: Match, c: RelativeCalendar) -> TimeMeaning:
     """Read 去年 and 2023年春天."""
     year = int(m["y"]) if m["y"] else c.now.year + w.chinese("relative_years")[m["rel"]]
     if m["season"]:
-        return TimeMeaning(
-            c.season(year, calendar_numbers("seasons")[m["season"] + "天"]), "season"
-        )
+        return TimeMeaning(c.season(year, w.seasons()[m["season"] + "天"]), "season")
     return TimeMeaning(c.months(year, 1, 12), "year")
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from memoranda.text.calendar import calendar_numbers
 from memoranda.text.dates import words as w
 from memoranda.text.dates.expressions import TimeExpression, TimeMeaning
 from memoranda.text.dates.ranges import DAY, SUB_DAY, Bounds, RelativeCalendar, spread
@@ -70,7 +69,7 @@ def apply_offset(query: str, atom: TimeExpression) -> TimeExpression:
         return atom
     if way == "of" and (match["n"] or not start < end <= start + DAY):
         raise ValueError(match[0])
-    number = calendar_numbers("weekdays").get(word)
+    number = w.weekdays().get(word)
     if number is not None:
         if way == "before":
             start -= ((start.isoweekday() - number - 1) % 7 + 1) * DAY

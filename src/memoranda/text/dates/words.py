@@ -19,9 +19,29 @@ _TENS = "十"
 _BRIEF_UNITS = frozenset({"day", "hour", "minute"})
 
 
+def _codes() -> tuple[str, ...]:
+    """Return the languages whose times are read."""
+    return tuple(code for code in languages_with("dates") if code != "mul")
+
+
 def _spoken() -> list[Mapping[str, Any]]:
-    """Return the words of each language that has its own."""
-    return [load(code, "dates") for code in languages_with("dates") if code != "mul"]
+    """Return the words of each language whose times are read."""
+    return [load(code, "dates") for code in _codes()]
+
+
+def months() -> Mapping[str, int]:
+    """Return the full and short names of months."""
+    return month_numbers(*_codes())
+
+
+def weekdays() -> Mapping[str, int]:
+    """Return the names of weekdays."""
+    return calendar_numbers("weekdays", *_codes())
+
+
+def seasons() -> Mapping[str, int]:
+    """Return the names of seasons."""
+    return calendar_numbers("seasons", *_codes())
 
 
 @cache
@@ -69,15 +89,12 @@ def chinese(table: str) -> Mapping[str, int]:
 
 def weekday_number(word: str) -> int:
     """Return the number of a weekday by its name or the beginning of its name."""
-    weekdays = calendar_numbers("weekdays")
-    return weekdays.get(word) or next(
-        number for name, number in weekdays.items() if name.startswith(word)
-    )
+    return next(number for name, number in weekdays().items() if name.startswith(word))
 
 
 def month_number(word: str) -> int:
     """Return the number of a month by its name or its figures."""
-    return int(word) if word.isdecimal() else month_numbers()[word.lower()]
+    return int(word) if word.isdecimal() else months()[word.lower()]
 
 
 def unit_of(word: str) -> str:
@@ -104,11 +121,11 @@ def _days(*names: str) -> list[str]:
 _NAMED_DAYS = ("before_yesterday", "yesterday", "today", "tomorrow", "after_tomorrow")
 _PARTS_OF_DAYS = ("last_night", "this_morning", "this_afternoon", "tonight")
 _LISTS: Mapping[str, Callable[[], Iterable[str]]] = {
-    "month": lambda: calendar_numbers("months"),
-    "any_month": month_numbers,
-    "sure_month": lambda: set(month_numbers()) - set(load("en", "dates")["months_and_words"]),
-    "weekday": lambda: calendar_numbers("weekdays"),
-    "season": lambda: calendar_numbers("seasons"),
+    "month": lambda: calendar_numbers("months", *_codes()),
+    "any_month": months,
+    "sure_month": lambda: set(months()) - set(load("en", "dates")["months_and_words"]),
+    "weekday": weekdays,
+    "season": seasons,
     "number": numbers,
     "shift_word": shifts,
     "unit": units,
@@ -119,9 +136,9 @@ _LISTS: Mapping[str, Callable[[], Iterable[str]]] = {
     "zh_day": lambda: chinese("relative_days"),
     "day_word": lambda: _days(*_NAMED_DAYS, *_PARTS_OF_DAYS),
     "any_word": lambda: [
-        *month_numbers(),
-        *calendar_numbers("weekdays"),
-        *calendar_numbers("seasons"),
+        *months(),
+        *weekdays(),
+        *seasons(),
         *units(),
         *_days(*_NAMED_DAYS),
     ],
