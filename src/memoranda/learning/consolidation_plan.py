@@ -174,10 +174,8 @@ class _KnownFact:
     over: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class _JudgedFact:
-    known: _KnownFact
-    verdict: Verdict
+_JudgedFact = tuple[_KnownFact, Verdict]
+"""A fact, and how a claim stands to it."""
 
 
 def plan(
@@ -190,7 +188,7 @@ def plan(
     decay_rate: float = DECAY_RATE,
     least: float = LEAST,
 ) -> ConsolidationPlan:
-    """ConsolidationPlan what a page of claims changes. Nothing is stored by planning.
+    """Plan what a page of claims changes. Nothing is stored by planning.
 
     Args:
         page: the claims, and the facts that may have to do with them.
@@ -275,7 +273,7 @@ class _Planner:
         return ConsolidationReport(**self.counts, dropped=MappingProxyType(dict(self.dropped)))
 
     def take(self, index: int) -> None:
-        """ConsolidationPlan one claim."""
+        """Plan what one claim changes."""
         claim = self.page.claims[index]
         why = _unfit(claim)
         if why is not None:
@@ -284,7 +282,7 @@ class _Planner:
         clashes = list(self._clashes(index))
         same = self._same(claim, clashes)
         if same is None:
-            self._insert(index, [each for each in clashes if each.verdict.relation in _EXCLUDING])
+            self._insert(index, [each for each in clashes if each[1].relation in _EXCLUDING])
         elif fresh := tuple(each for each in claim.sources if each not in same.sources):
             same.sources |= set(fresh)
             same.time = same.time.confirmed(_time_of(claim))
@@ -305,7 +303,7 @@ class _Planner:
             elif verdict.relation is Relation.DUPLICATE and not _may_be_one(claim, known):
                 continue
             if verdict.relation is not Relation.NONE and verdict.confidence >= self.least:
-                yield _JudgedFact(known, verdict)
+                yield known, verdict
 
     def _pairs(self, index: int) -> Iterator[tuple[_KnownFact, float | None]]:
         for candidate in self.page.candidates[index]:
@@ -317,31 +315,31 @@ class _Planner:
     def _same(self, claim: Claim, clashes: Sequence[_JudgedFact]) -> _KnownFact | None:
         """Return the fact that says what a claim says, if there is one that still may."""
         same = [
-            each
-            for each in clashes
-            if each.verdict.relation is Relation.DUPLICATE and self._shared(each.known.record)
+            (known, verdict.confidence)
+            for known, verdict in clashes
+            if verdict.relation is Relation.DUPLICATE and self._shared(known.record)
         ]
-        for each in same:
-            if set(claim.sources) <= each.known.sources:
-                return each.known
-        # What says more than the fact would be lost with a mere credit: both stay.
-        same = [each for each in same if not says_more(claim.content, each.known.record.content)]
-        for each in sorted(same, key=lambda clash: -clash.verdict.confidence):
+        for known, _ in same:
+            if set(claim.sources) <= known.sources:
+                return known
+        for known, _ in sorted(same, key=lambda each: -each[1]):
+            # What says more than the fact would be lost with a mere credit: both stay.
+            if says_more(claim.content, known.record.content):
+                continue
             # Said again after something else had taken its place, it is so anew.
-            if not each.known.over or not _time_of(claim).counts_after(each.known.time):
-                return each.known
+            if not known.over or not _time_of(claim).counts_after(known.time):
+                return known
         return None
 
     def _insert(self, index: int, clashes: Sequence[_JudgedFact]) -> None:
         claim = self.page.claims[index]
         ends: list[_KnownFact] = []
         heir: _KnownFact | None = None
-        for clash in sorted(clashes, key=lambda each: -each.verdict.confidence):
-            known = clash.known
+        for known, verdict in sorted(clashes, key=lambda each: -each[1].confidence):
             if known.over:
                 continue
             if _time_of(claim).counts_after(known.time):
-                if self._own(known.record) and _may_retire(claim, known.record, clash.verdict):
+                if self._own(known.record) and _may_retire(claim, known.record, verdict):
                     ends.append(known)
                 else:
                     self.counts["both_kept"] += 1

@@ -228,7 +228,7 @@ def _elided(words: Sequence[ClauseToken], setting: ClauseContext) -> ClauseState
 
 def _is_present(word: str) -> bool:
     """Return whether ``word`` can be a verb of a third person in the present."""
-    return word.endswith("s") and word[:-1] in _EN.words("habits", "light") | _EN.words("mental")
+    return word.endswith("s") and word[:-1] in _EN.words("habits", "light", "mental")
 
 
 def _group_end(low: Sequence[str], start: int) -> int | None:
@@ -289,9 +289,7 @@ def _is_called(words: Sequence[ClauseToken], group: Sequence[str]) -> bool:
 
 
 def _is_proper(word: str) -> bool:
-    return word not in _EN.words("traits", "stop") | _EN.words(
-        "evaluative"
-    ) and word not in _EN.words("days_and_months")
+    return word not in _EN.words("traits", "stop", "evaluative", "days_and_months")
 
 
 def _possessive_start(low: Sequence[str]) -> int | None:
@@ -316,11 +314,7 @@ def _of_group(
         reading = reading._replace(category=Category.RELATION, score=reading.score + 0.02)
     elif copula and _is_bare_value(group, spelled[1:]):
         return None
-    elif (
-        copula
-        and told
-        and _EN.words("attributes").union(_EN.words("state_nouns")).intersection(group)
-    ):
+    elif copula and told and _EN.words("attributes", "state_nouns").intersection(group):
         reading = Predicate(_attribute(group), _attribute_score(group, spelled), 1)
     elif reading is not None:
         kind = Category.EVENT if reading.category is Category.EVENT else Category.STATE
@@ -336,11 +330,10 @@ def _of_group(
 
 def _is_bare_value(group: Sequence[str], told: Sequence[str]) -> bool:
     """Return whether it is not said of what the value is: ``goal``, ``under 4 hours``."""
-    nouns = [
-        each for each in told if each.isalpha() and each not in _EN.words("stop", "prepositions")
-    ]
-    units = all(each in _EN.words("value_units") for each in nouns)
-    return bool(group) and set(group) <= _EN.words("goals") and units and any(map(_is_value, told))
+    nouns = {each for each in told if each.isalpha()} - _EN.words("stop", "prepositions")
+    if not group or not set(group) <= _EN.words("goals"):
+        return False
+    return nouns <= _EN.words("value_units") and any(map(_is_value, told))
 
 
 def _attribute(group: Sequence[str]) -> Category:
@@ -422,13 +415,10 @@ def find_values(shown: str, said: str, person: Person) -> Iterator[ClaimDraft]:
     """
     for found in _EN.pattern("noun_of_value", 0).finditer(shown):
         noun = found["noun"].split()
-        if noun[0].lower() in _EN.words("bare_measures"):
+        bare = noun[0].lower() in _EN.words("bare_measures") or MASK in found[0]
+        if bare or noun[-1].lower() not in _EN.words("state_nouns"):
             continue
-        if (
-            noun[-1].lower() not in _EN.words("state_nouns")
-            or MASK in found[0]
-            or _EN.words("stop").intersection(noun)
-        ):
+        if _EN.words("stop").intersection(noun):
             continue
         subject = f"{person.possessive} {' '.join(noun)}"
         content = finish_sentence(f"{subject} is {said[found.start('value') : found.end('value')]}")
@@ -459,20 +449,15 @@ def complete_percent(said: str, before: str) -> str:
 
     ``trying to achieve 100% test coverage``, ``I've reached 65%``: 65% test coverage.
     """
-    alone, told = (
-        _EN.pattern("percent_alone", 0).search(said),
-        _EN.pattern("percent_of", 0).search(before),
-    )
-    if alone is None or told is None:
+    alone = _EN.pattern("percent_alone", 0).search(said)
+    whole = _EN.pattern("percent_of", 0).search(before)
+    if alone is None or whole is None:
         return said
-    return f"{said[: alone.end('amount')]} {told['noun']}{said[alone.end('amount') :]}"
+    return f"{said[: alone.end('amount')]} {whole['noun']}{said[alone.end('amount') :]}"
 
 
 def find_topic(content: str) -> str:
     """Return ``The deadline is`` of a statement that tells a value; empty for others."""
     found = _EN.pattern("topic_and_value", 0).match(content)
-    if not found or (
-        found["topic"].split()[0].lower() not in {"the", "my"} and ("'s " not in found["topic"])
-    ):
-        return ""
-    return found["topic"]
+    topic = found["topic"] if found else ""
+    return topic if "'s " in topic or topic.lower().startswith(("the ", "my ")) else ""
