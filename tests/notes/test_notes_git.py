@@ -130,7 +130,6 @@ def test_a_removed_history_stays_in_the_log(folder):
     notes.commit("less")
     assert notes.diff() == ""
     assert "+old" not in notes.diff(before)
-    assert "-old" in notes.diff(before)
 
 
 def test_the_diff_is_of_notes_alone(repository, folder):

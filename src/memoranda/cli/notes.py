@@ -21,7 +21,7 @@ from memoranda.errors import ConfigError, InvalidInput, StoreError
 from memoranda.memory import Memory
 from memoranda.model.notes import MEMORY_FILE
 from memoranda.notes import Notes
-from memoranda.notes.git import NotesGit, compared
+from memoranda.notes.git import NotesGit
 from memoranda.notes.sync import NotesReport
 from memoranda.rendering import notes as drawing
 from memoranda.rendering.layout import details, safe_text, table
@@ -368,9 +368,8 @@ def restore(session: Session, *, revision: str, yes: bool = False) -> None:
     """
     with _open(session, writes=True) as memory:
         _sync(session, memory)
-        then = NotesGit(memory.notes.folder).memory(revision)
-        sides = (f"{MEMORY_FILE} now", f"{MEMORY_FILE} in {revision}")
-        change = compared(memory.notes.read_memory(), then, sides)
+        repository = NotesGit(memory.notes.folder)
+        then, change = repository.memory(revision), repository.diff(revision, undo=True)
         if not change:
             session.show(NotesReport(), Text("MEMORY.md is as it was there"))
             return
