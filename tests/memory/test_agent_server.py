@@ -53,8 +53,8 @@ class Model:
     def __call__(self, handler, body):
         """Answer a turn, or a question of a stage."""
         if not is_chat(body):
-            told = sorted(set(NAMED.findall(json.dumps(body["messages"]))))
-            entry = f"They spoke of {', '.join(told)}."
+            names = sorted(set(NAMED.findall(json.dumps(body["messages"]))))
+            entry = f"They spoke of {', '.join(names)}."
             said(json.dumps({"claims": [], "history_entry": entry, "memory_update": ""}))(
                 handler, body
             )
@@ -98,7 +98,7 @@ class Talk:
         """Say something; check every request it made."""
         before, place = items(self.memory), len(self.server.received)
         pieces = []
-        answer = self.agent.process(text, told=pieces.append if streamed else None)
+        answer = self.agent.process(text, on_text=pieces.append if streamed else None)
         self.said.append(text)
         requests = [each for each in self.server.received[place:] if is_chat(each.body)]
         assert requests

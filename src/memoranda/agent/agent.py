@@ -13,7 +13,7 @@ from memoranda.conversation.conversation import Conversation
 from memoranda.errors import InvalidInput, LLMError, StoreClosed
 from memoranda.memory import Memory, scope_of, services_of
 from memoranda.model.actions import Spend
-from memoranda.model.chat import ChatModel, ChatReply, Told, ToolSpec
+from memoranda.model.chat import ChatModel, ChatReply, OnText, ToolSpec
 from memoranda.model.checks import named
 from memoranda.model.life import Usage
 from memoranda.model.models import Context, Message, ToolCall, ToolResult
@@ -85,7 +85,7 @@ class Agent:
         """The name of the language model, ``None`` without one."""
         return None if self._model is None else self._model.name
 
-    def process(self, text: str, *, told: Told | None = None) -> Answer:
+    def process(self, text: str, *, on_text: OnText | None = None) -> Answer:
         """Answer what the user says (seed 002, ``processMessage``).
 
         ``/new`` consolidates the conversation, waits for that, and starts the next one. A
@@ -94,7 +94,7 @@ class Agent:
 
         Args:
             text: what the user says.
-            told: called with each piece of the answer as it comes.
+            on_text: called with each piece of the answer as it comes.
 
         Raises:
             InvalidInput: there is no text.
@@ -111,8 +111,8 @@ class Agent:
         if len(before) > self.memory.settings.agent.memory_window:
             self._overflow(before)
         if self._model is None:
-            return self._recalled(said, told)
-        return self._answered(self._model, said, told)
+            return self._recalled(said, on_text)
+        return self._answered(self._model, said, on_text)
 
     def new(self) -> Answer:
         """End the conversation and begin the next: what ``/new`` does (seed 002).
@@ -140,7 +140,7 @@ class Agent:
         """Have MEMORY.md there, and in step: it is part of every call."""
         self.memory.notes.context_text(make=True)
 
-    def _answered(self, model: ChatModel, said: str, told: Told | None) -> Answer:
+    def _answered(self, model: ChatModel, said: str, on_text: OnText | None) -> Answer:
         """Ask the model, do what it calls for, and ask again until it has an answer."""
         specs = [
             ToolSpec(tool.name, tool.description, tool.parameters) for tool in self._tools.values()
@@ -151,7 +151,7 @@ class Agent:
         for step in range(self.memory.settings.agent.max_steps):
             context = self._chat.context(said if step == 0 else None)
             first = first or context
-            reply = self._asked(model, context, specs, told)
+            reply = self._asked(model, context, specs, on_text)
             usage += reply.usage
             if not reply.tool_calls:
                 return self._ended(reply.text, first, context, called, usage)
@@ -160,14 +160,16 @@ class Agent:
         context = self._chat.context()
         # With what it has found, it must answer now. Some providers want the tools described as
         # long as there are calls among the messages; what it calls for is not done any more.
-        reply = self._asked(model, context, specs, told)
+        reply = self._asked(model, context, specs, on_text)
         return self._ended(reply.text, first or context, context, called, usage + reply.usage)
 
     def _asked(
-        self, model: ChatModel, context: Context, specs: Sequence[ToolSpec], told: Told | None
+        self, model: ChatModel, context: Context, specs: Sequence[ToolSpec], on_text: OnText | None
     ) -> ChatReply:
         try:
-            reply = self._services.models.wait(model.chat(context.messages, tools=specs, told=told))
+            reply = self._services.models.wait(
+                model.chat(context.messages, tools=specs, on_text=on_text)
+            )
         except LLMError as error:
             self._spent(model, error.usage or Usage(requests=1, failures=1))
             # Or a message that the provider refuses would be part of every later request.
@@ -204,12 +206,12 @@ class Agent:
             usage=usage,
         )
 
-    def _recalled(self, said: str, told: Told | None) -> Answer:
+    def _recalled(self, said: str, on_text: OnText | None) -> Answer:
         found = self.memory.recall(said, budget=RECALL_BUDGET)
         sources = console.sources(found)
         text = console.said(said, sources, self.memory.settings.zone)
-        if told is not None:
-            told(text)
+        if on_text is not None:
+            on_text(text)
         self._chat.add("assistant", text)
         return Answer(text, sources=sources)
 

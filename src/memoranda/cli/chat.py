@@ -196,7 +196,7 @@ class ChatLoop:
         # Without a model all words come at once, and are drawn when they are there.
         listens = self.model is not None
         return run_interruptible(
-            lambda told: process(text, told=told if listens else None), hear, stop
+            lambda on_text: process(text, on_text=on_text if listens else None), hear, stop
         )
 
     def _stop(self) -> None:

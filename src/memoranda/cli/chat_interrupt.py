@@ -18,7 +18,7 @@ from typing import Any
 
 from memoranda.agent import Answer
 from memoranda.errors import LLMError
-from memoranda.model.chat import ChatModel, ChatReply, Told, ToolSpec
+from memoranda.model.chat import ChatModel, ChatReply, OnText, ToolSpec
 from memoranda.model.life import Usage
 
 if sys.platform != "win32":
@@ -73,15 +73,15 @@ class InterruptibleModel:
         messages: Sequence[Mapping[str, Any]],
         *,
         tools: Sequence[ToolSpec] = (),
-        told: Told | None = None,
+        on_text: OnText | None = None,
     ) -> ChatReply:
         """Return what the model replies.
 
         Raises:
             LLMError: it failed, or was stopped.
         """
-        pieces = None if told is None else self._separate(told)
-        task = asyncio.ensure_future(self._model.chat(messages, tools=tools, told=pieces))
+        pieces = None if on_text is None else self._separate(on_text)
+        task = asyncio.ensure_future(self._model.chat(messages, tools=tools, on_text=pieces))
         with self._lock:
             self._running = asyncio.get_running_loop(), task
             if self._stopped:
@@ -96,21 +96,21 @@ class InterruptibleModel:
             with self._lock:
                 self._running = None
 
-    def _separate(self, told: Told) -> Told:
-        """Return ``told``, which begins a paragraph where something was said before a call."""
+    def _separate(self, on_text: OnText) -> OnText:
+        """Return ``on_text``, which begins a paragraph where something was said before a call."""
         between = [PARAGRAPH] if self._begun else []
 
         def tell(piece: str) -> None:
             self._begun = True
             while between:
-                told(between.pop())
-            told(piece)
+                on_text(between.pop())
+            on_text(piece)
 
         return tell
 
 
 def run_interruptible(
-    work: Callable[[Told], Answer], hear: Told, stop: Callable[[], None]
+    work: Callable[[OnText], Answer], hear: OnText, stop: Callable[[], None]
 ) -> Answer:
     """Have ``work`` done while this thread waits, and return the answer.
 

@@ -9,7 +9,7 @@ from typing import Any, Protocol
 from memoranda.model.life import Usage
 from memoranda.model.models import ToolCall
 
-Told = Callable[[str], None]
+OnText = Callable[[str], None]
 """Called with each piece of a reply as it comes."""
 
 
@@ -49,7 +49,7 @@ class ChatModel(Protocol):
         messages: Sequence[Mapping[str, Any]],
         *,
         tools: Sequence[ToolSpec] = (),
-        told: Told | None = None,
+        on_text: OnText | None = None,
     ) -> ChatReply:
         """Return what the model replies to ``messages``.
 
@@ -57,7 +57,7 @@ class ChatModel(Protocol):
             messages: a conversation in the form of OpenAI's chat completions, as
                 ``Context.messages`` gives it: system messages first, calls with their results.
             tools: what it may call.
-            told: called with each piece of its words as they come; they are streamed then. It
+            on_text: called with each piece of its words as they come; they are streamed then. It
                 is called on the thread of the event loop, and must not block.
 
         Raises:

@@ -10,7 +10,7 @@ from threading import Lock
 from typing import Any, TypeVar
 
 from memoranda.errors import LLMError
-from memoranda.model.chat import ChatReply, Told, ToolSpec
+from memoranda.model.chat import ChatReply, OnText, ToolSpec
 from memoranda.model.life import Reply, Usage
 from memoranda.model.models import ToolCall
 
@@ -100,7 +100,7 @@ class ScriptedLLM:
         messages: Sequence[Mapping[str, Any]],
         *,
         tools: Sequence[ToolSpec] = (),
-        told: Told | None = None,
+        on_text: OnText | None = None,
     ) -> ChatReply:
         """Return the script's next reply, and tell its words one by one.
 
@@ -113,9 +113,9 @@ class ScriptedLLM:
             self.chatted.append(turn)
             entry = self._next(ChatReply)
         reply = self._reply(self._said(entry, turn))
-        if told is not None:
+        if on_text is not None:
             for piece in PIECES.findall(reply.text):
-                told(piece)
+                on_text(piece)
         return reply
 
     def _reply(self, value: Any) -> ChatReply:

@@ -20,7 +20,7 @@ class Talker:
 
     def __init__(self, spec, **options):
         """Name the model; nobody waits in earnest."""
-        self.waits, self.told = [], []
+        self.waits, self.on_text = [], []
         names = {"retries", "jitter", "timer"} & options.keys()
         chosen = {"jitter": lambda: 0.0} | {name: options.pop(name) for name in names}
         policy = RetryPolicy(sleep=self.sleep, **chosen)
@@ -34,8 +34,8 @@ class Talker:
 
     def chat(self, messages=HELLO, *, stream=False, tools=()):
         """Talk in an event loop of its own."""
-        told = self.told.append if stream else None
-        return asyncio.run(self.model.chat(messages, tools=tools, told=told))
+        on_text = self.on_text.append if stream else None
+        return asyncio.run(self.model.chat(messages, tools=tools, on_text=on_text))
 
     def fail(self, **options):
         """Return the error that talking ends with."""

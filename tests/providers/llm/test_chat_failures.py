@@ -27,7 +27,7 @@ def test_a_busy_server_is_asked_again_when_it_says(server, spec, stream):
     talker = Talker(spec)
     reply = talker.chat(stream=stream)
     assert talker.waits == [7.0]
-    assert (reply.text, "".join(talker.told)) == ("ok", "ok" if stream else "")
+    assert (reply.text, "".join(talker.on_text)) == ("ok", "ok" if stream else "")
     assert (reply.usage.requests, reply.usage.failures) == (2, 1)
 
 
@@ -40,7 +40,7 @@ def test_a_server_that_keeps_failing_is_an_error(server, spec, stream):
     for part in (spec, "500", "out of order", "3 times"):
         assert part in str(error)
     assert (error.usage.requests, error.usage.failures) == (3, 3)
-    assert talker.told == []
+    assert talker.on_text == []
 
 
 @pytest.mark.parametrize("how", ["cut", "ended", "error"])
@@ -49,7 +49,7 @@ def test_after_words_nothing_is_tried_again(server, spec, how):
     server.play(stopping("I was about to", how), talked("never asked for"))
     talker = Talker(spec)
     error = talker.fail(stream=True)
-    assert "".join(talker.told) == "I was about to"
+    assert "".join(talker.on_text) == "I was about to"
     assert (len(server.received), talker.waits) == (1, [])
     assert spec in str(error)
     assert "14 characters" in str(error)
@@ -64,7 +64,7 @@ def test_before_words_a_broken_stream_is_tried_again(server, spec, how):
     server.play(stopping("", how), talked("ok"))
     talker = Talker(spec, timeout=0.5)
     assert talker.chat(stream=True).text == "ok"
-    assert talker.told == ["ok"]
+    assert talker.on_text == ["ok"]
     assert len(server.received) == 2
 
 
@@ -103,12 +103,12 @@ def test_a_stream_may_take_longer_than_the_time_out(server, spec):
         clock, passed = loop.time, [0.0]
         loop.time = lambda: clock() + sum(passed)
 
-        def told(_):
+        def on_text(_):
             passed.append(15.0)
             for _ in range(3):
                 steps.release()
 
-        reply = await Talker(spec, timeout=20.0, retries=0).model.chat(HELLO, told=told)
+        reply = await Talker(spec, timeout=20.0, retries=0).model.chat(HELLO, on_text=on_text)
         return reply.text, sum(passed)
 
     text, seconds = asyncio.run(slowly())
@@ -123,7 +123,7 @@ def test_cancelling_closes_the_connection(server, spec):
     async def cancelled():
         heard = asyncio.Event()
         talker = Talker(spec)
-        task = asyncio.create_task(talker.model.chat(HELLO, told=lambda _: heard.set()))
+        task = asyncio.create_task(talker.model.chat(HELLO, on_text=lambda _: heard.set()))
         await asyncio.wait_for(heard.wait(), 20)
         task.cancel()
         with pytest.raises(asyncio.CancelledError):
@@ -138,11 +138,11 @@ def test_what_the_listener_raises_comes_out(server, spec):
     """A fault of the caller's own is no fault of the model, and nothing is tried again."""
     server.play(talked(WORDS))
 
-    def told(_):
+    def on_text(_):
         raise KeyError("mine")
 
     with pytest.raises(KeyError, match="mine"):
-        asyncio.run(Talker(spec).model.chat(HELLO, told=told))
+        asyncio.run(Talker(spec).model.chat(HELLO, on_text=on_text))
     assert len(server.received) == 1
     gc.collect()
 
@@ -186,7 +186,7 @@ def test_a_refusal_in_words_is_the_reply(server, stream):
     server.play(refused("I would rather not."))
     talker = Talker(server.openai)
     assert talker.chat(stream=stream).text == "I would rather not."
-    assert "".join(talker.told) == ("I would rather not." if stream else "")
+    assert "".join(talker.on_text) == ("I would rather not." if stream else "")
     server.play(talked("I stop.", ("c1", "look", "{}"), finish="content_filter"))
     reply = Talker(server.anthropic).chat(stream=stream, tools=[LOOK])
     assert (reply.text, reply.tool_calls) == ("I stop.", ())

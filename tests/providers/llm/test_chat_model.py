@@ -38,8 +38,8 @@ def test_words_are_told_in_pieces(server, spec):
     server.play(talked(WORDS))
     talker = Talker(spec)
     reply = talker.chat(stream=True)
-    assert len(talker.told) > 3
-    assert "".join(talker.told) == reply.text == WORDS
+    assert len(talker.on_text) > 3
+    assert "".join(talker.on_text) == reply.text == WORDS
     assert server.received[0].body["stream"] is True
 
 
@@ -51,11 +51,11 @@ def test_words_are_told_before_the_reply_is_over(server, spec):
         heard = asyncio.Event()
         pieces = []
 
-        def told(piece):
+        def on_text(piece):
             pieces.append(piece)
             heard.set()
 
-        task = asyncio.create_task(Talker(spec).model.chat(HELLO, told=told))
+        task = asyncio.create_task(Talker(spec).model.chat(HELLO, on_text=on_text))
         await asyncio.wait_for(heard.wait(), 20)
         task.cancel()
         await asyncio.gather(task, return_exceptions=True)
@@ -82,7 +82,7 @@ def test_halves_of_a_character_are_told_as_one(server):
     server.play(raw(body.encode(), "text/event-stream"))
     talker = Talker(server.openai)
     reply = talker.chat(stream=True)
-    assert talker.told == ["a", "😀", "b", "\ufffd"]
+    assert talker.on_text == ["a", "😀", "b", "\ufffd"]
     assert reply.text == "a😀b\ufffd"
 
 
@@ -129,7 +129,7 @@ def test_parallel_calls_come_in_order(server, spec, stream):
     reply = talker.chat(stream=stream, tools=[LOOK, ToolSpec("note", "Notes.", {"type": "object"})])
     assert [(c.id, c.name) for c in reply.tool_calls] == [("c1", "look"), ("c2", "note")]
     assert [json.loads(c.arguments) for c in reply.tool_calls] == [{"q": 1}, {}]
-    assert talker.told == []
+    assert talker.on_text == []
     talker.chat([*HELLO, *exchange(reply, ["1", ""])])
     assert no_problems(server)
 
@@ -249,14 +249,14 @@ def test_one_model_talks_to_many_at_once(spec, server):
     model = Talker(spec).model
 
     async def together():
-        told = [[] for _ in range(5)]
+        on_text = [[] for _ in range(5)]
         replies = await asyncio.gather(
             *(
-                model.chat([{"role": "user", "content": f"n{n}"}], told=told[n].append)
+                model.chat([{"role": "user", "content": f"n{n}"}], on_text=on_text[n].append)
                 for n in range(5)
             )
         )
-        return [reply.text for reply in replies], ["".join(pieces) for pieces in told]
+        return [reply.text for reply in replies], ["".join(pieces) for pieces in on_text]
 
     expected = [f"you said n{n}" for n in range(5)]
     for _ in range(2):

@@ -22,10 +22,10 @@ class Word:
     text: str
 
 
-def chat(model: ChatModel, text="Hello?", *, tools=(), told=None):
+def chat(model: ChatModel, text="Hello?", *, tools=(), on_text=None):
     """Return what the model replies."""
     messages = [{"role": "user", "content": text}]
-    return asyncio.run(model.chat(messages, tools=tools, told=told))
+    return asyncio.run(model.chat(messages, tools=tools, on_text=on_text))
 
 
 def test_words_and_calls_come_in_order():
@@ -43,11 +43,11 @@ def test_words_and_calls_come_in_order():
 def test_words_are_told_in_pieces():
     """A listener hears the words one by one, and together they are the reply."""
     text = "  Two  words\n\nand 例え 😀 "
-    told = []
-    assert chat(ScriptedLLM([text]), told=told.append).text == text == "".join(told)
-    assert len(told) == 6
-    assert chat(ScriptedLLM([CALL]), told=told.append).text == ""
-    assert len(told) == 6
+    on_text = []
+    assert chat(ScriptedLLM([text]), on_text=on_text.append).text == text == "".join(on_text)
+    assert len(on_text) == 6
+    assert chat(ScriptedLLM([CALL]), on_text=on_text.append).text == ""
+    assert len(on_text) == 6
 
 
 def test_turns_are_remembered_as_they_were():
@@ -81,13 +81,13 @@ def test_replies_can_be_made_of_the_turn():
 def test_failures_are_raised_with_what_they_cost():
     """A scripted error comes before any word, and an LLMError says what was spent."""
     model = ScriptedLLM([LLMError("down"), lambda _: ValueError("x")])
-    told = []
+    on_text = []
     with pytest.raises(LLMError, match="down") as caught:
-        chat(model, told=told.append)
+        chat(model, on_text=on_text.append)
     assert caught.value.usage.failures == 1
     with pytest.raises(ValueError, match="x"):
-        chat(model, told=told.append)
-    assert told == []
+        chat(model, on_text=on_text.append)
+    assert on_text == []
 
 
 @pytest.mark.parametrize("entry", [7, [], [CALL, "x"], Word("w")])

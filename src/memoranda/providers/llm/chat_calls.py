@@ -24,7 +24,7 @@ from pydantic_ai.messages import ModelResponseStreamEvent
 from pydantic_ai.models import Model, ModelRequestParameters, StreamedResponse
 from pydantic_ai.tools import ToolDefinition
 
-from memoranda.model.chat import Told, ToolSpec
+from memoranda.model.chat import OnText, ToolSpec
 from memoranda.model.life import Usage
 from memoranda.model.models import ToolCall
 from memoranda.providers.llm.answer_fitting import storable
@@ -87,9 +87,9 @@ class WordStream:
         error: what the listener raised.
     """
 
-    def __init__(self, told: Told) -> None:
-        """Call ``told`` with each piece."""
-        self._told = told
+    def __init__(self, on_text: OnText) -> None:
+        """Call ``on_text`` with each piece."""
+        self._on_text = on_text
         self._half = ""
         self.text = ""
         self.usage = Usage()
@@ -111,7 +111,7 @@ class WordStream:
             return
         self.text += piece
         try:
-            self._told(piece)
+            self._on_text(piece)
         except Exception as error:
             self.error = error
             raise

@@ -170,22 +170,22 @@ def _failure(spec: ModelSpec, key: str | None, error: Exception) -> CallFailure:
 
 def _status_failure(spec: ModelSpec, error: Any, said: str) -> CallFailure:
     status = error.status_code
-    told = f"{spec} answered {status}: {said}"
+    answer = f"{spec} answered {status}: {said}"
     if isinstance(error, exceptions.ModelQuotaExceededError):
-        return CallFailure(f"{told}; raise the quota or the credit of the key")
+        return CallFailure(f"{answer}; raise the quota or the credit of the key")
     if isinstance(error, exceptions.ModelContextWindowExceededError):
-        return CallFailure(f"{told}; the prompt is too long for it: name a model with more room")
+        return CallFailure(f"{answer}; the prompt is too long for it: name a model with more room")
     if status in {UNAUTHORIZED, FORBIDDEN}:
-        return CallFailure(f"{told}; check llm.api_key or {KEY_VARIABLES[spec.provider]}")
+        return CallFailure(f"{answer}; check llm.api_key or {KEY_VARIABLES[spec.provider]}")
     if status == NOT_FOUND:
         ending = ", and that its URL ends as its server wants it, often in /v1" if spec.url else ""
-        return CallFailure(f"{told}; check the name of the model{ending}")
+        return CallFailure(f"{answer}; check the name of the model{ending}")
     if status in {TOO_LONG_ASKED, TOO_MANY} or status >= SERVER_FAULT:
         remedy = "wait, or raise the limits of the key" if status == TOO_MANY else "try again later"
-        return CallFailure(f"{told}; {remedy}", again=True, wait=error.retry_after)
+        return CallFailure(f"{answer}; {remedy}", again=True, wait=error.retry_after)
     schema = status in {REFUSED, UNPROCESSABLE} and spec.url is not None
     refused = schema and bool(SCHEMA_REFUSED.search(f"{error} {error.body}"))
-    return CallFailure(f"{told}; check the model and its limits", schema_refused=refused)
+    return CallFailure(f"{answer}; check the model and its limits", schema_refused=refused)
 
 
 def _server_words(error: Exception, key: str | None) -> str:

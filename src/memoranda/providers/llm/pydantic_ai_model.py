@@ -12,7 +12,7 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from memoranda.errors import LLMError, MissingExtra
-from memoranda.model.chat import ChatReply, Told, ToolSpec
+from memoranda.model.chat import ChatReply, OnText, ToolSpec
 from memoranda.model.life import Reply
 from memoranda.providers.llm.retrying import CallFailure, ModelConnection, RetryPolicy, TotalUsage
 from memoranda.providers.llm.spec import find_key, parse_spec
@@ -73,11 +73,11 @@ class PydanticAIModel:
         messages: Sequence[Mapping[str, Any]],
         *,
         tools: Sequence[ToolSpec] = (),
-        told: Told | None = None,
+        on_text: OnText | None = None,
     ) -> ChatReply:
         """Return what the model replies, as :class:`memoranda.model.chat.ChatModel` says.
 
-        Where ``told`` is given, the time-out is the longest silence between two pieces. A reply
+        Where ``on_text`` is given, the time-out is the longest silence between two pieces. A reply
         that the limit of tokens cut off comes as far as it goes; one cut off in the middle of a
         call is an error, as is a refusal without words.
 
@@ -93,7 +93,7 @@ class PydanticAIModel:
         request = ChatRequest(self._to, sent, tools)
 
         async def call() -> ChatOutcome | CallFailure:
-            return await call_chat(request, None if told is None else WordStream(told))
+            return await call_chat(request, None if on_text is None else WordStream(on_text))
 
         total = TotalUsage()
         reply = await self._to.policy.run(call, total)
