@@ -8,7 +8,6 @@ from hypothesis import strategies as st
 
 from memoranda.entities.names import (
     RuleNameMatcher,
-    fold,
     given_names_of,
     is_initialism,
     keys,
@@ -18,6 +17,7 @@ from memoranda.entities.names import (
     usual_places,
 )
 from memoranda.model.ports import NameMatcher
+from memoranda.text.folding import fold_name
 
 MATCHER = RuleNameMatcher()
 PORT: NameMatcher = MATCHER
@@ -52,7 +52,7 @@ PORT: NameMatcher = MATCHER
 )
 def test_fold(name: str, key: str):
     """Case, width, accents, possessive and spaces do not distinguish names; letters do."""
-    assert fold(name) == key
+    assert fold_name(name) == key
 
 
 NAMES = st.one_of(
@@ -64,13 +64,13 @@ NAMES = st.one_of(
 @given(NAMES)
 def test_folding_twice_changes_nothing(name: str):
     """A key is its own key."""
-    assert fold(fold(name)) == fold(name)
+    assert fold_name(fold_name(name)) == fold_name(name)
 
 
 @given(NAMES)
 def test_folding_forgets_case_and_spaces(name: str):
     """A name in other spacing has the same key."""
-    assert fold(f"  {name}\t") == fold(name)
+    assert fold_name(f"  {name}\t") == fold_name(name)
 
 
 @pytest.mark.parametrize(
@@ -203,7 +203,7 @@ def test_names_of_two_things(one: str, other: str):
 
 def test_the_tables_are_of_folded_names():
     """Every entry of the tables is as it is looked up, and no name stands for itself."""
-    assert all(fold(name) == name for name in [*given_names_of(), *usual_places()])
+    assert all(fold_name(name) == name for name in [*given_names_of(), *usual_places()])
     assert not [name for name, given in given_names_of().items() if name in given]
 
 
@@ -261,14 +261,16 @@ def test_the_exact_name_wins_over_its_longer_forms():
     assert link("Mel", "person", known) == "mel"
 
 
-@given(NAMES, st.dictionaries(NAMES.map(fold), st.sampled_from(["person", "other", "location"])))
+@given(
+    NAMES, st.dictionaries(NAMES.map(fold_name), st.sampled_from(["person", "other", "location"]))
+)
 def test_a_link_is_a_known_name(name: str, known: dict[str, str]):
     """Whatever is known, a link leads to something known, and the port agrees."""
     key = link(name, "person", known)
     assert key is None or key in known
-    assert MATCHER.fold(name) == fold(name)
-    if fold(name) in known:
-        assert key == fold(name)
+    assert MATCHER.fold(name) == fold_name(name)
+    if fold_name(name) in known:
+        assert key == fold_name(name)
 
 
 RELATED = [
@@ -292,7 +294,7 @@ TYPES = st.sampled_from(["person", "organization", "location", "other"])
 @given(LOOSE, LOOSE, TYPES, TYPES)
 def test_names_that_mean_the_same_share_a_key(one: str, other: str, type: str, known_type: str):
     """A store that offers only names with a common key misses no link."""
-    if fold(one) and link(one, type, {fold(other): known_type}) is not None:
+    if fold_name(one) and link(one, type, {fold_name(other): known_type}) is not None:
         assert keys(one) & keys(other)
 
 
@@ -301,15 +303,15 @@ def test_all_related_names_share_a_key(one: str):
     """The same for each pair of the names that the rules were made for."""
     for other in RELATED:
         for kind in ("person", "organization", "location"):
-            if link(one, kind, {fold(other): kind}) is not None:
+            if link(one, kind, {fold_name(other): kind}) is not None:
                 assert MATCHER.keys(one) & MATCHER.keys(other), (one, other)
 
 
 @given(LOOSE)
 def test_keys_depend_on_the_folded_name(name: str):
     """A spelling and its folded form have the same few keys."""
-    assert keys(name) == keys(fold(name))
-    assert bool(keys(name)) == bool(fold(name))
+    assert keys(name) == keys(fold_name(name))
+    assert bool(keys(name)) == bool(fold_name(name))
     assert len(keys(name)) <= 16
 
 

@@ -6,11 +6,11 @@ their memories. So a short name is linked only while exactly one longer name fit
 
 from __future__ import annotations
 
-import unicodedata
 from collections.abc import Mapping
 from functools import cache
 
 from memoranda.entities.vocabulary import names
+from memoranda.text.folding import fold_name
 from memoranda.text.languages import load
 from memoranda.text.patterns import compile_pattern
 
@@ -23,13 +23,6 @@ LONGER_BY = 2
 INITIALS = range(2, 7)
 """How many letters an initialism may have: UN, NYC, UNESCO."""
 
-_LETTERS = str.maketrans(
-    {"ø": "o", "ł": "l", "đ": "d", "ð": "d", "æ": "ae", "œ": "oe", "\u0131": "i", "þ": "th"}
-    | dict.fromkeys("\u2018\u2019\u02bc\u00b4`", "'")
-)
-_ACCENTS = compile_pattern("[\u0300-\u036f]+")
-_POSSESSIVE = compile_pattern(r"(?<=\w)'s?$")
-_SPACE = compile_pattern(r"\s+")
 _WORD = compile_pattern(r"[^\W_]+(?:['-][^\W_]+)*")
 _PERSON_LIKE = frozenset({"person", "other"})
 _SMALL = frozenset({"the", "and", "for"})
@@ -56,25 +49,8 @@ class RuleNameMatcher:
     """The rules of this module as a :class:`~memoranda.model.ports.NameMatcher`."""
 
     def __init__(self) -> None:
-        """Take :func:`fold`, :func:`link` and :func:`keys`."""
-        self.fold, self.link, self.keys = fold, link, keys
-
-
-def fold(name: str) -> str:
-    """Return the key under which ``name`` is looked up.
-
-    Without case, width, accents (of Latin, Greek and Cyrillic letters; the marks of other
-    scripts are letters), possessive and needless spaces. ``fold(fold(name)) == fold(name)``.
-    """
-    folded = name
-    while True:
-        before = folded
-        folded = unicodedata.normalize("NFKC", folded).casefold().translate(_LETTERS)
-        folded = _ACCENTS.sub("", unicodedata.normalize("NFD", folded))
-        folded = unicodedata.normalize("NFC", _SPACE.sub(" ", folded).strip())
-        folded = _POSSESSIVE.sub("", folded).strip()
-        if folded == before:
-            return folded
+        """Take :func:`fold_name`, :func:`link` and :func:`keys`."""
+        self.fold, self.link, self.keys = fold_name, link, keys
 
 
 def same_person(short: str, full: str) -> bool:
@@ -109,7 +85,7 @@ def is_initialism(short: str, full: str) -> bool:
     small = sum(1 for letter in letters if not letter.isupper())
     if len(letters) not in INITIALS or not letters.isalpha() or small > (len(letters) - 1) // 2:
         return False
-    return fold(letters) in _initials(fold(full))
+    return fold_name(letters) in _initials(fold_name(full))
 
 
 def same_thing(one: str, other: str) -> bool:
@@ -117,7 +93,7 @@ def same_thing(one: str, other: str) -> bool:
 
     "UK" and "Great Britain" by a short list; "Acme" and "Acme Ltd." without legal form.
     """
-    return _thing(fold(one)) == _thing(fold(other))
+    return _thing(fold_name(one)) == _thing(fold_name(other))
 
 
 def keys(name: str) -> frozenset[str]:
@@ -128,7 +104,7 @@ def keys(name: str) -> frozenset[str]:
     Smith", "NYC" meets "New York City". Sharing a key proves nothing by itself. The keys of a
     name and of its folded form are the same; a name that folds to nothing has none.
     """
-    folded = fold(name)
+    folded = fold_name(name)
     if not folded:
         return frozenset()
     found = {f"t {_thing(folded)}"}
@@ -154,7 +130,7 @@ def link(name: str, type: str, known: Mapping[str, str]) -> str | None:
         The key, or ``None`` where no or several known names fit: "Mel" is neither Melanie
         nor Melissa while both are known.
     """
-    key = fold(name)
+    key = fold_name(name)
     if key in known:
         return key
     candidates: list[str] = []
@@ -199,7 +175,7 @@ def _thing(folded: str) -> str:
 
 def _person(name: str) -> list[str]:
     """Return the words of a person's name, without titles."""
-    words = _WORD.findall(fold(name))
+    words = _WORD.findall(fold_name(name))
     return [word for word in words if word not in names.titles]
 
 

@@ -1,4 +1,4 @@
-"""One form for all the ways in which the same text can be written.
+"""One form for all the ways in which the same text can be written: of words, and of names.
 
 Compatibility forms, upper case, diacritics, typographic quotes and the digits of
 other scripts are differences of writing, not of words. What is kept:
@@ -84,3 +84,31 @@ def _fold(word: str) -> str:
     apart = unicodedata.normalize("NFD", word.casefold())
     bare = _DIACRITIC.sub("", apart).translate(_UNDECOMPOSED)
     return unicodedata.normalize("NFKC", bare)
+
+
+def without_accents(text: str) -> str:
+    """Return ``text`` without case and without any combining marks, of whatever script."""
+    apart = unicodedata.normalize("NFKD", text)
+    return "".join(sign for sign in apart if not unicodedata.combining(sign)).casefold()
+
+
+_NAME_LETTERS = _UNDECOMPOSED | str.maketrans(dict.fromkeys(f"{_APOSTROPHES}\u00b4`", "'"))
+_ACCENTS = compile_pattern("[\u0300-\u036f]+")
+_POSSESSIVE = compile_pattern(r"(?<=\w)'s?$")
+
+
+def fold_name(name: str) -> str:
+    """Return the key under which a name is looked up.
+
+    Without case, width, accents (of Latin, Greek and Cyrillic letters; the marks of other
+    scripts are letters), possessive and needless spaces. Folding twice changes nothing more.
+    """
+    folded = name
+    while True:
+        before = folded
+        folded = unicodedata.normalize("NFKC", folded).casefold().translate(_NAME_LETTERS)
+        folded = _ACCENTS.sub("", unicodedata.normalize("NFD", folded))
+        folded = unicodedata.normalize("NFC", " ".join(folded.split()))
+        folded = _POSSESSIVE.sub("", folded).strip()
+        if folded == before:
+            return folded

@@ -14,7 +14,6 @@ from memoranda.learning.extraction.exclusions import is_order
 from memoranda.learning.llm.claim_evidence import (
     ENGLISH,
     Evidence,
-    fold,
     german_names,
     is_german,
     months,
@@ -27,6 +26,7 @@ from memoranda.learning.llm.claim_evidence import (
 from memoranda.learning.llm.negation import denies, is_contrary
 from memoranda.model.ports import DateReader
 from memoranda.model.text import storable
+from memoranda.text.folding import without_accents
 from memoranda.text.languages import LanguageData
 from memoranda.text.patterns import compile_pattern
 from memoranda.text.recalled import FENCE
@@ -235,4 +235,4 @@ def _claim(drawn: ClaimAnswer, content: str, cited: Sequence[Turn], event_time: 
 
 
 def _holds(text: str, quote: str) -> bool:
-    return fold(quote) in fold(" ".join(text.split()))
+    return without_accents(quote) in without_accents(" ".join(text.split()))

@@ -7,7 +7,6 @@ a day that does not follow from what was said, a sentence about something else.
 from __future__ import annotations
 
 import re
-import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
@@ -16,6 +15,7 @@ from functools import cache
 from memoranda.learning.claims import Turn
 from memoranda.model.ports import DateReader
 from memoranda.text.calendar import calendar_numbers
+from memoranda.text.folding import without_accents
 from memoranda.text.languages import LanguageData, load
 from memoranda.text.patterns import compile_pattern
 
@@ -61,15 +61,9 @@ def _named_numbers() -> Mapping[str, int]:
     }
 
 
-def fold(text: str) -> str:
-    """Return ``text`` without case and accents."""
-    flat = unicodedata.normalize("NFKD", text)
-    return "".join(sign for sign in flat if not unicodedata.combining(sign)).casefold()
-
-
 def stems(text: str) -> set[str]:
     """Return the words of ``text`` that say something, cut to their beginnings."""
-    folded = fold(text)
+    folded = without_accents(text)
     words = {word.split("'")[0].split("’")[0] for word in WORD.findall(folded)}
     pairs = {
         run[place : place + 2] for run in UNSPACED.findall(folded) for place in range(len(run) - 1)
@@ -93,9 +87,10 @@ def names(text: str) -> set[str]:
             inside
             and long
             and word[0].isupper()
-            and fold(word) not in {*months(), *weekdays(), *COMPARISON.words("stop_words")}
+            and without_accents(word)
+            not in {*months(), *weekdays(), *COMPARISON.words("stop_words")}
         ):
-            found.add(fold(word).split("'")[0].split("’")[0][:STEM])
+            found.add(without_accents(word).split("'")[0].split("’")[0][:STEM])
     return found
 
 
@@ -126,7 +121,7 @@ def german_names(text: str) -> set[str]:
             and "." not in between
         )
         if joined and opens and word[0].isupper() and not _is_plain(word):
-            found.add(fold(word)[:STEM])
+            found.add(without_accents(word)[:STEM])
         last = match
     return found
 
@@ -136,15 +131,15 @@ def _is_plain(word: str) -> bool:
     return (
         len(word) == 1
         or lowered in GERMAN.words("persons") | GERMAN.words("function_words")
-        or fold(word) in COMPARISON.words("stop_words")
+        or without_accents(word) in COMPARISON.words("stop_words")
     )
 
 
 def own_names(text: str, said: str) -> set[str]:
     """Return the words capitalized in ``text`` and wherever they are ``said``, as stems."""
-    small = {word[:STEM] for word in map(fold, _small_words(said))}
+    small = {word[:STEM] for word in map(without_accents, _small_words(said))}
     large = {
-        fold(word).split("'")[0].split("\u2019")[0]
+        without_accents(word).split("'")[0].split("\u2019")[0]
         for word in WORD.findall(text)
         if word[0].isupper()
     }
@@ -215,7 +210,7 @@ class Evidence:
         if any(span.since <= day < span.until for span in self._spans):
             return True
         said = {str(day.year), str(day.day)} & self.numbers
-        named = months()[day.month - 1] in fold(self.text)
+        named = months()[day.month - 1] in without_accents(self.text)
         if named and (said or self._near(day)):
             return True
         return not self._known and self._relative and self._near(day)
@@ -239,7 +234,7 @@ class Evidence:
                 self.numbers | dated | {"0"}
             ):
                 return str(match)
-        told = fold(self.text)
+        told = without_accents(self.text)
         for word in _named(ENGLISH.pattern("month", 0), content):
             if word[:3] not in told and word not in {months()[one.month - 1] for one in days}:
                 return word
