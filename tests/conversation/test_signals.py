@@ -14,8 +14,7 @@ from hypothesis import strategies as st
 
 from memoranda.conversation.scoring import content_score
 from memoranda.conversation.signals import NONE, Signals, signals
-from memoranda.conversation.signals.phrases import Cue, lexicons, variants
-from memoranda.conversation.signals.words import HEAD, TAIL
+from memoranda.conversation.signals.phrases import HEAD, TAIL, Cue, lexicons, variants
 from memoranda.model.models import Image, Message, ToolCall, ToolResult
 
 JUDGED = Path(__file__).with_name("judged.txt")

@@ -4,21 +4,229 @@ A boundary is strong where somebody said so: the caller or the user by a marker,
 completion statement and then a request that leans on nothing before it. At those a finished
 task can be pruned whole (R5.2, R6.4). Where only the topic seems to shift, the boundary is
 weak: it groups messages, and nothing may be cut there for it.
+
+A request that leans on what was said before may not be cut off from it. A wrong cut costs an
+agent what it needs, a missed one only some tokens. So any sign of a link counts: a word that
+points back, a name or number that was used before, and, where the request does not announce
+something new by its form, any word in common. The words are English; so are the signals without
+which no request is looked at.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections import deque
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
 from typing import Literal
 
-from memoranda.conversation.cohesion import Cohesion, TopicTurn
-from memoranda.conversation.segment_links import TaskLinks
-from memoranda.conversation.segment_progress import Read, TaskProgress
-from memoranda.conversation.signals import signals
+from memoranda.conversation.cohesion import Cohesion, TopicTurn, content_words
+from memoranda.conversation.signals import Signals, signals
 from memoranda.errors import InvalidInput
 from memoranda.model.models import Message
 from memoranda.model.vectors import Vector, Vectors
+from memoranda.text.languages import LanguageData
+from memoranda.text.patterns import compile_pattern
+
+KNOWN = 2_000  # names, and words, of a task that are remembered
+UNREAD = 500  # messages whose names are still to be looked for
+READ = 1_000  # characters of each end of a longer text that are searched for names
+LONG_NUMBER = 3  # digits from which a number stands for one thing
+ALONE = 2  # content words from which a request can be understood by itself
+
+_ENGLISH = LanguageData("en", "topics")
+_CLAUSES = _ENGLISH.pattern("clauses")
+_ANNOUNCES = _ENGLISH.pattern("announces")
+_THANKS = _ENGLISH.pattern("thanks")
+_REPLIES = _ENGLISH.pattern("replies")
+_POINTS = _ENGLISH.pattern("points")
+_RELATIVE = _ENGLISH.pattern("relative")
+_RETURNS = _ENGLISH.pattern("returns")
+_GOES_ON = _ENGLISH.pattern("goes_on")  # what one does with a thing that was just made
+_TOKEN = compile_pattern(r"\w+(?:[./]\w+)*")
+_FIRST = compile_pattern(r"(?:^|[.!?:\n]\s*|[\"“(])([A-Z][a-z]+)\b")
+
+
+class TaskLinks:
+    """The names and words of the current task, the newest of them. Not thread-safe."""
+
+    def __init__(self) -> None:
+        """Start without any."""
+        self._unread: deque[str] = deque(maxlen=UNREAD)
+        self._names: dict[str, None] = {}
+        self._words: dict[str, None] = {}
+
+    def clear(self) -> None:
+        """Forget them: a new task begins."""
+        self._unread.clear()
+        self._names.clear()
+        self._words.clear()
+
+    def take(self, message: Message, words: Iterable[str]) -> None:
+        """Remember a message, its calls' arguments too, and its content words."""
+        texts = (message.content, *[call.arguments for call in message.tool_calls])
+        self._unread.extend(_ends(text) for text in texts if text)
+        _remember(self._words, words)
+
+    def why(self, message: Message) -> str | None:
+        """Return what ties a user's request to the task before it, ``None`` if nothing does."""
+        if reply := _REPLIES.match(message.content):
+            return f"{reply[0].strip()!r} replies"
+        request = strip_acknowledgements(message)
+        if back := _pointer(request):
+            return f"{back!r} points back"
+        if named := self._named(request):
+            return f"{min(named)!r} was named before"
+        return None if _ANNOUNCES.search(request) else self._common(request)
+
+    def _named(self, request: str) -> set[str]:
+        # Few messages are asked about, so names are only looked for when one is.
+        while self._unread:
+            _remember(self._names, names(self._unread.popleft()))
+        return (names(request) - set(_FIRST.findall(request))) & self._names.keys()
+
+    def _common(self, request: str) -> str | None:
+        if onward := _GOES_ON.match(f" {request}"):
+            return f"{onward[0].strip()!r} goes on with it"
+        words = content_words(request.lower())
+        if common := words & self._words.keys():
+            return f"{min(common)!r} was said before"
+        return "it says too little by itself" if len(words) < ALONE else None
+
+
+def names(text: str) -> set[str]:
+    """Return the words that name something: capitalized ones, numbers, files, identifiers."""
+    return {token for token in _TOKEN.findall(_ends(text)) if _names(token)}
+
+
+def _ends(text: str) -> str:
+    return text if len(text) <= 2 * READ + 1 else f"{text[:READ]}\n{text[-READ:]}"
+
+
+def _names(token: str) -> bool:
+    if token.isdecimal():
+        return len(token) >= LONG_NUMBER
+    return len(token) > 1 and not (token.isalpha() and token == token.lower())
+
+
+def strip_acknowledgements(message: Message) -> str:
+    """Return a user's text without the thanks and praise that it begins with."""
+    clauses = [clause for clause in _CLAUSES.split(message.content) if clause.strip()]
+    while len(clauses) > 1 and _only_acknowledges(replace(message, content=clauses[0])):
+        del clauses[0]
+    return "\n".join(clauses)
+
+
+def _only_acknowledges(clause: Message) -> bool:
+    said = signals(clause)
+    if said.directive or said.opening or said.references:
+        return False
+    thanks = said.casual or said.completion or _THANKS.match(clause.content) is not None
+    return thanks or not content_words(clause.content.lower())
+
+
+def _pointer(request: str) -> str | None:
+    first = _RELATIVE.sub(" ", request.partition("\n")[0])
+    found = _POINTS.search(first) or _RETURNS.search(request)
+    return found[0] if found else None
+
+
+def _remember(known: dict[str, None], new: Iterable[str]) -> None:
+    for each in new:
+        known.pop(each, None)  # so that what is said again counts as new
+        known[each] = None
+    if len(known) > 2 * KNOWN:
+        for old in list(known)[:-KNOWN]:
+            del known[old]
+
+
+Read = Callable[[Message], Signals]
+
+SHORTLY = 3  # turns that may stand between a completion statement and the next request
+ENDING = 300  # characters at the end of an answer in which it asks back
+
+_OFFERS = _ENGLISH.pattern("offers")
+_CONTINUES = _ENGLISH.pattern("continues")
+
+
+@dataclass(slots=True)
+class _ReadMessage:
+    message: Message
+    said: Signals | None = None
+
+
+class TaskProgress:
+    """The last turns of the current task. Reads their signals when asked. Not thread-safe."""
+
+    def __init__(self, read: Read) -> None:
+        """Start without any; ``read`` returns the signals of a message."""
+        self._read = read
+        self._heard: deque[_ReadMessage] = deque(maxlen=SHORTLY + 1)
+        self._newest: _ReadMessage | None = None
+
+    def read(self, message: Message) -> Signals:
+        """Return the signals of the message that comes next."""
+        if self._newest is None or self._newest.message is not message:
+            self._newest = _ReadMessage(message)
+        return self._signals(self._newest)
+
+    def take(self, message: Message) -> None:
+        """Add what a user or the assistant said, or the calls that it made."""
+        newest, self._newest = self._newest, None
+        if newest is not None and newest.message is message:
+            self._heard.append(newest)
+        elif message.tool_calls or message.content.strip():
+            self._heard.append(_ReadMessage(message))
+
+    def clear(self) -> None:
+        """Forget the turns: a new task begins."""
+        self._heard.clear()
+
+    def done(self) -> int | None:
+        """Return how many turns came after the one that said that the task is complete.
+
+        ``None`` if none of the last did, or if the work went on after it.
+        """
+        for ago, heard in enumerate(reversed(self._heard)):
+            message = heard.message
+            if message.tool_calls:
+                return None
+            said = self._signals(heard)
+            if message.role == "user" and (said.directive or said.opening):
+                return None
+            if said.completion and not (message.role == "assistant" and _goes_on(message)):
+                return ago
+        return None
+
+    def new_request(self, message: Message) -> Signals | None:
+        """Return the signals of a user's message that asks for something after a completed task.
+
+        ``None`` for one that asks for nothing, reports a failure, corrects, refers to what
+        was said, sets a rule for what is done, or may answer a question.
+        """
+        said = self.read(message)
+        if said.references or said.error or said.correction:
+            return None
+        if not (said.opening or (said.directive and not said.constraint and not self._asked())):
+            return None
+        return said if said.completion or self.done() is not None else None
+
+    def _signals(self, heard: _ReadMessage) -> Signals:
+        if heard.said is None:
+            heard.said = self._read(heard.message)
+        return heard.said
+
+    def _asked(self) -> bool:
+        """Return whether the last turn is a question about the task."""
+        if not self._heard:
+            return False
+        last = self._heard[-1].message
+        end = last.content[-ENDING:]
+        return last.role == "assistant" and "?" in end and _OFFERS.search(end) is None
+
+
+def _goes_on(message: Message) -> bool:
+    return _CONTINUES.search(message.content) is not None
+
 
 Kind = Literal["start", "explicit", "completion", "topic"]
 

@@ -6,7 +6,6 @@ a text is not understood there is no signal, rather than a wrong one.
 """
 
 from memoranda.conversation.signals.detection import NONE, Signals, read_words, signals
-from memoranda.conversation.signals.phrases import Cue
-from memoranda.conversation.signals.words import excerpt, prose
+from memoranda.conversation.signals.phrases import Cue, excerpt, prose
 
 __all__ = ["NONE", "Cue", "Signals", "excerpt", "prose", "read_words", "signals"]

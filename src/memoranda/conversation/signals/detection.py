@@ -7,8 +7,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from memoranda.conversation.signals.failures import begins_with_failure, says_failed, shows_failure
-from memoranda.conversation.signals.phrases import Cue, Lexicon, lexicons
-from memoranda.conversation.signals.words import END, excerpt, prose, sentences
+from memoranda.conversation.signals.phrases import (
+    END,
+    Cue,
+    Lexicon,
+    excerpt,
+    lexicons,
+    prose,
+    sentences,
+)
 from memoranda.model.models import Message
 from memoranda.text.languages import LanguageData
 

@@ -11,7 +11,7 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from memoranda.conversation.signals.words import excerpt
+from memoranda.conversation.signals.phrases import excerpt
 from memoranda.text.languages import LanguageData
 from memoranda.text.patterns import compile_pattern
 
