@@ -247,8 +247,10 @@ class NotesFolder:
             lock.release()
 
     @contextmanager
-    def quiet(self) -> Iterator[None]:
+    def quiet(self) -> Iterator[bool]:
         """Keep writers out while several files are read, where there have been any; leave no trace.
+
+        Yields whether nobody could write meanwhile: if not, a first writer may have come.
 
         Raises:
             StoreBusy: a writer did not let go in time.
@@ -259,7 +261,7 @@ class NotesFolder:
             if shared:
                 with suppress(StoreReadOnly):  # Who may only read does so without the lock.
                     held.enter_context(self.locked())
-            yield
+            yield shared
 
     # Reading
 

@@ -204,8 +204,13 @@ class Notes:
         return HistoryEntry(require_aware(moment, "at"), clean(entry, "entry"))
 
     def _entries(self) -> Iterator[HistoryEntry]:
-        with self._files.quiet():  # Or an entry that is just being added could be read in part.
-            texts = [(name, self._files.read(name)) for name in self._history_files()]
+        texts: list[tuple[str, str]] = []
+        for _ in range(2):
+            # Or an entry that is just being added could be read in part.
+            with self._files.quiet() as alone:
+                texts = [(name, self._files.read(name)) for name in self._history_files()]
+            if alone or not texts:
+                break  # Else the first writer of all may have come meanwhile.
         return once(parse_history(text, name) for name, text in texts)
 
     def _history_files(self) -> list[str]:
