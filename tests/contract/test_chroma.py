@@ -20,8 +20,8 @@ def open_store(place):
 @contextmanager
 def failing_at(store, step, *, once=False):
     """Let the request with this number fail, and all after it, unless just ``once``."""
-    shelf = store._engine.shelf
-    invoke, number = shelf._invoke, count()
+    collections = store._replicas.collections
+    invoke, number = collections._invoke, count()
 
     def fail(*given):
         now = next(number)
@@ -30,11 +30,11 @@ def failing_at(store, step, *, once=False):
             raise StoreError(message)
         return invoke(*given)
 
-    shelf._invoke = fail
+    collections._invoke = fail
     try:
         yield
     finally:
-        del shelf._invoke
+        del collections._invoke
 
 
 class ChromaContract(StoreContract):

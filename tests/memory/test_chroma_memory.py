@@ -194,7 +194,7 @@ def test_notes_of_a_server_are_where_they_are_set_to_be(place, tmp_path):
         assert "notes.folder" in memory.stats().notes
         assert "vegetarian" in memory.notes.context_text(make=True)
         gone = memory.notes.folder
-        assert memory.notes.lines()
+        assert memory.notes.fact_lines()
     assert not gone.exists()
     with closing(remembering(location, notes={"folder": str(tmp_path / "notes")})) as memory:
         store, scope = memory._services.store, memory._scope

@@ -84,7 +84,7 @@ def examine(memory: Memory, file: Path | None = None) -> list[Check]:
     elif is_server(store.location):
         detail = f"{store.location}, {store.size():,} bytes of records at least"
         checks.append(passed("server", detail=detail))
-    if isinstance(store, SqliteStore):
+    if type(store) is SqliteStore:
         checks.append(passed("sqlite", detail=f"{version('apsw')} with FTS5 (apsw)"))
         checks += [] if file is None else [_journal(file)]
         # To open a memory is to bring its schema to the newest.

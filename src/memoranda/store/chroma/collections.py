@@ -1,6 +1,7 @@
 """The collections of a place: opened, made, called, copied and written anew.
 
-``memories`` has the records and their embeddings, ``ledger`` everything else. All embeddings of a
+``memories`` has the records and their embeddings for other readers, ``journal`` all rows, as
+:mod:`memoranda.store.chroma.journal` keeps them. All embeddings of a
 collection have one length, which Chroma takes from the first. Those of another length, because
 the store's model was changed, are in a collection of their own, ``memories-1536``: nothing has to
 move while other processes write.
@@ -19,12 +20,10 @@ from chromadb.errors import ChromaError
 
 from memoranda.store.chroma.client import Connection, translated
 
-MEMORIES, LEDGER = "memories", "ledger"
+MEMORIES, JOURNAL = "memories", "journal"
 APART = re.compile(rf"{MEMORIES}-\d+")
 NEXT = "-next"
 """Behind the name under which a collection is written anew."""
-COMMITS = "commits"
-"""The table of the journal, in the ledger."""
 EVERYTHING = ["metadatas", "documents", "embeddings"]
 PAGE = 1_000
 SYNC = 100
@@ -37,16 +36,14 @@ class Collections:
 
     Attributes:
         connection: the client.
-        wanted: how many numbers the vectors of the store's model have; 0 before there is one.
     """
 
     def __init__(self, connection: Connection) -> None:
         """Open the collections, making them if they are not there."""
         self.connection = connection
-        self.wanted = 0
         self._open: dict[str, ChromaCollection] = {}
         self.look()
-        for name in (MEMORIES, LEDGER):
+        for name in (MEMORIES, JOURNAL):
             if name not in self._open:
                 self._open[name] = self._made(connection.client, name)
 
@@ -65,7 +62,7 @@ class Collections:
                     else:
                         found[name].modify(name=base)
                         found[base] = found[name]
-        ours = {MEMORIES, LEDGER}
+        ours = {MEMORIES, JOURNAL}
         self._open.update(
             (name, each) for name, each in found.items() if name in ours or APART.fullmatch(name)
         )
@@ -112,19 +109,21 @@ class Collections:
 
     # Calls
 
-    def _call(self, collection: str, method: str, **arguments: Any) -> Any:
+    def call(self, collection: str, method: str, **arguments: Any) -> Any:
+        """Call a method of a collection; its failures are errors of ours."""
         with translated(self.connection.place):
             return self._invoke(collection, method, arguments)
 
     def _invoke(self, collection: str, method: str, arguments: Mapping[str, Any]) -> Any:
         return getattr(self._open[collection], method)(**arguments)
 
-    def _pages(
+    def pages(
         self, collection: str, where: Mapping[str, Any] | None, include: Sequence[str]
     ) -> Iterator[Any]:
+        """Return what a collection has, in parts."""
         condition = None if where is None else dict(where)
         for offset in count(0, PAGE):
-            found = self._call(
+            found = self.call(
                 collection, "get", where=condition, include=include, limit=PAGE, offset=offset
             )
             yield found
@@ -136,10 +135,10 @@ class Collections:
     def bytes(self) -> int:
         """Return how many bytes the rows take, without what Chroma adds to them."""
         total = 0
-        for collection in (*self.homes(), LEDGER):
-            for page in self._pages(collection, None, EVERYTHING):
+        for collection in (*self.homes(), JOURNAL):
+            for page in self.pages(collection, None, EVERYTHING):
                 texts = [text or "" for text in page["documents"] or ()]
-                rows = [(entry or {}).get("row", "") for entry in page["metadatas"]]
+                rows = [(entry or {}).get("patch", "") for entry in page["metadatas"]]
                 total += sum(len(text.encode()) for text in (*texts, *rows))
                 total += sum(4 * len(vector) for vector in page["embeddings"])
         return total
@@ -150,10 +149,10 @@ class Collections:
         Only where no other process can write meanwhile.
         """
         client = self.connection.client
-        for name in (*self.homes(), LEDGER):
+        for name in (*self.homes(), JOURNAL):
             old = self._open[name]
             to = self._made(client, name + NEXT, like=old)
-            for page in self._pages(name, None, EVERYTHING):
+            for page in self.pages(name, None, EVERYTHING):
                 with translated(self.connection.place):
                     _paste(to, page)
             with translated(self.connection.place):

@@ -1,4 +1,4 @@
-"""Memories that another program keeps in Chroma, as that of seed 001 does."""
+"""Memories that another program keeps in Chroma, as that of requirement S1 does."""
 
 from __future__ import annotations
 
@@ -12,8 +12,9 @@ from chromadb.errors import NotFoundError
 from memoranda.errors import InvalidInput
 from memoranda.store.chroma.client import Connection, translated
 from memoranda.store.chroma.collections import MEMORIES, PAGE
-from memoranda.store.chroma.engine import Engine
+from memoranda.store.chroma.mirror import OURS
 from memoranda.store.chroma.place import Folder
+from memoranda.store.chroma.replicas import Replicas
 
 
 def foreign(path: Path) -> list[tuple[str, str, dict[str, Any]]]:
@@ -39,17 +40,17 @@ def _rows(collection: Any) -> Iterator[tuple[str, str, dict[str, Any]]]:
         for key, text, entry in zip(
             found["ids"], found["documents"], found["metadatas"], strict=True
         ):
-            if "row" not in (entry or {}):
+            if OURS not in (entry or {}):
                 yield key, text or "", entry or {}
 
 
 @contextmanager
 def _client(place: Folder) -> Iterator[Any]:
     """Give a client of the folder: the one that this process has, as there can be no other."""
-    engine = Engine.serving(place)
-    if engine is not None:
-        with engine.lock:
-            yield engine.connection.client
+    replicas = Replicas.serving(place)
+    if replicas is not None:
+        with replicas.lock:
+            yield replicas.connection.client
         return
     connection = Connection(place)
     try:

@@ -1,185 +1,416 @@
-"""The journal: what makes several calls of Chroma one transaction.
+"""The journal of a place: every change of a user's rows, in the order in which they were made.
 
-A commit is one row of the ledger that holds all that a transaction changed, under the number that
-follows the user's last. Adding it is one atomic call, and of two processes that add the same
-number the first one wins: that is the moment of the commit. Then the rows themselves are written,
-the counters with the number of the commit last. Whoever finds a commit beyond the counters reads
-it as if it were written; and where the process that made it does not come to write it, the next
-one that writes for the user does it in its place, which harms nothing if both do.
+An entry is one row of Chroma (or several, where it is large) with a patch: what SQLite's session
+extension recorded of a transaction. There are three kinds of entries:
+
+- ``commit`` n: what the n-th transaction of the user changed;
+- ``segment`` j: the commits of the j-th block of 64, merged into one patch;
+- ``base`` e: all rows there were after some commit. Each erasure is followed by a new base, of the
+  next epoch, and everything before it is removed.
+
+Adding a commit is one atomic call, and of two processes that add the same number the first one
+wins, as Chroma's ``add`` leaves a row that is there as it is. Segments and bases are added in the
+same way before what they replace is removed, so that a reader finds all commits at any time.
 """
 
 from __future__ import annotations
 
-import base64
 import json
-from collections.abc import Mapping, Sequence
+from base64 import b64decode, b64encode
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
+from uuid import uuid4
 
-import numpy as np
-from pydantic_core import PydanticSerializationError
+from apsw import ChangesetBuilder
 
-from memoranda.errors import InvalidInput, NotADatabase
-from memoranda.model.vectors import Vector
-from memoranda.store.chroma.collections import COMMITS, PAGE, batches
-from memoranda.store.chroma.rows import Counters, Row, decode, encode
-from memoranda.store.chroma.shelf import Shelf, Write, address, entry
-from memoranda.store.chroma.state import Address
+from memoranda.errors import NotADatabase
+from memoranda.store.chroma.collections import JOURNAL, PAGE, Collections, batches
 
-KEPT = 64
-"""Commits that are kept, at least, for other processes to follow."""
+COMMIT, SEGMENT, BASE, MIRROR = "commit", "segment", "base", "mirror"
+FOLD = 64
+"""Commits that become one segment."""
 AHEAD = 8
 """Commits that are asked for at once."""
+PIECE = 2_000_000
+"""Characters of a patch in one row: each call of Chroma has to hold its rows several times."""
+TOGETHER = 8
+"""Entries that are fetched in one call."""
+FORMAT = 1
+NO_VECTOR = [1.0]
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One change of a user's rows, as the journal has it.
+
+    Attributes:
+        through: number of the last commit that it holds.
+        patch: the patchset.
+        token: by which the entry is known again.
+    """
+
+    through: int
+    patch: bytes
+    token: str
+
+
+@dataclass(frozen=True, slots=True)
+class Position:
+    """How far a reader has read the journal of a user.
+
+    Attributes:
+        epoch: number of the base that it read; -1 where there was none.
+        commit: number of the last commit that it read.
+    """
+
+    epoch: int = -1
+    commit: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Contents:
+    """All that the journal has of a user.
+
+    Attributes:
+        epoch: number of the newest base; -1 where there is none.
+        entries: the base and what follows it, in order.
+        mirrored: number of the last commit that is known to be in the collection of the memories.
+    """
+
+    epoch: int
+    entries: Sequence[Entry]
+    mirrored: int
 
 
 @dataclass(frozen=True, slots=True)
 class Ahead:
-    """What stands in the journal beyond a number.
+    """What stands in the journal beyond a position.
 
     Attributes:
-        commits: the commits that follow it, in order.
-        written: number of the last commit whose rows are all written.
-        more: whether there may be more commits behind these.
+        entries: the commits that follow, in order; at most eight.
+        replaced: whether the position is of an older epoch, or too far behind to be followed.
+        mirrored: number of the last commit that is known to be in the collection of the memories.
     """
 
-    commits: Sequence[Write]
-    written: int
-    more: bool
+    entries: Sequence[Entry]
+    replaced: bool
+    mirrored: int
 
 
 class Journal:
-    """The commits of all users of one place."""
+    """The journals of all users of one place."""
 
-    def __init__(self, shelf: Shelf) -> None:
-        """Keep the journal of ``shelf``."""
-        self._shelf = shelf
+    def __init__(self, collections: Collections) -> None:
+        """Keep the journals in a collection of their own."""
+        self._collections = collections
 
-    def written(self, user: str) -> Counters | None:
-        """Return the counters that are stored: they say which commit's rows are all written.
+    @property
+    def _shared(self) -> bool:
+        return self._collections.connection.shared
 
-        ``None`` where nobody ever committed anything for the user.
+    # Reading
+
+    def users(self) -> list[str]:
+        """Return everybody who ever stored something, the store itself among them."""
+        return sorted({_parsed(each)[0] for each in self._ids({"of": BASE})})
+
+    def load(self, user: str) -> Contents:
+        """Return all that there is of a user.
+
+        What is listed may be merged by another process before it is read: then it is listed anew.
         """
-        return self._counters(self._shelf.entries([_counters(user)]), user)
+        while True:
+            found = self._load(user)
+            if found is not None:
+                return found
 
-    def behind(self) -> list[str]:
-        """Return the users who have a commit whose rows are not all written."""
-        heads = {
-            _commit(user, counters.commit + 1): user
-            for user, counters in self._shelf.users().items()
-        }
-        found = (self._shelf.entries(part) for part in batches(heads, PAGE))
-        return [heads[each] for part in found for each in part]
+    def ahead(self, positions: Mapping[str, Position]) -> dict[str, Ahead]:
+        """Return the commits that follow the positions of users, all in one call."""
+        wanted = [(*_marks(user, at), *_next(user, at)) for user, at in positions.items()]
+        found = self._rows([each for ids in wanted for each in ids])
+        return {user: self._ahead(user, at, found) for user, at in positions.items()}
 
-    def ahead(self, user: str, number: int) -> Ahead:
-        """Return the commits that follow ``number``."""
-        wanted = [_commit(user, number + step) for step in range(1, AHEAD + 1)]
-        found = self._shelf.entries([*wanted, _counters(user)])
-        commits: list[Write] = []
-        for each in wanted:
+    def _ahead(self, user: str, at: Position, found: Mapping[str, Mapping[str, Any]]) -> Ahead:
+        base, segment, mirror = _marks(user, at)
+        mirrored = found.get(mirror, {}).get("through", 0)
+        entries: list[Entry] = []
+        for each in _next(user, at):
             if each not in found:
                 break
-            commits.append(self._read(user, found[each]))
-        written = (self._counters(found, user) or Counters()).commit
-        return Ahead(commits, written, more=len(commits) == AHEAD)
+            entry = self._entry(user, found[each])
+            if entry is None:
+                return Ahead((), replaced=True, mirrored=mirrored)
+            entries.append(entry)
+        replaced = base not in found or segment in found
+        return Ahead(entries, replaced=replaced, mirrored=mirrored)
 
-    def append(self, write: Write, number: int, token: str) -> None:
-        """Commit ``write`` under ``number``, unless another has that number already.
+    def won(self, user: str, entry: Entry, epoch: int) -> bool | None:
+        """Return whether a commit is the first; ``None`` where it was replaced, or others were."""
+        number = entry.through
+        commit, segment = _id(user, COMMIT, number), _id(user, SEGMENT, (number - 1) // FOLD)
+        bases = [_id(user, BASE, max(epoch, 0)), _id(user, BASE, max(epoch, 0) + 1)]
+        found = self._rows([commit, segment, *bases])
+        if segment in found or bases[0] not in found or bases[1] in found:
+            return None
+        return commit in found and found[commit]["token"] == entry.token
 
-        Args:
-            write: what is committed.
-            number: follows the user's last.
-            token: by which the commit is known again; none of others, or of another try.
-        """
-        user = write.user
-        entries = {
-            _commit(user, number): {
-                "user": user,
-                "table": COMMITS,
-                "holder": token,
-                "row": _dumped(write),
-            }
-        }
-        if number == 1:
-            # So that the user is known of, should the rows not come to be written.
-            entries[_counters(user)] = entry(user, Counters())
-        self._shelf.enter(entries)
+    def behind(self) -> list[str]:
+        """Return the users with a commit that is not known to be among the memories."""
+        pages = self._collections.pages(JOURNAL, {"of": MIRROR}, ["metadatas"])
+        through = {row["user"]: row["through"] for page in pages for row in page["metadatas"]}
+        heads = {_id(user, COMMIT, through.get(user, 0) + 1): user for user in self.users()}
+        found = (self._rows(part) for part in batches(list(heads), PAGE))
+        return [heads[each] for part in found for each in part]
 
-    def won(self, user: str, number: int, token: str) -> bool:
-        """Return whether the commit ``number`` is the one with this token.
+    def erasing(self) -> list[str]:
+        """Return the users of whom the journal still has what was erased."""
+        return sorted({_parsed(each)[0] for each in self._ids({"erases": True})})
 
-        Not, where it was made so late that others have long gone on from there.
-        """
-        at = _commit(user, number)
-        found = self._shelf.entries([at, _counters(user)])
-        if found.get(at, {}).get("holder") != token:
-            return False
-        written = self._counters(found, user)
-        if written is None or written.commit <= number:
-            return True
-        self._shelf.remove([at])
-        return False
+    def unpurged(self) -> bool:
+        """Return whether the files may hold what was erased: a server had it."""
+        return bool(self._ids({"unpurged": True}))
 
-    def trim(self, user: str, number: int, *, all: bool = False) -> None:
-        """Remove commits that nobody needs any more.
+    def _load(self, user: str) -> Contents | None:
+        numbers: dict[str, list[int]] = {COMMIT: [], SEGMENT: [], BASE: [], MIRROR: []}
+        for each in self._ids({"user": user}):
+            _, kind, number, part = _parsed(each)
+            if not part:
+                numbers[kind].append(number)
+        epoch = max(numbers[BASE], default=-1)
+        if epoch < 0:
+            return Contents(-1, (), 0)
+        heads = self._rows([_id(user, BASE, epoch), _id(user, MIRROR, 0)])
+        base = heads.get(_id(user, BASE, epoch))
+        first = None if base is None else self._entry(user, base)
+        if first is None:
+            return None
+        wanted = _following(user, first.through, set(numbers[SEGMENT]), set(numbers[COMMIT]))
+        entries = [first]
+        for ids in batches(wanted, TOGETHER):
+            found = self._rows(ids)
+            read = [self._entry(user, found[each]) for each in ids if each in found]
+            entries += [entry for entry in read if entry is not None]
+        if len(entries) <= len(wanted):
+            return None
+        mirrored = heads.get(_id(user, MIRROR, 0), {}).get("through", 0)
+        return Contents(epoch, entries, max(mirrored, 0))
 
-        Args:
-            user: whose they are.
-            number: the last commit, whose rows are written.
-            all: every one before it, as they may hold what was erased. Who has not read them
-                reads everything anew.
-        """
-        if all:
-            commits = self._shelf.commits(user)
-            self._shelf.remove([each for each in commits if int(json.loads(each)[-1]) < number])
-        elif number % KEPT == 0:
-            first = max(1, number - 2 * KEPT)
-            self._shelf.remove([_commit(user, old) for old in range(first, number - KEPT)])
-
-    def _counters(self, found: Mapping[str, Any], user: str) -> Counters | None:
-        entry = found.get(_counters(user))
-        row = None if entry is None else decode(Counters.table, entry["row"])
-        return row if isinstance(row, Counters) else None
-
-    def _read(self, user: str, entry: Mapping[str, Any]) -> Write:
+    def _entry(self, user: str, row: Mapping[str, Any]) -> Entry | None:
+        """Return the entry of a row; ``None`` where another process removed a part of it."""
+        place = self._collections.connection.place
+        if row.get("format", FORMAT) > FORMAT:
+            message = f"{place} was written by a newer memoranda; upgrade this one"
+            raise NotADatabase(message)
         try:
-            return _loaded(user, entry["row"])
-        except (KeyError, ValueError) as error:
-            message = f"{self._shelf.connection.place}: a commit cannot be read; restore a backup"
+            pieces: list[str] = [row["patch"]]
+            for part in range(1, row["parts"]):
+                at = _id(user, row["of"], row["number"], f"{row['token']}-{part}")
+                found = self._rows([at])
+                if not found:
+                    return None
+                pieces.append(found[at]["patch"])
+            return Entry(row["through"], b64decode("".join(pieces), validate=True), row["token"])
+        except (KeyError, ValueError, TypeError) as error:
+            message = (
+                f"{place}: an entry of the journal of {user!r} cannot be read; something else "
+                f"changed it. Restore a backup"
+            )
             raise NotADatabase(message) from error
 
+    # Writing
 
-def _commit(user: str, number: int) -> str:
-    return address(user, COMMITS, str(number))
+    def append(self, user: str, entry: Entry, *, erases: bool, mirrored: int | None) -> None:
+        """Commit an entry, unless another has its number already.
+
+        Args:
+            user: whose it is.
+            entry: what is committed; its number follows the user's last.
+            erases: whether it removes texts, which then have to be purged.
+            mirrored: in a folder, how far the memories are written; told in the same call.
+        """
+        more: dict[str, dict[str, Any]] = {}
+        if entry.through == 1:
+            more[_id(user, BASE, 0)] = _head(user, BASE, 0, Entry(0, b"", entry.token))
+        if mirrored is not None:
+            more[_id(user, MIRROR, 0)] = _mirror(user, mirrored)
+        told = {"erases": True} if erases else {}
+        self._add(user, COMMIT, entry.through, entry, told=told, more=more)
+
+    def begin(self, user: str, commit: int, patch: bytes) -> None:
+        """Begin the journal of a user with all there is after a commit, in an empty place."""
+        base = Entry(commit, patch, uuid4().hex)
+        self._add(user, BASE, 0, base, more={_id(user, MIRROR, 0): _mirror(user, commit)})
+
+    def mirrored(self, through: Mapping[str, int]) -> None:
+        """Say up to which commits of users the memories are written."""
+        rows = {_id(user, MIRROR, 0): _mirror(user, number) for user, number in through.items()}
+        self._write("upsert", rows)
+
+    def fold(self, user: str, number: int) -> None:
+        """Merge a block of commits into a segment, if ``number`` is the last of a block.
+
+        On a server the block before it: others may still follow the last one.
+        """
+        block = number // FOLD - (2 if self._shared else 1)
+        if number % FOLD or block < 0:
+            return
+        wanted = [_id(user, COMMIT, block * FOLD + step) for step in range(1, FOLD + 1)]
+        found = self._rows(wanted)
+        builder, read = ChangesetBuilder(), []  # type: ignore[no-untyped-call] # apsw tells no type
+        for each in wanted:
+            entry = self._entry(user, found[each]) if each in found else None
+            if entry is not None:
+                builder.add(entry.patch)
+                read.append(entry)
+        if len(read) < len(found) or not read or read[-1].through != (block + 1) * FOLD:
+            return
+        if len(read) < FOLD and self._rows([_id(user, SEGMENT, block)]):
+            return
+        told = {"erases": True} if any(row.get("erases") for row in found.values()) else {}
+        merged = Entry((block + 1) * FOLD, builder.output(), uuid4().hex)
+        self._add(user, SEGMENT, block, merged, told=told)
+        self._drop_lost(user, SEGMENT, block, merged)
+        self._remove({"user": user}, {"of": COMMIT}, {"through": {"$lte": merged.through}})
+
+    def rebase(self, user: str, at: Position, patch: bytes, *, unpurged: bool) -> bool:
+        """Begin a new epoch: ``patch`` is all there is, and everything before it is removed.
+
+        Returns:
+            whether it was done; not, where another process began that epoch first.
+        """
+        base, epoch = Entry(at.commit, patch, uuid4().hex), at.epoch + 1
+        told = {"unpurged": True} if unpurged else {}
+        self._add(user, BASE, epoch, base, told=told)
+        if not self._drop_lost(user, BASE, epoch, base):
+            return False
+        changes = {"of": {"$in": [COMMIT, SEGMENT]}}
+        self._remove({"user": user}, changes, {"through": {"$lte": at.commit}})
+        self._remove({"user": user}, {"of": BASE}, {"number": {"$lt": epoch}})
+        return True
+
+    def purged(self) -> None:
+        """Say that the files hold nothing any more that was erased."""
+        for part in batches(self._ids({"unpurged": True}), PAGE):
+            told = [{"unpurged": False}] * len(part)
+            self._collections.call(JOURNAL, "update", ids=part, metadatas=told)
+
+    def forget(self, token: str) -> None:
+        """Remove an entry that came too late to count."""
+        self._remove({"token": token})
+
+    def _drop_lost(self, user: str, kind: str, number: int, entry: Entry) -> bool:
+        """Return whether an entry was the first of its number; removes it where it was not."""
+        if not self._shared:
+            return True
+        at = _id(user, kind, number)
+        if self._rows([at]).get(at, {}).get("token") == entry.token:
+            return True
+        self._remove({"token": entry.token})
+        return False
+
+    def _add(
+        self,
+        user: str,
+        kind: str,
+        number: int,
+        entry: Entry,
+        *,
+        told: Mapping[str, Any] | None = None,
+        more: Mapping[str, Mapping[str, Any]] | None = None,
+    ) -> None:
+        head = _head(user, kind, number, entry)
+        text: str = head["patch"]
+        parts = [text[at : at + PIECE] for at in range(0, len(text), PIECE)] or [""]
+        for part, piece in enumerate(parts[1:], 1):
+            piece_of = {**head, "patch": piece, "part": part}
+            self._write("upsert", {_id(user, kind, number, f"{entry.token}-{part}"): piece_of})
+        row = {**head, **(told or {}), "patch": parts[0], "parts": len(parts)}
+        # Where others may do so, too, the first one with an id stays.
+        how = "add" if self._shared else "upsert"
+        self._write(how, {_id(user, kind, number): row, **(more or {})})
+
+    # Calls
+
+    def _rows(self, ids: Sequence[str]) -> dict[str, dict[str, Any]]:
+        if not ids:
+            return {}
+        found = self._collections.call(JOURNAL, "get", ids=list(ids), include=["metadatas"])
+        return dict(zip(found["ids"], found["metadatas"], strict=True))
+
+    def _ids(self, where: Mapping[str, Any]) -> list[str]:
+        found = self._collections.call(JOURNAL, "get", where=dict(where), include=[])
+        ids: list[str] = found["ids"]
+        return ids
+
+    def _write(self, how: str, rows: Mapping[str, Mapping[str, Any]]) -> None:
+        self._collections.call(
+            JOURNAL,
+            how,
+            ids=list(rows),
+            embeddings=[NO_VECTOR] * len(rows),
+            metadatas=[dict(row) for row in rows.values()],
+        )
+
+    def _remove(self, *where: Mapping[str, Any]) -> None:
+        condition = where[0] if len(where) == 1 else {"$and": list(where)}
+        self._collections.call(JOURNAL, "delete", where=condition)
 
 
-def _counters(user: str) -> str:
-    return address(user, Counters.table, "")
+def _head(user: str, kind: str, number: int, entry: Entry) -> dict[str, Any]:
+    """Return the metadata of an entry, with the whole patch."""
+    return {
+        "user": user,
+        "of": kind,
+        "number": number,
+        "through": entry.through,
+        "token": entry.token,
+        "format": FORMAT,
+        "parts": 1,
+        "patch": b64encode(entry.patch).decode(),
+    }
 
 
-def _dumped(write: Write) -> str:
+def _mirror(user: str, through: int) -> dict[str, Any]:
+    return {"user": user, "of": MIRROR, "through": through}
+
+
+def _id(user: str, kind: str, number: int, part: str = "") -> str:
+    """Return the id of a row of the journal."""
+    return json.dumps([user, kind, number, part], ensure_ascii=False)
+
+
+def _marks(user: str, at: Position) -> tuple[str, str, str]:
+    """Return the ids of what tells whether a position can be followed, and what is mirrored."""
+    return _id(user, BASE, at.epoch), _id(user, SEGMENT, at.commit // FOLD), _id(user, MIRROR, 0)
+
+
+def _next(user: str, at: Position) -> list[str]:
+    return [_id(user, COMMIT, at.commit + step) for step in range(1, AHEAD + 1)]
+
+
+def _parsed(id: str) -> tuple[str, str, int, str]:
     try:
-        rows = [
-            (table, key, None if row is None else encode(row))
-            for (table, key), row in write.changes.items()
-        ]
-    except PydanticSerializationError as error:
-        message = f"a text or a value cannot be stored: {error}; remove it"
-        raise InvalidInput(message) from error
-    vectors = {
-        each: base64.b64encode(np.asarray(vector, np.float32).tobytes()).decode()
-        for each, vector in write.vectors.items()
-    }
-    return json.dumps({"rows": rows, "vectors": vectors}, ensure_ascii=False)
+        user, kind, number, part = json.loads(id)
+    except ValueError as error:
+        message = f"the journal has a row {id!r} that is not its own; remove it"
+        raise NotADatabase(message) from error
+    return user, kind, number, part
 
 
-def _loaded(user: str, text: str) -> Write:
-    held = json.loads(text)
-    changes: dict[Address, Row | None] = {
-        (table, key): None if row is None else decode(table, row)
-        for table, key, row in held["rows"]
-    }
-    vectors: dict[str, Vector] = {
-        each: np.frombuffer(base64.b64decode(text), np.float32)
-        for each, text in held["vectors"].items()
-    }
-    return Write(user, changes, vectors)
+def _following(user: str, base: int, segments: set[int], commits: set[int]) -> list[str]:
+    """Return the ids of the entries that follow a base, in order."""
+    return list(_chain(user, base, segments, commits))
+
+
+def _chain(user: str, at: int, segments: set[int], commits: set[int]) -> Iterator[str]:
+    while True:
+        block = at // FOLD
+        if block in segments:
+            yield _id(user, SEGMENT, block)
+            at = (block + 1) * FOLD
+        elif at + 1 in commits:
+            yield _id(user, COMMIT, at + 1)
+            at += 1
+        else:
+            return

@@ -1,36 +1,39 @@
-"""What concerns a whole place: its users, the model of its vectors, copies, and what is left."""
+"""What concerns a whole place: its users, copies, checks, and what is left of erased text."""
 
 from __future__ import annotations
 
 import os
 import shutil
 import sqlite3
+from collections.abc import Iterable
 from contextlib import closing
-from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 from memoranda.errors import InvalidInput, StoreReadOnly
 from memoranda.model import capabilities as named
 from memoranda.model.capabilities import Capability
 from memoranda.model.models import Record
-from memoranda.model.ports import Analyzer, EntityExtractor, NameMatcher
+from memoranda.model.ports import EntityExtractor
 from memoranda.model.scope import Scope
-from memoranda.model.vectors import Vector
-from memoranda.store.chroma import health, index_files
-from memoranda.store.chroma.actions.transaction import Transaction
+from memoranda.store.chroma import index_files
 from memoranda.store.chroma.client import DATABASE_FILE, Connection, of_file, translated
-from memoranda.store.chroma.engine import Engine
+from memoranda.store.chroma.collections import Collections
+from memoranda.store.chroma.journal import Journal
+from memoranda.store.chroma.mirror import Mirror
 from memoranda.store.chroma.place import Folder
-from memoranda.store.chroma.rows import NOBODY, Stored, Talk
-from memoranda.store.chroma.shelf import Shelf, Write, metadata, without_none
-from memoranda.store.chroma.state import State
+from memoranda.store.chroma.replica import Rows, Touch, Touched
+from memoranda.store.chroma.replicas import STORE_ITSELF, Replicas
 
 PART = ".part"
+LOOKS = 5
+"""At a collection that other processes write to: what is wrong each time is wrong."""
+
+UNPURGED = "erased text may remain in free space; run memoranda doctor --purge"
 
 
-def capabilities(engine: Engine) -> tuple[Capability, ...]:
+def capabilities(*, shared: bool) -> tuple[Capability, ...]:
     """Return what Chroma does by itself, and what stands in for what it does not."""
-    shared = engine.connection.shared
     told = {
         named.TRANSACTIONS: "a journal of commits makes a plan all or nothing",
         named.FULL_TEXT: "Chroma ranks no words: an index of the user's words is made in memory",
@@ -47,129 +50,113 @@ def capabilities(engine: Engine) -> tuple[Capability, ...]:
     return tuple(Capability(name, name in native, told[name]) for name in named.NAMES)
 
 
-def users(engine: Engine) -> list[str]:
+# Users, and what waits
+
+
+def users(replicas: Replicas) -> list[str]:
     """Return every user with a record or a conversation, in order."""
-    shelf = engine.shelf
-    with engine.lock:
-        engine.settle()
-        return sorted(
+    with replicas.lock:
+        replicas.settle()
+        return [
             user
-            for user in shelf.users()
-            if user != NOBODY and (shelf.has(user, Stored.table) or shelf.has(user, Talk.table))
-        )
+            for user in replicas.journal.users()
+            if user != STORE_ITSELF and (replicas.mirror.has(user) or _has_rows(replicas, user))
+        ]
 
 
-def waiting(engine: Engine, limit: int) -> list[Record]:
+def _has_rows(replicas: Replicas, user: str) -> bool:
+    with replicas.reading(user) as replica:
+        return bool(replica.store.users())
+
+
+def waiting(replicas: Replicas, limit: int) -> list[Record]:
     """Return the first records of all users that wait for their vectors."""
-    with engine.lock:
-        engine.settle()
-        return [row.record for row in engine.shelf.records(_waiting(engine), limit=limit)]
+    with replicas.moment():
+        replicas.settle()
+        found: list[Record] = []
+        for user in replicas.mirror.waiting(_condition(replicas), limit=limit):
+            with replicas.reading(user) as replica:
+                found += replica.store.pending(Scope(user), limit=limit)
+        return sorted(found, key=lambda item: (item.created_at, item.id))[:limit]
 
 
-def waiting_count(engine: Engine) -> int:
+def waiting_count(replicas: Replicas) -> int:
     """Return how many records of all users wait for their vectors."""
-    with engine.lock:
-        engine.settle()
-        return engine.shelf.count(_waiting(engine))
+    with replicas.lock:
+        replicas.settle()
+        return replicas.mirror.count(_condition(replicas))
 
 
-def follow_analyzer(engine: Engine, analyzer: Analyzer) -> None:
-    """Count the terms of all records anew where another analyzer, or another version, did it."""
-
-    def recount(state: State) -> dict[str, Vector]:
-        for row in list(state.records.values()):
-            state.put(replace(row, terms=len(analyzer.terms(row.record.content))))
-        state.put(replace(state.counters, epoch=state.counters.epoch + 1))
-        return {}
-
-    def name(state: State) -> dict[str, Vector]:
-        state.put(replace(state.facts, analyzer=analyzer.name))
-        return {}
-
-    with engine.lock:
-        if engine.facts.analyzer == analyzer.name:
-            return
-        for user in engine.shelf.users():
-            if user != NOBODY:
-                engine.change(user, recount)
-        engine.change(NOBODY, name)
+def _condition(replicas: Replicas) -> dict[str, Any]:
+    generation = replicas.model.generation
+    return {"$and": [{"indexed": True}, {"generation": {"$ne": generation}}]}
 
 
-def _waiting(engine: Engine) -> dict[str, object]:
-    return {"$and": [{"indexed": True}, {"generation": {"$ne": engine.facts.generation}}]}
-
-
-def reset_vectors(engine: Engine, model: str, dimensions: int) -> int:
+def reset_vectors(replicas: Replicas, model: str, dimensions: int) -> int:
     """Name the model of the vectors, so that those of others do not count; return who waits."""
-
-    def name(state: State) -> dict[str, Vector]:
-        facts = state.facts
-        state.put(
-            replace(facts, model=model, dimensions=dimensions, generation=facts.generation + 1)
-        )
-        return {}
-
-    with engine.lock:
-        engine.change(NOBODY, name)
-        engine.settle_dimensions()
-        return waiting_count(engine)
+    with replicas.lock:
+        replicas.name_model(model, dimensions)
+        return waiting_count(replicas)
 
 
-def purge(engine: Engine) -> bool:
+# Erased text
+
+
+def purge(replicas: Replicas) -> bool:
     """Overwrite what is left of erased text, where the files can be reached.
 
-    Chroma keeps what was removed in its log and in free pages: all collections are written anew
-    and the old ones dropped, and then the database is written without what is free. On a server
-    the calls of an agent do not reach that far; that there is something to purge stays known, for
-    whoever opens its folder.
+    The journal of each user who erased something begins anew, with what there is now. But Chroma
+    keeps what was removed in its log and in free pages: in a folder all collections are written
+    anew and the old ones dropped, and then the database is written without what is free. On a
+    server the calls of a client do not reach that far; that there is something to purge stays
+    known, for whoever opens its folder.
     """
-    place = engine.connection.place
-    with engine.lock:
-        engine.settle()
-        users = engine.shelf.users()
-        asking = [user for user, counters in users.items() if counters.erasures]
-        for user in asking:
-            engine.journal.trim(user, users[user].commit, all=True)
-        if asking and isinstance(place, Folder):
-            engine.shelf.rewrite()
-            _vacuum(engine, place)
-        for user in asking:
-            engine.change(user, _purged if isinstance(place, Folder) else _excused)
-        return isinstance(place, Folder)
+    place = replicas.connection.place
+    with replicas.lock:
+        replicas.settle()
+        local = isinstance(place, Folder)
+        erasing = replicas.journal.erasing()
+        for user in erasing:
+            _rebase(replicas, user, unpurged=not local)
+        if isinstance(place, Folder) and (erasing or replicas.journal.unpurged()):
+            replicas.collections.rewrite()
+            _vacuum(replicas, place)
+            replicas.journal.purged()
+        return local
 
 
-def _purged(state: State) -> dict[str, Vector]:
-    state.made.clear()
-    state.put(replace(state.counters, erasures=0, excused=0))
-    return {}
+def _rebase(replicas: Replicas, user: str, *, unpurged: bool) -> None:
+    """Let the journal of a user begin with what there is now, and close the replica."""
+    while True:
+        replicas.change(user, lambda store: store.forget_purge())
+        with replicas.reading(user) as replica:
+            done = replicas.journal.rebase(user, replica.at, replica.whole(), unpurged=unpurged)
+        replicas.forget()
+        if done:
+            return
 
 
-def _excused(state: State) -> dict[str, Vector]:
-    state.made.clear()
-    counters = state.counters
-    if counters.excused != counters.erasures:
-        state.put(replace(counters, excused=counters.erasures))
-    return {}
-
-
-def _vacuum(engine: Engine, place: Folder) -> None:
+def _vacuum(replicas: Replicas, place: Folder) -> None:
     try:
         with (
-            engine.connection.suspended(place),
+            replicas.connection.suspended(place),
             closing(sqlite3.connect(place.path / DATABASE_FILE)) as database,
         ):
             rows = database.execute("SELECT id FROM segments").fetchall()
             database.execute("VACUUM")
     except sqlite3.Error as error:
         raise of_file(place, error) from error
-    engine.shelf.look()
+    replicas.collections.look()
     used = {row[0] for row in rows}
     for entry in index_files.folders(place.path):
         if entry.name not in used:
             shutil.rmtree(entry)  # Chroma leaves the folders of the indexes that it dropped.
 
 
-def backup(engine: Engine, path: str) -> None:
+# Copies
+
+
+def backup(replicas: Replicas, path: str) -> None:
     """Write a copy of everything to the new folder ``path``, which can be opened as a store."""
     target = Path(path)
     if target.exists():
@@ -181,90 +168,112 @@ def backup(engine: Engine, path: str) -> None:
     part = target.with_name(target.name + PART)
     shutil.rmtree(part, ignore_errors=True)
     try:
-        with engine.lock:
-            _copy(engine, Folder(part))
+        with replicas.lock:
+            replicas.settle()
+            _copy(replicas, Folder(part))
         with translated(Folder(part)):
             part.rename(target)
     finally:
         shutil.rmtree(part, ignore_errors=True)
 
 
-def _copy(engine: Engine, place: Folder) -> None:
-    """Write what each user has at one moment into an empty place, without the journal."""
+def _copy(replicas: Replicas, place: Folder) -> None:
+    """Write what each user has at one moment into an empty place."""
     connection = Connection(place)
     try:
-        shelf = Shelf(connection)
-        shelf.wanted = engine.facts.dimensions
-        for user in engine.shelf.users():
-            with engine.moment(), engine.reading(user) as state:
-                generation = engine.facts.generation
-                rows = {(row.table, row.key): row for row in state.rows()}
-                made = [row.key for row in state.records.values() if row.generation == generation]
-                vectors = dict(zip(made, engine.vectors(user, made), strict=True))
-                shelf.write(Write(user, rows, vectors, set(state.records)))
+        collections = Collections(connection)
+        journal, mirror = Journal(collections), Mirror(collections)
+        mirror.dimensions = replicas.model.dimensions
+        generation = replicas.model.generation
+        for user in replicas.journal.users():
+            with replicas.reading(user) as replica:
+                journal.begin(user, replica.at.commit, replica.whole())
+                mirror.write(replica, dict.fromkeys(replica.ids(), Touch.NEW), generation)
     finally:
         connection.close()
 
 
-def size(engine: Engine) -> int:
+def size(replicas: Replicas) -> int:
     """Return the bytes of the folder; of a server, those of the rows, which it takes at least."""
-    place = engine.connection.place
+    place = replicas.connection.place
     if isinstance(place, Folder):
         return sum(
             os.path.getsize(os.path.join(folder, name))  # noqa: PTH118, PTH202 - of many files
             for folder, _, names in os.walk(place.path)
             for name in names
         )
-    return engine.shelf.bytes()
+    return replicas.collections.bytes()
 
 
 # Soundness
 
 
-def verify(engine: Engine, *, analyzer: Analyzer) -> list[str]:
+def verify(replicas: Replicas) -> list[str]:
     """Return a line for each kind of difference found, with examples."""
     found: list[str] = []
-    with engine.lock:
-        engine.forget()  # What is stored is looked at, not what is held of it.
-        generation = engine.facts.generation
-        for user in sorted(engine.shelf.users()):
-            with engine.reading(user) as state:
-                found += health.problems(state, analyzer=analyzer, generation=generation)
-                if state.counters.erasures and not engine.connection.shared:
-                    found.append(health.UNPURGED)  # Perhaps a server had it before.
-        found += _shelved(engine)
+    with replicas.lock:
+        replicas.settle()
+        replicas.forget()  # What is stored is looked at, not what is held of it.
+        for user in replicas.journal.users():
+            with replicas.reading(user) as replica:
+                found += [line for line in replica.store.verify() if line != UNPURGED]
+            found += _report(*_differing(replicas, user))
+        if replicas.journal.erasing():
+            found.append(UNPURGED)
+        elif not replicas.connection.shared and replicas.journal.unpurged():
+            found.append(UNPURGED)  # A server had it before.
     return list(dict.fromkeys(found))
 
 
-def _shelved(engine: Engine, *, mend: bool = False) -> list[str]:
-    """Compare what Chroma filters by with the rows it was made of; make it so with ``mend``."""
-    wrong = [
-        (row, entry)
-        for row, entry in engine.shelf.shelved()
-        if without_none(metadata(entry["user"], row)) != entry
-    ]
-    if mend and wrong:
-        engine.shelf.mend(wrong)
-    return health.report(
-        "records whose metadata is not that of their row", [r.key for r, _ in wrong]
+def _differing(replicas: Replicas, user: str) -> tuple[Touched, dict[str, str]]:
+    """Return what is not in the collection as it should be, but for what is about to be written."""
+    wrong: Touched | None = None
+    texts: dict[str, str] = {}
+    for _ in range(LOOKS if replicas.connection.shared else 1):
+        with replicas.reading(user) as replica:
+            found, texts = replicas.mirror.differing(replica, replicas.model.generation)
+        wrong = {it: how for it, how in found.items() if wrong is None or it in wrong}
+        if not wrong:
+            break
+        replicas.settle()
+    return wrong or {}, {it: text for it, text in texts.items() if it in (wrong or ())}
+
+
+def _report(wrong: dict[str, Touch], texts: dict[str, str]) -> list[str]:
+    return report("records changed behind memoranda's back", texts) + report(
+        "records that are otherwise in the collection of the memories", wrong.keys() - texts.keys()
     )
 
 
-def rebuild(
-    engine: Engine, extractor: EntityExtractor, *, analyzer: Analyzer, names: NameMatcher
-) -> list[str]:
-    """Derive links, metadata and the queue of vectors anew; return what was different."""
+def rebuild(replicas: Replicas, extractor: EntityExtractor) -> list[str]:
+    """Derive again what can be derived, and mend the collection; return what was different.
+
+    A text that others changed in the collection is the truth from now on.
+    """
     found: list[str] = []
-    with engine.lock:
-        facts = engine.facts
-        for user in sorted(engine.shelf.users()):
+    with replicas.lock:
+        replicas.settle()
+        for user in replicas.journal.users():
+            wrong, texts = _differing(replicas, user)
+            found += report("records that are otherwise in the collection of the memories", wrong)
 
-            def work(state: State, user: str = user) -> dict[str, Vector]:
-                tx = Transaction(state, Scope(user), names, analyzer, facts)
-                found.extend(health.rebuilt(tx, extractor))
-                return tx.vectors
+            def work(store: Rows, texts: dict[str, str] = texts) -> list[str]:
+                store.take_texts(texts)
+                return store.rebuild(extractor)
 
-            if user != NOBODY:
-                engine.change(user, work)
-        found += _shelved(engine, mend=True)
+            found += replicas.change(user, work)
+            with replicas.reading(user) as replica:
+                replicas.mirror.write(replica, wrong, replicas.model.generation)
     return list(dict.fromkeys(found))
+
+
+SAMPLE = 3
+
+
+def report(name: str, wrong: Iterable[str]) -> list[str]:
+    """Return the line of a problem with a few examples; none where nothing is wrong."""
+    found = list(wrong)
+    if not found:
+        return []
+    more = ", …" if len(found) > SAMPLE else ""
+    return [f"{name}: {len(found)} ({', '.join(found[:SAMPLE])}{more})"]

@@ -44,6 +44,9 @@ class Connections:
         busy_timeout: seconds to wait for another process's transaction.
         power_safe: whether a commit waits until the disk has it.
         vfs: name of a registered SQLite VFS, for encryption or tests of failure.
+
+    Attributes:
+        on_begin, before_commit: called in each transaction that writes, first and last.
     """
 
     def __init__(
@@ -69,6 +72,8 @@ class Connections:
         self._write_lock = threading.RLock()
         self._local = threading.local()
         self._closed = False
+        self.on_begin: Callable[[apsw.Connection], None] | None = None
+        self.before_commit: Callable[[apsw.Connection], None] | None = None
         if not self.in_memory:
             _create_private(self.path)
         self._writer = self._open(accept)
@@ -124,7 +129,11 @@ class Connections:
             self._require_open()
             self._writer.execute("BEGIN IMMEDIATE")
             try:
+                if self.on_begin is not None:
+                    self.on_begin(self._writer)
                 yield self._writer
+                if self.before_commit is not None:
+                    self.before_commit(self._writer)
                 self._writer.execute("COMMIT")
             except BaseException:
                 if self._writer.in_transaction:

@@ -249,7 +249,7 @@ def follow_analyzer(connections: Connections, analyzer: Analyzer) -> None:
             return
     with connections.write() as connection:
         if _meta(connection, ANALYZER) != analyzer.name:
-            _index_again(connection)
+            index_again(connection)
             connection.execute(
                 "INSERT OR REPLACE INTO meta VALUES (?, ?)", (ANALYZER, analyzer.name)
             )
@@ -331,7 +331,7 @@ def rebuild(
     """Derive again what can be derived; return the problems that were there before."""
     problems = verify(connections, terms)
     with connections.write() as connection:
-        _index_again(connection)
+        index_again(connection)
         for record in _altered(connection):
             _accept(connection, record)
         for sql in REPAIRS:
@@ -376,7 +376,8 @@ def _link_again(
     return wrong
 
 
-def _index_again(connection: apsw.Connection) -> None:
+def index_again(connection: apsw.Connection) -> None:
+    """Index the texts of all records anew."""
     connection.execute("INSERT INTO records_fts (records_fts) VALUES ('delete-all')")
     connection.execute("UPDATE records SET term_count = memoranda_term_count(content)")
     connection.execute(

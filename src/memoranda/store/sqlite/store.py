@@ -371,17 +371,17 @@ class SqliteStore:
 
     def conversation(self, scope: Scope, id: str) -> ConversationInfo | None:
         """Return the conversation, or ``None``."""
-        with self._connections.read() as connection:
+        with self._reading(scope) as (connection, _):
             return transcripts.find(connection, scope, id)
 
     def conversations(self, scope: Scope) -> list[ConversationInfo]:
         """Return all conversations, the newest first."""
-        with self._connections.read() as connection:
+        with self._reading(scope) as (connection, _):
             return transcripts.every(connection, scope)
 
     def quoting(self, scope: Scope, records: Sequence[str]) -> int:
         """Return how many messages hold the text of these records."""
-        with self._connections.read() as connection:
+        with self._reading(scope) as (connection, _):
             return transcripts.quoting(connection, scope, records)
 
     def messages(
@@ -395,7 +395,7 @@ class SqliteStore:
         pinned: bool = False,
     ) -> list[Message]:
         """Return messages of a conversation in order."""
-        with self._connections.read() as connection:
+        with self._reading(scope) as (connection, _):
             return transcripts.messages(
                 connection,
                 scope,
@@ -408,7 +408,7 @@ class SqliteStore:
 
     def prunings(self, scope: Scope, conversation: str) -> list[Pruning]:
         """Return the receipts of all prunings of a conversation, oldest first."""
-        with self._connections.read() as connection:
+        with self._reading(scope) as (connection, _):
             return transcripts.prunings(connection, scope, conversation)
 
     # Upkeep
