@@ -130,7 +130,7 @@ def test_a_clock_set_back_retires_nothing_more(item, forward, back):
 @given(facts, DAYS)
 def test_the_day_of_its_end_is_foretold(item, days):
     """Before that day a fact is kept, after it retired; where there is no day, it stays."""
-    day = decay.fades_on(item, THRESHOLD)
+    day = decay.retirement_date(item, THRESHOLD)
     now = START + timedelta(days=days)
     retired = left(item, now, THRESHOLD) is None
     assert day is not None
@@ -152,7 +152,7 @@ def test_what_does_not_fade_never_does(item):
     """A decay rate of 0 and every kind but facts: no day, no change, after a thousand years."""
     later = START + 365_000 * DAY
     assert decay.plan([item], later) == []
-    assert decay.fades_on(item) is None
+    assert decay.retirement_date(item) is None
     assert decay.confidence(item, later) == item.confidence
 
 
@@ -161,7 +161,7 @@ def test_what_was_superseded_fades_from_what_is_left_of_it():
     old = fact(superseded_by="fact_2", strength=0.3, confidence=0.3)
     assert left(old, START + 5 * DAY) == pytest.approx(0.3 * math.exp(-0.5))
     assert left(old, START + 18 * DAY, THRESHOLD) is None
-    assert decay.fades_on(old) == pytest.approx(
+    assert decay.retirement_date(old) == pytest.approx(
         START + math.log(6) * 10 * DAY, abs=timedelta(seconds=1)
     )
 
@@ -169,8 +169,8 @@ def test_what_was_superseded_fades_from_what_is_left_of_it():
 def test_what_has_ended_is_left_alone():
     """Retired or corrected before, a record gets no second end."""
     assert decay.plan([fact(valid_until=START + DAY)], START + 100 * DAY) == []
-    assert decay.fades_on(fact(valid_until=START + DAY)) is None
-    assert decay.fades_on(fact(valid_until=START + 90 * DAY)) is not None
+    assert decay.retirement_date(fact(valid_until=START + DAY)) is None
+    assert decay.retirement_date(fact(valid_until=START + 90 * DAY)) is not None
 
 
 def test_it_counts_from_the_last_recall_where_no_strength_was_kept():
@@ -195,11 +195,11 @@ def test_no_threshold_retires_nothing():
     """At 0 a fact fades to nothing and stays; above its strength it goes the first night."""
     later = START + 100_000 * DAY
     assert decay.plan([fact(decay_rate=1.0)], later, 0.0) == [Fade("fact_1", later, 0.0)]
-    assert decay.fades_on(fact(), 0.0) is None
+    assert decay.retirement_date(fact(), 0.0) is None
     assert left(fact(strength=0.04, confidence=0.04), START, THRESHOLD) is None
-    assert decay.fades_on(fact(strength=0.04), THRESHOLD) == START
-    assert decay.fades_on(fact(decay_rate=1e-9), THRESHOLD) is None  # Beyond the calendar.
-    assert decay.fades_on(fact(strength=0.0), THRESHOLD) == START
+    assert decay.retirement_date(fact(strength=0.04), THRESHOLD) == START
+    assert decay.retirement_date(fact(decay_rate=1e-9), THRESHOLD) is None  # Beyond the calendar.
+    assert decay.retirement_date(fact(strength=0.0), THRESHOLD) == START
 
 
 @given(st.floats(0, 1), st.floats(0), st.floats(allow_nan=False))

@@ -40,25 +40,25 @@ def curve(strength: float, rate: float, days: float) -> float:
 
 def confidence(record: Record, now: datetime) -> float:
     """Return how far a record is believed at ``now``, if it is not recalled until then."""
-    if not fades(record):
+    if not is_decaying(record):
         return record.confidence
     # In UTC: two times on one wall clock may be an hour closer or farther than they look.
     days = (to_ms(now) - to_ms(_since(record))) / DAY_MS
     return curve(_strength(record), record.decay_rate, days)
 
 
-def fades(record: Record) -> bool:
+def is_decaying(record: Record) -> bool:
     """Return whether time takes something from a record's confidence."""
     return record.kind is Kind.FACT and record.decay_rate > 0
 
 
-def fades_on(record: Record, threshold: float = THRESHOLD) -> datetime | None:
+def retirement_date(record: Record, threshold: float = THRESHOLD) -> datetime | None:
     """Return when a record will be below ``threshold`` if nobody recalls it, to the second or so.
 
     ``None`` where that is never, or where it has ended before.
     """
     strength = _strength(record)
-    if not fades(record) or threshold <= 0:
+    if not is_decaying(record) or threshold <= 0:
         return None
     days = max(0.0, math.log(strength / threshold) / record.decay_rate) if strength > 0 else 0.0
     try:
@@ -83,7 +83,7 @@ def plan(records: Iterable[Record], now: datetime, threshold: float = THRESHOLD)
 
 def _planned(records: Iterable[Record], now: datetime, threshold: float) -> Iterator[Action]:
     for record in records:
-        if not fades(record) or not believed(record, now):
+        if not is_decaying(record) or not believed(record, now):
             continue
         left = confidence(record, now)
         if left < threshold:

@@ -55,7 +55,7 @@ def cutoffs(retention: Retention, now: datetime) -> dict[Kind, datetime]:
 
 
 def plan(
-    lapsed: Iterable[Record],
+    expired: Iterable[Record],
     older: Mapping[Kind, Sequence[Record]],
     retention: Retention,
     now: datetime,
@@ -63,7 +63,7 @@ def plan(
     """Plan the end of all that is past its time.
 
     Args:
-        lapsed: records whose validity ended by itself (``LifeStore.lapsed``).
+        expired: records whose validity ended by itself (``LifeStore.lapsed``).
         older: believed records by kind, of which some may be past the present policy, which
             was another when they were stored (``LifeStore.recorded`` before :func:`cutoffs`).
             Facts among them, also confirmed ones, end only if the policy sets facts an end.
@@ -71,19 +71,19 @@ def plan(
         now: the present.
     """
     ended: dict[str, tuple[Record, Retire]] = {}
-    for record, reason in _ended(lapsed, older, retention, now):
+    for record, reason in _ended(expired, older, retention, now):
         ended.setdefault(record.id, (record, Retire(record.id, now, f"expired: {reason}")))
     counts = Counter(record.kind for record, _ in ended.values())
     return Expiry(tuple(action for _, action in ended.values()), MappingProxyType(dict(counts)))
 
 
 def _ended(
-    lapsed: Iterable[Record],
+    expired: Iterable[Record],
     older: Mapping[Kind, Sequence[Record]],
     retention: Retention,
     now: datetime,
 ) -> Iterator[tuple[Record, str]]:
-    for record in lapsed:
+    for record in expired:
         until = record.valid_until
         if until is not None and until <= now:
             own = until == retention.end(record.kind, record.created_at)

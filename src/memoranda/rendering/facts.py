@@ -242,7 +242,7 @@ class FactIndex:
             category=kind if isinstance(kind, str) else None,
             said_at=when_said(record),
             said=max(1, len(record.source_ids)),
-            fades_on=None if state == ENDED else decay.fades_on(record, self.threshold),
+            fades_on=None if state == ENDED else decay.retirement_date(record, self.threshold),
             supersedes=tuple(map(_version, self.heirs.get(record.id, ()))),
             superseded_by=None if heir is None else _version(heir),
         )
