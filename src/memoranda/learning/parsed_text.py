@@ -12,8 +12,9 @@ from itertools import pairwise
 
 import Stemmer
 
+from memoranda.text.calendar import month_numbers
 from memoranda.text.languages import LanguageData, load
-from memoranda.text.patterns import compile_pattern
+from memoranda.text.patterns import compile_pattern, expand
 
 _EN = LanguageData("en", "comparison")
 _TOKEN = compile_pattern(
@@ -135,7 +136,14 @@ def mark_dates(text: str) -> str:
     text = unicodedata.normalize("NFKC", text).replace("’", "'")
     pattern, meanings = _idioms()
     text = pattern.sub(lambda found: meanings[int(str(found.lastgroup)[1:])], text)
-    return _EN.pattern("date").sub(_write_date, text)
+    return _date_pattern().sub(_write_date, text)
+
+
+@cache
+def _date_pattern() -> re.Pattern[str]:
+    months = "|".join(sorted(month_numbers("en"), key=len, reverse=True))
+    date = expand(load("en", "comparison")["date"], {"month": months})
+    return compile_pattern(date, re.IGNORECASE)
 
 
 @cache
@@ -206,7 +214,7 @@ def _write_date(match: re.Match[str]) -> str:
     """Return a date in one form, marked so that it is read as one word."""
     groups = {key[0]: value for key, value in match.groupdict().items() if value}
     month = groups["m"].casefold()
-    number = int(month) if month.isdigit() else int(_EN.mapping("months")[month])
+    number = int(month) if month.isdigit() else month_numbers("en")[month]
     day = f"-{int(groups['d']):02d}" if "d" in groups else ""
     return f" \x01{groups.get('y', '-')}-{number:02d}{day}\x01 "
 

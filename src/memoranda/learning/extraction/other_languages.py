@@ -1,7 +1,7 @@
 """The few forms that are read in other languages than English: name, age, home, taste, remember.
 
 What somebody asks to remember is kept as it stands, with who said it; the rest becomes English
-around their own words. The forms of a language are the file ``statements.toml`` in its folder.
+around their own words. The forms of a language are the file ``about_oneself.toml`` in its folder.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _FORMS = (
 @cache
 def _pattern(form: str) -> re.Pattern[str]:
     """Return a form with ``{name}`` for what stands there in any of the languages."""
-    files = [load(code, "statements") for code in languages_with("statements")]
+    files = [load(code, "about_oneself") for code in languages_with("about_oneself")]
     return compile_pattern(
         re.sub(
             r"\{([a-z_]+)\}",
