@@ -14,17 +14,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import cache
 
-from memoranda.entities.capitals import (
-    HEADLINE,
-    INNER_CAPITAL,
-    WordToken,
-    capitalized_runs,
-    cut_headline,
-    is_headline,
-    is_shouted,
-    is_title_line,
-    split_words,
-)
+from memoranda.entities import capitals
+from memoranda.entities.capitals import WordToken
 from memoranda.entities.marks import find_marks
 from memoranda.entities.name_types import WITH_DIGIT, type_by_form, type_of
 from memoranda.entities.vocabulary import (
@@ -92,22 +83,22 @@ def _agree(found: Sequence[Mention]) -> Iterator[Mention]:
 def _names(text: str) -> Iterator[Mention]:
     """Yield the names of each line; headings and shouted lines have none."""
     lowered = frozenset(text[:400].split())
-    german = len(lowered & names.function_words) > 1
+    german = len(lowered & names.german_words) > 1
     for line in _LINE.finditer(text):
         if _HEADING.match(line[0]):
             continue
         label = _LABEL.match(line[0])
-        tokens = split_words(text, line.start() + (label.end() if label else 0), line.end())
+        begin = line.start() + (label.end() if label else 0)
+        tokens = capitals.split_words(text, begin, line.end())
         yield from _lower_case(text, tokens)
-        capitals = [token for token in tokens if token.name[0].isupper()]
-        if not capitals or is_shouted(tokens):
+        count = sum(token.name[0].isupper() for token in tokens)
+        if not count or capitals.is_shouted(tokens):
             continue
-        strict = german or is_title_line(tokens, len(capitals))
-        headline = is_headline(tokens)
-        for first, last in capitalized_runs(tokens):
-            for start, stop in cut_headline(tokens, first, last) if headline else ((first, last),):
-                cut = stop - start < last - first
-                mention = _mention(text, tokens, start, stop, strict=strict or cut)
+        strict = german or capitals.is_title_line(tokens, count)
+        headline = capitals.is_headline(tokens)
+        for run in capitals.capitalized_runs(tokens):
+            for name in capitals.cut_headline(tokens, *run) if headline else (run,):
+                mention = _mention(text, tokens, *name, strict=strict or name != run)
                 if mention is not None:
                     yield mention
 
@@ -242,7 +233,7 @@ def _is_single_name(tokens: Sequence[WordToken], index: int, *, strict: bool) ->
     word, low = token.name, token.name.lower()
     if len(word) == 1 or low in date_words() or low in names.titles:
         return False
-    if WITH_DIGIT.fullmatch(word) or INNER_CAPITAL.fullmatch(word):
+    if WITH_DIGIT.fullmatch(word) or capitals.INNER_CAPITAL.fullmatch(word):
         return True
     letters = word.replace(".", "").rstrip("+")
     if letters.isupper() and len(letters) > 1:
@@ -271,7 +262,7 @@ def _is_sound(token: WordToken) -> bool:
 def _is_phrase(tokens: Sequence[WordToken], first: int, last: int, *, strict: bool) -> bool:
     """Refuse phrases of everyday words alone ("Happy Birthday"), and whole headlines."""
     parts = [t.name for t in tokens[first : last + 1] if t.name not in names.joiners]
-    if (strict and len(parts) >= HEADLINE) or all(len(part) == 1 for part in parts):
+    if (strict and len(parts) >= capitals.HEADLINE) or all(len(part) == 1 for part in parts):
         return False
     if any(not is_common(part) and part.lower() not in date_words() for part in parts):
         return True
