@@ -10,7 +10,7 @@ import json
 import os
 import shlex
 import stat
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -133,7 +133,7 @@ def explain(name: str) -> Explanation:
     try:
         known = origins()
         value = known.value(place)
-        value = value_at(_plain(Settings()), place)
+        value = value_at(_unwrap(Settings()), place)
     except ConfigError as error:
         problem = str(error)
     return Explanation(
@@ -141,8 +141,8 @@ def explain(name: str) -> Explanation:
         meaning=field.meaning,
         type=field.type,
         allowed=field.allowed,
-        default=_shown(field, _plain(field.default)) if place == field.place else None,
-        value=_shown(field, value),
+        default=_mask(field, _unwrap(field.default)) if place == field.place else None,
+        value=_mask(field, value),
         source=None if known is None else known.source(place),
         line=None if known is None else known.line(place),
         variable=field.variable,
@@ -165,21 +165,21 @@ def put(name: str, text: str) -> SettingChange:
             file cannot be written. The file is as it was.
     """
     field, place = declared.find(Settings, name)
-    given = _given(field, place, text)
+    given = _parse_given(field, place, text)
 
     def change(file: SettingsFile) -> SettingsFile:
         # As an argument it is tried even where the environment hides it.
         others = replace(file, values=without(file.values, place))
-        value = value_at(_plain(_drafted(others)(**with_value({}, place, given))), place)
-        after = _with(file, place, value, given)
-        _drafted(after)()
+        value = value_at(_unwrap(_draft(others)(**with_value({}, place, given))), place)
+        after = _replace_names(file, place, value, given)
+        _draft(after)()
         return after
 
-    path, changed = _rewritten(change)
-    written = text if isinstance(given, str) else given
+    path = config_path()
+    changed = rewrite(path, change)
     return SettingChange(
         name=name,
-        value=_shown(field, written),
+        value=_mask(field, given),
         path=path,
         changed=changed,
         overridden_by=_overriding(place),
@@ -203,15 +203,17 @@ def unset(name: str) -> SettingChange:
         place = declared.find(Settings, name)[1]
 
     def change(file: SettingsFile) -> SettingsFile:
-        after = _emptied(file, place)
+        after = _remove(file, place)
         wrong = _problem(after)
         if wrong is not None and _problem(file) is None:
             raise ConfigError(wrong)
         return after
 
-    path, changed = _rewritten(change)
+    path = config_path()
+    changed = rewrite(path, change)
+    overriding = _overriding(place)
     return SettingChange(
-        name=name, value=None, path=path, changed=changed, overridden_by=_overriding(place)
+        name=name, value=None, path=path, changed=changed, overridden_by=overriding
     )
 
 
@@ -228,25 +230,25 @@ def stray_variables() -> list[str]:
 
 
 def _values(field: Field, settings: Settings) -> Iterator[tuple[Place, Any]]:
-    value = value_at(_plain(settings), field.place)
+    value = value_at(_unwrap(settings), field.place)
     if field.has_names and value:
         for name, inner in value.items():
             yield (*field.place, name), inner
     else:
-        yield field.place, _shown(field, value)
+        yield field.place, _mask(field, value)
 
 
-def _plain(value: Any) -> Any:
+def _unwrap(value: Any) -> Any:
     if isinstance(value, BaseModel):
-        return {name: _plain(getattr(value, name)) for name in type(value).model_fields}
+        return {name: _unwrap(getattr(value, name)) for name in type(value).model_fields}
     if isinstance(value, Mapping):
-        return {name: _plain(inner) for name, inner in value.items()}
+        return {name: _unwrap(inner) for name, inner in value.items()}
     if isinstance(value, SecretStr):
         return value.get_secret_value()
     return str(value) if isinstance(value, Path) else value
 
 
-def _shown(field: Field, value: Any) -> Any:
+def _mask(field: Field, value: Any) -> Any:
     if value is None or value is MISSING:
         return None
     return MASK if field.is_secret else value
@@ -266,7 +268,7 @@ def _example(field: Field, place: Place) -> str:
     return f"memoranda config set {shlex.quote(name)} {shlex.quote(_text(value))}"
 
 
-def _given(field: Field, place: Place, text: str) -> str | dict[str, Any]:
+def _parse_given(field: Field, place: Place, text: str) -> str | dict[str, Any]:
     try:
         text.encode()
     except UnicodeEncodeError as error:
@@ -286,7 +288,7 @@ def _given(field: Field, place: Place, text: str) -> str | dict[str, Any]:
     return given
 
 
-def _drafted(file: SettingsFile) -> type[Settings]:
+def _draft(file: SettingsFile) -> type[Settings]:
     class Draft(Settings):
         @classmethod
         def settings_file(cls) -> SettingsFile:
@@ -297,13 +299,13 @@ def _drafted(file: SettingsFile) -> type[Settings]:
 
 def _problem(file: SettingsFile) -> str | None:
     try:
-        _drafted(file)()
+        _draft(file)()
     except ConfigError as error:
         return str(error)
     return None
 
 
-def _with(file: SettingsFile, place: Place, value: Any, given: Any) -> SettingsFile:
+def _replace_names(file: SettingsFile, place: Place, value: Any, given: Any) -> SettingsFile:
     if not isinstance(given, Mapping):
         return file.with_value(place, value)
     there = value_at(file.values, place)
@@ -315,18 +317,13 @@ def _with(file: SettingsFile, place: Place, value: Any, given: Any) -> SettingsF
     return file
 
 
-def _emptied(file: SettingsFile, place: Place) -> SettingsFile:
+def _remove(file: SettingsFile, place: Place) -> SettingsFile:
     there = value_at(file.values, place)
     if isinstance(there, Mapping):
         # One by one, so that the comments between them stay.
         for name in there:
-            file = _emptied(file, (*place, name))
+            file = _remove(file, (*place, name))
     return file.without(place)
-
-
-def _rewritten(change: Callable[[SettingsFile], SettingsFile]) -> tuple[Path, bool]:
-    path = config_path()
-    return path, rewrite(path, change)
 
 
 def _overriding(place: Place) -> str | None:

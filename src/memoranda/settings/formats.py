@@ -17,64 +17,10 @@ import io
 import re
 import tomllib
 from collections.abc import Callable, Iterator, Mapping
-from typing import Any, Protocol
+from typing import Any
 
 from memoranda.settings.nested import MISSING, Place, value_at, walk, with_value, without
 from memoranda.settings.nested import without_empty as compact
-
-
-class Format(Protocol):
-    """How a kind of file is read and changed; a value is found by its place."""
-
-    name: str
-
-    def parse(self, text: str) -> dict[str, Any]:
-        """Return what ``text`` says; raise ValueError where it says nothing that can be read."""
-
-    def lines(self, text: str) -> dict[Place, int]:
-        """Return the line, counted from 1, of each place."""
-
-    def stored(self, value: Any) -> Any:
-        """Return what ``parse`` gives for ``value``."""
-
-    def insert(self, text: str, place: Place, value: Any) -> str:
-        """Return ``text`` with ``value`` at ``place``."""
-
-    def delete(self, text: str, place: Place) -> str:
-        """Return ``text`` without what is at ``place``; a group stays where comments are in it."""
-
-
-def put(form: Format, text: str, place: Place, value: Any) -> str:
-    """Return ``text`` with ``value`` at ``place``; the comments stay.
-
-    Raises:
-        ValueError: the file is written in a way that does not allow it.
-    """
-    wanted = with_value(form.parse(text), place, form.stored(value))
-    return _checked(form, lambda: form.insert(text, place, value), wanted)
-
-
-def drop(form: Format, text: str, place: Place) -> str:
-    """Return ``text`` without what is at ``place``; the comments stay.
-
-    Raises:
-        ValueError: the file is written in a way that does not allow it.
-    """
-    values = form.parse(text)
-    if value_at(values, place) is MISSING:
-        return text
-    return _checked(form, lambda: form.delete(text, place), without(values, place))
-
-
-def _checked(form: Format, change: Callable[[], str], wanted: Mapping[str, Any]) -> str:
-    try:
-        changed = change()
-        # A group that has lost its last value may go, too.
-        if compact(form.parse(changed)) == compact(wanted):
-            return changed
-    except (AttributeError, LookupError, TypeError, ValueError):
-        pass  # tomlkit's own are ValueErrors; others come of what stands in the way.
-    raise ValueError("it is written in a way that cannot be changed here")
 
 
 class TomlFormat:
@@ -200,10 +146,11 @@ class YamlFormat:
 
     @staticmethod
     def _quote(value: Any) -> Any:
-        """Return a value in quotes where it has characters that only stand in them."""
+        """Return a value in quotes where it has, or begins with, what only stands in them."""
         from ruamel.yaml.scalarstring import DoubleQuotedScalarString
 
-        odd = isinstance(value, str) and not value.isprintable()
+        # ruamel.yaml itself does not quote what begins like an indicator within braces.
+        odd = isinstance(value, str) and (not value.isprintable() or value[:1] in {*"?-:"})
         return DoubleQuotedScalarString(value) if odd else value
 
     def _load(self, text: str) -> tuple[Any, Any]:
@@ -338,3 +285,39 @@ class YamlFormat:
 
 def _position(mark: Any) -> str:
     return f" (at line {mark.line + 1}, column {mark.column + 1})"
+
+
+Format = TomlFormat | YamlFormat
+
+
+def put(form: Format, text: str, place: Place, value: Any) -> str:
+    """Return ``text`` with ``value`` at ``place``; the comments stay.
+
+    Raises:
+        ValueError: the file is written in a way that does not allow it.
+    """
+    wanted = with_value(form.parse(text), place, form.stored(value))
+    return _checked(form, lambda: form.insert(text, place, value), wanted)
+
+
+def drop(form: Format, text: str, place: Place) -> str:
+    """Return ``text`` without what is at ``place``; the comments stay.
+
+    Raises:
+        ValueError: the file is written in a way that does not allow it.
+    """
+    values = form.parse(text)
+    if value_at(values, place) is MISSING:
+        return text
+    return _checked(form, lambda: form.delete(text, place), without(values, place))
+
+
+def _checked(form: Format, change: Callable[[], str], wanted: Mapping[str, Any]) -> str:
+    try:
+        changed = change()
+        # A group that has lost its last value may go, too.
+        if compact(form.parse(changed)) == compact(wanted):
+            return changed
+    except (AttributeError, LookupError, TypeError, ValueError):
+        pass  # tomlkit's own are ValueErrors; others come of what stands in the way.
+    raise ValueError("it is written in a way that cannot be changed here")

@@ -37,7 +37,7 @@ class Section(BaseModel):
 
 
 class MemorySettings(Section):
-    """A small agent's memory in four names (seed 001). Each of them brings the whole of it."""
+    """A small agent's memory in four names. Each of them brings the whole of it."""
 
     path: str | None = Field(default=None, examples=["~/.reachy/memory"])
     """Folder of a Chroma store that holds everything. ``~/.reachy/memory`` where only others of
@@ -108,11 +108,11 @@ class RetrievalSettings(Section):
     reciprocal rank fusion; ``cosine``: by meaning alone, the score being the cosine."""
     rrf_k: int = Field(default=60, ge=1)
     """The constant of reciprocal rank fusion."""
-    min_score: float | None = Field(default=None, ge=0, le=1, examples=[0.3])  # seed 001
+    min_score: float | None = Field(default=None, ge=0, le=1, examples=[0.3])  # S1.13
     """Least score of what is found, if the caller does not say."""
     recall: Literal["all", "facts"] = Field(default="all", examples=["facts"])
     """What recall puts before a model. ``all``: whatever answers the prompt, as far as it fits;
-    ``facts``: the five best facts of other sessions."""  # seed 004, get_context
+    ``facts``: the five best facts of other sessions."""  # S4.31
 
 
 class RetentionSettings(Section):
@@ -161,7 +161,7 @@ class ConversationSettings(Section):
     """Most messages in a view."""
     keep_recent: int = Field(default=10, ge=1)  # R8.4
     """How many of the newest messages always stay."""
-    window: int = Field(default=5, ge=1, examples=[3])  # seed 001: context_window_size
+    window: int = Field(default=5, ge=1, examples=[3])  # S1.37: context_window_size
     """How many turns ``Conversation.window`` returns by itself."""
     strategy: Literal["rolling_window", "recency", "importance", "hybrid"] = Field(
         default="rolling_window", examples=["hybrid"]
@@ -214,7 +214,7 @@ class LLMSettings(Section):
     any server that speaks OpenAI's format, such as ``openai:qwen3@http://localhost:11434/v1``."""
     api_key: SecretStr | None = Field(default=None, examples=["-"])
     """Key for the model. Otherwise the provider's own variable, such as ``ANTHROPIC_API_KEY``."""
-    timeout: float = Field(default=30.0, gt=0)  # seed 002: consolidationTimeout
+    timeout: float = Field(default=30.0, gt=0)  # S2.30: consolidationTimeout
     """Seconds that one answer may take."""
     retries: int = Field(default=2, ge=0)
     """How often a failed call is made again."""
@@ -228,16 +228,16 @@ class ConsolidationSettings(Section):
     otherwise only by ``consolidate`` and the nightly job."""
     extractor: Literal["auto", "rules", "llm"] = Field(default="auto", examples=["rules"])
     """What draws facts from a talk. ``auto``: the language model, if there is one."""
-    timeout: float = Field(default=30.0, gt=0)  # seed 002
+    timeout: float = Field(default=30.0, gt=0)  # S2.30
     """Seconds that the end of a talk waits for facts. They are made all the same."""
-    duplicate_at: float = Field(default=0.75, gt=0, le=1)  # seed 004
+    duplicate_at: float = Field(default=0.75, gt=0, le=1)  # S4.22
     """Share of common words from which two facts are one. The Jaccard index of their words."""
-    decay_rate: float = Field(default=0.1, ge=0)  # seed 004
+    decay_rate: float = Field(default=0.1, ge=0)  # S4.53
     """How fast a fact drawn from a session fades, per day. 0 is never."""
 
 
 class NotesSettings(Section):
-    """The Markdown notes that a person can read and edit (seed 002)."""
+    """The Markdown notes that a person can read and edit."""
 
     automatic: bool = Field(default=True, examples=[False])
     """Whether the notes are kept by themselves. With every session that became facts; otherwise
@@ -246,7 +246,7 @@ class NotesSettings(Section):
     """Where they are. Otherwise in a folder beside the database, ``agent.notes`` for
     ``agent.db``; inside a folder of Chroma in ``notes``; of a server nowhere. ``{user}`` in it
     stands for the user; without it, others than the configured one have folders inside."""
-    max_memory_size: int = Field(default=8_192, ge=256)  # seed 002: maxMemorySize
+    max_memory_size: int = Field(default=8_192, ge=256)  # S2.06: maxMemorySize
     """Bytes from which MEMORY.md is made smaller."""
     in_context: bool = Field(default=True, examples=[False])
     """Whether MEMORY.md is part of every context. As far as a quarter of its budget allows."""
@@ -280,7 +280,7 @@ class AgentSettings(Section):
         examples=["You plan trips."],
     )
     """Its system prompt."""
-    memory_window: int = Field(default=50, ge=2)  # seed 002: memoryWindow
+    memory_window: int = Field(default=50, ge=2)  # S2.26: memoryWindow
     """Messages after which the oldest are consolidated."""
     max_steps: int = Field(default=8, ge=1)
     """How often it may call tools before it has to answer."""
@@ -289,12 +289,12 @@ class AgentSettings(Section):
 class DecaySettings(Section):
     """When facts that nobody asks for fade away."""
 
-    threshold: float = Field(default=0.05, ge=0, lt=1)  # seed 004
+    threshold: float = Field(default=0.05, ge=0, lt=1)  # S4.54
     """Confidence below which a fact is retired."""
 
 
 class EntitySettings(Section):
-    """What finds the names in a text (seed 004)."""
+    """What finds the names in a text."""
 
     fast: str = Field(default="regex", examples=["regex, spacy"])
     """What reads each text as it comes. ``regex`` or ``regex, spacy``, in the order that counts."""
@@ -319,7 +319,7 @@ class EntitySettings(Section):
 class ScheduleSettings(Section):
     """When upkeep runs: five fields of cron in the user's time zone, a time span, or ``off``."""
 
-    enrich: str = Field(default="0 2 * * *", examples=["off"])  # seed 004
+    enrich: str = Field(default="0 2 * * *", examples=["off"])  # S4.15
     """When names are read again by the accurate providers."""
     consolidate: str = Field(default="0 3 * * *", examples=["30 * * * *"])
     """When sessions that wait become facts."""
@@ -327,10 +327,10 @@ class ScheduleSettings(Section):
     """When facts fade."""
     reflect: str = Field(default="0 3 * * sun", examples=["off"])
     """When the week is looked back on."""
-    expire: str = Field(default="0 * * * *", examples=["3600s"])  # seed 001: cleanup_interval
+    expire: str = Field(default="0 * * * *", examples=["3600s"])  # S1.39: cleanup_interval
     """When what is past its time is retired. Also when the process starts; ``3600s`` is that long
     after the last run."""
-    expire_at_start: bool = Field(default=False, examples=[True])  # seed 001: startup
+    expire_at_start: bool = Field(default=False, examples=[True])  # S1.38
     """Whether opening a memory retires what is past its time."""
 
 
