@@ -26,7 +26,7 @@ from memoranda.model.actions import (
     Retire,
 )
 from memoranda.model.checks import located
-from memoranda.model.models import Calibration, ConversationInfo, Kind, Message, Pruning
+from memoranda.model.models import Calibration, ConversationInfo, Kind, Message, Pruning, Record
 from memoranda.model.ports import Progress, Store
 from memoranda.model.query import Filter
 from memoranda.model.scope import Scope
@@ -186,15 +186,13 @@ def _owner(
 
 def _refuse_taken(store: Store, others: Sequence[Scope], batch: Sequence[ArchiveEntry]) -> None:
     """Refuse ids of other users: the same record cannot be in one store for two."""
-    places = {item.record.id: entry.place for entry in batch if (item := _record_of(entry))}
-    talks = [entry for entry in batch if isinstance(entry.value, ArchivedConversation)]
+    places = {record.id: place for place, record in _records(batch)}
     for other in others:
         taken = {record.id: places[record.id] for record in store.get_many(other, list(places))}
-        for entry in talks:
+        for entry in batch:
             if isinstance(entry.value, ArchivedConversation):
-                known = {
-                    item.id for item in store.messages(other, entry.value.info.id, cleared=True)
-                }
+                held = store.messages(other, entry.value.info.id, cleared=True)
+                known = {item.id for item in held}
                 taken |= {item.id: entry.place for item in entry.value.messages if item.id in known}
         for name, place in taken.items():
             message = (
@@ -204,23 +202,20 @@ def _refuse_taken(store: Store, others: Sequence[Scope], batch: Sequence[Archive
             raise InvalidInput(message)
 
 
-def _record_of(entry: ArchiveEntry) -> ArchivedRecord | None:
-    return entry.value if isinstance(entry.value, ArchivedRecord) else None
-
-
-def _sessions_of(batch: Sequence[ArchiveEntry]) -> Iterator[str]:
-    """Return the session of each episode."""
-    for entry in batch:
-        item = _record_of(entry)
-        if item and item.record.kind is Kind.EPISODE and item.record.session_id is not None:
-            yield item.record.session_id
+def _records(batch: Sequence[ArchiveEntry]) -> list[tuple[str, Record]]:
+    """Return the records of a batch, each with its place."""
+    return [
+        (each.place, each.value.record) for each in batch if isinstance(each.value, ArchivedRecord)
+    ]
 
 
 def _write(target: ImportTarget, batch: Sequence[ArchiveEntry], read: Counter[str]) -> Moved:
     store, scope = target.store, target.scope
-    ids = [item.record.id for entry in batch if (item := _record_of(entry))]
-    known = {record.id for record in store.get_many(target.everyone, ids)}
-    read.update(_sessions_of(batch))
+    records = [record for _, record in _records(batch)]
+    known = {each.id for each in store.get_many(target.everyone, [each.id for each in records])}
+    read.update(
+        each.session_id for each in records if each.kind is Kind.EPISODE and each.session_id
+    )
     actions: list[Action] = []
     moved = Moved()
     for entry in batch:
