@@ -16,6 +16,7 @@ from typing import NamedTuple
 from memoranda.learning.claims import Turn
 from memoranda.learning.extraction.exclusions import blank_exclusions, is_injection
 from memoranda.learning.extraction.sentences import (
+    CODE_BLOCK,
     blank_recalled,
     blank_reports,
     blank_texts,
@@ -40,7 +41,6 @@ LONG, HEAD, TAIL = 2_500, 900, 500
 AGENTS = frozenset({"assistant", "agent", "model"})
 """Speakers that are no persons, and whose words are words."""
 SPEAKER = 40
-_FENCE = compile_pattern(r"(```|~~~).*?(?:\1|\Z)", re.DOTALL)
 _FULL_STOP = compile_pattern(r"(?<=[\u3002\uff01\uff1f])(?!$)")
 _ASKS = compile_pattern(r"[?\uff1f\u061f]|[吗嗎呢か]\s*[\u3002]?$")
 _EMPHASIS = compile_pattern(r"\*\*|__|(?<!\w)[*_](?=\w)|(?<=\w)[*_](?!\w)")
@@ -142,7 +142,7 @@ def _split_turn(turn: Turn) -> Iterator[tuple[str, bool]]:
 
 def _request(text: str) -> str:
     """Return how a person asks to work on a text, without that text."""
-    own = blank_reports(_FENCE.sub(lambda found: "\n" * len(found[0]), blank_recalled(text)))
+    own = blank_reports(CODE_BLOCK.sub(lambda found: "\n" * len(found[0]), blank_recalled(text)))
     kept = blank_texts(own)
     place = next(
         (at for at, pair in enumerate(zip(own, kept, strict=True)) if pair[0] != pair[1]), None

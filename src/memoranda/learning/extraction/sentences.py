@@ -27,7 +27,7 @@ SENTENCE_LIMIT = 1_500
 MASK = "\ue000"
 _BREAK = "\n"
 
-_CODE_BLOCK = compile_pattern(r"(```|~~~).*?(?:\1|\Z)", re.DOTALL)
+CODE_BLOCK = compile_pattern(r"(```|~~~).*?(?:\1|\Z)", re.DOTALL)
 _INLINE = compile_pattern(r"`[^`\n]{1,200}`")
 _URL = compile_pattern(r"\bhttps?://[^\s)>\]]+[^\s)>\].,;!?]")
 _QUOTED = compile_pattern(r'"[^"\n]{1,300}"|“[^”\n]{1,300}”|«[^»\n]{1,300}»|\\\([^\n]{1,300}?\\\)')
@@ -75,7 +75,7 @@ def split_sentences(text: str) -> Iterator[Sentence]:
 
 def _masked(text: str) -> str:
     shown = text.replace("’", "'").replace("\u2018", "'").replace("\r", _BREAK).replace(MASK, " ")
-    shown = blank_reports(_CODE_BLOCK.sub(_broken, blank_recalled(shown)))
+    shown = blank_reports(CODE_BLOCK.sub(_broken, blank_recalled(shown)))
     shown = _GAP.sub(_broken, _ARROWS.sub(_broken, shown))
     for pattern in (_INLINE, _URL, _QUOTED, _EN.pattern("single_quoted", 0)):
         shown = pattern.sub(_hidden, shown)
