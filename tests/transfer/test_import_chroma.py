@@ -1,4 +1,4 @@
-"""Memories that the program of seed 001 wrote into Chroma come in."""
+"""Memories that the program of requirements S1 wrote into Chroma come in."""
 
 import uuid
 from datetime import UTC, datetime
@@ -10,11 +10,11 @@ from chromadb.config import Settings as ChromaSettings
 from memoranda import Memory, Settings
 from memoranda.errors import InvalidInput
 
-WHEN = datetime(2026, 3, 2, 10, 0)  # noqa: DTZ001 - as seed 001 has it: UTC without a zone
+WHEN = datetime(2026, 3, 2, 10, 0)  # noqa: DTZ001 - as its program has it: UTC without a zone
 
 
 def seed_001(folder):
-    """Store memories as the memory manager of seed 001 does."""
+    """Store memories as the memory manager of requirements S1 does."""
     client = chromadb.PersistentClient(
         path=str(folder), settings=ChromaSettings(anonymized_telemetry=False)
     )

@@ -1,4 +1,4 @@
-"""Values of the Markdown layer, and what it asks of a store (seed 002)."""
+"""Values of the Markdown layer, and what it asks of a store."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 MEMORY_FILE = "MEMORY.md"
 HISTORY_FILE = "HISTORY.md"
 MEMORY_BYTES = 8_192
-"""From this size on, MEMORY.md is to be made smaller (seed 002, ``maxMemorySize``)."""
+"""From this size on, MEMORY.md is to be made smaller (``maxMemorySize``, requirement S2.06)."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""The Markdown notes that a person can read and edit: MEMORY.md and the history (seed 002)."""
+"""The Markdown notes that a person can read and edit: MEMORY.md and the history."""
 
 from memoranda.notes.notes import Notes
 

@@ -1,4 +1,4 @@
-"""Consolidation of talks into notes alone, without a store (seed 002, ``ConsolidationService``)."""
+"""Consolidation of talks into notes alone, without a store (requirements S2)."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ from memoranda.text.dates.statements import DateParser
 from memoranda.text.recalled import without_recalled
 
 TIMEOUT = 30.0
-"""Seconds that a consolidation may take (seed 002, ``consolidationTimeout``)."""
+"""Seconds that a consolidation may take (``consolidationTimeout``)."""
 RAW = 10
 CLEAR = 0.8
 """Confidence from which a new line takes the place of an old one."""
@@ -150,7 +150,7 @@ class ConsolidationService:
 
     @contextmanager
     def _in_order(self) -> Iterator[None]:
-        """Let one at a time through, the first come first (seed 002, sequential queue)."""
+        """Let one at a time through, the first come first (a sequential queue)."""
         ticket = object()
         with self._turn:
             self._queue.append(ticket)

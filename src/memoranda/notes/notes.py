@@ -1,4 +1,4 @@
-"""MEMORY.md and the history: what seed 002 calls the memory manager. No model, no network."""
+"""MEMORY.md and the history: the memory manager of requirements S2. No model, no network."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """MEMORY.md as it is to be: the file as it is, with the lines of the facts that are believed now.
 
 A file that exists is patched, line by line; only one that does not, or is blank, is rendered.
-Where it would be larger than it may be (requirement of seed 002), rules choose what stays: of near
+Where it would be larger than it may be (requirement S2.06), rules choose what stays: of near
 duplicates only the better one, then what was superseded goes, then what ranks lowest. What a
 person wrote there by hand is never left out. The choice is steady: what is in the file has an
 advantage, and projecting again changes nothing.

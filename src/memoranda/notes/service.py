@@ -153,7 +153,7 @@ def folder_of(settings: Settings, location: str, scope: Scope) -> Path | None:
     That of the setting ``notes.folder``, with ``{user}`` as the user; where it does not name the
     user, others than the configured one have folders inside. Otherwise ``agent.notes/USER``
     beside ``agent.db``; of a folder of Chroma, ``notes/USER`` in it, so that to copy or to remove
-    it is to copy or to remove all there is (seed 001). An agent's are in ``agents/NAME`` inside.
+    it is to copy or to remove all there is. An agent's are in ``agents/NAME`` inside.
     """
     chosen = settings.notes.folder
     if chosen is not None:

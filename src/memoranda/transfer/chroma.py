@@ -1,7 +1,7 @@
 """Memories in the collection ``memories`` of a folder of Chroma that another program wrote.
 
-Such as the memory manager of seed 001: the text is the document, and its type and time are in the
-metadata, with what else was stored. What memoranda itself wrote there is passed over.
+Such as the memory manager of requirements S1: the text is the document, and its type and time are
+in the metadata, with what else was stored. What memoranda itself wrote there is passed over.
 """
 
 from __future__ import annotations

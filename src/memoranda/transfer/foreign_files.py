@@ -20,7 +20,7 @@ from memoranda.errors import InvalidInput
 LARGEST = 2**20
 """Bytes; a memory that is loaded into every prompt is far smaller."""
 LARGEST_HISTORY = 2**24
-"""Bytes of a history, which is never truncated (seed 002)."""
+"""Bytes of a history, which is never truncated."""
 HISTORY = re.compile(r"HISTORY.*\.md", re.IGNORECASE)
 OUTSIDE = "leads out of the folder"
 MOST_FILES = 10_000

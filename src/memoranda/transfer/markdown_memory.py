@@ -141,7 +141,7 @@ EXACT = re.compile(
     r"^##[ \t]+\d{4}-\d{2}-\d{2}[Tt ]\d{2}:\d{2}\S*(?:[Zz]|[+-]\d{2}:?\d{2})[ \t]*\r?$",
     re.MULTILINE,
 )
-"""The heading of an entry that names its moment with the zone (seed 002)."""
+"""The heading of an entry that names its moment with the zone."""
 STAMPS = (
     re.compile(rf"\[{DAY}{HOUR}[^\]\n]*\][ \t]*(?P<rest>.*)"),
     re.compile(rf"#{{1,4}}[ \t]+\[?{DAY}{HOUR}\]?(?P<rest>(?:\W.*)?)"),
