@@ -4,7 +4,7 @@ from contextlib import contextmanager
 
 import pytest
 
-from memoranda.store.sqlite.store import SqliteStore
+from memoranda.store.sqlite import SqliteStore
 from memoranda.testing.analyzers import PlainNames, WordAnalyzer
 from memoranda.testing.contracts import StoreContract
 
@@ -18,7 +18,7 @@ def open_store(path):
 def failing_at(store, step):
     """Abort the statement with this number on the writing connection."""
     left = iter(range(step))
-    writer = store._connections._writer
+    writer = store._database._writer.raw
     writer.exec_trace = lambda _cursor, sql, _values: (
         sql.startswith("ROLLBACK") or next(left, None) is not None
     )

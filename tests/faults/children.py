@@ -9,7 +9,7 @@ import sys
 from memoranda.model.actions import Append, Erase
 from memoranda.model.models import Message
 from memoranda.model.query import IndexVersion
-from memoranda.store.sqlite.store import SqliteStore
+from memoranda.store.sqlite import SqliteStore
 from memoranda.testing.analyzers import PlainNames, WordAnalyzer
 from memoranda.testing.contracts.samples import (
     ALL,

@@ -9,7 +9,7 @@ from pathlib import Path
 import apsw
 import pytest
 
-from memoranda.store.sqlite.store import SqliteStore
+from memoranda.store.sqlite import SqliteStore
 from memoranda.testing.analyzers import PlainNames, WordAnalyzer
 
 CHILDREN = Path(__file__).parent / "children.py"

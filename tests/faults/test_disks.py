@@ -88,7 +88,7 @@ def test_a_quota_of_pages(open_store):
     """A quota that is reached says that the store is full, and undoes the write."""
     store = open_store()
     remember(store, "tea")
-    writer = store._connections._writer
+    writer = store._database._writer.raw
     writer.execute(f"PRAGMA max_page_count = {writer.pragma('page_count') + 5}")
     with pytest.raises(StoreFull):
         remember(store, LONG)
@@ -116,7 +116,7 @@ def test_a_connection_that_may_not_write(open_store):
     """A write that the file does not allow is an error that says so, and reading goes on."""
     store = open_store()
     remember(store, "tea")
-    store._connections._writer.execute("PRAGMA query_only = ON")
+    store._database._writer.raw.execute("PRAGMA query_only = ON")
     with pytest.raises(StoreReadOnly, match="permissions"):
         remember(store, "cake")
     assert page(store, ANA) == ["tea"]
@@ -126,7 +126,7 @@ def test_a_writer_that_does_not_let_go(open_store):
     """When another writer holds the file too long, the error says so; reading goes on."""
     store, other = open_store(busy_timeout=0.05), open_store()
     remember(store, "tea")
-    with other._connections.write():
+    with other._database.write():
         with pytest.raises(StoreBusy, match="busy_timeout"):
             remember(store, "cake")
         assert page(store, ANA) == ["tea"]

@@ -128,10 +128,10 @@ def everything(memory):
     """Return all records by id, also those that are no longer believed, and what was done."""
     store, scope = memory._services.store, memory._scope
     history = defaultdict(list)
-    with store._connections.read() as connection:
-        ids = [row[0] for row in connection.execute("SELECT id FROM records ORDER BY key")]
+    with store._database.read() as connection:
+        ids = [row[0] for row in connection.all("SELECT id FROM records ORDER BY key")]
         changes = "SELECT record_id, action, reason FROM history ORDER BY key"
-        for record, action, reason in connection.execute(changes):
+        for record, action, reason in connection.all(changes):
             history[record].append((action, reason))
     return {item.id: item for item in store.get_many(scope, ids)}, history
 

@@ -16,7 +16,7 @@ from memoranda.model.ids import IdFactory
 from memoranda.model.models import Kind, Record, Trust
 from memoranda.model.query import Filter
 from memoranda.records.drafts import RecordPlanner, Retention
-from memoranda.store.sqlite.store import SqliteStore
+from memoranda.store.sqlite import SqliteStore
 from memoranda.testing.analyzers import CapitalizedNames, PlainNames, WordAnalyzer
 from memoranda.testing.clocks import FrozenClock
 from memoranda.testing.contracts.samples import ANA, insert

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from memoranda.maintenance.schedule import Job, Schedule
 from memoranda.maintenance.triggers import CronTimes
-from memoranda.store.sqlite.store import SqliteStore
+from memoranda.store.sqlite import SqliteStore
 from memoranda.testing.analyzers import PlainNames, WordAnalyzer
 from memoranda.testing.clocks import FrozenClock
 

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from memoranda.maintenance import decay
 from memoranda.model.actions import Fade, Retire, Reweigh, Supersede, Touch
 from memoranda.model.models import Kind, Record
-from memoranda.store.sqlite.store import SqliteStore
+from memoranda.store.sqlite import SqliteStore
 from memoranda.testing.analyzers import PlainNames, WordAnalyzer
 from memoranda.testing.contracts.samples import ANA, insert, record
 

@@ -10,7 +10,7 @@ from memoranda.maintenance import enrich
 from memoranda.model.actions import Enrich
 from memoranda.model.models import Kind, Mention, Record
 from memoranda.model.query import Filter
-from memoranda.store.sqlite.store import SqliteStore
+from memoranda.store.sqlite import SqliteStore
 from memoranda.testing.analyzers import PlainNames, WordAnalyzer
 from memoranda.testing.contracts.samples import ANA, insert, record
 

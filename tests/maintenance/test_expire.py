@@ -12,7 +12,7 @@ from memoranda.maintenance import expire
 from memoranda.model.actions import Retire
 from memoranda.model.models import Kind, Record
 from memoranda.records.drafts import Retention
-from memoranda.store.sqlite.store import SqliteStore
+from memoranda.store.sqlite import SqliteStore
 from memoranda.testing.analyzers import PlainNames, WordAnalyzer
 from memoranda.testing.contracts.samples import ANA, insert, record
 

@@ -4,7 +4,7 @@ import subprocess
 
 import pytest
 
-from memoranda.store.sqlite.store import SqliteStore
+from memoranda.store.sqlite import SqliteStore
 from memoranda.testing.analyzers import PlainNames, WordAnalyzer
 
 

@@ -32,11 +32,11 @@ from memoranda.testing.contracts.samples import (
 
 DAMAGE = {
     "full-text rows without a record": (
-        "INSERT INTO records_fts (rowid, terms, scope) VALUES (9999, 'ghost', 'u1')"
+        "INSERT INTO records_fts (rowid, terms) VALUES (9999, '1qghost')"
     ),
     "records missing from the full-text index": "DELETE FROM records_fts WHERE rowid = 1",
     "vectors without a record": "UPDATE vectors SET record_key = 9999 WHERE record_key = 1",
-    "records neither embedded nor waiting": "DELETE FROM pending_vectors",
+    "records neither embedded nor waiting": "DELETE FROM derivations",
     "vectors of the wrong length": "UPDATE vectors SET embedding = x'0102' WHERE record_key = 1",
     "vectors filed under another user": (
         "UPDATE vectors SET user_key = 2, seq = 99 WHERE record_key = 1"
@@ -51,15 +51,15 @@ DAMAGE = {
     ),
     "entities without a name": "DELETE FROM entity_names",
     "messages whose episode is gone": "UPDATE messages SET record_id = 'ep_gone'",
-    "waiting for their vectors under another user": "UPDATE pending_vectors SET user_key = 2",
+    "records waiting under another user": "UPDATE derivations SET user_key = 2",
     "conversations with a wrong number of messages": "UPDATE conversations SET message_count = 7",
     "conversations whose next place is taken": "UPDATE conversations SET next_position = 0",
     "prunings whose conversation is gone": (
         "INSERT INTO prunings SELECT 99, 'prn_gone', 9999, at, triggered_by, why, strategy, "
-        "tokens_before, tokens_after, cuts FROM prunings LIMIT 1"
+        "tokens_before, tokens_after, spans FROM prunings LIMIT 1"
     ),
     "retired records with vectors": (
-        "INSERT INTO pending_vectors SELECT key, user_key FROM records WHERE indexed = 0"
+        "INSERT INTO derivations SELECT 'vectors', key, user_key FROM records WHERE indexed = 0"
     ),
     "retired records with links": (
         "INSERT INTO record_entities SELECT r.key, e.key, 'zoe' FROM records r, entities e "
@@ -70,9 +70,10 @@ DAMAGE = {
     "recalls of what another user has": "UPDATE recalls SET user_key = 2",
     "or nobody": "UPDATE recalls SET record_key = 9999",
     "sessions without episodes": (
-        "INSERT INTO consolidations (user_key, session_id, first_seen_at) VALUES (1, 'ghost', 1)"
+        "INSERT INTO sessions (user_key, session_id, agent, first_seen_at) "
+        "VALUES (1, 'ghost', '', 1)"
     ),
-    "sessions that nothing will consolidate": "DELETE FROM consolidations",
+    "sessions that nothing will consolidate": "DELETE FROM sessions",
     "decisions that lead to other decisions": (
         "INSERT INTO entity_decisions VALUES (1, 'ghost', 'eve')"
     ),
@@ -90,10 +91,10 @@ DAMAGE = {
     "sources filed under another record": "DELETE FROM record_sources",
     "names that are not found under their keys": "DELETE FROM entity_name_keys",
     "notes that cannot be read": "UPDATE notes_bases SET lines = '[[' WHERE agent = 'cook'",
-    "broken foreign keys": "INSERT INTO pending_vectors VALUES (9999, 1)",
+    "broken foreign keys": "INSERT INTO derivations VALUES ('vectors', 9999, 1)",
     "records indexed under other terms": (
-        "DELETE FROM records_fts WHERE rowid = 1; INSERT INTO records_fts (rowid, terms, scope) "
-        "VALUES (1, 'wrong', 'u1')"
+        "DELETE FROM records_fts WHERE rowid = 1; INSERT INTO records_fts (rowid, terms) "
+        "VALUES (1, '1qwrong')"
     ),
     "indexed under other terms": "UPDATE records SET term_count = 77 WHERE key = 1",
     "full-text index": "DELETE FROM records_fts_data WHERE id > 10",
@@ -139,7 +140,7 @@ def live(store, recalled):
 
 def plant(store, sql):
     """Change the database behind the store's back."""
-    writer = store._connections._writer
+    writer = store._database._writer.raw
     writer.execute("PRAGMA foreign_keys = OFF; PRAGMA ignore_check_constraints = ON")
     writer.execute(sql)
     writer.execute("PRAGMA foreign_keys = ON; PRAGMA ignore_check_constraints = OFF")
@@ -258,7 +259,7 @@ def test_erasing_works_in_a_damaged_store(filled):
 def test_a_check_is_of_one_moment(filled, open_store):
     """What is written while a check runs is no problem."""
     other = open_store()
-    reader = filled._connections._idle[-1]
+    reader = filled._database._idle[-1].raw
     turns = iter(range(1_000))
 
     def write_meanwhile(_cursor, sql, _values):
@@ -275,7 +276,7 @@ def test_a_check_is_of_one_moment(filled, open_store):
 def test_an_index_read_is_of_one_moment(filled, open_store):
     """A vector that is made while rows are read does not come without its row."""
     other = open_store()
-    reader = filled._connections._idle[-1]
+    reader = filled._database._idle[-1].raw
 
     def write_meanwhile(_cursor, sql, _values):
         if "FROM vectors" in sql:

@@ -28,7 +28,7 @@ def episode(session):
 def steps_of(store, ask):
     """Return how many steps of SQLite's machine a question takes."""
     ask()
-    reader = store._connections._idle[-1]
+    reader = store._database._idle[-1].raw
     steps = count()
     reader.set_progress_handler(lambda: next(steps) < 0, 1)
     ask()

@@ -25,10 +25,16 @@ from memoranda.model.vectors import Vector
 
 @dataclass(frozen=True, slots=True)
 class Insert:
-    """Add a record with the entities it mentions. Its position is given by the store."""
+    """Add a record. Its position is given by the store.
+
+    Attributes:
+        record: what is added.
+        mentions: the entities it mentions; ``None`` where these are to be found later.
+        reason: why, for its history.
+    """
 
     record: Record
-    mentions: tuple[Mention, ...] = ()
+    mentions: tuple[Mention, ...] | None = ()
     reason: str = "remembered"
 
 
@@ -129,6 +135,17 @@ class Enrich:
 
     id: str
     at: datetime
+    mentions: tuple[Mention, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class LinkEntities:
+    """Link a record to the entities it mentions, and take it off the list of those that wait.
+
+    Passed over where it waits no longer.
+    """
+
+    id: str
     mentions: tuple[Mention, ...]
 
 
@@ -333,6 +350,7 @@ Action = (
     | Credit
     | Supersede
     | Enrich
+    | LinkEntities
     | MergeEntities
     | SplitEntity
     | Decide

@@ -42,6 +42,9 @@ if TYPE_CHECKING:
 
 
 T = TypeVar("T")
+VECTORS = "vectors"
+ENTITIES = "entities"
+"""Kinds of work that records wait for: what is derived from them later."""
 
 
 class Analyzer(Protocol):

@@ -25,8 +25,8 @@ from memoranda.notes.service import WRONG
 from memoranda.providers.embedding import model_files as files
 from memoranda.settings.settings import Settings
 from memoranda.store.locations import MEMORY, file_of, is_server, medium, place
-from memoranda.store.sqlite.schema import migrations
-from memoranda.store.sqlite.store import SqliteStore
+from memoranda.store.sql.dialect import schema_steps
+from memoranda.store.sqlite import SqliteStore
 
 EXTRAS = {
     "local": ("onnxruntime", "safetensors", "tokenizers"),
@@ -84,11 +84,11 @@ def examine(memory: Memory, file: Path | None = None) -> list[Check]:
     elif is_server(store.location):
         detail = f"{store.location}, {store.size():,} bytes of records at least"
         checks.append(passed("server", detail=detail))
-    if type(store) is SqliteStore:
+    if isinstance(store, SqliteStore):
         checks.append(passed("sqlite", detail=f"{version('apsw')} with FTS5 (apsw)"))
         checks += [] if file is None else [_journal(file)]
         # To open a memory is to bring its schema to the newest.
-        checks.append(passed("schema", detail=f"version {len(migrations())}, the newest"))
+        checks.append(passed("schema", detail=f"version {len(schema_steps())}, the newest"))
     checks += [
         *_stand_ins(store),
         _soundness(memory),

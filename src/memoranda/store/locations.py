@@ -17,7 +17,7 @@ from memoranda.errors import ConfigError, MissingExtra
 from memoranda.model.ports import NameMatcher, Store
 from memoranda.settings.settings import Settings
 from memoranda.store.chroma.place import FOLDER, SERVERS, parse
-from memoranda.store.sqlite.store import SqliteStore
+from memoranda.store.sqlite import SqliteStore
 from memoranda.text.terms import TermAnalyzer
 
 MEMORY = ":memory:"

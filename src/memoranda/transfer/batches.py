@@ -194,7 +194,9 @@ class Additions:
         if not placed.mentions:
             return insert
         own = placed.mentions
-        others = (item for item in insert.mentions if not any(_overlap(item, one) for one in own))
+        others = (
+            item for item in insert.mentions or () if not any(_overlap(item, one) for one in own)
+        )
         return replace(insert, mentions=(*own, *others))
 
     def _key(self, placed: PlacedDraft) -> RecordKey:

@@ -36,6 +36,7 @@ ROWS = """
 SELECT r.id, r.content, r.agent, r.kind, r.created_at, r.valid_until, r.session_id,
     r.closed_at IS NOT NULL OR r.superseded_by IS NOT NULL, r.indexed, r.attributes,
     (SELECT json_group_array(DISTINCT folded) FROM record_entities WHERE record_key = r.key),
+    EXISTS (SELECT 1 FROM derivations WHERE record_key = r.key AND work = 'entities'),
     (SELECT embedding FROM vectors WHERE record_key = r.key)
 FROM records r
 """
@@ -195,8 +196,8 @@ def read(replica: Replica, generation: int, ids: Sequence[str] | None = None) ->
     if ids is None:
         rows = replica.all(ROWS)
     else:
-        sql = f"{ROWS} WHERE r.id IN (SELECT value FROM json_each(?)) ORDER BY r.key"
-        rows = replica.all(sql, json.dumps(list(ids)))
+        sql = f"{ROWS} WHERE r.id IN (@texts(:ids)) ORDER BY r.key"
+        rows = replica.all(sql, ids=json.dumps(list(ids)))
     for record, text, *told, vector in rows:
         found = None if vector is None else np.frombuffer(vector, np.float16).astype(np.float32)
         metadata = _metadata(replica.user, *told, generation=-1 if found is None else generation)
@@ -214,6 +215,7 @@ def _metadata(  # noqa: PLR0917 - the columns of a row
     indexed: int,
     attributes: str,
     entities: str,
+    unlinked: int,
     *,
     generation: int,
 ) -> dict[str, Any]:
@@ -233,6 +235,7 @@ def _metadata(  # noqa: PLR0917 - the columns of a row
         "entities": sorted(json.loads(entities)) or None,
         "closed": bool(closed),
         "indexed": bool(indexed),
+        "unlinked": True if unlinked else None,
         OURS: generation,
     }
     return {**attached, **own}

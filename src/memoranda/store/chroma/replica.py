@@ -1,4 +1,4 @@
-"""The rows of one user in an in-memory SQLite database, which runs the statements of every file.
+"""The rows of one user in an in-memory SQLite database, which runs the statements of all stores.
 
 What a transaction changes is recorded by SQLite's session extension and offered to whoever keeps
 it, just before the transaction is committed. What others have recorded is applied in their order.
@@ -9,8 +9,8 @@ is made again, from the terms.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Collection, Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from enum import IntEnum
 from typing import Any, Protocol, TypeVar
@@ -20,37 +20,28 @@ import apsw
 from memoranda.model.ports import Analyzer, NameMatcher
 from memoranda.model.scope import Scope
 from memoranda.store.chroma.journal import Entry, Position
-from memoranda.store.sqlite import health
-from memoranda.store.sqlite.store import SqliteStore
+from memoranda.store.sql import health, reads
+from memoranda.store.sql.dialect import TABLES, SqlConnection
+from memoranda.store.sql.store import SET_META, SqlStore
+from memoranda.store.sql.transaction import PURGE
+from memoranda.store.sqlite import Fts5, Hook, SqliteConnection, SqliteDatabase
 
 T = TypeVar("T")
-RECORDED = (
-    "meta", "users", "records", "vectors", "pending_vectors", "entities", "entity_names",
-    "record_entities", "entity_name_keys", "entity_decisions", "conversations", "messages",
-    "prunings", "consolidations", "recalls", "record_sources", "history", "leases", "job_runs",
-    "model_usage", "notes_bases", "standing_epochs", "record_terms", "replica_state",
-)  # fmt: skip
-"""The tables of which changes are recorded: all but those of the full-text index."""
 EXTRA = """
 CREATE TABLE replica_state (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
 CREATE TABLE record_terms (
     record_key  INTEGER PRIMARY KEY REFERENCES records(key) ON DELETE CASCADE,
     terms       TEXT NOT NULL
-);
-CREATE TRIGGER record_terms_insert AFTER INSERT ON records BEGIN
-    INSERT INTO record_terms VALUES (new.key, memoranda_terms(new.content));
-END;
-CREATE TRIGGER record_terms_update AFTER UPDATE OF content ON records BEGIN
-    UPDATE record_terms SET terms = memoranda_terms(new.content) WHERE record_key = new.key;
-END;
+)
 """
-TERMS_AGAIN = """
-UPDATE record_terms SET terms = memoranda_terms(
-    (SELECT content FROM records WHERE key = record_key))
+RECORDED = (*TABLES, "replica_state", "record_terms")
+"""The tables of which changes are recorded: all but those of the full-text index."""
+KEEP_TERMS = """
+INSERT INTO record_terms (record_key, terms) VALUES (:key, :terms)
+ON CONFLICT (record_key) DO UPDATE SET terms = excluded.terms
 """
-INDEX = """
-INSERT INTO records_fts (rowid, terms, scope) SELECT t.record_key, t.terms, 'u' || r.user_key
-FROM record_terms t JOIN records r ON r.key = t.record_key
+KEPT_TERMS = """
+SELECT t.record_key, r.user_key, t.terms FROM record_terms t JOIN records r ON r.key = t.record_key
 """
 MIRRORED = frozenset(
     {
@@ -67,10 +58,10 @@ MIRRORED = frozenset(
     }
 )
 """Columns of records that are also in the collection of the memories."""
-LINKED = {"record_entities": False, "vectors": True}
+LINKED = {"record_entities": False, "derivations": False, "vectors": True}
 """Tables of which a row belongs to what is told of a record there; whether it is its vector."""
 STAMP = """
-INSERT INTO replica_state VALUES (?, ?)
+INSERT INTO replica_state VALUES (:name, :value)
 ON CONFLICT (name) DO UPDATE SET value = excluded.value WHERE value <> excluded.value
 """
 # AUTOINCREMENT counts in a table that a session does not record.
@@ -87,10 +78,6 @@ WHERE name = 'records' AND seq < (SELECT seq FROM last)
 FIRST_KEY = """
 INSERT INTO sqlite_sequence SELECT 'records', CAST(value AS INTEGER) FROM replica_state
 WHERE name = 'last_key' AND NOT EXISTS (SELECT 1 FROM sqlite_sequence WHERE name = 'records')
-"""
-TELL_META = """
-INSERT INTO meta VALUES (?, ?)
-ON CONFLICT (key) DO UPDATE SET value = excluded.value WHERE value <> excluded.value
 """
 
 
@@ -136,65 +123,73 @@ class Keeper(Protocol):
         """Keep it, or raise: then the transaction is rolled back."""
 
 
-class Rows(SqliteStore):
+class StoredTerms(Fts5):
+    """A full-text index that also keeps the terms of each record, so that they are recorded."""
+
+    def create(self, connection: SqlConnection) -> None:
+        """Make the index, and the tables that only a replica has."""
+        super().create(connection)
+        for statement in EXTRA.split(";"):
+            connection.run(statement)
+
+    def add(self, connection: SqlConnection, rows: Sequence[tuple[int, int, str]]) -> None:
+        """Index records, and keep their terms."""
+        connection.run_many(KEEP_TERMS, [{"key": key, "terms": terms} for key, _, terms in rows])
+        super().add(connection, rows)
+
+    def fill(self, connection: SqlConnection, keys: Collection[int] | None) -> None:
+        """Index records by the terms that are kept: all, or those with these keys."""
+        if keys is None:
+            super().add(connection, connection.all(KEPT_TERMS))
+        elif keys:
+            self.remove(connection, list(keys))
+            among = f"{KEPT_TERMS} WHERE t.record_key IN (@ints(:keys))"
+            rows = connection.all(among, {"keys": json.dumps(list(keys))})
+            super().add(connection, rows)
+
+
+class Rows(SqlStore):
     """The rows of one user, and the shared statements over them."""
 
     def __init__(
-        self,
-        *,
-        analyzer: Analyzer,
-        names: NameMatcher,
-        on_begin: Callable[[apsw.Connection], None],
-        before_commit: Callable[[apsw.Connection], None],
+        self, *, analyzer: Analyzer, names: NameMatcher, on_begin: Hook, before_commit: Hook
     ) -> None:
         """Make the tables."""
-        super().__init__(":memory:", analyzer=analyzer, names=names)
-        with self._connections.alone() as connection:
-            connection.execute(EXTRA)
-        self._connections.on_begin = on_begin
-        self._connections.before_commit = before_commit
+        self._rows = SqliteDatabase(
+            ":memory:",
+            on_begin=on_begin,
+            before_commit=before_commit,
+            wrap_full_text=lambda _: StoredTerms(),
+        )
+        self.reading, self.writing = self._rows.read, self._rows.write
+        super().__init__(self._rows, analyzer=analyzer, names=names)
 
-    @contextmanager
-    def reading(self) -> Iterator[apsw.Connection]:
-        """Lend the connection for reading."""
-        with self._connections.read() as connection:
-            yield connection
-
-    @contextmanager
-    def reading_user(self, scope: Scope) -> Iterator[tuple[apsw.Connection, int]]:
+    def reading_user(self, scope: Scope) -> AbstractContextManager[tuple[SqlConnection, int]]:
         """Lend the connection, and the number that the user has here."""
-        with self._reading(scope) as found:
-            yield found
-
-    @contextmanager
-    def writing(self) -> Iterator[apsw.Connection]:
-        """Lend the connection in a transaction."""
-        with self._connections.write() as connection:
-            yield connection
+        return self._reading(scope)
 
     def index_again(self) -> None:
         """Make the terms of all texts anew."""
         with self.writing() as connection:
-            connection.execute(TERMS_AGAIN)
-            health.index_again(connection)
+            health.reindex(connection, self._rows, self._analyzer)
 
     def forget_purge(self) -> None:
         """Take back the request to purge what was erased."""
         with self.writing() as connection:
-            connection.execute("DELETE FROM meta WHERE key = ?", (health.PURGE,))
+            connection.run("DELETE FROM meta WHERE name = :name", {"name": PURGE})
 
     def take_texts(self, texts: Mapping[str, str]) -> None:
         """Let records have other texts, by their ids."""
+        rows = [{"id": record, "text": text} for record, text in texts.items()]
         with self.writing() as connection:
-            connection.executemany(
-                "UPDATE records SET content = ?2 WHERE id = ?1", list(texts.items())
-            )
+            connection.run_many("UPDATE records SET content = :text WHERE id = :id", rows)
 
     def tell_model(self, name: str, dimensions: int) -> None:
         """Say which model the store's vectors have."""
-        told = {"embedding_model": name, "embedding_dimensions": str(dimensions)}
+        told = {reads.MODEL: name, reads.DIMENSIONS: str(dimensions)}
         with self.writing() as connection:
-            connection.executemany(TELL_META, list(told.items()))
+            rows = [{"name": key, "value": value} for key, value in told.items()]
+            connection.run_many(SET_META, rows)
 
 
 class Replica:
@@ -226,7 +221,7 @@ class Replica:
         )
         with self.store.reading() as connection:
             self._columns = {
-                table: {row[1]: row[0] for row in connection.execute(f"PRAGMA table_info({table})")}
+                table: {row[1]: row[0] for row in connection.all(f"PRAGMA table_info({table})")}
                 for table in RECORDED
             }
 
@@ -239,20 +234,19 @@ class Replica:
     def size(self) -> int:
         """How many bytes the rows take."""
         with self.store.reading() as connection:
-            pages: int = connection.pragma("page_count")
-            each: int = connection.pragma("page_size")
-        return pages * each
+            pages, each = connection.raw.pragma("page_count"), connection.raw.pragma("page_size")
+        return int(pages) * int(each)
 
     # Reading
 
-    def all(self, sql: str, *values: Any) -> list[Any]:
+    def all(self, sql: str, **values: Any) -> list[Any]:
         """Return what a query gives."""
         with self.store.reading() as connection:
-            return connection.execute(sql, values).fetchall()
+            return connection.all(sql, values)
 
     def state(self, name: str) -> str | None:
         """Return what was noted of the replica itself, under a name."""
-        found = self.all("SELECT value FROM replica_state WHERE name = ?", name)
+        found = self.all("SELECT value FROM replica_state WHERE name = :name", name=name)
         return found[0][0] if found else None
 
     def ids(self) -> list[str]:
@@ -261,7 +255,8 @@ class Replica:
 
     def whole(self) -> bytes:
         """Return all rows as one patchset."""
-        with self.store.reading() as raw:
+        with self.store.reading() as connection:
+            raw = connection.raw
             raw.execute("ATTACH ':memory:' AS blank")
             try:
                 session = apsw.Session(raw, "main")
@@ -296,14 +291,14 @@ class Replica:
             mirrored: the last commit whose records are in the collection of the memories.
         """
         empty = self.at.commit == 0
-        with self.store.writing() as connection, _without_triggers(connection):
+        with self.store.writing() as connection:
             terms: set[int] = set()
             for entry in entries:
-                self._apply(connection, entry, terms, told=entry.through > mirrored)
+                self._apply(connection.raw, entry, terms, told=entry.through > mirrored)
                 self.at = Position(self.at.epoch, entry.through)
-            _index(connection, None if empty else terms)
-            connection.execute(RESTORE_LAST_KEY)
-            connection.execute(FIRST_KEY)
+            StoredTerms().fill(connection, None if empty else terms)
+            connection.run(RESTORE_LAST_KEY)
+            connection.run(FIRST_KEY)
 
     def _apply(self, raw: apsw.Connection, entry: Entry, terms: set[int], *, told: bool) -> None:
         found = Changes(raw, self._columns)
@@ -317,26 +312,26 @@ class Replica:
         apsw.Changeset.apply(entry.patch, raw, conflict=_conflict)
         self.touched.update(dict.fromkeys(found.touched(), Touch.REPLACED))
 
-    def _begin(self, connection: apsw.Connection) -> None:
+    def _begin(self, connection: SqliteConnection) -> None:
         self._session = None
         if self._keeper is not None:
-            self._session = apsw.Session(connection, "main")
+            self._session = apsw.Session(connection.raw, "main")
             for table in RECORDED:
                 self._session.attach(table)
             self._stamp(connection, self._keeper.wanted)
 
     @staticmethod
-    def _stamp(connection: apsw.Connection, stamps: Mapping[str, str]) -> None:
+    def _stamp(connection: SqliteConnection, stamps: Mapping[str, str]) -> None:
         for name, value in stamps.items():
-            connection.execute(STAMP, (name, value))
+            connection.run(STAMP, {"name": name, "value": value})
 
-    def _before_commit(self, connection: apsw.Connection) -> None:
+    def _before_commit(self, connection: SqliteConnection) -> None:
         session, keeper = self._session, self._keeper
         if session is None or keeper is None or session.is_empty:
             return
-        connection.execute(STAMP_LAST_KEY)
+        connection.run(STAMP_LAST_KEY)
         self._stamp(connection, keeper.stamps())
-        found = Changes(connection, self._columns)
+        found = Changes(connection.raw, self._columns)
         for change in apsw.Changeset.iter(session.changeset()):
             found.add(change)
         keeper.keep(Recorded(session.patchset(), found.touched(), erases=found.erases))
@@ -405,27 +400,6 @@ class Changes:
         """Return what is to be done about these records."""
         self.name()
         return {self._ids[key]: how for key, how in self._touched.items() if key in self._ids}
-
-
-@contextmanager
-def _without_triggers(connection: apsw.Connection) -> Iterator[None]:
-    """Let no trigger fire: what it did was recorded, too."""
-    connection.config(apsw.SQLITE_DBCONFIG_ENABLE_TRIGGER, 0)
-    try:
-        yield
-    finally:
-        connection.config(apsw.SQLITE_DBCONFIG_ENABLE_TRIGGER, 1)
-
-
-def _index(connection: apsw.Connection, keys: Collection[int] | None) -> None:
-    """Index records by their terms: all, or those with these keys."""
-    if keys is None:
-        connection.execute(INDEX)
-    elif keys:
-        chosen = (json.dumps(list(keys)),)
-        among = "IN (SELECT value FROM json_each(?))"
-        connection.execute(f"DELETE FROM records_fts WHERE rowid {among}", chosen)
-        connection.execute(f"{INDEX} WHERE t.record_key {among}", chosen)
 
 
 def _conflict(reason: int, _change: apsw.TableChange) -> int:

@@ -6,22 +6,21 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from datetime import datetime
 
-import apsw
-
 from memoranda.errors import StoreClosed
 from memoranda.model.actions import Action
 from memoranda.model.capabilities import Capability
-from memoranda.model.life import JobRun
 from memoranda.model.models import Record
-from memoranda.model.ports import Analyzer, EntityExtractor, NameMatcher
+from memoranda.model.ports import VECTORS, Analyzer, EntityExtractor, NameMatcher
+from memoranda.model.query import TermMatches
 from memoranda.model.scope import Scope
 from memoranda.store.chroma import upkeep
 from memoranda.store.chroma.place import Place
 from memoranda.store.chroma.replicas import STORE_ITSELF, Replicas
-from memoranda.store.sqlite.store import SqliteStore
+from memoranda.store.sql.dialect import SqlConnection
+from memoranda.store.sql.store import SqlStore
 
 
-class ChromaStore(SqliteStore):
+class ChromaStore(SqlStore):
     """Implements :class:`memoranda.model.ports.Store` on Chroma.
 
     A folder is used by one process at a time; a server by any number. Each process holds the
@@ -52,11 +51,16 @@ class ChromaStore(SqliteStore):
         return self._opened
 
     @contextmanager
-    def _reading(self, scope: Scope) -> Iterator[tuple[apsw.Connection, int]]:
+    def _reading(self, scope: Scope) -> Iterator[tuple[SqlConnection, int]]:
         with (
             self._replicas.reading(scope.user) as replica,
             replica.store.reading_user(scope) as found,
         ):
+            yield found
+
+    @contextmanager
+    def _store_wide(self) -> Iterator[SqlConnection]:
+        with self._replicas.reading(STORE_ITSELF) as replica, replica.store.reading() as found:
             yield found
 
     @property
@@ -89,29 +93,24 @@ class ChromaStore(SqliteStore):
             STORE_ITSELF, lambda store: store.complete(job, holder, due=due, at=at)
         )
 
-    def job_runs(self) -> list[JobRun]:
-        """Return the last finished run of each job."""
-        with self._replicas.reading(STORE_ITSELF) as replica:
-            return replica.store.job_runs()
-
-    def pending(self, scope: Scope | None, *, limit: int) -> list[Record]:
-        """Return the oldest records without vectors."""
-        if scope is None:
-            return upkeep.waiting(self._replicas, limit)
+    def match_terms(self, scope: Scope, terms: Sequence[str], *, limit: int) -> TermMatches:
+        """Return which records hold which terms."""
         with self._replicas.reading(scope.user) as replica:
-            return replica.store.pending(scope, limit=limit)
+            return replica.store.match_terms(scope, terms, limit=limit)
 
-    def pending_count(self, scope: Scope | None) -> int:
-        """Return how many records wait for their vectors."""
+    def pending(self, scope: Scope | None, work: str = VECTORS, *, limit: int) -> list[Record]:
+        """Return the oldest records that wait for a kind of work."""
         if scope is None:
-            return upkeep.waiting_count(self._replicas)
+            return upkeep.waiting(self._replicas, work, limit)
         with self._replicas.reading(scope.user) as replica:
-            return replica.store.pending_count(scope)
+            return replica.store.pending(scope, work, limit=limit)
 
-    def vector_model(self) -> tuple[str, int] | None:
-        """Return name and dimensions of the stored vectors' model."""
-        with self._replicas.reading(STORE_ITSELF) as replica:
-            return replica.store.vector_model()
+    def pending_count(self, scope: Scope | None, work: str = VECTORS) -> int:
+        """Return how many records wait for a kind of work."""
+        if scope is None:
+            return upkeep.waiting_count(self._replicas, work)
+        with self._replicas.reading(scope.user) as replica:
+            return replica.store.pending_count(scope, work)
 
     def reset_vectors(self, model: str, dimensions: int) -> int:
         """Drop all vectors and mark every record pending for ``model``."""

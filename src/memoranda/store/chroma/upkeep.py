@@ -14,7 +14,7 @@ from memoranda.errors import InvalidInput, StoreReadOnly
 from memoranda.model import capabilities as named
 from memoranda.model.capabilities import Capability
 from memoranda.model.models import Record
-from memoranda.model.ports import EntityExtractor
+from memoranda.model.ports import ENTITIES, VECTORS, EntityExtractor
 from memoranda.model.scope import Scope
 from memoranda.store.chroma import index_files
 from memoranda.store.chroma.client import DATABASE_FILE, Connection, of_file, translated
@@ -69,25 +69,27 @@ def _has_rows(replicas: Replicas, user: str) -> bool:
         return bool(replica.store.users())
 
 
-def waiting(replicas: Replicas, limit: int) -> list[Record]:
-    """Return the first records of all users that wait for their vectors."""
+def waiting(replicas: Replicas, work: str, limit: int) -> list[Record]:
+    """Return the first records of all users that wait for a kind of work."""
     with replicas.moment():
         replicas.settle()
         found: list[Record] = []
-        for user in replicas.mirror.waiting(_condition(replicas), limit=limit):
+        for user in replicas.mirror.waiting(_condition(replicas, work), limit=limit):
             with replicas.reading(user) as replica:
-                found += replica.store.pending(Scope(user), limit=limit)
+                found += replica.store.pending(Scope(user), work, limit=limit)
         return sorted(found, key=lambda item: (item.created_at, item.id))[:limit]
 
 
-def waiting_count(replicas: Replicas) -> int:
-    """Return how many records of all users wait for their vectors."""
+def waiting_count(replicas: Replicas, work: str) -> int:
+    """Return how many records of all users wait for a kind of work."""
     with replicas.lock:
         replicas.settle()
-        return replicas.mirror.count(_condition(replicas))
+        return replicas.mirror.count(_condition(replicas, work))
 
 
-def _condition(replicas: Replicas) -> dict[str, Any]:
+def _condition(replicas: Replicas, work: str) -> dict[str, Any]:
+    if work == ENTITIES:
+        return {"unlinked": True}
     generation = replicas.model.generation
     return {"$and": [{"indexed": True}, {"generation": {"$ne": generation}}]}
 
@@ -96,7 +98,7 @@ def reset_vectors(replicas: Replicas, model: str, dimensions: int) -> int:
     """Name the model of the vectors, so that those of others do not count; return who waits."""
     with replicas.lock:
         replicas.name_model(model, dimensions)
-        return waiting_count(replicas)
+        return waiting_count(replicas, VECTORS)
 
 
 # Erased text

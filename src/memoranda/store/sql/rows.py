@@ -1,4 +1,4 @@
-"""Rows of the database ⇄ values of core."""
+"""Rows of the database ⇄ values of the model."""
 
 from __future__ import annotations
 
@@ -17,6 +17,8 @@ from memoranda.model.models import (
     Image,
     Kind,
     Message,
+    PrunedSpan,
+    Pruning,
     Record,
     ToolCall,
     ToolResult,
@@ -45,6 +47,9 @@ CONVERSATION = (
     "ORDER BY position DESC LIMIT 1), "
     "c.message_count, c.cleared_through + 1, c.revision, c.token_scale, c.token_overhead"
 )
+TORN = "torn"
+"""Marks a stored span of a pruning that lost a message to an erasure."""
+PRUNING = "p.id, p.at, p.triggered_by, p.why, p.strategy, p.tokens_before, p.tokens_after, p.spans"
 EMPTY_LIST = "[]"
 EMPTY_OBJECT = "{}"
 
@@ -160,7 +165,7 @@ def message_values(item: Message) -> dict[str, Any]:
         "timestamp": to_ms(item.timestamp),
         "tokens": item.tokens,
         "importance": item.importance,
-        "pinned": item.pinned,
+        "pinned": int(item.pinned),
         "tool_calls": dump(calls) if calls else EMPTY_LIST,
         "tool_result": None if result is None else dump((result.call_id, result.is_error)),
         "images": dump(images) if images else EMPTY_LIST,
@@ -184,6 +189,26 @@ def conversation(row: Row) -> ConversationInfo:
         revision=row[9],
         calibration=Calibration(row[10], row[11]),
     )
+
+
+def pruning(row: Row) -> Pruning:
+    """Make the receipt of a pruning from a row of ``PRUNING``'s columns."""
+    return Pruning(
+        id=row[0],
+        at=from_ms(row[1]),
+        trigger=row[2],
+        why=row[3],
+        strategy=row[4],
+        before=row[5],
+        after=row[6],
+        cuts=tuple(map(_span, json.loads(row[7]))),
+    )
+
+
+def _span(stored: dict[str, Any]) -> PrunedSpan:
+    known = {name: value for name, value in stored.items() if name != TORN}
+    times = {name: from_ms(stored[name]) for name in ("since", "until")}
+    return PrunedSpan(**(known | times))
 
 
 def _strings(text: str) -> tuple[str, ...]:

@@ -1,0 +1,1 @@
+"""One relational store for every SQL database: its schema, statements and actions."""

@@ -1,0 +1,334 @@
+"""Entities of a user: names, aliases, who mentions them, and what persons decided about names.
+
+A decision is kept by folded names, not by entities, so that it outlives a rebuild and an export. A
+name with a target belongs to the entity that the target names; a name that is its own target
+stands alone, and no rule of names links another to it.
+"""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from memoranda.model.models import Mention
+from memoranda.model.ports import NameMatcher
+from memoranda.store.sql.dialect import SqlConnection
+from memoranda.store.sql.rows import dump
+
+LONGEST_NAME = 60
+MOST_ALIKE = 100
+"""Names that are compared with a new one: where more may be meant, none is."""
+# The name under which persons put others together; else the longest that is no sentence.
+RENAME = """
+UPDATE entities SET name = (
+    SELECT n.name FROM entity_names n WHERE n.entity_key = :entity
+    ORDER BY CASE WHEN EXISTS (SELECT 1 FROM entity_decisions d
+            WHERE d.user_key = n.user_key AND d.target = n.folded) THEN 0 ELSE 1 END,
+        CASE WHEN length(n.name) <= :longest THEN 0 ELSE 1 END, length(n.name) DESC, n.name LIMIT 1
+) WHERE key = :entity AND EXISTS (SELECT 1 FROM entity_names n WHERE n.entity_key = :entity)
+"""
+# To names that stand alone, or are one with such a name, no rule links another.
+CANDIDATES = """
+SELECT n.folded, e.type, e.key, n.name FROM entity_names n JOIN entities e ON e.key = n.entity_key
+WHERE n.user_key = :user AND (n.entity_key, n.folded) IN (
+        SELECT entity_key, folded FROM entity_name_keys
+        WHERE user_key = :user AND name_key IN (@texts(:keys)))
+    AND NOT EXISTS (SELECT 1 FROM entity_decisions d JOIN entity_decisions t
+        ON t.user_key = :user AND t.folded = d.target AND t.target = d.target
+        WHERE d.user_key = :user AND d.folded = n.folded)
+LIMIT :most
+"""
+# The entity of one of the names of a group: those that were given to the target, and the target.
+HOLDER = """
+SELECT entity_key FROM entity_names WHERE user_key = :user AND folded IN (
+    SELECT folded FROM entity_decisions WHERE user_key = :user AND target = :leader
+    UNION SELECT CAST(:leader AS text))
+ORDER BY CASE WHEN folded = :leader THEN 0 ELSE 1 END, entity_key LIMIT 1
+"""
+# Names (user, folded, entity) of which others of their group are in another entity.
+APART = """
+SELECT n.user_key, n.folded, n.entity_key FROM entity_decisions d
+JOIN entity_names n ON n.user_key = d.user_key AND n.folded = d.folded
+JOIN entity_names o ON o.user_key = d.user_key AND o.entity_key <> n.entity_key
+    AND o.folded IN (SELECT d.target UNION SELECT folded FROM entity_decisions g
+                     WHERE g.user_key = d.user_key AND g.target = d.target)
+GROUP BY n.user_key, n.folded, n.entity_key
+"""
+# Names that stand alone (user, folded, entity) and yet have names of others in their entity.
+NOT_ALONE = """
+SELECT n.user_key, n.folded, n.entity_key FROM entity_decisions d
+JOIN entity_names n ON n.user_key = d.user_key AND n.folded = d.folded
+JOIN entity_names o ON o.entity_key = n.entity_key
+WHERE d.target = d.folded AND NOT EXISTS (SELECT 1 FROM entity_decisions g
+    WHERE g.user_key = d.user_key AND g.folded = o.folded AND g.target = d.target)
+GROUP BY n.user_key, n.folded, n.entity_key
+"""
+DECIDE = """
+INSERT INTO entity_decisions (user_key, folded, target) VALUES (:user, :folded, :target)
+ON CONFLICT (user_key, folded) DO UPDATE SET target = excluded.target
+"""
+REDIRECT = """
+UPDATE entity_decisions SET target = :target WHERE user_key = :user AND target = :before
+"""
+UNDECIDE = "DELETE FROM entity_decisions WHERE user_key = :user AND folded = :folded"
+ADD_NAME = """
+INSERT INTO entity_names (user_key, folded, entity_key, name)
+VALUES (:user, :folded, :entity, :name) ON CONFLICT (user_key, folded, entity_key) DO NOTHING
+"""
+ADD_KEY = """
+INSERT INTO entity_name_keys (user_key, name_key, entity_key, folded)
+VALUES (:user, :key, :entity, :folded)
+ON CONFLICT (user_key, name_key, entity_key, folded) DO NOTHING
+"""
+DROP_KEYS = "DELETE FROM entity_name_keys WHERE entity_key = :entity AND folded = :folded"
+LINK = """
+INSERT INTO record_entities (record_key, entity_key, folded) VALUES (:record, :entity, :folded)
+ON CONFLICT (record_key, entity_key, folded) DO NOTHING
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class EntityWriter:
+    """Changes the entities of one user in an open transaction.
+
+    Attributes:
+        connection: the transaction.
+        user: key of the user.
+        names: decides which names mean the same.
+    """
+
+    connection: SqlConnection
+    user: int
+    names: NameMatcher
+
+    def link(self, record: int, mentions: Sequence[Mention]) -> int:
+        """Link a record to the entities that it mentions, making new ones; return the new links."""
+        added = 0
+        for mention in mentions:
+            folded = self.names.fold(mention.text)
+            if not folded:
+                continue
+            entity = self._find(folded, mention) or self._create(mention.text, mention.type)
+            self._add_name(entity, folded, mention.text)
+            values = {"record": record, "entity": entity, "folded": folded}
+            added += self.connection.run(LINK, values)
+        return added
+
+    def _add_name(self, entity: int, folded: str, name: str) -> None:
+        values = {"user": self.user, "folded": folded, "entity": entity, "name": name}
+        if self.connection.run(ADD_NAME, values):
+            self._index_name(entity, folded, name)
+            self.rename([entity])
+
+    def _index_name(self, entity: int, folded: str, name: str) -> None:
+        base = {"user": self.user, "entity": entity, "folded": folded}
+        keys = sorted(self.names.keys(name))
+        self.connection.run_many(ADD_KEY, [base | {"key": key} for key in keys])
+
+    def _find(self, folded: str, mention: Mention) -> int | None:
+        exact: int | None = self.connection.value(
+            "SELECT entity_key FROM entity_names "
+            "WHERE user_key = :user AND folded = :folded LIMIT 1",
+            {"user": self.user, "folded": folded},
+        )
+        if exact is not None:
+            return exact
+        known = self.holder(folded)
+        if known is not None or self.target(folded) is not None:
+            return known  # A person's word goes before any rule.
+        keys = dump(sorted(self.names.keys(mention.text)))
+        rows = self.connection.all(
+            CANDIDATES, {"user": self.user, "keys": keys, "most": MOST_ALIKE}
+        )
+        # One name at a time: an entity that fits by two of its names is still one.
+        asked = mention.text, mention.type
+        meant: set[int] = {
+            key for known_, type_, key, _ in rows if self.names.link(*asked, {known_: type_})
+        }
+        if not meant:
+            # Or it is the full name of one that is known by a short one.
+            this = {folded: mention.type}
+            meant = {key for _, type_, key, name in rows if self.names.link(name, type_, this)}
+        return meant.pop() if len(meant) == 1 else None
+
+    def _create(self, name: str, type: str) -> int:
+        key: int = self.connection.value(
+            "INSERT INTO entities (id, user_key, name, type) VALUES (:id, :user, :name, :type) "
+            "RETURNING key",
+            {"id": f"ent_{secrets.token_hex(10)}", "user": self.user, "name": name, "type": type},
+        )
+        return key
+
+    def split(self, entity: int, folded: str) -> int:
+        """Make one of the names of an entity an entity of its own, and return that."""
+        row = self.connection.one(
+            "SELECT n.name, e.type FROM entity_names n JOIN entities e ON e.key = n.entity_key "
+            "WHERE n.entity_key = :entity AND n.folded = :folded",
+            {"entity": entity, "folded": folded},
+        )
+        assert row is not None, "the caller has seen the name"  # noqa: S101 - for the type
+        new = self._create(*row)
+        self.give(entity, folded, new)
+        return new
+
+    def give(self, entity: int, folded: str, to: int) -> None:
+        """Move a name of an entity, and the links that were made under it, to another."""
+        values = {"user": self.user, "entity": entity, "folded": folded, "to": to}
+        name = self.spelled(entity).get(folded)
+        self.connection.run(
+            "INSERT INTO record_entities (record_key, entity_key, folded) "
+            "SELECT record_key, CAST(:to AS integer), folded FROM record_entities "
+            "WHERE entity_key = :entity AND folded = :folded "
+            "ON CONFLICT (record_key, entity_key, folded) DO NOTHING",
+            values,
+        )
+        for table in ("record_entities", "entity_names"):
+            self.connection.run(
+                f"DELETE FROM {table} WHERE entity_key = :entity AND folded = :folded", values
+            )
+        self.connection.run(DROP_KEYS, values)
+        if name is not None:
+            self._add_name(to, folded, name)
+        self.forget_unmentioned([entity])
+        self.rename([to])
+
+    def spelled(self, entity: int) -> dict[str, str]:
+        """Return the names of an entity: folded form → as it is written."""
+        rows = self.connection.all(
+            "SELECT folded, name FROM entity_names WHERE entity_key = :entity", {"entity": entity}
+        )
+        return dict(rows)
+
+    def rename(self, entities: Iterable[int]) -> None:
+        """Choose again under which of its names an entity is shown."""
+        rows = [{"entity": entity, "longest": LONGEST_NAME} for entity in entities]
+        self.connection.run_many(RENAME, rows)
+
+    def of_records(self, records: Iterable[int]) -> list[int]:
+        """Return the entities that these records mention."""
+        rows = self.connection.all(
+            "SELECT DISTINCT entity_key FROM record_entities WHERE record_key IN (@ints(:records))",
+            {"records": dump(list(records))},
+        )
+        return [row[0] for row in rows]
+
+    def forget_unmentioned(self, entities: Iterable[int]) -> None:
+        """Drop the spellings that no record uses any more, and the entities left without any."""
+        for entity in entities:
+            values = {"entity": entity}
+            unused = self.connection.all(
+                "SELECT folded FROM entity_names WHERE entity_key = :entity AND folded NOT IN "
+                "(SELECT folded FROM record_entities WHERE entity_key = :entity)",
+                values,
+            )
+            for (folded,) in unused:
+                self.connection.run(DROP_KEYS, values | {"folded": folded})
+                self.connection.run(
+                    "DELETE FROM entity_names WHERE entity_key = :entity AND folded = :folded",
+                    values | {"folded": folded},
+                )
+            self.connection.run(
+                "DELETE FROM entities WHERE key = :entity AND NOT EXISTS "
+                "(SELECT 1 FROM record_entities WHERE entity_key = :entity)",
+                values,
+            )
+            self.rename([entity])
+
+    # What persons decided
+
+    def target(self, folded: str) -> str | None:
+        """Return the name to whose entity ``folded`` was given, if it was."""
+        found: str | None = self.connection.value(
+            "SELECT target FROM entity_decisions WHERE user_key = :user AND folded = :folded",
+            {"user": self.user, "folded": folded},
+        )
+        return found
+
+    def holder(self, folded: str) -> int | None:
+        """Return the entity of the names that were decided to be one with ``folded``, if it is."""
+        leader = self.target(folded) or folded
+        found: int | None = self.connection.value(HOLDER, {"user": self.user, "leader": leader})
+        return found
+
+    def decided_names(self) -> set[str]:
+        """Return the folded names of which decisions speak."""
+        rows = self.connection.all(
+            "SELECT folded FROM entity_decisions WHERE user_key = :user "
+            "UNION SELECT target FROM entity_decisions WHERE user_key = :user",
+            {"user": self.user},
+        )
+        return {row[0] for row in rows}
+
+    def group(self, leader: str) -> set[str]:
+        """Return ``leader`` and the folded names that were given to it."""
+        rows = self.connection.all(
+            "SELECT folded FROM entity_decisions WHERE user_key = :user AND target = :leader",
+            {"user": self.user, "leader": leader},
+        )
+        return {leader, *(row[0] for row in rows)}
+
+    def unite(self, leader: str, names: Iterable[str]) -> None:
+        """Decide that these names, and all that were one with them, belong to ``leader``."""
+        self._lead(leader)
+        for name in names:
+            for other in {name, self.target(name) or name} - {leader}:
+                self._redirect(other, leader)
+                self._decide(other, leader)
+
+    def _lead(self, folded: str) -> None:
+        """Let ``folded`` be the target of the group in which it is."""
+        before = self.target(folded)
+        if before is None or before == folded:
+            return
+        self.connection.run(UNDECIDE, {"user": self.user, "folded": folded})
+        self._redirect(before, folded)
+        self._decide(before, folded)
+
+    def stand_alone(self, folded: str) -> None:
+        """Decide that ``folded`` stands alone; what was one with it stays so without it."""
+        self._leave(folded)
+        self._decide(folded, folded)
+
+    def forget_decisions(self, folded: Iterable[str]) -> None:
+        """Drop what was decided of those of these names that no record uses any more."""
+        for name in sorted(folded):
+            used = self.connection.value(
+                "SELECT 1 FROM entity_names WHERE user_key = :user AND folded = :folded",
+                {"user": self.user, "folded": name},
+            )
+            if not used:
+                self._leave(name)
+
+    def _leave(self, folded: str) -> None:
+        """Take a name out of its group; where it was the target, the longest other name is."""
+        self.connection.run(UNDECIDE, {"user": self.user, "folded": folded})
+        leader: str | None = self.connection.value(
+            "SELECT folded FROM entity_decisions WHERE user_key = :user AND target = :folded "
+            "ORDER BY length(folded) DESC, folded LIMIT 1",
+            {"user": self.user, "folded": folded},
+        )
+        if leader is not None:
+            self.connection.run(UNDECIDE, {"user": self.user, "folded": leader})
+            self._redirect(folded, leader)
+
+    def _decide(self, folded: str, target: str) -> None:
+        values = {"user": self.user, "folded": folded, "target": target}
+        self.connection.run(DECIDE, values)
+
+    def _redirect(self, before: str, target: str) -> None:
+        values = {"user": self.user, "before": before, "target": target}
+        self.connection.run(REDIRECT, values)
+
+    def obey_decisions(self) -> None:
+        """Put every name of the user where persons decided that it belongs."""
+        apart = f"SELECT a.folded, a.entity_key FROM ({APART}) a WHERE a.user_key = :user"
+        for folded, entity in self.connection.all(apart, {"user": self.user}):
+            holder = self.holder(folded)
+            if holder is not None and holder != entity:
+                self.give(entity, folded, holder)
+        crowded = f"SELECT a.folded, a.entity_key FROM ({NOT_ALONE}) a WHERE a.user_key = :user"
+        for folded, entity in self.connection.all(crowded, {"user": self.user}):
+            new = self.split(entity, folded)
+            for other in self.group(folded) & self.spelled(entity).keys():
+                self.give(entity, other, new)

@@ -1,0 +1,140 @@
+"""Removes records for good, with every trace of their text."""
+
+from __future__ import annotations
+
+import json
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import replace
+
+from memoranda.model.actions import Erase
+from memoranda.model.scope import Scope
+from memoranda.store.sql import reads
+from memoranda.store.sql.conversation_actions import tear_summaries
+from memoranda.store.sql.rows import dump
+from memoranda.store.sql.transaction import Transaction
+
+CITING = """
+SELECT r.key, r.source_ids FROM records r WHERE r.user_key = :user AND r.key IN (
+    SELECT record_key FROM record_sources
+    WHERE user_key = :user AND source_id IN (@texts(:ids)))
+"""
+# What was only believed less stands behind nothing now; what was closed stays so.
+FORGET_REPLACEMENTS = """
+UPDATE records SET superseded_by = NULL WHERE user_key = :user AND closed_at IS NULL
+    AND superseded_by IN (@texts(:ids)) RETURNING kind, trust, agent
+"""
+FORGET_SESSIONS = """
+DELETE FROM sessions WHERE user_key = :user AND session_id IN (@texts(:sessions))
+    AND NOT EXISTS (SELECT 1 FROM records r WHERE r.user_key = sessions.user_key
+        AND r.session_id = sessions.session_id AND r.kind = 'episode'
+        AND coalesce(r.agent, '') = sessions.agent)
+"""
+LAST_POSITION = """
+SELECT coalesce(max(position), -1) FROM records WHERE user_key = :user AND session_id = :session
+"""
+# What comes next takes the place of the last that went, and was neither read nor told.
+SHORTEN_SESSION = """
+UPDATE sessions SET through = least(through, :last), noted = least(noted, :last)
+WHERE user_key = :user AND session_id = :session AND greatest(through, noted) > :last
+"""
+
+
+def erase(tx: Transaction, action: Erase) -> None:
+    """Remove records, what they replaced, their copies and what was derived from any of these.
+
+    By any agent of the user: the text is gone for good, or it is not.
+    """
+    targets = [tx.target(record) for record in dict.fromkeys(action.ids)]
+    everywhere = replace(tx, scope=Scope(tx.scope.user))
+    where = (tx.connection, everywhere.scope, tx.user)
+    same = [*action.ids, *reads.versions(*where, action.ids)]
+    same += reads.copies(*where, same)
+    others = dict.fromkeys([*same, *reads.derived(*where, same)]).keys() - set(action.ids)
+    targets += map(everywhere.target, sorted(others))
+    ids, keys = [target.id for target in targets], [target.key for target in targets]
+    touched = tx.entities.of_records(keys)
+    named = _decided_names(tx, keys)
+    sessions = _sessions(tx, keys)
+    tx.raise_epoch()
+    tx.raise_noteworthy(each.agent for each in targets if each.can_be_noteworthy)
+    _erase_messages(tx, ids)
+    tx.full_text.remove(tx.connection, keys)
+    values = {"user": tx.user, "ids": dump(ids), "keys": dump(keys), "sessions": dump(sessions)}
+    tx.connection.run("DELETE FROM records WHERE key IN (@ints(:keys))", values)
+    tx.connection.run(
+        "DELETE FROM history WHERE user_key = :user AND record_id IN (@texts(:ids))", values
+    )
+    for target in targets:
+        tx.log(target, action.at, "erase", action.reason)
+    tx.entities.forget_unmentioned(touched)
+    tx.entities.forget_decisions(named)
+    tx.entities.rename(touched)
+    _forget_sources(tx, ids)
+    freed = tx.connection.all(FORGET_REPLACEMENTS, values)
+    tx.raise_noteworthy(agent for kind, trust, agent in freed if kind == "fact" != trust)
+    tx.connection.run(FORGET_SESSIONS, values)
+    for session in sessions:
+        place = {"user": tx.user, "session": session}
+        last = tx.connection.value(LAST_POSITION, place)
+        tx.connection.run(SHORTEN_SESSION, place | {"last": last})
+    # The digests of their lines in `notes_bases` stay: by these the caller knows the lines in
+    # MEMORY.md, which without them would be read back as additions of a person. It cleans the
+    # file and replaces the base right after; until then `verify` says that it has not.
+    tx.ask_for_purge()
+
+
+def _forget_sources(tx: Transaction, ids: Sequence[str]) -> None:
+    values = {"user": tx.user, "ids": dump(ids)}
+    gone = set(ids)
+    rows = [
+        {"key": key, "sources": dump([each for each in json.loads(text) if each not in gone])}
+        for key, text in tx.connection.all(CITING, values)
+    ]
+    tx.connection.run_many("UPDATE records SET source_ids = :sources WHERE key = :key", rows)
+    tx.connection.run(
+        "DELETE FROM record_sources WHERE user_key = :user AND source_id IN (@texts(:ids))", values
+    )
+
+
+def _decided_names(tx: Transaction, keys: Sequence[int]) -> set[str]:
+    """Return the names of decisions that these records use, also where they have no links."""
+    decided = tx.entities.decided_names()
+    if not decided:
+        return set()
+    values = {"keys": dump(keys)}
+    rows = tx.connection.all("SELECT content FROM records WHERE key IN (@ints(:keys))", values)
+    texts = [tx.names.fold(row[0]) for row in rows]
+    named = {name for name in decided if any(name in text for text in texts)}
+    links = tx.connection.all(
+        "SELECT DISTINCT folded FROM record_entities WHERE record_key IN (@ints(:keys))", values
+    )
+    return named | decided.intersection(row[0] for row in links)
+
+
+def _sessions(tx: Transaction, keys: Sequence[int]) -> list[str]:
+    rows = tx.connection.all(
+        "SELECT DISTINCT session_id FROM records WHERE session_id IS NOT NULL "
+        "AND key IN (@ints(:keys))",
+        {"keys": dump(keys)},
+    )
+    return [row[0] for row in rows]
+
+
+def _erase_messages(tx: Transaction, records: Sequence[str]) -> None:
+    gone: defaultdict[int, list[int]] = defaultdict(list)
+    rows = tx.connection.all(
+        "DELETE FROM messages WHERE record_id IN (@texts(:records)) "
+        "AND conversation_key IN (SELECT key FROM conversations WHERE user_key = :user) "
+        "RETURNING conversation_key, position",
+        {"records": dump(records), "user": tx.user},
+    )
+    for conversation, position in rows:
+        gone[conversation].append(position)
+    for conversation, positions in gone.items():
+        tx.connection.run(
+            "UPDATE conversations SET message_count = message_count - :count, "
+            "revision = revision + 1 WHERE key = :key",
+            {"count": len(positions), "key": conversation},
+        )
+        tear_summaries(tx, conversation, positions)

@@ -1,0 +1,552 @@
+"""Carries out the actions on records: storing, ending, weighing, linking, vectors, sessions."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import asdict
+from datetime import UTC
+from typing import Any
+
+from memoranda.errors import InvalidInput, NotFound
+from memoranda.model.actions import (
+    Close,
+    Consolidated,
+    Credit,
+    Decide,
+    Enrich,
+    Fade,
+    Insert,
+    KeepNotes,
+    LinkEntities,
+    MergeEntities,
+    Noted,
+    PutVectors,
+    Retire,
+    Reweigh,
+    Spend,
+    SplitEntity,
+    Supersede,
+    Touch,
+)
+from memoranda.model.models import Kind, Record
+from memoranda.model.ports import ENTITIES, VECTORS
+from memoranda.model.times import to_ms
+from memoranda.store.sql import reads
+from memoranda.store.sql.filters import owned
+from memoranda.store.sql.rows import STORED_FLOAT, dump, record_values
+from memoranda.store.sql.transaction import LOG, Transaction
+
+ENRICHED_AT = "enriched_at"
+SUPERSEDES = "supersedes"
+COLUMNS = (
+    "id, agent, kind, content, content_hash, session_id, event_time, created_at, valid_until, "
+    "superseded_by, confidence, access_count, last_accessed, decay_rate, strength, strength_at, "
+    "source_ids, source_role, origin, trust, tags, attributes"
+)
+INSERT = (
+    f"INSERT INTO records (user_key, {COLUMNS}, term_count, position, enriched) VALUES (:user, "
+    + ", ".join(f":{name}" for name in COLUMNS.split(", "))
+    + ", :term_count, :position, :enriched) RETURNING key"
+)
+NEXT_POSITION = """
+SELECT coalesce(max(position) + 1, 0) FROM records
+WHERE user_key = :user AND session_id = :session
+"""
+ADD_SOURCE = """
+INSERT INTO record_sources (user_key, source_id, record_key) VALUES (:user, :source, :record)
+ON CONFLICT (user_key, source_id, record_key) DO NOTHING
+"""
+QUEUE = """
+INSERT INTO derivations (work, record_key, user_key) VALUES (:work, :record, :user)
+ON CONFLICT (work, record_key) DO NOTHING
+"""
+UNQUEUE = "DELETE FROM derivations WHERE work = :work AND record_key = :record"
+# What came to a session before an agent did was not said to it.
+REGISTER = """
+INSERT INTO sessions (user_key, session_id, agent, first_seen_at, noted)
+VALUES (:user, :session, :agent, :at, coalesce(
+    (SELECT max(noted) FROM sessions WHERE user_key = :user AND session_id = :session), -1))
+"""
+GO_ON = """
+UPDATE sessions SET consolidated_at = NULL, first_seen_at = least(first_seen_at, :at)
+WHERE user_key = :user AND session_id = :session AND agent = :agent
+"""
+FINISH = """
+UPDATE sessions SET through = greatest(through, :through),
+    consolidated_at = CASE WHEN :finished = 1 AND NOT EXISTS (
+        SELECT 1 FROM records r WHERE r.user_key = sessions.user_key
+        AND r.session_id = sessions.session_id
+        AND r.position > :through AND r.kind = 'episode' AND r.closed_at IS NULL
+        AND coalesce(r.agent, '') = sessions.agent
+    ) THEN :at ELSE consolidated_at END
+WHERE user_key = :user AND session_id = :session
+    AND (CAST(:agent AS text) IS NULL OR agent = '' OR agent = :agent)
+"""
+NOTE = """
+UPDATE sessions SET noted = greatest(noted, :through)
+WHERE user_key = :user AND session_id = :session
+    AND (CAST(:agent AS text) IS NULL OR agent = '' OR agent = :agent)
+"""
+SPEND = """
+INSERT INTO model_usage (user_key, agent, stage, model, requests, failures, input_tokens,
+    output_tokens, cost, seconds)
+VALUES (:user, :agent, :stage, :model, :requests, :failures, :input_tokens, :output_tokens, :cost,
+    :seconds)
+ON CONFLICT (user_key, agent, stage, model) DO UPDATE SET
+    requests = model_usage.requests + excluded.requests,
+    failures = model_usage.failures + excluded.failures,
+    input_tokens = model_usage.input_tokens + excluded.input_tokens,
+    output_tokens = model_usage.output_tokens + excluded.output_tokens,
+    cost = CASE WHEN model_usage.cost IS NULL THEN excluded.cost
+        ELSE model_usage.cost + coalesce(excluded.cost, 0) END,
+    seconds = model_usage.seconds + excluded.seconds
+"""
+REMEMBER_RECALL = """
+INSERT INTO recalls (user_key, session_id, record_key, at) VALUES (:user, :session, :record, :at)
+ON CONFLICT (user_key, session_id, record_key) DO UPDATE SET at = greatest(recalls.at, excluded.at)
+"""
+KEEP_NOTES = """
+INSERT INTO notes_bases (user_key, agent, folder, lines) VALUES (:user, :agent, :folder, :lines)
+ON CONFLICT (user_key, agent, folder) DO UPDATE SET lines = excluded.lines
+"""
+SEEN_ENTITY = """
+SELECT e.key, e.name FROM entities e WHERE e.id = :id AND e.user_key = :user
+    AND (CAST(:agent AS text) IS NULL OR EXISTS (SELECT 1 FROM record_entities l JOIN records r
+        ON r.key = l.record_key
+        WHERE l.entity_key = e.key AND (r.agent IS NULL OR r.agent = :agent)))
+"""
+SEEN_NAME = """
+SELECT 1 FROM record_entities l JOIN records r ON r.key = l.record_key
+WHERE l.entity_key = :entity AND l.folded = :folded
+    AND (CAST(:agent AS text) IS NULL OR r.agent IS NULL OR r.agent = :agent)
+"""
+
+
+def insert(tx: Transaction, actions: Sequence[Insert]) -> None:
+    """Store new records, in order, each statement once for all of them."""
+    positions: dict[str, int] = {}
+    terms = []
+    rows = []
+    for action in actions:
+        item = action.record
+        _require_own(tx, item)
+        found = tx.analyzer.terms(item.content)
+        terms.append(" ".join(found))
+        rows.append(
+            record_values(item)
+            | {
+                "user": tx.user,
+                "term_count": len(found),
+                "position": _next_position(tx, item, positions),
+                "enriched": int(ENRICHED_AT in item.attributes),
+            }
+        )
+    keys = [row[0] for row in tx.connection.returning_many(INSERT, rows)]
+    user = tx.user
+    tx.full_text.add(
+        tx.connection, [(key, user, text) for key, text in zip(keys, terms, strict=True)]
+    )
+    queued = [{"work": VECTORS, "record": key, "user": user} for key in keys]
+    for key, action in zip(keys, actions, strict=True):
+        item = action.record
+        if item.source_ids:
+            _add_sources(tx, key, item.source_ids)
+        if action.mentions is None:
+            queued.append({"work": ENTITIES, "record": key, "user": user})
+        elif action.mentions:
+            tx.entities.link(key, action.mentions)
+    tx.connection.run_many(QUEUE, queued)
+    for action in actions:
+        if action.record.session_id is not None and action.record.kind is Kind.EPISODE:
+            _register(tx, action.record)
+    tx.raise_noteworthy(
+        action.record.agent
+        for action in actions
+        if _can_be_noteworthy(action.record) and action.record.superseded_by is None
+    )
+    tx.connection.run_many(
+        LOG,
+        [
+            {
+                "record": action.record.id,
+                "agent": action.record.agent,
+                "user": tx.user,
+                "at": to_ms(action.record.created_at),
+                "action": "insert",
+                "reason": action.reason,
+                "detail": "{}",
+            }
+            for action in actions
+        ],
+    )
+
+
+def _can_be_noteworthy(item: Record) -> bool:
+    return item.kind is Kind.FACT and item.trust.value != "external"
+
+
+def _require_own(tx: Transaction, item: Record) -> None:
+    if item.user != tx.scope.user or (tx.scope.agent and item.agent not in {None, tx.scope.agent}):
+        message = f"record {item.id!r} is of {item.user!r} ({item.agent}), not of {tx.scope}"
+        raise InvalidInput(message)
+    if gone := tx.erased(item.source_ids):
+        # Read before the erasure, written after it: its text would come back.
+        message = f"record {item.id!r} rests on {gone[0]!r}, which was erased; derive it anew"
+        raise NotFound(message)
+
+
+def _next_position(tx: Transaction, item: Record, known: dict[str, int]) -> int | None:
+    # What was drawn from a session was not said in it; what was, may have got sources since.
+    said = item.kind is Kind.EPISODE or not item.source_ids or item.position is not None
+    session = item.session_id
+    if session is None or not said:
+        return None
+    if session not in known:
+        values = {"user": tx.user, "session": session}
+        known[session] = int(tx.connection.value(NEXT_POSITION, values))
+    known[session] += 1
+    return known[session] - 1
+
+
+def _add_sources(tx: Transaction, record: int, sources: Sequence[str]) -> None:
+    rows = [{"user": tx.user, "source": source, "record": record} for source in sources]
+    tx.connection.run_many(ADD_SOURCE, rows)
+
+
+def _register(tx: Transaction, episode: Record) -> None:
+    """Let the session of an episode wait for consolidation, also one that was done before."""
+    values: dict[str, Any] = {
+        "user": tx.user,
+        "session": episode.session_id,
+        "agent": episode.agent or "",
+        "at": to_ms(episode.created_at),
+    }
+    if not tx.connection.run(GO_ON, values):
+        tx.connection.run(REGISTER, values)
+
+
+def close(tx: Transaction, action: Close) -> None:
+    """End the validity of a record; what had ended before stays ended."""
+    target = tx.target(action.id)
+    values = {"at": to_ms(action.at), "by": action.superseded_by, "key": target.key}
+    changed = tx.connection.run(
+        "UPDATE records SET valid_until = least(coalesce(valid_until, :at), :at), "
+        "closed_at = coalesce(closed_at, :at), superseded_by = :by WHERE key = :key",
+        values,
+    )
+    if changed and target.can_be_noteworthy:
+        tx.raise_noteworthy([target.agent])
+    tx.raise_epoch()
+    detail = {"superseded_by": action.superseded_by} if action.superseded_by else {}
+    tx.log(target, action.at, "close", action.reason, **detail)
+
+
+def reweigh(tx: Transaction, action: Reweigh) -> None:
+    """Set confidence and decay rate."""
+    target = tx.target(action.id)
+    values = {
+        "confidence": action.confidence,
+        "at": to_ms(action.at),
+        "rate": action.decay_rate,
+        "key": target.key,
+    }
+    tx.connection.run(
+        "UPDATE records SET confidence = :confidence, strength = :confidence, "
+        "strength_at = :at, decay_rate = :rate WHERE key = :key",
+        values,
+    )
+    tx.raise_epoch()
+    detail = {"confidence": action.confidence, "decay_rate": action.decay_rate}
+    tx.log(target, action.at, "reweigh", action.reason, **detail)
+
+
+def touch(tx: Transaction, action: Touch) -> None:
+    """Count one recall of each record."""
+    where = owned(tx.scope, tx.user)
+    rows = tx.connection.all(
+        "UPDATE records AS r SET access_count = access_count + 1, last_accessed = :at "
+        f"WHERE r.id IN (@texts(:ids)) AND {where.sql} RETURNING key",
+        where.values | {"at": to_ms(action.at), "ids": dump(action.ids)},
+    )
+    keys = [row[0] for row in rows]
+    tx.refresh(keys, action.at)
+    if action.session is not None:
+        base = {"user": tx.user, "session": action.session, "at": to_ms(action.at)}
+        tx.connection.run_many(REMEMBER_RECALL, [base | {"record": key} for key in keys])
+
+
+def fade(tx: Transaction, action: Fade) -> None:
+    """Set the confidence that is left, if the record was not used since."""
+    target = tx.target(action.id)
+    changed = tx.connection.run(
+        "UPDATE records SET confidence = :confidence "
+        "WHERE key = :key AND confidence <> :confidence AND strength_at <= :at",
+        {"confidence": action.confidence, "key": target.key, "at": to_ms(action.at)},
+    )
+    if changed:
+        tx.raise_epoch()
+
+
+def retire(tx: Transaction, action: Retire) -> None:
+    """End the validity of a record by itself, and drop all that is derived but its terms."""
+    target = tx.target(action.id)
+    changed = tx.connection.run(
+        "UPDATE records SET valid_until = least(coalesce(valid_until, :at), :at), indexed = 0 "
+        "WHERE key = :key AND (indexed = 1 OR valid_until IS NULL OR valid_until > :at) "
+        "AND (last_accessed IS NULL OR last_accessed <= :at)",
+        {"at": to_ms(action.at), "key": target.key},
+    )
+    if not changed:
+        return  # Another process has just done it, or it was recalled since.
+    mentioned = tx.entities.of_records([target.key])
+    for table in ("vectors", "derivations", "record_entities"):
+        tx.connection.run(f"DELETE FROM {table} WHERE record_key = :key", {"key": target.key})
+    tx.entities.forget_unmentioned(mentioned)
+    if target.can_be_noteworthy:
+        tx.raise_noteworthy([target.agent])
+    tx.raise_epoch()
+    tx.log(target, action.at, "retire", action.reason)
+
+
+def reinforce(tx: Transaction, action: Credit) -> None:
+    """Add sources to a record that was said again."""
+    target = tx.target(action.id)
+    held: list[str] = json.loads(
+        tx.connection.value("SELECT source_ids FROM records WHERE key = :key", {"key": target.key})
+    )
+    passed = {*held, target.id, *tx.erased(action.sources)}
+    new = [source for source in dict.fromkeys(action.sources) if source not in passed]
+    if not new:
+        return
+    tx.connection.run(
+        "UPDATE records SET source_ids = :sources WHERE key = :key",
+        {"sources": dump([*held, *new]), "key": target.key},
+    )
+    _add_sources(tx, target.key, new)
+    tx.refresh([target.key], action.at)
+    tx.log(target, action.at, "credit", action.reason, sources=len(new))
+
+
+def supersede(tx: Transaction, action: Supersede) -> None:
+    """Let one record take the place of another, which stays findable behind it."""
+    target, by = tx.target(action.id), tx.target(action.by)
+    if target == by:
+        message = f"{action.id!r} cannot take its own place; name the record that replaces it"
+        raise InvalidInput(message)
+    # What a person closed meanwhile keeps the word of the person on what replaced it.
+    tx.connection.run(
+        "UPDATE records SET confidence = :confidence, strength = :confidence, strength_at = :at, "
+        "superseded_by = CASE WHEN closed_at IS NULL THEN :by ELSE superseded_by END "
+        "WHERE key = :key",
+        {
+            "confidence": action.confidence,
+            "at": to_ms(action.at),
+            "by": by.id,
+            "key": target.key,
+        },
+    )
+    attributes = _attributes(tx, by.key)
+    _set_attributes(tx, by.key, {SUPERSEDES: target.id, **attributes})
+    if target.can_be_noteworthy:
+        tx.raise_noteworthy([target.agent])
+    tx.raise_epoch()
+    detail = {"by": by.id, "confidence": action.confidence}
+    tx.log(target, action.at, "supersede", action.reason, **detail)
+
+
+def _attributes(tx: Transaction, key: int) -> dict[str, Any]:
+    text = tx.connection.value("SELECT attributes FROM records WHERE key = :key", {"key": key})
+    found: dict[str, Any] = json.loads(text)
+    return found
+
+
+def _set_attributes(tx: Transaction, key: int, attributes: dict[str, Any]) -> None:
+    tx.connection.run(
+        "UPDATE records SET attributes = :attributes, enriched = :enriched WHERE key = :key",
+        {
+            "attributes": dump(attributes),
+            "enriched": int(ENRICHED_AT in attributes),
+            "key": key,
+        },
+    )
+
+
+def enrich(tx: Transaction, action: Enrich) -> None:
+    """Link a record to more entities, and stamp when."""
+    target = tx.target(action.id)
+    added = 0
+    if _is_indexed(tx, target.key):
+        added = tx.entities.link(target.key, action.mentions)
+    stamp = action.at.astimezone(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+    _set_attributes(tx, target.key, _attributes(tx, target.key) | {ENRICHED_AT: stamp})
+    tx.log(target, action.at, "enrich", "enriched", links=added)
+
+
+def _is_indexed(tx: Transaction, key: int) -> bool:
+    values = {"key": key}
+    return bool(tx.connection.value("SELECT indexed FROM records WHERE key = :key", values))
+
+
+def link_entities(tx: Transaction, action: LinkEntities) -> None:
+    """Link a record to the entities it mentions, and take it off the queue."""
+    key: int | None = tx.connection.value(
+        "SELECT key FROM records WHERE id = :id AND user_key = :user AND indexed = 1",
+        {"id": action.id, "user": tx.user},
+    )
+    if key is None:
+        return
+    taken = tx.connection.run(UNQUEUE, {"work": ENTITIES, "record": key})
+    if taken:
+        tx.entities.link(key, action.mentions)
+
+
+def put_vectors(tx: Transaction, action: PutVectors) -> None:
+    """Store the embeddings of records and take them off the queue."""
+    model, dimensions = reads.vector_model(tx.connection) or (None, 0)
+    if model != action.model:
+        message = f"the vectors of this store are of {model!r}, not of {action.model!r}"
+        raise InvalidInput(message)
+    for record, vector in action.vectors.items():
+        if vector.shape != (dimensions,):
+            message = f"the vector of {record!r} has shape {vector.shape}, not ({dimensions},)"
+            raise InvalidInput(message)
+        key: int | None = tx.connection.value(
+            "SELECT key FROM records WHERE id = :id AND user_key = :user AND indexed = 1",
+            {"id": record, "user": tx.user},
+        )
+        if key is not None:
+            _put_vector(tx, key, vector.astype(STORED_FLOAT).tobytes())
+
+
+def _put_vector(tx: Transaction, key: int, blob: bytes) -> None:
+    values = {"key": key, "user": tx.user, "blob": blob, "work": VECTORS, "record": key}
+    if tx.connection.run("DELETE FROM vectors WHERE record_key = :key", values):
+        tx.raise_epoch()
+    tx.connection.run("UPDATE users SET vector_seq = vector_seq + 1 WHERE key = :user", values)
+    tx.connection.run(
+        "INSERT INTO vectors (user_key, seq, record_key, embedding) "
+        "SELECT key, vector_seq, :key, :blob FROM users WHERE key = :user",
+        values,
+    )
+    tx.connection.run(UNQUEUE, values)
+
+
+def consolidated(tx: Transaction, action: Consolidated) -> None:
+    """Say how far a session was read, unless another process has read on."""
+    known = reads.sessions(tx.connection, tx.scope, tx.user, only=action.session)
+    if not known:
+        message = f"there is no session {action.session!r} with episodes of {tx.scope.user!r}"
+        raise NotFound(message)
+    if action.after is not None and known[0].through > action.after:
+        message = (
+            f"session {action.session!r} was read through {known[0].through} meanwhile, "
+            f"not {action.after}; plan again from there"
+        )
+        raise InvalidInput(message)
+    tx.connection.run(
+        FINISH,
+        {
+            "user": tx.user,
+            "agent": tx.scope.agent,
+            "session": action.session,
+            "through": action.through,
+            "finished": int(action.finished),
+            "at": to_ms(action.at),
+        },
+    )
+
+
+def note_session(tx: Transaction, action: Noted) -> None:
+    """Say how far a session is told in the history of the notes."""
+    tx.connection.run(
+        NOTE,
+        {
+            "user": tx.user,
+            "agent": tx.scope.agent,
+            "session": action.session,
+            "through": action.through,
+        },
+    )
+
+
+def keep_notes(tx: Transaction, action: KeepNotes) -> None:
+    """Keep what MEMORY.md says."""
+    folder, lines = action.base.folder, action.base.lines
+    before = reads.notes_base(tx.connection, tx.scope, tx.user, folder)
+    tx.connection.run(
+        KEEP_NOTES,
+        {
+            "user": tx.user,
+            "agent": tx.scope.agent or "",
+            "folder": folder,
+            "lines": dump([(line.id, line.digest, line.batch) for line in lines]),
+        },
+    )
+    kept = {line.id for line in lines}
+    dropped = [line.id for line in before.lines if line.id not in kept] if before else []
+    if tx.erased(dropped):
+        # By a digest a guess at the text can be tested: no copy of it may stay in free space.
+        tx.ask_for_purge()
+
+
+def spend(tx: Transaction, action: Spend) -> None:
+    """Add to what a stage has used of a language model."""
+    owner = {"user": tx.user, "agent": tx.scope.agent or ""}
+    what = {"stage": action.stage, "model": action.model}
+    tx.connection.run(SPEND, owner | what | asdict(action.usage))
+
+
+def merge_entities(tx: Transaction, action: MergeEntities) -> None:
+    """Make two entities one."""
+    (entity, name), (other, _) = _entity(tx, action.entity), _entity(tx, action.other)
+    if entity == other:
+        message = f"{action.entity!r} is one entity already; name two that are to become one"
+        raise InvalidInput(message)
+    names = tx.entities.spelled(other)
+    tx.entities.unite(tx.names.fold(name), names)
+    for folded in names:
+        tx.entities.give(other, folded, entity)
+
+
+def split_entity(tx: Transaction, action: SplitEntity) -> None:
+    """Make an alias of an entity an entity of its own."""
+    entity, _ = _entity(tx, action.entity)
+    folded = tx.names.fold(action.alias)
+    values = {"entity": entity, "folded": folded, "agent": tx.scope.agent}
+    names = tx.entities.spelled(entity)
+    if not tx.connection.value(SEEN_NAME, values) or folded not in names:
+        message = f"{action.alias!r} is no name of {action.entity!r}; use one of its aliases"
+        raise NotFound(message)
+    if len(names) == 1:
+        message = (
+            f"{action.alias!r} is the only name of {action.entity!r}; "
+            f"only an entity with aliases can be split"
+        )
+        raise InvalidInput(message)
+    tx.entities.stand_alone(folded)
+    tx.entities.split(entity, folded)
+    tx.entities.rename([entity])
+
+
+def decide(tx: Transaction, action: Decide) -> None:
+    """Keep a decision on a name that was made elsewhere, unless there is one on it."""
+    folded, target = tx.names.fold(action.name), tx.names.fold(action.target)
+    if not folded or not target:
+        message = f"a decision needs two names, got {action.name!r} and {action.target!r}"
+        raise InvalidInput(message)
+    if tx.entities.target(folded) is None:
+        if folded == target:
+            tx.entities.stand_alone(folded)
+        else:
+            tx.entities.unite(tx.entities.target(target) or target, [folded])
+        tx.entities.obey_decisions()
+
+
+def _entity(tx: Transaction, id: str) -> tuple[int, str]:
+    values = {"id": id, "user": tx.user, "agent": tx.scope.agent}
+    row = tx.connection.one(SEEN_ENTITY, values)
+    if row is None:
+        message = f"there is no entity {id!r} for user {tx.scope.user!r}; look it up by its name"
+        raise NotFound(message)
+    return row[0], row[1]

@@ -1,0 +1,153 @@
+"""One write transaction of a scope: what many actions do the same way."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, NamedTuple
+
+from memoranda.errors import NotFound
+from memoranda.model.ports import Analyzer, NameMatcher
+from memoranda.model.scope import Scope
+from memoranda.model.times import to_ms
+from memoranda.store.sql.dialect import FullText, SqlConnection
+from memoranda.store.sql.entities import EntityWriter
+from memoranda.store.sql.filters import owned
+from memoranda.store.sql.rows import dump
+
+PURGE = "purge_pending"
+ERASED = """
+SELECT j.value FROM (@texts(:ids)) j
+WHERE NOT EXISTS (SELECT 1 FROM records WHERE id = j.value AND user_key = :user) AND EXISTS (
+    SELECT 1 FROM history WHERE record_id = j.value AND user_key = :user AND action = 'erase')
+"""
+# A number that grows: a purge answers only the erasures that it has seen.
+ASK_FOR_PURGE = """
+INSERT INTO meta (name, value) VALUES ('purge_pending', '1')
+ON CONFLICT (name) DO UPDATE SET value = CAST(CAST(meta.value AS integer) + 1 AS text)
+"""
+LOG = """
+INSERT INTO history (at, user_key, agent, record_id, action, reason, detail)
+VALUES (:at, :user, :agent, :record, :action, :reason, :detail)
+"""
+COUNT_NOTEWORTHY = """
+INSERT INTO noteworthy_epochs (user_key, agent, epoch) VALUES (:user, :agent, 1)
+ON CONFLICT (user_key, agent) DO UPDATE SET epoch = noteworthy_epochs.epoch + 1
+"""
+
+
+class Target(NamedTuple):
+    """The record that an action is about."""
+
+    key: int
+    id: str
+    agent: str | None
+    kind: str
+    trust: str
+
+    @property
+    def can_be_noteworthy(self) -> bool:
+        """Whether it may have a line in MEMORY.md."""
+        return self.kind == "fact" and self.trust != "external"
+
+
+@dataclass(frozen=True, slots=True)
+class Transaction:
+    """Whose transaction it is, and what works in it.
+
+    Attributes:
+        connection: the open transaction.
+        scope: whose it is.
+        user: key of the scope's user.
+        analyzer: makes the terms of a text.
+        names: decides which names mean the same.
+        full_text: the index of terms.
+    """
+
+    connection: SqlConnection
+    scope: Scope
+    user: int
+    analyzer: Analyzer
+    names: NameMatcher
+    full_text: FullText
+
+    @property
+    def entities(self) -> EntityWriter:
+        """What changes the entities of the user."""
+        return EntityWriter(self.connection, self.user, self.names)
+
+    def target(self, id: str) -> Target:
+        """Return a record that the scope may see, or raise ``NotFound``."""
+        where = owned(self.scope, self.user)
+        row = self.connection.one(
+            "SELECT r.key, r.id, r.agent, r.kind, r.trust FROM records r "
+            f"WHERE r.id = :id AND {where.sql}",
+            where.values | {"id": id},
+        )
+        if row is None:
+            message = f"there is no record {id!r} for user {self.scope.user!r}"
+            raise NotFound(message)
+        return Target(*row)
+
+    def conversation(self, id: str) -> int:
+        """Return the row of a conversation that the scope may see, or raise ``NotFound``."""
+        key: int | None = self.connection.value(
+            "SELECT key FROM conversations WHERE user_key = :user AND id = :id "
+            "AND (CAST(:agent AS text) IS NULL OR agent IS NULL OR agent = :agent)",
+            {"user": self.user, "id": id, "agent": self.scope.agent},
+        )
+        if key is None:
+            message = f"there is no conversation {id!r} for user {self.scope.user!r}"
+            raise NotFound(message)
+        return key
+
+    def erased(self, ids: Iterable[str]) -> list[str]:
+        """Return which records of the user are gone for good: nothing may rest on them."""
+        listed = list(ids)
+        if not listed:
+            return []
+        rows = self.connection.all(ERASED, {"ids": dump(listed), "user": self.user})
+        return [row[0] for row in rows]
+
+    def refresh(self, records: Sequence[int], at: datetime) -> None:
+        """Let records decay anew from their strength; tell readers only of what changed."""
+        values = {"keys": dump(list(records)), "at": to_ms(at)}
+        changed = self.connection.run(
+            "UPDATE records SET confidence = strength "
+            "WHERE key IN (@ints(:keys)) AND confidence <> strength",
+            values,
+        )
+        if changed:
+            self.raise_epoch()
+        self.connection.run(
+            "UPDATE records SET strength_at = :at WHERE key IN (@ints(:keys))", values
+        )
+
+    def raise_epoch(self) -> None:
+        """Tell readers of the index that rows they know have changed or gone."""
+        self.connection.run(
+            "UPDATE users SET index_epoch = index_epoch + 1 WHERE key = :user", {"user": self.user}
+        )
+
+    def raise_noteworthy(self, agents: Iterable[str | None]) -> None:
+        """Tell the notes that facts of these agents (``None`` is nobody) have changed."""
+        rows = [{"user": self.user, "agent": agent or ""} for agent in dict.fromkeys(agents)]
+        self.connection.run_many(COUNT_NOTEWORTHY, rows)
+
+    def revise(self, conversation: int) -> None:
+        """Tell readers that what is in a transcript has changed."""
+        self.connection.run(
+            "UPDATE conversations SET revision = revision + 1 WHERE key = :key",
+            {"key": conversation},
+        )
+
+    def ask_for_purge(self) -> None:
+        """Have the free space cleaned of what this removes; until then ``verify`` asks for it."""
+        self.connection.run(ASK_FOR_PURGE)
+
+    def log(self, on: Target, at: datetime, action: str, reason: str, **detail: Any) -> None:
+        """Write one line of a record's history. ``detail`` never holds a record's text."""
+        values = {"record": on.id, "agent": on.agent, "action": action, "reason": reason}
+        stamp = {"user": self.user, "at": to_ms(at), "detail": dump(detail) if detail else "{}"}
+        self.connection.run(LOG, values | stamp)

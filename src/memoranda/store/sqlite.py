@@ -1,0 +1,688 @@
+"""SQLite: connections to one file, its full-text index, its backups and its cleaning.
+
+A file gets one connection that writes, behind a lock, and as many that read as there are threads
+reading at once: in WAL mode neither waits for the other. A database in memory has a single
+connection, and everything takes turns.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+import time
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager, suppress
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import apsw
+
+from memoranda import errors
+from memoranda.errors import (
+    InvalidInput,
+    NotADatabase,
+    SchemaTooNew,
+    StoreClosed,
+    StoreError,
+    StoreReadOnly,
+)
+from memoranda.model import capabilities
+from memoranda.model.capabilities import Capability
+from memoranda.model.ports import Analyzer, NameMatcher
+from memoranda.model.query import TermMatches
+from memoranda.store.sql.dialect import (
+    NONE,
+    FullText,
+    Row,
+    SqlConnection,
+    Values,
+    render,
+    schema_steps,
+)
+from memoranda.store.sql.rows import dump
+from memoranda.store.sql.store import SqlStore
+from memoranda.store.sql.transaction import PURGE
+
+MEMORY = ":memory:"
+APPLICATION_ID = 0x6D656D6F  # "memo": marks the file as one of memoranda's
+BUSY_TIMEOUT = 60.0
+PATIENCE = 5.0
+"""Seconds that a purge waits for readers."""
+STATEMENT_CACHE = 200
+CHECKPOINT_PAGES = 2_000
+MOST_COUNTED = 255
+SETUP = (
+    "PRAGMA foreign_keys = ON",
+    "PRAGMA secure_delete = ON",
+    "PRAGMA temp_store = MEMORY",
+    "PRAGMA cache_size = -32768",
+    "PRAGMA mmap_size = 268435456",
+)
+# One statement, so that all three are of one moment while another process migrates.
+STATE = """
+SELECT (SELECT user_version FROM pragma_user_version),
+    (SELECT application_id FROM pragma_application_id), (SELECT count(*) FROM sqlite_schema)
+"""
+# What the planner is to assume, as nothing here ever runs ANALYZE: a user has thousands of
+# records, an id one. Without it, it would walk through all of a user's to find one by its id.
+STATISTICS = """
+ANALYZE sqlite_schema;
+INSERT INTO sqlite_stat1 (tbl, idx, stat) VALUES
+    ('records', 'sqlite_autoindex_records_1', '100000 1'),
+    ('records', 'records_user', '100000 2000'),
+    ('records', 'records_kind', '100000 2000 500 500'),
+    ('records', 'records_session', '100000 2000 50 1'),
+    ('records', 'records_hash', '100000 2000 1'),
+    ('records', 'records_replaced', '5000 100 1'),
+    ('records', 'records_decaying', '20000 400'),
+    ('records', 'records_expired', '1000 20 1'),
+    ('records', 'records_noteworthy', '50000 1000 500 250 20 1 1 1'),
+    ('records', 'records_noteworthy_until', '1000 20 5 1');
+ANALYZE sqlite_schema;
+"""
+CAPABILITIES = (
+    Capability(capabilities.TRANSACTIONS, native=True, detail="one for each plan of actions"),
+    Capability(capabilities.FULL_TEXT, native=True, detail="FTS5, with each user's own statistics"),
+    Capability(capabilities.NEAREST, native=False, detail="exact, over vectors in memory"),
+    Capability(capabilities.SNAPSHOTS, native=True, detail="readers never wait (WAL)"),
+    Capability(capabilities.PROCESSES, native=True, detail="any number on one file"),
+    Capability(capabilities.PURGE, native=True, detail="free pages are overwritten"),
+)
+MEANINGS: tuple[tuple[tuple[type[apsw.Error], ...], type[StoreError], str], ...] = (
+    (
+        (apsw.BusyError, apsw.LockedError),
+        errors.StoreBusy,
+        (
+            "{path} stayed locked by another process beyond the timeout; "
+            "try again, or raise the setting storage.busy_timeout"
+        ),
+    ),
+    (
+        (apsw.NotADBError, apsw.CorruptError),
+        NotADatabase,
+        (
+            "{path} is not a memoranda database, or it is damaged ({error}); "
+            "choose another path or restore a backup"
+        ),
+    ),
+    (
+        (apsw.FullError,),
+        errors.StoreFull,
+        "no space left to write {path}; free some space, nothing stored was lost",
+    ),
+    (
+        (apsw.CantOpenError,),
+        StoreReadOnly,
+        "{path} cannot be opened; check that its folder exists and may be written",
+    ),
+    (
+        (apsw.ReadOnlyError, apsw.PermissionsError, apsw.AuthError),
+        StoreReadOnly,
+        "{path} cannot be written; check the permissions of the file and its folder",
+    ),
+    ((apsw.ConnectionClosedError,), StoreClosed, "the memory in {path} was closed"),
+)
+_creating = threading.Lock()
+
+
+@contextmanager
+def translated(path: str) -> Iterator[None]:
+    """Raise one of our errors in place of any of apsw, so that no driver's exception gets out."""
+    try:
+        yield
+    except UnicodeEncodeError as error:
+        message = (
+            f"{error.object!r:.80} holds a lone surrogate, which no UTF-8 file can hold; "
+            f"decode the source with errors='replace'"
+        )
+        raise InvalidInput(message) from error
+    except apsw.Error as error:
+        for causes, meaning, message in MEANINGS:
+            if isinstance(error, causes):
+                raise meaning(message.format(path=path, error=error)) from error
+        message = f"{path}: {type(error).__name__}: {error}"
+        raise StoreError(message) from error
+
+
+class SqliteDialect:
+    """The words of SQLite (see :mod:`memoranda.store.sql.dialect`)."""
+
+    def macro(self, name: str, *arguments: str) -> str:
+        """Return what stands for a macro."""
+        match name:
+            case "texts" | "ints":
+                return f"SELECT value FROM json_each({arguments[0]})"
+            case "attribute":
+                ours, wanted = arguments
+                return (
+                    f"EXISTS (SELECT 1 FROM json_each({ours}) a JOIN json_each({wanted}) b "
+                    "ON a.key = b.key AND a.value IS b.value AND (a.type = b.type OR "
+                    "(a.type IN ('integer', 'real') AND b.type IN ('integer', 'real'))))"
+                )
+        return {"least": "min(", "greatest": "max("}[name]
+
+    def schema(self, sql: str) -> str:
+        """Return the schema with SQLite's types."""
+        once = sql.replace("SERIAL_ONCE PRIMARY KEY", "INTEGER PRIMARY KEY AUTOINCREMENT")
+        return once.replace("SERIAL PRIMARY KEY", "INTEGER PRIMARY KEY")
+
+
+DIALECT = SqliteDialect()
+
+
+@cache
+def in_sqlite(sql: str) -> str:
+    """Return a shared statement in SQLite's words."""
+    return render(DIALECT, sql)
+
+
+class SqliteConnection:
+    """Runs the shared statements on a connection of apsw's, which is ``raw``."""
+
+    def __init__(self, raw: apsw.Connection) -> None:
+        """Wrap ``raw``."""
+        self.raw = raw
+
+    def all(self, sql: str, values: Values = NONE) -> list[Row]:
+        """Return every row."""
+        rows: list[Any] = self.raw.execute(in_sqlite(sql), values).fetchall()
+        return rows
+
+    def one(self, sql: str, values: Values = NONE) -> Row | None:
+        """Return the first row, or ``None``."""
+        row: Any = self.raw.execute(in_sqlite(sql), values).fetchone()
+        return row  # type: ignore[no-any-return]  # rows of a cursor are not typed
+
+    def value(self, sql: str, values: Values = NONE) -> Any:
+        """Return the first value of the first row, or ``None``."""
+        return self.raw.execute(in_sqlite(sql), values).get
+
+    def run(self, sql: str, values: Values = NONE) -> int:
+        """Carry out a statement and return how many rows it changed."""
+        before = self.raw.total_changes()
+        self.raw.execute(in_sqlite(sql), values)
+        return self.raw.changes() if self.raw.total_changes() != before else 0
+
+    def run_many(self, sql: str, rows: Iterable[Values]) -> None:
+        """Carry out a statement for each of ``rows``."""
+        self.raw.executemany(in_sqlite(sql), rows)
+
+    def returning_many(self, sql: str, rows: Sequence[Values]) -> list[Row]:
+        """Carry out a statement for each of ``rows`` and return what each returns, in order."""
+        found: list[Any] = self.raw.executemany(in_sqlite(sql), rows).fetchall()
+        return found
+
+
+class Fts5:
+    """Finds records by their terms, in an FTS5 index without texts.
+
+    Each term stands there with the key of its user before it, so a query never walks through
+    what others have, and FTS5 counts it for one user: its own ``bm25()`` would weigh a term by
+    how rare it is among all users' records, which tells one user about another.
+    """
+
+    def create(self, connection: SqlConnection) -> None:
+        """Make the tables."""
+        connection.run(
+            "CREATE VIRTUAL TABLE records_fts USING fts5 ("
+            "terms, content = '', contentless_delete = 1, tokenize = 'ascii')"
+        )
+        connection.run("CREATE VIRTUAL TABLE records_terms USING fts5vocab (records_fts, instance)")
+
+    def add(self, connection: SqlConnection, rows: Sequence[tuple[int, int, str]]) -> None:
+        """Index records: (key, key of the user, terms with a space between them)."""
+        connection.run_many(
+            "INSERT INTO records_fts (rowid, terms) VALUES (:key, :terms)",
+            [
+                {"key": key, "terms": " ".join(_token(user, term) for term in terms.split(" "))}
+                for key, user, terms in rows
+            ],
+        )
+
+    def remove(self, connection: SqlConnection, keys: Sequence[int]) -> None:
+        """Take records out."""
+        connection.run_many(
+            "DELETE FROM records_fts WHERE rowid = :key", [{"key": key} for key in keys]
+        )
+
+    def clear(self, connection: SqlConnection) -> None:
+        """Take all records out."""
+        connection.run("INSERT INTO records_fts (records_fts) VALUES ('delete-all')")
+
+    def match(
+        self, connection: SqlConnection, user: int, terms: Sequence[str], *, limit: int
+    ) -> TermMatches:
+        """Return which records hold which terms; the rarer terms first, where they are too many."""
+        found = [
+            connection.all(
+                "SELECT doc, count(*) FROM records_terms WHERE term = :term GROUP BY doc",
+                {"term": _token(user, term)},
+            )
+            for term in terms
+        ]
+        frequencies = [len(rows) for rows in found]
+        kept: set[int] = set()
+        for number in sorted(range(len(terms)), key=lambda each: (frequencies[each], terms[each])):
+            for row in found[number]:
+                if len(kept) >= limit:
+                    break
+                kept.add(row[0])
+        counts = {key: bytearray(len(terms)) for key in sorted(kept)}
+        for number, rows in enumerate(found):
+            for key, times in rows:
+                if key in counts:
+                    counts[key][number] = min(MOST_COUNTED, times)
+        lengths: Counter[int] = Counter(
+            dict(
+                connection.all(
+                    "SELECT key, term_count FROM records WHERE key IN (@ints(:keys))",
+                    {"keys": dump(list(counts))},
+                )
+            )
+        )
+        return TermMatches(
+            ordinals=list(counts),
+            counts=[bytes(each) for each in counts.values()],
+            lengths=[lengths[key] for key in counts],
+            frequencies=frequencies,
+        )
+
+    def keys(self, connection: SqlConnection) -> set[int]:
+        """Return the keys of all records that are indexed."""
+        return {row[0] for row in connection.all("SELECT rowid FROM records_fts")}
+
+    def holds(self, connection: SqlConnection, key: int, user: int, terms: Sequence[str]) -> bool:
+        """Return whether a record is indexed under each of these terms."""
+        if not terms:
+            return True
+        query = " AND ".join(f'"{_token(user, term)}"' for term in terms)
+        return bool(
+            connection.value(
+                "SELECT 1 FROM records_fts WHERE records_fts MATCH :query AND rowid = :key",
+                {"query": query, "key": key},
+            )
+        )
+
+
+def _token(user: int, term: str) -> str:
+    return f"{user}q{term}" if term else ""
+
+
+Hook = Callable[[SqliteConnection], None]
+
+
+class SqliteDatabase:
+    """Lends connections of one database to threads.
+
+    Args:
+        path: a file, made with its schema if it is not there; ``:memory:`` for none.
+        busy_timeout: seconds to wait for another process's transaction.
+        power_safe: whether a commit waits until the disk has it.
+        vfs: name of a registered SQLite VFS, for encryption or tests of failure.
+        on_begin: called in each transaction that writes, before all else.
+        before_commit: called in it after all else; what it raises rolls the transaction back.
+        wrap_full_text: puts another index around that of FTS5.
+
+    Raises:
+        StoreError: the file cannot be used; it is left as it was.
+    """
+
+    def __init__(
+        self,
+        path: str | os.PathLike[str],
+        *,
+        busy_timeout: float = BUSY_TIMEOUT,
+        power_safe: bool = False,
+        vfs: str | None = None,
+        on_begin: Hook | None = None,
+        before_commit: Hook | None = None,
+        wrap_full_text: Callable[[Fts5], FullText] | None = None,
+    ) -> None:
+        """Open the writing connection, creating the file (mode 0600) if need be."""
+        path = os.fspath(path)
+        self.in_memory = path == MEMORY
+        # Connections are opened later, too, when the working folder may be another one.
+        self.path = path if self.in_memory else str(Path(path).absolute())
+        self.busy_timeout = busy_timeout
+        self._power_safe = power_safe
+        self._vfs = vfs
+        self._on_begin = on_begin
+        self._before_commit = before_commit
+        index = Fts5()
+        self.full_text: FullText = index if wrap_full_text is None else wrap_full_text(index)
+        self.damage: type[Exception] = apsw.CorruptError
+        self._idle: list[SqliteConnection] = []
+        self._pool_lock = threading.Lock()
+        self._write_lock = threading.RLock()
+        self._local = threading.local()
+        self._closed = False
+        if not self.in_memory:
+            _create_private(self.path)
+        self._writer = self._open(first=True)
+        try:
+            self._migrate()
+        except BaseException:
+            self.close()
+            raise
+
+    @property
+    def location(self) -> str:
+        """The path of the file, or ``:memory:``."""
+        return self.path
+
+    @contextmanager
+    def read(self) -> Iterator[SqliteConnection]:
+        """Lend a connection for reading; inside a snapshot, always the same one."""
+        pinned = getattr(self._local, "pinned", None)
+        if pinned is not None:
+            with translated(self.path):
+                yield pinned
+        elif self.in_memory:
+            with self._write_lock, translated(self.path):
+                self._require_open()
+                yield self._writer
+        else:
+            connection = self._borrow()
+            try:
+                with translated(self.path):
+                    yield connection
+            finally:
+                self._give_back(connection)
+
+    @contextmanager
+    def snapshot(self) -> Iterator[None]:
+        """Let the reads of this thread inside the block see one moment of the database."""
+        if self.in_memory:
+            with self._write_lock:
+                self._require_open()
+                yield
+        elif getattr(self._local, "pinned", None) is not None:
+            yield
+        else:
+            with self.read() as connection:
+                connection.raw.execute("BEGIN")
+                self._local.pinned = connection
+                try:
+                    yield
+                finally:
+                    self._local.pinned = None
+                    connection.raw.execute("COMMIT")
+
+    @contextmanager
+    def write(self) -> Iterator[SqliteConnection]:
+        """Lend the writing connection inside one transaction: committed, or never begun."""
+        with self._write_lock, translated(self.path):
+            self._require_open()
+            raw = self._writer.raw
+            raw.execute("BEGIN IMMEDIATE")
+            try:
+                if self._on_begin is not None:
+                    self._on_begin(self._writer)
+                yield self._writer
+                if self._before_commit is not None:
+                    self._before_commit(self._writer)
+                raw.execute("COMMIT")
+            except BaseException:
+                if raw.in_transaction:
+                    raw.execute("ROLLBACK")
+                raise
+
+    @contextmanager
+    def alone(self) -> Iterator[SqliteConnection]:
+        """Lend the writing connection outside a transaction, for VACUUM and checkpoints."""
+        with self._write_lock, translated(self.path):
+            self._require_open()
+            try:
+                yield self._writer
+            finally:
+                self._writer.raw.set_busy_timeout(round(self.busy_timeout * 1000))
+
+    def close(self) -> None:
+        """Close every connection; a reader that is still out is closed when it comes back."""
+        with self._write_lock, self._pool_lock, translated(self.path), ExitStack() as closing:
+            if self._closed:
+                return
+            self._closed = True
+            # The last one moves the log into the file; if that fails, the others are closed too.
+            for connection in (self._writer, *self._idle):
+                closing.callback(connection.raw.close)
+            self._idle.clear()
+
+    def capabilities(self) -> tuple[Capability, ...]:
+        """Return what SQLite does by itself: nearly all of it."""
+        return CAPABILITIES
+
+    def problems(self, connection: SqlConnection) -> list[str]:
+        """Return what is wrong with the file and its indexes."""
+        found: list[str] = []
+        # FTS5 checks itself against the structure it last read; a query makes it read again.
+        checks = {
+            "full-text index": "SELECT 1 FROM records_fts WHERE records_fts MATCH '0q'",
+            "SQLite": "PRAGMA integrity_check",
+        }
+        for name, sql in checks.items():
+            try:
+                rows = connection.all(sql)
+            except apsw.CorruptError as error:
+                found.append(f"{name}: cannot be checked ({error})")
+                continue
+            found += [f"SQLite: {row[0]}" for row in rows if row[0] not in {"ok", 1}]
+        broken = connection.all('SELECT "table" FROM pragma_foreign_key_check')
+        if broken:
+            found.append(f"broken foreign keys: {len(broken)} ({broken[0][0]})")
+        return found
+
+    def purge(self) -> bool:
+        """Rewrite the index and the file without what was erased; false while others read it."""
+        with self.alone() as connection:
+            asked = connection.value("SELECT value FROM meta WHERE name = :name", {"name": PURGE})
+            connection.run("INSERT INTO records_fts (records_fts) VALUES ('optimize')")
+            connection.raw.execute("VACUUM")
+            if not self.in_memory:
+                # Whoever writes waits meanwhile, so this waits for readers only for a moment.
+                connection.raw.set_busy_timeout(round(min(self.busy_timeout, PATIENCE) * 1000))
+                state = connection.one("PRAGMA wal_checkpoint (TRUNCATE)")
+                if state is None or state[0]:
+                    return False
+            values = {"name": PURGE, "asked": asked}
+            connection.run("DELETE FROM meta WHERE name = :name AND value = :asked", values)
+            return not connection.value("SELECT 1 FROM meta WHERE name = :name", values)
+
+    def size(self) -> int:
+        """Return the bytes of the database and its write-ahead log."""
+        with self.read() as connection:
+            if self.in_memory:
+                raw = connection.raw
+                return int(raw.pragma("page_count")) * int(raw.pragma("page_size"))
+            # While a connection is open, its files stay.
+            connection.one("SELECT 1 FROM meta")
+            return sum(Path(self.path + suffix).stat().st_size for suffix in ("", "-wal"))
+
+    def backup(self, path: str) -> None:
+        """Copy the database page by page to ``path``, which appears there whole or not at all."""
+        partial = Path(f"{path}.partial")
+        if Path(path).exists():
+            message = f"{path} exists already; choose a new name for the backup"
+            raise InvalidInput(message)
+        try:
+            partial.unlink(missing_ok=True)
+            os.close(os.open(partial, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
+            self._copy(str(partial))
+            partial.rename(path)
+        except OSError as error:
+            message = f"{path} cannot be written: {error.strerror}; choose another place"
+            raise StoreReadOnly(message) from error
+        finally:
+            partial.unlink(missing_ok=True)
+
+    def _copy(self, path: str) -> None:
+        # In one read transaction, or each write of another process would start the copy anew.
+        with self.snapshot(), self.read() as source, translated(path):
+            copy = apsw.Connection(path)
+            try:
+                source.one("SELECT 1 FROM meta")
+                with copy.backup("main", source.raw, "main") as job:
+                    while not job.done:
+                        job.step(1_000)
+                copy.execute("PRAGMA journal_mode = DELETE")
+            finally:
+                copy.close()
+
+    def _migrate(self) -> None:
+        """Bring the database to the newest schema; several processes may do so at once."""
+        steps = schema_steps()
+        with self.read() as connection:
+            if self._version(connection.raw) == len(steps):
+                return
+        with self.write() as connection:
+            version = self._version(connection.raw)
+            for number, sql in enumerate(steps[version:], version + 1):
+                connection.raw.execute(DIALECT.schema(sql)).fetchall()
+                if number == 1:
+                    self.full_text.create(connection)
+                    connection.raw.execute(STATISTICS).fetchall()
+                connection.raw.execute(f"PRAGMA user_version = {number}")
+            connection.raw.execute(f"PRAGMA application_id = {APPLICATION_ID}")
+
+    def _version(self, raw: apsw.Connection) -> int:
+        """Return how many steps of the schema the database has seen; reads only.
+
+        Raises:
+            NotADatabase: the file is an SQLite database of something else.
+            SchemaTooNew: a newer memoranda wrote it.
+        """
+        newest = len(schema_steps())
+        state: list[Any] = raw.execute(STATE).fetchall()
+        version, application, tables = map(int, state[0])
+        if application != APPLICATION_ID and (tables or application or version):
+            message = (
+                f"{self.path} is an SQLite database, but not one of memoranda's; "
+                f"choose another path, it was left as it is"
+            )
+            raise NotADatabase(message)
+        if version > newest:
+            message = (
+                f"{self.path} has schema {version}, this memoranda knows up to {newest}; "
+                f"upgrade with pip install -U memoranda, the file was left as it is"
+            )
+            raise SchemaTooNew(message)
+        return version
+
+    def _borrow(self) -> SqliteConnection:
+        with self._pool_lock:
+            self._require_open()
+            if self._idle:
+                return self._idle.pop()
+        return self._open()
+
+    def _give_back(self, connection: SqliteConnection) -> None:
+        with self._pool_lock:
+            if not self._closed:
+                self._idle.append(connection)
+                return
+        connection.raw.close()
+
+    def _require_open(self) -> None:
+        if self._closed:
+            message = f"the memory in {self.path} was closed; open it again with Memory(…)"
+            raise StoreClosed(message)
+
+    def _open(self, *, first: bool = False) -> SqliteConnection:
+        with translated(self.path):
+            # Without SQLITE_OPEN_CREATE: a file that was moved away is not silently made anew.
+            raw = apsw.Connection(
+                self.path,
+                flags=apsw.SQLITE_OPEN_READWRITE,
+                vfs=self._vfs,
+                statementcachesize=STATEMENT_CACHE,
+            )
+            try:
+                raw.set_busy_timeout(round(self.busy_timeout * 1000))
+                for pragma in SETUP:
+                    self._patiently(raw, pragma)
+                if first:
+                    self._version(raw)
+                if not self.in_memory:
+                    self._enter_wal(raw)
+            except BaseException:
+                raw.close()
+                raise
+            return SqliteConnection(raw)
+
+    def _patiently(self, raw: apsw.Connection, pragma: str) -> object:
+        # SQLite calls no busy handler while a file changes to WAL or is recovered: processes
+        # that open it together must try again.
+        deadline = time.monotonic() + self.busy_timeout
+        while True:
+            try:
+                return raw.execute(pragma).get
+            except apsw.BusyError:
+                if time.monotonic() > deadline:
+                    raise
+                time.sleep(0.005)
+
+    def _enter_wal(self, raw: apsw.Connection) -> None:
+        mode = self._patiently(raw, "PRAGMA journal_mode = WAL")
+        if mode != "wal":
+            message = (
+                f"{self.path} cannot be shared by several readers and a writer (journal mode "
+                f"{mode}); put it on a local disk"
+            )
+            raise StoreError(message)
+        level = "FULL" if self._power_safe else "NORMAL"
+        raw.execute(f"PRAGMA synchronous = {level}")
+        raw.wal_autocheckpoint(CHECKPOINT_PAGES)
+
+
+class SqliteStore(SqlStore):
+    """Implements :class:`memoranda.model.ports.Store` on one SQLite database.
+
+    Args:
+        path: the file, created with its schema if it is not there; ``:memory:`` for none.
+        analyzer: makes the terms of the full-text index.
+        names: decides which names are one entity.
+        busy_timeout: seconds to wait while another process writes.
+        power_safe: wait at each commit until the disk has it, so that it also survives a
+            power cut; without, it survives a killed process.
+        vfs: name of a registered SQLite VFS.
+
+    Raises:
+        StoreError: the file cannot be used; it is left as it was.
+    """
+
+    def __init__(
+        self,
+        path: str | os.PathLike[str],
+        *,
+        analyzer: Analyzer,
+        names: NameMatcher,
+        busy_timeout: float = BUSY_TIMEOUT,
+        power_safe: bool = False,
+        vfs: str | None = None,
+    ) -> None:
+        """Open the database."""
+        database = SqliteDatabase(path, busy_timeout=busy_timeout, power_safe=power_safe, vfs=vfs)
+        try:
+            super().__init__(database, analyzer=analyzer, names=names)
+        except BaseException:
+            with suppress(StoreError):
+                database.close()
+            raise
+
+
+def _create_private(path: str) -> None:
+    # Only a file that is not there is opened here. Closing any handle of a file frees every
+    # lock this process holds on it, also those of another SQLite connection.
+    if Path(path).is_dir():
+        message = f"{path} is a folder; name a file in it, such as {Path(path) / 'agent.db'}"
+        raise StoreReadOnly(message)
+    try:
+        with _creating:
+            os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
+    except FileExistsError:
+        return
+    except OSError as error:
+        message = f"{path} cannot be created or written: {error.strerror}; choose another place"
+        raise StoreReadOnly(message) from error
