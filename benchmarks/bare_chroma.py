@@ -23,7 +23,7 @@ import chromadb
 import httpx
 from chromadb.config import Settings
 
-from memoranda.model.vectors import Vector, Vectors
+from memoranda.model.query import Vector, Vectors
 
 NAME = "bare"
 USER = "ana"

@@ -30,7 +30,7 @@ from memoranda.conversation.cohesion import BIAS, GAP, Cohesion, TopicTurn, weig
 from memoranda.conversation.segments import Segmenter, segments
 from memoranda.errors import MemorandaError
 from memoranda.model.models import Message, ToolCall, ToolResult
-from memoranda.model.vectors import Vectors
+from memoranda.model.query import Vectors
 
 DATA = Path(__file__).resolve().parents[2] / "shared" / "data"
 TIAGE = Path("dialseg") / "tiage_train_dev.json"

@@ -10,7 +10,7 @@ import numpy as np
 from benchmarks.measure import interleaved, show
 from benchmarks.workload import DIMENSIONS, talk
 from memoranda.errors import MemorandaError
-from memoranda.model.vectors import Vectors
+from memoranda.model.query import Vectors
 
 BATCH = 32
 MAX_TOKENS = 256

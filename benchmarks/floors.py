@@ -13,7 +13,7 @@ from pathlib import Path
 import apsw
 import sqlite_vec
 
-from memoranda.model.vectors import Vector, Vectors
+from memoranda.model.query import Vector, Vectors
 
 BEST = 50
 SCHEMA = """

@@ -19,8 +19,8 @@ import numpy as np
 from benchmarks.measure import show
 from benchmarks.retrieval_plugin import MemorandaArm
 from memoranda import Memory
+from memoranda.model.models import Scope
 from memoranda.model.query import Filter
-from memoranda.model.scope import Scope
 from memoranda.search.fuse import Weights
 from memoranda.search.search import Ranking, Retriever
 from memoranda.text.dates.questions import question_range

@@ -11,7 +11,7 @@ from benchmarks.floors import RawSearch
 from benchmarks.measure import AGAINST, Step, Times, against, interleaved, show, timed
 from benchmarks.workload import KnownVectors, Talk, talk
 from memoranda import Memory
-from memoranda.model.vectors import Vectors
+from memoranda.model.query import Vectors
 
 USERS = 20
 BATCH = 500

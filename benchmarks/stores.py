@@ -22,7 +22,7 @@ from benchmarks.bare_chroma import USER, BareChroma, served
 from benchmarks.measure import Step, Times, interleaved, micro, show, timed
 from benchmarks.workload import DIMENSIONS, talk
 from memoranda import Memory, Settings
-from memoranda.model.vectors import Vectors
+from memoranda.model.query import Vectors
 from memoranda.testing.clocks import START, FrozenClock
 from memoranda.testing.embedders import HashEmbedder
 

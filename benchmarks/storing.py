@@ -15,7 +15,7 @@ import numpy as np
 from benchmarks.floors import vec_connection, vec_table
 from benchmarks.measure import Step, interleaved, micro, show, timed
 from benchmarks.workload import DIMENSIONS, unit_vectors
-from memoranda.model.vectors import Vector
+from memoranda.model.query import Vector
 
 SHAPES = ((10, 5_000), (2_000, 50))
 QUICK_SHAPES = ((10, 1_000), (400, 50))

@@ -22,9 +22,8 @@ from benchmarks.retrieval import retriever
 from benchmarks.retrieval_cases import UPDATES, Case
 from benchmarks.retrieval_contrasts import CONTRASTS, LISTS, PAST, TALK
 from memoranda import Memory, Settings
-from memoranda.model.models import Hit
+from memoranda.model.models import Hit, Scope
 from memoranda.model.query import Filter
-from memoranda.model.scope import Scope
 from memoranda.search.search import Ranking
 
 ALL = 1_000

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from memoranda.model.vectors import Vectors
+from memoranda.model.query import Vectors
 
 DIMENSIONS = 384  # as all-MiniLM-L6-v2
 VOCABULARY = 20_000

@@ -17,7 +17,7 @@ from memoranda.errors import NotFound
 from memoranda.learning.consolidation_queue import ConsolidationRequest
 from memoranda.model.actions import MergeEntities, SplitEntity
 from memoranda.model.capabilities import PURGE
-from memoranda.model.checks import known, limited, located, named, several
+from memoranda.model.checks import clean, known, limited, located, named, several
 from memoranda.model.clock import Clock
 from memoranda.model.events import Callback, Events
 from memoranda.model.life import SessionInfo, StageUsage
@@ -30,12 +30,11 @@ from memoranda.model.models import (
     Kind,
     Recall,
     Record,
+    Scope,
 )
 from memoranda.model.ports import Embedder, LanguageModel, Progress, Summarizer
 from memoranda.model.query import Filter
 from memoranda.model.reports import MaintenanceReport, MemoryStats, StageReport
-from memoranda.model.scope import Scope
-from memoranda.model.text import clean
 from memoranda.records import plans
 from memoranda.records.drafts import (
     Draft,

@@ -22,14 +22,12 @@ from memoranda.entities.providers import EntityProviders, open_entity_providers
 from memoranda.errors import InvalidInput
 from memoranda.learning.consolidation_queue import ConsolidationQueue, ConsolidationRequest
 from memoranda.learning.stage_models import StageModels
-from memoranda.model.clock import Clock, SystemClock
+from memoranda.model.checks import require_aware
+from memoranda.model.clock import Clock, IdFactory, SystemClock
 from memoranda.model.events import Events
-from memoranda.model.ids import IdFactory
-from memoranda.model.models import Recall, Record
+from memoranda.model.models import Recall, Record, Scope
 from memoranda.model.ports import Embedder, EntityExtractor, LanguageModel, Store
 from memoranda.model.reports import StageReport
-from memoranda.model.scope import Scope
-from memoranda.model.times import require_aware
 from memoranda.providers.embedding.cache import CachedEmbedder
 from memoranda.providers.opening import open_embedder, open_language_model, require_model
 from memoranda.records.drafts import RecordPlanner, Retention

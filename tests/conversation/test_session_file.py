@@ -23,8 +23,8 @@ from session_samples import (
 
 from memoranda.conversation.sessions.session_file import SessionFile
 from memoranda.errors import InvalidInput, NotFound, StoreFull, StoreReadOnly
+from memoranda.model.checks import require_aware
 from memoranda.model.models import ConversationInfo, Image, ToolCall, ToolResult
-from memoranda.model.times import require_aware
 
 CHECKS = [HealthCheck.function_scoped_fixture, HealthCheck.too_slow]
 laws = settings(max_examples=40, deadline=None, suppress_health_check=CHECKS)

@@ -13,8 +13,8 @@ import numpy as np
 import pytest
 
 from memoranda import errors
+from memoranda.model.models import Scope
 from memoranda.model.query import Filter
-from memoranda.model.scope import Scope
 from memoranda.providers.embedding.model_files import find
 from memoranda.search.search import Ranking, Retriever
 from memoranda.text.dates.questions import question_range

@@ -10,8 +10,7 @@ import signal
 import sys
 
 from memoranda.model.actions import Append, Erase, PutVectors
-from memoranda.model.models import Message
-from memoranda.model.scope import Scope
+from memoranda.model.models import Message, Scope
 from memoranda.store.chroma.place import parse
 from memoranda.store.chroma.store import ChromaStore
 from memoranda.testing.analyzers import PlainNames, WordAnalyzer

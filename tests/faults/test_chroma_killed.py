@@ -14,9 +14,8 @@ from chroma_server import running
 
 from memoranda.errors import StoreBusy, StoreError
 from memoranda.model.actions import Append, Enrich, Erase, PutVectors, Touch
-from memoranda.model.models import Message
+from memoranda.model.models import Message, Scope
 from memoranda.model.query import IndexVersion
-from memoranda.model.scope import Scope
 from memoranda.store.chroma import client, journal
 from memoranda.testing.contracts.isolation import everything
 from memoranda.testing.contracts.samples import (

@@ -19,9 +19,8 @@ from memoranda.learning.consolidation_plan import (
     plan,
 )
 from memoranda.model.actions import Consolidated, Credit, Insert, Supersede
-from memoranda.model.ids import IdFactory
-from memoranda.model.models import Kind, Trust
-from memoranda.model.scope import Scope
+from memoranda.model.clock import IdFactory
+from memoranda.model.models import Kind, Scope, Trust
 from memoranda.records.drafts import Draft, RecordPlanner, Retention
 from memoranda.testing.clocks import FrozenClock
 

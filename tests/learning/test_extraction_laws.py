@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from memoranda.entities.rules import RuleExtractor as Names
 from memoranda.learning.claims import Turn
 from memoranda.learning.extraction import RuleFactExtractor
+from memoranda.model.checks import clean
 from memoranda.model.life import DateMention
-from memoranda.model.text import clean
 
 SAID = datetime(2024, 2, 29, 23, 59, tzinfo=UTC)
 SENTENCES = [

@@ -6,8 +6,8 @@ from datetime import UTC, datetime, timedelta, timezone
 import pytest
 
 from memoranda.learning.llm.model_reflector import ModelReflector, ReflectionAnswer
+from memoranda.model.checks import content_hash
 from memoranda.model.models import Kind, Record
-from memoranda.model.text import content_hash
 from memoranda.testing.models import ScriptedLLM
 
 AT = datetime(2023, 6, 2, 23, 30, tzinfo=UTC)

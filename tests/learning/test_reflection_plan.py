@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from memoranda.learning import reflection_plan as reflect
 from memoranda.learning.weekly_digest import LINE, LONGEST
 from memoranda.model.actions import Erase
-from memoranda.model.ids import IdFactory
+from memoranda.model.clock import IdFactory
 from memoranda.model.models import Kind, Record, Trust
 from memoranda.model.query import Filter
 from memoranda.records.drafts import RecordPlanner, Retention

@@ -8,9 +8,9 @@ import pytest
 
 from memoranda.memory import Memory
 from memoranda.model.actions import Prune
+from memoranda.model.checks import MILLISECOND
 from memoranda.model.models import PrunedSpan, Pruning
 from memoranda.model.query import Filter
-from memoranda.model.times import MILLISECOND
 from memoranda.settings.settings import Settings
 
 START = datetime(2026, 3, 2, 17, 5, tzinfo=UTC)

@@ -28,7 +28,7 @@ from memoranda.learning.consolidation_queue import ConsolidationQueue
 from memoranda.learning.consolidation_queue import ConsolidationRequest as Request
 from memoranda.learning.llm.model_extractor import ClaimsAnswer
 from memoranda.model.actions import Consolidated, Insert
-from memoranda.model.scope import Scope
+from memoranda.model.models import Scope
 from memoranda.testing.models import ScriptedLLM
 
 AUTOMATIC = Settings(timezone="UTC")

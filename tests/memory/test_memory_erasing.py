@@ -7,8 +7,8 @@ import pytest
 
 from memoranda import Memory
 from memoranda.model.actions import Insert
-from memoranda.model.ids import IdFactory
-from memoranda.model.text import content_hash
+from memoranda.model.checks import content_hash
+from memoranda.model.clock import IdFactory
 from memoranda.testing.clocks import FrozenClock
 from memoranda.testing.embedders import HashEmbedder
 

@@ -16,8 +16,8 @@ from memoranda.learning import reflection_plan as reflect
 from memoranda.learning.consolidation_plan import SUPERSEDED
 from memoranda.learning.consolidator import PAGE
 from memoranda.maintenance import enrich
+from memoranda.model.models import Scope
 from memoranda.model.query import Filter
-from memoranda.model.scope import Scope
 from memoranda.testing.models import ScriptedLLM
 
 HOUR = timedelta(hours=1)

@@ -6,8 +6,7 @@ from datetime import UTC, datetime, timedelta
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memoranda.model.clock import SystemClock
-from memoranda.model.ids import ALPHABET, IdFactory
+from memoranda.model.clock import ALPHABET, IdFactory, SystemClock
 from memoranda.model.models import Kind
 from memoranda.testing.clocks import START, FrozenClock
 

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memoranda.errors import InvalidInput
-from memoranda.model.text import clean, content_hash, storable
+from memoranda.model.checks import clean, content_hash, storable
 
 ANY = st.text(st.characters())
 

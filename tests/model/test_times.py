@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memoranda.errors import InvalidInput
-from memoranda.model.times import EPOCH, from_ms, require_aware, to_ms
+from memoranda.model.checks import EPOCH, from_ms, require_aware, to_ms
 from memoranda.testing.clocks import START, FrozenClock
 
 DAY = timedelta(days=1)

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from memoranda.model.checks import content_hash
 from memoranda.model.models import Kind, Record
-from memoranda.model.text import content_hash
 from memoranda.notes.document import parse
 from memoranda.notes.edits import EditConflict, digest_of, noted_line, read_edits
 

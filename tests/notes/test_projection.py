@@ -9,9 +9,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
+from memoranda.model.checks import content_hash
 from memoranda.model.models import Kind, Record, Trust
 from memoranda.model.notes import line_of
-from memoranda.model.text import content_hash
 from memoranda.notes.document import parse
 from memoranda.notes.edits import digest_of, noted_line, read_edits
 from memoranda.notes.projection import project

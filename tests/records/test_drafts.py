@@ -8,9 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memoranda.errors import InvalidInput
-from memoranda.model.ids import IdFactory
-from memoranda.model.models import Kind, Mention, Trust
-from memoranda.model.scope import Scope
+from memoranda.model.clock import IdFactory
+from memoranda.model.models import Kind, Mention, Scope, Trust
 from memoranda.records.drafts import (
     Draft,
     RecordPlanner,

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from memoranda import Memory, Settings
+from memoranda.model.checks import to_ms
+from memoranda.model.models import Scope
 from memoranda.model.query import TermMatches
-from memoranda.model.scope import Scope
-from memoranda.model.times import to_ms
 from memoranda.search import evidence
 from memoranda.search.index import UserIndex
 

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from memoranda import Memory, Settings
-from memoranda.model.scope import Scope
+from memoranda.model.models import Scope
 from memoranda.search.index import KINDS, NEVER, NO_NUMBER, IndexCache, UserIndex
 from memoranda.testing.embedders import HashEmbedder
 

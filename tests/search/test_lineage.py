@@ -6,9 +6,8 @@ import pytest
 
 from memoranda import Memory, Settings
 from memoranda.model.actions import Close, Insert, Supersede
-from memoranda.model.models import Kind
+from memoranda.model.models import Kind, Scope
 from memoranda.model.query import Filter
-from memoranda.model.scope import Scope
 from memoranda.search.index import UserIndex
 from memoranda.search.search import Ranking, Retriever
 from memoranda.testing.contracts.samples import ANA, LATER, record

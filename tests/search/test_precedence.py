@@ -7,8 +7,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from memoranda import Memory, Settings
+from memoranda.model.models import Scope
 from memoranda.model.query import Filter
-from memoranda.model.scope import Scope
 from memoranda.search.search import Ranking, Retriever
 from memoranda.text.dates.questions import question_range
 

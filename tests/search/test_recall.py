@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from memoranda.model.checks import content_hash
 from memoranda.model.models import NO_RECALL, ArmEvidence, Hit, Kind, Record, Trust, Why
-from memoranda.model.text import content_hash
 from memoranda.search.recall import CLOSING, LONGEST, OPENING, pack
 
 NOW = datetime(2026, 7, 1, 12, tzinfo=UTC)

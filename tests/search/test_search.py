@@ -7,8 +7,8 @@ import pytest
 
 from memoranda import Memory, Settings
 from memoranda.errors import EmbeddingError
+from memoranda.model.models import Scope
 from memoranda.model.query import Filter
-from memoranda.model.scope import Scope
 from memoranda.search.fuse import Weights
 from memoranda.search.search import Ranking, Retriever
 from memoranda.testing.embedders import HashEmbedder

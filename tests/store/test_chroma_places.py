@@ -20,8 +20,8 @@ from chroma_server import free_port, running, start, stop
 from memoranda.errors import NotADatabase, StoreClosed, StoreError
 from memoranda.model.actions import Erase, Prune, PutVectors
 from memoranda.model.capabilities import PURGE
+from memoranda.model.models import Scope
 from memoranda.model.query import IndexVersion
-from memoranda.model.scope import Scope
 from memoranda.store.chroma import client, index_files
 from memoranda.store.chroma.place import Folder, Server, parse
 from memoranda.store.chroma.store import ChromaStore

@@ -4,10 +4,10 @@ import pytest
 
 from memoranda.errors import NotADatabase
 from memoranda.model.actions import Erase, KeepNotes, MergeEntities, Retire, SplitEntity, Touch
+from memoranda.model.checks import content_hash
+from memoranda.model.models import Scope
 from memoranda.model.notes import NotedLine, NotesBase
 from memoranda.model.query import IndexVersion
-from memoranda.model.scope import Scope
-from memoranda.model.text import content_hash
 from memoranda.testing.contracts.changes import everything
 from memoranda.testing.contracts.samples import (
     ACTIVE,

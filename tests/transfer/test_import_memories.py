@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from import_samples import written
 
 from memoranda.errors import InvalidInput
-from memoranda.model.scope import Scope
+from memoranda.model.models import Scope
 from memoranda.transfer import mcp_memory
 from memoranda.transfer.json_files import Item, LeftOut
 

@@ -19,7 +19,7 @@ from math import exp, log, log2
 
 import numpy as np
 
-from memoranda.model.vectors import Vector
+from memoranda.model.query import Vector
 from memoranda.text.languages import LanguageData, load
 from memoranda.text.patterns import compile_pattern
 

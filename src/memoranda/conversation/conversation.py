@@ -40,10 +40,9 @@ from memoranda.conversation.transcript import MemoryTranscript, Transcript
 from memoranda.conversation.units import Grouping
 from memoranda.conversation.view import ConversationView
 from memoranda.errors import BudgetTooSmall, InvalidInput, NotFound
-from memoranda.model.checks import known, limited, named
-from memoranda.model.clock import Clock, SystemClock
+from memoranda.model.checks import clean, known, limited, named, require_aware
+from memoranda.model.clock import Clock, IdFactory, SystemClock
 from memoranda.model.events import Callback, Events
-from memoranda.model.ids import IdFactory
 from memoranda.model.models import (
     NO_RECALL,
     Calibration,
@@ -58,8 +57,6 @@ from memoranda.model.models import (
     ToolResult,
 )
 from memoranda.model.ports import Summarizer
-from memoranda.model.text import clean
-from memoranda.model.times import require_aware
 from memoranda.settings.settings import Settings
 from memoranda.tokens.catalog import Catalog
 

@@ -22,14 +22,10 @@ from memoranda.conversation.stored_transcript import StoredTranscript, Transcrip
 from memoranda.conversation.strategies.strategy import Strategy
 from memoranda.conversation.transcript import MemoryTranscript, ReadOnlyTranscript, Transcript
 from memoranda.errors import NotFound
-from memoranda.model.checks import named
-from memoranda.model.clock import Clock
-from memoranda.model.ids import IdFactory
-from memoranda.model.models import ConversationInfo, Message, Recall
+from memoranda.model.checks import clean, named, require_aware
+from memoranda.model.clock import Clock, IdFactory
+from memoranda.model.models import ConversationInfo, Message, Recall, Scope
 from memoranda.model.ports import Store, Summarizer
-from memoranda.model.scope import Scope
-from memoranda.model.text import clean
-from memoranda.model.times import require_aware
 from memoranda.records.drafts import RecordPlanner
 from memoranda.settings.sections import ConversationSettings
 from memoranda.tokens.catalog import Catalog

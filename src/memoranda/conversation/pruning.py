@@ -23,11 +23,11 @@ from memoranda.conversation.summary import ExtractiveSummarizer
 from memoranda.conversation.transcript import Transcript
 from memoranda.conversation.view import NO_ROOM, ConversationView, view_of
 from memoranda.errors import InvalidInput
+from memoranda.model.checks import storable
+from memoranda.model.clock import IdFactory
 from memoranda.model.events import Events
-from memoranda.model.ids import IdFactory
 from memoranda.model.models import Message, PrunedSpan, Pruning
 from memoranda.model.ports import MessageMeter, Summarizer
-from memoranda.model.text import storable
 
 log = logging.getLogger("memoranda.conversation")
 BATCH = 5  # one in so many of the most messages leave a full window together

@@ -23,7 +23,7 @@ from memoranda.conversation.cohesion import Cohesion, TopicTurn, content_words
 from memoranda.conversation.signals import Signals, signals
 from memoranda.errors import InvalidInput
 from memoranda.model.models import Message
-from memoranda.model.vectors import Vector, Vectors
+from memoranda.model.query import Vector, Vectors
 from memoranda.text.languages import LanguageData
 from memoranda.text.patterns import compile_pattern
 

@@ -22,12 +22,18 @@ from memoranda.model.actions import (
     Summarize,
     Touch,
 )
+from memoranda.model.checks import clean, content_hash, require_aware
 from memoranda.model.clock import Clock
-from memoranda.model.models import Calibration, ConversationInfo, Kind, Message, Pruning, Record
+from memoranda.model.models import (
+    Calibration,
+    ConversationInfo,
+    Kind,
+    Message,
+    Pruning,
+    Record,
+    Scope,
+)
 from memoranda.model.ports import Store
-from memoranda.model.scope import Scope
-from memoranda.model.text import clean, content_hash
-from memoranda.model.times import require_aware
 from memoranda.records.drafts import Draft, RecordPlanner
 from memoranda.text import recalled
 

@@ -15,10 +15,9 @@ import numpy as np
 
 from memoranda.errors import EmbeddingError, InvalidInput, MemorandaError, StoreClosed
 from memoranda.model.actions import PutVectors
-from memoranda.model.models import Record
+from memoranda.model.models import Record, Scope
 from memoranda.model.ports import Embedder, Progress, Store
-from memoranda.model.scope import Scope
-from memoranda.model.vectors import Vector, Vectors
+from memoranda.model.query import Vector, Vectors
 
 log = logging.getLogger("memoranda.providers.embedding")
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from threading import Condition, Event, Thread
 
 from memoranda.errors import MemorandaError, StoreClosed
-from memoranda.model.scope import Scope
+from memoranda.model.models import Scope
 
 log = logging.getLogger("memoranda.consolidate")
 

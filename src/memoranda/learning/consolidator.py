@@ -34,14 +34,12 @@ from memoranda.learning.llm.model_judge import ModelJudge
 from memoranda.learning.stage_models import StageModels
 from memoranda.learning.turns import TurnReader
 from memoranda.model.actions import Action, Consolidated, Credit, Insert, Supersede, Touch
+from memoranda.model.checks import clean
 from memoranda.model.life import SessionInfo
-from memoranda.model.models import Kind, Record
+from memoranda.model.models import Kind, Record, Scope
 from memoranda.model.ports import DateReader
-from memoranda.model.query import Filter
+from memoranda.model.query import Filter, Vector
 from memoranda.model.reports import StageReport
-from memoranda.model.scope import Scope
-from memoranda.model.text import clean
-from memoranda.model.vectors import Vector
 from memoranda.records.service import RecordService
 from memoranda.search.service import SearchService
 from memoranda.settings.sections import ConsolidationSettings

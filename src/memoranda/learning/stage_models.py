@@ -12,11 +12,11 @@ from typing import Any, TypeVar
 
 from memoranda.errors import LLMError
 from memoranda.model.actions import Spend
+from memoranda.model.checks import require_aware
 from memoranda.model.clock import Clock
 from memoranda.model.life import Reply, Usage
+from memoranda.model.models import Scope
 from memoranda.model.ports import LanguageModel, Store
-from memoranda.model.scope import Scope
-from memoranda.model.times import require_aware
 
 T = TypeVar("T")
 

@@ -12,9 +12,8 @@ from memoranda.errors import InvalidInput
 from memoranda.learning.conflicts import RuleJudge
 from memoranda.maintenance.audit import Audit, Entry, audit
 from memoranda.model.life import believed
-from memoranda.model.models import Kind, Record, Trust
+from memoranda.model.models import Kind, Record, Scope, Trust
 from memoranda.model.ports import Store
-from memoranda.model.scope import Scope
 from memoranda.records.pages import record_pages
 from memoranda.text.patterns import compile_pattern
 

@@ -13,9 +13,9 @@ from collections.abc import Iterable, Iterator
 from datetime import datetime, timedelta
 
 from memoranda.model.actions import Action, Fade, Retire
+from memoranda.model.checks import from_ms, to_ms
 from memoranda.model.life import believed
 from memoranda.model.models import Kind, Record
-from memoranda.model.times import from_ms, to_ms
 
 THRESHOLD = 0.05
 """Confidence below which a fact is retired."""

@@ -13,9 +13,9 @@ from datetime import datetime, time, timedelta
 from types import MappingProxyType
 
 from memoranda.model.actions import Retire
+from memoranda.model.checks import require_aware
 from memoranda.model.life import believed
 from memoranda.model.models import Kind, Record
-from memoranda.model.times import require_aware
 from memoranda.records.drafts import Retention
 
 UNITS = ((timedelta(days=1), "day"), (timedelta(hours=1), "hour"), (timedelta(minutes=1), "minute"))

@@ -20,9 +20,9 @@ from typing import Self
 
 from memoranda.errors import InvalidInput, MemorandaError, StoreClosed
 from memoranda.maintenance.triggers import CronTimes, Interval
+from memoranda.model.checks import require_aware
 from memoranda.model.clock import Clock
 from memoranda.model.ports import JobStore
-from memoranda.model.times import require_aware
 
 log = logging.getLogger("memoranda.maintenance.schedule")
 

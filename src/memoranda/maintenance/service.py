@@ -18,10 +18,9 @@ from memoranda.entities.pipeline import ACCURATE, EntityPipeline
 from memoranda.errors import InvalidInput, LLMError, MemorandaError
 from memoranda.maintenance import decay, enrich, expire
 from memoranda.model.actions import Action, Enrich, Fade, Retire
-from memoranda.model.models import Mention
+from memoranda.model.models import Mention, Scope
 from memoranda.model.ports import Store
 from memoranda.model.reports import MaintenanceReport, StageReport
-from memoranda.model.scope import Scope
 from memoranda.records.drafts import Retention
 
 log = logging.getLogger("memoranda.maintenance")

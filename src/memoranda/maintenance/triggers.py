@@ -16,7 +16,7 @@ from datetime import UTC, datetime, timedelta, tzinfo
 from apscheduler.triggers.cron import CronTrigger
 
 from memoranda.errors import ConfigError
-from memoranda.model.times import EPOCH
+from memoranda.model.checks import EPOCH
 from memoranda.settings.sections import SPAN, parse_span
 from memoranda.text.patterns import compile_pattern
 

@@ -20,7 +20,7 @@ from memoranda.model.models import (
     Record,
 )
 from memoranda.model.notes import NotesBase
-from memoranda.model.vectors import Vector
+from memoranda.model.query import Vector
 
 
 @dataclass(frozen=True, slots=True)

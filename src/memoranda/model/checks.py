@@ -1,16 +1,102 @@
-"""Checks of arguments that several verbs share."""
+"""Checks of values from outside: text, times, numbers and lists.
+
+Text is any Unicode, but only what UTF-8 and SQLite can hold. Moments are aware datetimes outside,
+whole UTC milliseconds inside; a naive datetime is refused rather than guessed at: the difference
+between two guesses is a memory that is hours or a day wrong.
+"""
 
 from __future__ import annotations
 
+import hashlib
 import math
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from datetime import datetime
+from datetime import UTC, datetime, timedelta
 from typing import TypeVar
 
 from memoranda.errors import InvalidInput
-from memoranda.model.text import clean
-from memoranda.model.times import require_aware
+
+
+def clean(value: object, name: str) -> str:
+    """Return ``value`` if it can be stored and found again unchanged.
+
+    Raises:
+        InvalidInput: it is no text, is blank, or holds a NUL character or a lone
+            surrogate (neither survives UTF-8 storage and full-text search).
+    """
+    text = storable(value, name)
+    if not text.strip():
+        message = f"{name} is empty; give it some text"
+        raise InvalidInput(message)
+    return text
+
+
+def storable(value: object, name: str) -> str:
+    """Return ``value``, which may be blank, if it holds no character that cannot be stored.
+
+    Raises:
+        InvalidInput: it is no text, or holds a NUL character or a lone surrogate.
+    """
+    if not isinstance(value, str):
+        message = f"{name} must be text, got {type(value).__name__}: {value!r:.80}"
+        raise InvalidInput(message)
+    if "\x00" in value:
+        message = (
+            f"{name} holds a NUL character at position {value.index(chr(0))}; "
+            f"remove it, for example with text.replace('\\x00', '')"
+        )
+        raise InvalidInput(message)
+    try:
+        value.encode()
+    except UnicodeEncodeError as error:
+        message = (
+            f"{name} holds a lone surrogate ({value[error.start]!r} at position {error.start}), "
+            f"which no UTF-8 file can hold; decode the source with errors='replace'"
+        )
+        raise InvalidInput(message) from error
+    return value
+
+
+def content_hash(content: str) -> str:
+    """Return the 128-bit BLAKE2b hash of ``content`` in hexadecimal."""
+    return hashlib.blake2b(content.encode(), digest_size=16).hexdigest()
+
+
+EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+MILLISECOND = timedelta(milliseconds=1)
+
+
+def to_ms(moment: datetime) -> int:
+    """Whole milliseconds since 1970-01-01 UTC, rounded down."""
+    return (moment - EPOCH) // MILLISECOND
+
+
+def from_ms(milliseconds: int) -> datetime:
+    """The aware UTC datetime of ``milliseconds`` since 1970."""
+    return EPOCH + timedelta(milliseconds=milliseconds)
+
+
+def require_aware(moment: object, name: str) -> datetime:
+    """Return ``moment`` in UTC, cut to the millisecond that is stored.
+
+    Raises:
+        InvalidInput: it is no datetime, or has no time zone.
+    """
+    if not isinstance(moment, datetime):
+        message = f"{name} must be a datetime with a time zone, got {moment!r}"
+        raise InvalidInput(message)
+    if moment.utcoffset() is None:
+        message = (
+            f"{name}={moment.isoformat()} has no time zone; say which one it is in, "
+            f"for example datetime(…, tzinfo=timezone.utc) or value.astimezone()"
+        )
+        raise InvalidInput(message)
+    try:
+        return from_ms(to_ms(moment))
+    except OverflowError as error:
+        message = f"{name}={moment.isoformat()} lies outside the years 1 to 9999 in UTC"
+        raise InvalidInput(message) from error
+
 
 MOST = 2**53  # More than there is of anything, and within the integers of any database.
 Item = TypeVar("Item")

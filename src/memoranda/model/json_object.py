@@ -11,8 +11,7 @@ from functools import cache
 from typing import Any, TypeVar, get_type_hints
 
 from memoranda.errors import InvalidInput
-from memoranda.model.text import clean, storable
-from memoranda.model.times import require_aware
+from memoranda.model.checks import clean, require_aware, storable
 
 MOST = 2**53
 """Beyond it, other readers of JSON no longer tell whole numbers apart."""

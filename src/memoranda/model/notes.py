@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Protocol
 from memoranda.model.models import Record
 
 if TYPE_CHECKING:
-    from memoranda.model.scope import Scope
+    from memoranda.model.models import Scope
 
 MEMORY_FILE = "MEMORY.md"
 HISTORY_FILE = "HISTORY.md"

@@ -34,11 +34,10 @@ if TYPE_CHECKING:
         Message,
         Pruning,
         Record,
+        Scope,
         ToolCall,
     )
-    from memoranda.model.query import Filter, IndexChanges, IndexVersion, TermMatches
-    from memoranda.model.scope import Scope
-    from memoranda.model.vectors import Vectors
+    from memoranda.model.query import Filter, IndexChanges, IndexVersion, TermMatches, Vectors
 
 
 T = TypeVar("T")

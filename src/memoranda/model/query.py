@@ -5,10 +5,19 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from memoranda.model.models import NO_ATTRIBUTES, Kind
-from memoranda.model.vectors import Vectors
+
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
+
+Vector: TypeAlias = "npt.NDArray[np.float32]"
+"""Shape ``(dimensions,)``, unit length."""
+
+Vectors: TypeAlias = "npt.NDArray[np.float32]"
+"""Shape ``(rows, dimensions)``, rows of unit length."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

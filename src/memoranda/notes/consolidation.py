@@ -17,14 +17,11 @@ from memoranda.learning.claims import Category, Claim, Relation, Statement, Turn
 from memoranda.learning.conflicts import RuleJudge
 from memoranda.learning.extraction import RuleFactExtractor
 from memoranda.learning.stage_models import ModelRunner
-from memoranda.model.checks import known, number
-from memoranda.model.clock import Clock, SystemClock
-from memoranda.model.ids import IdFactory
+from memoranda.model.checks import content_hash, known, number, require_aware, storable
+from memoranda.model.clock import Clock, IdFactory, SystemClock
 from memoranda.model.models import Kind, Message, Record
 from memoranda.model.notes import MEMORY_BYTES
 from memoranda.model.ports import LanguageModel
-from memoranda.model.text import content_hash, storable
-from memoranda.model.times import require_aware
 from memoranda.notes import Notes
 from memoranda.notes.document import Document, parse
 from memoranda.notes.history_entries import HistoryEntryWriter, write_raw_entry

@@ -15,9 +15,9 @@ from difflib import SequenceMatcher
 
 from memoranda.errors import InvalidInput
 from memoranda.model.actions import Action, Close, Insert
+from memoranda.model.checks import content_hash
 from memoranda.model.models import Record
 from memoranda.model.notes import NotedLine, line_of
-from memoranda.model.text import content_hash
 from memoranda.notes.document import Document, Item
 from memoranda.notes.topics import key_of, topic
 from memoranda.records import plans

@@ -11,10 +11,9 @@ from dataclasses import dataclass
 from functools import partial
 from urllib.parse import unquote
 
-from memoranda.model.models import Kind, Record
+from memoranda.model.models import Kind, Record, Scope
 from memoranda.model.notes import HistoryEntry
 from memoranda.model.ports import Store
-from memoranda.model.scope import Scope
 from memoranda.notes.history_entries import HistoryEntryWriter
 from memoranda.notes.scrub import scrub
 from memoranda.notes.service import NotesService

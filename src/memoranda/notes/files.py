@@ -27,7 +27,7 @@ from memoranda.errors import (
     StoreFull,
     StoreReadOnly,
 )
-from memoranda.model.text import storable
+from memoranda.model.checks import storable
 
 FULL = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
 FORBIDDEN = frozenset({errno.EACCES, errno.EPERM, errno.EROFS})

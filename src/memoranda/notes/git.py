@@ -16,7 +16,7 @@ from datetime import datetime
 from pathlib import Path
 
 from memoranda.errors import InvalidInput, MemorandaError, NotFound, StoreError
-from memoranda.model.text import clean
+from memoranda.model.checks import clean
 
 TIMEOUT = 30.0
 """Seconds for one call of git."""

@@ -19,8 +19,8 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from itertools import pairwise
 
+from memoranda.model.checks import require_aware
 from memoranda.model.notes import HISTORY_FILE, HistoryEntry, stamp
-from memoranda.model.times import require_aware
 
 Change = Callable[[HistoryEntry], str | None]
 """Says what the text of an entry becomes; ``None`` removes the entry."""

@@ -10,10 +10,9 @@ from itertools import islice
 from pathlib import Path
 
 from memoranda.errors import InvalidInput
+from memoranda.model.checks import clean, require_aware, storable
 from memoranda.model.clock import Clock, SystemClock
 from memoranda.model.notes import HISTORY_FILE, MEMORY_BYTES, MEMORY_FILE, HistoryEntry, stamp
-from memoranda.model.text import clean, storable
-from memoranda.model.times import require_aware
 from memoranda.notes.files import BUSY_TIMEOUT, NotesFolder
 from memoranda.notes.history import (
     Change,

@@ -13,9 +13,9 @@ from threading import RLock
 
 from memoranda.errors import MemorandaError, StoreError
 from memoranda.model.actions import KeepNotes
+from memoranda.model.models import Scope
 from memoranda.model.notes import MEMORY_FILE, NotesBase
 from memoranda.model.ports import Store
-from memoranda.model.scope import Scope
 from memoranda.notes.sync import NotesSyncState, SyncedNotes
 from memoranda.records.service import RecordService
 from memoranda.settings.settings import Settings

@@ -16,6 +16,7 @@ from threading import RLock
 
 from memoranda.errors import MemorandaError, StoreBusy, StoreClosed, StoreError
 from memoranda.model.actions import KeepNotes
+from memoranda.model.checks import storable
 from memoranda.model.life import believed
 from memoranda.model.models import ForgetReceipt, Record
 from memoranda.model.notes import (
@@ -26,7 +27,6 @@ from memoranda.model.notes import (
     NotesBase,
     line_of,
 )
-from memoranda.model.text import storable
 from memoranda.notes.document import Document, parse
 from memoranda.notes.edits import EditPlan, EditPlanner, Edits, digest_of, noted_line, read_edits
 from memoranda.notes.files import Stamp

@@ -12,13 +12,10 @@ from typing import Any
 
 from memoranda.errors import InvalidInput
 from memoranda.model.actions import Insert
-from memoranda.model.clock import Clock
-from memoranda.model.ids import IdFactory
-from memoranda.model.models import NO_ATTRIBUTES, Kind, Record, Trust
+from memoranda.model.checks import clean, content_hash, require_aware
+from memoranda.model.clock import Clock, IdFactory
+from memoranda.model.models import NO_ATTRIBUTES, Kind, Record, Scope, Trust
 from memoranda.model.ports import EntityExtractor
-from memoranda.model.scope import Scope
-from memoranda.model.text import clean, content_hash
-from memoranda.model.times import require_aware
 from memoranda.settings.sections import parse_span
 from memoranda.settings.settings import Settings
 

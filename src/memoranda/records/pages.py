@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from datetime import datetime
 
-from memoranda.model.models import Kind, Record
+from memoranda.model.models import Kind, Record, Scope
 from memoranda.model.ports import Store
 from memoranda.model.query import Filter
-from memoranda.model.scope import Scope
 
 PAGE = 500
 """Records of one page."""

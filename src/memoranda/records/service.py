@@ -9,15 +9,13 @@ from typing import Protocol
 
 from memoranda.errors import InvalidInput, NotFound
 from memoranda.model.actions import Action, Insert
+from memoranda.model.checks import clean, require_aware
 from memoranda.model.clock import Clock
 from memoranda.model.events import Events
 from memoranda.model.life import believed
-from memoranda.model.models import ForgetReceipt, Kind, Record
+from memoranda.model.models import ForgetReceipt, Kind, Record, Scope
 from memoranda.model.ports import Store
 from memoranda.model.query import Filter
-from memoranda.model.scope import Scope
-from memoranda.model.text import clean
-from memoranda.model.times import require_aware
 from memoranda.records import plans
 from memoranda.records.drafts import Draft, RecordPlanner
 

@@ -14,12 +14,10 @@ from memoranda.errors import InvalidInput, NotFound
 from memoranda.learning.claims import Category
 from memoranda.maintenance import decay
 from memoranda.memory import Memory, services_of
-from memoranda.model.checks import limited
+from memoranda.model.checks import clean, limited
 from memoranda.model.life import believed
-from memoranda.model.models import Change, Kind, Record
+from memoranda.model.models import Change, Kind, Record, Scope
 from memoranda.model.query import Filter
-from memoranda.model.scope import Scope
-from memoranda.model.text import clean
 from memoranda.rendering.layout import DOT, LONGEST, Column, Display, details, safe_text, table
 from memoranda.rendering.plain import one_line, pluralize
 from memoranda.rendering.records import NAME, show_changes

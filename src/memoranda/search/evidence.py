@@ -13,8 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from memoranda.model.query import TermMatches
-from memoranda.model.vectors import Vector
+from memoranda.model.query import TermMatches, Vector
 from memoranda.search.index import Floats, Rows
 
 K1, B = 1.2, 0.75  # BM25 (Robertson and Zaragoza 2009), as in FTS5

@@ -10,12 +10,10 @@ from datetime import datetime, tzinfo
 import numpy as np
 
 from memoranda.errors import EmbeddingError
-from memoranda.model.models import ArmEvidence, Hit, Record, Why
+from memoranda.model.checks import to_ms
+from memoranda.model.models import ArmEvidence, Hit, Record, Scope, Why
 from memoranda.model.ports import Analyzer, EntityExtractor, SearchStore
-from memoranda.model.query import Filter
-from memoranda.model.scope import Scope
-from memoranda.model.times import to_ms
-from memoranda.model.vectors import Vector
+from memoranda.model.query import Filter, Vector
 from memoranda.search import cosine, evidence, fuse, lineage, precedence
 from memoranda.search.evidence import Mask
 from memoranda.search.index import KINDS, NEVER, NO_NUMBER, Floats, IndexCache, Rows

@@ -11,13 +11,11 @@ from typing import Protocol
 
 from memoranda.errors import EmbeddingError
 from memoranda.model.actions import Touch
-from memoranda.model.checks import limited, number
+from memoranda.model.checks import clean, content_hash, limited, number
 from memoranda.model.life import believed
-from memoranda.model.models import Hit, Kind, Recall, Record
+from memoranda.model.models import Hit, Kind, Recall, Record, Scope
 from memoranda.model.ports import Store, TokenCounter
 from memoranda.model.query import Filter
-from memoranda.model.scope import Scope
-from memoranda.model.text import clean, content_hash
 from memoranda.search.recall import pack
 from memoranda.search.search import Retriever
 from memoranda.text.secrets import looks_secret, without_secrets

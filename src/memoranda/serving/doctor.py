@@ -19,8 +19,8 @@ from pathlib import Path
 
 from memoranda.errors import MemorandaError, ModelUnavailable
 from memoranda.memory import Memory, scope_of, services_of
+from memoranda.model.models import Scope
 from memoranda.model.ports import Store
-from memoranda.model.scope import Scope
 from memoranda.notes.service import WRONG
 from memoranda.providers.embedding import model_files as files
 from memoranda.settings.settings import Settings

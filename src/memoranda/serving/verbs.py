@@ -10,12 +10,12 @@ from typing import Any
 
 from memoranda.errors import EmbeddingError, InvalidInput, NotFound
 from memoranda.memory import Memory, scope_of, services_of
+from memoranda.model.checks import clean
 from memoranda.model.life import believed
 from memoranda.model.models import Entity, Hit, Kind, Recall, Record
 from memoranda.model.ports import Progress
 from memoranda.model.query import Filter
 from memoranda.model.reports import MemoryStats
-from memoranda.model.text import clean
 from memoranda.records.drafts import Draft, parse_kind
 from memoranda.search.service import mask_secrets
 from memoranda.text.recalled import without_recalled

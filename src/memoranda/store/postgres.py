@@ -15,9 +15,9 @@ from psycopg.adapt import Buffer, Loader
 from memoranda import errors
 from memoranda.model import capabilities
 from memoranda.model.capabilities import Capability
+from memoranda.model.checks import content_hash
 from memoranda.model.ports import Analyzer, NameMatcher
 from memoranda.model.query import TermMatches
-from memoranda.model.text import content_hash
 from memoranda.store.sql.dialect import (
     NONE,
     FullText,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from datetime import UTC, datetime, timedelta
 
-from memoranda.model.times import require_aware
+from memoranda.model.checks import require_aware
 
 START = datetime(2026, 1, 1, 12, tzinfo=UTC)
 

@@ -7,11 +7,10 @@ from dataclasses import replace
 
 from memoranda.errors import InvalidInput, NotFound
 from memoranda.learning.extraction.exclusions import is_order
-from memoranda.model.checks import limited
+from memoranda.model.checks import clean, limited
 from memoranda.model.models import Entity, Kind, Record
 from memoranda.model.query import Filter
 from memoranda.model.reports import MemoryStats
-from memoranda.model.text import clean
 from memoranda.records import plans
 from memoranda.records.drafts import Draft, parse_kind
 from memoranda.records.service import RecordService

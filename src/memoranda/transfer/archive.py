@@ -21,6 +21,7 @@ from typing import Any, NamedTuple
 from memoranda.conversation.formats.new_message import parse_role
 from memoranda.errors import InvalidInput
 from memoranda.model.actions import Decide
+from memoranda.model.checks import clean, content_hash
 from memoranda.model.json_object import JsonObject, iso, json_fields, json_value, read_dataclass
 from memoranda.model.models import (
     NO_ATTRIBUTES,
@@ -32,13 +33,12 @@ from memoranda.model.models import (
     PrunedSpan,
     Pruning,
     Record,
+    Scope,
     ToolCall,
     ToolResult,
     Trust,
 )
 from memoranda.model.ports import Store
-from memoranda.model.scope import Scope
-from memoranda.model.text import clean, content_hash
 from memoranda.records.drafts import parse_kind, parse_metadata, parse_tags
 from memoranda.records.pages import record_pages
 from memoranda.transfer.json_files import MEMORANDA

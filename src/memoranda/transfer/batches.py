@@ -16,10 +16,9 @@ from memoranda.conversation.transcript import MemoryTranscript
 from memoranda.errors import InvalidInput
 from memoranda.model.actions import Insert
 from memoranda.model.checks import located
-from memoranda.model.ids import IdFactory
-from memoranda.model.models import ConversationInfo, Mention, Record
+from memoranda.model.clock import IdFactory
+from memoranda.model.models import ConversationInfo, Mention, Record, Scope
 from memoranda.model.ports import Progress, Store
-from memoranda.model.scope import Scope
 from memoranda.records.drafts import Draft
 from memoranda.records.pages import record_pages
 from memoranda.records.service import RecordService

@@ -12,8 +12,7 @@ from typing import Any
 
 from memoranda.errors import InvalidInput
 from memoranda.model.checks import located
-from memoranda.model.models import Kind
-from memoranda.model.scope import Scope
+from memoranda.model.models import Kind, Scope
 from memoranda.records.drafts import Draft, parse_kind
 from memoranda.transfer.batches import PlacedDraft, is_kept
 from memoranda.transfer.json_files import CHROMA, LeftOut, moment_of

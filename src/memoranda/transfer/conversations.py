@@ -16,12 +16,10 @@ from itertools import groupby
 
 from memoranda.errors import StoreError
 from memoranda.model.actions import EndConversation, OpenConversation
-from memoranda.model.checks import located
-from memoranda.model.ids import ALPHABET
+from memoranda.model.checks import EPOCH, clean, content_hash, located, to_ms
+from memoranda.model.clock import ALPHABET
 from memoranda.model.models import ConversationInfo, Message, ToolCall, ToolResult
 from memoranda.model.ports import Progress
-from memoranda.model.text import clean, content_hash
-from memoranda.model.times import EPOCH, to_ms
 from memoranda.transfer.batches import BATCH, ImportTarget, Moved, Steps
 from memoranda.transfer.json_files import Item, JsonValues, LeftOut, plain_text
 

@@ -17,9 +17,8 @@ from typing import Any, BinaryIO, NamedTuple, Protocol
 from memoranda.conversation.formats.new_message import ROLES, SAME_ROLE
 from memoranda.conversation.sessions.format import is_metadata
 from memoranda.errors import InvalidInput
+from memoranda.model.checks import clean, require_aware
 from memoranda.model.json_object import JsonObject
-from memoranda.model.text import clean
-from memoranda.model.times import require_aware
 
 MEMORANDA, OPENAI, SESSION, LOCOMO = "memoranda", "openai", "session", "locomo"
 MEMORY_MD = "memory-md"

@@ -11,9 +11,8 @@ from functools import partial
 from memoranda.errors import InvalidInput
 from memoranda.model.checks import located
 from memoranda.model.json_object import JsonObject
-from memoranda.model.models import Kind
+from memoranda.model.models import Kind, Scope
 from memoranda.model.ports import Progress
-from memoranda.model.scope import Scope
 from memoranda.records.drafts import Draft
 from memoranda.text.calendar import calendar_numbers
 from memoranda.transfer.batches import (

@@ -22,8 +22,8 @@ from itertools import dropwhile, groupby, takewhile
 from pathlib import Path, PurePosixPath
 from urllib.parse import unquote
 
+from memoranda.model.checks import require_aware
 from memoranda.model.notes import line_of
-from memoranda.model.times import require_aware
 from memoranda.notes.document import Item, parse
 from memoranda.notes.history import parse_history
 from memoranda.notes.markdown import bare, split

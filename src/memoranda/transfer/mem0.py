@@ -13,8 +13,7 @@ from typing import Any
 from memoranda.errors import InvalidInput
 from memoranda.model.checks import located
 from memoranda.model.json_object import JsonObject
-from memoranda.model.models import Kind
-from memoranda.model.scope import Scope
+from memoranda.model.models import Kind, Scope
 from memoranda.records.drafts import Draft
 from memoranda.transfer.batches import PlacedDraft, is_kept
 from memoranda.transfer.json_files import (

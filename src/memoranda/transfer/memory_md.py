@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import NamedTuple
 
 from memoranda.errors import InvalidInput
+from memoranda.model.checks import content_hash
 from memoranda.model.models import Kind
 from memoranda.model.ports import Progress
-from memoranda.model.text import content_hash
 from memoranda.records.drafts import Draft
 from memoranda.records.pages import record_pages
 from memoranda.text.secrets import secret_kind

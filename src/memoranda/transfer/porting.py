@@ -15,8 +15,8 @@ from typing import IO
 from memoranda.errors import InvalidInput, MemorandaError
 from memoranda.model.checks import located
 from memoranda.model.json_object import parse_moment
+from memoranda.model.models import Scope
 from memoranda.model.ports import Progress, Store
-from memoranda.model.scope import Scope
 from memoranda.records.drafts import parse_draft
 from memoranda.store.locations import foreign_memories
 from memoranda.transfer import archive, chatgpt, chroma, claude, claude_code, mcp_memory, mem0

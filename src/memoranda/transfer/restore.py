@@ -26,10 +26,17 @@ from memoranda.model.actions import (
     Retire,
 )
 from memoranda.model.checks import located
-from memoranda.model.models import Calibration, ConversationInfo, Kind, Message, Pruning, Record
+from memoranda.model.models import (
+    Calibration,
+    ConversationInfo,
+    Kind,
+    Message,
+    Pruning,
+    Record,
+    Scope,
+)
 from memoranda.model.ports import Progress, Store
 from memoranda.model.query import Filter
-from memoranda.model.scope import Scope
 from memoranda.transfer.archive import (
     ArchivedConversation,
     ArchivedRecord,

@@ -27,9 +27,8 @@ from memoranda.model.actions import (
     Prune,
 )
 from memoranda.model.checks import located
-from memoranda.model.models import Calibration, ConversationInfo, Message, Pruning
+from memoranda.model.models import Calibration, ConversationInfo, Message, Pruning, Scope
 from memoranda.model.ports import Progress, Store
-from memoranda.model.scope import Scope
 from memoranda.transfer.batches import ImportTarget, Moved, Steps
 from memoranda.transfer.openai import missing_messages
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from pydantic import TypeAdapter
 
 from memoranda.errors import InvalidInput
-from memoranda.model.text import storable
+from memoranda.model.checks import storable
 from memoranda.providers.llm.answer_fitting import answer_schema, drop_misfits, fit, misfits
 
 

@@ -10,9 +10,8 @@ from typing import Any
 
 from memoranda.conversation.formats.images import unwrap
 from memoranda.errors import InvalidInput
-from memoranda.model.checks import known, several
+from memoranda.model.checks import clean, known, several, storable
 from memoranda.model.models import Image, ToolCall, ToolResult
-from memoranda.model.text import clean, storable
 
 ROLES = ("system", "user", "assistant", "tool")
 SAME_ROLE = {"developer": "system", "function": "tool", "model": "assistant", "human": "user"}

@@ -22,8 +22,8 @@ from typing import Any
 from memoranda.conversation.formats.images import chat_part, image_block, input_part
 from memoranda.conversation.formats.parse import arguments_object
 from memoranda.errors import InvalidInput
+from memoranda.model.checks import content_hash
 from memoranda.model.models import Image, Marker, Message, ToolCall
-from memoranda.model.text import content_hash
 
 FORMS = ("openai", "responses", "anthropic")
 NAME = re.compile(r"[^a-zA-Z0-9_-]")

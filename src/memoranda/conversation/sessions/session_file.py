@@ -27,10 +27,10 @@ from memoranda.conversation.sessions.line_file import (
     trimmed_lines,
 )
 from memoranda.errors import InvalidInput, StoreReadOnly
+from memoranda.model.checks import EPOCH
 from memoranda.model.json_object import is_whole
 from memoranda.model.models import ConversationInfo, Message
 from memoranda.model.ports import MessageMeter
-from memoranda.model.times import EPOCH
 
 log = logging.getLogger("memoranda.sessions")
 

@@ -24,8 +24,8 @@ from memoranda.learning.llm.claim_evidence import (
     weekdays,
 )
 from memoranda.learning.llm.negation import denies, is_contrary
+from memoranda.model.checks import storable
 from memoranda.model.ports import DateReader
-from memoranda.model.text import storable
 from memoranda.text.folding import without_accents
 from memoranda.text.languages import LanguageData
 from memoranda.text.patterns import compile_pattern

@@ -9,8 +9,8 @@ from threading import Lock
 import numpy as np
 
 from memoranda.errors import InvalidInput
+from memoranda.model.checks import content_hash
 from memoranda.model.ports import Embedder
-from memoranda.model.text import content_hash
 from memoranda.providers.embedding.vector_rows import Vectors, well_formed
 
 

@@ -35,7 +35,7 @@ from pydantic_ai import (
 from pydantic_ai.messages import ModelRequestPart, ModelResponsePart
 
 from memoranda.errors import InvalidInput
-from memoranda.model.text import content_hash
+from memoranda.model.checks import content_hash
 from memoranda.providers.llm.spec import ModelSpec
 from memoranda.text.patterns import compile_pattern
 

@@ -18,9 +18,9 @@ from typing import Any
 import numpy as np
 
 from memoranda.errors import StoreError
+from memoranda.model.checks import from_ms
 from memoranda.model.models import Kind
-from memoranda.model.times import from_ms
-from memoranda.model.vectors import Vector
+from memoranda.model.query import Vector
 from memoranda.store.chroma.collections import MEMORIES, PAGE, Collections, batches
 from memoranda.store.chroma.replica import Replica, Touch, Touched
 

@@ -17,8 +17,8 @@ from typing import Any, Protocol, TypeVar
 
 import apsw
 
+from memoranda.model.models import Scope
 from memoranda.model.ports import Analyzer, NameMatcher
-from memoranda.model.scope import Scope
 from memoranda.store.chroma.journal import Entry, Position
 from memoranda.store.sql import health, reads
 from memoranda.store.sql.dialect import TABLES, SqlConnection

@@ -9,10 +9,9 @@ from datetime import datetime
 from memoranda.errors import StoreClosed
 from memoranda.model.actions import Action
 from memoranda.model.capabilities import Capability
-from memoranda.model.models import Record
+from memoranda.model.models import Record, Scope
 from memoranda.model.ports import VECTORS, Analyzer, EntityExtractor, NameMatcher
 from memoranda.model.query import TermMatches
-from memoranda.model.scope import Scope
 from memoranda.store.chroma import upkeep
 from memoranda.store.chroma.place import Place
 from memoranda.store.chroma.replicas import STORE_ITSELF, Replicas

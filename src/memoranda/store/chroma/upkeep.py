@@ -13,9 +13,8 @@ from typing import Any
 from memoranda.errors import InvalidInput, StoreReadOnly
 from memoranda.model import capabilities as named
 from memoranda.model.capabilities import Capability
-from memoranda.model.models import Record
+from memoranda.model.models import Record, Scope
 from memoranda.model.ports import ENTITIES, VECTORS, EntityExtractor
-from memoranda.model.scope import Scope
 from memoranda.store.chroma import index_files
 from memoranda.store.chroma.client import DATABASE_FILE, Connection, of_file, translated
 from memoranda.store.chroma.collections import Collections

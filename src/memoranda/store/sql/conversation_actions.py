@@ -24,8 +24,8 @@ from memoranda.model.actions import (
     Recount,
     Summarize,
 )
+from memoranda.model.checks import to_ms
 from memoranda.model.models import PrunedSpan
-from memoranda.model.times import to_ms
 from memoranda.store.sql.rows import TORN, dump, message_values
 from memoranda.store.sql.transaction import Transaction
 

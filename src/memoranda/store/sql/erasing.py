@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from memoranda.model.actions import Erase
-from memoranda.model.scope import Scope
+from memoranda.model.models import Scope
 from memoranda.store.sql import reads
 from memoranda.store.sql.conversation_actions import tear_summaries
 from memoranda.store.sql.rows import dump

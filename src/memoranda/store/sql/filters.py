@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from memoranda.model.checks import to_ms
+from memoranda.model.models import Scope
 from memoranda.model.query import Filter
-from memoranda.model.scope import Scope
-from memoranda.model.times import to_ms
 from memoranda.store.sql.dialect import SqlConnection
 from memoranda.store.sql.rows import dump
 

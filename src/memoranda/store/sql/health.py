@@ -11,8 +11,8 @@ from collections import defaultdict
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+from memoranda.model.checks import content_hash
 from memoranda.model.ports import ENTITIES, Analyzer, EntityExtractor, NameMatcher
-from memoranda.model.text import content_hash
 from memoranda.store.sql import entities
 from memoranda.store.sql.dialect import Database, SqlConnection
 from memoranda.store.sql.entities import EntityWriter

@@ -29,9 +29,9 @@ from memoranda.model.actions import (
     Supersede,
     Touch,
 )
+from memoranda.model.checks import to_ms
 from memoranda.model.models import Kind, Record
 from memoranda.model.ports import ENTITIES, VECTORS
-from memoranda.model.times import to_ms
 from memoranda.store.sql import reads
 from memoranda.store.sql.filters import owned
 from memoranda.store.sql.rows import STORED_FLOAT, dump, record_values

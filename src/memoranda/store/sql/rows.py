@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from memoranda.model.checks import from_ms, to_ms
 from memoranda.model.models import (
     NO_ATTRIBUTES,
     Calibration,
@@ -24,7 +25,6 @@ from memoranda.model.models import (
     ToolResult,
     Trust,
 )
-from memoranda.model.times import from_ms, to_ms
 
 Row = Sequence[Any]
 

@@ -13,6 +13,7 @@ from memoranda.errors import InvalidInput
 from memoranda.model import actions as act
 from memoranda.model.actions import Action
 from memoranda.model.capabilities import Capability
+from memoranda.model.checks import from_ms, to_ms
 from memoranda.model.life import JobRun, Lineage, SessionInfo, StageUsage
 from memoranda.model.models import (
     Change,
@@ -22,12 +23,11 @@ from memoranda.model.models import (
     Message,
     Pruning,
     Record,
+    Scope,
 )
 from memoranda.model.notes import NotesBase
 from memoranda.model.ports import VECTORS, Analyzer, EntityExtractor, NameMatcher
 from memoranda.model.query import Filter, IndexChanges, IndexVersion, TermMatches
-from memoranda.model.scope import Scope
-from memoranda.model.times import from_ms, to_ms
 from memoranda.store.sql import conversation_actions, health, reads, record_actions
 from memoranda.store.sql.dialect import Database, SqlConnection
 from memoranda.store.sql.erasing import erase

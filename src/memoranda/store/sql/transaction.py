@@ -8,9 +8,9 @@ from datetime import datetime
 from typing import Any, NamedTuple
 
 from memoranda.errors import NotFound
+from memoranda.model.checks import to_ms
+from memoranda.model.models import Scope
 from memoranda.model.ports import Analyzer, NameMatcher
-from memoranda.model.scope import Scope
-from memoranda.model.times import to_ms
 from memoranda.store.sql.dialect import FullText, SqlConnection
 from memoranda.store.sql.entities import EntityWriter
 from memoranda.store.sql.filters import owned

@@ -38,11 +38,10 @@ from memoranda.model.actions import (
     Touch,
 )
 from memoranda.model.life import Usage
-from memoranda.model.models import Calibration, Kind, Mention
+from memoranda.model.models import Calibration, Kind, Mention, Scope
 from memoranda.model.notes import NotedLine, NotesBase
 from memoranda.model.ports import Store
 from memoranda.model.query import IndexVersion
-from memoranda.model.scope import Scope
 from memoranda.testing.contracts.base import Contract, Reopen
 from memoranda.testing.contracts.samples import (
     ACTIVE,

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from memoranda.model.actions import Close, Erase, Insert
-from memoranda.model.models import Mention
+from memoranda.model.models import Mention, Scope
 from memoranda.model.ports import Store
-from memoranda.model.scope import Scope
 from memoranda.testing.contracts.base import Contract
 from memoranda.testing.contracts.samples import (
     ACTIVE,

@@ -10,10 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from memoranda.model.actions import Close
-from memoranda.model.models import Kind
+from memoranda.model.models import Kind, Scope
 from memoranda.model.ports import Store
 from memoranda.model.query import Filter
-from memoranda.model.scope import Scope
 from memoranda.testing.contracts.base import ONE_STORE, Contract
 from memoranda.testing.contracts.samples import (
     ALL,

@@ -19,11 +19,10 @@ from memoranda.model.actions import (
     Summarize,
     Touch,
 )
-from memoranda.model.models import Record
+from memoranda.model.models import Record, Scope
 from memoranda.model.notes import NotesBase
 from memoranda.model.ports import Store
 from memoranda.model.query import Filter
-from memoranda.model.scope import Scope
 from memoranda.testing.contracts.base import ONE_STORE, Contract
 from memoranda.testing.contracts.changes import NOTES, everything, on_record, prepare
 from memoranda.testing.contracts.samples import (

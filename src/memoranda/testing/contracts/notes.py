@@ -25,10 +25,9 @@ from memoranda.model.actions import (
     Supersede,
     Touch,
 )
-from memoranda.model.models import Kind, Record, Trust
+from memoranda.model.models import Kind, Record, Scope, Trust
 from memoranda.model.notes import NotedLine, NotesBase
 from memoranda.model.ports import Store
-from memoranda.model.scope import Scope
 from memoranda.testing.contracts.base import ONE_STORE, Contract, Reopen
 from memoranda.testing.contracts.samples import (
     ALL,

@@ -7,9 +7,8 @@ from dataclasses import replace
 import pytest
 
 from memoranda.model.actions import Erase, Prune, Summarize
-from memoranda.model.models import PrunedSpan, Pruning
+from memoranda.model.models import PrunedSpan, Pruning, Scope
 from memoranda.model.ports import Store
-from memoranda.model.scope import Scope
 from memoranda.testing.contracts.base import Contract, Reopen
 from memoranda.testing.contracts.samples import (
     ANA,

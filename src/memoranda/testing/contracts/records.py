@@ -11,9 +11,8 @@ from hypothesis import strategies as st
 
 from memoranda.errors import NotFound
 from memoranda.model.actions import Close, Credit, Erase, Reweigh
-from memoranda.model.models import Kind, Trust
+from memoranda.model.models import Kind, Scope, Trust
 from memoranda.model.ports import Store
-from memoranda.model.scope import Scope
 from memoranda.testing.contracts.base import ONE_STORE, Contract, Reopen
 from memoranda.testing.contracts.samples import (
     ACTIVE,

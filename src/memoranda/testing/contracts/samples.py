@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from memoranda.model.actions import Append, Insert, OpenConversation, Prune, PutVectors
+from memoranda.model.checks import content_hash
 from memoranda.model.models import (
     ConversationInfo,
     Kind,
@@ -19,12 +20,10 @@ from memoranda.model.models import (
     PrunedSpan,
     Pruning,
     Record,
+    Scope,
 )
 from memoranda.model.ports import Store
-from memoranda.model.query import Filter
-from memoranda.model.scope import Scope
-from memoranda.model.text import content_hash
-from memoranda.model.vectors import Vector
+from memoranda.model.query import Filter, Vector
 from memoranda.testing.analyzers import CapitalizedNames
 
 ANA = Scope("ana")

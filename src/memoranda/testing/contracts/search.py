@@ -10,11 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memoranda.model.actions import Close, Erase, Reweigh
-from memoranda.model.models import Kind, Record
+from memoranda.model.checks import to_ms
+from memoranda.model.models import Kind, Record, Scope
 from memoranda.model.ports import Store
 from memoranda.model.query import IndexChanges, IndexVersion
-from memoranda.model.scope import Scope
-from memoranda.model.times import to_ms
 from memoranda.testing.contracts.base import ONE_STORE, Contract
 from memoranda.testing.contracts.samples import (
     ALL,

@@ -20,9 +20,8 @@ from memoranda.model.actions import (
     Recount,
     Summarize,
 )
-from memoranda.model.models import Calibration, ConversationInfo, Image, ToolCall, ToolResult
+from memoranda.model.models import Calibration, ConversationInfo, Image, Scope, ToolCall, ToolResult
 from memoranda.model.ports import Store
-from memoranda.model.scope import Scope
 from memoranda.testing.contracts.base import Contract, Reopen
 from memoranda.testing.contracts.samples import (
     ANA,

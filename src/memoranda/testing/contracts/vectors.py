@@ -6,9 +6,9 @@ import pytest
 
 from memoranda.errors import InvalidInput
 from memoranda.model.actions import Erase, PutVectors
+from memoranda.model.models import Scope
 from memoranda.model.ports import Store
 from memoranda.model.query import IndexVersion
-from memoranda.model.scope import Scope
 from memoranda.testing.contracts.base import Contract, Reopen
 from memoranda.testing.contracts.samples import (
     ANA,

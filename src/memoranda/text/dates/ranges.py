@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 
-from memoranda.model.times import require_aware
+from memoranda.model.checks import require_aware
 
 DAY = timedelta(days=1)
 SUB_DAY = {"hour": timedelta(hours=1), "minute": timedelta(minutes=1)}
