@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memoranda.learning.conflicts import RuleJudge
-from memoranda.maintenance.audit import Audit, Entry, audit
+from memoranda.maintenance.audit import Audit, AuditEntry, audit
 from memoranda.text.secrets import mask_secrets, secret_kind
 
 NOW = datetime(2026, 6, 1, 12, tzinfo=UTC)
@@ -26,13 +26,13 @@ KINDS = [
 ]
 
 
-def looked_at(*entries: str | Entry, said: tuple[Entry, ...] = ()) -> Audit:
+def looked_at(*entries: str | AuditEntry, said: tuple[AuditEntry, ...] = ()) -> Audit:
     """Audit texts, a day apart, and entries."""
     first = NOW - timedelta(days=len(entries))
     made = [
         each
-        if isinstance(each, Entry)
-        else Entry(id=f"e{place}", text=each, at=first + timedelta(days=place))
+        if isinstance(each, AuditEntry)
+        else AuditEntry(id=f"e{place}", text=each, at=first + timedelta(days=place))
         for place, each in enumerate(entries)
     ]
     return audit(made, said=said, judge=RuleJudge(), now=NOW)
@@ -120,8 +120,8 @@ def test_what_can_both_be_true_is_left_alone(texts):
 
 def test_what_was_settled_is_no_contradiction():
     """An older value that another one took the place of is known to be over."""
-    old = Entry(id="old", text="Ana lives in Porto.", at=NOW - timedelta(days=9))
-    new = Entry(id="new", text="Ana lives in Lisbon.", at=NOW, settled=frozenset({"old"}))
+    old = AuditEntry(id="old", text="Ana lives in Porto.", at=NOW - timedelta(days=9))
+    new = AuditEntry(id="new", text="Ana lives in Lisbon.", at=NOW, settled=frozenset({"old"}))
     assert looked_at(old, new).clean
     assert looked_at(new, old).clean
 
@@ -141,10 +141,10 @@ RECALLED = "<memoranda-memory note='x'>\n- [2026-01-01 10:00, user] Ana runs\n</
 @pytest.mark.parametrize(
     "entry",
     [
-        Entry(id="e0", text=f"As known: {RECALLED}"),
-        Entry(id="e0", text="Known:\n- [2026-01-01 10:00, user] Ana runs"),
-        Entry(id="e0", text="Ana runs.", sources=("e0",), known=frozenset({"e0"})),
-        Entry(
+        AuditEntry(id="e0", text=f"As known: {RECALLED}"),
+        AuditEntry(id="e0", text="Known:\n- [2026-01-01 10:00, user] Ana runs"),
+        AuditEntry(id="e0", text="Ana runs.", sources=("e0",), known=frozenset({"e0"})),
+        AuditEntry(
             id="e0",
             text="Ana runs.",
             sources=("ep",),
@@ -169,7 +169,7 @@ def test_a_list_or_a_diary_is_no_loop():
 @pytest.mark.parametrize(("days", "is_stale"), [(179.9, False), (180, True), (400, True)])
 def test_what_nobody_asked_for_in_half_a_year_is_stale(days, is_stale):
     """Counted from the last use, or from when it was written down."""
-    entry = Entry(id="e0", text="Ana runs.", used_at=NOW - timedelta(days=days))
+    entry = AuditEntry(id="e0", text="Ana runs.", used_at=NOW - timedelta(days=days))
     found = looked_at(entry)
     assert kinds(found) == (["stale"] if is_stale else [])
     if is_stale:
@@ -182,7 +182,7 @@ def test_orphans_rest_on_nothing_any_more():
     """All sources gone is a fault; one that is left is enough; without sources there is none."""
 
     def entry(sources, known):
-        return Entry(id="e0", text="Ana runs.", sources=sources, known=known)
+        return AuditEntry(id="e0", text="Ana runs.", sources=sources, known=known)
 
     assert kinds(looked_at(entry(("a", "b"), frozenset()))) == ["orphans"]
     assert looked_at(entry(("a", "b"), frozenset({"b"}))).clean
@@ -257,7 +257,7 @@ def test_secrets_are_found_and_never_shown(kind, text):
     ):
         assert telling.casefold() not in shown
     assert "[…]" in finding.example
-    assert kinds(looked_at(said=(Entry(id="ep", text=text),))) == ["secrets"]
+    assert kinds(looked_at(said=(AuditEntry(id="ep", text=text),))) == ["secrets"]
 
 
 @pytest.mark.parametrize(
@@ -298,7 +298,7 @@ def test_what_only_looks_like_a_secret_is_left_alone(text):
 def test_what_speaks_to_the_model_is_an_injection(text):
     """Whoever stored it: as knowledge or as something said."""
     assert "injections" in kinds(looked_at(text))
-    assert "injections" in kinds(looked_at(said=(Entry(id="ep", text=text),)))
+    assert "injections" in kinds(looked_at(said=(AuditEntry(id="ep", text=text),)))
 
 
 @pytest.mark.parametrize(
@@ -316,7 +316,7 @@ def test_ordinary_words_are_no_injection(text):
 
 def test_what_was_said_is_no_duplicate_nor_contradiction():
     """Of what was said only loops, secrets and injections are told: saying it twice is no fault."""
-    said = tuple(Entry(id=f"ep{n}", text="I live in Porto.") for n in range(3))
+    said = tuple(AuditEntry(id=f"ep{n}", text="I live in Porto.") for n in range(3))
     found = looked_at("Ana lives in Lisbon.", said=said)
     assert (found.clean, found.entries) == (True, 4)
 

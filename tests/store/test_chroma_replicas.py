@@ -13,8 +13,8 @@ from memoranda.model import actions as do
 from memoranda.model.life import Usage
 from memoranda.model.models import Calibration, ConversationInfo, Kind, Message
 from memoranda.model.notes import NotedLine, NotesBase
-from memoranda.store.chroma.journal import Entry
-from memoranda.store.chroma.replica import Replica, Touch
+from memoranda.store.chroma.journal import JournalEntry
+from memoranda.store.chroma.replica import MirrorChange, Replica
 from memoranda.testing.analyzers import PlainNames, WordAnalyzer
 from memoranda.testing.contracts.samples import (
     ALL,
@@ -60,7 +60,7 @@ class Journaled:
         """Keep what a transaction changed, unless another was first."""
         if self._lost:
             raise Lost
-        self.entries.append(Entry(len(self.entries) + 1, recorded.patch, "token"))
+        self.entries.append(JournalEntry(len(self.entries) + 1, recorded.patch, "token"))
         self.touched.append(recorded.touched)
 
     def apply(self, scope, plan, *, lost=False):
@@ -283,7 +283,7 @@ def test_a_plan_is_carried_out_whole_or_not_at_all(plans):
             assert whole(other) == whole(memory.replica)
         anew, merged = follow(memory.entries), follow(merge(memory.entries))
         assert whole(anew) == whole(merged) == whole(memory.replica)
-        base = follow([Entry(len(memory.entries), memory.replica.whole(), "token")])
+        base = follow([JournalEntry(len(memory.entries), memory.replica.whole(), "token")])
         assert whole(base) == whole(memory.replica)
         for replica in (anew, merged, base):
             replica.close()
@@ -305,7 +305,7 @@ def merge(entries):
     builder = ChangesetBuilder()
     for entry in entries:
         builder.add(entry.patch)
-    return [Entry(len(entries), builder.output(), "token")] if entries else []
+    return [JournalEntry(len(entries), builder.output(), "token")] if entries else []
 
 
 def test_the_number_of_an_erased_record_is_never_given_again():
@@ -331,13 +331,13 @@ def test_what_other_readers_have_to_be_told():
     memory.apply(ANA, [do.Close(two.id, moment(2), "forgotten")])
     memory.apply(ANA, [do.Erase((one.id,), moment(3), "asked")])
     assert memory.touched == [
-        {one.id: Touch.NEW, two.id: Touch.NEW},
+        {one.id: MirrorChange.NEW, two.id: MirrorChange.NEW},
         {},
-        {one.id: Touch.REPLACED},
-        {two.id: Touch.CHANGED},
-        {one.id: Touch.REPLACED},
+        {one.id: MirrorChange.REPLACED},
+        {two.id: MirrorChange.CHANGED},
+        {one.id: MirrorChange.REPLACED},
     ]
     other = follow(memory.entries[:2], mirrored=2)
     assert other.touched == {}
     other.apply(memory.entries[2:], mirrored=2)
-    assert other.touched == {one.id: Touch.REPLACED, two.id: Touch.REPLACED}
+    assert other.touched == {one.id: MirrorChange.REPLACED, two.id: MirrorChange.REPLACED}

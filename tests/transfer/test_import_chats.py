@@ -207,4 +207,4 @@ class _File:
 
     def items(self):
         """Return it with its place."""
-        return [chatgpt_reader.Item("tree.json", self.value)]
+        return [chatgpt_reader.JsonItem("tree.json", self.value)]

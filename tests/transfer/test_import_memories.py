@@ -12,7 +12,7 @@ from import_samples import written
 from memoranda.errors import InvalidInput
 from memoranda.model.models import Scope
 from memoranda.transfer import mcp_memory
-from memoranda.transfer.json_files import Item, LeftOut
+from memoranda.transfer.json_files import JsonItem, LeftOut
 
 KEY = "sk-" + "proj-" + "Ab3" * 12
 MEMORIES = [
@@ -137,7 +137,7 @@ class _Lines:
 
     def items(self):
         """Return each with its place."""
-        return [Item(f"line {number}", value) for number, value in enumerate(self.values, 1)]
+        return [JsonItem(f"line {number}", value) for number, value in enumerate(self.values, 1)]
 
 
 def facts(values):

@@ -14,7 +14,7 @@ from memoranda.agent import Agent
 from memoranda.cli.chat_prompt import PromptReader
 from memoranda.cli.command import Session
 from memoranda.errors import InvalidInput, NotFound
-from memoranda.model.models import Context, ContextReceipt, Item, Record
+from memoranda.model.models import Context, ContextReceipt, ReceiptLine, Record
 from memoranda.model.notes import MEMORY_FILE
 from memoranda.rendering.conversations import alert_colour, budget_bar, format_use
 from memoranda.rendering.layout import LONGEST, Column, Display, bar, details, safe_text, table
@@ -172,7 +172,7 @@ def show_context_use(built: Context, view: Display) -> Rendered:
         yield from view.flow([Text(left, "dim")])
 
 
-def _join_messages(receipt: ContextReceipt) -> Iterator[Item]:
+def _join_messages(receipt: ContextReceipt) -> Iterator[ReceiptLine]:
     """Yield the parts of a context in order, the messages of the conversation as one."""
     messages = [item for item in receipt.included if item.what.endswith(MESSAGE)]
     roles: dict[str, int] = {}
@@ -185,7 +185,7 @@ def _join_messages(receipt: ContextReceipt) -> Iterator[Item]:
         elif item is messages[0]:
             of = ", ".join(f"{number} of {role}" for role, number in roles.items())
             tokens = sum(each.tokens for each in messages)
-            yield Item(pluralize(len(messages), "message"), tokens, of)
+            yield ReceiptLine(pluralize(len(messages), "message"), tokens, of)
 
 
 def _help(desk: ChatDesk, rest: str) -> Rendered:

@@ -24,10 +24,10 @@ from memoranda.model.models import (
     Calibration,
     Context,
     ContextReceipt,
-    Item,
     Message,
     PrunedSpan,
     Recall,
+    ReceiptLine,
 )
 from memoranda.model.ports import MessageMeter, TokenCounter
 
@@ -266,7 +266,7 @@ class ContextBuilder:
         tokens = spec.billed(counted)
         if tokens != counted:
             taught = "the provider's own counts, see calibrate"
-            included.append(Item("calibration", tokens - counted, taught))
+            included.append(ReceiptLine("calibration", tokens - counted, taught))
         out = [_gap(gap) for gap in ledger.gaps]
         out += [_item(message, NO_ROOM) for message in chosen.pruned]
         out += [_item(message, ORPHAN) for message in chosen.orphans]
@@ -281,18 +281,20 @@ class ContextBuilder:
         )
         return Context(rendered.messages, tokens, receipt, memory, rendered.system)
 
-    def _included(self, chosen: ConversationView, spec: ContextSpec, memory: Recall) -> list[Item]:
-        included: list[Item] = []
+    def _included(
+        self, chosen: ConversationView, spec: ContextSpec, memory: Recall
+    ) -> list[ReceiptLine]:
+        included: list[ReceiptLine] = []
         included += self._prompt_items(spec)
         found = f"{len(memory.hits)} records that answer the prompt"
-        recalled = Item("memory", self._recalled(spec, memory), found)
+        recalled = ReceiptLine("memory", self._recalled(spec, memory), found)
         if memory.text and not self._policy.stable:
             included.append(recalled)
         whole = dict(chosen.shortened)
         for entry in chosen.entries:
             if not isinstance(entry, Message):
                 stands = f"stands for {entry.tokens:,} tokens"
-                included.append(Item("marker", entry.cost, stands))
+                included.append(ReceiptLine("marker", entry.cost, stands))
             elif entry.id in whole:
                 cut = f"shortened from {whole[entry.id]:,} tokens"
                 included.append(_item(entry, cut))
@@ -301,8 +303,8 @@ class ContextBuilder:
         if memory.text and self._policy.stable:
             included.append(recalled)
         if spec.prompt:
-            included.append(Item("prompt", self._meter.message(spec.prompt), "always kept"))
-        included.append(Item("reply", self._meter.reply, "opens the model's answer"))
+            included.append(ReceiptLine("prompt", self._meter.message(spec.prompt), "always kept"))
+        included.append(ReceiptLine("reply", self._meter.reply, "opens the model's answer"))
         return included
 
     def _recalled(self, spec: ContextSpec, memory: Recall) -> int:
@@ -314,17 +316,17 @@ class ContextBuilder:
         # Memory shares the message of the system prompt.
         return self._meter.message(f"{head}\n\n{memory.text}") - self._meter.message(head)
 
-    def _prompt_items(self, spec: ContextSpec) -> list[Item]:
+    def _prompt_items(self, spec: ContextSpec) -> list[ReceiptLine]:
         """Return what the system prompt is made of; their tokens are those of one message."""
-        items: list[Item] = []
+        items: list[ReceiptLine] = []
         before, taken = spec.system, 0
         if before:
             taken = self._meter.message(before)
-            items.append(Item("system prompt", taken, "always kept"))
+            items.append(ReceiptLine("system prompt", taken, "always kept"))
         for section in spec.sections:
             before = join_prompt(before, [section])
             whole = self._meter.message(before or "")
-            items.append(Item(section.name, whole - taken, section.why))
+            items.append(ReceiptLine(section.name, whole - taken, section.why))
             taken = whole
         return items
 
@@ -348,14 +350,14 @@ def unanswered(ledger: Ledger) -> int:
     return last.tokens
 
 
-def _gap(gap: PrunedSpan) -> Item:
+def _gap(gap: PrunedSpan) -> ReceiptLine:
     many = f"{gap.messages} messages" if gap.messages != 1 else "1 message"
-    return Item(many, gap.tokens, f"pruned: {gap.why}", reference(gap.first, gap.last))
+    return ReceiptLine(many, gap.tokens, f"pruned: {gap.why}", reference(gap.first, gap.last))
 
 
 def _reason(message: Message) -> str:
     return "pinned" if message.pinned else "system" if message.role == "system" else "recent"
 
 
-def _item(message: Message, why: str) -> Item:
-    return Item(f"{message.role} message", message.tokens, why, message.id)
+def _item(message: Message, why: str) -> ReceiptLine:
+    return ReceiptLine(f"{message.role} message", message.tokens, why, message.id)

@@ -30,7 +30,7 @@ EXCERPT = 100
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Entry:
+class AuditEntry:
     """One remembered text.
 
     Attributes:
@@ -110,9 +110,9 @@ INJECTED = re.compile(
 
 
 def audit(
-    entries: Sequence[Entry],
+    entries: Sequence[AuditEntry],
     *,
-    said: Sequence[Entry] = (),
+    said: Sequence[AuditEntry] = (),
     judge: Judge,
     now: datetime,
     stale_after: timedelta = STALE,
@@ -146,21 +146,23 @@ def audit(
     )
 
 
-def _finding(entries: Sequence[Entry], why: str) -> Finding:
+def _finding(entries: Sequence[AuditEntry], why: str) -> Finding:
     text = " ".join(mask_secrets(entries[0].text).split())
     shown = text if len(text) <= EXCERPT else f"{text[: EXCERPT - 1]}…"
     return Finding(tuple(entry.id for entry in entries), why, shown)
 
 
-def _each(entries: Sequence[Entry], fault: Callable[[Entry], str | None]) -> Iterator[Finding]:
+def _each(
+    entries: Sequence[AuditEntry], fault: Callable[[AuditEntry], str | None]
+) -> Iterator[Finding]:
     for entry in entries:
         why = fault(entry)
         if why is not None:
             yield _finding([entry], why)
 
 
-def _exact(entries: Sequence[Entry]) -> Iterator[Finding]:
-    same: defaultdict[tuple[str | None, str], list[Entry]] = defaultdict(list)
+def _exact(entries: Sequence[AuditEntry]) -> Iterator[Finding]:
+    same: defaultdict[tuple[str | None, str], list[AuditEntry]] = defaultdict(list)
     for entry in entries:
         same[entry.owner, parse_text(entry.text).normal or entry.text].append(entry)
     for group in same.values():
@@ -169,7 +171,7 @@ def _exact(entries: Sequence[Entry]) -> Iterator[Finding]:
 
 
 def _pairs(
-    entries: Sequence[Entry], judge: Judge, now: datetime
+    entries: Sequence[AuditEntry], judge: Judge, now: datetime
 ) -> tuple[list[Finding], list[Finding]]:
     near: list[Finding] = []
     contradictions: list[Finding] = []
@@ -185,7 +187,7 @@ def _pairs(
     return near, contradictions
 
 
-def _alike(entries: Sequence[Entry]) -> Iterator[tuple[Entry, Entry]]:
+def _alike(entries: Sequence[AuditEntry]) -> Iterator[tuple[AuditEntry, AuditEntry]]:
     """Yield the pairs that share two words, or a beginning, which few other entries have."""
     holders: defaultdict[tuple[str | None, str, int], list[int]] = defaultdict(list)
     for place, entry in enumerate(entries):
@@ -211,11 +213,11 @@ def _keys(text: str) -> set[tuple[str, int]]:
     return words | {(opening, 2)}
 
 
-def _statement(entry: Entry, now: datetime) -> Statement:
+def _statement(entry: AuditEntry, now: datetime) -> Statement:
     return Statement(entry.text, entry.at or now, entry.subject, entry.category)
 
 
-def _loop(entry: Entry) -> str | None:
+def _loop(entry: AuditEntry) -> str | None:
     if without_recalled(entry.text) != entry.text or lines(entry.text):
         return "it holds what memory itself had told"
     if entry.id in entry.sources:
@@ -225,22 +227,22 @@ def _loop(entry: Entry) -> str | None:
     return None
 
 
-def _stale(entry: Entry, now: datetime, after: timedelta) -> str | None:
+def _stale(entry: AuditEntry, now: datetime, after: timedelta) -> str | None:
     if entry.used_at is None or now - entry.used_at < after:
         return None
     return f"nobody has asked for it for {(now - entry.used_at).days} days"
 
 
-def _orphan(entry: Entry) -> str | None:
+def _orphan(entry: AuditEntry) -> str | None:
     if not entry.sources or entry.known is None or entry.known & set(entry.sources):
         return None
     return "nothing that it was drawn from is there any more"
 
 
-def _secret(entry: Entry) -> str | None:
+def _secret(entry: AuditEntry) -> str | None:
     kind = secret_kind(entry.text)
     return None if kind is None else f"it seems to hold {kind}"
 
 
-def _injected(entry: Entry) -> str | None:
+def _injected(entry: AuditEntry) -> str | None:
     return "it speaks to the model like an instruction" if INJECTED.search(entry.text) else None

@@ -10,7 +10,7 @@ from typing import Any
 
 from memoranda.errors import InvalidInput
 from memoranda.learning.conflicts import RuleJudge
-from memoranda.maintenance.audit import Audit, Entry, audit
+from memoranda.maintenance.audit import Audit, AuditEntry, audit
 from memoranda.model.life import believed
 from memoranda.model.models import Kind, Record, Scope, Trust
 from memoranda.model.ports import Store
@@ -58,13 +58,13 @@ def audit_file(path: Path, now: datetime) -> Audit:
     return audit(found, judge=RuleJudge(), now=now)
 
 
-def _entry(store: Store, scope: Scope, record: Record) -> Entry:
+def _entry(store: Store, scope: Scope, record: Record) -> AuditEntry:
     there = store.get_many(scope, record.source_ids) if record.source_ids else []
     subject, category, settled = (
         value if isinstance(value := record.attributes.get(name), str) else None
         for name in ("subject", "category", "supersedes")
     )
-    return Entry(
+    return AuditEntry(
         id=record.id,
         text=record.content,
         at=record.event_time,
@@ -80,14 +80,14 @@ def _entry(store: Store, scope: Scope, record: Record) -> Entry:
     )
 
 
-def _bullets(text: str) -> Iterator[Entry]:
+def _bullets(text: str) -> Iterator[AuditEntry]:
     for number, line in enumerate(text.splitlines(), 1):
         bullet = BULLET.match(line)
         if bullet is not None:
-            yield Entry(id=f"line {number}", text=bullet["text"])
+            yield AuditEntry(id=f"line {number}", text=bullet["text"])
 
 
-def _from_json(path: Path, text: str) -> list[Entry]:
+def _from_json(path: Path, text: str) -> list[AuditEntry]:
     try:
         given: Any = json.loads(text)
     except (ValueError, RecursionError) as error:
@@ -104,16 +104,16 @@ def _from_json(path: Path, text: str) -> list[Entry]:
     )
 
 
-def _foreign(item: object, place: int) -> Entry | None:
+def _foreign(item: object, place: int) -> AuditEntry | None:
     if isinstance(item, str):
-        return Entry(id=f"item {place}", text=item) if item.strip() else None
+        return AuditEntry(id=f"item {place}", text=item) if item.strip() else None
     if not isinstance(item, Mapping):
         return None
     text = next((item[name] for name in TEXTS if isinstance(item.get(name), str)), "")
     times = [moment for name in TIMES if (moment := _moment(item.get(name))) is not None]
     if not text.strip():
         return None
-    return Entry(
+    return AuditEntry(
         id=str(item.get("id", f"item {place}")),
         text=text,
         at=times[0] if times else None,

@@ -423,7 +423,7 @@ NO_RECALL = Recall("", (), 0)
 
 
 @dataclass(frozen=True, slots=True)
-class Item:
+class ReceiptLine:
     """One line of a receipt: a part of the context, its tokens, and why it is in or out."""
 
     what: str
@@ -449,8 +449,8 @@ class ContextReceipt:
     budget: int
     tokens: int
     exact: bool
-    included: tuple[Item, ...]
-    left_out: tuple[Item, ...]
+    included: tuple[ReceiptLine, ...]
+    left_out: tuple[ReceiptLine, ...]
     markers: tuple[Marker, ...] = ()
 
 

@@ -13,7 +13,7 @@ from memoranda.notes.markdown import (
     CODE_INDENT,
     Block,
     Heading,
-    Item,
+    NoteItem,
     bare,
     guarded,
     indent_of,
@@ -22,7 +22,7 @@ from memoranda.notes.markdown import (
 )
 from memoranda.notes.topics import key_of
 
-__all__ = ["Document", "Heading", "Item", "parse", "start"]
+__all__ = ["Document", "Heading", "NoteItem", "parse", "start"]
 
 TITLE = "# Memory"
 PARTING = "<!-- -->"
@@ -47,7 +47,7 @@ class Document:
 
     lines: tuple[str, ...]
     kinds: tuple[Block, ...]
-    items: tuple[Item, ...]
+    items: tuple[NoteItem, ...]
     headings: tuple[Heading, ...]
     unclosed: int | None = None
     mark: str = ""
@@ -67,7 +67,7 @@ class Document:
         ends = [line[len(bare(line)) :] for line in self.lines]
         return max(("\n", "\r\n", "\r"), key=ends.count)
 
-    def replace(self, texts: Mapping[Item, str]) -> Document:
+    def replace(self, texts: Mapping[NoteItem, str]) -> Document:
         """Return it with other texts for items; marker and indentation stay."""
         lines: list[str | None] = list(self.lines)
         for item, text in texts.items():
@@ -80,7 +80,7 @@ class Document:
 
     def remove(
         self,
-        items: Collection[Item],
+        items: Collection[NoteItem],
         *,
         own: Collection[str] = (),
         keep: Collection[str] = (),
@@ -115,7 +115,7 @@ class Document:
         return patched
 
     def _without(
-        self, items: Iterable[Item], lines: Iterable[int], *, promote: bool
+        self, items: Iterable[NoteItem], lines: Iterable[int], *, promote: bool
     ) -> list[str | None]:
         left: list[str | None] = list(self.lines)
         for item in sorted(items, key=lambda each: each.start, reverse=True):
@@ -170,7 +170,7 @@ class Document:
                 found.append(self.lines[at])
         return self._with(found)
 
-    def _promote(self, item: Item, lines: list[str | None]) -> None:
+    def _promote(self, item: NoteItem, lines: list[str | None]) -> None:
         """Move what stands inside a list item out to where the item stands."""
         nested = self._nested(item) if item.listed else range(0)
         first = next((at for at in nested if self.lines[at].strip()), None)
@@ -185,7 +185,7 @@ class Document:
             if line is not None and line.startswith(inner):
                 lines[at] = outer + line[len(inner) :]
 
-    def _nested(self, item: Item) -> range:
+    def _nested(self, item: NoteItem) -> range:
         """Return the lines below an item that are part of it, but not of its text."""
         stop = last = item.stop
         while stop < len(self.lines):
@@ -251,7 +251,7 @@ class Document:
             new.append("")
         return at, new
 
-    def _end(self, item: Item) -> int:
+    def _end(self, item: NoteItem) -> int:
         """Return the line after an item and all that hangs on it, or would hang on a new one."""
         at = following = item.stop
         while following < len(self.lines) and self.kinds[following] is not Block.HEADING:
@@ -292,7 +292,7 @@ def _space(line: str) -> str:
     return line[: len(line) - len(line.lstrip(" \t"))]
 
 
-def _bullet(listed: Sequence[Item]) -> str:
+def _bullet(listed: Sequence[NoteItem]) -> str:
     """Return how a person's list begins its lines, so that a new one belongs to it."""
     least = min(each.indent for each in listed)
     last = [each for each in listed if each.indent == least][-1]

@@ -18,7 +18,7 @@ from memoranda.model.actions import Action, Close, Insert
 from memoranda.model.checks import content_hash
 from memoranda.model.models import Record
 from memoranda.model.notes import NotedLine, line_of
-from memoranda.notes.document import Document, Item
+from memoranda.notes.document import Document, NoteItem
 from memoranda.notes.topics import key_of, topic
 from memoranda.records import plans
 from memoranda.records.drafts import Draft
@@ -75,7 +75,7 @@ MASS = 10
 class FactLine:
     """An item of the file, and the record that it tells."""
 
-    item: Item
+    item: NoteItem
     id: str
 
 
@@ -117,7 +117,7 @@ class Edits:
     erased: tuple[FactLine, ...] = ()
     changed: tuple[FactLine, ...] = ()
     removed: tuple[str, ...] = ()
-    added: tuple[Item, ...] = ()
+    added: tuple[NoteItem, ...] = ()
     conflicts: tuple[EditConflict, ...] = ()
     unseen: tuple[str, ...] = ()
     cut_short: bool = False
@@ -345,7 +345,7 @@ class _EditReader:
         """Return whether the base has lines from ``start`` on that are still believed."""
         return any(line.id in self.active for line in self.base[start:])
 
-    def _is_part(self, item: Item, at: int) -> bool:
+    def _is_part(self, item: NoteItem, at: int) -> bool:
         """Return whether an item is the beginning of the line at a place of the base."""
         record = self.known.get(self.base[at].id)
         ends = item.stop == len(self.document.lines)
@@ -484,7 +484,7 @@ class EditPlanner:
         ]
         return found
 
-    def _add(self, item: Item, found: EditPlan) -> None:
+    def _add(self, item: NoteItem, found: EditPlan) -> None:
         section = {SECTION: item.section} if item.section else None
         draft = Draft(content=item.text, metadata=section, origin=ORIGIN)
         insert = self._planned(draft, WRITTEN, found)
@@ -493,7 +493,7 @@ class EditPlanner:
             found.added.append(insert.record)
             found.lines.append(f"+ {insert.record.id}: {insert.record.content}")
 
-    def _correct(self, old: Record, item: Item, found: EditPlan) -> None:
+    def _correct(self, old: Record, item: NoteItem, found: EditPlan) -> None:
         draft = replace(
             plans.draft_correction(old, item.text),
             role=None,

@@ -62,7 +62,7 @@ class Heading:
 
 
 @dataclass(frozen=True, slots=True)
-class Item:
+class NoteItem:
     """A statement: an item of a list, or a paragraph.
 
     Attributes:
@@ -94,7 +94,7 @@ class Blocks:
     """
 
     kinds: list[Block]
-    items: list[Item] = field(default_factory=list)
+    items: list[NoteItem] = field(default_factory=list)
     headings: list[Heading] = field(default_factory=list)
     unclosed: int | None = None
 
@@ -332,7 +332,7 @@ class _TokenReader:
         offset = len(prefix.expandtabs(TAB))
         indent = indent_of(line)
         self.found.items.append(
-            Item(_plain(words), self.section, start, stop, prefix, listed, indent, offset)
+            NoteItem(_plain(words), self.section, start, stop, prefix, listed, indent, offset)
         )
 
     def _prefix(self, start: int) -> int:

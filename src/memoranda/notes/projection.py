@@ -18,7 +18,7 @@ from memoranda.model.models import Record, Trust
 from memoranda.model.notes import NotedLine, line_of
 from memoranda.notes.document import Document, parse, start
 from memoranda.notes.edits import NO_EDITS, Edits, digest_of, shared, words
-from memoranda.notes.markdown import Block, Item
+from memoranda.notes.markdown import Block, NoteItem
 from memoranda.notes.topics import TITLES, key_of, place, topic
 
 NEAR = 0.75
@@ -219,7 +219,7 @@ class _FileDraft:
             self.owners.setdefault(self.digests[each.id], each.id)
         gone = [line.item for line in edits.erased]
         self.changes += ["a line of an erased record was taken out"] * len(gone)
-        replaced: dict[Item, str] = {}
+        replaced: dict[NoteItem, str] = {}
         ended = {line.item for line in edits.stale}
         there = {digest_of(item.text) for item in document.items if item not in ended}
         here = {line.id for line in edits.lines}
@@ -236,7 +236,9 @@ class _FileDraft:
             self.changes.append(f"{_quoted(line.item.text)}: {why}")
         self._replace(document, replaced, gone)
 
-    def _replace(self, document: Document, texts: Mapping[Item, str], gone: list[Item]) -> None:
+    def _replace(
+        self, document: Document, texts: Mapping[NoteItem, str], gone: list[NoteItem]
+    ) -> None:
         """Remove and replace in one pass: both are given as items of ``document``."""
         starts = {item.start for item in gone}
         at = [index for index, item in enumerate(document.items) if item.start in starts]
@@ -247,7 +249,7 @@ class _FileDraft:
         else:  # A text that reads as something else where it would stand: made anew elsewhere.
             self.document = document.remove([*gone, *texts], own=TITLES)
 
-    def _needed(self, document: Document, gone: Sequence[Item]) -> set[str]:
+    def _needed(self, document: Document, gone: Sequence[NoteItem]) -> set[str]:
         """Return the headings under which something will stand that is not in the file yet."""
         left = {digest_of(item.text) for item in document.items if item not in gone}
         there = {self.owners.get(digest) for digest in left}
@@ -281,7 +283,7 @@ class _FileDraft:
             return
         self._compact(new)
 
-    def _owner(self, item: Item) -> str | None:
+    def _owner(self, item: NoteItem) -> str | None:
         return self.owners.get(digest_of(item.text))
 
     def _over(self, document: Document) -> int:
@@ -307,7 +309,7 @@ class _FileDraft:
 
     def _compact(self, new: Sequence[Record]) -> None:
         """Choose what stays, and give up the last of it until the file fits."""
-        items: dict[str, list[Item]] = {}
+        items: dict[str, list[NoteItem]] = {}
         for item in self.document.items:
             owner = self._owner(item)
             if owner in self.by_id and owner not in self.handwritten:
@@ -326,7 +328,7 @@ class _FileDraft:
         self.document = fitted
 
     def _with(
-        self, kept: set[str], items: Mapping[str, Sequence[Item]], new: Sequence[Record]
+        self, kept: set[str], items: Mapping[str, Sequence[NoteItem]], new: Sequence[Record]
     ) -> Document:
         """Return the file with only these of the facts that may be left out."""
         gone = [item for name, each in items.items() if name not in kept for item in each]
@@ -335,7 +337,7 @@ class _FileDraft:
         return self._added(self.document.remove(gone, own=TITLES, keep=keep), added)
 
     def _candidates(
-        self, items: Mapping[str, Sequence[Item]], new: Sequence[Record], bones: Document
+        self, items: Mapping[str, Sequence[NoteItem]], new: Sequence[Record], bones: Document
     ) -> list[LineCandidate]:
         there = {key_of(each.text) for each in bones.headings if each.level > 1}
         fresh = {each.id for each in new} - self.handwritten
@@ -354,7 +356,7 @@ class _FileDraft:
             found.append(LineCandidate(each, cost, each.id in items, title if made else None))
         return found
 
-    def _bytes(self, item: Item) -> int:
+    def _bytes(self, item: NoteItem) -> int:
         """Return what the file saves without an item: its lines, a blank one between two."""
         document = self.document
         blank = [document.kinds[at] is Block.BLANK for at in range(len(document.lines))]

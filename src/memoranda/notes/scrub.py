@@ -5,7 +5,7 @@ from __future__ import annotations
 import unicodedata
 from collections.abc import Iterator, Sequence
 
-from memoranda.notes.document import Document, Item, parse
+from memoranda.notes.document import Document, NoteItem, parse
 from memoranda.notes.markdown import Block, bare
 
 SHORTEST = 4
@@ -56,7 +56,7 @@ def _says(text: str, whole: str, wanted: Sequence[str]) -> bool:
     )
 
 
-def _item_text(document: Document, item: Item) -> str:
+def _item_text(document: Document, item: NoteItem) -> str:
     return " ".join(map(bare, document.lines[item.start : item.stop]))
 
 

@@ -15,7 +15,7 @@ LENT = 0.5  # of what a fact scores above a turn, how much it lends it
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class SearchQuery:
     """A query as the arms take it.
 
     Attributes:

@@ -19,7 +19,7 @@ from memoranda.search.evidence import Mask
 from memoranda.search.index import KINDS, NEVER, NO_NUMBER, Floats, IndexCache, Rows
 from memoranda.search.questions import AskedState, ParsedQuestion, read_question, state_of
 from memoranda.search.rivals import competes
-from memoranda.search.scored import Asked, Scored
+from memoranda.search.scored import Scored, SearchQuery
 
 log = logging.getLogger("memoranda.search")
 
@@ -163,15 +163,15 @@ class Retriever:
         found = wanted & _told(scored.evidence)
         return scored, found if where.retired else cosine.current(rows, found, visible), {}
 
-    def _asked(self, scope: Scope, query: str, where: Filter) -> Asked:
+    def _asked(self, scope: Scope, query: str, where: Filter) -> SearchQuery:
         terms = self._analyzer.query_terms(query)[:MOST_TERMS]
         matches = self._store.match_terms(scope, terms, limit=MOST_MATCHES)
         named = self._times(query, where.now.astimezone(self._zone))
         times = None if named is None else (to_ms(named[0]), to_ms(named[1]))
-        return Asked(query, terms, matches, times, to_ms(where.now))
+        return SearchQuery(query, terms, matches, times, to_ms(where.now))
 
     def _scored(
-        self, rows: Rows, scope: Scope, asked: Asked, *, visible: Mask, wanted: Mask
+        self, rows: Rows, scope: Scope, asked: SearchQuery, *, visible: Mask, wanted: Mask
     ) -> Scored:
         found = self._evidence(rows, scope, asked, visible)
         fused = (
@@ -183,7 +183,9 @@ class Retriever:
         score: Floats = fused.score * recency * confidence
         return Scored(found, fused, recency, confidence, np.ones(len(rows), np.float32), score)
 
-    def _evidence(self, rows: Rows, scope: Scope, asked: Asked, visible: Mask) -> dict[str, Floats]:
+    def _evidence(
+        self, rows: Rows, scope: Scope, asked: SearchQuery, visible: Mask
+    ) -> dict[str, Floats]:
         words = evidence.lexical(rows, asked.matches, visible, around=self._ranking.neighbours)
         meaning = evidence.semantic(rows, self._vector(asked.text), visible)
         ranked = self._ranking.fusion == "rrf"
@@ -209,7 +211,7 @@ class Retriever:
         self,
         rows: Rows,
         scope: Scope,
-        asked: Asked,
+        asked: SearchQuery,
         scored: Scored,
         *,
         found: Mask,

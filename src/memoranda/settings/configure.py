@@ -289,12 +289,12 @@ def _parse_given(field: Field, place: Place, text: str) -> str | dict[str, Any]:
 
 
 def _draft(file: SettingsFile) -> type[Settings]:
-    class Draft(Settings):
+    class SettingsDraft(Settings):
         @classmethod
         def settings_file(cls) -> SettingsFile:
             return file
 
-    return Draft
+    return SettingsDraft
 
 
 def _problem(file: SettingsFile) -> str | None:

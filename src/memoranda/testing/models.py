@@ -21,7 +21,7 @@ ONE_CALL = Usage(requests=1, input_tokens=100, output_tokens=20, cost=0.001, sec
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class ModelRequest:
     """One question: the task, what it was about, and the type that was wanted."""
 
     instructions: str
@@ -30,7 +30,7 @@ class Asked:
 
 
 @dataclass(frozen=True, slots=True)
-class ChatAsked:
+class ChatTurn:
     """One turn of a talk: the messages as they were then, and what could be called."""
 
     messages: tuple[Mapping[str, Any], ...]
@@ -45,8 +45,8 @@ class ScriptedLLM:
     :class:`memoranda.model.chat.ChatModel`.
 
     An entry of a script is an answer; an exception, which is raised; or a function of
-    :class:`Asked` that gives either. To a talk, an answer is words, a :class:`ToolCall`, several
-    of them, or a whole :class:`ChatReply`, and a function is one of :class:`ChatAsked`.
+    :class:`ModelRequest` that gives either. To a talk, an answer is words, a :class:`ToolCall`,
+    several of them, or a whole :class:`ChatReply`, and a function is one of :class:`ChatTurn`.
 
     Args:
         script: entries in the order in which they are given, to whatever is asked; or, by the
@@ -61,8 +61,8 @@ class ScriptedLLM:
     script: Iterable[Any] | Mapping[type[Any], Any] = ()
     name: str = "scripted"
     usage: Usage = ONE_CALL
-    asked: list[Asked] = field(default_factory=list)
-    chatted: list[ChatAsked] = field(default_factory=list)
+    asked: list[ModelRequest] = field(default_factory=list)
+    chatted: list[ChatTurn] = field(default_factory=list)
     _queues: dict[type[Any] | None, list[Any]] = field(default_factory=dict, init=False, repr=False)
     _always: dict[type[Any], Any] = field(default_factory=dict, init=False, repr=False)
     _lock: Lock = field(default_factory=Lock, init=False, repr=False)
@@ -85,7 +85,7 @@ class ScriptedLLM:
             LLMError: if the script says so.
             AssertionError: the script has nothing for this, or something of another type.
         """
-        question = Asked(instructions, prompt, answer)
+        question = ModelRequest(instructions, prompt, answer)
         with self._lock:
             self.asked.append(question)
             entry = self._next(answer)
@@ -108,7 +108,7 @@ class ScriptedLLM:
             LLMError: if the script says so.
             AssertionError: the script has nothing for this, or something that is no reply.
         """
-        turn = ChatAsked(tuple(deepcopy(dict(message)) for message in messages), tuple(tools))
+        turn = ChatTurn(tuple(deepcopy(dict(message)) for message in messages), tuple(tools))
         with self._lock:
             self.chatted.append(turn)
             entry = self._next(ChatReply)
@@ -131,7 +131,7 @@ class ScriptedLLM:
         message = f"the script replies {value!r:.200}; give words, calls or a ChatReply"
         raise AssertionError(message)
 
-    def _said(self, entry: Any, question: Asked | ChatAsked) -> Any:
+    def _said(self, entry: Any, question: ModelRequest | ChatTurn) -> Any:
         value = entry(question) if callable(entry) and not isinstance(entry, type) else entry
         if isinstance(value, LLMError) and value.usage is None:
             value.usage = replace(self.usage, failures=self.usage.requests)

@@ -17,7 +17,7 @@ from memoranda.transfer.conversations import (
     distinct,
     each_conversation,
 )
-from memoranda.transfer.json_files import Item, JsonValues, LeftOut, moment_of
+from memoranda.transfer.json_files import JsonItem, JsonValues, LeftOut, moment_of
 
 SENDERS = {"human": "user", "assistant": "assistant"}
 PARTS = {
@@ -41,7 +41,7 @@ def read_conversations(file: JsonValues, left_out: LeftOut) -> Iterator[ForeignC
     return each_conversation(file, _conversation, left_out)
 
 
-def _conversation(item: Item, left_out: LeftOut) -> ForeignConversation:
+def _conversation(item: JsonItem, left_out: LeftOut) -> ForeignConversation:
     fields = JsonObject(item.value)
     name = fields.text("uuid")
     at = moment_of(fields.get("created_at"), "created_at")

@@ -23,7 +23,7 @@ from memoranda.errors import InvalidInput
 from memoranda.model.models import ToolCall, ToolResult
 from memoranda.text.recalled import CLOSING, FENCE, OPENING
 from memoranda.transfer.conversations import ForeignConversation, ForeignMessage, distinct
-from memoranda.transfer.json_files import Item, JsonFile, LeftOut, moment_of
+from memoranda.transfer.json_files import JsonFile, JsonItem, LeftOut, moment_of
 
 WRAPPERS = (
     "system-reminder|user-prompt-submit-hook|session-start-hook|"
@@ -287,7 +287,7 @@ class _TranscriptReader:
         self._torn = True
         self._left_out.add("lines that cannot be read")
 
-    def _line(self, item: Item) -> _TranscriptLine | None:
+    def _line(self, item: JsonItem) -> _TranscriptLine | None:
         """Return a line if it holds talk."""
         value = item.value
         if not isinstance(value, Mapping):

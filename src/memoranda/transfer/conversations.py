@@ -21,7 +21,7 @@ from memoranda.model.clock import ALPHABET
 from memoranda.model.models import ConversationInfo, Message, ToolCall, ToolResult
 from memoranda.model.ports import Progress
 from memoranda.transfer.batches import BATCH, ImportTarget, Moved, Steps
-from memoranda.transfer.json_files import Item, JsonValues, LeftOut, plain_text
+from memoranda.transfer.json_files import JsonItem, JsonValues, LeftOut, plain_text
 
 TIME_LETTERS, KEY_LETTERS = 10, 16
 """Letters of an id, of five bits each: the millisecond, then the digest."""
@@ -75,7 +75,7 @@ class ForeignConversation:
 
 
 def each_conversation(
-    file: JsonValues, read: Callable[[Item, LeftOut], ForeignConversation], left_out: LeftOut
+    file: JsonValues, read: Callable[[JsonItem, LeftOut], ForeignConversation], left_out: LeftOut
 ) -> Iterator[ForeignConversation]:
     """Return the conversations of an export, each as ``read`` finds it; count those without talk.
 

@@ -46,7 +46,7 @@ OWN_ARGUMENTS = frozenset(
 """Arguments of ``remember`` that no chat message has."""
 
 
-class Item(NamedTuple):
+class JsonItem(NamedTuple):
     """A value of a file, and where it stands there, for messages: ``notes.jsonl, line 3``."""
 
     place: str
@@ -77,7 +77,7 @@ class JsonFile:
         self._document: Any = None
         self.by_lines = self._starts_with_value() or by_lines
 
-    def items(self, broken: BrokenLineHandler | None = None) -> Iterator[Item]:
+    def items(self, broken: BrokenLineHandler | None = None) -> Iterator[JsonItem]:
         """Return what is in it: a value for each line or array element, or the only value.
 
         Can be called again. JSON Lines are read anew each time and never held as a whole.
@@ -96,18 +96,18 @@ class JsonFile:
             self._document = self._whole()
         yield from _elements(str(self.path), self._document)
 
-    def _by_lines(self, broken: BrokenLineHandler | None) -> Iterator[Item]:
+    def _by_lines(self, broken: BrokenLineHandler | None) -> Iterator[JsonItem]:
         for number, raw in self._raw_lines():
             try:
                 text = self._decoded(raw, number)
                 if text.strip():
-                    yield Item(f"{self.path}, line {number}", self._parsed(text, number))
+                    yield JsonItem(f"{self.path}, line {number}", self._parsed(text, number))
             except InvalidInput:
                 if broken is None:
                     raise
                 broken(f"{self.path}, line {number}", unfinished=not raw.endswith(b"\n"))
 
-    def first(self) -> Item:
+    def first(self) -> JsonItem:
         """Return the first value.
 
         Raises:
@@ -192,15 +192,15 @@ def detect(file: JsonFile) -> str:
     raise InvalidInput(message)
 
 
-def _elements(place: str, document: object) -> Iterator[Item]:
+def _elements(place: str, document: object) -> Iterator[JsonItem]:
     if isinstance(document, list):
         for number, value in enumerate(document, 1):
-            yield Item(f"{place}, item {number}", value)
+            yield JsonItem(f"{place}, item {number}", value)
     else:
-        yield Item(place, document)
+        yield JsonItem(place, document)
 
 
-def _first(items: Iterator[Item], path: Path) -> Item:
+def _first(items: Iterator[JsonItem], path: Path) -> JsonItem:
     for item in items:
         return item
     raise InvalidInput(f"{path} holds nothing to import; {KNOWN}")
@@ -264,12 +264,12 @@ class ZippedFile:
             message = f"{path} holds no conversations.json; it is no export of ChatGPT or Claude"
             raise InvalidInput(message)
 
-    def items(self) -> Iterator[Item]:
+    def items(self) -> Iterator[JsonItem]:
         """Return the conversations, each with its place."""
         for name, document in self._documents.items():
             yield from _elements(f"{self.path}, {name}", document)
 
-    def first(self) -> Item:
+    def first(self) -> JsonItem:
         """Return the first value.
 
         Raises:
@@ -305,7 +305,7 @@ REPLACEMENT = "\ufffd"
 class JsonValues(Protocol):
     """A file of JSON values that can be read again and again."""
 
-    def items(self) -> Iterator[Item]:
+    def items(self) -> Iterator[JsonItem]:
         """Return its values with their places."""
 
 

@@ -24,7 +24,7 @@ from urllib.parse import unquote
 
 from memoranda.model.checks import require_aware
 from memoranda.model.notes import line_of
-from memoranda.notes.document import Item, parse
+from memoranda.notes.document import NoteItem, parse
 from memoranda.notes.history import parse_history
 from memoranda.notes.markdown import bare, split
 from memoranda.text.languages import LanguageData
@@ -60,7 +60,7 @@ class MemoryStatement:
         imports: whether it is a line that only names a file, ``@docs/style.md``.
     """
 
-    item: Item
+    item: NoteItem
     text: str
     imports: str | None = None
 
@@ -68,7 +68,7 @@ class MemoryStatement:
 def statements(text: str) -> Iterator[MemoryStatement]:
     """Yield the statements of a file, without what a template says of itself."""
     lines = split(text)
-    above: list[tuple[Item, str]] = []
+    above: list[tuple[NoteItem, str]] = []
     for whole in parse(text).items:
         for item in _apart(whole, lines):
             found = IMPORT.fullmatch(item.text)
@@ -90,13 +90,13 @@ def topic(section: str | None) -> str | None:
     return None if section is None or NO_TOPIC.fullmatch(section) else section
 
 
-def _says_nothing(item: Item) -> bool:
+def _says_nothing(item: NoteItem) -> bool:
     if PLACEHOLDER.fullmatch(item.text):
         return True
     return not item.listed and _EN.pattern("of_itself", 0).fullmatch(item.text) is not None
 
 
-def _apart(item: Item, lines: tuple[str, ...]) -> Iterator[Item]:
+def _apart(item: NoteItem, lines: tuple[str, ...]) -> Iterator[NoteItem]:
     """Yield an item, or its parts where lines in it only import a file."""
     said = [bare(line).strip() for line in lines[item.start : item.stop]]
     said[0] = said[0].removeprefix(item.prefix.strip()).strip()
@@ -113,7 +113,7 @@ def _apart(item: Item, lines: tuple[str, ...]) -> Iterator[Item]:
             yield replace(item, text=text, start=start, stop=start + 1 + len(more))
 
 
-def _inside(item: Item, above: Item) -> bool:
+def _inside(item: NoteItem, above: NoteItem) -> bool:
     """Return whether an item is nested in another one of the same section."""
     return item.section == above.section and item.indent >= above.offset
 
@@ -429,7 +429,7 @@ class _MarkdownMemoryReader:
         self.facts.append(ForeignFact(stated.text, section, text.file, stated.item.start + 1, at))
 
 
-def _link(item: Item) -> tuple[str | None, str | None]:
+def _link(item: NoteItem) -> tuple[str | None, str | None]:
     """Return title and target of the Markdown file that an item of an index leads to."""
     if not item.listed:
         return None, None

@@ -19,7 +19,7 @@ from memoranda.records.drafts import Draft
 from memoranda.transfer.batches import PlacedDraft, is_kept
 from memoranda.transfer.json_files import (
     MCP_MEMORY,
-    Item,
+    JsonItem,
     JsonValues,
     LeftOut,
     plain_text,
@@ -82,7 +82,7 @@ def read_drafts(
             yield scope, PlacedDraft(place, draft, tuple(_mentions(text, names, graph.types)))
 
 
-def _values(file: JsonValues) -> Iterator[Item]:
+def _values(file: JsonValues) -> Iterator[JsonItem]:
     for item in file.items():
         if isinstance(item.value, Mapping) and "entities" in item.value:
             with located(item.place):
@@ -93,12 +93,12 @@ def _values(file: JsonValues) -> Iterator[Item]:
                     with located(f"{item.place}, {kind}, item {number}"):
                         JsonObject(value)
                     what = "entity" if kind == "entities" else "relation"
-                    yield Item(f"{item.place}, {kind}, item {number}", {**value, "type": what})
+                    yield JsonItem(f"{item.place}, {kind}, item {number}", {**value, "type": what})
         else:
             yield item
 
 
-def _read(item: Item, graph: _Graph, left_out: LeftOut) -> None:
+def _read(item: JsonItem, graph: _Graph, left_out: LeftOut) -> None:
     fields = JsonObject(item.value)
     match fields.get("type"):
         case "entity":

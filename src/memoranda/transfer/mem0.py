@@ -18,7 +18,7 @@ from memoranda.records.drafts import Draft
 from memoranda.transfer.batches import PlacedDraft, is_kept
 from memoranda.transfer.json_files import (
     MEM0,
-    Item,
+    JsonItem,
     JsonValues,
     LeftOut,
     moment_of,
@@ -66,7 +66,7 @@ def read_drafts(
             yield whose, PlacedDraft(item.place, draft)
 
 
-def _memories(file: JsonValues, left_out: LeftOut) -> Iterator[Item]:
+def _memories(file: JsonValues, left_out: LeftOut) -> Iterator[JsonItem]:
     for item in file.items():
         value = item.value
         if isinstance(value, Mapping) and "results" in value and "memory" not in value:
@@ -75,7 +75,7 @@ def _memories(file: JsonValues, left_out: LeftOut) -> Iterator[Item]:
                 results = found.list("results")
                 left_out.add("relations of mem0's graph", len(found.list("relations")))
             for number, result in enumerate(results, 1):
-                yield Item(f"{item.place}, result {number}", result)
+                yield JsonItem(f"{item.place}, result {number}", result)
         else:
             yield item
 

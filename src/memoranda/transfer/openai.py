@@ -12,7 +12,7 @@ from memoranda.model.json_object import JsonObject
 from memoranda.model.models import ConversationInfo, Message
 from memoranda.model.ports import Progress
 from memoranda.transfer.batches import ImportTarget, Moved, Steps
-from memoranda.transfer.json_files import Item, JsonFile
+from memoranda.transfer.json_files import JsonFile, JsonItem
 
 RENAME = "Rename the file to import it beside that one"
 
@@ -43,7 +43,7 @@ def import_openai(target: ImportTarget, file: JsonFile, progress: Progress | Non
     return moved
 
 
-def _conversations(file: JsonFile) -> Iterator[tuple[str, str, list[Item]]]:
+def _conversations(file: JsonFile) -> Iterator[tuple[str, str, list[JsonItem]]]:
     """Yield place, name and messages of each conversation."""
     stem = file.path.stem
     first = file.first().value
@@ -58,10 +58,10 @@ def _conversations(file: JsonFile) -> Iterator[tuple[str, str, list[Item]]]:
                 raise InvalidInput(message)
         name = stem if number == 1 else f"{stem}-{number}"
         places = (f"{item.place}, message {place}" for place in range(1, len(found) + 1))
-        yield item.place, name, [Item(*pair) for pair in zip(places, found, strict=True)]
+        yield item.place, name, [JsonItem(*pair) for pair in zip(places, found, strict=True)]
 
 
-def _missing(target: ImportTarget, place: str, id: str, found: Sequence[Item]) -> list[Message]:
+def _missing(target: ImportTarget, place: str, id: str, found: Sequence[JsonItem]) -> list[Message]:
     """Return the messages of a conversation that are not stored: those at its end, or none."""
     trial = target.trial_conversation(id)
     messages: list[Message] = []

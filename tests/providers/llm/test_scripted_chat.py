@@ -9,7 +9,7 @@ from memoranda.errors import LLMError
 from memoranda.model.chat import ChatModel, ChatReply, ToolSpec
 from memoranda.model.life import Usage
 from memoranda.model.models import ToolCall
-from memoranda.testing.models import ChatAsked, ScriptedLLM
+from memoranda.testing.models import ChatTurn, ScriptedLLM
 
 LOOK = ToolSpec("look", "Looks.", {"type": "object"})
 CALL = ToolCall("c1", "look", '{"q": 1}')
@@ -57,7 +57,7 @@ def test_turns_are_remembered_as_they_were():
     asyncio.run(model.chat(messages, tools=[LOOK]))
     messages[0]["content"][0]["text"] = "b"
     assert model.chatted == [
-        ChatAsked(({"role": "user", "content": [{"type": "text", "text": "a"}]},), (LOOK,))
+        ChatTurn(({"role": "user", "content": [{"type": "text", "text": "a"}]},), (LOOK,))
     ]
     assert model.asked == []
 

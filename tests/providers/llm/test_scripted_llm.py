@@ -8,7 +8,7 @@ import pytest
 from memoranda.errors import LLMError
 from memoranda.model.life import Usage
 from memoranda.model.ports import LanguageModel
-from memoranda.testing.models import Asked, ScriptedLLM
+from memoranda.testing.models import ModelRequest, ScriptedLLM
 
 
 @dataclass
@@ -35,7 +35,7 @@ def test_answers_come_in_order_and_questions_are_kept():
     model = ScriptedLLM([Word("a"), Number(1)], usage=Usage(requests=1, cost=0.5))
     assert ask(model).value == Word("a")
     assert ask(model, Number).usage.cost == 0.5
-    assert model.asked == [Asked("i", "p", Word), Asked("i", "p", Number)]
+    assert model.asked == [ModelRequest("i", "p", Word), ModelRequest("i", "p", Number)]
     with pytest.raises(AssertionError, match="Word was asked for"):
         ask(model)
 

@@ -41,7 +41,7 @@ NO_VECTOR = [1.0]
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class JournalEntry:
     """One change of a user's rows, as the journal has it.
 
     Attributes:
@@ -79,7 +79,7 @@ class Contents:
     """
 
     epoch: int
-    entries: Sequence[Entry]
+    entries: Sequence[JournalEntry]
     mirrored: int
 
 
@@ -93,7 +93,7 @@ class Ahead:
         mirrored: number of the last commit that is known to be in the collection of the memories.
     """
 
-    entries: Sequence[Entry]
+    entries: Sequence[JournalEntry]
     replaced: bool
     mirrored: int
 
@@ -134,7 +134,7 @@ class Journal:
     def _ahead(self, user: str, at: Position, found: Mapping[str, Mapping[str, Any]]) -> Ahead:
         base, segment, mirror = _marks(user, at)
         mirrored = found.get(mirror, {}).get("through", 0)
-        entries: list[Entry] = []
+        entries: list[JournalEntry] = []
         for each in _next(user, at):
             if each not in found:
                 break
@@ -145,7 +145,7 @@ class Journal:
         replaced = base not in found or segment in found
         return Ahead(entries, replaced=replaced, mirrored=mirrored)
 
-    def won(self, user: str, entry: Entry, epoch: int) -> bool | None:
+    def won(self, user: str, entry: JournalEntry, epoch: int) -> bool | None:
         """Return whether a commit is the first; ``None`` where it was replaced, or others were."""
         number = entry.through
         commit, segment = _id(user, COMMIT, number), _id(user, SEGMENT, (number - 1) // FOLD)
@@ -196,7 +196,7 @@ class Journal:
         mirrored = heads.get(_id(user, MIRROR, 0), {}).get("through", 0)
         return Contents(epoch, entries, max(mirrored, 0))
 
-    def _entry(self, user: str, row: Mapping[str, Any]) -> Entry | None:
+    def _entry(self, user: str, row: Mapping[str, Any]) -> JournalEntry | None:
         """Return the entry of a row; ``None`` where another process removed a part of it."""
         place = self._collections.connection.place
         if row.get("format", FORMAT) > FORMAT:
@@ -210,7 +210,9 @@ class Journal:
                 if not found:
                     return None
                 pieces.append(found[at]["patch"])
-            return Entry(row["through"], b64decode("".join(pieces), validate=True), row["token"])
+            return JournalEntry(
+                row["through"], b64decode("".join(pieces), validate=True), row["token"]
+            )
         except (KeyError, ValueError, TypeError) as error:
             message = (
                 f"{place}: an entry of the journal of {user!r} cannot be read; something else "
@@ -220,7 +222,7 @@ class Journal:
 
     # Writing
 
-    def append(self, user: str, entry: Entry, *, erases: bool, mirrored: int | None) -> None:
+    def append(self, user: str, entry: JournalEntry, *, erases: bool, mirrored: int | None) -> None:
         """Commit an entry, unless another has its number already.
 
         Args:
@@ -231,7 +233,7 @@ class Journal:
         """
         more: dict[str, dict[str, Any]] = {}
         if entry.through == 1:
-            more[_id(user, BASE, 0)] = _head(user, BASE, 0, Entry(0, b"", entry.token))
+            more[_id(user, BASE, 0)] = _head(user, BASE, 0, JournalEntry(0, b"", entry.token))
         if mirrored is not None:
             more[_id(user, MIRROR, 0)] = _mirror(user, mirrored)
         told = {"erases": True} if erases else {}
@@ -239,7 +241,7 @@ class Journal:
 
     def begin(self, user: str, commit: int, patch: bytes) -> None:
         """Begin the journal of a user with all there is after a commit, in an empty place."""
-        base = Entry(commit, patch, uuid4().hex)
+        base = JournalEntry(commit, patch, uuid4().hex)
         self._add(user, BASE, 0, base, more={_id(user, MIRROR, 0): _mirror(user, commit)})
 
     def mirrored(self, through: Mapping[str, int]) -> None:
@@ -268,7 +270,7 @@ class Journal:
         if len(read) < FOLD and self._rows([_id(user, SEGMENT, block)]):
             return
         told = {"erases": True} if any(row.get("erases") for row in found.values()) else {}
-        merged = Entry((block + 1) * FOLD, builder.output(), uuid4().hex)
+        merged = JournalEntry((block + 1) * FOLD, builder.output(), uuid4().hex)
         self._add(user, SEGMENT, block, merged, told=told)
         self._drop_lost(user, SEGMENT, block, merged)
         self._remove({"user": user}, {"of": COMMIT}, {"through": {"$lte": merged.through}})
@@ -279,7 +281,7 @@ class Journal:
         Returns:
             whether it was done; not, where another process began that epoch first.
         """
-        base, epoch = Entry(at.commit, patch, uuid4().hex), at.epoch + 1
+        base, epoch = JournalEntry(at.commit, patch, uuid4().hex), at.epoch + 1
         told = {"unpurged": True} if unpurged else {}
         self._add(user, BASE, epoch, base, told=told)
         if not self._drop_lost(user, BASE, epoch, base):
@@ -299,7 +301,7 @@ class Journal:
         """Remove an entry that came too late to count."""
         self._remove({"token": token})
 
-    def _drop_lost(self, user: str, kind: str, number: int, entry: Entry) -> bool:
+    def _drop_lost(self, user: str, kind: str, number: int, entry: JournalEntry) -> bool:
         """Return whether an entry was the first of its number; removes it where it was not."""
         if not self._shared:
             return True
@@ -314,7 +316,7 @@ class Journal:
         user: str,
         kind: str,
         number: int,
-        entry: Entry,
+        entry: JournalEntry,
         *,
         told: Mapping[str, Any] | None = None,
         more: Mapping[str, Mapping[str, Any]] | None = None,
@@ -357,7 +359,7 @@ class Journal:
         self._collections.call(JOURNAL, "delete", where=condition)
 
 
-def _head(user: str, kind: str, number: int, entry: Entry) -> dict[str, Any]:
+def _head(user: str, kind: str, number: int, entry: JournalEntry) -> dict[str, Any]:
     """Return the metadata of an entry, with the whole patch."""
     return {
         "user": user,

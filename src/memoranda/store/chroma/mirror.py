@@ -22,7 +22,7 @@ from memoranda.model.checks import from_ms
 from memoranda.model.models import Kind
 from memoranda.model.query import Vector
 from memoranda.store.chroma.collections import MEMORIES, PAGE, Collections, batches
-from memoranda.store.chroma.replica import Replica, Touch, Touched
+from memoranda.store.chroma.replica import MirrorChange, Replica, Touched
 
 UNKNOWN_DIMENSIONS = 384
 """Of stand-ins where no model is known yet: those of all-MiniLM-L6-v2 (seed 001)."""
@@ -98,9 +98,9 @@ class Mirror:
         self, width: int, user: str, rows: Mapping[str, Mirrored], touched: Touched
     ) -> None:
         self._write_apart([row for row in rows.values() if _length(row) not in {0, width}], user)
-        changed = [row for row in rows.values() if touched[row.id] is Touch.CHANGED]
-        made = [row for row in rows.values() if touched[row.id] is not Touch.CHANGED]
-        moved = [row.id for row in made if touched[row.id] is Touch.REPLACED]
+        changed = [row for row in rows.values() if touched[row.id] is MirrorChange.CHANGED]
+        made = [row for row in rows.values() if touched[row.id] is not MirrorChange.CHANGED]
+        moved = [row.id for row in made if touched[row.id] is MirrorChange.REPLACED]
         if changed:
             self._collections.call(
                 MEMORIES,
@@ -182,12 +182,12 @@ class Mirror:
                 row = rows.get(record)
                 if row is None:
                     if OURS in told:
-                        wrong[record] = Touch.REPLACED
+                        wrong[record] = MirrorChange.REPLACED
                 elif text != row.text and text is not None:
-                    wrong[record], texts[record] = Touch.REPLACED, text
+                    wrong[record], texts[record] = MirrorChange.REPLACED, text
                 elif without_none(row.metadata) != told:
-                    wrong[record] = Touch.REPLACED
-        wrong.update(dict.fromkeys(rows.keys() - seen, Touch.REPLACED))
+                    wrong[record] = MirrorChange.REPLACED
+        wrong.update(dict.fromkeys(rows.keys() - seen, MirrorChange.REPLACED))
         return wrong, texts
 
 

@@ -19,7 +19,7 @@ import apsw
 
 from memoranda.model.models import Scope
 from memoranda.model.ports import Analyzer, NameMatcher
-from memoranda.store.chroma.journal import Entry, Position
+from memoranda.store.chroma.journal import JournalEntry, Position
 from memoranda.store.sql import health, reads
 from memoranda.store.sql.dialect import TABLES, SqlConnection
 from memoranda.store.sql.store import SET_META, SqlStore
@@ -81,7 +81,7 @@ WHERE name = 'last_key' AND NOT EXISTS (SELECT 1 FROM sqlite_sequence WHERE name
 """
 
 
-class Touch(IntEnum):
+class MirrorChange(IntEnum):
     """What has to be done about a record in the collection of the memories."""
 
     CHANGED = 1
@@ -90,7 +90,7 @@ class Touch(IntEnum):
     """It may be there or not, or its embedding is another."""
 
 
-Touched = dict[str, Touch]
+Touched = dict[str, MirrorChange]
 """Records, by id, that are not in the collection as they should be; also those that are gone."""
 
 
@@ -148,7 +148,7 @@ class StoredTerms(Fts5):
             super().add(connection, rows)
 
 
-class Rows(SqlStore):
+class ReplicaStore(SqlStore):
     """The rows of one user, and the shared statements over them."""
 
     def __init__(
@@ -213,7 +213,7 @@ class Replica:
         self.stamps: Mapping[str, str] = {}
         self._keeper: Keeper | None = None
         self._session: apsw.Session | None = None
-        self.store = Rows(
+        self.store = ReplicaStore(
             analyzer=analyzer,
             names=names,
             on_begin=self._begin,
@@ -275,7 +275,7 @@ class Replica:
 
     # Changing
 
-    def change(self, work: Callable[[Rows], T], keeper: Keeper) -> T:
+    def change(self, work: Callable[[ReplicaStore], T], keeper: Keeper) -> T:
         """Let ``work`` change the rows; each of its transactions is offered to ``keeper``."""
         self._keeper = keeper
         try:
@@ -283,7 +283,7 @@ class Replica:
         finally:
             self._keeper, self._session = None, None
 
-    def apply(self, entries: Sequence[Entry], *, mirrored: int) -> None:
+    def apply(self, entries: Sequence[JournalEntry], *, mirrored: int) -> None:
         """Take in what the journal has, in order.
 
         Args:
@@ -300,7 +300,9 @@ class Replica:
             connection.run(RESTORE_LAST_KEY)
             connection.run(FIRST_KEY)
 
-    def _apply(self, raw: apsw.Connection, entry: Entry, terms: set[int], *, told: bool) -> None:
+    def _apply(
+        self, raw: apsw.Connection, entry: JournalEntry, terms: set[int], *, told: bool
+    ) -> None:
         found = Changes(raw, self._columns)
         if told or self.at.commit:
             for change in apsw.Changeset.iter(entry.patch):
@@ -310,7 +312,7 @@ class Replica:
                     found.add(change)
         found.name()  # Before and after, as rows go and come.
         apsw.Changeset.apply(entry.patch, raw, conflict=_conflict)
-        self.touched.update(dict.fromkeys(found.touched(), Touch.REPLACED))
+        self.touched.update(dict.fromkeys(found.touched(), MirrorChange.REPLACED))
 
     def _begin(self, connection: SqliteConnection) -> None:
         self._session = None
@@ -348,7 +350,7 @@ class Changes:
         """Know of none."""
         self._raw = raw
         self._columns = columns
-        self._touched: dict[int, Touch] = {}
+        self._touched: dict[int, MirrorChange] = {}
         self._ids: dict[int, str] = {}
         self.erases = False
 
@@ -366,7 +368,7 @@ class Changes:
             key = self.value(change, "record_key")
             moved = LINKED[change.name] and change.op == "INSERT"
             if key is not None:
-                self._touch(key, Touch.REPLACED if moved else Touch.CHANGED)
+                self._touch(key, MirrorChange.REPLACED if moved else MirrorChange.CHANGED)
         elif change.name == "records":
             self._add_record(change, self.value(change, "key"))
 
@@ -375,18 +377,20 @@ class Changes:
             new, columns = change.new or (), self._columns["records"]
             told = {name for name in MIRRORED if new[columns[name]] is not apsw.no_change}
             if told:
-                self._touch(key, Touch.REPLACED if "content" in told else Touch.CHANGED)
+                self._touch(
+                    key, MirrorChange.REPLACED if "content" in told else MirrorChange.CHANGED
+                )
             return
         self.erases = self.erases or change.op == "DELETE"
         name = self.value(change, "id")
         if name is not None:
             self._ids[key] = name
-        self._touch(key, Touch.NEW if change.op == "INSERT" else Touch.REPLACED)
+        self._touch(key, MirrorChange.NEW if change.op == "INSERT" else MirrorChange.REPLACED)
 
-    def _touch(self, key: int, how: Touch) -> None:
-        if self._touched.get(key) is not Touch.NEW:  # Whatever else is done to it.
+    def _touch(self, key: int, how: MirrorChange) -> None:
+        if self._touched.get(key) is not MirrorChange.NEW:  # Whatever else is done to it.
             self._touched[key] = max(how, self._touched.get(key, how))
-        if how is Touch.NEW:
+        if how is MirrorChange.NEW:
             self._touched[key] = how
 
     def name(self) -> None:

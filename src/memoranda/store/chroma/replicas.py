@@ -19,10 +19,10 @@ from memoranda.errors import InvalidInput, StoreBusy, StoreClosed, StoreError
 from memoranda.model.ports import Analyzer, NameMatcher
 from memoranda.store.chroma.client import Connection
 from memoranda.store.chroma.collections import Collections
-from memoranda.store.chroma.journal import Ahead, Entry, Journal, Position
+from memoranda.store.chroma.journal import Ahead, Journal, JournalEntry, Position
 from memoranda.store.chroma.mirror import Mirror
 from memoranda.store.chroma.place import Folder, Place
-from memoranda.store.chroma.replica import Recorded, Replica, Rows, Touch
+from memoranda.store.chroma.replica import MirrorChange, Recorded, Replica, ReplicaStore
 
 log = logging.getLogger("memoranda.store.chroma")
 
@@ -224,7 +224,7 @@ class Replicas:
     # Writing
 
     def change(
-        self, user: str, work: Callable[[Rows], T], stamps: Mapping[str, str] | None = None
+        self, user: str, work: Callable[[ReplicaStore], T], stamps: Mapping[str, str] | None = None
     ) -> T:
         """Let ``work`` change the rows of a user, each of its transactions all or nothing.
 
@@ -289,7 +289,9 @@ class Replicas:
         generation = _model(self._held[STORE_ITSELF]).generation
         while replica.touched:
             touched = replica.touched
-            replica.touched = dict.fromkeys(touched, Touch.REPLACED)  # Should it be broken off.
+            replica.touched = dict.fromkeys(
+                touched, MirrorChange.REPLACED
+            )  # Should it be broken off.
             self.mirror.write(replica, touched, generation)
             replica.touched = {}
             if shared:
@@ -297,7 +299,7 @@ class Replicas:
                 self._follow(user, None)
                 again, replica = replica, self._held[user]
                 if replica is not again:
-                    replica.touched.update(dict.fromkeys(touched, Touch.REPLACED))
+                    replica.touched.update(dict.fromkeys(touched, MirrorChange.REPLACED))
             self._unsaid[user] = replica.at.commit
         if shared and user in self._unsaid:
             self._say_mirrored()
@@ -309,9 +311,9 @@ class Replicas:
 
     # Of one transaction
 
-    def keep(self, replica: Replica, entry: Entry, recorded: Recorded) -> None:
+    def keep(self, replica: Replica, entry: JournalEntry, recorded: Recorded) -> None:
         """Commit what a transaction changed; raises ``OutrunError`` where another was first."""
-        new = [each for each, how in recorded.touched.items() if how is Touch.NEW]
+        new = [each for each, how in recorded.touched.items() if how is MirrorChange.NEW]
         taken = self.mirror.known(new) if new else set()
         if taken:
             message = f"the id {min(taken)!r} is taken; records need ids of their own"
@@ -333,7 +335,7 @@ class Replicas:
         if not shared:
             self._unsaid.pop(user, None)
 
-    def _won(self, replica: Replica, entry: Entry) -> bool:
+    def _won(self, replica: Replica, entry: JournalEntry) -> bool:
         """Ask whose a commit is, and ask again: what was sent cannot be taken back."""
         for _ in range(ASKED):
             try:
@@ -347,7 +349,7 @@ class Replicas:
         )
         raise StoreError(message) from last
 
-    def _has_won(self, replica: Replica, entry: Entry) -> bool:
+    def _has_won(self, replica: Replica, entry: JournalEntry) -> bool:
         won = self.journal.won(replica.user, entry, replica.at.epoch)
         if won is not None:
             return won
@@ -379,8 +381,10 @@ class Replicas:
             return replica
         self._aligning.add(user)
         try:
-            self._align(user, ANALYZER, self._analyzer.name, Rows.index_again)
-            reset = partial(Rows.reset_vectors, model=model.name or "", dimensions=model.dimensions)
+            self._align(user, ANALYZER, self._analyzer.name, ReplicaStore.index_again)
+            reset = partial(
+                ReplicaStore.reset_vectors, model=model.name or "", dimensions=model.dimensions
+            )
             self._align(user, GENERATION, str(model.generation), reset)
         finally:
             self._aligning.discard(user)
@@ -391,7 +395,9 @@ class Replicas:
         replica.stamps = {ANALYZER: self._analyzer.name, GENERATION: str(model.generation)}
         return replica
 
-    def _align(self, user: str, name: str, wanted: str, work: Callable[[Rows], object]) -> None:
+    def _align(
+        self, user: str, name: str, wanted: str, work: Callable[[ReplicaStore], object]
+    ) -> None:
         """Let ``work`` be done on the rows of a user if they were made by something else."""
         replica = self._held[user]
         if replica.at.commit and replica.state(name) != wanted:
@@ -425,7 +431,7 @@ class _Commits:
     def keep(self, recorded: Recorded) -> None:
         """Commit what was recorded."""
         replica = self._replica
-        entry = Entry(self.number + 1, recorded.patch, self._token)
+        entry = JournalEntry(self.number + 1, recorded.patch, self._token)
         self._replicas.keep(replica, entry, recorded)
         self.number = entry.through
         replica.at = Position(max(replica.at.epoch, 0), entry.through)

@@ -21,7 +21,7 @@ from memoranda.store.chroma.collections import Collections
 from memoranda.store.chroma.journal import Journal
 from memoranda.store.chroma.mirror import Mirror
 from memoranda.store.chroma.place import Folder
-from memoranda.store.chroma.replica import Rows, Touch, Touched
+from memoranda.store.chroma.replica import MirrorChange, ReplicaStore, Touched
 from memoranda.store.chroma.replicas import STORE_ITSELF, Replicas
 
 PART = ".part"
@@ -189,7 +189,7 @@ def _copy(replicas: Replicas, place: Folder) -> None:
         for user in replicas.journal.users():
             with replicas.reading(user) as replica:
                 journal.begin(user, replica.at.commit, replica.whole())
-                mirror.write(replica, dict.fromkeys(replica.ids(), Touch.NEW), generation)
+                mirror.write(replica, dict.fromkeys(replica.ids(), MirrorChange.NEW), generation)
     finally:
         connection.close()
 
@@ -240,7 +240,7 @@ def _differing(replicas: Replicas, user: str) -> tuple[Touched, dict[str, str]]:
     return wrong or {}, {it: text for it, text in texts.items() if it in (wrong or ())}
 
 
-def _report(wrong: dict[str, Touch], texts: dict[str, str]) -> list[str]:
+def _report(wrong: dict[str, MirrorChange], texts: dict[str, str]) -> list[str]:
     return report("records changed behind memoranda's back", texts) + report(
         "records that are otherwise in the collection of the memories", wrong.keys() - texts.keys()
     )
@@ -258,7 +258,7 @@ def rebuild(replicas: Replicas, extractor: EntityExtractor) -> list[str]:
             wrong, texts = _differing(replicas, user)
             found += report("records that are otherwise in the collection of the memories", wrong)
 
-            def work(store: Rows, texts: dict[str, str] = texts) -> list[str]:
+            def work(store: ReplicaStore, texts: dict[str, str] = texts) -> list[str]:
                 store.take_texts(texts)
                 return store.rebuild(extractor)
 
