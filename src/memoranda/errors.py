@@ -25,7 +25,11 @@ of a driver or a client library leaves the room that uses it.
 
 from __future__ import annotations
 
-from memoranda.model import life
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    # For the type of an attribute alone: nothing below this module is imported when it runs.
+    from memoranda.model.life import Usage
 
 
 class MemorandaError(Exception):
@@ -81,7 +85,7 @@ class LLMError(MemorandaError):
     ``usage`` is what was spent all the same.
     """
 
-    def __init__(self, message: str, usage: life.Usage | None = None) -> None:
+    def __init__(self, message: str, usage: Usage | None = None) -> None:
         """Say what went wrong, and what was spent."""
         super().__init__(message)
         self.usage = usage
