@@ -26,8 +26,15 @@ from typing import Any
 import numpy as np
 
 from benchmarks.measure import micro, show
-from memoranda.conversation.cohesion import BIAS, GAP, Cohesion, TopicTurn, weights_for
-from memoranda.conversation.segments import Segmenter, segments
+from memoranda.conversation.segments import (
+    BIAS,
+    GAP,
+    Cohesion,
+    Segmenter,
+    TopicTurn,
+    segments,
+    weights_for,
+)
 from memoranda.errors import MemorandaError
 from memoranda.model.models import Message, ToolCall, ToolResult
 from memoranda.model.query import Vectors

@@ -17,8 +17,8 @@ from typing import Any
 
 from benchmarks.measure import show
 from memoranda import Conversation
-from memoranda.conversation.gaps import REFERENCE
-from memoranda.conversation.selection import STRATEGIES
+from memoranda.conversation.ledger import REFERENCE
+from memoranda.conversation.view import STRATEGIES
 from memoranda.errors import BudgetTooSmall
 from memoranda.model.models import Context
 

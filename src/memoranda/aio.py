@@ -15,8 +15,8 @@ from typing import Any, Concatenate, ParamSpec, Self, TypeVar
 
 from memoranda.conversation.conversation import Conversation
 from memoranda.conversation.conversation_store import ConversationStore
-from memoranda.conversation.recap import ConversationSession
-from memoranda.conversation.strategies.strategy import Strategy
+from memoranda.conversation.pruning import ConversationSession
+from memoranda.conversation.units import Strategy
 from memoranda.memory import Memory
 from memoranda.model.clock import Clock
 from memoranda.model.events import Callback

@@ -51,7 +51,7 @@ if TYPE_CHECKING:
     from memoranda.conversation.context import RecallRequest
     from memoranda.conversation.conversation import Conversation
     from memoranda.conversation.conversation_store import ConversationStore
-    from memoranda.conversation.strategies.strategy import Strategy
+    from memoranda.conversation.units import Strategy
     from memoranda.maintenance.audit import Audit
     from memoranda.maintenance.maintenance_schedule import MaintenanceSchedule, OnReport
     from memoranda.maintenance.service import Maintenance

@@ -234,7 +234,9 @@ class Services:
         from memoranda.conversation.conversation_store import (  # noqa: PLC0415 - see the module
             ConversationStore,
         )
-        from memoranda.conversation.stored_transcript import TranscriptListeners  # noqa: PLC0415
+        from memoranda.conversation.transcript import (  # noqa: PLC0415 - see the module
+            TranscriptListeners,
+        )
 
         notes = self.notes.find(scope) if self.settings.notes.in_context else None
         return ConversationStore(

@@ -10,8 +10,7 @@ from pathlib import Path
 
 from session_samples import cut, message, pruning
 
-from memoranda.conversation.sessions.file_transcript import FileTranscript
-from memoranda.conversation.sessions.session_file import SessionFile
+from memoranda.conversation.sessions.session_file import FileTranscript, SessionFile
 
 
 def acknowledge(text):

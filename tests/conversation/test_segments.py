@@ -8,8 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from memoranda.conversation.cohesion import meanings
-from memoranda.conversation.segments import START, Segmenter, segments
+from memoranda.conversation.segments import START, Segmenter, meanings, segments
 from memoranda.conversation.signals import NONE, signals
 from memoranda.errors import InvalidInput
 from memoranda.model.models import Message, ToolCall, ToolResult

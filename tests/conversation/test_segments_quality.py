@@ -5,8 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from memoranda.conversation.cohesion import GAP, weights_for
-from memoranda.conversation.segments import segments
+from memoranda.conversation.segments import GAP, segments, weights_for
 from memoranda.errors import MemorandaError
 
 ROOT = Path(__file__).parents[2]

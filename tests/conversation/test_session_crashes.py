@@ -9,8 +9,7 @@ from threading import Thread
 import pytest
 from session_samples import CREATED, begun, message, texts
 
-from memoranda.conversation.sessions.file_transcript import FileTranscript
-from memoranda.conversation.sessions.session_file import SessionFile
+from memoranda.conversation.sessions.session_file import FileTranscript, SessionFile
 from memoranda.errors import StoreBusy, StoreError, StoreFull
 from memoranda.model.models import ConversationInfo, ToolCall
 

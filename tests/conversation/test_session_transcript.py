@@ -8,8 +8,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from session_samples import CREATED, SEED, begun, cut, message, pruning, texts
 
-from memoranda.conversation.sessions.file_transcript import FileTranscript
-from memoranda.conversation.sessions.session_file import SessionFile
+from memoranda.conversation.sessions.session_file import FileTranscript, SessionFile
 from memoranda.conversation.transcript import MemoryTranscript
 from memoranda.errors import InvalidInput, NotFound
 from memoranda.model.models import Calibration, ConversationInfo

@@ -13,8 +13,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memoranda.conversation.scoring import content_score
-from memoranda.conversation.signals import NONE, Signals, signals
-from memoranda.conversation.signals.phrases import HEAD, TAIL, Cue, lexicons, variants
+from memoranda.conversation.signals import (
+    HEAD,
+    NONE,
+    TAIL,
+    Cue,
+    Signals,
+    lexicons,
+    signals,
+    variants,
+)
 from memoranda.model.models import Image, Message, ToolCall, ToolResult
 
 JUDGED = Path(__file__).with_name("judged.txt")

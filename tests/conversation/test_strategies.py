@@ -5,9 +5,8 @@ from dialogues import METER, dialogues, transcript
 from hypothesis import given
 
 from memoranda import Conversation
-from memoranda.conversation.limits import DEFAULT_LIMITS, check_limits
-from memoranda.conversation.selection import STRATEGIES, Policy
-from memoranda.conversation.view import view
+from memoranda.conversation.pruning import DEFAULT_LIMITS, check_limits
+from memoranda.conversation.view import STRATEGIES, Policy, view
 from memoranda.errors import InvalidInput
 
 HERE = DEFAULT_LIMITS.settings

@@ -10,9 +10,8 @@ from provider_rules import problems_anthropic, problems_openai, problems_respons
 from memoranda.conversation.formats.render import render
 from memoranda.conversation.ledger import Ledger
 from memoranda.conversation.pruning import pruned_spans
-from memoranda.conversation.selection import STRATEGIES, Policy
 from memoranda.conversation.units import Grouping
-from memoranda.conversation.view import view, view_of
+from memoranda.conversation.view import STRATEGIES, Policy, view, view_of
 from memoranda.model.models import Marker, Message, Pruning
 
 BUDGETS = st.integers(20, 6_000)

@@ -18,7 +18,7 @@ from talks import (
 )
 
 from memoranda import Conversation, errors
-from memoranda.conversation.limits import check_limits
+from memoranda.conversation.pruning import check_limits
 from memoranda.conversation.transcript import MemoryTranscript
 from memoranda.model.clock import SystemClock
 from memoranda.model.models import ConversationInfo

@@ -7,7 +7,7 @@ import pytest
 from talks import alone, chosen, exchange, fill, remembering, sized
 
 from memoranda import Conversation
-from memoranda.conversation.limits import check_limits
+from memoranda.conversation.pruning import check_limits
 from memoranda.conversation.transcript import MemoryTranscript
 from memoranda.model.clock import SystemClock
 from memoranda.model.models import ConversationInfo

@@ -16,8 +16,7 @@ from hypothesis.stateful import (
 from talks import ALL, STRATEGIES, alone, chosen, meter, places, remembering, sized
 
 from memoranda import errors
-from memoranda.conversation.selection import Policy
-from memoranda.conversation.view import view
+from memoranda.conversation.view import Policy, view
 from memoranda.model.models import ToolCall
 
 WINDOW = 800

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from talks import ALL, PATIENCE, chosen, fill, heard, lawful, places, remembering, sized
 
 from memoranda import Conversation
-from memoranda.conversation.limits import check_limits
+from memoranda.conversation.pruning import check_limits
 from memoranda.conversation.transcript import MemoryTranscript
 from memoranda.model.clock import SystemClock
 from memoranda.model.models import ConversationInfo

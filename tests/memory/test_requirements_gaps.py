@@ -15,7 +15,7 @@ import pytest
 from talks import STRATEGIES, alone, chatter, exchange, fill, lawful, meter, remembering, sized
 
 from memoranda import Conversation, Settings
-from memoranda.conversation.limits import check_limits
+from memoranda.conversation.pruning import check_limits
 from memoranda.conversation.transcript import MemoryTranscript
 from memoranda.model.models import ConversationInfo
 from memoranda.providers.opening import open_embedder

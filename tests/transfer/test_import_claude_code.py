@@ -274,7 +274,7 @@ def test_what_is_no_transcript_is_refused(plain, tmp_path):
 CHILD = """
 import sys
 from memoranda import Memory, Settings
-from memoranda.conversation.stored_transcript import StoredTranscript
+from memoranda.conversation.transcript import StoredTranscript
 from memoranda.transfer import conversations
 conversations.BATCH = 5
 settings = Settings(embedding={"model": "none"}, timezone="UTC", consolidation={"automatic": False})

@@ -9,7 +9,7 @@ import pytest
 from file_samples import START, every, opened, written
 
 from memoranda.conversation.conversation import Conversation
-from memoranda.conversation.sessions.file_transcript import FileTranscript
+from memoranda.conversation.sessions.session_file import FileTranscript
 from memoranda.errors import InvalidInput, NotFound
 from memoranda.model.clock import SystemClock
 from memoranda.tokens.catalog import Catalog

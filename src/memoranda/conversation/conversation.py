@@ -13,31 +13,41 @@ from threading import RLock
 from typing import Any, Self
 
 from memoranda.conversation.context import (
+    RECAPPED,
     ContextBuilder,
     ContextRequest,
     ContextSpec,
     RecallRequest,
+    drop_recalled_lines,
 )
-from memoranda.conversation.explain import ViewExplanation, explain_view
+from memoranda.conversation.explain import (
+    ConversationStats,
+    ViewExplanation,
+    conversation_stats,
+    explain_view,
+    learn,
+    read_usage,
+)
 from memoranda.conversation.formats.new_message import NewMessage, make_message, parse_role
 from memoranda.conversation.formats.parse import parse_messages
-from memoranda.conversation.gaps import marked_positions
-from memoranda.conversation.ledger import ConversationState, StateReader
-from memoranda.conversation.limits import DEFAULT_LIMITS, Limits, check_limits
-from memoranda.conversation.pruning import MANUAL, SESSION_START, Pruner, everything_unpinned
-from memoranda.conversation.recap import (
+from memoranda.conversation.ledger import ConversationState, StateReader, marked_positions
+from memoranda.conversation.pruning import (
+    DEFAULT_LIMITS,
+    MANUAL,
     OVERFLOW,
+    SESSION_START,
     ConversationSession,
+    Limits,
+    Pruner,
+    check_limits,
+    everything_unpinned,
     overflow_spans,
     read_session,
 )
 from memoranda.conversation.scoring import content_score
-from memoranda.conversation.sessions.file_transcript import FileTranscript
-from memoranda.conversation.stats import ConversationStats, conversation_stats, learn, read_usage
-from memoranda.conversation.strategies.strategy import Strategy
-from memoranda.conversation.system_prompt import RECAPPED, drop_recalled_lines
+from memoranda.conversation.sessions.session_file import FileTranscript
 from memoranda.conversation.transcript import MemoryTranscript, Transcript
-from memoranda.conversation.units import Grouping
+from memoranda.conversation.units import Grouping, Strategy
 from memoranda.conversation.view import ConversationView
 from memoranda.errors import BudgetTooSmall, InvalidInput, NotFound
 from memoranda.model.checks import clean, known, limited, named, require_aware

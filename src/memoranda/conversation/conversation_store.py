@@ -15,12 +15,17 @@ from functools import partial
 
 from memoranda.conversation.context import RecallRequest
 from memoranda.conversation.conversation import Conversation
-from memoranda.conversation.gaps import reference
-from memoranda.conversation.limits import check_limits
-from memoranda.conversation.stats import ConversationStats
-from memoranda.conversation.stored_transcript import StoredTranscript, TranscriptListeners
-from memoranda.conversation.strategies.strategy import Strategy
-from memoranda.conversation.transcript import MemoryTranscript, ReadOnlyTranscript, Transcript
+from memoranda.conversation.explain import ConversationStats
+from memoranda.conversation.ledger import reference
+from memoranda.conversation.pruning import check_limits
+from memoranda.conversation.transcript import (
+    MemoryTranscript,
+    ReadOnlyTranscript,
+    StoredTranscript,
+    Transcript,
+    TranscriptListeners,
+)
+from memoranda.conversation.units import Strategy
 from memoranda.errors import NotFound
 from memoranda.model.checks import clean, named, require_aware
 from memoranda.model.clock import Clock, IdFactory

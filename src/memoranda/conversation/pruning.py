@@ -1,7 +1,10 @@
-"""When a conversation is pruned, what then goes, and the receipt of it.
+"""The limits of a conversation: when it is pruned, what then goes, and the receipt of it.
 
 A pruning leaves less than what set it off, so that the next one is not due at once. One that
 fails is logged and tried again with the next message; the message that set it off is kept (N4.4).
+
+When a session has grown too long, all of it leaves the view. Its newest messages are told in
+words, a recap, so that the conversation goes on where it was and no tool is run again.
 """
 
 from __future__ import annotations
@@ -13,21 +16,133 @@ from datetime import datetime
 from itertools import takewhile
 from threading import Thread
 
-from memoranda.conversation.context import RECALL_SHARE
+from memoranda.conversation.context import RECALL_SHARE, RECAPPED
 from memoranda.conversation.ledger import ConversationState, Ledger, StateReader
-from memoranda.conversation.limits import Limits, Thresholds
 from memoranda.conversation.scoring import MessagePlace, score
 from memoranda.conversation.segments import Segmenter
-from memoranda.conversation.selection import FINISHED_TASKS, Policy, essentials, shortest
 from memoranda.conversation.summary import ExtractiveSummarizer
 from memoranda.conversation.transcript import Transcript
-from memoranda.conversation.view import NO_ROOM, ConversationView, view_of
+from memoranda.conversation.units import Strategy
+from memoranda.conversation.view import (
+    FINISHED_TASKS,
+    NO_ROOM,
+    STABLE_TO,
+    ConversationView,
+    Policy,
+    essentials,
+    shortest,
+    view_of,
+)
 from memoranda.errors import InvalidInput
-from memoranda.model.checks import storable
+from memoranda.model.checks import limited, storable
 from memoranda.model.clock import IdFactory
 from memoranda.model.events import Events
-from memoranda.model.models import Message, PrunedSpan, Pruning
+from memoranda.model.models import ConversationInfo, Message, PrunedSpan, Pruning
 from memoranda.model.ports import MessageMeter, Summarizer
+from memoranda.settings.sections import ConversationSettings
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Thresholds:
+    """At which shares of the context window what happens (R2.4, R6.1, R6.2).
+
+    Attributes:
+        window: the context window, in tokens.
+        warn_at: from where subscribers are told.
+        prune_at: from where messages leave the view.
+        prune_to: what an automatic pruning leaves.
+        aggressive_at: from where pruning goes further.
+        aggressive_to: what an aggressive pruning leaves.
+    """
+
+    window: int
+    warn_at: float = 0.8
+    prune_at: float = 0.8
+    prune_to: float = 0.6
+    aggressive_at: float = 0.9
+    aggressive_to: float = 0.5
+
+    def stable(self, room: float) -> Thresholds:
+        """Return these with the larger steps that keep a prompt cache warm.
+
+        ``room`` is the share of a context that is the conversation's.
+        """
+        low = min(self.prune_to, self.aggressive_to, STABLE_TO) * room
+        return replace(
+            self,
+            prune_at=self.prune_at * room,
+            aggressive_at=self.aggressive_at * room,
+            prune_to=low,
+            aggressive_to=low,
+        )
+
+    def tokens(self, share: float) -> int:
+        """Return how many tokens a share of the window is."""
+        return int(self.window * share)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Limits:
+    """The limits of one conversation, checked (see :class:`memoranda.Conversation`).
+
+    Attributes:
+        context_limit: the model's context window as the caller gave it.
+        max_tokens: the budget of a context as the caller gave it.
+        policy: how a view is chosen.
+        settings: all else.
+    """
+
+    context_limit: int | None
+    max_tokens: int | None
+    policy: Policy
+    settings: ConversationSettings
+
+    def budget(self, context_limit: int) -> int:
+        """Return how many tokens a context may take, with a window of ``context_limit``."""
+        return self.max_tokens or max(1, int(context_limit * self.settings.budget_share))
+
+    def thresholds(self, context_limit: int) -> Thresholds:
+        """Return when to prune: shares of the window of which the budget is its share."""
+        window = context_limit
+        if self.max_tokens is not None:
+            window = max(1, int(self.max_tokens / self.settings.budget_share))
+        names = ("warn_at", "prune_at", "prune_to", "aggressive_at", "aggressive_to")
+        return Thresholds(window=window, **{name: getattr(self.settings, name) for name in names})
+
+
+def check_limits(
+    settings: ConversationSettings,
+    *,
+    context_limit: int | None = None,
+    max_tokens: int | None = None,
+    max_messages: int | None = None,
+    keep_recent: int | None = None,
+    strategy: str | Strategy | None = None,
+) -> Limits:
+    """Return the limits of a conversation if all of its arguments can be used.
+
+    Raises:
+        InvalidInput: one cannot; the message says which.
+    """
+    recent = limited(settings.keep_recent if keep_recent is None else keep_recent, "keep_recent")
+    most = settings.max_messages if max_messages is None else max_messages
+    policy = Policy(
+        strategy=settings.strategy if strategy is None else strategy,
+        max_messages=max(limited(most, "max_messages"), recent),
+        keep_recent=recent,
+        stable=settings.stable_prefix,
+    )
+    policy.check()
+    return Limits(
+        context_limit=None if context_limit is None else limited(context_limit, "context_limit"),
+        max_tokens=None if max_tokens is None else limited(max_tokens, "max_tokens"),
+        policy=policy,
+        settings=settings,
+    )
+
+
+DEFAULT_LIMITS = check_limits(ConversationSettings())
+
 
 log = logging.getLogger("memoranda.conversation")
 BATCH = 5  # one in so many of the most messages leave a full window together
@@ -360,3 +475,87 @@ class Pruner:
                 why = "; ".join(boundary.reasons)
                 found.append(TaskBoundary(message=item, title=boundary.title, why=why))
         return found
+
+
+OVERFLOW = "overflow"
+"""The trigger of a pruning after which a recap stands for the newest messages."""
+CONSOLIDATED = "consolidated; the session goes on without them"
+
+
+@dataclass(frozen=True, slots=True)
+class ConversationSession:
+    """The present session of a conversation: what was said since it began.
+
+    Attributes:
+        recapped: messages that its recap tells, from before it began.
+        messages: messages since; those that were pruned among them.
+    """
+
+    recapped: tuple[Message, ...]
+    messages: tuple[Message, ...]
+
+
+def read_session(transcript: Transcript, info: ConversationInfo) -> ConversationSession:
+    """Return the present session of a conversation."""
+    cuts, start = _session_start(transcript.prunings(), info.start)
+    first = cuts[0].first if cuts else start
+    recapped: list[Message] = []
+    new: list[Message] = []
+    for message in transcript.messages(after=first - 1):
+        place = message.position or 0
+        if place >= start:
+            new.append(message)
+        elif not message.pinned and any(cut.first <= place <= cut.last for cut in cuts):
+            recapped.append(message)
+    return ConversationSession(tuple(recapped), tuple(new))
+
+
+def _session_start(prunings: Sequence[Pruning], start: int) -> tuple[tuple[PrunedSpan, ...], int]:
+    """Return the spans that the recap in force tells, and where the present session begins.
+
+    ``start`` is the position of the first message that is not cleared; what was pruned before it
+    is over.
+    """
+    for pruning in reversed(prunings):
+        cuts = [cut for cut in pruning.cuts if cut.first >= start]
+        if pruning.trigger in {OVERFLOW, SESSION_START} and cuts:
+            recapped = tuple(cut for cut in cuts if cut.why == RECAPPED)
+            return recapped, max(cut.last for cut in cuts) + 1
+    return (), start
+
+
+def overflow_spans(
+    ledger: Ledger, keep: int, policy: Policy, meter: MessageMeter
+) -> tuple[PrunedSpan, ...]:
+    """Return spans of all but system messages and pins, parted where the recap begins.
+
+    What the user said last and nobody answered stays in view.
+
+    Args:
+        ledger: the live messages.
+        keep: how many of the newest the recap tells; a call of tools stays with its results.
+        policy: of the conversation.
+        meter: measures markers.
+    """
+    if ledger.messages and ledger.messages[-1].role == "user":
+        ledger = ledger.but_last()
+    room = ledger.grouping.fixed_tokens
+    first = _recap_start(ledger, keep)
+    found: list[PrunedSpan] = []
+    for cut in spans_of(ledger, view_of(ledger, room, everything_unpinned(policy), meter)):
+        inside = ledger.between(cut.first, cut.last)
+        older = [item for item in inside if (item.position or 0) < first]
+        newer = inside[len(older) :]
+        runs = ((older, CONSOLIDATED), (newer, RECAPPED))
+        found += [span_of(run, ledger, why) for run, why in runs if run]
+    return tuple(found)
+
+
+def _recap_start(ledger: Ledger, keep: int) -> int:
+    count, start = 0, ledger.next
+    for unit in reversed(ledger.units):
+        if count >= keep:
+            break
+        count += len(unit.messages)
+        start = unit.position
+    return start

@@ -1,15 +1,45 @@
-"""Where the messages of a conversation are kept: in memory here, in a store or a file elsewhere."""
+"""Where the messages of a conversation are kept: in memory or in a store here, in a file elsewhere.
+
+In a store each message is also an episode that later conversations find.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from datetime import datetime
 from threading import Lock
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
-from memoranda.errors import NotFound
-from memoranda.model.models import Calibration, ConversationInfo, Message, PrunedSpan, Pruning
+from memoranda.errors import InvalidInput, NotFound
+from memoranda.model.actions import (
+    Action,
+    Append,
+    Calibrate,
+    ClearView,
+    EndConversation,
+    OpenConversation,
+    Pin,
+    Prune,
+    Recount,
+    Summarize,
+    Touch,
+)
+from memoranda.model.checks import clean, content_hash, require_aware
+from memoranda.model.clock import Clock
+from memoranda.model.models import (
+    Calibration,
+    ConversationInfo,
+    Kind,
+    Message,
+    PrunedSpan,
+    Pruning,
+    Record,
+    Scope,
+)
+from memoranda.model.ports import Store
+from memoranda.records.drafts import Draft, RecordPlanner
+from memoranda.text import recalled
 
 
 class Transcript(Protocol):
@@ -202,3 +232,208 @@ class ReadOnlyTranscript:
         """Change nothing, and tell nobody."""
 
     append = announce = prune = summarize = pin = recount = calibrate = clear = end = _ignore
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TranscriptListeners:
+    """Who is told of what happens to a stored transcript.
+
+    Attributes:
+        stored: something was stored that vectors are to be made of.
+        remembered: an episode was added.
+        began: a session began; its name.
+        ended: a session ended; its name.
+    """
+
+    stored: Callable[[], None]
+    remembered: Callable[[Record], None]
+    began: Callable[[str], None]
+    ended: Callable[[str], None]
+
+
+class StrippedText(NamedTuple):
+    """What is new in a text, and the actions that count what was not as use."""
+
+    text: str
+    actions: tuple[Action, ...]
+
+
+def strip_recalled(store: Store, scope: Scope, text: str, now: datetime) -> StrippedText:
+    """Strip recalled memory from a new message, and record the access to it.
+
+    What is left has no block of recall, and none of its lines.
+    """
+    new, fenced = recalled.apart(text)
+    contents = [*fenced, *recalled.lines(new)]
+    if not contents:
+        return StrippedText(recalled.without_own(new), ())
+    hashes = {content_hash(content): content for content in contents}
+    known: dict[str, list[str]] = {}
+    for record in store.with_hashes(scope, list(hashes), now=now):
+        known.setdefault(hashes[record.content_hash], []).append(record.id)
+    ids = dict.fromkeys(record for content in contents for record in known.get(content, ()))
+    new = recalled.without_own(recalled.without_lines(new, known))
+    return StrippedText(new, (Touch(tuple(ids), now),) if ids else ())
+
+
+class StoredTranscript:
+    """Implements :class:`memoranda.conversation.transcript.Transcript` on a store.
+
+    Nothing is kept in memory, so several processes may hold the same conversation.
+
+    Args:
+        store: where it is kept.
+        scope: whose it is.
+        id: its name.
+        planner: plans the episodes.
+        clock: tells the time.
+        listeners: who is told of what happens.
+    """
+
+    def __init__(
+        self,
+        store: Store,
+        scope: Scope,
+        id: str,
+        *,
+        planner: RecordPlanner,
+        clock: Clock,
+        listeners: TranscriptListeners,
+    ) -> None:
+        """Work on the conversation ``id``, which is there or will be."""
+        self._store = store
+        self._scope = scope
+        self._id = id
+        self._planner = planner
+        self._clock = clock
+        self._listeners = listeners
+        self._unannounced: list[Record] = []
+        self._begun = False
+        self._lock = Lock()
+
+    def open(
+        self,
+        *,
+        system: str | None = None,
+        model: str | None = None,
+        context_limit: int | None = None,
+    ) -> bool:
+        """Open or start the conversation; what is given replaces what is stored.
+
+        Returns:
+            Whether its messages were counted for another model.
+
+        Raises:
+            InvalidInput: an argument cannot be stored, or another agent has that conversation.
+        """
+        known = self._store.conversation(self._scope, self._id)
+        if known is None and self._store.conversation(Scope(self._scope.user), self._id):
+            raise InvalidInput(f"conversation {self._id!r} is another agent's; choose another id")
+        start = known or ConversationInfo(id=self._id, created_at=self._now())
+        info = replace(
+            start,
+            system=start.system if system is None else clean(system, "system"),
+            model=start.model if model is None else clean(model, "model"),
+            context_limit=context_limit or start.context_limit,
+        )
+        if info != known:
+            self._apply(OpenConversation(info))
+        return known is not None and info.model != start.model
+
+    def info(self) -> ConversationInfo:
+        """Return the settings and state."""
+        info = self._store.conversation(self._scope, self._id)
+        if info is None:
+            raise NotFound(f"conversation {self._id!r} is no longer there")
+        return info
+
+    def append(self, messages: Sequence[Message]) -> None:
+        """Add messages and their episodes, in one transaction."""
+        actions: list[Action] = []
+        episodes: list[Record] = []
+        for message in messages:
+            text, accesses = strip_recalled(self._store, self._scope, message.content, self._now())
+            actions += accesses
+            stored = message
+            if text.strip() and message.role != "system":
+                insert = self._planner.plan(self._scope, self._episode(message, text))
+                episodes.append(insert.record)
+                actions.append(insert)
+                stored = replace(message, record_id=insert.record.id)
+            actions.append(Append(self._id, stored))
+        self._store.apply(self._scope, actions)
+        self._listeners.stored()
+        with self._lock:
+            self._unannounced += episodes
+            began, self._begun = bool(episodes) and not self._begun, self._begun or bool(episodes)
+        if began:
+            self._listeners.began(self._id)
+
+    def _episode(self, message: Message, text: str) -> Draft:
+        return Draft(
+            content=text,
+            kind=Kind.EPISODE,
+            session=self._id,
+            role=message.role,
+            event_time=message.timestamp,
+            origin="conversation",
+        )
+
+    def announce(self) -> None:
+        """Tell the subscribers of the memory which episodes were added."""
+        with self._lock:
+            episodes, self._unannounced = self._unannounced, []
+        for record in episodes:
+            self._listeners.remembered(record)
+
+    def messages(
+        self,
+        *,
+        last: int | None = None,
+        after: int | None = None,
+        cleared: bool = False,
+        pinned: bool = False,
+    ) -> list[Message]:
+        """Return messages in order."""
+        return self._store.messages(
+            self._scope, self._id, last=last, after=after, cleared=cleared, pinned=pinned
+        )
+
+    def prunings(self) -> list[Pruning]:
+        """Return the receipts of all prunings, oldest first."""
+        return self._store.prunings(self._scope, self._id)
+
+    def prune(self, pruning: Pruning) -> None:
+        """Keep the receipt of a pruning."""
+        self._apply(Prune(self._id, pruning))
+
+    def summarize(self, pruning: str, summaries: Mapping[int, str]) -> None:
+        """Give spans of a pruning their summaries."""
+        self._apply(Summarize(self._id, pruning, summaries))
+
+    def recount(self, tokens: Mapping[str, int]) -> None:
+        """Set the token counts of messages, by their ids."""
+        self._apply(Recount(self._id, tokens))
+
+    def calibrate(self, calibration: Calibration) -> None:
+        """Keep what the provider's own counts taught."""
+        self._apply(Calibrate(self._id, calibration))
+
+    def pin(self, message: str, *, pinned: bool) -> None:
+        """Keep a message in every view, or stop keeping it."""
+        self._apply(Pin(self._id, message, pinned))
+
+    def clear(self) -> None:
+        """Leave what was said so far out of every later view."""
+        self._apply(ClearView(self._id))
+
+    def end(self, at: datetime) -> None:
+        """Mark the conversation as finished."""
+        self._apply(EndConversation(self._id, at))
+        self._listeners.ended(self._id)
+
+    def _now(self) -> datetime:
+        return require_aware(self._clock.now(), "clock")
+
+    def _apply(self, action: Action) -> None:
+        self._store.apply(self._scope, [action])

@@ -11,8 +11,7 @@ from typing import NamedTuple
 
 from memoranda.conversation.conversation import Conversation
 from memoranda.conversation.conversation_store import ConversationStore
-from memoranda.conversation.stored_transcript import StoredTranscript
-from memoranda.conversation.transcript import MemoryTranscript
+from memoranda.conversation.transcript import MemoryTranscript, StoredTranscript
 from memoranda.errors import InvalidInput
 from memoranda.model.actions import Insert
 from memoranda.model.checks import located

@@ -14,14 +14,15 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import Any
 
-from memoranda.conversation.formats.images import image_of, unwrap
 from memoranda.conversation.formats.new_message import (
     UNPARSED,
     NewMessage,
     arguments_text,
+    image_of,
     json_text,
     parse_role,
     parse_tool_call,
+    unwrap,
 )
 from memoranda.errors import InvalidInput
 from memoranda.model.checks import several

@@ -19,7 +19,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from memoranda.conversation.formats.images import chat_part, image_block, input_part
+from memoranda.conversation.formats.new_message import chat_part, image_block, input_part
 from memoranda.conversation.formats.parse import arguments_object
 from memoranda.errors import InvalidInput
 from memoranda.model.checks import content_hash

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from memoranda.conversation.strategies.strategy import Selection, SelectionInput
+from memoranda.conversation.units import Selection, SelectionInput
 
 WINDOW = 0.5  # share of what is free that the newest turns of the current task get first
 

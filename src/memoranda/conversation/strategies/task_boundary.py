@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from memoranda.conversation.strategies.strategy import Selection, SelectionInput
+from memoranda.conversation.units import Selection, SelectionInput
 
 
 class CurrentTask:
