@@ -166,7 +166,7 @@ def retriever(memory: Memory, ranking: Ranking) -> Retriever:
         parts.store,
         analyzer=TermAnalyzer(),
         extractor=parts.extractor,
-        embed=parts.vectors.query,
+        embed=parts.derivations.embed_query,
         zone=UTC,
         times=question_range,
         ranking=ranking,

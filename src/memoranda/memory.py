@@ -355,6 +355,7 @@ class Memory:
 
     def entity(self, name: str) -> Entity | None:
         """Return the person, place or thing of that name or alias, with records about it."""
+        self._services.link_entities(self._scope)
         found = self._services.store.entity(self._scope, clean(name, "name"), self._where())
         from memoranda.entities.profiles import profile  # noqa: PLC0415 - see the module
 
@@ -362,6 +363,7 @@ class Memory:
 
     def entities(self, *, type: str | None = None, limit: int = 100) -> list[Entity]:
         """Return what records speak of, most mentioned first."""
+        self._services.link_entities(self._scope)
         return self._services.store.entities(
             self._scope, self._where(), type=named(type, "type"), limit=limited(limit, "limit")
         )
@@ -550,6 +552,7 @@ class Memory:
         return self._entity(alias)
 
     def _entity(self, name: str) -> Entity:
+        self._services.link_entities(self._scope)
         found = self._services.store.entity(self._scope, clean(name, "name"), self._where())
         if found is None:
             message = f"there is no entity {name!r} for user {self._scope.user!r}"
@@ -598,6 +601,7 @@ class Memory:
             retention=Retention.of_settings(services.settings),
             decay_threshold=services.settings.decay.threshold,
             names=partial(services.names, chosen),
+            link_entities=partial(services.link_entities, chosen),
             consolidate_sessions=consolidate_sessions,
             write_reflection=services.reflection_writer(chosen).write,
         )
@@ -642,13 +646,13 @@ class Memory:
 
     def embed_pending(self, progress: Progress | None = None) -> int:
         """Give vectors to all records of the store that wait for them; return how many did."""
-        return self._services.vectors.finish(None, progress)
+        return self._services.derivations.finish(None, progress=progress)
 
     def reembed(self, progress: Progress | None = None) -> int:
         """Make every vector of the store anew with the present model; return how many."""
-        self._services.vectors.start_over()
+        self._services.derivations.start_over()
         self._services.lazy.forget_index()
-        return self._services.vectors.finish(None, progress)
+        return self._services.derivations.finish(None, progress=progress)
 
     def export(self, path: str | Path, *, conversation: str | None = None) -> PortingReport:
         """Write all of the user's records and conversations to a JSON Lines file.
@@ -695,7 +699,7 @@ class Memory:
         from memoranda.transfer import porting  # noqa: PLC0415 - see the module
 
         report = porting.import_file(self._import_target(), Path(path), format, progress)
-        self._services.vectors.notify()
+        self._services.derivations.notify()
         return report
 
     def _import_target(self) -> ImportTarget:
@@ -708,6 +712,7 @@ class Memory:
             services.catalog,
             services.ids,
             self.settings.zone,
+            services.extractor,
         )
 
     def backup(self, path: str | Path) -> None:

@@ -15,7 +15,7 @@ from pathlib import Path
 from threading import Event
 from typing import TYPE_CHECKING
 
-from memoranda.derivations.vectors import VectorMaker
+from memoranda.derivations.worker import DerivationWorker
 from memoranda.entities.names import RuleNameMatcher
 from memoranda.entities.pipeline import ACCURATE, FAST, EntityPipeline
 from memoranda.entities.providers import EntityProviders, open_entity_providers
@@ -26,7 +26,7 @@ from memoranda.model.checks import require_aware
 from memoranda.model.clock import Clock, IdFactory, SystemClock
 from memoranda.model.events import Events
 from memoranda.model.models import Recall, Record, Scope
-from memoranda.model.ports import Embedder, EntityExtractor, LanguageModel, Store
+from memoranda.model.ports import ENTITIES, Embedder, EntityExtractor, LanguageModel, Store
 from memoranda.model.reports import StageReport
 from memoranda.providers.embedding.cache import CachedEmbedder
 from memoranda.providers.opening import open_embedder, open_language_model, require_model
@@ -71,13 +71,13 @@ class LazyServices:
         self,
         store: Store,
         extractor: EntityExtractor,
-        vectors: VectorMaker,
+        derivations: DerivationWorker,
         settings: Settings,
     ) -> None:
         """Import nothing yet."""
         self._store = store
         self._extractor = extractor
-        self._vectors = vectors
+        self._derivations = derivations
         self._settings = settings
 
     @cached_property
@@ -99,7 +99,7 @@ class LazyServices:
             self._store,
             analyzer=TermAnalyzer(),
             extractor=self._extractor,
-            embed=self._vectors.query,
+            embed=self._derivations.embed_query,
             zone=self._settings.zone,
             times=question_range,
             ranking=Ranking(fusion=chosen.fusion, rrf_k=chosen.rrf_k),
@@ -137,7 +137,7 @@ class Services:
     models: StageModels
     planner: RecordPlanner
     embedder: CachedEmbedder | None
-    vectors: VectorMaker
+    derivations: DerivationWorker
     lazy: LazyServices
     consolidation: ConsolidationQueue
     events: Events = field(default_factory=Events)
@@ -164,8 +164,12 @@ class Services:
         require_model(settings.retrieval, off_because)
         store = open_store(location, settings, RuleNameMatcher())
         extractor, ids = providers.fast(settings.entities), IdFactory(clock)
-        vectors = VectorMaker(
-            store, model, off_because=off_because, background=settings.embedding.background
+        derivations = DerivationWorker(
+            store,
+            model,
+            extractor,
+            off_because=off_because,
+            background=settings.embedding.background,
         )
         return cls(
             settings=settings,
@@ -176,12 +180,10 @@ class Services:
             extractor=extractor,
             providers=providers,
             models=StageModels(language_model, store, clock),
-            planner=RecordPlanner(
-                extractor=extractor, ids=ids, clock=clock, retention=Retention.of_settings(settings)
-            ),
+            planner=RecordPlanner(ids=ids, clock=clock, retention=Retention.of_settings(settings)),
             embedder=model,
-            vectors=vectors,
-            lazy=LazyServices(store, extractor, vectors, settings),
+            derivations=derivations,
+            lazy=LazyServices(store, extractor, derivations, settings),
             consolidation=ConsolidationQueue(),
         )
 
@@ -203,7 +205,7 @@ class Services:
             planner=self.planner,
             clock=self.clock,
             events=self.events,
-            notify_derivations=self.vectors.notify,
+            notify_derivations=self.derivations.notify,
             start_session=self.session_began,
             erase_from_notes=self.notes_erasure,
             wipe=self.wipe,
@@ -218,7 +220,7 @@ class Services:
             scope=scope,
             store=self.store,
             retriever=self.lazy.retriever,
-            derivations=self.vectors,
+            derivations=self.derivations,
             counter=self.catalog.meter(None).counter,
             zone=self.settings.zone,
             min_score=chosen.min_score,
@@ -248,7 +250,7 @@ class Services:
             ids=self.ids,
             planner=self.planner,
             listeners=TranscriptListeners(
-                stored=self.vectors.notify,
+                stored=self.derivations.notify,
                 remembered=partial(self.events.emit, "remembered"),
                 began=partial(self.session_began, scope),
                 ended=partial(self.session_ended, scope),
@@ -286,7 +288,7 @@ class Services:
             models=self.models,
             rules=RuleFactExtractor(self.lazy.dates, self.extractor),
             dates=self.lazy.dates,
-            embed=self.vectors.query,
+            embed=self.derivations.embed_query,
             settings=self.settings.consolidation,
             stop=stop or Event(),
         )
@@ -416,10 +418,14 @@ class Services:
 
     # The whole store
 
+    def link_entities(self, scope: Scope) -> None:
+        """Link what waits for it to its entities, whichever agent of the user stored it."""
+        self.derivations.finish(Scope(scope.user), ENTITIES)
+
     def vector_status(self) -> str:
         """Return the model in use, or why there is none."""
-        if self.vectors.problem is not None:
-            return f"off: {self.vectors.problem}"
+        if self.derivations.problem is not None:
+            return f"off: {self.derivations.problem}"
         model = self.store.vector_model()
         return "off" if model is None else f"{model[0]} ({model[1]} dimensions)"
 
@@ -439,7 +445,7 @@ class Services:
         # Nobody waits for a model any more; what it was asked is not lost.
         self.models.runner.close()
         self.consolidation.close()
-        self.vectors.close()
+        self.derivations.close()
         if self.embedder is not None:
             self.embedder.close()
         self.lazy.close()

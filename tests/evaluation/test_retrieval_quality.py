@@ -66,7 +66,7 @@ def ask(arm, ranking):
         parts.store,
         analyzer=parts.lazy.retriever._analyzer,
         extractor=parts.extractor,
-        embed=parts.vectors.query,
+        embed=parts.derivations.embed_query,
         zone=UTC,
         times=question_range,
         ranking=ranking,

@@ -48,7 +48,6 @@ class Memory:
         """Begin empty."""
         clock = FrozenClock(NOW)
         self._ingest = RecordPlanner(
-            extractor=NoNames(),
             ids=IdFactory(clock),
             clock=clock,
             retention=Retention(zone=ZoneInfo("UTC")),

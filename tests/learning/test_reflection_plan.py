@@ -239,9 +239,7 @@ def test_the_draft_is_what_the_seed_asks_for():
         "by": "digest",
     }
     clock = FrozenClock(NOW)
-    ingest = RecordPlanner(
-        extractor=CapitalizedNames(), ids=IdFactory(clock), clock=clock, retention=Retention(UTC)
-    )
+    ingest = RecordPlanner(ids=IdFactory(clock), clock=clock, retention=Retention(UTC))
     record = ingest.plan(ANA, draft).record
     assert record.id.startswith("ref_")
     assert (record.trust, record.confidence, record.decay_rate) == (Trust.AGENT, 1.0, 0.0)
@@ -347,9 +345,7 @@ def test_erasing_a_source_erases_the_reflection(tmp_path):
     """In a real store: what was told of an erased fact is gone with it."""
     store = SqliteStore(tmp_path / "m.db", analyzer=WordAnalyzer(), names=PlainNames())
     clock = FrozenClock(NOW)
-    ingest = RecordPlanner(
-        extractor=CapitalizedNames(), ids=IdFactory(clock), clock=clock, retention=Retention(UTC)
-    )
+    ingest = RecordPlanner(ids=IdFactory(clock), clock=clock, retention=Retention(UTC))
     store.apply(ANA, [insert(each) for each in three()])
     written = ingest.plan(ANA, looked_back(three()).draft)
     store.apply(ANA, [written])

@@ -142,6 +142,7 @@ def test_a_dry_run_reads_nothing(named, tmp_path):
     with closing(remembering(path, settings=named.settings)) as memory:
         record = memory.remember("imani lives in bergen since then")
         memory.embed_pending()
+        assert memory.entities(), "what waits for its links has them"
         before = tables(path)
         report = memory.enrich(dry_run=True)
         assert (report.count, report.lines, report.dry_run) == (

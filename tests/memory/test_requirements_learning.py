@@ -17,7 +17,6 @@ from memoranda.learning.consolidation_plan import SUPERSEDED
 from memoranda.learning.consolidator import PAGE
 from memoranda.maintenance import enrich
 from memoranda.model.models import Scope
-from memoranda.model.query import Filter
 from memoranda.testing.models import ScriptedLLM
 
 HOUR = timedelta(hours=1)
@@ -167,8 +166,7 @@ def test_what_faded_is_in_no_vector_and_no_link(memory):
     memory.consolidate()
     memory.embed_pending()
     (fact,) = facts(memory)
-    now = Filter(now=clock_of(memory).now())
-    assert fact.id in {item.id for item in memory._services.store.entity(ANA, "Marta", now).records}
+    assert fact.id in {item.id for item in memory.entity("Marta").records}
     clock_of(memory).advance(60 * DAY)
     assert memory.decay().counts["retired"] == 1
     assert fact.id not in {item.id for item in memory.entity("Marta").records}

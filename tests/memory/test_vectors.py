@@ -186,7 +186,7 @@ def test_a_failure_in_the_background_ends_no_thread(opened):
     assert told.wait(PATIENCE)
     failing.error = None
     assert "vector" in memory.search("tea")[0].why.arms
-    assert memory._services.vectors._thread.is_alive()
+    assert memory._services.derivations._thread.is_alive()
 
 
 def _then(work, after):

@@ -43,20 +43,19 @@ def clock():
 def ingest(clock):
     """RecordPlanner with a retention of each form."""
     return RecordPlanner(
-        extractor=Capitals(),
         ids=IdFactory(clock),
         clock=clock,
         retention=Retention(zone=ZoneInfo("UTC"), spans={Kind.EPISODE: timedelta(days=30)}),
     )
 
 
-def test_a_plan_holds_the_record_its_names_and_the_reason(ingest, clock):
+def test_a_plan_holds_the_record_and_the_reason(ingest, clock):
     """Nothing is stored by planning: a plan is a value."""
     plan = ingest.plan(Scope("ana", "cook"), Draft(content="Ana likes tea"), reason="because")
     record = plan.record
     assert (record.user, record.agent, record.content) == ("ana", "cook", "Ana likes tea")
     assert record.event_time == record.created_at == clock.now()
-    assert [mention.text for mention in plan.mentions] == ["Ana"]
+    assert plan.mentions is None, "names are looked for later"
     assert plan.reason == "because"
 
 

@@ -34,7 +34,7 @@ def retriever(memory):
     """Make a retriever with a ranking of the test's own."""
     parts = memory._services
 
-    def make(embed=parts.vectors.query, **ranking):
+    def make(embed=parts.derivations.embed_query, **ranking):
         return Retriever(
             parts.store,
             analyzer=parts.lazy.retriever._analyzer,

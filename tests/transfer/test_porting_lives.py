@@ -105,7 +105,7 @@ def test_decisions_on_names_hold_in_another_store(tmp_path):
         one.remember_many(["I met Robert Brown today", "I met Alice Stone today"])
         store, scope = one._services.store, one._scope
         names = ("Alice Stone", "Robert Brown")
-        apply(one, MergeEntities(*(store.entity(scope, name, ALL).id for name in names)))
+        apply(one, MergeEntities(*(one.entity(name).id for name in names)))
         held = dict(store.decisions(scope))
         with moved(one, tmp_path / "noa.jsonl") as two:
             assert two._services.store.decisions(two._scope) == held

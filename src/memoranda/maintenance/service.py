@@ -58,6 +58,7 @@ class Maintenance:
         retention: how long records of each kind are kept.
         decay_threshold: confidence below which a fact is retired.
         names: gives what finds names.
+        link_entities: links what waits for it to its entities.
         consolidate_sessions: the stage ``consolidate``.
         write_reflection: the stage ``reflect``.
     """
@@ -68,6 +69,7 @@ class Maintenance:
     retention: Retention
     decay_threshold: float
     names: Callable[[], EntityPipeline]
+    link_entities: Callable[[], None]
     consolidate_sessions: ConsolidateSessions
     write_reflection: WriteReflection
 
@@ -154,6 +156,7 @@ class Maintenance:
         names, now = self.names(), self.now()
         if not names.accurate_available:
             return StageReport(stage="enrich", skipped=enrich.UNAVAILABLE, dry_run=dry_run)
+        self.link_entities()
         candidates = self.store.unenriched(
             self.scope, kinds=enrich.KINDS, most=enrich.MOST, limit=enrich.LIMIT, now=now
         )

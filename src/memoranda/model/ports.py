@@ -363,10 +363,10 @@ class SearchStore(Protocol):
 class VectorQueue(Protocol):
     """Which records still wait for their vectors, and for which model."""
 
-    def pending(self, scope: Scope | None, *, limit: int) -> list[Record]:
-        """Return the oldest records without vectors; of all users where scope is ``None``."""
+    def pending(self, scope: Scope | None, work: str = VECTORS, *, limit: int) -> list[Record]:
+        """Return the oldest records that wait for a work; of all users where scope is ``None``."""
 
-    def pending_count(self, scope: Scope | None) -> int:
+    def pending_count(self, scope: Scope | None, work: str = VECTORS) -> int:
         """Return how many records wait."""
 
     def vector_model(self) -> tuple[str, int] | None:

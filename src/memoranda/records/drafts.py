@@ -15,7 +15,6 @@ from memoranda.model.actions import Insert
 from memoranda.model.checks import clean, content_hash, require_aware
 from memoranda.model.clock import Clock, IdFactory
 from memoranda.model.models import NO_ATTRIBUTES, Kind, Record, Scope, Trust
-from memoranda.model.ports import EntityExtractor
 from memoranda.settings.sections import parse_span
 from memoranda.settings.settings import Settings
 
@@ -127,11 +126,8 @@ class Retention:
 class RecordPlanner:
     """Plans the storing of new records."""
 
-    def __init__(
-        self, *, extractor: EntityExtractor, ids: IdFactory, clock: Clock, retention: Retention
-    ) -> None:
+    def __init__(self, *, ids: IdFactory, clock: Clock, retention: Retention) -> None:
         """Take what a plan depends on."""
-        self._extractor = extractor
         self._ids = ids
         self._clock = clock
         self._retention = retention
@@ -146,7 +142,7 @@ class RecordPlanner:
 
     def insert(self, record: Record, reason: str) -> Insert:
         """Return the action that stores ``record`` with the names in its text."""
-        return Insert(record, tuple(self._extractor.extract(record.content)), reason)
+        return Insert(record, mentions=None, reason=reason)
 
     def record(self, scope: Scope, draft: Draft) -> Record:
         """Return the record of ``draft`` for ``scope``.

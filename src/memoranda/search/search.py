@@ -99,6 +99,12 @@ class Retriever:
         self._ranking = ranking
         self._cache = IndexCache()
 
+    @property
+    def reads_entities(self) -> bool:
+        """Whether the names in a query are looked for among the entities."""
+        ranked = self._ranking.fusion == "rrf"
+        return self._ranking.entity and (ranked or self._ranking.weights.entity > 0)
+
     def forget(self) -> None:
         """Drop what is held in memory, for example after an erasure."""
         self._cache.clear()
@@ -195,7 +201,7 @@ class Retriever:
             if self._ranking.neighbours:
                 found["context"] = meaning.around
         names: list[str] = []
-        asks_names = self._ranking.entity and (ranked or self._ranking.weights.entity > 0)
+        asks_names = self.reads_entities
         if asks_names:
             names = [mention.text for mention in self._extractor.extract(asked.text)]
         if names or (ranked and asks_names):

@@ -7,14 +7,14 @@ from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import tzinfo
-from typing import Protocol
 
+from memoranda.derivations.worker import LONGEST_WAIT, DerivationWorker
 from memoranda.errors import EmbeddingError
 from memoranda.model.actions import Touch
 from memoranda.model.checks import clean, content_hash, limited, number
 from memoranda.model.life import believed
 from memoranda.model.models import Hit, Kind, Recall, Record, Scope
-from memoranda.model.ports import Store, TokenCounter
+from memoranda.model.ports import ENTITIES, VECTORS, Store, TokenCounter
 from memoranda.model.query import Filter
 from memoranda.search.recall import pack
 from memoranda.search.search import Retriever
@@ -36,13 +36,6 @@ GREETING = re.compile(
 
 FactsByTurn = dict[str, list[Record]]
 """By the id of a turn the facts that were drawn from it."""
-
-
-class DerivationWorker(Protocol):
-    """Derives what waits before it is searched."""
-
-    def finish(self, scope: Scope | None) -> int:
-        """Derive all that waits for a user; return how many records did."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -92,7 +85,9 @@ class SearchService:
             skip: ids of records to leave out.
         """
         with suppress(EmbeddingError):  # The problem shows in the status of the derivations.
-            self.derivations.finish(self.scope)
+            self.derivations.finish(self.scope, VECTORS, seconds=LONGEST_WAIT)
+        if self.retriever.reads_entities:
+            self.derivations.finish(self.scope, ENTITIES, seconds=LONGEST_WAIT)
         return self.retriever.search(
             self.scope,
             query,

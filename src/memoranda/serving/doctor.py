@@ -169,7 +169,7 @@ def _soundness(memory: Memory) -> Check:
 
 def _vectors(memory: Memory) -> list[Check]:
     parts = services_of(memory)
-    problem, waiting = parts.vectors.problem, parts.store.pending_count(None)
+    problem, waiting = parts.derivations.problem, parts.store.pending_count(None)
     if problem is None:
         detail = f"{waiting:,} records wait; the next search embeds those of its user"
         return [
@@ -275,7 +275,7 @@ def _arm(cage: Memory, canary: str, arm: str, query: str) -> Check:
     ]
     if first == [canary]:
         return passed(f"{arm} arm", detail="finds its canary")
-    problem = services_of(cage).vectors.problem if arm == "vector" else None
+    problem = services_of(cage).derivations.problem if arm == "vector" else None
     return failed(
         f"{arm} arm",
         detail=problem or f"does not find its canary by {query!r}",

@@ -34,13 +34,13 @@ class Verbs:
         """Work on ``memory``."""
         self._memory = memory
         parts, scope = services_of(memory), scope_of(memory)
-        self._vectors, self._scope = parts.vectors, scope
+        self._derivations, self._scope = parts.derivations, scope
         self._records, self._searcher = parts.records(scope), parts.searcher(scope)
 
     def embed(self, progress: Progress) -> None:
         """Give the user's records that wait their vectors, which a search would do untold."""
         with suppress(EmbeddingError):  # The problem shows in the status of the vectors.
-            self._vectors.finish(self._scope, progress)
+            self._derivations.finish(self._scope, progress=progress)
 
     def search(self, query: str, kind: str | None, limit: int) -> list[Hit]:
         """Return what answers ``query``, best first; it counts as recalled."""

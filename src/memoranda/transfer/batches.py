@@ -17,7 +17,7 @@ from memoranda.model.actions import Insert
 from memoranda.model.checks import located
 from memoranda.model.clock import IdFactory
 from memoranda.model.models import ConversationInfo, Mention, Record, Scope
-from memoranda.model.ports import Progress, Store
+from memoranda.model.ports import EntityExtractor, Progress, Store
 from memoranda.records.drafts import Draft
 from memoranda.records.pages import record_pages
 from memoranda.records.service import RecordService
@@ -39,6 +39,7 @@ class ImportTarget:
         catalog: counts the tokens of messages.
         ids: makes the ids of messages.
         zone: the zone of times that name none.
+        extractor: finds the names in a text.
     """
 
     records: RecordService
@@ -46,6 +47,7 @@ class ImportTarget:
     catalog: Catalog
     ids: IdFactory
     zone: tzinfo
+    extractor: EntityExtractor
 
     @property
     def scope(self) -> Scope:
@@ -193,7 +195,9 @@ class Additions:
             return insert
         own = placed.mentions
         others = (
-            item for item in insert.mentions or () if not any(_overlap(item, one) for one in own)
+            item
+            for item in self._target.extractor.extract(placed.draft.content)
+            if not any(_overlap(item, one) for one in own)
         )
         return replace(insert, mentions=(*own, *others))
 

@@ -1,37 +1,52 @@
-"""Gives records their vectors, off the path of whoever adds them.
+"""Derives vectors and entity links from stored records, off the path of whoever stores them.
 
-Records wait in the store's queue, which survives a crash. A thread takes them in batches
-once there has been a moment's calm; a search first finishes what is waiting for its user.
+Records wait in the store's queue, which survives a crash and is worked off by any process. A
+thread takes them in batches once there has been a moment's calm; a search or a look-up of entities
+first finishes what it needs for its user.
 """
 
 from __future__ import annotations
 
 import logging
 import threading
+import time
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
 from memoranda.errors import EmbeddingError, InvalidInput, MemorandaError, StoreClosed
-from memoranda.model.actions import PutVectors
+from memoranda.model.actions import Action, LinkEntities, PutVectors
 from memoranda.model.models import Record, Scope
-from memoranda.model.ports import Embedder, Progress, Store
+from memoranda.model.ports import (
+    ENTITIES,
+    VECTORS,
+    Embedder,
+    EntityExtractor,
+    Progress,
+    Store,
+)
 from memoranda.model.query import Vector, Vectors
 
-log = logging.getLogger("memoranda.providers.embedding")
+log = logging.getLogger("memoranda.derivations")
 
-BATCH = 32
-CALM = 0.2  # seconds after an addition before the thread starts, so that bursts stay fast
-RETRY = 30.0  # seconds before a model that failed is asked again
+BATCH = {VECTORS: 32, ENTITIES: 128}
+"""Records of one transaction, by kind of work."""
+CALM = 0.2
+"""Seconds after an addition before the thread starts, so that bursts stay fast."""
+RETRY = 30.0
+"""Seconds before a model that failed is asked again."""
+LONGEST_WAIT = 2.0
+"""Seconds that a search waits for what it needs; then it goes on with what is there."""
 
 
-class VectorMaker:
-    """Embeds pending records and queries. Thread-safe.
+class DerivationWorker:
+    """Makes what is derived from records that wait, and the vectors of queries. Thread-safe.
 
     Args:
         store: where records wait.
         embedder: the model, or ``None`` where vectors are switched off.
+        extractor: finds the names in a record.
         off_because: why there is no model, for ``stats`` and ``doctor``.
         background: whether to work in a thread of its own between searches.
     """
@@ -40,6 +55,7 @@ class VectorMaker:
         self,
         store: Store,
         embedder: Embedder | None,
+        extractor: EntityExtractor,
         *,
         off_because: str | None = None,
         background: bool = True,
@@ -47,6 +63,7 @@ class VectorMaker:
         """Compare the model with the one of the stored vectors; load nothing yet."""
         self._store = store
         self._embedder = embedder
+        self._extractor = extractor
         self.problem = off_because
         """Why there are no vectors, or why the last attempt to make some failed."""
         self._lock = threading.Lock()
@@ -56,27 +73,27 @@ class VectorMaker:
         self._thread: threading.Thread | None = None
         self._background = background
         self._mismatched: Embedder | None = None
-        self._adopt()
+        self._adopt_model()
 
     @property
-    def on(self) -> bool:
+    def has_model(self) -> bool:
         """Whether records and queries get vectors."""
         return self._embedder is not None
 
     def notify(self) -> None:
         """Say that records were added. Returns at once."""
-        if not (self.on and self._background):
+        if not self._background:
             return
         with self._wake:
             self._waiting = True
             if self._thread is None and not self._closing:
                 self._thread = threading.Thread(
-                    target=self._work, name="memoranda-vectors", daemon=True
+                    target=self._work, name="memoranda-derivations", daemon=True
                 )
                 self._thread.start()
             self._wake.notify()
 
-    def query(self, text: str) -> Vector | None:
+    def embed_query(self, text: str) -> Vector | None:
         """Return the vector of a query, ``None`` where vectors are switched off.
 
         Raises:
@@ -85,26 +102,42 @@ class VectorMaker:
         embedder = self._embedder
         if embedder is None:
             return None
-        vector: Vector = self._made(embedder, [text])[0]
+        vector: Vector = self._embed(embedder, [text])[0]
         return vector
 
-    def finish(self, scope: Scope | None, progress: Progress | None = None) -> int:
-        """Embed all that wait, for one user or for all; return how many did.
+    def finish(
+        self,
+        scope: Scope | None,
+        work: str = VECTORS,
+        *,
+        progress: Progress | None = None,
+        seconds: float | None = None,
+    ) -> int:
+        """Derive what waits for one kind of work; return how many records it was.
+
+        Args:
+            scope: of one user, or of all.
+            work: ``VECTORS`` or ``ENTITIES``.
+            progress: told after each batch.
+            seconds: go on with the rest in the background after so long.
 
         Raises:
             EmbeddingError: the model failed; what it had done stays done.
         """
         self._check_model()
-        total = self._store.pending_count(scope) if self.on else 0
-        left = total
+        total = self._store.pending_count(scope, work) if self._can_do(work) else 0
+        left, start = total, time.monotonic()
         # The oldest come first, so after this many batches none of those counted waits. The
         # thread may have taken some: what is left in the queue says how much is done.
-        for _ in range(-(-total // BATCH)):
-            embedded = self._one_batch(scope)
-            left = min(left, self._store.pending_count(scope))
+        for _ in range(-(-total // BATCH[work])):
+            derived = self._derive_batch(scope, work)
+            left = min(left, self._store.pending_count(scope, work))
             if progress is not None:
                 progress(total - left, total)
-            if not embedded:
+            if not derived:
+                break
+            if seconds is not None and time.monotonic() - start > seconds:
+                self.notify()
                 break
         return total - left
 
@@ -122,7 +155,7 @@ class VectorMaker:
         return count
 
     def close(self) -> None:
-        """Stop the thread after the batch it is at. What still waits is embedded next time."""
+        """Stop the thread after the batch it is at. What still waits is derived next time."""
         with self._wake:
             self._closing = True
             self._wake.notify_all()
@@ -130,7 +163,10 @@ class VectorMaker:
         if thread is not None:
             thread.join()
 
-    def _adopt(self) -> None:
+    def _can_do(self, work: str) -> bool:
+        return work == ENTITIES or self.has_model
+
+    def _adopt_model(self) -> None:
         if self._embedder is None:
             return
         if self._store.vector_model() is None:
@@ -152,36 +188,49 @@ class VectorMaker:
             log.warning("%s", self.problem)
             self._mismatched, self._embedder = self._embedder, None
 
-    def _one_batch(self, scope: Scope | None) -> int:
-        # One batch at a time: the thread and a search must not embed the same records twice.
+    def _derive_batch(self, scope: Scope | None, work: str) -> int:
+        # One batch at a time: the thread and a search must not derive the same twice.
         with self._lock:
-            if self._embedder is None:
+            if not self._can_do(work):
                 return 0
-            records = self._store.pending(scope, limit=BATCH)
-            if records:
-                self._embed(self._embedder, records)
+            records = self._store.pending(scope, work, limit=BATCH[work])
+            by_user: dict[str, list[Record]] = defaultdict(list)
+            for record in records:
+                by_user[record.user].append(record)
+            plan = self._link_entities if work == ENTITIES else self._put_vectors
+            for user, own in by_user.items():
+                self._apply(user, plan, own)
             return len(records)
 
-    def _embed(self, embedder: Embedder, records: Sequence[Record]) -> None:
-        vectors = self._made(embedder, [record.content for record in records])
-        by_user: dict[str, dict[str, Vector]] = defaultdict(dict)
-        for record, vector in zip(records, vectors, strict=True):
-            by_user[record.user][record.id] = vector
-        for user, found in by_user.items():
-            try:
-                self._store.apply(Scope(user), [PutVectors(embedder.name, found)])
-            except InvalidInput:
-                self._check_model()
-                if self.on:
-                    raise
+    def _apply(
+        self, user: str, plan: Callable[[Sequence[Record]], list[Action]], records: list[Record]
+    ) -> None:
+        try:
+            self._store.apply(Scope(user), plan(records))
+        except InvalidInput:
+            self._check_model()
+            if self.has_model:
+                raise
 
-    def _made(self, embedder: Embedder, texts: Sequence[str]) -> Vectors:
+    def _link_entities(self, records: Sequence[Record]) -> list[Action]:
+        extract = self._extractor.extract
+        return [LinkEntities(record.id, tuple(extract(record.content))) for record in records]
+
+    def _put_vectors(self, records: Sequence[Record]) -> list[Action]:
+        embedder = self._embedder
+        if embedder is None:
+            return []
+        vectors = self._embed(embedder, [record.content for record in records])
+        by_id = {record.id: vector for record, vector in zip(records, vectors, strict=True)}
+        return [PutVectors(embedder.name, by_id)]
+
+    def _embed(self, embedder: Embedder, texts: Sequence[str]) -> Vectors:
         """Return the vectors, and keep in ``problem`` whether that went well.
 
         A caller's own model may raise anything, and no search may fail because of it.
         """
         try:
-            vectors = _finite(embedder.embed(texts), embedder.name)
+            vectors = _require_finite(embedder.embed(texts), embedder.name)
         except Exception as error:
             self.problem = f"embedding failed: {error}"
             if isinstance(error, EmbeddingError):
@@ -204,21 +253,22 @@ class VectorMaker:
             except StoreClosed:
                 return
             except MemorandaError as error:
-                self._rest(error)
+                self._retry_later(error)
 
     def _catch_up(self) -> None:
         self._check_model()
-        while not self._closing and self._one_batch(None):
-            pass
+        for work in (ENTITIES, VECTORS):
+            while not self._closing and self._derive_batch(None, work):
+                pass
 
-    def _rest(self, error: MemorandaError) -> None:
+    def _retry_later(self, error: MemorandaError) -> None:
         log.warning("%s; trying again later", error)
         with self._wake:
             self._waiting = True
             self._wake.wait_for(lambda: self._closing, timeout=RETRY)
 
 
-def _finite(vectors: Vectors, model: str) -> Vectors:
+def _require_finite(vectors: Vectors, model: str) -> Vectors:
     if not np.isfinite(vectors).all():
         message = f"{model} gave numbers that are not finite; is it an embedding model?"
         raise EmbeddingError(message)
