@@ -322,7 +322,8 @@ class Services:
         writer = self.history_writer(request.scope, consolidator.plan, stop)
         for session in report.failed:
             writer.write_fallback(session, request.until)
-        written = writer.write(request.session, but=(*report.failed,))
+        spared = () if request.but is None else (request.but,)
+        written = writer.write(request.session, but=(*report.failed, *spared))
         return replace(report, lines=(*report.lines, *written.lines))
 
     def consolidate_session(self, scope: Scope, session: str, *, until: int | None = None) -> bool:
