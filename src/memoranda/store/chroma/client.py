@@ -39,17 +39,17 @@ from memoranda.store.chroma.place import Folder, Place, Server
 
 LOCK = "memoranda.lock"
 DATABASE_FILE = "chroma.sqlite3"
+# Seconds to wait for another process that has the folder.
 PATIENCE = 5.0
-"""Seconds to wait for another process that has the folder."""
+# Seconds that a server may take to be reached, and to answer.
 TIMEOUT = httpx.Timeout(30.0, connect=PATIENCE)
-"""Seconds that a server may take to be reached, and to answer."""
+# Seconds that Chroma's threads have to take the log of a folder away as they leave.
 GRACE = 0.05
-"""Seconds that Chroma's threads have to take the log of a folder away as they leave."""
+# Seconds to wait for them where the folder is to be nobody's.
 LEAVING = 10.0
-"""Seconds to wait for them where the folder is to be nobody's."""
 POLL = 0.001
+# Seconds to wait for them where the folder is only left.
 CLOSING = 1.0
-"""Seconds to wait for them where the folder is only left."""
 FOLDER_MODE = 0o700
 
 

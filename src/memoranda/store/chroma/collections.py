@@ -22,12 +22,12 @@ from memoranda.store.chroma.client import Connection, translated
 
 MEMORIES, JOURNAL = "memories", "journal"
 APART = re.compile(rf"{MEMORIES}-\d+")
+# Behind the name under which a collection is written anew.
 NEXT = "-next"
-"""Behind the name under which a collection is written anew."""
 EVERYTHING = ["metadatas", "documents", "embeddings"]
 PAGE = 1_000
+# Writes after which Chroma's index is stored: what comes after is replayed at each opening.
 SYNC = 100
-"""Writes after which Chroma's index is stored: what comes after is replayed at each opening."""
 T = TypeVar("T")
 
 

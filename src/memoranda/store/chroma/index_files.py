@@ -14,8 +14,8 @@ from pathlib import Path
 from uuid import UUID
 
 HEADER, VECTORS = "header.bin", "data_level0.bin"
+# How a header begins: version, offset, room and number of vectors, bytes of each.
 FIELDS = struct.Struct("<iQQQQ")
-"""How a header begins: version, offset, room and number of vectors, bytes of each."""
 VERSION = 1
 BLOCK = 1 << 20
 

@@ -28,14 +28,14 @@ from memoranda.errors import NotADatabase
 from memoranda.store.chroma.collections import JOURNAL, PAGE, Collections, batches
 
 COMMIT, SEGMENT, BASE, MIRROR = "commit", "segment", "base", "mirror"
+# Commits that become one segment.
 FOLD = 64
-"""Commits that become one segment."""
+# Commits that are asked for at once.
 AHEAD = 8
-"""Commits that are asked for at once."""
+# Characters of a patch in one row: each call of Chroma has to hold its rows several times.
 PIECE = 2_000_000
-"""Characters of a patch in one row: each call of Chroma has to hold its rows several times."""
+# Entries that are fetched in one call.
 TOGETHER = 8
-"""Entries that are fetched in one call."""
 FORMAT = 1
 NO_VECTOR = [1.0]
 
@@ -185,7 +185,8 @@ class Journal:
         first = None if base is None else self._entry(user, base)
         if first is None:
             return None
-        wanted = _following(user, first.through, set(numbers[SEGMENT]), set(numbers[COMMIT]))
+        follow = _following(user, first.through, set(numbers[SEGMENT]), set(numbers[COMMIT]))
+        wanted = list(follow)
         entries = [first]
         for ids in batches(wanted, TOGETHER):
             found = self._rows(ids)
@@ -400,12 +401,8 @@ def _parsed(id: str) -> tuple[str, str, int, str]:
     return user, kind, number, part
 
 
-def _following(user: str, base: int, segments: set[int], commits: set[int]) -> list[str]:
-    """Return the ids of the entries that follow a base, in order."""
-    return list(_chain(user, base, segments, commits))
-
-
-def _chain(user: str, at: int, segments: set[int], commits: set[int]) -> Iterator[str]:
+def _following(user: str, at: int, segments: set[int], commits: set[int]) -> Iterator[str]:
+    """Return the ids of the entries that follow a commit, in order."""
     while True:
         block = at // FOLD
         if block in segments:

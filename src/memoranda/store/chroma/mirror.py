@@ -24,14 +24,14 @@ from memoranda.model.query import Vector
 from memoranda.store.chroma.collections import MEMORIES, PAGE, Collections, batches
 from memoranda.store.chroma.replica import MirrorChange, Replica, Touched
 
+# Of stand-ins where no model is known yet: those of all-MiniLM-L6-v2 (seed 001).
 UNKNOWN_DIMENSIONS = 384
-"""Of stand-ins where no model is known yet: those of all-MiniLM-L6-v2 (seed 001)."""
 CONVERSATION = "conversation"  # What requirement S1 calls an episode.
 LARGEST = 2**63 - 1
+# Names that metadata can have, of those that a caller may give.
 NAME = re.compile(r"[^\W\d][\w.-]{0,63}")
-"""Names that metadata can have, of those that a caller may give."""
+# A metadata that rows of other programs do not have.
 OURS = "generation"
-"""A metadata that rows of other programs do not have."""
 ROWS = """
 SELECT r.id, r.content, r.agent, r.kind, r.created_at, r.valid_until, r.session_id,
     r.closed_at IS NOT NULL OR r.superseded_by IS NOT NULL, r.indexed, r.attributes,
@@ -152,7 +152,7 @@ class Mirror:
         found = self._collections.call(MEMORIES, "get", where={"user": user}, limit=1, include=[])
         return bool(found["ids"])
 
-    def waiting(self, where: Mapping[str, Any], *, limit: int) -> list[str]:
+    def owners(self, where: Mapping[str, Any], *, limit: int) -> list[str]:
         """Return whose the first records are that a condition lets through."""
         found = self._collections.call(
             MEMORIES, "get", where=dict(where), limit=limit, include=["metadatas"]

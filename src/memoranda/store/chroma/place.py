@@ -11,8 +11,8 @@ from memoranda.errors import ConfigError
 FOLDER = "chroma://"
 SERVERS = ("chroma+http://", "chroma+https://")
 PORT = 8000
+# Names in the path of a server's address at most: tenant and database.
 DEPTH = 2
-"""Names in the path of a server's address at most: tenant and database."""
 TENANT, DATABASE = "default_tenant", "default_database"
 FORMS = (
     "use chroma:///folder, or chroma+http://host:port, with /database or /tenant/database behind it"

@@ -34,8 +34,8 @@ CREATE TABLE record_terms (
     terms       TEXT NOT NULL
 )
 """
+# The tables of which changes are recorded: all but those of the full-text index.
 RECORDED = (*TABLES, "replica_state", "record_terms")
-"""The tables of which changes are recorded: all but those of the full-text index."""
 KEEP_TERMS = """
 INSERT INTO record_terms (record_key, terms) VALUES (:key, :terms)
 ON CONFLICT (record_key) DO UPDATE SET terms = excluded.terms
@@ -43,23 +43,13 @@ ON CONFLICT (record_key) DO UPDATE SET terms = excluded.terms
 KEPT_TERMS = """
 SELECT t.record_key, r.user_key, t.terms FROM record_terms t JOIN records r ON r.key = t.record_key
 """
-MIRRORED = frozenset(
-    {
-        "content",
-        "kind",
-        "agent",
-        "created_at",
-        "valid_until",
-        "closed_at",
-        "superseded_by",
-        "session_id",
-        "indexed",
-        "attributes",
-    }
-)
-"""Columns of records that are also in the collection of the memories."""
+# Columns of records that are also in the collection of the memories.
+MIRRORED = (
+    "content", "kind", "agent", "created_at", "valid_until", "closed_at", "superseded_by",
+    "session_id", "indexed", "attributes",
+)  # fmt: skip
+# Tables of which a row belongs to what is told of a record there; whether it is its vector.
 LINKED = {"record_entities": False, "derivations": False, "vectors": True}
-"""Tables of which a row belongs to what is told of a record there; whether it is its vector."""
 STAMP = """
 INSERT INTO replica_state VALUES (:name, :value)
 ON CONFLICT (name) DO UPDATE SET value = excluded.value WHERE value <> excluded.value
@@ -86,12 +76,11 @@ class MirrorChange(IntEnum):
 
     CHANGED = 1
     NEW = 2
-    REPLACED = 3
-    """It may be there or not, or its embedding is another."""
+    REPLACED = 3  # It may be there or not, or its embedding is another.
 
 
+# Records, by id, that are not in the collection as they should be; also those that are gone.
 Touched = dict[str, MirrorChange]
-"""Records, by id, that are not in the collection as they should be; also those that are gone."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -291,6 +280,7 @@ class Replica:
             mirrored: the last commit whose records are in the collection of the memories.
         """
         empty = self.at.commit == 0
+        self.generation = -1  # Others may not have known of the last model.
         with self.store.writing() as connection:
             terms: set[int] = set()
             for entry in entries:

@@ -26,15 +26,15 @@ from memoranda.store.chroma.replica import MirrorChange, Recorded, Replica, Repl
 
 log = logging.getLogger("memoranda.store.chroma")
 
+# The user of what belongs to the store: its model, its leases, its jobs.
 STORE_ITSELF = ""
-"""The user of what belongs to the store: its model, its leases, its jobs."""
 TRIES = 1_000
 ASKED = 5
 POLL = 0.005
+# Bytes of all replicas together beyond which those that were not asked for longest are closed.
 MOST_BYTES = 1 << 29
-"""Bytes of all replicas together beyond which those that were not asked for longest are closed."""
+# Commits of which a replica knows the tokens: by these a process knows its own again.
 TOKENS = 256
-"""Commits of which a replica knows the tokens: by these a process knows its own again."""
 GENERATION, MODEL, DIMENSIONS = "generation", "model", "dimensions"
 ANALYZER = "analyzer"
 T = TypeVar("T")
@@ -245,6 +245,7 @@ class Replicas:
                 try:
                     done = replica.change(work, commits)
                 except OutrunError:
+                    self._seen.discard(user)  # Also in a moment: it is looked at anew.
                     continue
                 except BaseException as error:
                     if not isinstance(error, Exception) or commits.number > commits.first:

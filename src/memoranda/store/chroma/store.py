@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from datetime import datetime
+from typing import Any
 
 from memoranda.errors import StoreClosed
 from memoranda.model.actions import Action
 from memoranda.model.capabilities import Capability
 from memoranda.model.models import Record, Scope
-from memoranda.model.ports import VECTORS, Analyzer, EntityExtractor, NameMatcher
+from memoranda.model.ports import ENTITIES, VECTORS, Analyzer, EntityExtractor, NameMatcher
 from memoranda.model.query import TermMatches
 from memoranda.store.chroma import upkeep
 from memoranda.store.chroma.place import Place
@@ -99,21 +100,36 @@ class ChromaStore(SqlStore):
 
     def pending(self, scope: Scope | None, work: str = VECTORS, *, limit: int) -> list[Record]:
         """Return the oldest records that wait for a kind of work."""
-        if scope is None:
-            return upkeep.waiting(self._replicas, work, limit)
-        with self._replicas.reading(scope.user) as replica:
-            return replica.store.pending(scope, work, limit=limit)
+        if scope is not None:
+            with self._replicas.reading(scope.user) as replica:
+                return replica.store.pending(scope, work, limit=limit)
+        replicas, found = self._replicas, list[Record]()
+        with replicas.lock:
+            replicas.settle()
+            for user in replicas.mirror.owners(self._waiting(work), limit=limit):
+                found += self.pending(Scope(user), work, limit=limit)
+        return sorted(found, key=lambda item: (item.created_at, item.id))[:limit]
 
     def pending_count(self, scope: Scope | None, work: str = VECTORS) -> int:
         """Return how many records wait for a kind of work."""
         if scope is None:
-            return upkeep.waiting_count(self._replicas, work)
+            with self._replicas.lock:
+                self._replicas.settle()
+                return self._replicas.mirror.count(self._waiting(work))
         with self._replicas.reading(scope.user) as replica:
             return replica.store.pending_count(scope, work)
 
+    def _waiting(self, work: str) -> dict[str, Any]:
+        """Return the condition of Chroma for records that wait for a kind of work."""
+        if work == ENTITIES:
+            return {"unlinked": True}
+        generation = self._replicas.model.generation
+        return {"$and": [{"indexed": True}, {"generation": {"$ne": generation}}]}
+
     def reset_vectors(self, model: str, dimensions: int) -> int:
         """Drop all vectors and mark every record pending for ``model``."""
-        return upkeep.reset_vectors(self._replicas, model, dimensions)
+        self._replicas.name_model(model, dimensions)
+        return self.pending_count(None)
 
     # Upkeep
 
@@ -122,8 +138,19 @@ class ChromaStore(SqlStore):
         return upkeep.capabilities(shared=self._replicas.connection.shared)
 
     def users(self) -> list[str]:
-        """Return every user."""
-        return upkeep.users(self._replicas)
+        """Return every user with a record or a conversation, in order."""
+        replicas, found = self._replicas, list[str]()
+        with replicas.lock:
+            replicas.settle()
+            for user in replicas.journal.users():
+                if user == STORE_ITSELF:
+                    continue
+                if replicas.mirror.has(user):  # So that few of them are loaded for this alone.
+                    found.append(user)
+                    continue
+                with replicas.reading(user) as replica:
+                    found += replica.store.users()
+        return found
 
     def verify(self) -> list[str]:
         """Return a line for each difference between what is derived and what is canonical."""

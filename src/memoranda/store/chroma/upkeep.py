@@ -1,20 +1,17 @@
-"""What concerns a whole place: its users, copies, checks, and what is left of erased text."""
+"""What concerns a whole place: copies, checks, and what is left of erased text."""
 
 from __future__ import annotations
 
 import os
 import shutil
 import sqlite3
-from collections.abc import Iterable
 from contextlib import closing
 from pathlib import Path
-from typing import Any
 
 from memoranda.errors import InvalidInput, StoreReadOnly
 from memoranda.model import capabilities as named
 from memoranda.model.capabilities import Capability
-from memoranda.model.models import Record, Scope
-from memoranda.model.ports import ENTITIES, VECTORS, EntityExtractor
+from memoranda.model.ports import EntityExtractor
 from memoranda.store.chroma import index_files
 from memoranda.store.chroma.client import DATABASE_FILE, Connection, of_file, translated
 from memoranda.store.chroma.collections import Collections
@@ -22,12 +19,14 @@ from memoranda.store.chroma.journal import Journal
 from memoranda.store.chroma.mirror import Mirror
 from memoranda.store.chroma.place import Folder
 from memoranda.store.chroma.replica import MirrorChange, ReplicaStore, Touched
-from memoranda.store.chroma.replicas import STORE_ITSELF, Replicas
+from memoranda.store.chroma.replicas import Replicas
+from memoranda.store.sql.health import report
 
 PART = ".part"
+# At a collection that other processes write to: what is wrong each time is wrong.
 LOOKS = 5
-"""At a collection that other processes write to: what is wrong each time is wrong."""
 
+OTHERWISE = "records that are otherwise in the collection of the memories"
 UNPURGED = "erased text may remain in free space; run memoranda doctor --purge"
 
 
@@ -47,57 +46,6 @@ def capabilities(*, shared: bool) -> tuple[Capability, ...]:
     }
     native = {named.PROCESSES} if shared else {named.PURGE}
     return tuple(Capability(name, name in native, told[name]) for name in named.NAMES)
-
-
-# Users, and what waits
-
-
-def users(replicas: Replicas) -> list[str]:
-    """Return every user with a record or a conversation, in order."""
-    with replicas.lock:
-        replicas.settle()
-        return [
-            user
-            for user in replicas.journal.users()
-            if user != STORE_ITSELF and (replicas.mirror.has(user) or _has_rows(replicas, user))
-        ]
-
-
-def _has_rows(replicas: Replicas, user: str) -> bool:
-    with replicas.reading(user) as replica:
-        return bool(replica.store.users())
-
-
-def waiting(replicas: Replicas, work: str, limit: int) -> list[Record]:
-    """Return the first records of all users that wait for a kind of work."""
-    with replicas.moment():
-        replicas.settle()
-        found: list[Record] = []
-        for user in replicas.mirror.waiting(_condition(replicas, work), limit=limit):
-            with replicas.reading(user) as replica:
-                found += replica.store.pending(Scope(user), work, limit=limit)
-        return sorted(found, key=lambda item: (item.created_at, item.id))[:limit]
-
-
-def waiting_count(replicas: Replicas, work: str) -> int:
-    """Return how many records of all users wait for a kind of work."""
-    with replicas.lock:
-        replicas.settle()
-        return replicas.mirror.count(_condition(replicas, work))
-
-
-def _condition(replicas: Replicas, work: str) -> dict[str, Any]:
-    if work == ENTITIES:
-        return {"unlinked": True}
-    generation = replicas.model.generation
-    return {"$and": [{"indexed": True}, {"generation": {"$ne": generation}}]}
-
-
-def reset_vectors(replicas: Replicas, model: str, dimensions: int) -> int:
-    """Name the model of the vectors, so that those of others do not count; return who waits."""
-    with replicas.lock:
-        replicas.name_model(model, dimensions)
-        return waiting_count(replicas, VECTORS)
 
 
 # Erased text
@@ -218,7 +166,9 @@ def verify(replicas: Replicas) -> list[str]:
         for user in replicas.journal.users():
             with replicas.reading(user) as replica:
                 found += [line for line in replica.store.verify() if line != UNPURGED]
-            found += _report(*_differing(replicas, user))
+            wrong, texts = _differing(replicas, user)
+            found += report("records changed behind memoranda's back", list(texts))
+            found += report(OTHERWISE, [each for each in wrong if each not in texts])
         if replicas.journal.erasing():
             found.append(UNPURGED)
         elif not replicas.connection.shared and replicas.journal.unpurged():
@@ -240,12 +190,6 @@ def _differing(replicas: Replicas, user: str) -> tuple[Touched, dict[str, str]]:
     return wrong or {}, {it: text for it, text in texts.items() if it in (wrong or ())}
 
 
-def _report(wrong: dict[str, MirrorChange], texts: dict[str, str]) -> list[str]:
-    return report("records changed behind memoranda's back", texts) + report(
-        "records that are otherwise in the collection of the memories", wrong.keys() - texts.keys()
-    )
-
-
 def rebuild(replicas: Replicas, extractor: EntityExtractor) -> list[str]:
     """Derive again what can be derived, and mend the collection; return what was different.
 
@@ -256,7 +200,7 @@ def rebuild(replicas: Replicas, extractor: EntityExtractor) -> list[str]:
         replicas.settle()
         for user in replicas.journal.users():
             wrong, texts = _differing(replicas, user)
-            found += report("records that are otherwise in the collection of the memories", wrong)
+            found += report(OTHERWISE, list(wrong))
 
             def work(store: ReplicaStore, texts: dict[str, str] = texts) -> list[str]:
                 store.take_texts(texts)
@@ -266,15 +210,3 @@ def rebuild(replicas: Replicas, extractor: EntityExtractor) -> list[str]:
             with replicas.reading(user) as replica:
                 replicas.mirror.write(replica, wrong, replicas.model.generation)
     return list(dict.fromkeys(found))
-
-
-SAMPLE = 3
-
-
-def report(name: str, wrong: Iterable[str]) -> list[str]:
-    """Return the line of a problem with a few examples; none where nothing is wrong."""
-    found = list(wrong)
-    if not found:
-        return []
-    more = ", …" if len(found) > SAMPLE else ""
-    return [f"{name}: {len(found)} ({', '.join(found[:SAMPLE])}{more})"]
