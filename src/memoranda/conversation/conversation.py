@@ -70,15 +70,7 @@ from memoranda.model.ports import Summarizer
 from memoranda.settings.settings import Settings
 from memoranda.tokens.catalog import Catalog
 
-EVENTS = (
-    "added",
-    "approaching_limit",
-    "pruned",
-    "task_boundary",
-    "summarized",
-    "cleared",
-    "ended",
-)
+EVENTS = ("added", "approaching_limit", "pruned", "task_boundary", "summarized", "cleared", "ended")
 
 
 class Conversation:

@@ -31,13 +31,7 @@ def message_span(message: Message, why: str) -> PrunedSpan:
     """Return the span of one message."""
     place, said = message.position or 0, message.timestamp
     return PrunedSpan(
-        first=place,
-        last=place,
-        messages=1,
-        tokens=message.tokens,
-        since=said,
-        until=said,
-        why=why,
+        first=place, last=place, messages=1, tokens=message.tokens, since=said, until=said, why=why
     )
 
 
@@ -154,11 +148,7 @@ class Ledger:
     """
 
     def __init__(
-        self,
-        prunings: Iterable[Pruning] = (),
-        messages: Iterable[Message] = (),
-        *,
-        start: int = 0,
+        self, prunings: Iterable[Pruning] = (), messages: Iterable[Message] = (), *, start: int = 0
     ) -> None:
         """Start with the receipts of all prunings so far and messages in order.
 

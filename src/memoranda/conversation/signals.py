@@ -266,8 +266,7 @@ class Lexicon:
 def _starts(leads: dict[str, list[PhraseNode]]) -> dict[str, PhraseStart]:
     return {
         word: PhraseStart(
-            reduce(or_, (node.cues for node in nodes)),
-            tuple(node for node in nodes if node.after),
+            reduce(or_, (node.cues for node in nodes)), tuple(node for node in nodes if node.after)
         )
         for word, nodes in leads.items()
     }

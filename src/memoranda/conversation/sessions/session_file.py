@@ -328,10 +328,7 @@ class SessionFile:
             InvalidInput: ``position`` is no whole number of at least 0.
         """
         wanted = _position(position)
-        self.update(
-            lambda item: replace(item, consolidated=max(item.first, wanted)),
-            seen=False,
-        )
+        self.update(lambda item: replace(item, consolidated=max(item.first, wanted)), seen=False)
 
     def _rewrite(self, change: Callable[[SessionMetadata, Lines], SessionMetadata]) -> None:
         """Write what ``change`` makes of the metadata and, in place, of the lines after it."""
