@@ -33,11 +33,9 @@ from memoranda.conversation.segments import (
     Segmenter,
     TopicTurn,
     segments,
-    weights_for,
+    topic_weights,
 )
-from memoranda.errors import MemorandaError
 from memoranda.model.models import Message, ToolCall, ToolResult
-from memoranda.model.query import Vectors
 
 DATA = Path(__file__).resolve().parents[2] / "shared" / "data"
 TIAGE = Path("dialseg") / "tiage_train_dev.json"
@@ -56,12 +54,10 @@ class Dialogue:
     Attributes:
         messages: its turns.
         starts: indexes of the turns that begin a topic, but for the first.
-        vectors: of its turns, once they are embedded.
     """
 
     messages: list[Message]
     starts: frozenset[int]
-    vectors: Vectors | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,25 +137,9 @@ def evaluate(dialogues: Sequence[Dialogue], found: Sequence[Iterable[int]]) -> S
     )
 
 
-def detect(dialogue: Dialogue, *, lookahead: bool) -> list[int]:
+def detect(dialogue: Dialogue) -> list[int]:
     """Return where our topics begin, but for the first."""
-    found = segments(dialogue.messages, dialogue.vectors, lookahead=lookahead, only_users=False)
-    return [part.start for part in found[1:]]
-
-
-def embedded(dialogues: Sequence[Dialogue]) -> list[Dialogue]:
-    """Return the dialogues with vectors of the local model.
-
-    Raises:
-        MemorandaError: it is not there.
-    """
-    from memoranda.providers.embedding.minilm import MiniLM  # noqa: PLC0415 - extra `local`
-
-    model = MiniLM()
-    return [
-        Dialogue(each.messages, each.starts, model.embed([item.content for item in each.messages]))
-        for each in dialogues
-    ]
+    return [part.start for part in segments(dialogue.messages, only_users=False)[1:]]
 
 
 def run(data: Path = DATA, *, quick: bool) -> None:
@@ -168,29 +148,20 @@ def run(data: Path = DATA, *, quick: bool) -> None:
         print(f"\nBoundaries: left out, {data / TIAGE} is not there.\n")
         return
     dialogues = load(data / TIAGE)[: QUICK if quick else None]
-    kinds = {"lexical": dialogues}
-    try:
-        kinds["MiniLM"] = embedded(dialogues)
-    except MemorandaError as error:
-        print(f"\nBoundaries with embeddings: left out, {error}\n")
     for first, title in ((1, "held out"), (0, "tuned on")):
         show(
             f"Topics of TIAGE, the half {title}",
             ("", "Pk", "WindowDiff", "F1", "precision", "recall"),
-            _rows({kind: every[first::2] for kind, every in kinds.items()}),
+            _rows(dialogues[first::2]),
         )
-    print(f"Live, without embeddings: {micro(_cost(dialogues))} a message.")
+    print(f"Live: {micro(_cost(dialogues))} a message.")
 
 
-def _rows(kinds: dict[str, list[Dialogue]]) -> Iterator[tuple[str, ...]]:
-    dialogues = kinds["lexical"]
+def _rows(dialogues: Sequence[Dialogue]) -> Iterator[tuple[str, ...]]:
     yield _row("no boundaries", dialogues, [[] for _ in dialogues])
     every = [range(1, len(each.messages)) for each in dialogues]
     yield _row("a boundary before every turn", dialogues, every)
-    for kind, these in kinds.items():
-        for lookahead, mode in ((False, "live"), (True, "with the next turn")):
-            found = [detect(each, lookahead=lookahead) for each in these]
-            yield _row(f"{kind}, {mode}", these, found)
+    yield _row("lexical, live", dialogues, [detect(each) for each in dialogues])
 
 
 def _row(
@@ -215,37 +186,25 @@ def _cost(dialogues: Sequence[Dialogue]) -> float:
 
 def fit(data: Path = DATA) -> None:
     """Print the weights, fitted on the half to tune on."""
-    plain = load(data / TIAGE)[::2]
-    for name, dialogues in (("LEXICAL", plain), ("EMBEDDED", embedded(plain))):
-        for ahead in (False, True):
-            print(f"\n{name}{'_AHEAD' if ahead else ''}")
-            for each, weight in fitted(dialogues, ahead=ahead).items():
-                print(f"    {each}: {weight:.2f}")
+    for each, weight in fitted(load(data / TIAGE)[::2]).items():
+        print(f"{each} = {weight:.2f}")
 
 
-def fitted(dialogues: Sequence[Dialogue], *, ahead: bool) -> dict[str, float]:
+def fitted(dialogues: Sequence[Dialogue]) -> dict[str, float]:
     """Return weights that explain the marked topics, given those of the turns before."""
-    used = weights_for(embedded=dialogues[0].vectors is not None, ahead=ahead)
-    names = [each for each in used if each not in {BIAS, GAP}]
-    rows, labels = _evidence(dialogues, names, ahead=ahead)
+    names = [each for each in topic_weights() if each not in {BIAS, GAP}]
+    rows, labels = _evidence(dialogues, names)
     return dict(zip([BIAS, *names], map(float, logistic(rows, labels)), strict=True))
 
 
-def _evidence(
-    dialogues: Sequence[Dialogue], names: Sequence[str], *, ahead: bool
-) -> tuple[Any, Any]:
+def _evidence(dialogues: Sequence[Dialogue], names: Sequence[str]) -> tuple[Any, Any]:
     rows, labels = [], []
     for dialogue in dialogues:
-        known = [None] * len(dialogue.messages) if dialogue.vectors is None else dialogue.vectors
-        turns = [
-            TopicTurn.of(message.content, message.timestamp, vector)
-            for message, vector in zip(dialogue.messages, known, strict=True)
-        ]
         cohesion = Cohesion()
-        for place, turn in enumerate(turns):
+        for place, message in enumerate(dialogue.messages):
+            turn = TopicTurn.of(message.content, message.timestamp)
             if place:
-                after = turns[place + 1 : place + 2] if ahead else None
-                found = cohesion.evidence(turn, after)
+                found = cohesion.evidence(turn)
                 rows.append([found[name] for name in names])
                 labels.append(place in dialogue.starts)
             cohesion.take(turn, new=place in dialogue.starts)

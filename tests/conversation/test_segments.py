@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 
 from memoranda.conversation.segments import START, Segmenter, meanings, segments
 from memoranda.conversation.signals import NONE, signals
-from memoranda.errors import InvalidInput
 from memoranda.model.models import Message, ToolCall, ToolResult
 
 START_TIME = datetime(2026, 3, 1, 9, tzinfo=UTC)
@@ -89,34 +88,26 @@ def transcripts(draw):
     return made
 
 
-def vectors_of(count, seed=3):
-    """Make unit rows."""
-    rows = np.random.default_rng(seed).normal(size=(count, 8)).astype(np.float32)
-    return rows / np.linalg.norm(rows, axis=1, keepdims=True)
-
-
-@given(transcripts(), st.booleans(), st.booleans())
-def test_segments_are_the_whole_transcript_in_order(said, only_users, lookahead):
+@given(transcripts(), st.booleans())
+def test_segments_are_the_whole_transcript_in_order(said, only_users):
     """Each message is in one segment, no segment is empty, and the last one ends at the end."""
-    parts = segments(said, only_users=only_users, lookahead=lookahead)
+    parts = segments(said, only_users=only_users)
     assert [part.start for part in parts] == [0, *[part.end for part in parts[:-1]]][: len(parts)]
     assert all(part.start < part.end for part in parts)
     assert (parts[-1].end if parts else 0) == len(said)
     assert all(part.title == part.boundary.title for part in parts)
 
 
-@given(transcripts(), st.booleans(), st.booleans())
-def test_fed_one_by_one_or_at_once_it_is_the_same(said, only_users, embedded):
+@given(transcripts(), st.booleans())
+def test_fed_one_by_one_or_at_once_it_is_the_same(said, only_users):
     """The boundaries of a transcript are those that a segmenter gives, message by message."""
-    vectors = vectors_of(len(said)) if embedded else None
     segmenter = Segmenter(only_users=only_users)
-    rows = vectors if embedded else [None] * len(said)
-    live = [segmenter.add(item, row) for item, row in zip(said, rows, strict=True)]
-    parts = segments(said, vectors, only_users=only_users)
+    live = [segmenter.add(item) for item in said]
+    parts = segments(said, only_users=only_users)
     at_once = {part.start: part.boundary for part in parts if part.boundary is not START}
     assert {place: each for place, each in enumerate(live) if each is not None} == at_once
     assert not parts or parts[-1].completed == segmenter.completed
-    assert parts == segments(said, vectors, only_users=only_users)
+    assert parts == segments(said, only_users=only_users)
 
 
 @given(transcripts(), st.integers(0, 40))
@@ -131,11 +122,9 @@ def test_what_comes_later_changes_no_boundary(said, length):
 
 
 @given(transcripts())
-def test_strong_boundaries_need_no_look_ahead_and_no_vectors(said):
+def test_strong_boundaries_are_the_same_whoever_opens_topics(said):
     """However topics are found, tasks end at the same places."""
     plain = strong_starts(segments(said))
-    assert strong_starts(segments(said, lookahead=True)) == plain
-    assert strong_starts(segments(said, vectors_of(len(said)))) == plain
     assert strong_starts(segments(said, only_users=False)) == plain
 
 
@@ -355,20 +344,6 @@ def test_a_night_between_two_messages_speaks_for_a_new_topic():
     last = segments([*said[:2], later])[-1]
     assert (last.start, last.boundary.kind, last.boundary.strong) == (2, "topic", False)
     assert meanings()["gap"] in last.boundary.reasons
-
-
-def test_vectors_that_turn_away_speak_for_a_new_topic():
-    """The same words are a topic of their own or not, as their vectors say."""
-    said = talk("u: We sing on Monday.", "a: I join in.", "u: Tell me whether the garden is green.")
-    here, there = np.eye(2, dtype=np.float32)
-    assert len(segments(said, np.stack([here, here, here]))) == 1
-    assert [part.start for part in segments(said, np.stack([here, here, there]))] == [0, 2]
-
-
-def test_vectors_must_be_one_for_each_message():
-    """Too few rows are refused with both numbers."""
-    with pytest.raises(InvalidInput, match="1 vectors for 2 messages"):
-        segments(talk("u: One", "a: Two"), vectors_of(1))
 
 
 def test_signals_are_read_through_the_reader():

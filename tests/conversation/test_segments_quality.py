@@ -5,14 +5,12 @@ from pathlib import Path
 
 import pytest
 
-from memoranda.conversation.segments import GAP, segments, weights_for
-from memoranda.errors import MemorandaError
+from memoranda.conversation.segments import GAP, segments, topic_weights
 
 ROOT = Path(__file__).parents[2]
 DATA = ROOT.parent / "shared" / "data"
 PK_FLOOR = 0.459  # of no boundaries at all
 F1_FLOOR = 0.335  # of TextTiling
-SOME = 40  # dialogues that are embedded
 
 
 @pytest.fixture(scope="module")
@@ -72,10 +70,9 @@ def test_f1_counts_boundaries_at_exactly_the_right_turn(measure):
     assert scores.f1 == pytest.approx(2 / 7)
 
 
-@pytest.mark.parametrize("lookahead", [False, True])
-def test_words_alone_beat_both_floors_at_once(measure, held_out, lookahead):
+def test_words_alone_beat_both_floors_at_once(measure, held_out):
     """On the half held out, and better than no boundaries at all are on that half."""
-    found = [measure.detect(each, lookahead=lookahead) for each in held_out]
+    found = [measure.detect(each) for each in held_out]
     scores = measure.evaluate(held_out, found)
     nothing = measure.evaluate(held_out, [[] for _ in held_out])
     assert scores.pk < min(PK_FLOOR, nothing.pk) - 0.05
@@ -83,27 +80,10 @@ def test_words_alone_beat_both_floors_at_once(measure, held_out, lookahead):
     assert scores.f1 > F1_FLOOR + 0.12
 
 
-def test_embeddings_beat_words_alone(measure, held_out):
-    """Vectors of the local model find more of the boundaries of the half held out."""
-    some = held_out[:SOME]
-    try:
-        embedded = measure.embedded(some)
-    except MemorandaError as error:
-        pytest.skip(str(error))
-    for lookahead in (False, True):
-        scores, plain = (
-            measure.evaluate(these, [measure.detect(each, lookahead=lookahead) for each in these])
-            for these in (embedded, some)
-        )
-        assert scores.pk < PK_FLOOR - 0.05
-        assert scores.f1 > max(F1_FLOOR + 0.1, plain.f1)
-
-
-@pytest.mark.parametrize("ahead", [False, True])
-def test_the_weights_are_those_that_the_benchmark_prints(measure, dialogues, ahead):
-    """Fitted anew on the half to tune on, without embeddings, they are the same."""
-    weights = measure.fitted(dialogues[::2], ahead=ahead)
-    ours = {**weights_for(embedded=False, ahead=ahead)}
+def test_the_weights_are_those_that_the_benchmark_prints(measure, dialogues):
+    """Fitted anew on the half to tune on they are the same."""
+    weights = measure.fitted(dialogues[::2])
+    ours = {**topic_weights()}
     assert ours.pop(GAP) == 0.5  # set by hand
     assert weights == pytest.approx(ours, abs=0.006)
 

@@ -11,12 +11,11 @@ points back, a name or number that was used before, and, where the request does 
 something new by its form, any word in common. The words are English; so are the signals without
 which no request is looked at.
 
-How far a turn carries on the topic before it is told by lexical cohesion, cues and embeddings.
-TextTiling (Hearst 1997) compares the words of two blocks of text. A turn of a chat is too short
-for that alone, so that its form counts too: an answer carries on, a question to the other after a
-remark of one's own rarely does. What each of these weighs stands in ``languages/en/topics.toml``.
-In another language cue words are not seen, and words in common, question marks, lengths, time and
-embeddings decide alone.
+How far a turn carries on the topic before it is told by lexical cohesion and cues. TextTiling
+(Hearst 1997) compares the words of two blocks of text. A turn of a chat is too short for that
+alone, so that its form counts too: an answer carries on, a question to the other after a remark of
+one's own rarely does. What each of these weighs stands in ``languages/en/topics.toml``. In another
+language cue words are not seen, and words in common, question marks, lengths and time decide alone.
 """
 
 from __future__ import annotations
@@ -28,12 +27,8 @@ from datetime import datetime, timedelta
 from math import exp, log, log2
 from typing import Literal
 
-import numpy as np
-
 from memoranda.conversation.signals import Signals, signals
-from memoranda.errors import InvalidInput
 from memoranda.model.models import Message
-from memoranda.model.query import Vector, Vectors
 from memoranda.text.languages import LanguageData, load
 from memoranda.text.patterns import compile_pattern
 
@@ -77,7 +72,6 @@ class TopicTurn:
         asks: whether its last sentence does.
         asks_you: whether its last sentence asks the other something about himself.
         back: whether its last sentence has a pronoun that may point back.
-        vector: its embedding, of unit length.
     """
 
     at: datetime
@@ -88,10 +82,9 @@ class TopicTurn:
     asks: bool
     asks_you: bool
     back: bool
-    vector: Vector | None = None
 
     @classmethod
-    def of(cls, text: str, at: datetime, vector: Vector | None = None) -> TopicTurn:
+    def of(cls, text: str, at: datetime) -> TopicTurn:
         """Read a text; of a long one its two ends, so that any takes about the same time."""
         text = shortened(text).lower()
         last = last_sentence(text)
@@ -105,14 +98,12 @@ class TopicTurn:
             asks=asks,
             asks_you=asks and _YOU.search(last) is not None,
             back=_BACK.search(last) is not None,
-            vector=vector,
         )
 
 
-def weights_for(*, embedded: bool, ahead: bool) -> Weights:
-    """Return the set for what is known: embeddings or none, the next turn or not."""
-    name = ("embedded" if embedded else "lexical") + ("_ahead" if ahead else "")
-    weights: Weights = load("en", "topics")["weights"][name]
+def topic_weights() -> Weights:
+    """Return the log-odds of a new topic for each unit of the evidence."""
+    weights: Weights = load("en", "topics")["weights"]
     return weights
 
 
@@ -171,43 +162,28 @@ class Cohesion:
         self._turns.append(turn)
         self.age = 1 if new else self.age + 1
 
-    def shift(self, turn: TopicTurn, ahead: Sequence[TopicTurn] | None = None) -> TopicShift | None:
-        """Return how likely ``turn`` begins a topic, if that is likely enough.
-
-        Args:
-            turn: the one that comes next, not taken yet.
-            ahead: the turn that follows it, or nothing if none does; ``None`` if that is
-                not to be looked at.
-        """
+    def shift(self, turn: TopicTurn) -> TopicShift | None:
+        """Return how likely ``turn``, not taken yet, begins a topic, if that is likely enough."""
         if not self.age:
             return None
-        found = self.evidence(turn, ahead)
-        weights = weights_for(embedded="apart" in found, ahead=ahead is not None)
-        parts = {name: weight * found[name] for name, weight in weights.items()}
-        total = sum(parts.values())
-        probability = 1 / (1 + exp(-total))
-        if probability < NEW_TOPIC:
-            return None
-        return TopicShift(probability, _reasons(parts))
+        found = self.evidence(turn)
+        parts = {name: weight * found[name] for name, weight in topic_weights().items()}
+        probability = 1 / (1 + exp(-sum(parts.values())))
+        return TopicShift(probability, _reasons(parts)) if probability >= NEW_TOPIC else None
 
-    def evidence(
-        self, turn: TopicTurn, ahead: Sequence[TopicTurn] | None = None
-    ) -> dict[str, float]:
+    def evidence(self, turn: TopicTurn) -> dict[str, float]:
         """Return what speaks for and against a new topic with ``turn``, which is not the first.
 
         All are 0 or 1, but for ``length``: the natural logarithm of its tens of words; ``age``:
         that of the turns of the topic so far; ``new_words``: 1 minus the words in common with
         the block of turns before, as a share of the smaller set; ``new_last``: 1 minus those of
-        the last sentence, as a share of its own; ``next_words`` and ``next_new``: as
-        ``new_words``, of two turns, the former counting what is shared; ``gap``: doublings of
-        an hour; ``apart`` (from the mean of the block), ``apart_own``, ``next_apart`` and
-        ``next_away``: 1 minus a cosine, where all the turns that they need have vectors.
+        the last sentence, as a share of its own; ``gap``: doublings of an hour.
         """
         before = self._turns
         block = [before[place] for place in range(-min(self.age, len(before)), 0)]
         words = block[0].words.union(*[each.words for each in block[1:]])
         asked = before[-1].question
-        found = {
+        return {
             BIAS: 1.0,
             "question": float(turn.question),
             "asks_you": float(turn.asks_you),
@@ -217,55 +193,12 @@ class Cohesion:
             "back_question": float(turn.back and turn.asks),
             "length": log(min(LONGEST, max(1, turn.length)) / 10),
             "no_words": float(not turn.words),
-            "new_words": _apart(turn.words, words),
+            "new_words": 1 - len(turn.words & words) / max(1, min(len(turn.words), len(words))),
             "new_last": 1 - len(turn.last & words) / max(1, len(turn.last)),
             "begun": float(self.age == 1),
             "age": log(self.age),
             GAP: _doublings(turn.at - before[-1].at),
         }
-        if ahead is not None:
-            found |= _words_ahead(before[-1], turn, ahead)
-        return found | self._meaning(turn, block, ahead)
-
-    def _meaning(
-        self, turn: TopicTurn, block: Sequence[TopicTurn], ahead: Sequence[TopicTurn] | None
-    ) -> dict[str, float]:
-        own = self._turns[-2] if len(self._turns) > 1 else self._turns[-1]
-        vectors = [each.vector for each in (*block, own, *(ahead or ()))]
-        known = [vector for vector in vectors if vector is not None]
-        if turn.vector is None or len(known) < len(vectors):
-            return {}
-        total: Vector = np.sum(known[: len(block)], axis=0)
-        found = {
-            "apart": _distance(turn.vector, total),
-            "apart_own": _distance(turn.vector, known[len(block)]),
-        }
-        if ahead is not None:
-            found["next_apart"] = _distance(turn.vector, known[-1]) if ahead else 0.0
-            found["next_away"] = _distance(known[len(block) - 1], known[-1]) if ahead else 0.0
-        return found
-
-
-def _words_ahead(
-    before: TopicTurn, turn: TopicTurn, ahead: Sequence[TopicTurn]
-) -> dict[str, float]:
-    if not ahead:
-        return {"nothing_after": 1.0, "next_back": 0.0, "next_words": 0.0, "next_new": 1.0}
-    return {
-        "nothing_after": 0.0,
-        "next_back": float(ahead[0].back),
-        "next_words": 1 - _apart(turn.words, ahead[0].words),
-        "next_new": _apart(before.words, ahead[0].words),
-    }
-
-
-def _apart(one: frozenset[str], other: frozenset[str]) -> float:
-    return 1 - len(one & other) / max(1, min(len(one), len(other)))
-
-
-def _distance(one: Vector, other: Vector) -> float:
-    product = float(np.sqrt((one @ one) * (other @ other)))
-    return 1 - float(one @ other) / product if product else 1.0
 
 
 def _doublings(pause: timedelta) -> float:
@@ -558,25 +491,12 @@ class Segmenter:
         self._spoke = False  # whether one who can open a topic spoke in this segment
         self._asked = False  # whether a user spoke since the last strong boundary
 
-    def add(self, message: Message, vector: Vector | None = None) -> Boundary | None:
-        """Return the boundary before ``message``, the next one, or ``None``.
-
-        Args:
-            message: the next of the transcript.
-            vector: its embedding, of unit length, where there is one.
-        """
-        return self.add_turn(message, turn_of(message, vector))
-
-    def add_turn(
-        self, message: Message, turn: TopicTurn | None, ahead: Sequence[TopicTurn] | None = None
-    ) -> Boundary | None:
-        """Add a message whose :func:`turn_of` is known already, and perhaps the turn after it.
-
-        ``ahead`` is that turn, or nothing where none follows; ``None`` where it is unknown.
-        """
+    def add(self, message: Message) -> Boundary | None:
+        """Return the boundary before ``message``, the next of the transcript, or ``None``."""
+        turn = turn_of(message)
         boundary = self._explicit(message)
         if boundary is None and turn is not None and not self._due:
-            boundary = self._completion(message) or self._topic(message, turn, ahead)
+            boundary = self._completion(message) or self._topic(message, turn)
         self.ended = boundary is not None and (boundary.strong or self.completed)
         self._take(message, turn, boundary)
         return boundary
@@ -609,12 +529,10 @@ class Segmenter:
         reasons = ("the task before was said to be complete", f"the user {how}")
         return Boundary("completion", strong=True, reasons=reasons)
 
-    def _topic(
-        self, message: Message, turn: TopicTurn, ahead: Sequence[TopicTurn] | None
-    ) -> Boundary | None:
+    def _topic(self, message: Message, turn: TopicTurn) -> Boundary | None:
         if message.role not in self._roles or not self._spoke:
             return None
-        shift = self._cohesion.shift(turn, ahead)
+        shift = self._cohesion.shift(turn)
         if shift is None:
             return None
         return Boundary("topic", strong=False, reasons=shift.reasons, probability=shift.probability)
@@ -648,37 +566,17 @@ class Segmenter:
 
 
 def segments(
-    messages: Sequence[Message],
-    vectors: Vectors | None = None,
-    *,
-    lookahead: bool = False,
-    only_users: bool = True,
-    read: Read = signals,
+    messages: Sequence[Message], *, only_users: bool = True, read: Read = signals
 ) -> list[Segment]:
     """Return the segments of a transcript, in order; together they are all of it.
 
-    Args:
-        messages: the transcript.
-        vectors: float32 array of shape (messages, dimensions), rows of unit length, or none.
-        lookahead: whether a shift of topic is judged with the turn after it as well, which
-            a :class:`Segmenter` cannot. Strong boundaries are the same.
-        only_users: as for :class:`Segmenter`, and so is ``read``.
-
-    Raises:
-        InvalidInput: there is not one vector for each message.
+    Arguments are those of :class:`Segmenter`.
     """
-    if vectors is not None and len(vectors) != len(messages):
-        raise InvalidInput(
-            f"{len(vectors)} vectors for {len(messages)} messages; give one for each, or none"
-        )
-    rows: Sequence[Vector | None] = [None] * len(messages) if vectors is None else list(vectors)
-    turns = [turn_of(message, row) for message, row in zip(messages, rows, strict=True)]
-    ahead = _followers(turns) if lookahead else [None] * len(turns)
     segmenter = Segmenter(only_users=only_users, read=read)
     found: list[Segment] = []
     start, began = 0, START
     for index, message in enumerate(messages):
-        boundary = segmenter.add_turn(message, turns[index], ahead[index])
+        boundary = segmenter.add(message)
         if boundary is None:
             continue
         if index:
@@ -689,17 +587,8 @@ def segments(
     return found
 
 
-def turn_of(message: Message, vector: Vector | None = None) -> TopicTurn | None:
+def turn_of(message: Message) -> TopicTurn | None:
     """Return what a message adds to the talk; ``None`` if nobody says anything in it."""
     if message.role not in {"user", "assistant"} or not message.content.strip():
         return None
-    return TopicTurn.of(message.content, message.timestamp, vector)
-
-
-def _followers(turns: Sequence[TopicTurn | None]) -> list[Sequence[TopicTurn] | None]:
-    found: list[Sequence[TopicTurn] | None] = []
-    after: Sequence[TopicTurn] = ()
-    for turn in reversed(turns):
-        found.append(after)
-        after = after if turn is None else (turn,)
-    return found[::-1]
+    return TopicTurn.of(message.content, message.timestamp)
