@@ -103,6 +103,16 @@ def test_a_file_of_the_first_version_is_read(tmp_path):
     assert second.tool_calls == (ToolCall("c1", "look"),)
 
 
+def test_an_export_under_the_former_name_is_read(tmp_path):
+    """Until version 0.1 the first line called the format recollect: such a file comes in whole."""
+    path = tmp_path / "old.jsonl"
+    path.write_text(FIRST_VERSION.replace('"memoranda"', '"recollect"'), encoding="utf-8")
+    with opened() as memory:
+        report = memory.import_(path)
+        assert (report.format, report.records, report.messages) == ("memoranda", 1, 2)
+        assert memory.verify() == []
+
+
 # OpenAI
 
 

@@ -41,7 +41,7 @@ from memoranda.model.models import (
 from memoranda.model.ports import Store
 from memoranda.records.drafts import parse_kind, parse_metadata, parse_tags
 from memoranda.records.pages import record_pages
-from memoranda.transfer.json_files import MEMORANDA
+from memoranda.transfer.json_files import ARCHIVE_NAMES, MEMORANDA
 
 VERSION = 3
 # Version 1 knew no prunings, calibration, images and tasks; version 2 neither strength, endings,
@@ -223,7 +223,7 @@ def _dump(value: Mapping[str, Any]) -> str:
 
 def is_header(value: object) -> bool:
     """Whether a value is the first line of a file of this format."""
-    return isinstance(value, Mapping) and value.get("format") == MEMORANDA
+    return isinstance(value, Mapping) and value.get("format") in ARCHIVE_NAMES
 
 
 def check_header(value: Mapping[str, Any]) -> datetime | None:

@@ -21,6 +21,8 @@ from memoranda.model.checks import clean, require_aware
 from memoranda.model.json_object import JsonObject
 
 MEMORANDA, OPENAI, SESSION, LOCOMO = "memoranda", "openai", "session", "locomo"
+ARCHIVE_NAMES = (MEMORANDA, "recollect")
+"""What the first line of an export calls the format; the second until version 0.1."""
 MEMORY_MD = "memory-md"
 CLAUDE_CODE, CHATGPT, CLAUDE = "claude-code", "chatgpt", "claude"
 MEM0, MCP_MEMORY, CHROMA = "mem0", "mcp-memory", "chroma"
@@ -176,7 +178,7 @@ def detect(file: JsonFile) -> str:
     """
     item = file.first()
     match item.value:
-        case {"format": "memoranda"}:
+        case {"format": str(name)} if name in ARCHIVE_NAMES:
             return MEMORANDA
         case value if is_metadata(value):
             return SESSION
