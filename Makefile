@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test lint bench conformance clean
+.PHONY: help setup demo test torture lint bench conformance clean
 
 help:  ## Show this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "make %-11s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -23,6 +23,9 @@ demo: $(READY)  ## Show what memoranda does, on a conversation that ships with i
 
 test: $(READY)  ## Run every test
 	$(BIN)/python -m pytest --numprocesses 2 --dist loadfile
+
+torture: $(READY)  ## Run the property tests with many more examples; takes an hour
+	$(BIN)/python -m pytest --numprocesses 2 --dist loadfile --hypothesis-profile torture -m hypothesis --timeout 3600
 
 lint: $(READY)  ## Check style, types and the import contract
 	$(BIN)/ruff check .

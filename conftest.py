@@ -1,4 +1,4 @@
-"""Runs the code blocks of README.md and docs/: Python in process, commands in a shell of ours."""
+"""How much property tests try, and the runner of the code blocks of README.md and docs/."""
 
 from __future__ import annotations
 
@@ -7,33 +7,38 @@ import os
 import re
 import shlex
 import subprocess
-import sys
 from collections.abc import Iterator
 from doctest import ELLIPSIS, NORMALIZE_WHITESPACE, OutputChecker
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
 from sybil import Document, Example, Region, Sybil
 from sybil.parsers.markdown import CodeBlockParser, PythonCodeBlockParser
+from typer.testing import CliRunner
+
+from memoranda.cli import app
+
+# Every push tries a little of each law; `make torture` tries much (--hypothesis-profile).
+settings.register_profile("push", deadline=None, max_examples=30)
+settings.register_profile("torture", deadline=None, max_examples=1_000)
+settings.load_profile("push")
 
 FLAGS = ELLIPSIS | NORMALIZE_WHITESPACE
 COMMAND = re.compile(r"^\$ (?P<command>.+)\n(?P<output>(?:(?!\$ ).*\n?)*)", re.MULTILINE)
 
 
 def run_console(example: Example) -> None:
-    """Run each ``$ memoranda …`` line and compare what it prints with the lines below it."""
+    """Run each ``$ memoranda …`` line and compare what it prints with the lines below it.
+
+    Commands run in this process; ``tests/doors/test_cli_process.py`` has them as processes.
+    """
+    runner = CliRunner(env={"COLUMNS": "100", "NO_COLOR": "1", "TERM": "dumb"})
     for match in COMMAND.finditer(example.parsed):
         words = shlex.split(match["command"])
         assert words[0] == "memoranda", f"only memoranda is run in console blocks, not {words[0]}"
-        done = subprocess.run(
-            [sys.executable, "-m", "memoranda", *words[1:]],
-            capture_output=True,
-            text=True,
-            check=False,
-            env=os.environ | {"COLUMNS": "100", "NO_COLOR": "1", "TERM": "dumb"},
-            timeout=120,
-        )
-        assert done.returncode == 0, f"{match['command']}: {done.stderr}"
+        done = runner.invoke(app, words[1:], catch_exceptions=False)
+        assert done.exit_code == 0, f"{match['command']}: {done.stderr}"
         same = OutputChecker().check_output(match["output"], done.stdout, FLAGS)
         assert same, f"{match['command']} printed:\n{done.stdout}\ninstead of:\n{match['output']}"
 

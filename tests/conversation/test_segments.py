@@ -5,6 +5,7 @@ from datetime import UTC, datetime, timedelta
 
 import numpy as np
 import pytest
+from effort import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -360,7 +361,7 @@ def test_signals_are_read_through_the_reader():
     assert strong_starts(segments(said, read=lambda _: NONE)) == []
 
 
-@settings(max_examples=20)
+@settings(max_examples=examples(20))
 @given(st.integers(0, 1_000))
 def test_a_long_task_takes_bounded_memory(seed):
     """However many names and words are said, only so many are kept."""

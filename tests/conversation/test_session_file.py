@@ -27,7 +27,7 @@ from memoranda.model.checks import require_aware
 from memoranda.model.models import ConversationInfo, Image, ToolCall, ToolResult
 
 CHECKS = [HealthCheck.function_scoped_fixture, HealthCheck.too_slow]
-laws = settings(max_examples=40, deadline=None, suppress_health_check=CHECKS)
+laws = settings(suppress_health_check=CHECKS)
 
 
 @laws

@@ -13,9 +13,7 @@ from memoranda.conversation.transcript import MemoryTranscript
 from memoranda.errors import InvalidInput, NotFound
 from memoranda.model.models import Calibration, ConversationInfo
 
-laws = settings(
-    max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
-)
+laws = settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 VERBS = ["append", "pin", "unpin", "prune", "summarize", "recount", "calibrate", "clear", "end"]
 
 

@@ -3,7 +3,7 @@
 from itertools import pairwise
 
 from dialogues import METER, dialogues
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from provider_rules import problems_anthropic, problems_openai, problems_responses
 
@@ -143,7 +143,6 @@ def test_what_was_pruned_stays_out_and_marked(messages, budget, policy, then):
 
 
 @given(messages=dialogues(), budget=BUDGETS, policy=POLICIES)
-@settings(max_examples=60)
 def test_every_view_is_valid_for_every_provider(messages, budget, policy):
     """Law 2: rendered in any form, a view breaks no rule of its provider."""
     seen = view(messages, budget, policy, METER)

@@ -5,7 +5,7 @@ from contextlib import contextmanager
 
 import pytest
 from anyio.from_thread import start_blocking_portal
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from mcp import Client, MCPError
 from mcp_clients import FULL, MODES, process, served
@@ -57,7 +57,6 @@ def ask(request):
         yield call
 
 
-@settings(max_examples=40, deadline=None)
 @given(call=calls())
 def test_no_arguments_break_a_tool(ask, call):
     """Each call gives a result of its schema, or an error that is told; none is unexpected."""
@@ -95,7 +94,6 @@ def server(tmp_path_factory):
         yield started
 
 
-@settings(max_examples=50, deadline=None)
 @given(lines=st.lists(LINES, min_size=1, max_size=8))
 def test_no_line_breaks_the_session(server, lines):
     """After any lines the server still answers a request, with messages of the protocol alone."""

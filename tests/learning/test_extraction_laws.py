@@ -6,7 +6,7 @@ import time
 from datetime import UTC, datetime, timedelta
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from memoranda.entities.rules import RuleExtractor as Names
@@ -82,7 +82,6 @@ def page_of(said: list[tuple[str, str]]) -> list[Turn]:
     ]
 
 
-@settings(max_examples=150, deadline=None)
 @given(st.lists(st.tuples(SPEAKERS, TEXTS), max_size=5))
 def test_whatever_is_said_claims_rest_on_turns_of_persons_and_quote_them(said):
     """No text raises; each claim's source is a person's turn of the page and holds its quote."""
@@ -100,7 +99,6 @@ def test_whatever_is_said_claims_rest_on_turns_of_persons_and_quote_them(said):
         assert "\ue000" not in claim.content or "\ue000" in source.text
 
 
-@settings(max_examples=60, deadline=None)
 @given(st.lists(st.tuples(SPEAKERS, TEXTS), max_size=4))
 def test_the_same_page_gives_the_same_claims(said):
     """The extractor is a pure function, whichever instance is asked."""
@@ -108,7 +106,6 @@ def test_the_same_page_gives_the_same_claims(said):
     assert extractor().extract(page) == extractor().extract(page)
 
 
-@settings(max_examples=60, deadline=None)
 @given(st.lists(st.tuples(SPEAKERS, TEXTS), min_size=2, max_size=6), st.data())
 def test_where_a_page_ends_does_not_matter(said, data):
     """Two pages, the first as context of the second, give the claims of the whole in order."""

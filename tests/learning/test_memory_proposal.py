@@ -3,7 +3,7 @@
 from datetime import UTC, datetime, timedelta
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from memoranda.learning.claims import Category, Turn
@@ -141,7 +141,6 @@ def test_a_flood_is_cut():
     assert any("too many" in refused.why for refused in found.refused)
 
 
-@settings(max_examples=60, deadline=None)
 @given(st.text(), st.lists(st.text() | st.just("I like rum."), max_size=4))
 def test_whatever_a_model_writes_claims_rest_on_persons(update, said):
     """Ids are kept or dropped, never both, and no claim is without a person's turn."""

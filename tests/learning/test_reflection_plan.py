@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 from zoneinfo import ZoneInfo
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from memoranda.learning import reflection_plan as reflect
@@ -115,7 +115,6 @@ def test_a_week_holds_200_records_the_newest_with_a_fair_share_for_each_kind():
 
 
 @given(st.integers(0, 250), st.integers(0, 250), st.integers(0, 30))
-@settings(max_examples=30)
 def test_a_week_is_never_more_than_its_limit_nor_less_than_there_is(facts, talk, plans):
     """Whatever there is of each kind."""
     found = reflect.week(
@@ -261,7 +260,6 @@ def test_days_are_those_of_the_user():
 WORDS = st.text("abc é日ß.#*-\n ", min_size=1, max_size=400).filter(str.strip)
 
 
-@settings(max_examples=60, deadline=None)
 @given(st.lists(st.tuples(WORDS, st.booleans(), st.integers(-20, 20)), max_size=40))
 def test_a_digest_is_bounded_repeatable_and_made_of_records_alone(items):
     """Any texts: at most 1,200 characters, the same each time, every statement a record's."""

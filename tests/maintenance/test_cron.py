@@ -5,7 +5,7 @@ from itertools import pairwise
 from zoneinfo import ZoneInfo
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from memoranda.errors import ConfigError
@@ -67,7 +67,6 @@ def test_a_time_that_comes_twice_counts_once():
     ]
 
 
-@settings(max_examples=40, deadline=None)
 @given(st.sampled_from(ZONES), st.integers(0, 23), st.integers(0, 59))
 def test_a_daily_job_runs_once_a_day_in_every_zone(name, hour, minute):
     """Each date of a year has one run, at its time or as much later as the clock was moved."""
@@ -122,7 +121,6 @@ def test_around_a_change_of_the_clock_no_run_is_missed(text, name, moved):
         assert cron.last(moment) == next(each for each in expected[::-1] if each <= moment)
 
 
-@settings(max_examples=150, deadline=None)
 @given(CRONS, st.sampled_from(ZONES), MOMENTS)
 def test_last_and_next_are_neighbours(text, name, moment):
     """No run lies between the last one and the next, and both are on their side of the moment."""
@@ -136,7 +134,6 @@ def test_last_and_next_are_neighbours(text, name, moment):
     assert cron.last(moment, since=last - timedelta(milliseconds=1)) == last
 
 
-@settings(max_examples=30, deadline=None)
 @given(CRONS, st.sampled_from(ZONES), MOMENTS)
 def test_no_run_lies_between_a_moment_and_the_next_run(text, name, moment):
     """Asked from any moment before it, the same run comes next."""

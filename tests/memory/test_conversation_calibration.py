@@ -3,7 +3,7 @@
 from types import SimpleNamespace
 
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 from talks import REPLY, alone, chatter, fill, heard, lawful, remembering, sized
 
@@ -114,7 +114,6 @@ def test_without_a_context_there_is_nothing_to_compare():
     budget=st.integers(30, 900),
     form=st.sampled_from(["openai", "responses", "anthropic"]),
 )
-@settings(max_examples=150, deadline=None)
 def test_contexts_keep_their_budget_by_the_corrected_count(sizes, factors, budget, form):
     """Law 1, N2.5: whatever was learned; and the lines of the receipt add up to the total."""
     chat = alone(system="You plan trips.", keep_recent=2, context_limit=WINDOW)
@@ -132,7 +131,6 @@ def test_contexts_keep_their_budget_by_the_corrected_count(sizes, factors, budge
 @given(st.integers(10, 300), st.integers(5, 300), st.integers(20, 300))
 @example(39, 25, 50)
 @example(78, 50, 100)
-@settings(max_examples=100, deadline=None)
 def test_rounding_never_exceeds_the_budget(was, actual, budget):
     """N2.5: also where scale and budget meet at a whole number but for an error in rounding."""
     chat = alone(keep_recent=1)

@@ -4,6 +4,7 @@ import logging
 import threading
 
 import pytest
+from effort import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from talks import (
@@ -54,7 +55,6 @@ HAPPENING = [name for name in EVENTS if name != "summarized"]
     sizes=st.lists(st.integers(6, 150), min_size=8, max_size=40),
     warn=st.sampled_from([0.3, 0.5, 0.8]),
 )
-@settings(max_examples=40, deadline=None)
 def test_the_limit_is_told_once_each_time_it_is_crossed(sizes, warn):
     """R2.4: with the message that crosses the threshold upwards, and with no other."""
     chat = alone(context_limit=WINDOW, keep_recent=2, settings=chosen(warn_at=warn))
@@ -69,7 +69,7 @@ def test_the_limit_is_told_once_each_time_it_is_crossed(sizes, warn):
 
 
 @given(sizes=st.lists(st.integers(6, 60), min_size=40, max_size=80))
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=examples(25))
 def test_no_automatic_pruning_comes_unannounced(sizes):
     """R2.4, workflow 2: who listens hears of the limit before each pruning that it sets off."""
     chat = alone(context_limit=WINDOW, keep_recent=2)

@@ -4,6 +4,7 @@ from contextlib import ExitStack
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+from effort import examples
 from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import (
@@ -196,6 +197,6 @@ class StoredLives(Lives):
 
 
 TestLives = Lives.TestCase
-TestLives.settings = settings(max_examples=40, stateful_step_count=30, deadline=None)
+TestLives.settings = settings(stateful_step_count=30)
 TestStoredLives = StoredLives.TestCase
-TestStoredLives.settings = settings(max_examples=15, stateful_step_count=25, deadline=None)
+TestStoredLives.settings = settings(max_examples=examples(15), stateful_step_count=25)

@@ -1,7 +1,7 @@
 """When a conversation is pruned, how far, and how often (R6.1 to R6.3, workflows 1, 2 and 4)."""
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from talks import (
     ALL,
@@ -62,7 +62,6 @@ def test_at_eighty_percent_the_oldest_leave():
 
 
 @given(sizes=SMALL, strategy=st.sampled_from(STRATEGIES))
-@settings(max_examples=40, deadline=None)
 def test_nothing_leaves_below_the_threshold_and_less_than_the_target_stays(sizes, strategy):
     """R6.1, R6.2: each pruning was due, by its own trigger, and reaches its own target."""
     chat = alone(context_limit=WINDOW, strategy=strategy, keep_recent=2)
@@ -83,7 +82,6 @@ def test_nothing_leaves_below_the_threshold_and_less_than_the_target_stays(sizes
 
 
 @given(first=SMALL, jump=st.integers(200, 450))
-@settings(max_examples=30, deadline=None)
 def test_beyond_ninety_percent_more_leaves(first, jump):
     """R6.2: what jumps beyond the second threshold is pruned further than an automatic pruning."""
     chat = alone(context_limit=WINDOW, keep_recent=1)
@@ -141,7 +139,6 @@ def test_a_budget_instead_of_a_window():
     keep=st.sampled_from([1, 4, 10]),
     window=st.sampled_from([500, 1_000, 4_000]),
 )
-@settings(max_examples=40, deadline=None)
 def test_no_trigger_takes_the_newest_or_the_last_request(sizes, strategy, keep, window):
     """N2.3, R3.3: what nobody asked to go stays live, however large it is."""
     chat = alone(context_limit=window, strategy=strategy, keep_recent=keep)
@@ -187,7 +184,6 @@ def test_pruning_to_less_than_must_stay_is_refused():
     strategy=st.sampled_from(STRATEGIES),
     tools=st.booleans(),
 )
-@settings(max_examples=40, deadline=None)
 def test_what_a_person_prunes_fits_and_no_second_pruning_is_needed(sizes, most, strategy, tools):
     """R6.3: afterwards all that is live fits the number, and asking again does nothing."""
     chat = alone(system="You plan trips.", strategy=strategy, keep_recent=3)
@@ -241,7 +237,6 @@ def test_clearing_leaves_the_system_prompt_alone():
 
 
 @given(sizes=st.lists(st.integers(6, 60), min_size=20, max_size=150))
-@settings(max_examples=30, deadline=None)
 def test_prunings_are_as_rare_as_the_tokens_they_free(sizes):
     """Each automatic pruning frees a fifth of the window, so that many must be added between."""
     chat = alone(context_limit=WINDOW, keep_recent=4)
@@ -260,7 +255,6 @@ def test_prunings_are_as_rare_as_the_tokens_they_free(sizes):
     systems=st.integers(0, 12),
     strategy=st.sampled_from(["rolling_window", "importance", "hybrid"]),
 )
-@settings(max_examples=30, deadline=None)
 def test_a_full_window_is_not_pruned_with_every_message(count, most, pins, systems, strategy):
     """By number, too, a pruning makes room for several messages, whatever is pinned."""
     chat = alone(max_messages=most, keep_recent=10, strategy=strategy)

@@ -6,6 +6,7 @@ from tempfile import TemporaryDirectory
 
 import pytest
 from dialogues import dialogues
+from effort import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from talks import (
@@ -98,7 +99,6 @@ def test_receipts_of_every_trigger_say_what_left(strategy):
     window=st.sampled_from([300, 1_000]),
     most=st.integers(10, 1_000),
 )
-@settings(max_examples=40, deadline=None)
 def test_receipts_add_up_for_any_transcript(messages, strategy, window, most):
     """Also with pictures, orphans and torn calls: tokens before less tokens freed are left."""
     chat = alone(context_limit=window, strategy=strategy, keep_recent=3, max_messages=15)
@@ -277,7 +277,7 @@ def test_a_receipt_of_a_context_names_what_prunings_left_out():
 
 
 @given(data=st.data())
-@settings(max_examples=10, deadline=None)
+@settings(max_examples=examples(10))
 def test_a_stored_conversation_prunes_as_one_in_memory(data):
     """The store changes nothing: same messages, same prunings, same views."""
     sizes = data.draw(st.lists(st.integers(6, 120), max_size=25))

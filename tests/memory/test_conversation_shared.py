@@ -7,6 +7,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import pytest
+from effort import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from talks import ALL, PATIENCE, chosen, fill, heard, lawful, places, remembering, sized
@@ -64,7 +65,7 @@ def act(chat, verb, number):
 
 
 @given(steps=st.lists(STEP, max_size=25))
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=examples(25))
 def test_two_hands_see_one_conversation(steps):
     """After every step both have the same messages, receipts, pins, figures and lawful views."""
     with TemporaryDirectory() as folder, ExitStack() as stack:

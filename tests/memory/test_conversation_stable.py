@@ -3,7 +3,7 @@
 from itertools import pairwise
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from talks import STRATEGIES, alone, chosen, exchange, fill, lawful, remembering, sized
 
@@ -87,7 +87,6 @@ def test_without_a_memory_the_budget_is_the_conversations():
     budget=st.integers(60, 900),
     tools=st.booleans(),
 )
-@settings(max_examples=50, deadline=None)
 def test_the_laws_hold_with_stable_prefixes(sizes, strategy, budget, tools):
     """Laws 1 to 3 and the receipts are the same with larger steps."""
     chat = alone(

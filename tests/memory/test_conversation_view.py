@@ -4,7 +4,7 @@ import re
 from datetime import UTC, datetime, timedelta
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from memoranda import Conversation, errors
@@ -77,7 +77,6 @@ def assert_sendable(messages):
     prompt=st.sampled_from([None, "Book me something to Lisbon."]),
     pins=st.sets(st.integers(0, 24), max_size=3),
 )
-@settings(max_examples=200, deadline=None)
 def test_a_context_fits_holds_what_it_must_and_is_whole(  # noqa: PLR0917 - drawn by hypothesis
     turns, strategy, budget, system, prompt, pins
 ):
@@ -116,7 +115,6 @@ def test_a_context_fits_holds_what_it_must_and_is_whole(  # noqa: PLR0917 - draw
 
 
 @given(turns=TURNS, strategy=STRATEGIES, budget=st.integers(1, 400))
-@settings(max_examples=100, deadline=None)
 def test_a_view_is_a_pure_part_of_the_transcript(turns, strategy, budget):
     """Law 3: the same input gives the same view, a part of the transcript in its order."""
     chat = Conversation(strategy=strategy, keep_recent=3, max_messages=12)
@@ -143,7 +141,6 @@ def test_a_view_is_a_pure_part_of_the_transcript(turns, strategy, budget):
     systems=st.sets(st.integers(0, 19)),
     budget=st.integers(1, 500),
 )
-@settings(max_examples=150, deadline=None)
 def test_recency_is_seed_003_to_the_letter(lengths, systems, budget):
     """System messages always; then, from the newest back, messages until the budget is used up."""
     chat = Conversation(strategy="recency")

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 from dialogues import dialogues
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from talks import REPLY, STRATEGIES, alone, chatter, chosen, exchange, fill, remembering
 
@@ -34,7 +34,6 @@ def memory(tmp_path):
         yield found
 
 
-@settings(max_examples=60, deadline=None)
 @given(
     said=dialogues(),
     strategy=st.sampled_from(STRATEGIES),

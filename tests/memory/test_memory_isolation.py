@@ -3,7 +3,7 @@
 from datetime import UTC, datetime, timedelta
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from memoranda import Memory, Settings, errors
@@ -52,7 +52,6 @@ def house():
 
 
 @given(name=NAMES, query=QUERIES, filters=FILTERS)
-@settings(max_examples=80, deadline=None)
 def test_no_name_query_or_filter_reaches_another_users_memory(house, name, query, filters):
     """Whatever a user is called and asks, only what is theirs is found, counted or recalled."""
     other = house.as_user(name)

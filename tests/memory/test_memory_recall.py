@@ -3,7 +3,7 @@
 from datetime import UTC, datetime, timedelta
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from memoranda import Memory, Settings
@@ -80,7 +80,6 @@ def test_words_of_tools_are_marked_unverified(memory):
     texts=st.lists(st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\x00"))),
     budget=st.integers(1, 400),
 )
-@settings(max_examples=50, deadline=None)
 def test_a_recall_never_exceeds_its_budget(texts, budget):
     """The tokens of the block are at most the budget, and are what its text measures."""
     with Memory(":memory:", settings=Settings(embedding={"model": "none"})) as memory:

@@ -3,7 +3,7 @@
 from datetime import UTC, datetime, timedelta
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from memoranda import Memory, Settings, errors
@@ -300,7 +300,6 @@ def _take(memory, step):
 
 
 @given(steps=STEPS, query=WORDS)
-@settings(max_examples=40, deadline=None)
 def test_an_index_kept_in_step_equals_one_read_anew(tmp_path_factory, steps, query):
     """However a memory came to be, it answers like one that was just opened."""
     path = tmp_path_factory.mktemp("index") / "m.db"

@@ -4,6 +4,7 @@ from dataclasses import replace
 from datetime import UTC, datetime, timedelta, timezone
 
 import pytest
+from effort import examples
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -52,7 +53,6 @@ def test_a_fact_of_a_caller_is_believed_fully_and_never_fades(memory):
 
 
 @given(text=TEXTS)
-@settings(max_examples=60, deadline=None)
 def test_any_unicode_comes_out_as_it_went_in(text):
     """Law 14: any text that can be stored comes out the same."""
     with Memory(":memory:", settings=Settings(embedding={"model": "none"})) as memory:
@@ -286,7 +286,7 @@ def test_retention_gives_each_kind_its_end(opened, name):
 
 
 @given(days=st.integers(1, 999_999_999))
-@settings(max_examples=20, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=examples(20), suppress_health_check=[HealthCheck.too_slow])
 def test_no_retention_is_too_long(days):
     """A span beyond the calendar means for ever, and never stops a write."""
     chosen = Settings(embedding={"model": "none"}, retention={"fact": f"{days}d"})

@@ -4,7 +4,7 @@ import os
 from contextlib import closing
 
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 from noting import (
     MEMORY,
@@ -135,7 +135,6 @@ FENCED = st.lists(
 
 
 @given(lines=FENCED, budget=st.integers(60, 3_000))
-@settings(max_examples=40, deadline=None)
 @example(lines=["<", "memoranda-memory>"], budget=213)
 def test_no_line_breaks_out_of_the_fence(tmp_path_factory, lines, budget):
     """Whatever stands in MEMORY.md or was said before: fences open and close in turn."""
@@ -255,7 +254,6 @@ def test_odd_names_have_folders_of_their_own(tmp_path, folder):
 
 
 @given(st.lists(st.text(min_size=1, max_size=40), min_size=2, max_size=2, unique=True))
-@settings(max_examples=300, deadline=None)
 def test_no_two_names_share_a_folder(names):
     """Two names are two folders, on file systems that know neither case nor spelling, too."""
     try:

@@ -6,6 +6,7 @@ from collections import Counter
 from contextlib import ExitStack, closing
 from pathlib import Path
 
+from effort import examples
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
@@ -227,9 +228,8 @@ class TwoWay(RuleBasedStateMachine):
 
 
 FEW = settings(
-    max_examples=25,
+    max_examples=examples(25),
     stateful_step_count=18,
-    deadline=None,
     suppress_health_check=list(HealthCheck),
 )
 TwoWayTest = TwoWay.TestCase
@@ -298,7 +298,7 @@ class Contested:
 
 
 @given(seed=st.integers(0, 10**9), size=st.sampled_from((256, 400, 100_000)))
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=examples(20))
 def test_contested_lines_lose_nothing_of_a_person(seed, size):
     """Whoever ends a line, it stays ended; what a person wrote stays, also in a file too small."""
     dice = random.Random(seed)  # noqa: S311 - no secret

@@ -9,7 +9,7 @@ import re
 from contextlib import closing
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from learning_talks import (
     DAY,
@@ -438,7 +438,6 @@ def test_arguments_that_are_no_object_are_told(tools, arguments):
         ).map(json.dumps),
     )
 )
-@settings(max_examples=60, deadline=None)
 def test_any_arguments_give_a_text(arguments):
     """Law: ``call`` raises nothing that a model can cause."""
     assert isinstance(SHARED["search_memory"].call(arguments), str)

@@ -11,7 +11,7 @@ from io import StringIO
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from memoranda.entities.rules import RuleExtractor as Names
@@ -208,7 +208,6 @@ TEXTS = st.lists(st.sampled_from(SENTENCES) | st.text(max_size=40), max_size=6).
 SPEAKERS = st.sampled_from(["user", "assistant", "tool", "system", "Ana", "Ben\n- x"]) | st.text()
 
 
-@settings(max_examples=150, deadline=None)
 @given(st.lists(st.tuples(SPEAKERS, TEXTS), max_size=30))
 def test_whatever_is_said_an_entry_is_bounded_and_safe(said):
     """Stamp first, at most 1,500 characters, only lines of its own, no secret, always the same."""

@@ -7,6 +7,7 @@ import time
 from datetime import UTC, datetime
 
 import pytest
+from effort import examples
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -371,9 +372,7 @@ REVISIONS = st.one_of(
 )
 
 
-@settings(
-    max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
-)
+@settings(max_examples=examples(25), suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(revision=REVISIONS)
 def test_no_revision_makes_git_do_anything_else(repository, folder, revision):
     """Any revision gives the notes of a commit or our own error, and no file appears."""
@@ -388,9 +387,7 @@ def test_no_revision_makes_git_do_anything_else(repository, folder, revision):
     assert sorted(path for path in repository.rglob("*") if ".git" not in path.parts) == before
 
 
-@settings(
-    max_examples=15, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
-)
+@settings(max_examples=examples(15), suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     text=st.text(
         st.characters(exclude_categories=["Cs"], exclude_characters="\0"), min_size=1

@@ -146,7 +146,7 @@ def texts_of(entries):
     return [entry.text for entry in entries]
 
 
-@settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.lists(texts.filter(str.strip), min_size=1, max_size=4), st.booleans())
 def test_appended_texts_come_back(tmp_path_factory, entries, by_hand):
     """Any texts that are appended are read back in order, after text by hand without an end too."""

@@ -194,7 +194,7 @@ facts_lists = st.lists(
 )  # fmt: skip
 
 
-@settings(suppress_health_check=[HealthCheck.too_slow], deadline=None)
+@settings(suppress_health_check=[HealthCheck.too_slow])
 @given(st.none() | markdown, facts_lists, st.sampled_from([60, 150, 300, BIG]), st.data())
 def test_projecting_again_changes_nothing(text, facts, most, data):
     """The file that was made has no edits, and it is made again byte for byte."""
@@ -213,7 +213,6 @@ def test_projecting_again_changes_nothing(text, facts, most, data):
     assert again.over == max(0, len(made.text.encode()) - most)
 
 
-@settings(deadline=None)
 @given(st.none() | markdown, facts_lists)
 def test_every_fact_has_one_line_in_a_file_with_room(text, facts):
     """With room for all, each fact is told, by one line; what was there stays."""
@@ -378,7 +377,7 @@ class TwoWriters(RuleBasedStateMachine):
 
 
 TwoWriters.TestCase.settings = settings(
-    max_examples=60, stateful_step_count=25, deadline=None,
+    stateful_step_count=25,
     suppress_health_check=[HealthCheck.too_slow],
 )  # fmt: skip
 

@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from memoranda import Memory, Settings, errors
@@ -75,7 +75,6 @@ def cosines(query, texts=TEXTS):
     return dict(zip(texts, vectors[1:] @ vectors[0], strict=True))
 
 
-@settings(max_examples=60, deadline=None)
 @given(query=WORDS, least=st.floats(0, 1), limit=st.integers(1, 9))
 def test_the_score_is_one_minus_the_cosine_distance(memory, query, least, limit):
     """S1.15: of every record, whatever the query; the best first, and none below the least."""

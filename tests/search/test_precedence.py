@@ -3,6 +3,7 @@
 from datetime import UTC, datetime, timedelta
 
 import pytest
+from effort import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -230,7 +231,7 @@ def test_as_of_a_past_day_sees_only_what_was_known_then():
         assert all(hit.why.precedence == 1 for hit in past)
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=examples(25))
 @given(
     order=st.permutations(range(len(TALK))),
     question=st.sampled_from(QUESTIONS),

@@ -63,8 +63,6 @@ tokens:
 BOTH = pytest.mark.parametrize("file", [("a.toml", TOML), ("a.yaml", YAML)], indirect=True)
 FIELDS = list(declared.fields(Settings))
 RELAXED = settings(
-    max_examples=40,
-    deadline=None,
     suppress_health_check=[HealthCheck.function_scoped_fixture],
 )
 
@@ -345,7 +343,6 @@ b:
 """
 
 
-@settings(max_examples=150, deadline=None)
 @given(
     place=st.one_of(
         PLACES.map(tuple),

@@ -5,7 +5,7 @@ from datetime import timedelta
 
 import pytest
 from apsw import ChangesetBuilder
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from memoranda.errors import MemorandaError
@@ -264,7 +264,6 @@ def carried_out(memory, scope, plan):
 
 
 @given(PLANS)
-@settings(max_examples=40, deadline=None)
 def test_a_plan_is_carried_out_whole_or_not_at_all(plans):
     """What is refused or lost leaves all as it was; what is kept makes the same rows elsewhere."""
     memory, steps, other = Journaled(), _Steps(), new_replica()

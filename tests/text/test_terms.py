@@ -9,7 +9,7 @@ from pathlib import Path
 import apsw
 import pytest
 import Stemmer
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from memoranda.text.folding import normalize
@@ -112,7 +112,6 @@ def test_the_function_words_of_each_language_are_known_as_its_own():
 @given(TEXTS)
 @example("Ǆ ŉ ẚ ΐ ﬃ ㍿ ½ \u0e33 \u1100\u1161\u11a8")
 @example("K")
-@settings(deadline=None)
 def test_any_unicode_form_gives_the_same_terms(text: str):
     """Nothing raises, and composed, decomposed and repeated reading agree."""
     terms = ANALYZER.terms(text)
@@ -123,7 +122,6 @@ def test_any_unicode_form_gives_the_same_terms(text: str):
 
 
 @given(TEXTS)
-@settings(deadline=None)
 def test_a_text_is_found_by_itself(text: str):
     """What a text asks for as a query is a part of what it is indexed under."""
     query = ANALYZER.query_terms(text)
@@ -176,7 +174,6 @@ def test_every_character_of_unicode_gives_terms_that_an_index_keeps_whole(index)
 
 
 @given(text=TEXTS)
-@settings(deadline=None)
 def test_any_text_gives_terms_that_an_index_keeps_whole(text: str):
     """FTS5 reads joined terms back as exactly these terms."""
     connection = apsw.Connection(":memory:")

@@ -14,7 +14,7 @@ from memoranda.transfer.markdown_memory import read_memory_md
 
 LISBON = ZoneInfo("Europe/Lisbon")
 HIDDEN = "what is in the cellar"
-REPEATED = settings(deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+REPEATED = settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 
 
 @pytest.fixture
@@ -437,7 +437,7 @@ PIECES += [
 ]
 
 
-@settings(REPEATED, max_examples=150)
+@settings(REPEATED)
 @given(pieces=st.lists(st.sampled_from(PIECES), max_size=7), absolute=st.booleans())
 def test_no_link_or_import_leads_out(folder, tmp_path, pieces, absolute):
     """Whatever a link says, only files of the folder are read, and the text itself is kept."""
@@ -467,7 +467,7 @@ MARKDOWN = st.lists(
 ).map("\n".join)
 
 
-@settings(REPEATED, max_examples=150)
+@settings(REPEATED)
 @given(text=MARKDOWN, name=st.sampled_from(["MEMORY", "CLAUDE", "HISTORY", "2026-07-05", "x"]))
 def test_any_text_can_be_read(folder, text, name):
     """No text breaks the reader; a fact is on a line of its file, an entry is of its text."""

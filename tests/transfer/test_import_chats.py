@@ -168,7 +168,7 @@ TREES = st.dictionaries(
 )
 
 
-@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(suppress_health_check=[HealthCheck.too_slow])
 @given(tree=TREES, current=st.one_of(st.none(), KEYS))
 def test_any_tree_of_chatgpt_is_read(tree, current):
     """No tree is a crash, circles included; each message of the branch is there exactly once."""

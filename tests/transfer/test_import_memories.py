@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 from itertools import permutations
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from import_samples import written
 
@@ -169,7 +169,6 @@ RELATIONS = st.builds(
 )
 
 
-@settings(max_examples=80, deadline=None)
 @given(st.lists(st.one_of(ENTITIES, RELATIONS), max_size=6), st.randoms(use_true_random=False))
 def test_any_graph_is_read_and_names_stand_where_it_says(lines, random):
     """Each name is in its fact at its place, and shuffled lines give the same facts."""

@@ -259,9 +259,7 @@ def upkeep(memory, verb, records, number):
     memory._services.store.apply(memory._scope, actions[verb])
 
 
-@settings(
-    max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
-)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(steps)
 @example([("remember", "0", "a", 0), ("remember", "0", "a", 0), ("credit", "0", "a", 1)])
 def test_any_memory_survives_the_round_trip(tmp_path, done):

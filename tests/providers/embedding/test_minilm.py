@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from effort import examples
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -51,9 +52,7 @@ def test_nothing_gives_no_rows(minilm):
     assert minilm.embed([]).shape == (0, 384)
 
 
-@settings(
-    max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
-)
+@settings(max_examples=examples(25), suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(texts=st.lists(st.text(st.characters(exclude_categories=()), max_size=40), max_size=6))
 def test_any_unicode_is_embedded(minilm, texts):
     """Whatever the characters, lone surrogates too, there is one finite unit row per text."""

@@ -9,7 +9,7 @@ from pathlib import Path
 from zoneinfo import ZoneInfo
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from memoranda.errors import InvalidInput
@@ -265,7 +265,6 @@ TEXTS = st.one_of(st.text(max_size=80), st.lists(WORDS, max_size=12).map(" ".joi
 MOMENTS = st.datetimes(timezones=st.timezones())
 
 
-@settings(max_examples=150)
 @given(TEXTS, MOMENTS)
 def test_any_text_at_any_moment(text, said_at):
     """It never raises; places are in order, apart and right; every time ends after it begins."""

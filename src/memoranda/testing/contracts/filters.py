@@ -6,7 +6,7 @@ import json
 from datetime import timedelta
 from typing import Any
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from memoranda.model.actions import Close
@@ -142,7 +142,7 @@ class FilterContract(Contract):
             assert lets_through(store, metadata={name: 1}) == [name or "empty"]
 
     @given(kept=SCALARS | NESTED, asked=SCALARS | NESTED)
-    @settings(ONE_STORE, max_examples=60)
+    @ONE_STORE
     def test_attributes_are_equal_as_json(self, store: Store, kept: Any, asked: Any) -> None:
         """1 equals 1.0, but neither True nor "1"; None equals None alone; structures by value."""
         item = record("value", session_id=None, attributes={"key": kept})

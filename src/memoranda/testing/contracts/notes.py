@@ -7,7 +7,7 @@ from dataclasses import replace
 from datetime import datetime
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from memoranda.model.actions import (
@@ -320,7 +320,7 @@ class VersionContract(Contract):
     """Whether other facts are standing is told by a text."""
 
     @given(steps=STEPS)
-    @settings(ONE_STORE, max_examples=25)
+    @ONE_STORE
     def test_other_facts_have_another_version(
         self, store: Store, steps: list[tuple[str, int, int, int]]
     ) -> None:
