@@ -1,6 +1,13 @@
-"""The Chroma store keeps the contract of a store, in a folder and on a server."""
+"""The Chroma store keeps the contract of a store, in a folder and on a server.
+
+A user's rows stand in an in-memory SQLite database, on which the shared statements run: what they
+read is proved once, in test_sqlite.py. What can differ here is how changes get into the journal
+and back, and what a place is asked as a whole. So these laws run on Chroma: all of the parts
+below, and of the other parts every law that opens a store again.
+"""
 
 from contextlib import contextmanager
+from inspect import signature
 from itertools import count
 
 import pytest
@@ -9,7 +16,17 @@ from memoranda.errors import StoreError
 from memoranda.store.chroma.place import Folder, parse
 from memoranda.store.chroma.store import ChromaStore
 from memoranda.testing.analyzers import PlainNames, WordAnalyzer
-from memoranda.testing.contracts import StoreContract
+from memoranda.testing.contracts import (
+    ApplyContract,
+    EraseContract,
+    EraseSourcesContract,
+    IsolationContract,
+    JobContract,
+    RecordContract,
+    StoreContract,
+    UpkeepContract,
+    VectorContract,
+)
 
 
 def open_store(place):
@@ -37,7 +54,16 @@ def failing_at(store, step, *, once=False):
         del collections._invoke
 
 
-class ChromaContract(StoreContract):
+class ChromaContract(
+    RecordContract,
+    VectorContract,
+    JobContract,
+    ApplyContract,
+    EraseContract,
+    EraseSourcesContract,
+    IsolationContract,
+    UpkeepContract,
+):
     """The contract over stores of one place, which a subclass gives."""
 
     @pytest.fixture
@@ -60,6 +86,12 @@ class ChromaContract(StoreContract):
         yield again
         for store in opened:
             store.close()
+
+
+for part in StoreContract.__mro__:
+    for name, law in vars(part).items():
+        if name.startswith("test_") and "reopen" in signature(law).parameters:
+            setattr(ChromaContract, name, law)
 
 
 class TestChromaFolder(ChromaContract):

@@ -7,4 +7,4 @@ PUSH = settings.get_profile("push").max_examples
 
 def examples(number):
     """Return the examples of a slow law: ``number`` on every push, more in a longer profile."""
-    return number * settings.default.max_examples // PUSH
+    return number * settings().max_examples // PUSH
