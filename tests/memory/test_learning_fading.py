@@ -140,7 +140,7 @@ def test_what_has_faded_is_gone_from_search_and_stays_in_history(tmp_path):
         assert [change.action for change in memory.history(gone.id)] == ["insert", "retire"]
         assert memory.get(gone.id).valid_until == clock_of(memory).now()
         rows = tables(path)
-        assert (len(rows["records"]), len(rows["vectors"]), rows["pending_vectors"]) == (2, 1, [])
+        assert (len(rows["records"]), len(rows["vectors"]), rows["derivations"]) == (2, 1, [])
         assert memory.verify() == []
         assert memory.rebuild() == []
         assert memory.search("Who is Marta?", kind="fact") == []
