@@ -255,7 +255,7 @@ class Memory:
         return self._records.forget(id, erase=erase)
 
     def set_context(self, key: str, value: str) -> Record:
-        """Keep ``value`` under ``key`` until the day ends in the user's time zone (seed 001)."""
+        """Keep ``value`` under ``key`` until the day ends in the user's time zone."""
         return self._records.set_context(key, value)
 
     def get_context(self, key: str) -> str | None:
@@ -425,7 +425,7 @@ class Memory:
         return self._services.notes.open(self._scope)
 
     def tools(self) -> list[Tool]:
-        """Return the six tools by which an agent uses this memory (seed 004).
+        """Return the six tools by which an agent uses this memory (requirements S4.61 to S4.66).
 
         Each is called with keyword arguments and returns a text for the model; ``name``,
         ``description`` and ``parameters`` (a JSON schema) describe it, ``openai()`` and
@@ -467,7 +467,7 @@ class Memory:
         return self._maintenance().decay(dry_run=dry_run)
 
     def enrich(self, *, dry_run: bool = False) -> StageReport:
-        """Find names anew, accurately, in records with few of them (seed 004).
+        """Find names again, more accurately, in records with few of them (requirement S4.13).
 
         Skipped where neither a spaCy pipeline nor a language model is set up.
         """
@@ -575,7 +575,7 @@ class Memory:
         return audit_memory(self._services.store, self._scope, self._services.now())
 
     def consolidator_tools(self) -> list[Tool]:
-        """Return the tools by which an agent of your own consolidates (seed 004).
+        """Return the tools with which your own agent consolidates sessions (requirement S4.67).
 
         For a model that reads sessions and writes facts; not for the agent that talks.
         """

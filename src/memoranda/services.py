@@ -330,7 +330,7 @@ class Services:
         """Have a session consolidated after all that was asked for before; whether it is done.
 
         Waits as long as the settings say. After that the history gets the last messages as they
-        were, and the rest goes on in the background (seed 002, ``consolidateWithTimeout``).
+        were, and the rest goes on in the background (requirement S2.30).
 
         Args:
             scope: whose session it is.
@@ -344,12 +344,12 @@ class Services:
         return done
 
     def session_began(self, scope: Scope, session: str | None) -> None:
-        """Have the sessions before this one consolidated (seed 004), while nobody waits."""
+        """Have earlier sessions consolidated in the background (requirement S4.10)."""
         if self.settings.consolidation.automatic:
             self._request(ConsolidationRequest(scope, but=session))
 
     def session_ended(self, scope: Scope, session: str) -> None:
-        """Have a session consolidated, and wait for it as long as the settings say (seed 002)."""
+        """Have a session consolidated, and wait as long as the settings say (requirement S2.30)."""
         if self.settings.consolidation.automatic:
             self.consolidate_session(scope, session)
 

@@ -1,4 +1,4 @@
-"""The reference agent: a language model with the whole of a memory at work (seed 002)."""
+"""The reference agent: a language model with a conversation, a memory, notes and tools."""
 
 from memoranda.agent.agent import Agent
 from memoranda.agent.answer import Answer

@@ -84,7 +84,7 @@ class Agent:
         return None if self._model is None else self._model.name
 
     def process(self, text: str, *, on_text: OnText | None = None) -> Answer:
-        """Answer what the user says (seed 002, ``processMessage``).
+        """Answer a message of the user.
 
         ``/new`` consolidates the conversation, waits for that, and starts the next one. A
         conversation that has grown beyond ``agent.memory_window`` messages is consolidated and
@@ -113,7 +113,7 @@ class Agent:
         return self._answered(self._model, said, on_text)
 
     def new(self) -> Answer:
-        """End the conversation and begin the next: what ``/new`` does (seed 002).
+        """End the conversation and begin the next: what ``/new`` does (requirement S2.25).
 
         Waits until it was consolidated, or ``consolidation.timeout`` seconds; then the history
         gets its last messages as they were, and the rest is done later.
@@ -239,7 +239,7 @@ class Agent:
         return (*session.recapped, *session.messages)
 
     def _overflow(self, messages: Sequence[Message]) -> None:
-        """Consolidate what is old, and go on with a recap of what is not (seed 002).
+        """Consolidate older messages, and go on with a recap of the others (requirement S2.29).
 
         Args:
             messages: of the session, without what the user has just said.

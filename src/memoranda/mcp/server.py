@@ -122,7 +122,7 @@ def build(
 
     Args:
         memory: what it serves. Nothing of it is loaded before the first request.
-        tools: ``full``, or ``basic`` for the three of seed 001.
+        tools: ``full``, or ``basic`` for three (requirement S1.29).
         verifier: whose tokens HTTP requests must bring, if any are needed.
     """
     server = MemoryServer(

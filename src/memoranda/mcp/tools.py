@@ -101,7 +101,7 @@ class MemoryTools:
         self._memory = memory
 
     def tools(self, which: str) -> list[Tool]:
-        """Return the tools of seed 001, and with ``full`` the others."""
+        """Return the three basic tools (requirement S1.29), and with ``full`` the others."""
         basic = [
             _tool(self.search_memories, "Search memories", READS),
             _tool(self.store_memory, "Store a memory", ADDS),

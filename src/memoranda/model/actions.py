@@ -119,7 +119,7 @@ class Supersede:
     """Say that ``by`` took the place of a record, which is believed less from now on.
 
     It is not closed: it stays findable, behind what replaced it, whose attribute ``supersedes``
-    names it if it names no other (seed 004, resolve_conflict).
+    names it if it names no other (requirement S4.24).
     """
 
     id: str
@@ -131,7 +131,7 @@ class Supersede:
 
 @dataclass(frozen=True, slots=True)
 class Enrich:
-    """Link a record to more entities, and stamp its attribute ``enriched_at`` (seed 004)."""
+    """Link a record to more entities, and stamp its attribute ``enriched_at`` (S4.13)."""
 
     id: str
     at: datetime
@@ -203,7 +203,7 @@ class Consolidated:
 
 @dataclass(frozen=True, slots=True)
 class Noted:
-    """Say how far a session is told in the history of the notes (seed 002); never back.
+    """Record up to which episode the history of the notes covers a session; never back.
 
     A session that is not there is passed over.
     """

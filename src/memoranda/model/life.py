@@ -19,7 +19,7 @@ def believed(record: Record, at: datetime) -> bool:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SessionInfo:
-    """How far a session's episodes have become facts (seed 004, ``sessions_consolidations``).
+    """How far a session's episodes have become facts (requirement S4.51).
 
     Attributes:
         id: the session.

@@ -13,7 +13,7 @@ NO_ATTRIBUTES: Mapping[str, Any] = MappingProxyType({})
 
 
 class Kind(StrEnum):
-    """What a record is (seed 004, ``memories.kind``; seed 001, memory types)."""
+    """What a record is (requirements S1.04 to S1.06, S4.42)."""
 
     EPISODE = "episode"
     FACT = "fact"
@@ -123,7 +123,7 @@ class Image:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Message:
-    """One turn of a conversation (seed 000, R1.2).
+    """One turn of a conversation (requirement R1.2).
 
     Attributes:
         id: ``msg_…``; sorts by arrival.
@@ -184,7 +184,7 @@ class PrunedSpan:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Pruning:
-    """The receipt of one pruning (seed 000, R7.2). The messages stay in the transcript.
+    """The receipt of one pruning (requirement R7.2). The messages stay in the transcript.
 
     Attributes:
         id: ``prn_…``; sorts by time.
@@ -219,7 +219,7 @@ class Pruning:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Marker:
-    """What stands in a view for messages that are left out (seed 000, R3.6).
+    """What stands in a view for messages that are left out (requirement R3.6).
 
     Attributes:
         id: ``cut_12-26``, by the positions of the first and the last message;

@@ -298,7 +298,7 @@ class LifeStore(Protocol):
     ) -> list[Record]:
         """Return believed records that were never enriched, with at most ``most`` entities.
 
-        The oldest ``limit`` of them (seed 004).
+        The oldest ``limit`` of them (requirement S4.12).
         """
 
     def usage(self, scope: Scope) -> list[StageUsage]:

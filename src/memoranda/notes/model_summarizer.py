@@ -1,4 +1,4 @@
-"""A talk as an entry of the history and an update of the notes (seed 002, consolidation)."""
+"""Writes a history entry and an update of MEMORY.md with a language model (S2.16 to S2.23)."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ LONGEST = 2_000
 """Characters of an entry: it tells a talk in one paragraph."""
 MEMORY = "## Current Long-term Memory"
 TALK = "## Conversation to Process"
-"""The headings of the prompt (seed 002)."""
+"""The headings of the prompt (requirement S2.22)."""
 _STAMP = compile_pattern(r"\A\s*(?:#+\s*)?\[\d{4}-\d\d-\d\d(?:[ T]\d\d:\d\d(?::\d\d)?Z?)?\][\s:-]*")
 # The tags of the prompt, which a model may give back.
 _TAG = compile_pattern(r"</?(?:memory|turns)\b[^<>]*>", re.IGNORECASE)

@@ -20,13 +20,13 @@ from memoranda.settings.settings import Settings
 
 ALIASES = {
     "conversation": Kind.EPISODE,
-    # What its first version told apart (seed 001, "Why only 3 types").
+    # Kinds that earlier systems kept apart (requirement S1.07).
     "observation": Kind.EPISODE,
     "preference": Kind.FACT,
     "event": Kind.CONTEXT,
     "task": Kind.CONTEXT,
 }
-"""Other names of kinds (seed 001)."""
+"""Other names of kinds (requirements S1.04, S1.07)."""
 KINDS: Mapping[str, Kind] = {**{kind.value: kind for kind in Kind}, **ALIASES}
 DRAFT_KEYS = frozenset(
     {
@@ -182,7 +182,7 @@ class RecordPlanner:
 
 
 def parse_kind(kind: object) -> Kind:
-    """Return the kind of that name, or of that alias: ``conversation`` is ``episode`` (seed 001).
+    """Return the kind of that name, or of that alias: ``conversation`` is ``episode``.
 
     Raises:
         InvalidInput: there is no such kind.

@@ -44,7 +44,7 @@ def plan_replacement(old: Record, new: Record, at: datetime) -> list[Action]:
 
 
 def plan_confirmation(record: Record, at: datetime) -> list[Action]:
-    """Plan that a record is believed fully and never fades (seed 004, ``confirm_fact``)."""
+    """Plan full confidence for a record, and that it never fades (requirement S4.64)."""
     return [Reweigh(record.id, at, confidence=1.0, decay_rate=0.0, reason="confirmed")]
 
 

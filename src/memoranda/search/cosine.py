@@ -1,4 +1,4 @@
-"""Search by meaning alone (seed 001): the score is the cosine of query and record, 0 to 1.
+"""Search by meaning alone (requirement S1.15): the score is the cosine of query and record, 0 to 1.
 
 Cosine is 1 minus cosine distance, as vectors have unit length. What is not like the query at
 all, at a right angle or beyond, scores 0 and is no answer. Neither age, nor how far a record is

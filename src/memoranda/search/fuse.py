@@ -1,7 +1,7 @@
 """Fusion: the evidence of all arms as one score, with each arm's share in it.
 
 ``blend`` adds the arms up by fixed weights. ``rrf`` is reciprocal rank fusion (Cormack,
-Clarke and Büttcher 2009; seed 004), which looks at ranks alone.
+Clarke and Büttcher 2009; requirement S4.60), which looks at ranks alone.
 """
 
 from __future__ import annotations

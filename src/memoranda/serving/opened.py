@@ -15,7 +15,7 @@ class Opened:
     """A memory that is served, for all its users.
 
     A server may be the only process that lives for long, so it runs the jobs of the settings:
-    what expired is retired when it starts and every hour (seed 001). Of several servers on one
+    what expired is retired when it starts and every hour (S1.38, S1.39). Of several servers on one
     store, one runs each job.
     """
 

@@ -78,7 +78,7 @@ ENTITY = Spec(
 
 
 class AgentTools:
-    """Makes the tools of one memory (seed 004, Orchestrator tools).
+    """Makes the tools of one memory (requirements S4.61 to S4.66).
 
     Args:
         records: changes the records of its user.

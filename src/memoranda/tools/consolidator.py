@@ -1,4 +1,4 @@
-"""The tools of a consolidating agent (seed 004): it reads sessions and writes facts.
+"""The tools of a consolidating agent (requirement S4.67): it reads sessions and writes facts.
 
 For those who let a model of their own do what :meth:`memoranda.Memory.consolidate` does. They
 are never among the tools of the agent that talks.

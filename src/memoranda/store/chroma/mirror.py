@@ -24,7 +24,7 @@ from memoranda.model.query import Vector
 from memoranda.store.chroma.collections import MEMORIES, PAGE, Collections, batches
 from memoranda.store.chroma.replica import MirrorChange, Replica, Touched
 
-# Of stand-ins where no model is known yet: those of all-MiniLM-L6-v2 (seed 001).
+# Dimensions of placeholders while no model is known: those of all-MiniLM-L6-v2 (S1.02).
 UNKNOWN_DIMENSIONS = 384
 CONVERSATION = "conversation"  # What requirement S1 calls an episode.
 LARGEST = 2**63 - 1
