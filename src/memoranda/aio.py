@@ -11,12 +11,11 @@ from collections.abc import Callable, Coroutine
 from functools import wraps
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Concatenate, ParamSpec, Self, TypeVar
+from typing import Any, Concatenate, ParamSpec, Self, TypeVar, Unpack
 
 from memoranda.conversation.conversation import Conversation
 from memoranda.conversation.conversation_store import ConversationStore
-from memoranda.conversation.pruning import ConversationSession
-from memoranda.conversation.units import Strategy
+from memoranda.conversation.pruning import ConversationSession, LimitOptions
 from memoranda.memory import Memory
 from memoranda.model.clock import Clock
 from memoranda.model.events import Callback
@@ -83,13 +82,9 @@ class AsyncConversation:
         *,
         system: str | None = None,
         model: str | None = None,
-        context_limit: int | None = None,
-        max_tokens: int | None = None,
-        max_messages: int | None = None,
-        keep_recent: int | None = None,
-        strategy: str | Strategy | None = None,
         settings: Settings | None = None,
         summarizer: Summarizer | None = None,
+        **limits: Unpack[LimitOptions],
     ) -> Self:
         """Open the conversation that lives in the session file ``path``, or start it."""
         opened = await to_thread(
@@ -97,13 +92,9 @@ class AsyncConversation:
             path,
             system=system,
             model=model,
-            context_limit=context_limit,
-            max_tokens=max_tokens,
-            max_messages=max_messages,
-            keep_recent=keep_recent,
-            strategy=strategy,
             settings=settings,
             summarizer=summarizer,
+            **limits,
         )
         return cls(opened)
 

@@ -10,7 +10,7 @@ from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 from threading import RLock
-from typing import Any, Self
+from typing import Any, Self, TypedDict, Unpack
 
 from memoranda.conversation.context import (
     RECAPPED,
@@ -37,6 +37,7 @@ from memoranda.conversation.pruning import (
     OVERFLOW,
     SESSION_START,
     ConversationSession,
+    LimitOptions,
     Limits,
     Pruner,
     check_limits,
@@ -47,7 +48,7 @@ from memoranda.conversation.pruning import (
 from memoranda.conversation.scoring import content_score
 from memoranda.conversation.sessions.session_file import FileTranscript
 from memoranda.conversation.transcript import MemoryTranscript, Transcript
-from memoranda.conversation.units import Grouping, Strategy
+from memoranda.conversation.units import Grouping
 from memoranda.conversation.view import ConversationView
 from memoranda.errors import BudgetTooSmall, InvalidInput, NotFound
 from memoranda.model.checks import clean, known, limited, named, require_aware
@@ -71,6 +72,26 @@ from memoranda.settings.settings import Settings
 from memoranda.tokens.catalog import Catalog
 
 EVENTS = ("added", "approaching_limit", "pruned", "task_boundary", "summarized", "cleared", "ended")
+
+
+class ConversationServices(TypedDict, total=False):
+    """What a conversation works with.
+
+    Attributes:
+        catalog: what is known of models.
+        clock: tells the time.
+        ids: makes the ids of messages and receipts.
+        recall: asks memory for a context.
+        notes: gives the text of MEMORY.md as it is now; empty, if there is none.
+        summarizer: says in short what is pruned; called in the background.
+    """
+
+    catalog: Catalog
+    clock: Clock
+    ids: IdFactory
+    recall: Callable[[RecallRequest], Recall] | None
+    notes: Callable[[], str] | None
+    summarizer: Summarizer | None
 
 
 class Conversation:
@@ -98,40 +119,23 @@ class Conversation:
         *,
         system: str | None = None,
         model: str | None = None,
-        context_limit: int | None = None,
-        max_tokens: int | None = None,
-        max_messages: int | None = None,
-        keep_recent: int | None = None,
-        strategy: str | Strategy | None = None,
         settings: Settings | None = None,
         summarizer: Summarizer | None = None,
+        **limits: Unpack[LimitOptions],
     ) -> None:
         """Start a conversation that lives as long as this object."""
-        settings = _checked(settings)
-        limits = check_limits(
-            settings.conversation,
-            context_limit=context_limit,
-            max_tokens=max_tokens,
-            max_messages=max_messages,
-            keep_recent=keep_recent,
-            strategy=strategy,
-        )
-        clock = SystemClock()
+        settings, clock = _checked(settings), SystemClock()
+        chosen = check_limits(settings.conversation, **limits)
         info = ConversationInfo(
             id="conversation",
             created_at=require_aware(clock.now(), "clock"),
             system=named(system, "system"),
             model=named(model, "model"),
-            context_limit=limits.context_limit,
+            context_limit=chosen.context_limit,
         )
         catalog = Catalog.of_settings(settings.tokens)
         self._begin(
-            MemoryTranscript(info),
-            limits,
-            catalog=catalog,
-            clock=clock,
-            ids=IdFactory(clock),
-            summarizer=summarizer,
+            MemoryTranscript(info), chosen, catalog=catalog, clock=clock, summarizer=summarizer
         )
 
     @classmethod
@@ -141,13 +145,9 @@ class Conversation:
         *,
         system: str | None = None,
         model: str | None = None,
-        context_limit: int | None = None,
-        max_tokens: int | None = None,
-        max_messages: int | None = None,
-        keep_recent: int | None = None,
-        strategy: str | Strategy | None = None,
         settings: Settings | None = None,
         summarizer: Summarizer | None = None,
+        **limits: Unpack[LimitOptions],
     ) -> Self:
         """Open the conversation that lives in the session file ``path``, or start it.
 
@@ -155,14 +155,7 @@ class Conversation:
         and ``StoreError`` if the file cannot be used; what is not given is as it says.
         """
         settings, clock = _checked(settings), SystemClock()
-        limits = check_limits(
-            settings.conversation,
-            context_limit=context_limit,
-            max_tokens=max_tokens,
-            max_messages=max_messages,
-            keep_recent=keep_recent,
-            strategy=strategy,
-        )
+        chosen = check_limits(settings.conversation, **limits)
         catalog = Catalog.of_settings(settings.tokens)
         transcript, other_model = FileTranscript.opened(
             path,
@@ -170,17 +163,17 @@ class Conversation:
             meters=catalog.meter,
             system=named(system, "system"),
             model=named(model, "model"),
-            context_limit=limits.context_limit,
+            context_limit=chosen.context_limit,
             power_safe=settings.storage.durability == "power",
             busy_timeout=settings.storage.busy_timeout,
         )
         return cls.over(
             transcript,
-            limits,
+            chosen,
+            other_model=other_model,
             catalog=catalog,
             clock=clock,
             summarizer=summarizer,
-            other_model=other_model,
         )
 
     @classmethod
@@ -189,40 +182,20 @@ class Conversation:
         transcript: Transcript,
         limits: Limits = DEFAULT_LIMITS,
         *,
-        catalog: Catalog | None = None,
-        clock: Clock | None = None,
-        ids: IdFactory | None = None,
-        recall: Callable[[RecallRequest], Recall] | None = None,
-        notes: Callable[[], str] | None = None,
-        summarizer: Summarizer | None = None,
         other_model: bool = False,
+        **services: Unpack[ConversationServices],
     ) -> Self:
         """Return the conversation whose messages ``transcript`` keeps.
 
         Args:
             transcript: the messages.
             limits: how large its contexts are, and when it is pruned.
-            catalog: what is known of models.
-            clock: tells the time.
-            ids: makes the ids of messages and receipts.
-            recall: asks memory for a context.
-            notes: gives the text of MEMORY.md as it is now; empty, if there is none.
-            summarizer: says in short what is pruned.
             other_model: whether the messages were counted for another model: they are counted
                 anew.
+            services: what it works with; see :class:`ConversationServices`.
         """
         conversation = object.__new__(cls)
-        clock = clock or SystemClock()
-        conversation._begin(
-            transcript,
-            limits,
-            catalog=catalog or Catalog(),
-            clock=clock,
-            ids=ids or IdFactory(clock),
-            recall=recall,
-            notes=notes,
-            summarizer=summarizer,
-        )
+        conversation._begin(transcript, limits, **services)
         if other_model:
             transcript.calibrate(Calibration())
             conversation.recount()
@@ -231,28 +204,19 @@ class Conversation:
         return conversation
 
     def _begin(
-        self,
-        transcript: Transcript,
-        limits: Limits,
-        *,
-        catalog: Catalog,
-        clock: Clock,
-        ids: IdFactory,
-        recall: Callable[[RecallRequest], Recall] | None = None,
-        notes: Callable[[], str] | None = None,
-        summarizer: Summarizer | None = None,
+        self, transcript: Transcript, limits: Limits, **services: Unpack[ConversationServices]
     ) -> None:
         self._transcript = transcript
         self._limits = limits
-        self._clock = clock
-        self._ids = ids
-        self._recall = recall
-        self._notes = notes
+        self._clock = services.get("clock") or SystemClock()
+        self._ids = services.get("ids") or IdFactory(self._clock)
+        self._recall = services.get("recall")
+        self._notes = services.get("notes")
         self._events = Events()
         self._lock = RLock()
         self._states = StateReader(
             transcript,
-            catalog,
+            services.get("catalog") or Catalog(),
             context_limit=limits.context_limit,
             default_limit=limits.settings.context_limit,
         )
@@ -261,11 +225,11 @@ class Conversation:
             transcript,
             self._states,
             limits,
-            ids=ids,
+            ids=self._ids,
             now=self._now,
             events=self._events,
-            recalls=recall is not None,
-            summarizer=summarizer,
+            recalls=self._recall is not None,
+            summarizer=services.get("summarizer"),
         )
 
     # Reading

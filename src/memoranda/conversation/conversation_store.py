@@ -12,12 +12,13 @@ from dataclasses import dataclass
 from datetime import datetime
 from difflib import get_close_matches
 from functools import partial
+from typing import Unpack
 
 from memoranda.conversation.context import RecallRequest
 from memoranda.conversation.conversation import Conversation
 from memoranda.conversation.explain import ConversationStats
 from memoranda.conversation.ledger import reference
-from memoranda.conversation.pruning import check_limits
+from memoranda.conversation.pruning import LimitOptions, check_limits
 from memoranda.conversation.transcript import (
     MemoryTranscript,
     ReadOnlyTranscript,
@@ -25,7 +26,6 @@ from memoranda.conversation.transcript import (
     Transcript,
     TranscriptListeners,
 )
-from memoranda.conversation.units import Strategy
 from memoranda.errors import NotFound
 from memoranda.model.checks import clean, named, require_aware
 from memoranda.model.clock import Clock, IdFactory
@@ -130,35 +130,24 @@ class ConversationStore:
         *,
         system: str | None = None,
         model: str | None = None,
-        context_limit: int | None = None,
-        max_tokens: int | None = None,
-        max_messages: int | None = None,
-        keep_recent: int | None = None,
-        strategy: str | Strategy | None = None,
         summarizer: Summarizer | None = None,
+        **limits: Unpack[LimitOptions],
     ) -> Conversation:
         """Open the conversation ``id``, or start it. It goes on where it was left."""
-        limits = check_limits(
-            self._settings,
-            context_limit=context_limit,
-            max_tokens=max_tokens,
-            max_messages=max_messages,
-            keep_recent=keep_recent,
-            strategy=strategy,
-        )
+        chosen = check_limits(self._settings, **limits)
         transcript = self.transcript(clean(id, "id"))
         return Conversation.over(
             transcript,
-            limits,
+            chosen,
             other_model=transcript.open(
-                system=system, model=model, context_limit=limits.context_limit
+                system=system, model=model, context_limit=chosen.context_limit
             ),
-            catalog=self._catalog,
-            clock=self._clock,
-            ids=self._ids,
             recall=None if self._recall is None else partial(self._recall, id),
             notes=self._notes,
             summarizer=summarizer,
+            catalog=self._catalog,
+            clock=self._clock,
+            ids=self._ids,
         )
 
     def unsaved(self, *, system: str | None = None) -> Conversation:

@@ -15,6 +15,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from itertools import takewhile
 from threading import Thread
+from typing import TypedDict
 
 from memoranda.conversation.context import RECALL_SHARE, RECAPPED
 from memoranda.conversation.ledger import ConversationState, Ledger, StateReader
@@ -108,6 +109,16 @@ class Limits:
             window = max(1, int(self.max_tokens / self.settings.budget_share))
         names = ("warn_at", "prune_at", "prune_to", "aggressive_at", "aggressive_to")
         return Thresholds(window=window, **{name: getattr(self.settings, name) for name in names})
+
+
+class LimitOptions(TypedDict, total=False):
+    """The limits of a conversation as its caller gives them (:class:`memoranda.Conversation`)."""
+
+    context_limit: int | None
+    max_tokens: int | None
+    max_messages: int | None
+    keep_recent: int | None
+    strategy: str | Strategy | None
 
 
 def check_limits(
