@@ -21,8 +21,7 @@ from memoranda.model.models import ConversationInfo
 from memoranda.providers.opening import open_embedder
 from memoranda.settings.sections import EmbeddingSettings
 from memoranda.testing.embedders import HashEmbedder
-from memoranda.tokens.catalog import CachedCounter, Catalog
-from memoranda.tokens.chat import ChatMeter
+from memoranda.tokens.catalog import CachedCounter, Catalog, ChatMeter
 from memoranda.tokens.estimate import EstimatedCounter
 
 MESSAGES = 1_000

@@ -14,9 +14,7 @@ from hypothesis import strategies as st
 
 from memoranda.text.folding import normalize
 from memoranda.text.languages import load
-from memoranda.text.segmentation import ascii_words, segment
-from memoranda.text.stop_words import guess_language, stop_words
-from memoranda.text.terms import TermAnalyzer
+from memoranda.text.terms import TermAnalyzer, ascii_words, guess_language, segment, stop_words
 
 ANALYZER = TermAnalyzer()
 PAIRS = [

@@ -11,8 +11,17 @@ from hypothesis import strategies as st
 
 from memoranda.errors import ConfigError
 from memoranda.model.models import Image
-from memoranda.tokens.catalog import CachedCounter, Catalog, ModelInfo, families
-from memoranda.tokens.chat import ANTHROPIC, OPENAI, Area, Patches, Tiles
+from memoranda.tokens.catalog import (
+    ANTHROPIC,
+    OPENAI,
+    Area,
+    CachedCounter,
+    Catalog,
+    ModelInfo,
+    Patches,
+    Tiles,
+    families,
+)
 from memoranda.tokens.estimate import ENCODINGS, EstimatedCounter
 
 TEXT = "Ana flies to São Paulo. 安娜飞往圣保罗。"

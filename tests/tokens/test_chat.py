@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memoranda.model.models import Image, ToolCall
-from memoranda.tokens.chat import (
+from memoranda.tokens.catalog import (
     ANTHROPIC,
     OPENAI,
     Area,

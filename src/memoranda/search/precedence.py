@@ -19,7 +19,7 @@ from memoranda.search import rivals
 from memoranda.search.questions import ParsedQuestion
 from memoranda.search.statements import StatedValue, speaks_of_change, stated_sentences, values
 from memoranda.text.patterns import compile_pattern
-from memoranda.text.stop_words import DEFAULT, stop_words
+from memoranda.text.terms import DEFAULT, stop_words
 
 DEPTH = 32  # candidates that are read; what is true now hardly ever stands further down
 BEST = 3  # sentences of a record whose values are looked at

@@ -14,7 +14,7 @@ from memoranda.search.questions import ParsedQuestion, generic_words
 from memoranda.search.statements import is_part_of_date, speaks_of_change, values
 from memoranda.text.languages import LanguageData, load
 from memoranda.text.patterns import compile_pattern
-from memoranda.text.stop_words import DEFAULT, stop_words
+from memoranda.text.terms import DEFAULT, stop_words
 
 VERB_ENDINGS = ("ed", "ing")
 SHORT = 4  # letters up to which an ending like a verb's is by chance: "red"
