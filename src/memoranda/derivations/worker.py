@@ -33,7 +33,9 @@ log = logging.getLogger("memoranda.derivations")
 BATCH = {VECTORS: 32, ENTITIES: 128}
 """Records of one transaction, by kind of work."""
 CALM = 0.2
-"""Seconds after an addition before the thread starts, so that bursts stay fast."""
+"""Seconds without an addition before the thread starts, so that bursts stay fast."""
+LONGEST_BURST = 5.0
+"""Seconds after which it starts all the same."""
 RETRY = 30.0
 """Seconds before a model that failed is asked again."""
 LONGEST_WAIT = 2.0
@@ -69,6 +71,7 @@ class DerivationWorker:
         self._lock = threading.Lock()
         self._wake = threading.Condition()
         self._waiting = False
+        self._added_at = 0.0
         self._closing = False
         self._thread: threading.Thread | None = None
         self._background = background
@@ -84,6 +87,9 @@ class DerivationWorker:
         """Say that records were added. Returns at once."""
         if not self._background:
             return
+        self._added_at = time.monotonic()
+        if self._waiting:
+            return  # The thread knows, and looks at the time of the last addition itself.
         with self._wake:
             self._waiting = True
             if self._thread is None and not self._closing:
@@ -244,7 +250,7 @@ class DerivationWorker:
         while True:
             with self._wake:
                 self._wake.wait_for(lambda: self._waiting or self._closing)
-                self._wake.wait_for(lambda: self._closing, timeout=CALM)
+                self._await_calm()
                 if self._closing:
                     return
                 self._waiting = False
@@ -254,6 +260,14 @@ class DerivationWorker:
                 return
             except MemorandaError as error:
                 self._retry_later(error)
+
+    def _await_calm(self) -> None:
+        start = time.monotonic()
+        while not self._closing and time.monotonic() - start < LONGEST_BURST:
+            left = self._added_at + CALM - time.monotonic()
+            if left <= 0:
+                return
+            self._wake.wait_for(lambda: self._closing, timeout=left)
 
     def _catch_up(self) -> None:
         self._check_model()

@@ -63,12 +63,12 @@ def content_hash(content: str) -> str:
 
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-MILLISECOND = timedelta(milliseconds=1)
 
 
 def to_ms(moment: datetime) -> int:
     """Whole milliseconds since 1970-01-01 UTC, rounded down."""
-    return (moment - EPOCH) // MILLISECOND
+    since = moment - EPOCH  # Its parts are whole numbers, and quicker than a division of spans.
+    return since.days * 86_400_000 + since.seconds * 1_000 + since.microseconds // 1_000
 
 
 def from_ms(milliseconds: int) -> datetime:
