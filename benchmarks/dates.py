@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.measure import show
-from memoranda.model.life import DateMention
+from memoranda.model.models import DateMention
 from memoranda.model.ports import DateReader
 from memoranda.text.dates.statements import DateParser
 

@@ -29,7 +29,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     # For the type of an attribute alone: nothing below this module is imported when it runs.
-    from memoranda.model.life import Usage
+    from memoranda.model.usage import Usage
 
 
 class MemorandaError(Exception):

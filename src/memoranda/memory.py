@@ -20,7 +20,6 @@ from memoranda.model.capabilities import PURGE
 from memoranda.model.checks import clean, known, limited, located, named, several
 from memoranda.model.clock import Clock
 from memoranda.model.events import Callback, Events
-from memoranda.model.life import SessionInfo, StageUsage
 from memoranda.model.models import (
     Change,
     ConversationInfo,
@@ -35,6 +34,8 @@ from memoranda.model.models import (
 from memoranda.model.ports import Embedder, LanguageModel, Progress, Summarizer
 from memoranda.model.query import Filter
 from memoranda.model.reports import MaintenanceReport, MemoryStats, StageReport
+from memoranda.model.sessions import SessionInfo
+from memoranda.model.usage import StageUsage
 from memoranda.records import plans
 from memoranda.records.drafts import (
     Draft,

@@ -11,8 +11,8 @@ from rich.cells import cell_len
 from memoranda import Memory
 from memoranda.memory import services_of
 from memoranda.model.actions import Spend
-from memoranda.model.life import Usage
 from memoranda.model.models import Scope
+from memoranda.model.usage import Usage
 from memoranda.testing.clocks import FrozenClock
 
 CODES = re.compile(r"\x1b\[[0-9;]*m")

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from memoranda.entities.model_names import ModelNames, NamedThing, NamedThings
 from memoranda.errors import LLMError
-from memoranda.model.life import Reply, Usage
 from memoranda.model.ports import EntityExtractor, LanguageModel
+from memoranda.model.usage import Reply, Usage
 from memoranda.text.entity_labels import TEXT_LIMIT, entity_type
 
 USED = Usage(requests=1, input_tokens=7)

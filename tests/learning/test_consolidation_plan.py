@@ -18,7 +18,7 @@ from memoranda.learning.consolidation_plan import (
     find_unclear_pairs,
     plan,
 )
-from memoranda.model.actions import Consolidated, Credit, Insert, Supersede
+from memoranda.model.actions import Consolidated, Insert, Reinforce, Supersede
 from memoranda.model.clock import IdFactory
 from memoranda.model.models import Kind, Scope, Trust
 from memoranda.records.drafts import Draft, RecordPlanner, Retention
@@ -93,7 +93,7 @@ class Memory:
         for action in actions:
             if isinstance(action, Insert):
                 self.facts[action.record.id] = action.record
-            elif isinstance(action, Credit):
+            elif isinstance(action, Reinforce):
                 old = self.facts[action.id]
                 sources = tuple(dict.fromkeys(old.source_ids + action.sources))
                 self.facts[action.id] = replace(old, source_ids=sources)
@@ -172,7 +172,7 @@ def test_a_record_is_retired_once_and_by_one_that_is_there(claims):
             assert action.id != action.by
             assert action.confidence <= 0.3
             retired.add(action.id)
-        elif isinstance(action, Credit):
+        elif isinstance(action, Reinforce):
             assert action.id in known
             assert action.sources
 
@@ -280,7 +280,7 @@ def test_what_is_said_again_credits_the_fact():
     made = memory.learn([claim("ana likes tea", day=2)], session="later")
     (fact,) = memory.facts.values()
     assert len(fact.source_ids) == 3
-    assert [type(action) for action in made.actions] == [Credit, Consolidated]
+    assert [type(action) for action in made.actions] == [Reinforce, Consolidated]
     assert made.report.credited == 1
 
 
@@ -292,7 +292,7 @@ def test_what_says_more_is_kept_beside_what_it_repeats():
     assert len(of(memory.learn([claim(long, day=1)]).actions, Insert)) == 1
     assert memory.top() == sorted([short, long])
     made = memory.learn([claim(short, day=2), claim(f"{long[:-1]} regularly.", day=3)])
-    assert len(of(made.actions, Credit)) == 2
+    assert len(of(made.actions, Reinforce)) == 2
     assert not of(made.actions, Insert)
 
 

@@ -13,7 +13,7 @@ from memoranda.entities.rules import RuleExtractor as Names
 from memoranda.learning.claims import Turn
 from memoranda.learning.extraction import RuleFactExtractor
 from memoranda.model.checks import clean
-from memoranda.model.life import DateMention
+from memoranda.model.models import DateMention
 
 SAID = datetime(2024, 2, 29, 23, 59, tzinfo=UTC)
 SENTENCES = [

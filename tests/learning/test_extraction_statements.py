@@ -10,7 +10,7 @@ import pytest
 from memoranda.entities.rules import RuleExtractor as Names
 from memoranda.learning.claims import Category, Claim, Turn
 from memoranda.learning.extraction import RuleFactExtractor
-from memoranda.model.life import DateMention
+from memoranda.model.models import DateMention
 
 SAID = datetime(2023, 6, 2, 14, 30, tzinfo=UTC)  # a Friday
 

@@ -12,7 +12,7 @@ from memoranda.errors import LLMError
 from memoranda.learning.claims import Category, Turn
 from memoranda.learning.llm.claim_checking import ClaimAnswer, read_time
 from memoranda.learning.llm.model_extractor import ClaimsAnswer, ModelExtractor
-from memoranda.model.life import DateMention
+from memoranda.model.models import DateMention
 from memoranda.testing.models import ScriptedLLM
 
 LISBON = timezone(timedelta(hours=1))

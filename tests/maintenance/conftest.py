@@ -4,7 +4,7 @@ import threading
 
 import pytest
 
-from memoranda.model.life import JobRun
+from memoranda.model.sessions import JobRun
 from memoranda.testing.clocks import FrozenClock
 
 

@@ -230,9 +230,9 @@ def test_a_store_holds_what_a_plan_says(tmp_path):
 
     def night(days):
         now = born + days * DAY
-        actions = decay.plan(store.fading(ANA, now), now, THRESHOLD)
+        actions = decay.plan(store.decaying(ANA, now), now, THRESHOLD)
         store.apply(ANA, actions)
-        assert decay.plan(store.fading(ANA, now), now, THRESHOLD) == []
+        assert decay.plan(store.decaying(ANA, now), now, THRESHOLD) == []
         return [action.id for action in actions if isinstance(action, Retire)]
 
     def held(name):

@@ -208,7 +208,7 @@ def test_a_store_forgets_nothing_twice(tmp_path):
             kind: store.recorded(ANA, kind, before=before, now=now)
             for kind, before in expire.cutoffs(MONTH, now).items()
         }
-        found = expire.plan(store.lapsed(ANA, now), older, MONTH, now)
+        found = expire.plan(store.expired(ANA, now), older, MONTH, now)
         store.apply(ANA, found.actions)
         return dict(found.counts)
 

@@ -13,8 +13,8 @@ from learning_talks import talk
 from memoranda import AsyncMemory
 from memoranda.agent import Agent
 from memoranda.model.chat import ChatReply
-from memoranda.model.life import Usage
 from memoranda.model.models import ToolCall
+from memoranda.model.usage import Usage
 from memoranda.serving.doctor import examine
 from memoranda.testing.models import ScriptedLLM
 

@@ -24,7 +24,7 @@ from talks import ALL, exchange, lawful
 from memoranda import Conversation
 from memoranda.learning.llm.claim_checking import ClaimAnswer
 from memoranda.model.chat import ChatReply
-from memoranda.model.life import Usage
+from memoranda.model.usage import Usage
 
 WINDOW = 20
 SMALL = {"agent": {"memory_window": WINDOW}, "conversation": {"keep_recent": 6}}

@@ -8,7 +8,7 @@ import pytest
 
 from memoranda import Settings, errors
 from memoranda.errors import LLMError
-from memoranda.model.life import Reply, Usage
+from memoranda.model.usage import Reply, Usage
 from memoranda.notes import Notes
 from memoranda.notes.consolidation import ConsolidationResult, ConsolidationService
 from memoranda.notes.model_summarizer import Consolidation

@@ -29,7 +29,7 @@ from memoranda.maintenance.maintenance_schedule import MaintenanceSchedule
 from memoranda.maintenance.service import STAGES
 from memoranda.memory import services_of
 from memoranda.model.actions import Spend
-from memoranda.model.life import Usage
+from memoranda.model.usage import Usage
 from memoranda.testing.clocks import FrozenClock
 from memoranda.testing.models import ScriptedLLM
 

@@ -173,15 +173,15 @@ def test_as_of_tells_what_was_believed_then(opened):
     memory.forget(new.id)
     clock.advance(timedelta(days=1))
 
-    def believed(moment):
+    def is_active(moment):
         return [hit.record.id for hit in memory.search("where does Ana live", as_of=moment)]
 
-    assert believed(moments[0]) == [old.id]
-    assert believed(moments[1] - timedelta(milliseconds=1)) == [old.id]
-    assert believed(moments[1]) == [new.id]
-    assert believed(moments[2] - timedelta(milliseconds=1)) == [new.id]
-    assert believed(moments[2]) == []
-    assert believed(moments[0] - timedelta(days=1)) == []
+    assert is_active(moments[0]) == [old.id]
+    assert is_active(moments[1] - timedelta(milliseconds=1)) == [old.id]
+    assert is_active(moments[1]) == [new.id]
+    assert is_active(moments[2] - timedelta(milliseconds=1)) == [new.id]
+    assert is_active(moments[2]) == []
+    assert is_active(moments[0] - timedelta(days=1)) == []
     assert memory.search("where does Ana live") == []
 
 

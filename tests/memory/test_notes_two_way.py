@@ -83,30 +83,30 @@ class TwoWay(RuleBasedStateMachine):
         self.believed.add(text)
         self.tick()
 
-    @precondition(lambda self: self.standing())
+    @precondition(lambda self: self.noteworthy())
     @rule(who=WHO, data=st.data(), topic=st.sampled_from(TOPICS))
     def correct(self, who, data, topic):
         """Correct something in the store."""
-        old = data.draw(st.sampled_from(self.standing()))
+        old = data.draw(st.sampled_from(self.noteworthy()))
         new = self.new("Corrected:", topic)
         self.both[who].correct(self.known(old).id, new)
         self.replaced(old, new)
 
-    @precondition(lambda self: self.standing())
+    @precondition(lambda self: self.noteworthy())
     @rule(who=WHO, data=st.data())
     def forget(self, who, data):
         """Forget something in the store."""
-        old = data.draw(st.sampled_from(self.standing()))
+        old = data.draw(st.sampled_from(self.noteworthy()))
         self.both[who].forget(self.known(old).id)
         self.replaced(old, None)
 
-    @precondition(lambda self: self.standing())
+    @precondition(lambda self: self.noteworthy())
     @rule(who=WHO, data=st.data())
     def confirm(self, who, data):
         """Confirm something in the store."""
-        self.both[who].confirm(self.known(data.draw(st.sampled_from(self.standing()))).id)
+        self.both[who].confirm(self.known(data.draw(st.sampled_from(self.noteworthy()))).id)
 
-    def standing(self):
+    def noteworthy(self):
         """Return what store and file agree upon: what a person is not just editing."""
         here = set(facts(self.both[0]))
         return sorted(here & self.believed & set(items(self.both[0])))
@@ -148,11 +148,11 @@ class TwoWay(RuleBasedStateMachine):
         """Return the place of the line that says a text."""
         return next(place for place, line in enumerate(lines) if line.strip() == f"- {text}")
 
-    @precondition(lambda self: self.standing())
+    @precondition(lambda self: self.noteworthy())
     @rule(data=st.data(), topic=st.sampled_from(TOPICS))
     def change_line(self, data, topic):
         """Change the last words of a line."""
-        old = data.draw(st.sampled_from(self.standing()))
+        old = data.draw(st.sampled_from(self.noteworthy()))
         self.number += 1
         new = f"{old.rstrip('.')} and {topic} {self.number}."
 
@@ -162,7 +162,7 @@ class TwoWay(RuleBasedStateMachine):
         self.edit(change)
         self.replaced(old, new)
 
-    @precondition(lambda self: self.standing())
+    @precondition(lambda self: self.noteworthy())
     @rule(data=st.data())
     def remove_line(self, data):
         """Take a line out, and have it read.
@@ -170,16 +170,16 @@ class TwoWay(RuleBasedStateMachine):
         By itself: beside another edit it may look as if an editor had not seen the line.
         """
         self.sync(who=0)
-        old = data.draw(st.sampled_from(self.standing()))
+        old = data.draw(st.sampled_from(self.noteworthy()))
         self.edit(lambda lines: lines.pop(self.at(lines, old)))
         self.replaced(old, None)
         self.sync(who=0)
 
-    @precondition(lambda self: self.standing())
+    @precondition(lambda self: self.noteworthy())
     @rule(data=st.data())
     def move_line(self, data):
         """Move a line to the end, under another heading perhaps."""
-        old = data.draw(st.sampled_from(self.standing()))
+        old = data.draw(st.sampled_from(self.noteworthy()))
         title = data.draw(st.sampled_from(SECTIONS))
 
         def change(lines):

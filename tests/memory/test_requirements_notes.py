@@ -22,8 +22,8 @@ from memoranda import Settings
 from memoranda.learning.llm.model_extractor import ClaimsAnswer
 from memoranda.learning.llm.prompting import instructions
 from memoranda.model.chat import ChatReply
-from memoranda.model.life import Usage
 from memoranda.model.notes import MEMORY_BYTES
+from memoranda.model.usage import Usage
 from memoranda.notes.model_summarizer import Consolidation
 from memoranda.testing.models import ScriptedLLM
 

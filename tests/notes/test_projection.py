@@ -235,7 +235,7 @@ class Kept:
 
     def add(self, content, **more):
         """Store a fact; one with the same words is the same."""
-        for each in self.standing():
+        for each in self.noteworthy():
             if each.content == content:
                 return each.id
         number = len(self.records)
@@ -248,13 +248,13 @@ class Kept:
         if by != id:
             self.records[id] = replace(self.records[id], valid_until=NOW, superseded_by=by)
 
-    def standing(self):
+    def noteworthy(self):
         """Return what is believed, the newest first."""
         return [each for each in reversed(self.records.values()) if each.valid_until is None]
 
     def known(self):
         """Return all records."""
-        return {each.id: each for each in [*self.standing(), *self.records.values()]}
+        return {each.id: each for each in [*self.noteworthy(), *self.records.values()]}
 
     def sync(self, most):
         """Read the edits of the file, then write it."""
@@ -272,7 +272,7 @@ class Kept:
             for id_ in edits.removed:
                 self.end(id_)
             edits = reading(self.text, [*self.lines, *adopted], self.known())
-        made = project(document, self.standing(), max_bytes=most, edits=edits, known=self.known())
+        made = project(document, self.noteworthy(), max_bytes=most, edits=edits, known=self.known())
         self.text, self.lines = made.text, made.lines
         return edits, made
 
@@ -299,14 +299,14 @@ class TwoWriters(RuleBasedStateMachine):
     @rule(data=st.data())
     def forget(self, data):
         """End a fact in the store."""
-        if standing := self.kept.standing():
+        if standing := self.kept.noteworthy():
             self.kept.end(data.draw(st.sampled_from(standing)).id)
             self.synced = False
 
     @rule(data=st.data(), content=WORDS)
     def correct(self, data, content):
         """Correct a fact in the store."""
-        if standing := self.kept.standing():
+        if standing := self.kept.noteworthy():
             self.kept.end(data.draw(st.sampled_from(standing)).id, by=self.kept.add(content))
             self.synced = False
 
@@ -338,16 +338,16 @@ class TwoWriters(RuleBasedStateMachine):
     def edit(self, text):
         """Sync right after the edit, and look at what became of it."""
         self.kept.text = text
-        believed = {each.id for each in self.kept.standing()}
+        believed = {each.id for each in self.kept.noteworthy()}
         before = [item.text for item in parse(text).items]
         ended = {line_of(each.content) for each in self.kept.records.values()} - {
-            line_of(each.content) for each in self.kept.standing()
+            line_of(each.content) for each in self.kept.noteworthy()
         }
         was = {line.digest for line in self.kept.lines}
         edits, _ = self.kept.sync(BIG)
-        now = {line_of(each.content) for each in self.kept.standing()}
+        now = {line_of(each.content) for each in self.kept.noteworthy()}
         if edits.cut_short:
-            assert believed <= {each.id for each in self.kept.standing()}
+            assert believed <= {each.id for each in self.kept.noteworthy()}
         else:
             stated = {each for each in before if each not in ended or digest_of(each) not in was}
             assert stated <= now  # No line that a person wrote is lost.
@@ -358,9 +358,9 @@ class TwoWriters(RuleBasedStateMachine):
     @rule()
     def sync(self):
         """Sync without an edit: nothing is ended or made by it."""
-        before = self.kept.standing()
+        before = self.kept.noteworthy()
         self.kept.sync(BIG)
-        assert self.kept.standing() == before
+        assert self.kept.noteworthy() == before
         self.synced = True
 
     @invariant()
@@ -369,7 +369,7 @@ class TwoWriters(RuleBasedStateMachine):
         if not self.synced:
             return
         told = {item.text for item in parse(self.kept.text).items}
-        assert told == {line_of(each.content) for each in self.kept.standing()}
+        assert told == {line_of(each.content) for each in self.kept.noteworthy()}
         text, records = self.kept.text, dict(self.kept.records)
         edits, _ = self.kept.sync(BIG)
         assert not edits

@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 
 from memoranda.errors import MemorandaError
 from memoranda.model import actions as do
-from memoranda.model.life import Usage
 from memoranda.model.models import Calibration, ConversationInfo, Kind, Message
 from memoranda.model.notes import NotedLine, NotesBase
+from memoranda.model.usage import Usage
 from memoranda.store.chroma.journal import JournalEntry
 from memoranda.store.chroma.replica import MirrorChange, Replica
 from memoranda.testing.analyzers import PlainNames, WordAnalyzer
@@ -158,7 +158,7 @@ class _Steps:
         return do.Retire(item, at, "x") if c % 3 == 0 else do.Fade(item, at, (0.25, 1.0)[c % 2])
 
     def credit(self, a, b, c):
-        return do.Credit(self._record(a), self._at(0), (self._record(b), self._record(c)))
+        return do.Reinforce(self._record(a), self._at(0), (self._record(b), self._record(c)))
 
     def supersede(self, a, b, c):
         return do.Supersede(self._record(a), self._record(b), self._at(c), 0.5, "x")

@@ -7,11 +7,11 @@ import pytest
 
 from memoranda.model.actions import (
     Close,
-    Credit,
     Erase,
     Insert,
     KeepNotes,
     MergeEntities,
+    Reinforce,
     Retire,
     Summarize,
     Touch,
@@ -209,7 +209,7 @@ def test_a_name_on_which_a_person_decided(store, on_disk, retired):
     whole, part = (entity_id(store, name) for name in (f"zoe {WORD}", "dan moss"))
     store.apply(ANA, [MergeEntities(whole, part), Touch((gone.id,), moment(1), "trip")])
     store.apply(ANA, [MergeEntities(whole, entity_id(store, "eve moss"))])
-    store.apply(ANA, [Credit(other.id, moment(1), (gone.id,))])
+    store.apply(ANA, [Reinforce(other.id, moment(1), (gone.id,))])
     if retired:
         store.apply(ANA, [Retire(gone.id, moment(1), "faded away")])
     store.apply(ANA, [Erase((gone.id,), moment(2), "asked")])

@@ -56,7 +56,7 @@ def test_a_version_costs_the_same(store, scope):
     steps = []
     for number in (FEW, MANY):
         fill(store, number)
-        steps.append(steps_of(store, lambda: store.standing_version(scope, now=moment(0))))
+        steps.append(steps_of(store, lambda: store.noteworthy_version(scope, now=moment(0))))
     assert steps[1] <= steps[0] + 5
 
 
@@ -65,7 +65,7 @@ def test_the_first_facts_are_found_in_order(store):
     steps = []
     for number in (FEW, MANY):
         fill(store, number)
-        steps.append(steps_of(store, lambda: store.standing(ANA, now=moment(0), limit=10)))
+        steps.append(steps_of(store, lambda: store.noteworthy(ANA, now=moment(0), limit=10)))
     assert steps[1] < 2 * steps[0] + 200
 
 

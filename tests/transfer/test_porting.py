@@ -28,10 +28,10 @@ from memoranda.model.actions import (
     Append,
     Calibrate,
     Consolidated,
-    Credit,
     Enrich,
     Fade,
     MergeEntities,
+    Reinforce,
     Retire,
     Supersede,
 )
@@ -118,7 +118,7 @@ def lived(memory):
             Fade(cat.id, now, 0.5),
             Retire(late.id, now, "expired"),
             Supersede(old.id, new.id, now, 0.3, "moved"),
-            Credit(new.id, now, (cat.id,)),
+            Reinforce(new.id, now, (cat.id,)),
             MergeEntities(*ids),
             Consolidated("s1", talks["s1"].through + 2, now, finished=True),
         ],
@@ -253,7 +253,7 @@ def upkeep(memory, verb, records, number):
     actions = {
         "fade": [Fade(one.id, now, one.strength / 2)],
         "retire": [Retire(one.id, now, "expired")],
-        "credit": [Credit(one.id, now, (other.id,))],
+        "credit": [Reinforce(one.id, now, (other.id,))],
         "supersede": [Supersede(one.id, other.id, now, 0.3, "x")] if one != other else [],
     }
     memory._services.store.apply(memory._scope, actions[verb])

@@ -127,7 +127,7 @@ def test_what_is_retired_or_taken_back_stays_so(tmp_path):
         apply(one, Retire(fact.id, one._services.now(), "faded away"))
         with moved(one, tmp_path / "noa.jsonl") as two:
             store, scope = two._services.store, two._scope
-            assert store.lapsed(scope, two._services.now()) == []
+            assert store.expired(scope, two._services.now()) == []
             assert store.entity(scope, "Robert Brown", ALL) is None
             found = store.episodes(scope, "s", after=-1, limit=9)
             assert [item.id for item in found] == [kept.id]

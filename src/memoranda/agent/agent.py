@@ -15,8 +15,8 @@ from memoranda.memory import Memory, scope_of, services_of
 from memoranda.model.actions import Spend
 from memoranda.model.chat import ChatModel, ChatReply, OnText, ToolSpec
 from memoranda.model.checks import clean, named
-from memoranda.model.life import Usage
 from memoranda.model.models import Context, Message, Scope, ToolCall, ToolResult
+from memoranda.model.usage import Usage
 from memoranda.providers.opening import open_language_model
 from memoranda.text.recalled import NO_ANSWER
 from memoranda.tools import Tool

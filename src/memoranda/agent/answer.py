@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from memoranda.model.life import Usage
 from memoranda.model.models import ContextReceipt, Hit
+from memoranda.model.usage import Usage
 
 NO_USAGE = Usage()
 

@@ -19,7 +19,7 @@ from typing import Any
 from memoranda.agent import Answer
 from memoranda.errors import LLMError
 from memoranda.model.chat import ChatModel, ChatReply, OnText, ToolSpec
-from memoranda.model.life import Usage
+from memoranda.model.usage import Usage
 
 if sys.platform != "win32":
     import termios

@@ -12,8 +12,8 @@ from rich.text import Text
 
 from memoranda.cli.command import FAILED, Session, command, complete, progress_bar
 from memoranda.memory import unpurged
-from memoranda.model.life import StageUsage, Usage
 from memoranda.model.reports import MemoryStats
+from memoranda.model.usage import StageUsage, Usage
 from memoranda.rendering.audit import REMEDIES, make_audit_report, show_audit
 from memoranda.rendering.layout import Column, Display, details, safe_text, table
 from memoranda.rendering.plain import format_size, one_line, pluralize

@@ -15,9 +15,9 @@ from typing import Any, TypeAlias
 
 from memoranda.entities.pipeline import resolve_overlaps
 from memoranda.errors import LLMError
-from memoranda.model.life import Reply, Usage
 from memoranda.model.models import Mention
 from memoranda.model.ports import LanguageModel
+from memoranda.model.usage import Reply, Usage
 from memoranda.text.entity_labels import TEXT_LIMIT, entity_type
 from memoranda.text.patterns import compile_pattern
 

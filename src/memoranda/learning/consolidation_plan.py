@@ -21,9 +21,8 @@ from memoranda.learning.deduplication import (
     says_more,
     score_duplicate,
 )
-from memoranda.model.actions import Action, Consolidated, Credit, Insert, Supersede
-from memoranda.model.life import believed
-from memoranda.model.models import Kind, Record, Trust
+from memoranda.model.actions import Action, Consolidated, Insert, Reinforce, Supersede
+from memoranda.model.models import Kind, Record, Trust, is_active
 from memoranda.records.drafts import TRUST, Draft
 
 ORIGIN = "consolidation"
@@ -286,7 +285,7 @@ class _Planner:
         elif fresh := tuple(each for each in claim.sources if each not in same.sources):
             same.sources |= set(fresh)
             same.time = same.time.confirmed(_time_of(claim))
-            self.actions.append(Credit(same.record.id, self.now, fresh, CREDITED))
+            self.actions.append(Reinforce(same.record.id, self.now, fresh, CREDITED))
             self.counts["credited"] += 1
         else:
             self.counts["known"] += 1
@@ -380,7 +379,7 @@ def _known_fact(candidate: CandidateFact) -> _KnownFact:
 
 def _is_current(record: Record, now: datetime) -> bool:
     """Return whether a record is a fact that has not ended."""
-    return record.kind is Kind.FACT and believed(record, now)
+    return record.kind is Kind.FACT and is_active(record, now)
 
 
 def _unfit(claim: Claim) -> str | None:

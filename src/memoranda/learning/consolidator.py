@@ -33,13 +33,13 @@ from memoranda.learning.llm.model_extractor import ModelExtractor
 from memoranda.learning.llm.model_judge import ModelJudge
 from memoranda.learning.stage_models import StageModels
 from memoranda.learning.turns import TurnReader
-from memoranda.model.actions import Action, Consolidated, Credit, Insert, Supersede, Touch
+from memoranda.model.actions import Action, Consolidated, Insert, Reinforce, Supersede, Touch
 from memoranda.model.checks import clean
-from memoranda.model.life import SessionInfo
 from memoranda.model.models import Kind, Record, Scope
 from memoranda.model.ports import DateReader
 from memoranda.model.query import Filter, Vector
 from memoranda.model.reports import StageReport
+from memoranda.model.sessions import SessionInfo
 from memoranda.records.service import RecordService
 from memoranda.search.service import SearchService
 from memoranda.settings.sections import ConsolidationSettings
@@ -82,7 +82,7 @@ class ConsolidationTally:
             counts={
                 "sessions": self.sessions,
                 "facts": kinds[Insert],
-                "credited": kinds[Credit],
+                "credited": kinds[Reinforce],
                 "superseded": kinds[Supersede],
             },
             lines=tuple(islice(lines, MOST_LINES)),
@@ -96,7 +96,7 @@ def _describe(action: Action) -> str | None:
     match action:
         case Insert():
             return f"+ {action.record.content}"
-        case Credit():
+        case Reinforce():
             return f"= {action.id} was said again"
         case Supersede():
             return f"- {action.id} is superseded by {action.by}: {action.reason}"

@@ -17,8 +17,7 @@ from memoranda.learning.weekly_digest import (
     statement_category,
     write_digest,
 )
-from memoranda.model.life import believed
-from memoranda.model.models import Kind, Record, Trust
+from memoranda.model.models import Kind, Record, Trust, is_active
 from memoranda.records.drafts import Draft
 from memoranda.text.recalled import without_recalled
 
@@ -203,7 +202,7 @@ def _counts(record: Record, now: datetime) -> bool:
 def _sound(record: Record, now: datetime) -> bool:
     """Return whether a record is believed, and more than a stranger's word."""
     return (
-        believed(record, now)
+        is_active(record, now)
         and record.superseded_by is None
         and record.trust is not Trust.EXTERNAL
     )

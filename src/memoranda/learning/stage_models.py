@@ -14,9 +14,9 @@ from memoranda.errors import LLMError
 from memoranda.model.actions import Spend
 from memoranda.model.checks import require_aware
 from memoranda.model.clock import Clock
-from memoranda.model.life import Reply, Usage
 from memoranda.model.models import Scope
 from memoranda.model.ports import LanguageModel, Store
+from memoranda.model.usage import Reply, Usage
 
 T = TypeVar("T")
 

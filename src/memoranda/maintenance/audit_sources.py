@@ -11,8 +11,7 @@ from typing import Any
 from memoranda.errors import InvalidInput
 from memoranda.learning.conflicts import RuleJudge
 from memoranda.maintenance.audit import Audit, AuditEntry, audit
-from memoranda.model.life import believed
-from memoranda.model.models import Kind, Record, Scope, Trust
+from memoranda.model.models import Kind, Record, Scope, Trust, is_active
 from memoranda.model.ports import Store
 from memoranda.records.pages import record_pages
 from memoranda.text.patterns import compile_pattern
@@ -29,7 +28,7 @@ OWNERS = ("user_id", "user")
 def audit_memory(store: Store, scope: Scope, now: datetime) -> Audit:
     """Audit all that a scope believes."""
     pages = record_pages(store, scope, now)
-    held = [record for page in pages for record in page if believed(record, now)]
+    held = [record for page in pages for record in page if is_active(record, now)]
     entries = [_entry(store, scope, record) for record in held if record.kind in KNOWLEDGE]
     said = [_entry(store, scope, record) for record in held if record.kind not in KNOWLEDGE]
     return audit(entries, said=said, judge=RuleJudge(), now=now)

@@ -14,8 +14,7 @@ from datetime import datetime, timedelta
 
 from memoranda.model.actions import Action, Fade, Retire
 from memoranda.model.checks import from_ms, to_ms
-from memoranda.model.life import believed
-from memoranda.model.models import Kind, Record
+from memoranda.model.models import Kind, Record, is_active
 
 THRESHOLD = 0.05
 """Confidence below which a fact is retired."""
@@ -65,7 +64,7 @@ def retirement_date(record: Record, threshold: float = THRESHOLD) -> datetime | 
         at = from_ms(to_ms(_since(record)) + math.ceil(days * DAY_MS))
     except OverflowError:  # Beyond the calendar, so never.
         return None
-    return at if believed(record, at) else None
+    return at if is_active(record, at) else None
 
 
 def plan(records: Iterable[Record], now: datetime, threshold: float = THRESHOLD) -> list[Action]:
@@ -83,7 +82,7 @@ def plan(records: Iterable[Record], now: datetime, threshold: float = THRESHOLD)
 
 def _planned(records: Iterable[Record], now: datetime, threshold: float) -> Iterator[Action]:
     for record in records:
-        if not is_decaying(record) or not believed(record, now):
+        if not is_decaying(record) or not is_active(record, now):
             continue
         left = confidence(record, now)
         if left < threshold:

@@ -14,8 +14,7 @@ from types import MappingProxyType
 
 from memoranda.model.actions import Retire
 from memoranda.model.checks import require_aware
-from memoranda.model.life import believed
-from memoranda.model.models import Kind, Record
+from memoranda.model.models import Kind, Record, is_active
 from memoranda.records.drafts import Retention
 
 UNITS = ((timedelta(days=1), "day"), (timedelta(hours=1), "hour"), (timedelta(minutes=1), "minute"))
@@ -91,7 +90,7 @@ def _ended(
             yield record, _policy(record.kind, retention) if own else stored
     for record in (record for records in older.values() for record in records):
         end = retention.end(record.kind, record.created_at)
-        if believed(record, now) and end is not None and end <= now:
+        if is_active(record, now) and end is not None and end <= now:
             yield record, _policy(record.kind, retention)
 
 

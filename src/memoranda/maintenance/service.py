@@ -137,7 +137,7 @@ class Maintenance:
             kind: self.store.recorded(self.scope, kind, now=now, before=before)
             for kind, before in expire.cutoffs(self.retention, now).items()
         }
-        plan = expire.plan(self.store.lapsed(self.scope, now), older, self.retention, now)
+        plan = expire.plan(self.store.expired(self.scope, now), older, self.retention, now)
         self._apply(plan.actions, dry_run=dry_run)
         counts = {kind.value: number for kind, number in plan.counts.items()}
         return _report("expire", plan.actions, counts, dry_run=dry_run)
@@ -145,7 +145,7 @@ class Maintenance:
     def decay(self, *, dry_run: bool = False) -> StageReport:
         """Let facts fade; retire those below the threshold."""
         now = self.now()
-        actions = decay.plan(self.store.fading(self.scope, now), now, self.decay_threshold)
+        actions = decay.plan(self.store.decaying(self.scope, now), now, self.decay_threshold)
         self._apply(actions, dry_run=dry_run)
         retired = sum(isinstance(action, Retire) for action in actions)
         counts = {"faded": len(actions) - retired, "retired": retired}

@@ -10,7 +10,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 
-from memoranda.model.life import Usage
 from memoranda.model.models import (
     Calibration,
     ConversationInfo,
@@ -21,6 +20,7 @@ from memoranda.model.models import (
 )
 from memoranda.model.notes import NotesBase
 from memoranda.model.query import Vector
+from memoranda.model.usage import Usage
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,7 +102,7 @@ class Retire:
 
 
 @dataclass(frozen=True, slots=True)
-class Credit:
+class Reinforce:
     """Add sources to a record that was said again; it fades anew from its strength.
 
     Sources that it has already are passed over; where none is left, nothing happens.
@@ -347,7 +347,7 @@ Action = (
     | Touch
     | Fade
     | Retire
-    | Credit
+    | Reinforce
     | Supersede
     | Enrich
     | LinkEntities

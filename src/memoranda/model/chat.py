@@ -6,8 +6,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from memoranda.model.life import Usage
 from memoranda.model.models import ToolCall
+from memoranda.model.usage import Usage
 
 OnText = Callable[[str], None]
 """Called with each piece of a reply as it comes."""

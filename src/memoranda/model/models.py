@@ -512,3 +512,29 @@ class Scope:
 
     user: str
     agent: str | None = None
+
+
+def is_active(record: Record, at: datetime) -> bool:
+    """Return whether the validity of ``record`` has not ended at ``at``."""
+    return record.valid_until is None or record.valid_until > at
+
+
+@dataclass(frozen=True, slots=True)
+class DateMention:
+    """A time that a text speaks of.
+
+    Attributes:
+        text: as it is written there: ``yesterday``, ``in May``.
+        start: first character of it in the text.
+        end: the character after it.
+        since: where the time meant begins, in the zone of the moment it was said.
+        until: where it ends; the first moment that is not part of it.
+        precision: ``time``, ``day``, ``week``, ``month``, ``year`` or ``span``.
+    """
+
+    text: str
+    start: int
+    end: int
+    since: datetime
+    until: datetime
+    precision: str

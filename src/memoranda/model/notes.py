@@ -87,7 +87,7 @@ class NotesStore(Protocol):
         Of the scope itself; where it names no agent, also of all agents of the user.
         """
 
-    def standing(self, scope: Scope, *, now: datetime, limit: int) -> list[Record]:
+    def noteworthy(self, scope: Scope, *, now: datetime, limit: int) -> list[Record]:
         """Return the facts that are worth a line in MEMORY.md, at most ``limit``.
 
         Those that are believed, that nothing took the place of, and whose trust is not
@@ -95,5 +95,5 @@ class NotesStore(Protocol):
         believed most, then the newest.
         """
 
-    def standing_version(self, scope: Scope, *, now: datetime) -> str:
+    def noteworthy_version(self, scope: Scope, *, now: datetime) -> str:
         """Return a text that is another whenever other facts are standing. Cheap."""

@@ -23,10 +23,10 @@ from memoranda.model.notes import NotesStore
 
 if TYPE_CHECKING:
     from memoranda.model.actions import Action
-    from memoranda.model.life import DateMention, JobRun, Lineage, Reply, SessionInfo, StageUsage
     from memoranda.model.models import (
         Change,
         ConversationInfo,
+        DateMention,
         Entity,
         Image,
         Kind,
@@ -37,7 +37,16 @@ if TYPE_CHECKING:
         Scope,
         ToolCall,
     )
-    from memoranda.model.query import Filter, IndexChanges, IndexVersion, TermMatches, Vectors
+    from memoranda.model.query import (
+        Filter,
+        IndexChanges,
+        IndexVersion,
+        Lineage,
+        TermMatches,
+        Vectors,
+    )
+    from memoranda.model.sessions import JobRun, SessionInfo
+    from memoranda.model.usage import Reply, StageUsage
 
 
 T = TypeVar("T")
@@ -234,7 +243,7 @@ class RecordStore(Protocol):
         Not what a person asked to remember (origin ``api``): that stands on its own word.
         """
 
-    def resting(self, scope: Scope, ids: Sequence[str]) -> list[Record]:
+    def citing(self, scope: Scope, ids: Sequence[str]) -> list[Record]:
         """Return the records that name one of ``ids`` as a source, believed or not, oldest first.
 
         Also what stands on its own word and was only credited with it.
@@ -276,10 +285,10 @@ class LifeStore(Protocol):
     def recalled(self, scope: Scope, session: str) -> list[str]:
         """Return the records that were recalled into a conversation, the last one first."""
 
-    def fading(self, scope: Scope, now: datetime) -> list[Record]:
+    def decaying(self, scope: Scope, now: datetime) -> list[Record]:
         """Return the believed facts that have a decay rate, oldest first."""
 
-    def lapsed(self, scope: Scope, now: datetime) -> list[Record]:
+    def expired(self, scope: Scope, now: datetime) -> list[Record]:
         """Return the records whose validity ended by itself and that were not retired yet."""
 
     def recorded(

@@ -130,3 +130,16 @@ class IndexChanges:
     rows: Sequence[IndexRow]
     ordinals: Sequence[int]
     vectors: Vectors
+
+
+@dataclass(frozen=True, slots=True)
+class Lineage:
+    """What rests on what, and what took whose place, by ordinals.
+
+    Attributes:
+        sources: pairs (fact, a record that it was drawn from).
+        replaced: pairs (record, the record that took its place).
+    """
+
+    sources: Sequence[tuple[int, int]]
+    replaced: Sequence[tuple[int, int]]

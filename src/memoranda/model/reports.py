@@ -8,7 +8,7 @@ from datetime import datetime
 from types import MappingProxyType
 
 from memoranda.model.actions import Action
-from memoranda.model.life import StageUsage
+from memoranda.model.usage import StageUsage
 
 NO_COUNTS: Mapping[str, int] = MappingProxyType({})
 

@@ -14,7 +14,7 @@ from datetime import datetime, timedelta
 from memoranda.learning.claims import Turn
 from memoranda.learning.extraction.exclusions import blank_exclusions
 from memoranda.learning.extraction.speaker import ROLES
-from memoranda.model.life import DateMention
+from memoranda.model.models import DateMention
 from memoranda.model.ports import DateReader, EntityExtractor
 from memoranda.notes.quotable_sentences import (
     AGENTS,

@@ -17,8 +17,7 @@ from threading import RLock
 from memoranda.errors import MemorandaError, StoreBusy, StoreClosed, StoreError
 from memoranda.model.actions import KeepNotes
 from memoranda.model.checks import storable
-from memoranda.model.life import believed
-from memoranda.model.models import ForgetReceipt, Record
+from memoranda.model.models import ForgetReceipt, Record, is_active
 from memoranda.model.notes import (
     HISTORY_FILE,
     MEMORY_FILE,
@@ -387,7 +386,7 @@ class SyncedNotes(Notes):
         return _FileAndStore(self._version(), document, base, facts, known, edits)
 
     def _is_current(self, record: Record) -> bool:
-        return believed(record, self._records.now()) and record.superseded_by is None
+        return is_active(record, self._records.now()) and record.superseded_by is None
 
     def _store_edits(self, found: _FileAndStore, *, accept_removals: bool) -> NotesReport:
         """Take what a person changed into the store, in one transaction; report it."""
@@ -525,10 +524,10 @@ class SyncedNotes(Notes):
         return NotesBase(folder) if found is None else found
 
     def _noteworthy(self, limit: int = MOST_FACTS) -> list[Record]:
-        return self._store.standing(self.scope, now=self._records.now(), limit=limit)
+        return self._store.noteworthy(self.scope, now=self._records.now(), limit=limit)
 
     def _version(self) -> str:
-        return self._store.standing_version(self.scope, now=self._records.now())
+        return self._store.noteworthy_version(self.scope, now=self._records.now())
 
 
 def _digests(text: str) -> set[str]:

@@ -21,9 +21,9 @@ from memoranda.learning.extraction.exclusions import blank_exclusions
 from memoranda.learning.llm.memory_proposal import read_proposal
 from memoranda.learning.stage_models import StageModels
 from memoranda.model.actions import Action, Noted
-from memoranda.model.life import SessionInfo
 from memoranda.model.models import Record, Scope
 from memoranda.model.ports import DateReader, LanguageModel, Store
+from memoranda.model.sessions import SessionInfo
 from memoranda.notes.history_entries import HistoryEntryWriter, write_raw_entry
 from memoranda.notes.model_summarizer import ModelSummarizer
 from memoranda.notes.sync import SyncedNotes

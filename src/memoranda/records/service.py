@@ -12,8 +12,7 @@ from memoranda.model.actions import Action, Insert
 from memoranda.model.checks import clean, require_aware
 from memoranda.model.clock import Clock
 from memoranda.model.events import Events
-from memoranda.model.life import believed
-from memoranda.model.models import ForgetReceipt, Kind, Record, Scope
+from memoranda.model.models import ForgetReceipt, Kind, Record, Scope, is_active
 from memoranda.model.ports import Store
 from memoranda.model.query import Filter
 from memoranda.records import plans
@@ -131,7 +130,7 @@ class RecordService:
         if erase:
             receipt = self._erase(id)
         else:
-            if believed(record, self.now()):
+            if is_active(record, self.now()):
                 self.store.apply(self.scope, plans.plan_forgetting(record, self.now()))
             receipt = ForgetReceipt(id=id, erased=False)
         self.events.emit("forgotten", receipt)
@@ -207,7 +206,7 @@ class RecordService:
         Raises:
             InvalidInput: it has; the message names what took its place.
         """
-        if believed(record, self.now()):
+        if is_active(record, self.now()):
             return record
         after = f"; {record.superseded_by} took its place" if record.superseded_by else ""
         message = f"{record.id} is no longer believed{after}"

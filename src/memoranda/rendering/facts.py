@@ -15,8 +15,7 @@ from memoranda.learning.claims import Category
 from memoranda.maintenance import decay
 from memoranda.memory import Memory, services_of
 from memoranda.model.checks import clean, limited
-from memoranda.model.life import believed
-from memoranda.model.models import Change, Kind, Record, Scope
+from memoranda.model.models import Change, Kind, Record, Scope, is_active
 from memoranda.model.query import Filter
 from memoranda.rendering.layout import DOT, LONGEST, Column, Display, details, safe_text, table
 from memoranda.rendering.plain import one_line, pluralize
@@ -266,7 +265,7 @@ class FactIndex:
         return list(found.values())
 
     def _state(self, record: Record) -> str:
-        if not believed(record, self.now):
+        if not is_active(record, self.now):
             return ENDED
         return BELIEVED if record.superseded_by is None else SUPERSEDED
 

@@ -12,7 +12,7 @@ from rich.text import Text
 
 from memoranda.errors import NotFound
 from memoranda.memory import Memory, services_of
-from memoranda.model.actions import Credit, Insert, Supersede
+from memoranda.model.actions import Insert, Reinforce, Supersede
 from memoranda.model.models import Record
 from memoranda.model.ports import Progress
 from memoranda.model.reports import StageReport
@@ -108,7 +108,7 @@ def summarize_reports(
     made = [action.record for action in actions if isinstance(action, Insert)]
     wanted = [source for record in made for source in record.source_ids[:1]]
     for action in actions:
-        if isinstance(action, Credit):
+        if isinstance(action, Reinforce):
             wanted += [action.id, *action.sources[:1]]
         elif isinstance(action, Supersede):
             wanted += [action.id, action.by]
@@ -119,7 +119,7 @@ def summarize_reports(
         again=tuple(
             RepeatedFact(known[action.id], _first(known, action.sources), action.reason)
             for action in actions
-            if isinstance(action, Credit) and action.id in known
+            if isinstance(action, Reinforce) and action.id in known
         ),
         replaced=tuple(
             ReplacedFact(known[action.id], known[action.by], action.reason)

@@ -15,10 +15,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 import numpy.typing as npt
 
-from memoranda.model.life import Lineage
 from memoranda.model.models import Kind, Scope
 from memoranda.model.ports import SearchStore
-from memoranda.model.query import IndexChanges, IndexRow, IndexVersion
+from memoranda.model.query import IndexChanges, IndexRow, IndexVersion, Lineage
 from memoranda.search.surroundings import Surroundings
 
 CACHE_BYTES = 1024 * 2**20

@@ -12,8 +12,7 @@ from memoranda.derivations.worker import LONGEST_WAIT, DerivationWorker
 from memoranda.errors import EmbeddingError
 from memoranda.model.actions import Touch
 from memoranda.model.checks import clean, content_hash, limited, number
-from memoranda.model.life import believed
-from memoranda.model.models import Hit, Kind, Recall, Record, Scope
+from memoranda.model.models import Hit, Kind, Recall, Record, Scope, is_active
 from memoranda.model.ports import ENTITIES, VECTORS, Store, TokenCounter
 from memoranda.model.query import Filter
 from memoranda.search.recall import pack
@@ -109,16 +108,16 @@ class SearchService:
         turns = [hit.record.id for hit in hits if hit.record.kind is Kind.EPISODE]
         facts = [
             fact
-            for fact in (self.store.resting(self.scope, turns) if turns else ())
+            for fact in (self.store.citing(self.scope, turns) if turns else ())
             if fact.kind is Kind.FACT and fact.superseded_by is None
         ]
         hidden = {
             turn
             for fact in facts
-            if not believed(fact, where.now) and self._is_forgotten(fact)
+            if not is_active(fact, where.now) and self._is_forgotten(fact)
             for turn in fact.source_ids
         }
-        left = [fact for fact in facts if believed(fact, where.now)]
+        left = [fact for fact in facts if is_active(fact, where.now)]
         return list(_replace_hidden(hits, hidden, left)) if hidden else hits
 
     def _is_forgotten(self, fact: Record) -> bool:
@@ -179,8 +178,8 @@ class SearchService:
         """Return the active facts that were drawn from the turns among ``hits``, by turn."""
         turns = [hit.record.id for hit in hits if hit.record.kind is Kind.EPISODE]
         found: FactsByTurn = {}
-        for record in self.store.resting(self.scope, turns) if turns else ():
-            active = believed(record, where.now) and record.superseded_by is None
+        for record in self.store.citing(self.scope, turns) if turns else ():
+            active = is_active(record, where.now) and record.superseded_by is None
             if record.kind is Kind.FACT and active:
                 for source in set(record.source_ids) & set(turns):
                     found.setdefault(source, []).append(record)

@@ -11,8 +11,7 @@ from typing import Any
 from memoranda.errors import EmbeddingError, InvalidInput, NotFound
 from memoranda.memory import Memory, scope_of, services_of
 from memoranda.model.checks import clean
-from memoranda.model.life import believed
-from memoranda.model.models import Entity, Hit, Kind, Recall, Record
+from memoranda.model.models import Entity, Hit, Kind, Recall, Record, is_active
 from memoranda.model.ports import Progress
 from memoranda.model.query import Filter
 from memoranda.model.reports import MemoryStats
@@ -127,7 +126,7 @@ class Verbs:
     def record(self, id: str) -> Record | None:
         """Return a record that is believed, of this user; what was forgotten is not told."""
         found = self._memory.get(id)
-        return _told(found) if found and believed(found, self._records.now()) else None
+        return _told(found) if found and is_active(found, self._records.now()) else None
 
     def _tools(self) -> AgentTools:
         return AgentTools(

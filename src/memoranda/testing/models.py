@@ -11,8 +11,8 @@ from typing import Any, TypeVar
 
 from memoranda.errors import LLMError
 from memoranda.model.chat import ChatReply, OnText, ToolSpec
-from memoranda.model.life import Reply, Usage
 from memoranda.model.models import ToolCall
+from memoranda.model.usage import Reply, Usage
 
 T = TypeVar("T")
 

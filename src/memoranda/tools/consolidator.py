@@ -19,9 +19,9 @@ from memoranda.learning.extraction.exclusions import is_refused
 from memoranda.learning.turns import SPEAKER
 from memoranda.model.actions import Consolidated, Insert, Supersede
 from memoranda.model.checks import clean, require_aware
-from memoranda.model.life import SessionInfo
 from memoranda.model.models import Kind, Record, Trust
 from memoranda.model.query import Filter
+from memoranda.model.sessions import SessionInfo
 from memoranda.search.recall import fenced, remembered
 from memoranda.text.secrets import secret_kind
 from memoranda.tools.tool import TEXT, Spec, Tool, described, parameters

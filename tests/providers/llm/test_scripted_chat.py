@@ -7,8 +7,8 @@ import pytest
 
 from memoranda.errors import LLMError
 from memoranda.model.chat import ChatModel, ChatReply, ToolSpec
-from memoranda.model.life import Usage
 from memoranda.model.models import ToolCall
+from memoranda.model.usage import Usage
 from memoranda.testing.models import ChatTurn, ScriptedLLM
 
 LOOK = ToolSpec("look", "Looks.", {"type": "object"})

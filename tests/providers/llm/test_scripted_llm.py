@@ -6,8 +6,8 @@ from dataclasses import dataclass
 import pytest
 
 from memoranda.errors import LLMError
-from memoranda.model.life import Usage
 from memoranda.model.ports import LanguageModel
+from memoranda.model.usage import Usage
 from memoranda.testing.models import ModelRequest, ScriptedLLM
 
 

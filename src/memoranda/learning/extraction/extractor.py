@@ -41,8 +41,7 @@ from memoranda.learning.extraction.statements import (
     read_statement,
 )
 from memoranda.learning.verbs import is_past
-from memoranda.model.life import DateMention
-from memoranda.model.models import Mention
+from memoranda.model.models import DateMention, Mention
 from memoranda.model.ports import EntityExtractor
 from memoranda.text.languages import LanguageData
 from memoranda.text.patterns import compile_pattern

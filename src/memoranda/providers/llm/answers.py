@@ -34,7 +34,7 @@ from pydantic_ai.output import OutputObjectDefinition
 from pydantic_ai.tools import ToolDefinition
 
 from memoranda.errors import LLMError
-from memoranda.model.life import Usage
+from memoranda.model.usage import Usage
 from memoranda.providers.llm.answer_fitting import drop_misfits, fit, misfits
 from memoranda.providers.llm.connection import attempt, limits, usage_of
 from memoranda.providers.llm.json_reading import read_json

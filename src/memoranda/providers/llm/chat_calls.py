@@ -25,8 +25,8 @@ from pydantic_ai.models import Model, ModelRequestParameters, StreamedResponse
 from pydantic_ai.tools import ToolDefinition
 
 from memoranda.model.chat import OnText, ToolSpec
-from memoranda.model.life import Usage
 from memoranda.model.models import ToolCall
+from memoranda.model.usage import Usage
 from memoranda.providers.llm.answer_fitting import storable
 from memoranda.providers.llm.connection import attempt, limits, usage_of
 from memoranda.providers.llm.retrying import CallFailure, ModelConnection

@@ -23,7 +23,7 @@ from pydantic_ai import ModelResponse, exceptions
 from pydantic_ai.models import Model
 from pydantic_ai.settings import ModelSettings
 
-from memoranda.model.life import Usage
+from memoranda.model.usage import Usage
 from memoranda.providers.llm.retrying import CallFailure, ModelConnection
 from memoranda.providers.llm.spec import KEY_VARIABLES, ModelSpec
 from memoranda.text.patterns import compile_pattern

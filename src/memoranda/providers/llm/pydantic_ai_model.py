@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from memoranda.errors import LLMError, MissingExtra
 from memoranda.model.chat import ChatReply, OnText, ToolSpec
-from memoranda.model.life import Reply
+from memoranda.model.usage import Reply
 from memoranda.providers.llm.retrying import CallFailure, ModelConnection, RetryPolicy, TotalUsage
 from memoranda.providers.llm.spec import find_key, parse_spec
 

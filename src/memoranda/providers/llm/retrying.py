@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from typing import Protocol, TypeVar
 
 from memoranda.errors import InvalidInput, LLMError
-from memoranda.model.life import Usage
+from memoranda.model.usage import Usage
 from memoranda.providers.llm.spec import ModelSpec
 
 

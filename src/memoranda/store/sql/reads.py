@@ -12,10 +12,11 @@ import numpy as np
 
 from memoranda.errors import NotFound
 from memoranda.model.checks import from_ms, to_ms
-from memoranda.model.life import Lineage, SessionInfo, StageUsage, Usage
 from memoranda.model.models import ConversationInfo, Entity, Kind, Message, Record, Scope
 from memoranda.model.notes import NotedLine, NotesBase
-from memoranda.model.query import Filter, IndexChanges, IndexRow, IndexVersion
+from memoranda.model.query import Filter, IndexChanges, IndexRow, IndexVersion, Lineage
+from memoranda.model.sessions import SessionInfo
+from memoranda.model.usage import StageUsage, Usage
 from memoranda.store.sql.dialect import SqlConnection
 from memoranda.store.sql.filters import VALID, Where, matching, owned
 from memoranda.store.sql.rows import (

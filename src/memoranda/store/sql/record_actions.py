@@ -12,7 +12,6 @@ from memoranda.errors import InvalidInput, NotFound
 from memoranda.model.actions import (
     Close,
     Consolidated,
-    Credit,
     Decide,
     Enrich,
     Fade,
@@ -22,6 +21,7 @@ from memoranda.model.actions import (
     MergeEntities,
     Noted,
     PutVectors,
+    Reinforce,
     Retire,
     Reweigh,
     Spend,
@@ -309,7 +309,7 @@ def retire(tx: Transaction, action: Retire) -> None:
     tx.log(target, action.at, "retire", action.reason)
 
 
-def reinforce(tx: Transaction, action: Credit) -> None:
+def reinforce(tx: Transaction, action: Reinforce) -> None:
     """Add sources to a record that was said again."""
     target = tx.target(action.id)
     held: list[str] = json.loads(

@@ -14,7 +14,6 @@ from memoranda.model import actions as act
 from memoranda.model.actions import Action
 from memoranda.model.capabilities import Capability
 from memoranda.model.checks import from_ms, to_ms
-from memoranda.model.life import JobRun, Lineage, SessionInfo, StageUsage
 from memoranda.model.models import (
     Change,
     ConversationInfo,
@@ -27,7 +26,9 @@ from memoranda.model.models import (
 )
 from memoranda.model.notes import NotesBase
 from memoranda.model.ports import VECTORS, Analyzer, EntityExtractor, NameMatcher
-from memoranda.model.query import Filter, IndexChanges, IndexVersion, TermMatches
+from memoranda.model.query import Filter, IndexChanges, IndexVersion, Lineage, TermMatches
+from memoranda.model.sessions import JobRun, SessionInfo
+from memoranda.model.usage import StageUsage
 from memoranda.store.sql import conversation_actions, health, reads, record_actions
 from memoranda.store.sql.dialect import Database, SqlConnection
 from memoranda.store.sql.erasing import erase
@@ -47,7 +48,7 @@ CARRY_OUT: dict[type[Action], Callable[[Transaction, Any], None]] = {
     act.Summarize: conversation_actions.summarize,
     act.Close: record_actions.close,
     act.Consolidated: record_actions.consolidated,
-    act.Credit: record_actions.reinforce,
+    act.Reinforce: record_actions.reinforce,
     act.Decide: record_actions.decide,
     act.Enrich: record_actions.enrich,
     act.Fade: record_actions.fade,
@@ -247,7 +248,7 @@ class SqlStore:
         with self._reading(scope) as (connection, user):
             return reads.derived(connection, scope, user, ids)
 
-    def resting(self, scope: Scope, ids: Sequence[str]) -> list[Record]:
+    def citing(self, scope: Scope, ids: Sequence[str]) -> list[Record]:
         """Return the records that name one of ``ids`` as a source."""
         with self.snapshot(), self._reading(scope) as (connection, user):
             found = reads.citing(connection, scope, user, ids)
@@ -333,12 +334,12 @@ class SqlStore:
             )
         return [row[0] for row in rows]
 
-    def fading(self, scope: Scope, now: datetime) -> list[Record]:
+    def decaying(self, scope: Scope, now: datetime) -> list[Record]:
         """Return the active facts that have a decay rate."""
         condition = f"r.kind = 'fact' AND r.decay_rate > 0 AND r.indexed = 1 AND {VALID}"
         return self._select(scope, Where(condition, {"now": to_ms(now)}))
 
-    def lapsed(self, scope: Scope, now: datetime) -> list[Record]:
+    def expired(self, scope: Scope, now: datetime) -> list[Record]:
         """Return the records whose validity ended by itself and that were not retired."""
         condition = (
             "r.valid_until IS NOT NULL AND r.valid_until <= :now AND r.closed_at IS NULL "
@@ -399,12 +400,12 @@ class SqlStore:
             )
         return [(Scope(scope.user, agent or None), folder) for agent, folder in rows]
 
-    def standing(self, scope: Scope, *, now: datetime, limit: int) -> list[Record]:
+    def noteworthy(self, scope: Scope, *, now: datetime, limit: int) -> list[Record]:
         """Return the facts that are worth a line in MEMORY.md, the most worth first."""
         where = Where(f"{reads.NOTEWORTHY} AND {VALID}", {"now": to_ms(now), "limit": limit})
         return self._select(scope, where, f"{reads.NOTEWORTHY_ORDER} LIMIT :limit")
 
-    def standing_version(self, scope: Scope, *, now: datetime) -> str:
+    def noteworthy_version(self, scope: Scope, *, now: datetime) -> str:
         """Return a text that is another whenever other facts are noteworthy."""
         with self.snapshot(), self._reading(scope) as (connection, user):
             return reads.noteworthy_version(connection, scope, user, now)

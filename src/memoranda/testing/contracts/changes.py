@@ -15,7 +15,6 @@ from memoranda.model.actions import (
     Calibrate,
     Close,
     Consolidated,
-    Credit,
     Decide,
     EndConversation,
     Enrich,
@@ -29,6 +28,7 @@ from memoranda.model.actions import (
     Prune,
     PutVectors,
     Recount,
+    Reinforce,
     Retire,
     Reweigh,
     Spend,
@@ -37,11 +37,11 @@ from memoranda.model.actions import (
     Supersede,
     Touch,
 )
-from memoranda.model.life import Usage
 from memoranda.model.models import Calibration, Kind, Mention, Scope
 from memoranda.model.notes import NotedLine, NotesBase
 from memoranda.model.ports import Store
 from memoranda.model.query import IndexVersion
+from memoranda.model.usage import Usage
 from memoranda.testing.contracts.base import Contract, Reopen
 from memoranda.testing.contracts.samples import (
     ACTIVE,
@@ -88,7 +88,7 @@ def everything(store: Store, scope: Scope) -> list[object]:
         records,
         [store.history(scope, item.id) for item in records],
         store.derived(scope, [item.id for item in records[:1]]),
-        store.resting(scope, [item.id for item in records]),
+        store.citing(scope, [item.id for item in records]),
         store.count(scope, ALL),
         store.newest(scope),
         sorted(store.passing(scope, ALL)),
@@ -118,13 +118,13 @@ def life(store: Store, scope: Scope) -> list[object]:
         [store.session(scope, info.id) for info in sessions],
         [store.episodes(scope, info.id, after=-1, limit=10_000) for info in sessions],
         [store.recalled(scope, name) for name in ("s", "talk", "trip")],
-        store.fading(scope, LATER),
-        store.lapsed(scope, LATER),
+        store.decaying(scope, LATER),
+        store.expired(scope, LATER),
         [store.recorded(scope, kind, now=LATER) for kind in Kind],
         store.unenriched(scope, kinds=list(Kind), most=9, limit=10_000, now=LATER),
         store.usage(scope),
         store.with_hashes(scope, hashes, now=LATER),
-        store.standing(scope, now=LATER, limit=10_000),
+        store.noteworthy(scope, now=LATER, limit=10_000),
         store.notes_base(scope, NOTES),
     ]
 
@@ -156,7 +156,7 @@ def prepare(store: Store, scope: Scope = ANA) -> list[Action]:
         Prune("trip", pruning(cut(end, end + 1))),
         Summarize("trip", held.id, {end: "b"}),
         EndConversation("trip", moment(50)),
-        Credit(two.id, SOON, (one.id, three.id)),
+        Reinforce(two.id, SOON, (one.id, three.id)),
         *nightly(store, scope, new.id),
         KeepNotes(NotesBase(NOTES, tuple(NotedLine(it.id, it.content_hash) for it in (new, two)))),
         Erase((three.id,), moment(50), "asked"),
@@ -194,7 +194,7 @@ def on_record(id: str, own: str) -> list[Action]:
         Reweigh(id, moment(1), 0.0, 9.0, "hidden"),
         Fade(id, moment(1), 0.0),
         Retire(id, moment(1), "hidden"),
-        Credit(id, moment(1), (own,)),
+        Reinforce(id, moment(1), (own,)),
         Supersede(id, own, moment(1), 0.0, "hidden"),
         Supersede(own, id, moment(1), 0.0, "hidden"),
         Enrich(id, moment(1), (Mention("Zoe", "other", 0, 3),)),

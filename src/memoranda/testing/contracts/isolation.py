@@ -89,7 +89,7 @@ def told(store: Store, scope: Scope, item: Record) -> list[object]:
         *(info for info in store.sessions(scope) if info.id == session),
         store.session(scope, session),
         *store.derived(scope, [item.id]),
-        *store.resting(scope, [item.id]),
+        *store.citing(scope, [item.id]),
         store.quoting(scope, [item.id]) or None,
     ]
     return [value for value in found if value is not None]

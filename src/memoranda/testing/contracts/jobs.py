@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
 
-from memoranda.model.life import JobRun
 from memoranda.model.ports import Store
+from memoranda.model.sessions import JobRun
 from memoranda.testing.contracts.base import Contract, Reopen
 from memoranda.testing.contracts.samples import moment
 

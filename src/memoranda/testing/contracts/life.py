@@ -19,9 +19,10 @@ from memoranda.model.actions import (
     Spend,
     Supersede,
 )
-from memoranda.model.life import SessionInfo, StageUsage, Usage
 from memoranda.model.models import Kind
 from memoranda.model.ports import Store
+from memoranda.model.sessions import SessionInfo
+from memoranda.model.usage import StageUsage, Usage
 from memoranda.testing.contracts.base import Contract, Reopen
 from memoranda.testing.contracts.samples import (
     ALL,
@@ -218,13 +219,13 @@ class WorkContract(Contract):
             [Retire(gone.id, moment(1), "faded away"), Reweigh(sure.id, SOON, 1.0, 0.0, "sure")],
         )
         remember(store, "his", scope=BEN, decay_rate=0.1)
-        assert store.fading(ANA, LATER) == [one, two]
+        assert store.decaying(ANA, LATER) == [one, two]
 
     def test_what_was_superseded_goes_on_fading(self, store: Store) -> None:
         """A fact that another took the place of is believed, and fades."""
         old, new = remember(store, "old", "new", decay_rate=0.1)
         store.apply(ANA, [Supersede(old.id, new.id, SOON, 0.3, "moved")])
-        assert contents(store.fading(ANA, LATER)) == ["old", "new"]
+        assert contents(store.decaying(ANA, LATER)) == ["old", "new"]
 
     def test_lapsed_ended_by_itself(self, store: Store) -> None:
         """Records past their time come, until they are retired; those closed never do."""
@@ -240,10 +241,10 @@ class WorkContract(Contract):
                 Close(closed.id, moment(1), "forgotten"),
             ],
         )
-        assert store.lapsed(ANA, moment(999)) == []
-        assert contents(store.lapsed(ANA, moment(1_000))) == ["past"]
-        assert contents(store.lapsed(ANA, LATER)) == ["past", "later"]
-        assert store.lapsed(BEN, LATER) == []
+        assert store.expired(ANA, moment(999)) == []
+        assert contents(store.expired(ANA, moment(1_000))) == ["past"]
+        assert contents(store.expired(ANA, LATER)) == ["past", "later"]
+        assert store.expired(BEN, LATER) == []
 
     def test_recorded_in_a_span_of_time(self, store: Store) -> None:
         """Believed records of the kind come, the oldest first; the span ends before its end."""
@@ -289,8 +290,8 @@ class WorkContract(Contract):
         """Each of these looks leaves out what another agent has."""
         of_agents(store, "shared", "planned", "written", decay_rate=0.1, valid_until=SOON)
         before, mine = moment(999_999), ["shared", "written"]
-        assert contents(store.fading(WRITER, before)) == mine
-        assert contents(store.lapsed(WRITER, LATER)) == mine
+        assert contents(store.decaying(WRITER, before)) == mine
+        assert contents(store.expired(WRITER, LATER)) == mine
         assert contents(store.recorded(WRITER, Kind.FACT, now=before, before=LATER)) == mine
         found = store.unenriched(WRITER, kinds=[Kind.FACT], most=2, limit=FEW, now=before)
         assert contents(found) == mine

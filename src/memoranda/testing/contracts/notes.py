@@ -14,12 +14,12 @@ from memoranda.model.actions import (
     Action,
     Close,
     Consolidated,
-    Credit,
     Erase,
     Fade,
     Insert,
     KeepNotes,
     Noted,
+    Reinforce,
     Retire,
     Reweigh,
     Supersede,
@@ -215,10 +215,10 @@ class StandingContract(Contract):
                 Close(wrong.id, moment(1), "corrected", superseded_by=new.id),
             ],
         )
-        found = store.standing(ANA, now=LATER, limit=MANY)
+        found = store.noteworthy(ANA, now=LATER, limit=MANY)
         assert contents(found) == ["new", "agent's"]
         assert found == [store.get(ANA, item.id) for item in found]
-        before = store.standing(ANA, now=moment(999_999), limit=MANY)
+        before = store.noteworthy(ANA, now=moment(999_999), limit=MANY)
         assert contents(before) == ["new", "for now", "agent's"]
 
     def test_the_order(self, store: Store) -> None:
@@ -232,17 +232,17 @@ class StandingContract(Contract):
         remember(store, "3", confidence=0.2)
         remember(store, "1", created_at=moment(3))
         remember(store, "2", created_at=moment(2))
-        found = contents(store.standing(ANA, now=LATER, limit=MANY))
+        found = contents(store.noteworthy(ANA, now=LATER, limit=MANY))
         assert found == list("12345678")
-        assert contents(store.standing(ANA, now=LATER, limit=3)) == found[:3]
-        assert store.standing(ANA, now=LATER, limit=0) == []
+        assert contents(store.noteworthy(ANA, now=LATER, limit=3)) == found[:3]
+        assert store.noteworthy(ANA, now=LATER, limit=0) == []
 
     def test_what_replaced_it_was_erased(self, store: Store) -> None:
         """A fact stands again when what took its place is gone for good."""
         old, new = remember(store, "old", "new")
         store.apply(ANA, [Supersede(old.id, new.id, moment(1), 0.3, "moved on")])
         store.apply(ANA, [Erase((new.id,), moment(2), "asked")])
-        assert contents(store.standing(ANA, now=LATER, limit=MANY)) == ["old"]
+        assert contents(store.noteworthy(ANA, now=LATER, limit=MANY)) == ["old"]
 
     def test_users_and_agents_have_their_own(self, store: Store) -> None:
         """A user sees all of it, an agent its own and nobody's, and no one another user's."""
@@ -255,7 +255,7 @@ class StandingContract(Contract):
             (Scope("ben", "writer"), ["his"]),
             (Scope("eve"), []),
         ):
-            assert contents(store.standing(scope, now=LATER, limit=MANY)) == seen
+            assert contents(store.noteworthy(scope, now=LATER, limit=MANY)) == seen
 
 
 def _told(scope: Scope, text: int, until: int) -> Plan:
@@ -287,7 +287,7 @@ DEEDS: dict[str, Callable[[Record, Record, datetime], Plan]] = {
         Fade(one.id, at, 0.3),
         Touch((two.id,), at),
         Reweigh(one.id, at, 0.5, 0.0, "confirmed"),
-        Credit(two.id, at, (one.id,)),
+        Reinforce(two.id, at, (one.id,)),
     ],
     "correct": lambda one, _, at: _corrected(one, at),
     "restore": lambda one, _, at: _restored(one, at),
@@ -333,8 +333,8 @@ class VersionContract(Contract):
             for scope in scopes:
                 for minute in (0, 15, 40):
                     now = moment(minute)
-                    version = store.standing_version(scope, now=now)
-                    found = {item.id for item in store.standing(scope, now=now, limit=MANY)}
+                    version = store.noteworthy_version(scope, now=now)
+                    found = {item.id for item in store.noteworthy(scope, now=now, limit=MANY)}
                     assert known.setdefault((scope, version), found) == found
 
     @pytest.mark.parametrize("scope", [ANA, WRITER])
@@ -343,11 +343,11 @@ class VersionContract(Contract):
         """What adds a fact, ends it, takes its place or erases it leaves another version."""
         for owner in (ANA, scope):
             one, two = remember(store, "one", "two", scope=owner)
-            before = store.standing_version(scope, now=LATER)
+            before = store.noteworthy_version(scope, now=LATER)
             store.apply(owner, DEEDS[deed](one, two, moment(1)))
-            after = store.standing(scope, now=LATER, limit=MANY)
+            after = store.noteworthy(scope, now=LATER, limit=MANY)
             assert one.id not in {item.id for item in after}
-            assert store.standing_version(scope, now=LATER) != before
+            assert store.noteworthy_version(scope, now=LATER) != before
 
     def test_time_alone_changes_it(self, store: Store) -> None:
         """A fact that ends by itself leaves another version behind, at the moment when it ends."""
@@ -355,7 +355,8 @@ class VersionContract(Contract):
         remember(store, "late", valid_until=moment(20))
         for scope in (ANA, WRITER):
             versions = [
-                store.standing_version(scope, now=moment(at)) for at in (0, 9.99, 10, 19.99, 20, 99)
+                store.noteworthy_version(scope, now=moment(at))
+                for at in (0, 9.99, 10, 19.99, 20, 99)
             ]
             assert versions[0::2] == versions[1::2]
             assert len(set(versions)) == len(versions[0::2])
@@ -363,17 +364,17 @@ class VersionContract(Contract):
     def test_it_stays_where_nothing_is_done(self, store: Store, reopen: Reopen) -> None:
         """Asked again, also after other kinds were stored, the version is the same."""
         remember(store, "tea")
-        before = store.standing_version(ANA, now=LATER)
+        before = store.noteworthy_version(ANA, now=LATER)
         (said,) = turns(store, "a", "said")
         store.apply(ANA, [Noted("a", 0), Touch((said.id,), moment(1)), KeepNotes(noted())])
-        assert reopen(store).standing_version(ANA, now=LATER) == before
+        assert reopen(store).noteworthy_version(ANA, now=LATER) == before
 
     @pytest.mark.parametrize("other", [BEN, PLANNER])
     def test_what_others_do_is_not_told(self, store: Store, other: Scope) -> None:
         """Neither another user nor another agent is to be noticed by the version."""
         remember(store, "tea", valid_until=SOON)
-        before = store.standing_version(WRITER, now=moment(0))
+        before = store.noteworthy_version(WRITER, now=moment(0))
         one, two = remember(store, "one", "two", scope=other, valid_until=moment(100))
         store.apply(other, [Close(one.id, moment(1), "x"), Erase((two.id,), moment(1), "asked")])
         remember(store, "three", scope=other, valid_until=moment(100))
-        assert store.standing_version(WRITER, now=moment(0)) == before
+        assert store.noteworthy_version(WRITER, now=moment(0)) == before

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memoranda.errors import NotFound
-from memoranda.model.actions import Close, Credit, Erase, Reweigh
+from memoranda.model.actions import Close, Erase, Reinforce, Reweigh
 from memoranda.model.models import Kind, Scope, Trust
 from memoranda.model.ports import Store
 from memoranda.testing.contracts.base import ONE_STORE, Contract, Reopen
@@ -201,13 +201,13 @@ class RecordContract(Contract):
         (fact,) = remember(store, "fact", source_ids=(source.id,), origin="consolidation")
         (told,) = remember(store, "told", origin="api")
         (end,) = remember(store, "end", source_ids=(fact.id,), origin="reflection")
-        store.apply(ANA, [Credit(told.id, moment(1), (source.id,))])
-        store.apply(ANA, [Credit(fact.id, moment(1), (other.id,))])
-        assert contents(store.resting(ANA, [source.id])) == ["fact", "told"]
-        assert contents(store.resting(ANA, [other.id])) == ["fact"]
-        assert store.resting(ANA, [end.id]) == []
+        store.apply(ANA, [Reinforce(told.id, moment(1), (source.id,))])
+        store.apply(ANA, [Reinforce(fact.id, moment(1), (other.id,))])
+        assert contents(store.citing(ANA, [source.id])) == ["fact", "told"]
+        assert contents(store.citing(ANA, [other.id])) == ["fact"]
+        assert store.citing(ANA, [end.id]) == []
         store.apply(ANA, [Erase((other.id,), moment(2), "asked")])
-        assert store.resting(ANA, [other.id]) == []
+        assert store.citing(ANA, [other.id]) == []
 
     def test_a_word_of_its_own_is_derived_from_nothing(self, store: Store) -> None:
         """What a person asked to remember is not derived from sources that said it, too."""

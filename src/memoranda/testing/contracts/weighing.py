@@ -10,12 +10,12 @@ import pytest
 from memoranda.errors import InvalidInput, NotFound
 from memoranda.model.actions import (
     Close,
-    Credit,
     Enrich,
     Erase,
     Fade,
     Insert,
     PutVectors,
+    Reinforce,
     Retire,
     Supersede,
     Touch,
@@ -128,7 +128,7 @@ class BeliefContract(Contract):
         one, two = remember(store, "one", "two")
         (item,) = remember(store, "tea", confidence=0.8, decay_rate=0.1, source_ids=(one.id,))
         store.apply(ANA, [Fade(item.id, SOON, 0.2)])
-        store.apply(ANA, [Credit(item.id, SOON, (one.id, two.id, two.id, item.id))])
+        store.apply(ANA, [Reinforce(item.id, SOON, (one.id, two.id, two.id, item.id))])
         credited = stored(item, strength_at=SOON, source_ids=(one.id, two.id))
         assert store.get(ANA, item.id) == credited
         (change,) = store.history(ANA, item.id)[1:]
@@ -139,7 +139,7 @@ class BeliefContract(Contract):
         """The same sources again change neither belief nor history."""
         (one,) = remember(store, "one")
         (item,) = remember(store, "tea", decay_rate=0.1, source_ids=(one.id,))
-        store.apply(ANA, [Fade(item.id, SOON, 0.2), Credit(item.id, SOON, (one.id,))])
+        store.apply(ANA, [Fade(item.id, SOON, 0.2), Reinforce(item.id, SOON, (one.id,))])
         assert store.get(ANA, item.id) == stored(item, confidence=0.2)
         assert told(store, item.id) == ["insert"]
 
@@ -150,7 +150,7 @@ class BeliefContract(Contract):
         store.apply(ANA, [Erase((gone.id,), moment(1), "asked")])
         with pytest.raises(NotFound, match=gone.id):
             store.apply(ANA, [insert(record("of the secret", source_ids=(gone.id,)))])
-        store.apply(ANA, [Credit(own.id, moment(2), (gone.id,))])
+        store.apply(ANA, [Reinforce(own.id, moment(2), (gone.id,))])
         assert store.get(ANA, own.id) == own
 
     def test_what_is_superseded_stays_and_is_believed_less(self, store: Store) -> None:
@@ -285,7 +285,7 @@ class EraseSourcesContract(Contract):
         """A fact that a person stated outlives an episode that was credited to it."""
         one, two = remember(store, "one", "two")
         (own,) = remember(store, "own")
-        store.apply(ANA, [Credit(own.id, SOON, (one.id, two.id))])
+        store.apply(ANA, [Reinforce(own.id, SOON, (one.id, two.id))])
         (drawn,) = remember(store, "drawn", source_ids=(two.id, one.id))
         (week,) = remember(store, "week", source_ids=(drawn.id,), origin="reflection")
         assert store.derived(ANA, [one.id]) == [drawn.id, week.id]

@@ -19,7 +19,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
-from memoranda.model.life import DateMention
+from memoranda.model.models import DateMention
 from memoranda.text.dates import cues, tense
 from memoranda.text.dates.expressions import TimeExpression, TimeMeaning, matches
 from memoranda.text.dates.joining import apply_offset, has_offset, intersect_times, join_stretch

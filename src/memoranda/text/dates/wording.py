@@ -9,7 +9,7 @@ from __future__ import annotations
 from datetime import datetime, timedelta
 from functools import cache
 
-from memoranda.model.life import DateMention
+from memoranda.model.models import DateMention
 from memoranda.text.calendar import month_names
 from memoranda.text.dates.ranges import DAY, EARLIEST_YEAR
 from memoranda.text.languages import LanguageData, load
