@@ -1,4 +1,4 @@
-"""The asynchronous faces: the same verbs, each one hop to a worker thread.
+"""The asynchronous interfaces: the same verbs, each run in a worker thread.
 
 No logic is here. What a verb does, takes and raises stands in :class:`memoranda.Memory` and
 :class:`memoranda.Conversation`, whose signatures and docstrings the verbs carry.

@@ -1,4 +1,4 @@
-"""Memory: the face of memoranda, which hands each verb to one service.
+"""Memory, the main class of memoranda: it hands each verb to one service.
 
 What is not needed to open, to store and to search is imported by the verb that needs it.
 """
@@ -64,7 +64,7 @@ if TYPE_CHECKING:
 
 
 class Memory:
-    """The memory of one user: conversations, facts and everything said, in one place.
+    """The long-term memory and the conversations of one user.
 
     Args:
         location: a file, or ``:memory:``; ``None`` is the setting ``location``, or
@@ -729,12 +729,12 @@ class Memory:
 
 
 def services_of(memory: Memory) -> Services:
-    """Return what a memory works with, for what looks after it."""
+    """Return the services of a memory, for modules of this package that maintain or show it."""
     return memory._services  # noqa: SLF001 - this module sees inside, so that no door has to
 
 
 def scope_of(memory: Memory) -> Scope:
-    """Return whose memory it is, for what looks after it."""
+    """Return the scope of a memory, for modules of this package that maintain or show it."""
     return memory._scope  # noqa: SLF001 - as above
 
 

@@ -58,7 +58,7 @@ LAST_MOMENTS = 2.0
 
 
 class LazyServices:
-    """What is made when it is first asked for, and then shared by all users of a store.
+    """Services that are made on first use, and then shared by all users of a store.
 
     Args:
         store: what is searched.
@@ -113,12 +113,12 @@ class LazyServices:
         return OpenNotes()
 
     def forget_index(self) -> None:
-        """Drop what ranking holds in memory."""
+        """Drop the index that ranking holds in memory."""
         if "retriever" in vars(self):
             self.retriever.forget()
 
     def close(self) -> None:
-        """Release what was made."""
+        """Close the services that were made."""
         if "open_notes" in vars(self):
             self.open_notes.close(self._store)
 
@@ -198,7 +198,7 @@ class Services:
     # Records, search and conversations
 
     def records(self, scope: Scope) -> RecordService:
-        """Return what changes the records of ``scope``."""
+        """Return the service that changes the records of ``scope``."""
         return RecordService(
             scope=scope,
             store=self.store,
@@ -212,7 +212,7 @@ class Services:
         )
 
     def searcher(self, scope: Scope) -> SearchService:
-        """Return what finds the records of ``scope``."""
+        """Return the service that searches the records of ``scope``."""
         from memoranda.search.service import SearchService  # noqa: PLC0415 - see the module
 
         chosen = self.settings.retrieval
@@ -232,7 +232,7 @@ class Services:
         scope: Scope,
         recall: Callable[[str | None, RecallRequest], Recall] | None = None,
     ) -> ConversationStore:
-        """Return what opens the stored conversations of ``scope``."""
+        """Return the service that opens the stored conversations of ``scope``."""
         from memoranda.conversation.conversation_store import (  # noqa: PLC0415 - see the module
             ConversationStore,
         )
@@ -260,7 +260,7 @@ class Services:
         )
 
     def names(self, scope: Scope) -> EntityPipeline:
-        """Return all that finds names in texts of ``scope``."""
+        """Return the pipeline that finds names in texts of ``scope``."""
         chosen = self.settings.entities
         return self.providers.pipeline(
             {FAST: names(chosen.fast), ACCURATE: names(chosen.accurate)},
@@ -271,13 +271,13 @@ class Services:
     # Learning
 
     def turns(self, scope: Scope) -> TurnReader:
-        """Return what reads the episodes of ``scope``."""
+        """Return the reader that gives the episodes of ``scope`` as turns."""
         from memoranda.learning.turns import TurnReader  # noqa: PLC0415 - see the module
 
         return TurnReader(self.records(scope), self.searcher(scope))
 
     def consolidator(self, scope: Scope, stop: Event | None = None) -> Consolidator:
-        """Return what turns the sessions of ``scope`` into facts, until ``stop`` is set."""
+        """Return what turns sessions of ``scope`` into facts, until ``stop`` is set."""
         from memoranda.learning.consolidator import Consolidator  # noqa: PLC0415 - see the module
         from memoranda.learning.extraction import RuleFactExtractor  # noqa: PLC0415
 
@@ -294,7 +294,7 @@ class Services:
         )
 
     def reflection_writer(self, scope: Scope) -> ReflectionWriter:
-        """Return what writes the weekly insight of ``scope``."""
+        """Return the writer of the weekly insight of ``scope``."""
         from memoranda.learning.reflection_writer import (  # noqa: PLC0415 - see the module
             ReflectionWriter,
         )
@@ -366,7 +366,7 @@ class Services:
 
     @property
     def notes(self) -> NotesService:
-        """What opens the notes."""
+        """The service that opens the notes of each scope."""
         from memoranda.notes.service import NotesService  # noqa: PLC0415 - see the module
 
         return NotesService(self.records, self.settings, self.lazy.open_notes)
@@ -374,7 +374,7 @@ class Services:
     def history_writer(
         self, scope: Scope, plan_claims: PlanClaims | None = None, stop: Event | None = None
     ) -> HistoryWriter:
-        """Return what writes the sessions of ``scope`` into its history."""
+        """Return the writer that adds sessions of ``scope`` to the history of its notes."""
         from memoranda.notes.writer import STAGE, HistoryWriter  # noqa: PLC0415 - see the module
 
         by_rules = self.settings.consolidation.extractor == "rules"
@@ -393,7 +393,7 @@ class Services:
         )
 
     def notes_erasure(self, scope: Scope, records: Sequence[Record]) -> NotesEraser:
-        """Return what takes ``records``, which are to be erased, out of the notes."""
+        """Return the service that removes the text of erased ``records`` from the notes."""
         from memoranda.notes.erasing import ErasedText, NotesErasure  # noqa: PLC0415
 
         return NotesErasure(
@@ -420,7 +420,7 @@ class Services:
     # The whole store
 
     def link_entities(self, scope: Scope) -> None:
-        """Link what waits for it to its entities, whichever agent of the user stored it."""
+        """Link pending records to their entities, whichever agent stored them."""
         self.derivations.finish(Scope(scope.user), ENTITIES)
 
     def vector_status(self) -> str:

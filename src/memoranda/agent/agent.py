@@ -33,7 +33,7 @@ STUCK = "I could not finish this within {steps} steps."
 
 
 class Agent:
-    """A reference agent: what it hears and says is stored, and memory is in all it says.
+    """A reference agent: it stores every message, and sends what memory recalls with every prompt.
 
     Each call of the model gets the system prompt, MEMORY.md, what memory recalls for what was
     said, the weekly insight, a recap of the session where it grew long, and the view of the

@@ -49,7 +49,7 @@ def _is_telling(hit: Hit) -> bool:
 
 
 def said(text: str, hits: Sequence[Hit], zone: tzinfo) -> str:
-    """Return the answer to ``text`` from what was recalled for it.
+    """Return the answer to ``text``, made from the records recalled for it.
 
     A question gets what memory has, or that it has nothing; a statement is taken note of. Each
     source is a line with its time and speaker, in the form in which memory knows its own words.

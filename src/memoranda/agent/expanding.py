@@ -1,4 +1,4 @@
-"""The tool by which an agent reads what a marker in its conversation stands for."""
+"""The tool by which an agent reads the pruned messages that a marker stands for."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ EXPAND = Spec(
 
 
 def expanding(chat: Callable[[], Conversation]) -> Tool:
-    """Return the tool for the conversation that ``chat`` gives when it is called."""
+    """Return the tool; a call expands a marker of the conversation that ``chat()`` returns."""
 
     def expand(marker: str) -> str:
         said = [

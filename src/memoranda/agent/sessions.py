@@ -11,7 +11,7 @@ from memoranda.memory import Memory
 
 
 def present(memory: Memory, name: str) -> str:
-    """Return the id of the conversation that goes on: ``chat``, or ``chat-2`` once that ended."""
+    """Return the id of the current conversation: ``chat``, or ``chat-2`` once that has ended."""
     numbered = re.compile(rf"{re.escape(name)}(?:-(\d{{1,9}}))?")
     last, over = 0, True
     for info in memory.conversations():

@@ -56,7 +56,7 @@ CLOSING = f"</{FENCE}>"
 
 @dataclass(frozen=True, slots=True)
 class SectionText:
-    """A text that joined the system prompt, and why."""
+    """A text that was added to the system prompt, and why."""
 
     name: str
     text: str
@@ -151,7 +151,7 @@ def _recap_lines(messages: Iterable[Message]) -> Iterator[str]:
 
 
 def drop_recalled_lines(notes: str, memory: Recall) -> str:
-    """Return notes without the lines that memory tells beside them, with their time and speaker.
+    """Return notes without the lines that the recalled block of the same context holds.
 
     A heading that has nothing under it any more goes with them.
     """
@@ -173,7 +173,7 @@ UNCALIBRATED = Calibration()
 
 @dataclass(frozen=True, slots=True)
 class RecallRequest:
-    """What memory is asked for a context.
+    """What is asked of memory to build a context.
 
     Attributes:
         question: what the user says.
@@ -212,7 +212,7 @@ class ContextSpec:
 
     @property
     def head(self) -> str | None:
-        """The system prompt with what joins it."""
+        """The system prompt with the texts added to it."""
         return join_prompt(self.system, self.sections)
 
     @property
@@ -221,18 +221,18 @@ class ContextSpec:
         return self.calibration.room(self.budget)
 
     def counted(self, tokens: int) -> int:
-        """Return the tokens as they are counted here, of what is billed as ``tokens``."""
+        """Convert ``tokens`` of the provider's count into our own count."""
         return round((tokens - self.calibration.overhead) / self.calibration.scale)
 
     def billed(self, tokens: int) -> int:
-        """Return what the provider is taken to count for ``tokens``."""
+        """Convert ``tokens`` of our own count into the provider's count, as calibrated."""
         exactly = round(tokens * self.calibration.scale, 6)  # 50 is 50, and not 50.000000001
         return ceil(exactly) + self.calibration.overhead
 
 
 @dataclass(frozen=True, slots=True)
 class ContextRequest:
-    """A context that is asked for, and the conversation as it is while its lock is held.
+    """A request for a context, with the state of the conversation while its lock is held.
 
     Attributes:
         ledger: its live messages, without the prompt.
@@ -246,7 +246,7 @@ class ContextRequest:
 
     @property
     def question(self) -> str | None:
-        """What memory is asked: the prompt, else what the user said last."""
+        """The query for memory: the prompt, else the last message of the user."""
         said = (item.content for item in reversed(self.ledger.messages) if item.role == "user")
         return self.spec.prompt or next(said, None)
 
@@ -311,7 +311,7 @@ class ContextBuilder:
         return spec
 
     def recall_request(self, request: ContextRequest) -> RecallRequest | None:
-        """Return what memory may be asked; ``None`` if there is no room for an answer.
+        """Return the request to memory; ``None`` if the budget has no room for an answer.
 
         Of what the fixed parts leave, memory gets ``RECALL_SHARE``, and what the conversation
         does not need; what it does not use goes to the conversation.
@@ -329,7 +329,7 @@ class ContextBuilder:
         return RecallRequest(question, share - around, request.known | seen, self._meter.counter)
 
     def build(self, request: ContextRequest, memory: Recall = NO_RECALL) -> Context:
-        """Return the context of a conversation, with what memory said.
+        """Return the context of a conversation, with the recalled memory in it.
 
         Raises:
             BudgetTooSmall: system prompt, pinned messages and prompt do not fit.
@@ -467,7 +467,7 @@ class ContextBuilder:
 
 
 def pinned(ledger: Ledger) -> int:
-    """Return the tokens of what stays whatever happens.
+    """Return the tokens of the messages that are never pruned.
 
     Of whole units: with a pinned result comes its call. An orphan is never sent.
     """
@@ -475,7 +475,7 @@ def pinned(ledger: Ledger) -> int:
 
 
 def unanswered(ledger: Ledger) -> int:
-    """Return the tokens of what the user said last, if nobody answered it.
+    """Return the tokens of the user's last message, if it is not answered yet.
 
     It is the prompt then, though nobody said so.
     """

@@ -256,7 +256,7 @@ class Conversation:
 
     @property
     def session(self) -> ConversationSession:
-        """The present session: what was said since it began, and what its recap tells."""
+        """The current session: its messages, and the recap of the one before."""
         with self._lock:
             return read_session(self._transcript, self._transcript.info())
 
@@ -289,7 +289,7 @@ class Conversation:
         return found[starts[-most] :] if len(starts) >= most else found
 
     def expand(self, marker: Marker | str) -> tuple[Message, ...]:
-        """Return the messages that a marker stands for, exactly as they were said.
+        """Return the messages that a marker stands for, exactly as they were added.
 
         Without those that were erased since.
 
@@ -613,7 +613,7 @@ class Conversation:
             self._transcript.recount(changed)
 
     def clear(self) -> None:
-        """Start afresh: what was said so far stays out of every later context.
+        """Start afresh: the messages so far stay out of every later context.
 
         The system prompt stays. Nothing is lost: the transcript keeps the messages, and
         with a memory their episodes can still be found.

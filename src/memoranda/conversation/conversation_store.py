@@ -151,7 +151,7 @@ class ConversationStore:
         )
 
     def unsaved(self, *, system: str | None = None) -> Conversation:
-        """Return an empty conversation whose contexts recall, and that is not stored.
+        """Return an empty conversation that recalls from memory but is itself not stored.
 
         So one can look at a context without leaving a trace.
 
@@ -181,7 +181,7 @@ class ConversationStore:
         return self._without_session(self._existing(id), strategy)
 
     def open_read_only(self, id: str, *, strategy: str | None = None) -> Conversation:
-        """Return a conversation as :meth:`open_existing` does, on which nothing leaves a trace.
+        """Return a conversation as :meth:`open_existing` does, on which no change is stored.
 
         What it answers to a change is what the change would do.
         """

@@ -139,7 +139,7 @@ def _is_count(value: object) -> TypeGuard[int]:
 
 
 def learn(before: Calibration, *, counted: int, actual: int, exact: bool) -> Calibration:
-    """Return how to correct counts, after one of ``counted`` was billed as ``actual``.
+    """Return the calibration that follows when ``counted`` tokens were billed as ``actual``.
 
     Exact counts miss only what is sent beside the messages, such as the definitions of
     tools; an estimate is off in proportion.
@@ -344,7 +344,7 @@ def explain_view(
 def fold(
     found: ViewExplanation, apart: Callable[[ExplainedMessage], bool]
 ) -> Iterator[ExplainedMessage | FoldedMessages]:
-    """Yield the lines in order, those for which ``apart`` is false joined where they meet."""
+    """Yield the lines in order; neighbours for which ``apart`` is false are joined into one."""
     for alone, run in groupby(found.lines, key=apart):
         if alone:
             yield from run

@@ -218,14 +218,14 @@ class Ledger:
         self.grouping.extend(live)
 
     def but_last(self) -> Ledger:
-        """Return the ledger without the newest message, which the user said."""
+        """Return the ledger without the newest message, which is the user's."""
         fewer = copy(self)
         fewer.messages = self.messages[:-1]
         fewer.grouping = self.grouping.first(len(self.grouping.units) - 1)
         return fewer
 
     def prune(self, pruning: Pruning) -> None:
-        """Take out what the receipt names."""
+        """Remove the messages that a pruning receipt names."""
         self._take_out(pruning.cuts)
         before, self.messages, self.grouping = self.messages, [], Grouping()
         self.extend(before)
@@ -279,7 +279,7 @@ def _start(gap: PrunedSpan) -> int:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ConversationState:
-    """The figures of one moment that a decision is made from.
+    """The token counts of a conversation at one moment, from which pruning is decided.
 
     Attributes:
         ledger: the live messages.
@@ -354,7 +354,7 @@ class StateReader:
         self.ledger = Ledger()
 
     def read(self) -> ConversationState:
-        """Return the conversation as it is now."""
+        """Return the current state of the conversation."""
         info = self._transcript.info()
         if info.revision != self._revision:
             self.ledger = self._read_all(info)

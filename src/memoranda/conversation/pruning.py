@@ -1,4 +1,4 @@
-"""The limits of a conversation: when it is pruned, what then goes, and the receipt of it.
+"""Pruning: when a conversation is pruned, which messages leave the view, and the receipt.
 
 A pruning leaves less than what set it off, so that the next one is not due at once. One that
 fails is logged and tried again with the next message; the message that set it off is kept (N4.4).
@@ -210,7 +210,7 @@ class DuePruning:
 
 
 def due_pruning(used: int, limits: Thresholds) -> DuePruning | None:
-    """Return which pruning is due at ``used`` tokens; none below the first threshold."""
+    """Return the pruning that is due at ``used`` tokens; ``None`` below the first threshold."""
     share = f"{used:,} of {limits.window:,} tokens ({used * PERCENT / limits.window:.0f} %) in use"
     if used > limits.tokens(limits.aggressive_at):
         return DuePruning(AGGRESSIVE, limits.tokens(limits.aggressive_to), share)
@@ -236,7 +236,7 @@ def has_too_many(ledger: Ledger, policy: Policy) -> bool:
 def pruned_spans(
     ledger: Ledger, budget: int, policy: Policy, meter: MessageMeter
 ) -> tuple[PrunedSpan, ...]:
-    """Return what a view of ``budget`` tokens leaves out of what is live."""
+    """Return the live messages that a view of ``budget`` tokens leaves out, as spans."""
     return spans_of(ledger, view_of(ledger, budget, policy, meter))
 
 
@@ -495,7 +495,7 @@ CONSOLIDATED = "consolidated; the session goes on without them"
 
 @dataclass(frozen=True, slots=True)
 class ConversationSession:
-    """The present session of a conversation: what was said since it began.
+    """The current session of a conversation: the messages since it began.
 
     Attributes:
         recapped: messages that its recap tells, from before it began.
@@ -507,7 +507,7 @@ class ConversationSession:
 
 
 def read_session(transcript: Transcript, info: ConversationInfo) -> ConversationSession:
-    """Return the present session of a conversation."""
+    """Return the current session of a conversation."""
     cuts, start = _session_start(transcript.prunings(), info.start)
     first = cuts[0].first if cuts else start
     recapped: list[Message] = []

@@ -60,7 +60,7 @@ _MARKS = f".!?؟。{_WIDE} \n\"'*)"
 
 @dataclass(frozen=True, slots=True)
 class TopicTurn:
-    """What is read of a message to compare it with others.
+    """The features of a message by which it is compared with others.
 
     Attributes:
         at: when it was said.
@@ -108,7 +108,7 @@ def topic_weights() -> Weights:
 
 
 def meanings() -> Mapping[str, str]:
-    """Return what each kind of evidence says, as a reason."""
+    """Return the reason that each kind of evidence stands for."""
     found: Mapping[str, str] = load("en", "topics")["meanings"]
     return found
 
@@ -251,7 +251,7 @@ class TaskLinks:
         _remember(self._words, words)
 
     def why(self, message: Message) -> str | None:
-        """Return what ties a user's request to the task before it, ``None`` if nothing does."""
+        """Return why a user's request belongs to the task before it; ``None`` if it does not."""
         if reply := _REPLIES.match(message.content):
             return f"{reply[0].strip()!r} replies"
         request = strip_acknowledgements(message)
@@ -588,7 +588,7 @@ def segments(
 
 
 def turn_of(message: Message) -> TopicTurn | None:
-    """Return what a message adds to the talk; ``None`` if nobody says anything in it."""
+    """Return a message as a turn of the conversation; ``None`` if it has no spoken text."""
     if message.role not in {"user", "assistant"} or not message.content.strip():
         return None
     return TopicTurn.of(message.content, message.timestamp)

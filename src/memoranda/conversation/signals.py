@@ -1,4 +1,4 @@
-"""What a message is for its conversation, read from the message alone (R4.2, R4.3).
+"""Signals of a message's importance, read from the message alone (R4.2, R4.3).
 
 An instruction, a rule, an error, a correction, small talk: the signals decide what a message is
 worth and where tasks begin and end. They are read from words and forms, without a model. Where
@@ -126,7 +126,7 @@ ANY, SOME, NUMBER, FIRST = "*", "...", "@number", "^"
 
 
 class Cue(IntFlag):
-    """What a phrase says. The files of phrases name these in lower case."""
+    """What a phrase signals. The files of phrases name these in lower case."""
 
     NOTHING = auto()
     LEAD = auto()
@@ -446,7 +446,7 @@ _EXPLICIT = LanguageData("mul", "tasks").pattern("explicit", re.VERBOSE | re.IGN
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Signals:
-    """What a message is.
+    """The signals of a message: a directive, an error, a correction and so on.
 
     Attributes:
         tool_call: it calls tools.
@@ -479,7 +479,7 @@ NONE = Signals()
 
 
 def signals(message: Message) -> Signals:
-    """Return what a message is, from its role, content, calls and result alone.
+    """Return the signals of a message, from its role, content, calls and result alone.
 
     Pure. Of a very long content only head and tail are read.
     """
@@ -555,7 +555,7 @@ class WordSignals:
 
 
 def read_words(text: str, role: str) -> WordSignals:
-    """Return the cues in what ``role`` (``user`` or ``assistant``) said."""
+    """Return the cues in a message of ``role`` (``user`` or ``assistant``)."""
     book = lexicons()[role]
     doubts = _IF if role == "user" else _EITHER
     found = WordSignals()

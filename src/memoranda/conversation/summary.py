@@ -1,4 +1,4 @@
-"""What messages said, in a few lines taken from them word for word: no model, no invention.
+"""Summarizes messages by quoting a few of their lines word for word, without a model.
 
 What binds later turns comes first: standing rules, corrections, errors, decisions, what was
 asked and done, the tools that were called, and the ids, names and figures that were used.
@@ -98,7 +98,7 @@ class ExtractiveSummarizer:
         self._most = max_characters
 
     def summarize(self, messages: Sequence[Message]) -> str:
-        """Return what ``messages`` said, in lines, the most important first.
+        """Return a summary of ``messages`` in quoted lines, the most important first.
 
         Empty if nothing matters: small talk alone, or no messages.
         """

@@ -52,7 +52,7 @@ class Transcript(Protocol):
         """Add messages at the end, all of them or none; their positions are given here."""
 
     def announce(self) -> None:
-        """Tell those who listen beyond this conversation what was added; they may call back."""
+        """Notify subscribers outside this conversation of added messages; they may call back."""
 
     def messages(
         self,
@@ -84,10 +84,10 @@ class Transcript(Protocol):
         """Set the token counts of messages, by their ids."""
 
     def calibrate(self, calibration: Calibration) -> None:
-        """Keep what the provider's own counts taught."""
+        """Store the calibration learned from the provider's token counts."""
 
     def clear(self) -> None:
-        """Leave what was said so far out of every later view."""
+        """Leave all messages so far out of every later view."""
 
     def end(self, at: datetime) -> None:
         """Mark the conversation as finished."""
@@ -192,12 +192,12 @@ class MemoryTranscript:
             self._changed()
 
     def calibrate(self, calibration: Calibration) -> None:
-        """Keep what the provider's own counts taught."""
+        """Store the calibration learned from the provider's token counts."""
         with self._lock:
             self._info = replace(self._info, calibration=calibration)
 
     def clear(self) -> None:
-        """Leave what was said so far out of every later view."""
+        """Leave all messages so far out of every later view."""
         with self._lock:
             self._start = len(self._messages)
             if self._messages:
@@ -236,7 +236,7 @@ class ReadOnlyTranscript:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TranscriptListeners:
-    """Who is told of what happens to a stored transcript.
+    """The callbacks that a stored transcript notifies.
 
     Attributes:
         stored: something was stored that vectors are to be made of.
@@ -252,7 +252,7 @@ class TranscriptListeners:
 
 
 class StrippedText(NamedTuple):
-    """What is new in a text, and the actions that count what was not as use."""
+    """The new part of a text, and actions that record the access to the recalled part."""
 
     text: str
     actions: tuple[Action, ...]
@@ -416,7 +416,7 @@ class StoredTranscript:
         self._apply(Recount(self._id, tokens))
 
     def calibrate(self, calibration: Calibration) -> None:
-        """Keep what the provider's own counts taught."""
+        """Store the calibration learned from the provider's token counts."""
         self._apply(Calibrate(self._id, calibration))
 
     def pin(self, message: str, *, pinned: bool) -> None:
@@ -424,7 +424,7 @@ class StoredTranscript:
         self._apply(Pin(self._id, message, pinned))
 
     def clear(self) -> None:
-        """Leave what was said so far out of every later view."""
+        """Leave all messages so far out of every later view."""
         self._apply(ClearView(self._id))
 
     def end(self, at: datetime) -> None:

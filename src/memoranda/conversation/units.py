@@ -48,7 +48,7 @@ class Unit:
 
     @property
     def position(self) -> int:
-        """Where it begins in the transcript."""
+        """The position of its first message in the transcript."""
         return self.messages[0].position or 0
 
     @property
@@ -224,7 +224,7 @@ def _place(message: Message) -> int:
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """Units in a row that serve one task.
+    """Consecutive units that belong to one task.
 
     Attributes:
         start: the first of them.
@@ -313,7 +313,7 @@ class Strategy(Protocol):
 
 
 class UserTurn:
-    """What a user said and what was done about it, as numbers of units.
+    """A user's message and the reaction to it, as indexes of units.
 
     Attributes:
         asked: the user's message; what precedes the first is a turn without one.
@@ -464,7 +464,7 @@ class SelectionInput:
 
 
 class Selection:
-    """What stays, while a strategy makes up its mind: it never takes more than there is.
+    """The units selected so far by a strategy; it never exceeds the room there is.
 
     Attributes:
         kept: which units stay.

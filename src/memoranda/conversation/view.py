@@ -119,7 +119,7 @@ def _step(before: Sequence[int], limit: float) -> int:
 def choose_once(
     given: SelectionInput, grouping: Grouping, budget: int, policy: Policy, meter: MessageMeter
 ) -> KeptUnits:
-    """Return which units stay, whatever earlier views held."""
+    """Return which units stay, regardless of earlier views."""
     units = grouping.units
     fits = grouping.tokens <= budget and grouping.messages <= policy.messages
     if fits and policy.strategy is not FINISHED_TASKS:
@@ -139,7 +139,7 @@ def choose_once(
 
 
 def essentials(grouping: Grouping, policy: Policy) -> set[int]:
-    """Return which units stay while they fit: fixed, the newest, and the last request."""
+    """Return the units that come first: fixed ones, the newest, and the last request."""
     units = grouping.units
     must = set(grouping.fixed)
     left = policy.keep_recent
@@ -155,7 +155,7 @@ def essentials(grouping: Grouping, policy: Policy) -> set[int]:
 
 
 def last_request(units: Sequence[Unit]) -> int | None:
-    """Return which unit is the last thing the user said."""
+    """Return the unit of the user's last message."""
     for index in reversed(range(len(units))):
         if units[index].head.role == "user":
             return index
@@ -183,7 +183,7 @@ def least_tokens(grouping: Grouping, budget: int, policy: Policy) -> int:
 def squeeze(
     grouping: Grouping, must: Iterable[int], request: int | None, budget: int, meter: MessageMeter
 ) -> KeptUnits:
-    """Return what stays where not even the essential units fit as they are."""
+    """Return which units stay, and how shortened, where not even the essential ones fit."""
     units = grouping.units
     kept = {index: units[index] for index in grouping.fixed}
     # The last request goes last, however long ago it was.

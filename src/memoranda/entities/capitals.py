@@ -59,14 +59,14 @@ def split_words(text: str, start: int, end: int) -> list[WordToken]:
 
 
 def is_shouted(tokens: Sequence[WordToken]) -> bool:
-    """Tell a line that is mostly in capitals, where they prove nothing."""
+    """Return whether a line is mostly in capitals, so that they do not mark names."""
     long = [token.name for token in tokens if len(token.name) > 1]
     loud = sum(map(str.isupper, long))
     return loud > 1 and loud * 2 > len(long)
 
 
 def is_title_line(tokens: Sequence[WordToken], capitals: int) -> bool:
-    """Tell a line where nearly every word has a capital, long or short."""
+    """Return whether nearly every word of a line is capitalized, long or short."""
     return len(tokens) >= HEADLINE and capitals * 5 >= len(tokens) * 4
 
 
@@ -78,7 +78,7 @@ def is_headline(tokens: Sequence[WordToken]) -> bool:
 
 
 def cut_headline(tokens: Sequence[WordToken], first: int, last: int) -> Iterator[tuple[int, int]]:
-    """Yield the names in a run of capitals of a headline: what everyday words stand around.
+    """Yield the names in a capitalized run of a headline, without the everyday words in it.
 
     A known name, place or organization stays whole: "Joel Ward", "Ohio State".
     """

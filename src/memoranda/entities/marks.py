@@ -1,4 +1,4 @@
-"""Named things that have a form of their own: addresses, tags, dates, quoted titles.
+"""Finds entities by their form: addresses, tags, dates, quoted titles.
 
 One pattern finds them all in one pass, so that an earlier form hides the later ones: what
 is inside code or a URL is never a hashtag. Every repetition in it is bounded or excludes
@@ -63,7 +63,7 @@ _MONTHS_A_YEAR, _DAYS_A_MONTH, _TWO_DIGITS = 12, 31, 99
 
 
 def find_marks(text: str) -> Iterator[tuple[int, int, Mention | None]]:
-    """Yield what has a form of its own: begin, end and the mention.
+    """Yield start, end and mention of everything recognizable by its form.
 
     ``None`` stands for a stretch that holds no names at all: code, a refused form.
     """

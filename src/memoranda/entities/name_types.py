@@ -1,4 +1,4 @@
-"""What kind of thing a name names, as far as its form and the words around it tell."""
+"""The type of entity that a name stands for, by its form and the words around it."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _AT_WORK = frozenset({"at", "for"})
 
 
 def type_of(name: str, tokens: Sequence[WordToken], first: int, last: int) -> str:
-    """Return the type that the form of a name or the words around it tell."""
+    """Return the entity type of a name, by its form or the words around it."""
     by_form = type_by_form(name, tokens[first].name.lower(), tokens[last].name.lower())
     return by_form or _type_by_cue(tokens, first, last) or "other"
 

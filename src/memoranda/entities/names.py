@@ -1,4 +1,4 @@
-"""Which names mean the same thing: the form they are compared in, and aliases.
+"""Decides which names mean the same entity: folding, nicknames, initials, aliases.
 
 Cautious on purpose: two names that stay apart cost a link; two people taken for one mix
 their memories. So a short name is linked only while exactly one longer name fits.

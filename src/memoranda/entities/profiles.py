@@ -1,4 +1,4 @@
-"""What facts say of an entity, in short (``Entity.summary``).
+"""Summarizes an entity from the facts about it (``Entity.summary``).
 
 Made when it is asked for, and never stored: so it is never older than the facts, and nothing of
 it is left when these are erased.
@@ -16,7 +16,7 @@ LONGEST = 400
 
 
 def profile(entity: Entity) -> Entity:
-    """Return ``entity`` with a summary: the facts about it that are believed most.
+    """Return ``entity`` with a summary: the facts about it with the highest confidence.
 
     What is said of the entity itself comes before what only mentions it, and of equals the
     newer. Superseded facts are left out.

@@ -1,4 +1,4 @@
-"""What can find names in a text: rules, a spaCy pipeline, a language model."""
+"""The providers that find names in a text: rules, a spaCy pipeline, a language model."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class EntityProviders:
         return EntityPipeline({**self.ready, **asked}, strategies, missing=self.missing)
 
     def fast(self, settings: EntitySettings) -> EntityExtractor:
-        """Return what reads each text as it comes. Asks no language model."""
+        """Return the fast extractor, which reads each text as it is stored, without a model."""
         order = tuple(name for name in strategy_names(settings.fast) if name in self.ready)
         if order == ("regex",):
             return self.ready["regex"]

@@ -1,4 +1,4 @@
-"""The life of a memory: how it comes in, is corrected, confirmed and forgotten.
+"""Learning: turns finished sessions into facts, resolves conflicts, writes the weekly insight.
 
 Each stage is a plan: it looks at values and returns the actions that a store then carries
 out in one transaction.

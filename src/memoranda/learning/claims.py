@@ -1,4 +1,4 @@
-"""What consolidation works with: turns that were said, claims drawn from them, verdicts on pairs.
+"""The types of consolidation: turns of a session, claims extracted from them, verdicts on pairs.
 
 An extractor turns the turns of a session into claims, by rule or with a model. A judge says how
 a new claim stands to what is believed already. Plans make actions of both.
@@ -14,7 +14,7 @@ from typing import NamedTuple, Protocol
 
 
 class Category(StrEnum):
-    """What a claim is about; decides how long it is of interest, and what contradicts it."""
+    """The category of a claim; decides how fast it decays, and what can contradict it."""
 
     IDENTITY = "identity"
     PREFERENCE = "preference"
@@ -100,7 +100,7 @@ class ClaimDraft(NamedTuple):
 
 
 class Extractor(Protocol):
-    """Draws claims from a page of turns."""
+    """Extracts claims from a page of turns."""
 
     def extract(self, page: Sequence[Turn], *, before: Sequence[Turn] = ()) -> list[Claim]:
         """Return the claims of ``page`` in the order they were said.
@@ -145,7 +145,7 @@ class Statement:
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """What a judge says of a pair, how sure it is (0 to 1), and why, without quoting the texts."""
+    """The relation of a pair, its confidence (0 to 1), and why, without quoting the texts."""
 
     relation: Relation
     confidence: float

@@ -1,4 +1,4 @@
-"""The plan of a consolidation: what a page of claims changes in what is believed.
+"""The plan of a consolidation: which facts a page of claims adds, credits or supersedes.
 
 A claim that was known credits the fact that says it; a new one becomes a fact; one that
 excludes an older one takes its place. What was said later decides, not what is read later: a
@@ -65,7 +65,7 @@ class CandidateFact:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClaimPage:
-    """What one step of a consolidation works with.
+    """The input of one step of a consolidation.
 
     Attributes:
         session: the session that was read.
@@ -90,7 +90,7 @@ class ClaimPage:
 
 @dataclass(frozen=True, slots=True)
 class ConsolidationReport:
-    """What a plan does, in figures.
+    """The number of facts that a plan adds, credits and supersedes.
 
     Attributes:
         added: claims that become facts.
@@ -137,13 +137,13 @@ class UnclearPair:
 
 @dataclass(frozen=True, slots=True)
 class StatementTime:
-    """When something was said, the last time, and from when it holds: no later than that."""
+    """When a statement was last made, and from when on it holds, which is no later."""
 
     said: datetime
     holds: datetime
 
     def counts_after(self, other: StatementTime) -> bool:
-        """Return whether this is the later word on what both speak of.
+        """Return whether this statement counts as the later one of the two.
 
         That is what was said later, unless it tells of times long before the other's: "we
         lived in Oslo then". Times near each other are not told apart, as most are told roughly.
@@ -187,7 +187,7 @@ def plan(
     decay_rate: float = DECAY_RATE,
     least: float = LEAST,
 ) -> ConsolidationPlan:
-    """Plan what a page of claims changes. Nothing is stored by planning.
+    """Plan the changes that a page of claims makes. Planning stores nothing.
 
     Args:
         page: the claims, and the facts that may have to do with them.

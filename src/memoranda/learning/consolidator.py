@@ -58,7 +58,7 @@ MOST_LINES = 200
 
 
 class AttributedTurn(NamedTuple):
-    """A turn, and the agent that alone heard it, if one did."""
+    """A turn, and the agent that it belongs to, if any."""
 
     agent: str | None
     turn: Turn
@@ -66,7 +66,7 @@ class AttributedTurn(NamedTuple):
 
 @dataclass(slots=True)
 class ConsolidationTally:
-    """What was done so far: actions, sessions that were read to their end, and failures."""
+    """A running count: actions applied, sessions finished, and failures."""
 
     actions: list[Action] = field(default_factory=list)
     sessions: int = 0
@@ -105,7 +105,7 @@ def _describe(action: Action) -> str | None:
 
 @dataclass(frozen=True, slots=True)
 class SingleRelationJudge:
-    """A judge of whose verdicts one relation counts."""
+    """A judge that passes on only verdicts of one relation."""
 
     inner: Judge
     relation: Relation
@@ -194,7 +194,7 @@ class Consolidator:
         scope: Scope | None = None,
         only: Relation | None = None,
     ) -> list[Action]:
-        """Return what follows from ``claims``, given what is believed already.
+        """Return the plan for ``claims``, given the active facts.
 
         Args:
             session: the session they come from.

@@ -39,7 +39,7 @@ def jaccard_similarity(first: str, second: str) -> float:
 
 
 def find_difference(first: str, second: str) -> str | None:
-    """Return what keeps two texts from saying the same, or ``None``.
+    """Return why two texts do not say the same, or ``None``.
 
     It is symmetric: one of ``number``, ``negation``, ``name``, ``person``, ``owner``,
     ``opposite`` (``likes``, ``hates``) and ``order`` (``tea over coffee``, ``coffee over tea``).

@@ -1,4 +1,4 @@
-"""A text as statements are compared: its words, what it is about, its numbers, dates and names."""
+"""Parses a text for comparing statements: its words, subject, numbers, dates and names."""
 
 from __future__ import annotations
 

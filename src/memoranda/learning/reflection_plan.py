@@ -1,4 +1,4 @@
-"""Reflection: once a week, a look back on what was learned.
+"""Plans the weekly reflection: whether one is due, and which records it covers.
 
 Without a model it is a digest of the records; with one, the model's own words over the same
 records. Either names its sources, so that erasing one of these erases the reflection.
@@ -59,14 +59,14 @@ class ReflectionDue:
 
 @dataclass(frozen=True, slots=True)
 class ReflectionPlan:
-    """What a plan comes to: a draft to be stored, or why there is none."""
+    """The result of planning: a draft to be stored, or why there is none."""
 
     draft: Draft | None
     why: str
 
 
 def due(last: datetime | None, facts: Iterable[Record], now: datetime) -> ReflectionDue:
-    """Say whether it is time to look back.
+    """Return whether a reflection is due, and why or why not.
 
     Args:
         last: when the last reflection was recorded.
@@ -95,7 +95,7 @@ def week(
     zone: tzinfo,
     limit: int = LIMIT,
 ) -> WeekRecords:
-    """Return what to look back on: the newest records of the last seven days.
+    """Return the newest records of the last seven days.
 
     Half of ``limit`` is the facts' and half the episodes'; what one kind leaves is the other's.
     Records that have ended or were superseded, and what only external text says, are left out:

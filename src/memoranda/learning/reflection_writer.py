@@ -1,4 +1,4 @@
-"""ReflectionAnswer: the weekly insight, in a model's words or as a digest."""
+"""Writes the weekly insight, with a model or as a digest made by rules."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A language model as the stages use it: from synchronous code, its use written down by stage."""
+"""Calls a language model from synchronous stages, and records its usage by stage."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class ModelRunner:
         self._lock = Lock()
 
     def wait(self, answer: Coroutine[Any, Any, T], *, timeout: float | None = None) -> T:
-        """Return what ``answer`` gives.
+        """Run the coroutine ``answer`` to its end and return its result.
 
         Raises:
             LLMError: the model failed, ``timeout`` seconds were not enough, or this was closed.
@@ -106,7 +106,7 @@ class StageModel:
         return self.model.name
 
     async def ask(self, instructions: str, prompt: str, answer: type[T]) -> Reply[T]:
-        """Ask, and write down what it took, also where it failed."""
+        """Ask the model, and record the usage, also of a failed call."""
         try:
             reply = await self.model.ask(instructions, prompt, answer)
         except LLMError as error:

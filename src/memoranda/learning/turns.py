@@ -1,4 +1,4 @@
-"""Episodes of a session as extractors read them: without what memory itself had told."""
+"""Reads the episodes of a session as turns, without text that memory itself had recalled."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class TurnReader:
     searcher: SearchService
 
     def read(self, episodes: Sequence[Record], recalled: Mapping[str, str]) -> TurnPage:
-        """Return ``episodes`` without what memory had told, by lines or by its words.
+        """Return ``episodes`` as turns, without recalled memory: whole lines, or its very words.
 
         Args:
             episodes: what was said.

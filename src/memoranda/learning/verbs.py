@@ -1,4 +1,4 @@
-"""English verbs: their forms, and whether the first of a clause tells an event or a state."""
+"""English verbs: their forms, and whether a clause reports an event or a state."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def expand_negation(word: str, *, third: bool) -> str | None:
 
 
 class Aspect(StrEnum):
-    """How a clause stands to time."""
+    """The tense and aspect of a clause."""
 
     STATE = "state"
     """How things are, go on, are wanted, used to be or never were."""
@@ -85,13 +85,13 @@ _S_ENDINGS = "us"
 
 
 def tells_event(text: str) -> bool:
-    """Return whether ``text`` tells what came to pass, rather than how things are."""
+    """Return whether ``text`` reports an event, rather than a state."""
     return read_aspect(text) is not Aspect.STATE
 
 
 @lru_cache(maxsize=4096)
 def read_aspect(text: str) -> Aspect:
-    """Return how the first finite verb of ``text`` stands to time.
+    """Return tense and aspect of the first finite verb of ``text``.
 
     A state where no verb is recognised, so that nothing rests on a guess that it is an event.
     """

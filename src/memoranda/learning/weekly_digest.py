@@ -79,7 +79,7 @@ class WeekRecords:
 
     @property
     def said(self) -> list[Record]:
-        """The facts, and what people said: an agent's words are not what the week was about."""
+        """The facts, and the episodes of persons; those of an agent do not count for the week."""
         return [
             record
             for record in self.records
@@ -100,7 +100,7 @@ class WeekRecords:
 
 @dataclass(frozen=True, slots=True)
 class Digest:
-    """What there is to say of a week, and what it rests on.
+    """The text of a weekly digest, and the ids of the records it is based on.
 
     Attributes:
         text: Markdown; empty where there is nothing to say.
@@ -252,7 +252,7 @@ def _distinct(records: Iterable[Record]) -> list[Record]:
 
 @dataclass(frozen=True, slots=True)
 class DigestSubject:
-    """Something that was talked about.
+    """A topic of the week: a name or a recurring word.
 
     Attributes:
         name: as it is written most often.

@@ -1,4 +1,4 @@
-"""What is wrong with a memory's contents: junk of the kinds that memories fill up with.
+"""Finds junk in a memory: duplicates, contradictions, loops, secrets, injections and more.
 
 Works on plain entries, so that the memories of other programs can be looked at, too. It only
 reports; what to do about a finding is for a person to say.

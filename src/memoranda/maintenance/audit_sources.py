@@ -26,7 +26,7 @@ OWNERS = ("user_id", "user")
 
 
 def audit_memory(store: Store, scope: Scope, now: datetime) -> Audit:
-    """Audit all that a scope believes."""
+    """Audit all active records of a scope."""
     pages = record_pages(store, scope, now)
     held = [record for page in pages for record in page if is_active(record, now)]
     entries = [_entry(store, scope, record) for record in held if record.kind in KNOWLEDGE]

@@ -1,4 +1,4 @@
-"""Decay: the forgetting curve of facts that nobody asks for (Ebbinghaus).
+"""Decay: the confidence of facts falls while nobody recalls them (Ebbinghaus's curve).
 
 What is left of a fact is ``strength × exp(-decay_rate × days)``, counted from the strength it
 had when it was last said or recalled, and never from what an earlier night left of it. So a
@@ -38,7 +38,7 @@ def curve(strength: float, rate: float, days: float) -> float:
 
 
 def confidence(record: Record, now: datetime) -> float:
-    """Return how far a record is believed at ``now``, if it is not recalled until then."""
+    """Return the confidence of a record at ``now``, if it is not recalled until then."""
     if not is_decaying(record):
         return record.confidence
     # In UTC: two times on one wall clock may be an hour closer or farther than they look.
@@ -47,7 +47,7 @@ def confidence(record: Record, now: datetime) -> float:
 
 
 def is_decaying(record: Record) -> bool:
-    """Return whether time takes something from a record's confidence."""
+    """Return whether a record's confidence falls with time."""
     return record.kind is Kind.FACT and record.decay_rate > 0
 
 
@@ -68,7 +68,7 @@ def retirement_date(record: Record, threshold: float = THRESHOLD) -> datetime | 
 
 
 def plan(records: Iterable[Record], now: datetime, threshold: float = THRESHOLD) -> list[Action]:
-    """Plan what time has taken of each record's confidence, and whom it has retired.
+    """Plan the confidence that each record has left, and which records retire.
 
     Args:
         records: what may have faded (``LifeStore.fading``), superseded facts among them. What

@@ -1,4 +1,4 @@
-"""Enrichment: at night, names are read again by what is too slow for the moment.
+"""Enrichment: names are extracted again at night, by providers too slow for each message.
 
 Records with few entities are read once by the accurate providers and stamped, also where these
 found nothing: no record is read a third time.
@@ -35,7 +35,7 @@ Extract = Callable[[str], Sequence[Mention]]
 
 @dataclass(frozen=True, slots=True)
 class Enrichment:
-    """What reading again brought.
+    """The links to entities that the second extraction adds.
 
     Attributes:
         actions: one for each record that was read.

@@ -1,4 +1,4 @@
-"""Expiry: the end of what was kept for a time, by a policy for each kind.
+"""Expiry: retires records whose retention is over, by a policy for each kind.
 
 A record carries its end from when it was stored, and the policy of the present may end it
 sooner, never later: what had ended stays ended. The end of a day is the user's midnight.
@@ -22,7 +22,7 @@ UNITS = ((timedelta(days=1), "day"), (timedelta(hours=1), "hour"), (timedelta(mi
 
 @dataclass(frozen=True, slots=True)
 class Expiry:
-    """What has come to its end.
+    """The records whose retention is over.
 
     Attributes:
         actions: one for each record, in the order they were given.
@@ -59,7 +59,7 @@ def plan(
     retention: Retention,
     now: datetime,
 ) -> Expiry:
-    """Plan the end of all that is past its time.
+    """Plan the retirement of all records past their retention.
 
     Args:
         expired: records whose validity ended by itself (``LifeStore.lapsed``).

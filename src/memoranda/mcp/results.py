@@ -1,4 +1,4 @@
-"""What the tools return: their output schemas, and how records are told in them."""
+"""What the tools return: their output schemas, and how records look in them."""
 
 from __future__ import annotations
 
@@ -140,12 +140,12 @@ def told(
 
 
 def with_data_note(result: CallToolResult) -> CallToolResult:
-    """Return a result that tells what was said, with a note that it is data."""
+    """Return a result that quotes memory, with a note that it is data."""
     return result.model_copy(
         update={"content": [*result.content, TextContent(type="text", text=DATA)]}
     )
 
 
 def failure(message: str) -> CallToolResult:
-    """Return what a model is told of a call that failed, so that it can mend it."""
+    """Return the result of a failed call: what was wrong and how to correct it."""
     return CallToolResult(content=[TextContent(type="text", text=message)], is_error=True)

@@ -1,4 +1,4 @@
-"""The server: tools, resources and prompts over one memory, and errors told so as to help."""
+"""The server: tools, resources and prompts over one memory, with errors that name the remedy."""
 
 from __future__ import annotations
 

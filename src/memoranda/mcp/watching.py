@@ -1,4 +1,4 @@
-"""Telling clients what they asked to hear of: resources that have changed, calls that failed."""
+"""Notifies clients of changed resources and failed calls, where they subscribed."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def changed(tool: str, result: Mapping[str, Any]) -> list[str]:
 
 @dataclass(slots=True)
 class Watcher:
-    """What one session of the revisions with a handshake wants to hear."""
+    """The subscriptions of one session, in protocol revisions with a handshake."""
 
     session: ServerSession
     user: str | None
@@ -58,7 +58,7 @@ class Watcher:
 
 
 class Watchers:
-    """Who wants to hear what; each hears of the memory of its own user alone.
+    """The subscriptions of all clients; each is notified of its own user's memory alone.
 
     It is the SDK's ``SubscriptionBus``, by which the present revision listens, and holds the
     subscriptions and levels of sessions of the revisions before. All of it runs in the event loop.

@@ -61,7 +61,7 @@ class Reweigh:
 
 @dataclass(frozen=True, slots=True)
 class Touch:
-    """Count one recall of each record, which is then believed as when it began to fade.
+    """Count one recall of each record, whose confidence goes back to its full strength.
 
     Leaves no history; unknown ids are passed over.
 
@@ -78,7 +78,7 @@ class Touch:
 
 @dataclass(frozen=True, slots=True)
 class Fade:
-    """Set the confidence that is left of a record's strength. Leaves no history.
+    """Set the confidence that decay has left of a record's strength. Leaves no history.
 
     Passed over where the record was recalled or said again after ``at``.
     """
@@ -103,7 +103,7 @@ class Retire:
 
 @dataclass(frozen=True, slots=True)
 class Reinforce:
-    """Add sources to a record that was said again; it fades anew from its strength.
+    """Add sources to a record that was stated again; its decay starts anew from its strength.
 
     Sources that it has already are passed over; where none is left, nothing happens.
     """
@@ -116,7 +116,7 @@ class Reinforce:
 
 @dataclass(frozen=True, slots=True)
 class Supersede:
-    """Say that ``by`` took the place of a record, which is believed less from now on.
+    """Record that ``by`` superseded a record, whose confidence is lowered.
 
     It is not closed: it stays findable, behind what replaced it, whose attribute ``supersedes``
     names it if it names no other (requirement S4.24).
@@ -214,7 +214,7 @@ class Noted:
 
 @dataclass(frozen=True, slots=True)
 class KeepNotes:
-    """Keep what MEMORY.md says, in place of what was kept for the same scope and folder."""
+    """Store the last synced content of MEMORY.md, replacing that of the same scope and folder."""
 
     base: NotesBase
 
@@ -282,7 +282,7 @@ class Pin:
 
 @dataclass(frozen=True, slots=True)
 class ClearView:
-    """Leave what was said so far out of every later view; the transcript keeps it."""
+    """Leave all messages so far out of every later view; the transcript keeps them."""
 
     conversation: str
 
@@ -315,7 +315,7 @@ class Summarize:
 
 @dataclass(frozen=True, slots=True)
 class Calibrate:
-    """Keep what the provider's own counts taught about a conversation's tokens."""
+    """Store the calibration of a conversation's token counts by those of the provider."""
 
     conversation: str
     calibration: Calibration

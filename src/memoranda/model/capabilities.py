@@ -1,4 +1,4 @@
-"""What a storage does by itself, and what stands in for what it does not."""
+"""The capabilities of a storage engine, and what replaces those that it lacks."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A language model that talks: messages in, a reply in words and calls of tools out."""
+"""The port of a chat model: messages in, a reply with text and tool calls out."""
 
 from __future__ import annotations
 

@@ -129,7 +129,7 @@ def number(value: object, name: str) -> float | None:
 
 
 def named(text: object, name: str) -> str | None:
-    """Return ``text`` if one was given.
+    """Return ``text`` after checking that it is text, ``None`` if not given.
 
     Raises:
         InvalidInput: it is no text, or one that cannot be stored.

@@ -219,7 +219,7 @@ class Pruning:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Marker:
-    """What stands in a view for messages that are left out (requirement R3.6).
+    """Stands in a view for the messages that were pruned (requirement R3.6).
 
     Attributes:
         id: ``cut_12-26``, by the positions of the first and the last message;
@@ -352,7 +352,7 @@ class Change:
 
 @dataclass(frozen=True, slots=True)
 class ArmEvidence:
-    """What one retrieval method said of a record.
+    """The evidence that one retrieval method gives for a record.
 
     Attributes:
         rank: its place in that arm's list, from 1.
@@ -521,7 +521,7 @@ def is_active(record: Record, at: datetime) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class DateMention:
-    """A time that a text speaks of.
+    """A time expression in a text, and the span of time it means.
 
     Attributes:
         text: as it is written there: ``yesterday``, ``in May``.

@@ -1,4 +1,4 @@
-"""Values of the Markdown layer, and what it asks of a store."""
+"""Values of the Markdown notes, and the port by which they use a store."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ class NotedLine:
 
 @dataclass(frozen=True, slots=True)
 class NotesBase:
-    """What MEMORY.md said when a store last read or wrote it: what was changed since is an edit.
+    """MEMORY.md as the store last read or wrote it: a difference since then is a person's edit.
 
     Attributes:
         folder: the folder of the notes, by its absolute path.
@@ -76,7 +76,7 @@ class NotesBase:
 
 
 class NotesStore(Protocol):
-    """What the Markdown layer asks of a store."""
+    """The port of a store for the Markdown notes."""
 
     def notes_base(self, scope: Scope, folder: str) -> NotesBase | None:
         """Return what ``KeepNotes`` last kept for exactly this scope and folder, or ``None``."""

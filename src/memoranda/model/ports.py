@@ -197,7 +197,7 @@ class MessageMeter(Protocol):
 
 
 class Summarizer(Protocol):
-    """Says in short what messages said that leave the view."""
+    """Summarizes the messages that leave the view."""
 
     def summarize(self, messages: Sequence[Message]) -> str:
         """Return a summary of ``messages``, a few lines at most; empty if nothing matters.
@@ -244,7 +244,7 @@ class RecordStore(Protocol):
         """
 
     def citing(self, scope: Scope, ids: Sequence[str]) -> list[Record]:
-        """Return the records that name one of ``ids`` as a source, believed or not, oldest first.
+        """Return the records that name one of ``ids`` as a source, active or not, oldest first.
 
         Also what stands on its own word and was only credited with it.
         """
@@ -259,11 +259,11 @@ class RecordStore(Protocol):
         """Return when the newest record was recorded."""
 
     def with_hashes(self, scope: Scope, hashes: Sequence[str], *, now: datetime) -> list[Record]:
-        """Return the believed records whose content has one of these hashes, oldest first."""
+        """Return the active records whose content has one of these hashes, oldest first."""
 
 
 class LifeStore(Protocol):
-    """What upkeep asks: sessions, what fades, what ended, what was used."""
+    """The queries of upkeep: sessions, decaying and expired records, usage of models."""
 
     def sessions(
         self, scope: Scope, *, pending: bool = False, exclude: str | None = None
@@ -286,7 +286,7 @@ class LifeStore(Protocol):
         """Return the records that were recalled into a conversation, the last one first."""
 
     def decaying(self, scope: Scope, now: datetime) -> list[Record]:
-        """Return the believed facts that have a decay rate, oldest first."""
+        """Return the active facts that have a decay rate, oldest first."""
 
     def expired(self, scope: Scope, now: datetime) -> list[Record]:
         """Return the records whose validity ended by itself and that were not retired yet."""
@@ -300,12 +300,12 @@ class LifeStore(Protocol):
         since: datetime | None = None,
         before: datetime | None = None,
     ) -> list[Record]:
-        """Return the believed records of a kind recorded in a span of time, oldest first."""
+        """Return the active records of a kind recorded in a span of time, oldest first."""
 
     def unenriched(
         self, scope: Scope, *, kinds: Sequence[Kind], most: int, limit: int, now: datetime
     ) -> list[Record]:
-        """Return believed records that were never enriched, with at most ``most`` entities.
+        """Return active records that were never enriched, with at most ``most`` entities.
 
         The oldest ``limit`` of them (requirement S4.12).
         """
@@ -360,7 +360,7 @@ class SearchStore(Protocol):
         """
 
     def lineage(self, scope: Scope) -> Lineage:
-        """Return what the user's records rest on, and what took whose place.
+        """Return the sources of the user's records, and which record superseded which.
 
         Only sources and replacements that are there; also of records no longer believed.
         """
@@ -403,7 +403,7 @@ class EntityStore(Protocol):
         """Return the entities of matching records, most mentioned first, then by name."""
 
     def decisions(self, scope: Scope) -> Mapping[str, str]:
-        """Return what persons decided on names: folded name → the name to whose entity it belongs.
+        """Return merges and splits that persons decided: folded name → the name of its entity.
 
         One that stands alone has itself. For an agent, only of names in what it sees.
         """
@@ -503,7 +503,7 @@ class Store(
 
 
 class Progress(Protocol):
-    """Told how far a long piece of work is."""
+    """A callback for the progress of a long operation."""
 
     def __call__(self, done: int, total: int) -> None:
         """``done`` of ``total`` units are finished."""

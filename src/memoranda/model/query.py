@@ -1,4 +1,4 @@
-"""What a search asks for and what the arms of a store answer."""
+"""The query types of a store: filters, term matches and index changes."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ class TermMatches:
 
 
 class IndexRow(NamedTuple):
-    """What ranking knows of a record: everything but its text.
+    """One record as ranking reads it: everything but its text.
 
     Attributes:
         ordinal: the store's number for the record; later records have higher ones.
@@ -100,7 +100,7 @@ class IndexRow(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class IndexVersion:
-    """How far a reader of the index has come.
+    """The version up to which a reader knows the index.
 
     Attributes:
         epoch: changes when known rows changed or went away.
@@ -115,7 +115,7 @@ class IndexVersion:
 
 @dataclass(frozen=True, slots=True)
 class IndexChanges:
-    """What a reader lacks to be up to date with the records of a user.
+    """The changes of a user's records since the version that a reader knows.
 
     Attributes:
         version: where it will be then.
@@ -134,7 +134,7 @@ class IndexChanges:
 
 @dataclass(frozen=True, slots=True)
 class Lineage:
-    """What rests on what, and what took whose place, by ordinals.
+    """Which records are sources of which, and which superseded which, by ordinals.
 
     Attributes:
         sources: pairs (fact, a record that it was drawn from).

@@ -10,7 +10,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Usage:
-    """What calls of a language model took.
+    """The usage of a language model: calls, tokens, cost and time.
 
     Attributes:
         requests: calls, retries included.
@@ -51,7 +51,7 @@ class Reply(Generic[T]):
 
 @dataclass(frozen=True, slots=True)
 class StageUsage:
-    """What one stage used of one model, all in all."""
+    """The total usage of one model by one stage."""
 
     stage: str
     model: str

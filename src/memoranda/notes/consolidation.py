@@ -1,4 +1,4 @@
-"""Consolidation of talks into notes alone, without a store (requirements S2)."""
+"""Consolidates conversations into Markdown notes alone, without a store (requirements S2)."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ WANTED = (
 
 @dataclass(frozen=True, slots=True)
 class ConsolidationResult:
-    """What a talk comes to.
+    """The result of a consolidation: a history entry and an update of MEMORY.md.
 
     Attributes:
         history_entry: the entry for the history; ``None`` if nothing is worth one.
@@ -58,7 +58,7 @@ class ConsolidationResult:
 
 
 class ConsolidationService:
-    """Makes an entry of the history and an update of MEMORY.md of a talk, one talk at a time.
+    """Turns conversations into history entries and updates of MEMORY.md, one at a time.
 
     Callers wait in the order in which they came, so two talks never write over each other's
     notes. For notes without a store: a memory consolidates by itself, and keeps both in step.
@@ -103,7 +103,7 @@ class ConsolidationService:
     def consolidate(
         self, messages: Iterable[Message | Mapping[str, Any]], current_memory: str
     ) -> ConsolidationResult:
-        """Return what a talk comes to.
+        """Return the history entry and the update of MEMORY.md for a conversation.
 
         Args:
             messages: messages of a conversation, or dicts in the form of a provider; the time
@@ -122,7 +122,7 @@ class ConsolidationService:
     def consolidate_into(
         self, notes: Notes, messages: Iterable[Message | Mapping[str, Any]]
     ) -> ConsolidationResult:
-        """Write what a talk comes to into ``notes``; a model that fails loses nothing.
+        """Consolidate a conversation into ``notes``; nothing is lost where the model fails.
 
         Then, or when it takes longer than the time-out, the history gets the last ten messages
         as they were, 200 characters of each, in a ``[raw-fallback]`` entry.

@@ -37,7 +37,7 @@ def words(text: str) -> tuple[str, ...]:
 
 
 def alike(first: Sequence[str], second: Sequence[str]) -> float:
-    """Return from 0 to 1 how much of two lists of words is the same and in the same order.
+    """Return the similarity (0 to 1) of two lists of words, their order included.
 
     Exact from a half on; below that it may be a little more.
     """
@@ -73,7 +73,7 @@ MASS = 10
 
 @dataclass(frozen=True, slots=True)
 class FactLine:
-    """An item of the file, and the record that it tells."""
+    """An item of the file, and the record that it stands for."""
 
     item: NoteItem
     id: str
@@ -94,7 +94,7 @@ class EditConflict:
 
 @dataclass(frozen=True, slots=True)
 class Edits:
-    """What is in the file, and what a person did to it.
+    """The lines of the file, and the edits a person made.
 
     Attributes:
         lines: items that tell a record which is believed: nothing is to be done.
@@ -429,7 +429,7 @@ WRITTEN = "written into MEMORY.md"
 
 @dataclass(slots=True)
 class EditPlan:
-    """What edits of MEMORY.md come to.
+    """The actions that follow from edits of MEMORY.md.
 
     Attributes:
         actions: what they change in the store.
@@ -465,7 +465,7 @@ class EditPlanner:
     def plan(
         self, edits: Edits, known: Mapping[str, Record], *, removed: Sequence[str]
     ) -> EditPlan:
-        """Return what ``edits`` come to; of what lost its line, only ``removed`` is forgotten."""
+        """Return the actions for ``edits``; of facts without a line only ``removed`` go."""
         found = EditPlan()
         for item in edits.added:
             self._add(item, found)

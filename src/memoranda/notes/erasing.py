@@ -1,4 +1,4 @@
-"""Takes what was erased out of the notes, too (law 7): out of MEMORY.md and the history.
+"""Removes erased text from the notes, too (law 7): from MEMORY.md and the history.
 
 An entry that tells an erased turn is made anew from the turns that are left; whatever else holds
 the erased words loses the lines that do.
@@ -36,7 +36,7 @@ class ErasedText:
 
     @classmethod
     def of(cls, records: Sequence[Record]) -> ErasedText:
-        """Return what erasing ``records`` takes away."""
+        """Return the text and turns that erasing ``records`` removes."""
         turns: dict[str, set[int]] = {}
         for record in records:
             placed = record.kind is Kind.EPISODE and record.position is not None
@@ -90,7 +90,7 @@ class NotesErasure:
         return sum(notes.rewrite(partial(self._rewrite, notes.scope)) for notes in self._notes)
 
     def lines(self) -> int:
-        """Take what is gone out of MEMORY.md, now that the store has erased it."""
+        """Remove the erased text from MEMORY.md, after the store has erased it."""
         return sum(notes.erase_lines(self._erased.contents) for notes in self._notes)
 
     def _rewrite(self, scope: Scope, entry: HistoryEntry) -> str | None:

@@ -1,4 +1,4 @@
-r"""Entries of the history: between what was told and what stands in the file.
+r"""Parses and renders the entries of the history files.
 
 An entry is a heading ``## 2026-02-27T14:30:00.000Z``, a blank line, its text and a blank line. A
 line of a text that looks like such a heading gets a backslash in front, and one that has
@@ -106,7 +106,7 @@ def newest_first(entries: Iterable[HistoryEntry]) -> list[HistoryEntry]:
 
 
 def having(entries: Iterable[HistoryEntry], keyword: str) -> Iterator[HistoryEntry]:
-    """Yield the entries whose text or moment has ``keyword`` in it, in whatever spelling of case.
+    """Yield the entries whose text or time contains ``keyword``, ignoring case.
 
     Only a keyword that begins with a digit is looked for in the moment, as ``2026-02-27``; or
     ``z`` would find every entry.

@@ -89,7 +89,7 @@ Line = tuple[QuotableSentence, ...]
 
 
 class HistoryEntryWriter:
-    """Writes a conversation down in words of its own, without a model. Stateless, deterministic.
+    """Writes the history entry of a conversation from its own sentences, without a model.
 
     An entry holds sentences as they were said, shortened and chosen by rules; never code, logs,
     pasted texts, the output of tools, or secrets. English is read best; of any other language

@@ -37,7 +37,7 @@ NESTED = 100
 
 
 class Block(StrEnum):
-    """What a line is part of."""
+    """The kind of block that a line belongs to."""
 
     BLANK = "blank"
     HEADING = "heading"

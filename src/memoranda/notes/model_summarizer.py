@@ -30,14 +30,14 @@ _MARKUP = compile_pattern(r"^\s*(?:```\w*|~~~\w*|#{1,6}\s)\s*")
 
 @dataclass(frozen=True, slots=True)
 class Consolidation:
-    """What a model makes of a talk; see ``prompts/summary.md`` for each field."""
+    """A model's summary of a conversation; see ``prompts/summary.md`` for each field."""
 
     history_entry: str = ""
     memory_update: str = ""
 
 
 class ModelSummarizer:
-    """Writes down a talk for the history, and brings the notes up to date. Stateless.
+    """Summarizes a conversation for the history, and updates the notes. Stateless.
 
     Args:
         model: what writes.

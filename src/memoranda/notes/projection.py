@@ -1,4 +1,4 @@
-"""MEMORY.md as it is to be: the file as it is, with the lines of the facts that are believed now.
+"""Projects the active facts onto MEMORY.md, keeping what a person wrote there.
 
 A file that exists is patched, line by line; only one that does not, or is blank, is rendered.
 Where it would be larger than it may be (requirement S2.06), rules choose what stays: of near
@@ -46,7 +46,7 @@ class LineCandidate:
 
 @dataclass(frozen=True, slots=True)
 class FactChoice:
-    """What stays, best first, and which of the others say nearly what another line says."""
+    """The chosen facts, best first, and which others nearly repeat one of them."""
 
     kept: tuple[str, ...]
     near: frozenset[str]
@@ -121,7 +121,7 @@ _FENCE = re.compile("`{3,}|~{3,}")
 
 @dataclass(frozen=True, slots=True)
 class Projection:
-    """What MEMORY.md is to say.
+    """The new content of MEMORY.md.
 
     Attributes:
         text: the whole file.
@@ -150,7 +150,7 @@ def project(
     handwritten: AbstractSet[str] | None = None,
     preferred: AbstractSet[str] | None = None,
 ) -> Projection:
-    """Return what MEMORY.md is to say after the edits in it were taken into the store.
+    """Return the new content of MEMORY.md, after its edits were read into the store.
 
     Args:
         document: the file as it is; ``None`` where there is none.

@@ -1,4 +1,4 @@
-"""From a conversation to the sentences that a history entry may quote, and what each of them does.
+"""Finds the sentences of a conversation that a history entry may quote, and labels them.
 
 English, with the commonest forms of German, Spanish, French and Portuguese: a sentence asks,
 decides, tells what is done, failed or left open; what no pattern knows is simply said.
@@ -80,7 +80,7 @@ class QuotableSentence:
 
     @property
     def weight(self) -> float:
-        """How much it tells."""
+        """How informative it is."""
         return sum(self.words.values())
 
 
@@ -213,7 +213,7 @@ def _ends(parts: Sequence[str], first: int) -> Iterator[int]:
 
 
 class LineLabel(StrEnum):
-    """What a line of an entry tells."""
+    """The label of a line: a request, a decision, something done and so on."""
 
     ASKED = "asked"
     DECIDED = "decided"
@@ -246,7 +246,7 @@ def is_casual(text: str, names: frozenset[str] = frozenset()) -> bool:
 
 
 def find_label(text: str, *, asks: bool, person: bool, chat: bool) -> LineLabel | None:
-    """Return what a sentence does; ``None`` for one of an assistant that does nothing.
+    """Return the label of a sentence; ``None`` for an assistant's sentence without one.
 
     Args:
         text: the sentence.
@@ -301,7 +301,7 @@ class WeightedWord(NamedTuple):
 
 
 def weigh_words(text: str) -> list[WeightedWord]:
-    """Return the words of a sentence that tell anything, in order."""
+    """Return the informative words of a sentence, in order."""
     found: list[WeightedWord] = []
     before = ""
     for place, match in enumerate(_TOKEN.finditer(text)):
@@ -335,7 +335,7 @@ def _is_noun(token: str, before: str) -> bool:
 
 
 def word_weights(text: str) -> Mapping[str, float]:
-    """Return how much each word of a sentence tells, by its stem."""
+    """Return how informative each word of a sentence is, by its stem."""
     found: dict[str, float] = {}
     for word in weigh_words(text):
         found[word.stem] = max(word.weight, found.get(word.stem, 0))

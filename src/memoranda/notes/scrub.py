@@ -1,4 +1,4 @@
-"""Taking erased words out of a Markdown text for good (law 7)."""
+"""Removes erased text from a Markdown text for good (law 7)."""
 
 from __future__ import annotations
 

@@ -36,7 +36,7 @@ WRONG = "cannot be used:"
 
 
 class OpenNotes:
-    """What is known of the notes of all scopes while a store is open. Thread-safe."""
+    """The sync state of the notes of all scopes while a store is open. Thread-safe."""
 
     def __init__(self) -> None:
         """Nothing was read yet."""

@@ -65,7 +65,7 @@ ENTRY_ADDED = "notes: an entry of the history"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NotesReport:
-    """What was done to bring MEMORY.md and the store into step.
+    """What a sync of MEMORY.md with the store changed on either side.
 
     Attributes:
         added: facts that a person wrote into the file.

@@ -1,4 +1,4 @@
-"""Writes into the history of the notes what was said in sessions (consolidation).
+"""Writes entries for consolidated sessions into the history of the notes.
 
 An entry names its session and its turns in a comment, so that a crash between writing it and
 saying so makes no second one, and so that it can be found when one of its turns is erased.
@@ -43,7 +43,7 @@ PlanClaims = Callable[[str, Sequence[Claim]], Sequence[Action]]
 
 
 class ReadTurns(Protocol):
-    """Reads episodes of a session as turns, without what memory had told."""
+    """Reads episodes of a session as turns, without recalled memory."""
 
     def __call__(
         self, scope: Scope, session: str | None, episodes: Sequence[Record], /
@@ -52,7 +52,7 @@ class ReadTurns(Protocol):
 
 
 class Span(NamedTuple):
-    """Turns of a session that one entry tells, and the positions of the first and the last."""
+    """Turns of a session that one entry covers, with the first and the last position."""
 
     session: str
     first: int
@@ -61,7 +61,7 @@ class Span(NamedTuple):
 
     @property
     def comment(self) -> str:
-        """How the entry says what it tells, where only those look who look for it."""
+        """The hidden comment by which the entry records which turns it covers."""
         # Quoted, or a name could end the comment.
         return f"<!-- memoranda: session={quote(self.session)} turns={self.first}-{self.last} -->"
 
@@ -79,7 +79,7 @@ class HistoryReport:
     lines: list[str] = field(default_factory=list)
 
     def wait(self, session: str, error: MemorandaError) -> None:
-        """Say why a session is told later."""
+        """Record why the entry of a session has to wait."""
         self.lines.append(f"! session {session!r} is told in the history later: {error}")
         log.warning("session %r is told in the history later: %s", session, error)
 
@@ -130,7 +130,7 @@ class HistoryWriter:
         self._stop = stop or Event()
 
     def write(self, session: str | None = None, *, but: Collection[str] = ()) -> HistoryReport:
-        """Tell one session, or all that have more facts than entries, ``but`` for some."""
+        """Write entries for one session, or for all that lack them, ``but`` for some."""
         report = HistoryReport()
         if self._notes is None:
             return report
@@ -153,7 +153,7 @@ class HistoryWriter:
         return report
 
     def write_fallback(self, session: str, until: int | None = None) -> bool:
-        """Keep the last messages of a session as they were, until it can be told.
+        """Write the last messages of a session as a raw entry, until a summary can be written.
 
         Nothing of it is raised: it is the last resort.
 

@@ -47,7 +47,7 @@ TRUST = {"assistant": Trust.AGENT, "agent": Trust.AGENT, "tool": Trust.EXTERNAL}
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Draft:
-    """What a caller wants remembered, before it was looked at."""
+    """What a caller wants remembered, not yet validated."""
 
     content: str
     kind: str = "fact"

@@ -1,4 +1,4 @@
-"""Plans that change what is believed: correction, confirmation, forgetting."""
+"""Plans the correction, confirmation, forgetting and erasing of records."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def plan_confirmation(record: Record, at: datetime) -> list[Action]:
 
 
 def plan_forgetting(record: Record, at: datetime) -> list[Action]:
-    """Plan that a record is believed no longer."""
+    """Plan that a record is no longer active."""
     return [Close(record.id, at, "forgotten", superseded_by=record.superseded_by)]
 
 

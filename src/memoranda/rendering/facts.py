@@ -1,4 +1,4 @@
-"""Facts as a person looks at them: how far each is believed, since when, and on whose word."""
+"""Shows facts with their confidence, date and source."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ SPARE = 20
 
 @dataclass(frozen=True, slots=True)
 class Version:
-    """Another fact in whose place one stands, or which took its place."""
+    """An earlier or later version of a fact: one it superseded, or one that superseded it."""
 
     id: str
     content: str
@@ -69,7 +69,7 @@ class Fact:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Source:
-    """A turn that says a fact, as it was said.
+    """A turn that states a fact, word for word.
 
     Attributes:
         id: the episode.
@@ -204,7 +204,7 @@ def _source(id: str, record: Record | None) -> Source:
 
 @dataclass(frozen=True, slots=True)
 class FactIndex:
-    """All facts of a scope, and which took whose place."""
+    """All facts of a scope, and which superseded which."""
 
     records: Mapping[str, Record]
     heirs: Mapping[str, Sequence[Record]]
@@ -213,7 +213,7 @@ class FactIndex:
 
     @classmethod
     def of(cls, memory: Memory) -> FactIndex:
-        """Read the facts of ``memory``, believed or not."""
+        """Read the facts of ``memory``, active or not."""
         records = {record.id: record for record in _read_all(memory)}
         heirs: defaultdict[str, list[Record]] = defaultdict(list)
         for record in records.values():
@@ -271,7 +271,7 @@ class FactIndex:
 
 
 def when_said(record: Record) -> datetime:
-    """Return when what a record says was said: not when it was drawn from what was said."""
+    """Return when the statement of a record was made, not when the fact was extracted."""
     given = record.attributes.get("said_at")
     try:
         moment = datetime.fromisoformat(given) if isinstance(given, str) else None

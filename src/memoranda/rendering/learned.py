@@ -31,7 +31,7 @@ class NewFact:
 
 @dataclass(frozen=True, slots=True)
 class RepeatedFact:
-    """A fact that was said again, and the first turn that does."""
+    """A fact that was stated again, and the first turn that states it."""
 
     fact: Record
     source: Record | None
@@ -40,7 +40,7 @@ class RepeatedFact:
 
 @dataclass(frozen=True, slots=True)
 class ReplacedFact:
-    """A fact that is believed less, what took its place, and why."""
+    """A superseded fact, the fact that superseded it, and why."""
 
     fact: Record
     by: Record

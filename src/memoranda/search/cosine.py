@@ -33,7 +33,7 @@ def scored(arm: str, evidence: Floats) -> Scored:
 
 
 def current(rows: Rows, found: Mask, visible: Mask) -> Mask:
-    """Return ``found`` without the facts whose replacements are believed."""
+    """Return ``found`` without the facts whose replacements are active."""
     current: Mask = found.copy()
     current[lineage.superseded(rows, visible)] = False
     return current

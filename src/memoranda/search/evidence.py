@@ -1,4 +1,4 @@
-"""The arms: what each retrieval method says of every record of a user.
+"""The arms: the evidence of each retrieval method for every record of a user.
 
 Each is a function from arrays to an array with one number a record, in a unit of its own
 that does not depend on the other records found: a share of the query, a cosine. So the
@@ -64,7 +64,7 @@ def _summed(weights: Floats, of_terms: Floats) -> Floats:
 
 
 def rarity(rows: Rows, matches: TermMatches, visible: Mask) -> Floats:
-    """Return how much each term of the query tells: the rarer, the more.
+    """Return how informative each term of the query is: the rarer, the more.
 
     A fact that was drawn from a turn says its words again, which makes them no more common;
     a word that facts alone use counts as used once.

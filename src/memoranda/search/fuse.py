@@ -35,7 +35,7 @@ class Weights:
 
 @dataclass(frozen=True, slots=True)
 class Fused:
-    """Scores of all records, and the share of each arm in them."""
+    """The fused scores of all records, and the share of each arm in them."""
 
     score: Floats
     shares: Mapping[str, Floats]

@@ -1,4 +1,4 @@
-"""Facts and what they were drawn from; what was replaced and what took its place.
+"""Relates facts to their sources, and superseded records to their successors.
 
 A fact says again what a turn said. Shown side by side they would look like two pieces of
 evidence, so one stands for both.
@@ -19,7 +19,7 @@ SUPERSEDED = 0.9  # what is left of the score of a record whose replacement can 
 
 
 def folded(rows: Rows, scored: Scored, found: Mask, how: str) -> tuple[Scored, Mask]:
-    """Return scores, and which records to show, with one record for a fact and its sources.
+    """Merge each fact with its sources into one result; return scores and which records to show.
 
     Args:
         rows: the user's records.
@@ -60,7 +60,7 @@ def raised(
     facts: Sequence[int],
     fits: Callable[[int], bool],
 ) -> dict[int, float]:
-    """Return new scores, by row, of what took the place of something that is shown above it.
+    """Return new scores, by row, of records that rank below one that they superseded.
 
     Args:
         rows: the user's records.

@@ -61,7 +61,7 @@ DEMANDS: Mapping[tuple[bool, bool], UpdateThresholds] = {
 
 @dataclass(frozen=True, slots=True)
 class PrecedenceCandidate:
-    """A record that was found, as far as precedence looks at it.
+    """A record that was found, with what precedence compares.
 
     Attributes:
         row: where it stands among the user's records.

@@ -70,7 +70,7 @@ def pack(
 
 
 def says_something(hit: Hit) -> bool:
-    """Return whether a hit has to do with the query, and is not just the least unlike it."""
+    """Return whether a hit is really relevant to the query, not merely the best of a bad lot."""
     arms = hit.why.arms
     words, meaning = arms.get("lexical"), arms.get("vector")
     return (
@@ -100,12 +100,12 @@ def _shortened(line: str, budget: int, counter: TokenCounter) -> str:
 
 
 def fenced(lines: Sequence[str]) -> str:
-    """Return what memory tells a model, marked as data; ``lines`` cannot close the fence."""
+    """Return recalled lines in a fence that marks them as data; ``lines`` cannot close it."""
     return "\n".join([OPENING, *map(escape_fence, lines), CLOSING])
 
 
 def remembered(record: Record, zone: tzinfo, *, id: bool = False) -> str:
-    """Return a record as one line: when and by whom it was said, how far it is believed.
+    """Return a record as one line with its date, speaker and confidence.
 
     Args:
         record: the record.

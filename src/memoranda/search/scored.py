@@ -1,4 +1,4 @@
-"""What a query and the records against it look like on the way to an order."""
+"""The intermediate values of ranking: the parsed query and the scored records."""
 
 from __future__ import annotations
 

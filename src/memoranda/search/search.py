@@ -65,7 +65,7 @@ class Ranking:
 
 
 class Retriever:
-    """Answers queries from a store, by meaning where it is given vectors.
+    """Ranks the records of a store for a query; by meaning, too, where it has vectors.
 
     Args:
         store: what is searched.

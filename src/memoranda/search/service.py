@@ -1,4 +1,4 @@
-"""Search and recall for one user: what is found, what of it a model may see, and what was used."""
+"""Search and recall for one user: filters what a model may see, and records accesses."""
 
 from __future__ import annotations
 
@@ -99,7 +99,7 @@ class SearchService:
     def search_for_model(
         self, query: str, where: Filter, *, limit: int, skip: frozenset[str] = frozenset()
     ) -> list[Hit]:
-        """Search, without turns from which a fact was drawn that somebody has forgotten.
+        """Search, leaving out turns that are the source of a forgotten fact.
 
         What else they say is known by the facts that are left; what was to be forgotten is not
         told again in the very words it came from. They stay in the transcript, and searchable.
@@ -175,7 +175,7 @@ class SearchService:
         return frozenset(record.id for record in asked if record.kind is Kind.EPISODE)
 
     def linked_facts(self, hits: Sequence[Hit], where: Filter) -> FactsByTurn:
-        """Return the active facts that were drawn from the turns among ``hits``, by turn."""
+        """Return the active facts extracted from the turns among ``hits``, by turn."""
         turns = [hit.record.id for hit in hits if hit.record.kind is Kind.EPISODE]
         found: FactsByTurn = {}
         for record in self.store.citing(self.scope, turns) if turns else ():
@@ -188,7 +188,7 @@ class SearchService:
     def record_access(
         self, hits: Sequence[Hit], where: Filter, session: str | None = None
     ) -> FactsByTurn:
-        """Count ``hits`` as accessed, with the facts drawn from them; return these, by turn."""
+        """Count ``hits`` as accessed, with the facts extracted from them; return these, by turn."""
         facts = self.linked_facts(hits, where)
         accessed = [hit.record.id for hit in hits]
         accessed += [fact.id for each in facts.values() for fact in each]

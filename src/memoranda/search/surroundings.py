@@ -1,4 +1,4 @@
-"""How much the turns around a turn say about it.
+"""Evidence from neighbours: how much the turns around a turn add to its score.
 
 A short turn is understood from those around it ("Yes, in June!"), a long one from itself.
 So evidence spreads along a thread of talk, and fades with the distance in characters

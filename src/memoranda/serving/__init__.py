@@ -1,1 +1,1 @@
-"""A memory for a server: opened when first asked for, and told to models as records."""
+"""A memory behind a server: opened on first use, its records shown without secrets."""

@@ -1,4 +1,4 @@
-"""An opened memory of a server: what a model may do with it, and its upkeep at its times."""
+"""An opened memory of a server: the verbs for each user, and its scheduled upkeep."""
 
 from __future__ import annotations
 

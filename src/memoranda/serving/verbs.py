@@ -1,4 +1,4 @@
-"""What a model at the other end of a protocol may do with a memory, told as records."""
+"""The verbs that a model may use over a protocol, with records as results."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ LONGEST_METADATA = 4_000
 
 
 class Verbs:
-    """The memory of one user, for a model: it is shown no secrets, and its word is no person's."""
+    """The memory of one user, for a model, from which secrets are masked."""
 
     def __init__(self, memory: Memory) -> None:
         """Work on ``memory``."""
@@ -37,7 +37,7 @@ class Verbs:
         self._records, self._searcher = parts.records(scope), parts.searcher(scope)
 
     def embed(self, progress: Progress) -> None:
-        """Give the user's records that wait their vectors, which a search would do untold."""
+        """Make the pending vectors of the user's records, as a search would."""
         with suppress(EmbeddingError):  # The problem shows in the status of the vectors.
             self._derivations.finish(self._scope, progress=progress)
 
@@ -82,7 +82,7 @@ class Verbs:
         return self._records.insert([insert])[0]
 
     def forget(self, id: str) -> bool:
-        """Stop believing a record; whether there is one."""
+        """Forget a record; return whether there was one."""
         try:
             self._memory.forget(id)
         except NotFound:
@@ -124,7 +124,7 @@ class Verbs:
         return self._searcher.latest_insight(Filter(now=self._records.now()))
 
     def record(self, id: str) -> Record | None:
-        """Return a record that is believed, of this user; what was forgotten is not told."""
+        """Return an active record of this user; forgotten ones are not shown."""
         found = self._memory.get(id)
         return _told(found) if found and is_active(found, self._records.now()) else None
 

@@ -1,4 +1,4 @@
-"""The settings file: which it is, what it says, and how it is written again.
+"""The settings file: finding, reading and rewriting it.
 
 Writers keep each other out by ``config.toml.lock`` beside the file, and a new text takes the
 place of the old one in one step. So nobody reads half a file, two writers never undo each
@@ -32,7 +32,7 @@ FORMATS: Mapping[str, Format] = {".toml": TomlFormat(), ".yaml": YamlFormat(), "
 
 @dataclass(frozen=True, slots=True)
 class SettingsFile:
-    """A settings file as it was read, or would be.
+    """A settings file: its path, text and values.
 
     Attributes:
         path: where it is, whether or not it exists.

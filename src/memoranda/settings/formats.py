@@ -29,7 +29,7 @@ class TomlFormat:
     name = "TOML"
 
     def parse(self, text: str) -> dict[str, Any]:
-        """Return what ``text`` says."""
+        """Parse ``text`` into nested values."""
         return tomllib.loads(text)
 
     def stored(self, value: Any) -> Any:

@@ -101,7 +101,7 @@ class EmbeddingSettings(Section):
 
 
 class RetrievalSettings(Section):
-    """How what was found becomes one ranking."""
+    """How hits are ranked, and which are recalled."""
 
     fusion: Literal["blend", "rrf", "cosine"] = Field(default="blend", examples=["rrf"])
     """How the ways of searching are joined. ``blend``: weighted sum of the evidence; ``rrf``:
@@ -294,7 +294,7 @@ class DecaySettings(Section):
 
 
 class EntitySettings(Section):
-    """What finds the names in a text."""
+    """Which providers find the names in a text."""
 
     fast: str = Field(default="regex", examples=["regex, spacy"])
     """What reads each text as it comes. ``regex`` or ``regex, spacy``, in the order that counts."""

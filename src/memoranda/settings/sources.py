@@ -28,7 +28,7 @@ REMEDY = "memoranda config explain"
 
 @dataclass(frozen=True, slots=True)
 class Origins:
-    """All that settings are made of, the strongest first.
+    """The sources of settings, the strongest first.
 
     Attributes:
         arguments: what the caller gave.
@@ -56,7 +56,7 @@ class Origins:
         return DEFAULT if follows is None else ".".join(follows[1])
 
     def value(self, place: Place) -> Any:
-        """Return what the source of ``place`` says there, unread, or ``MISSING``."""
+        """Return the raw value that the source of ``place`` gives, or ``MISSING``."""
         given = self._given(place)
         return self._derived().get(place, (MISSING,))[0] if given is MISSING else given
 

@@ -1,1 +1,1 @@
-"""Storage back ends: each an island that implements the ports of core and knows no other."""
+"""Storage back ends: SQLite, PostgreSQL and Chroma behind the port of :mod:`memoranda.model`."""

@@ -1,4 +1,4 @@
-"""The shared statements on PostgreSQL: its words, its connections, its index of terms."""
+"""The relational store on PostgreSQL: dialect, connections and full-text index."""
 
 from __future__ import annotations
 
@@ -86,10 +86,10 @@ CAPABILITIES = (
 
 
 class PostgresDialect:
-    """What PostgreSQL says in other words."""
+    """The SQL dialect of PostgreSQL."""
 
     def macro(self, name: str, *arguments: str) -> str:
-        """Return what stands for a macro."""
+        """Return the SQL that replaces a macro in a shared statement."""
         return MACROS[name].format(*arguments)
 
     def schema(self, sql: str) -> str:

@@ -1,4 +1,4 @@
-"""SQLite: connections to one file, its full-text index, its backups and its cleaning.
+"""The relational store on SQLite: connections, full-text index, backup and purge.
 
 A file gets one connection that writes, behind a lock, and as many that read as there are threads
 reading at once: in WAL mode neither waits for the other. A database in memory has a single
@@ -147,10 +147,10 @@ def translated(path: str) -> Iterator[None]:
 
 
 class SqliteDialect:
-    """The words of SQLite (see :mod:`memoranda.store.sql.dialect`)."""
+    """The SQL dialect of SQLite (see :mod:`memoranda.store.sql.dialect`)."""
 
     def macro(self, name: str, *arguments: str) -> str:
-        """Return what stands for a macro."""
+        """Return the SQL that replaces a macro in a shared statement."""
         match name:
             case "texts" | "ints":
                 return f"SELECT value FROM json_each({arguments[0]})"
@@ -174,7 +174,7 @@ DIALECT = SqliteDialect()
 
 @cache
 def in_sqlite(sql: str) -> str:
-    """Return a shared statement in SQLite's words."""
+    """Return a shared statement in SQLite's dialect."""
     return render(DIALECT, sql)
 
 

@@ -1,4 +1,4 @@
-"""A message on its way into a transcript, checked before it is kept; and its pictures.
+"""Checks a message and its pictures before it is added to a transcript.
 
 A picture is kept as one address, which is where it is or the picture itself.
 """

@@ -35,7 +35,7 @@ SUPPORTED = "text, images, tool_use, tool_result and reasoning, which is passed 
 
 @dataclass(frozen=True, slots=True)
 class ToolOutput:
-    """What a tool gave back."""
+    """The output of a tool call."""
 
     result: ToolResult
     text: str
@@ -54,7 +54,7 @@ class ToolOutput:
 
 @dataclass(slots=True)
 class MessageContent:
-    """What a message says, gathered from its blocks in their order."""
+    """The content of a message, gathered from its blocks in order."""
 
     texts: list[str] = field(default_factory=list)
     images: list[Image] = field(default_factory=list)
@@ -66,7 +66,7 @@ class MessageContent:
         return bool(self.texts or self.images or self.calls)
 
     def add(self, block: object) -> None:
-        """Add what one block says."""
+        """Add the content of one block."""
         match block:
             case {"type": "text" | "input_text" | "output_text", "text": str(text)}:
                 self.texts.append(text)
@@ -145,7 +145,7 @@ def parse_message(message: object) -> list[NewMessage]:
 
 
 def parse_tool_output(result: ToolResult, content: object) -> ToolOutput:
-    """Return the text and the pictures that a tool gave back; what else there is, as JSON."""
+    """Return the text and the pictures of a tool's output; anything else as JSON text."""
     match content:
         case None:
             return ToolOutput(result, "")

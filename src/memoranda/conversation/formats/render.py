@@ -56,7 +56,7 @@ class RenderedContext:
 
 @dataclass(frozen=True, slots=True)
 class InsertedText:
-    """A text among the messages that is none of them: a marker, recalled memory, the prompt.
+    """A text that is inserted between the messages: a marker, recalled memory, the prompt.
 
     Attributes:
         text: what it says.
@@ -95,7 +95,7 @@ def render(
     prompt: str | None,
     recalled_last: bool = False,
 ) -> RenderedContext:
-    """Return a view with what belongs around it, such that the provider takes it.
+    """Return a view with prompt, markers and recalled memory in a form that the provider accepts.
 
     Nothing that was said is lost or changes its place, but: markers and later system messages
     go where the form has room for them; ids and names of calls are changed where the provider

@@ -57,7 +57,7 @@ def dump_line(value: Mapping[str, Any]) -> bytes:
 
 
 def parse_line(line: bytes) -> Any:
-    """Return what a line holds.
+    """Return the JSON object of a line.
 
     Raises:
         InvalidInput: it is no JSON, or no UTF-8.
@@ -156,7 +156,7 @@ def _tool_result(value: object) -> ToolResult | None:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SessionMetadata:
-    """What the first line says. Positions count every message ever said, from 0.
+    """The metadata in the first line. Positions count every message ever said, from 0.
 
     Attributes:
         id: the name of the conversation (``key``).

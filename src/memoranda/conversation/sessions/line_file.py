@@ -43,7 +43,7 @@ BINARY: int = getattr(os, "O_BINARY", 0)  # Windows would change line ends witho
 
 @dataclass(frozen=True, slots=True)
 class ReadPosition:
-    """How far a file was read, and how that place is known again.
+    """How far a file was read, with a check that finds this place again.
 
     Attributes:
         stamp: number, size and time of change of the file.

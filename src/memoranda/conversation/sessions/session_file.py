@@ -322,7 +322,7 @@ class SessionFile:
         return gone
 
     def update_consolidated(self, position: int) -> None:
-        """Note that all before a position is in long-term memory (``updateConsolidated``).
+        """Record that all messages before a position were consolidated (``updateConsolidated``).
 
         Raises:
             InvalidInput: ``position`` is no whole number of at least 0.
@@ -560,11 +560,11 @@ class FileTranscript:
             )
 
     def calibrate(self, calibration: Calibration) -> None:
-        """Keep what the provider's own counts taught."""
+        """Store the calibration learned from the provider's token counts."""
         self.file.update(lambda item: replace(item, calibration=calibration), seen=False)
 
     def clear(self) -> None:
-        """Leave what was said so far out of every later view."""
+        """Leave all messages so far out of every later view."""
         with self.file.locked(), self._lock:
             self._refresh()
             end = self._session.next

@@ -1,4 +1,4 @@
-"""What stays when one task ends and the next begins (R6.4)."""
+"""The strategy for pruning when one task ends and the next begins (R6.4)."""
 
 from __future__ import annotations
 

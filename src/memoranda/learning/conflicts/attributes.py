@@ -1,4 +1,4 @@
-"""What a clause says that a subject has one of: where it lives, its job, its deadline.
+"""Attributes that hold one value at a time: where somebody lives, a job, a deadline.
 
 Only attributes with one value at a time are read. Two sisters, two hobbies or two projects are
 no conflict, so what may be had several times is left alone.
@@ -27,7 +27,7 @@ LONGEST = 10
 
 @dataclass(frozen=True, slots=True)
 class Attribute:
-    """What a clause says of a subject.
+    """An attribute and its value, as a clause states them of a subject.
 
     Attributes:
         name: which attribute; of a noun, ``noun``.

@@ -1,4 +1,4 @@
-"""What a newer clause changes: another value, the opposite, what is over, what took its place."""
+"""Finds what a newer clause changes: a new value, a reversal, an end, a replacement."""
 
 from __future__ import annotations
 

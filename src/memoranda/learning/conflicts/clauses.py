@@ -1,4 +1,4 @@
-"""A text taken apart into clauses: what each is about, how it is meant, and its quantities."""
+"""Splits a text into clauses, with subject, mood and quantities of each."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Someone says never to have done what is said elsewhere to have been done."""
+"""Finds denials: one text says that something never happened which another one reports."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A number or a date that is another one later than before."""
+"""Finds changed quantities: a number or a date that differs in the newer statement."""
 
 from __future__ import annotations
 

@@ -29,7 +29,7 @@ _WORD = compile_pattern(r"[^\W_]+(?:['-][^\W_]+)*")
 
 
 def blank_exclusions(turns: Sequence[Turn]) -> list[Turn]:
-    """Return ``turns`` with what must not be kept of them broken off, at the same positions.
+    """Return ``turns`` with excluded parts blanked out, everything else at the same positions.
 
     That is: a turn said in confidence, and what is answered to it; one that its speaker takes
     back in the next; a statement that is asked to be forgotten or turns out made up; and what is
@@ -198,7 +198,7 @@ def is_refused(text: str) -> bool:
 
 
 def is_joke(text: str) -> bool:
-    """Return whether ``text`` says of itself that it is not meant."""
+    """Return whether ``text`` says that it is a joke or not meant seriously."""
     return _EN.pattern("joke").search(text) is not None
 
 

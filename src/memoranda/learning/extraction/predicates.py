@@ -1,4 +1,4 @@
-"""What the verb of a first person says: which kind of statement it makes, and how durable it is.
+"""Classifies first-person predicates: the kind of statement, and how durable it is.
 
 Each rule gives a category and a score from 0 to 1, before what the clause holds is looked at.
 """
@@ -16,7 +16,7 @@ _EN = LanguageData("en", "extraction")
 
 
 class Predicate(NamedTuple):
-    """What a predicate says.
+    """The kind of statement that a predicate makes, and how durable it is.
 
     Attributes:
         category: the kind of statement.

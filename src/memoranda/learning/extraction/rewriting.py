@@ -43,7 +43,7 @@ def split_tokens(shown: str) -> list[ClauseToken]:
 
 @dataclass(frozen=True, slots=True)
 class Person:
-    """How a speaker is called.
+    """How rewritten sentences name the speaker, and whom ``you`` means.
 
     Attributes:
         name: ``Caroline``, or ``the user``.

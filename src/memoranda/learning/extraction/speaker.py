@@ -1,4 +1,4 @@
-"""Who talks with whom, and what was spoken of last: what a message is understood by."""
+"""The context of a message: its speakers, and the persons and things mentioned last."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ ROLES = frozenset({"user", "assistant", "tool", "system"})
 
 @dataclass(slots=True)
 class SpeakerContext:
-    """What is known while a turn is read.
+    """The speakers and last mentions that a turn is read with.
 
     Attributes:
         person: how its speaker is called.

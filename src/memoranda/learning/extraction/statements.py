@@ -28,7 +28,7 @@ _SHORTEST_INNER = 3
 
 
 class ClauseStatement(NamedTuple):
-    """What a clause states.
+    """A statement extracted from a clause.
 
     Attributes:
         predicate: kind, score, and where the content begins, by word of the clause.
@@ -47,7 +47,7 @@ class ClauseStatement(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class ClauseContext:
-    """What a clause is read with.
+    """The speaker and surroundings that a clause is read with.
 
     Attributes:
         chat: whether it is said to an assistant.

@@ -182,7 +182,7 @@ class DateSpan:
 
 
 class Evidence:
-    """What some turns say between them.
+    """The words, numbers, names and days that some turns contain together.
 
     Args:
         turns: the turns a claim may rest on.
@@ -206,7 +206,7 @@ class Evidence:
             ]
 
     def covers(self, day: date) -> bool:
-        """Return whether ``day`` is spoken of, or follows from what is."""
+        """Return whether the turns mention ``day``, or a time that it follows from."""
         if any(span.since <= day < span.until for span in self._spans):
             return True
         said = {str(day.year), str(day.day)} & self.numbers

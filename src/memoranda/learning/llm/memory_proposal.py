@@ -55,7 +55,7 @@ def _category_patterns() -> Mapping[Category, re.Pattern[str]]:
 
 @dataclass(frozen=True, slots=True)
 class MemoryProposal:
-    """What comes of notes that a model wrote anew.
+    """The claims and removals that a model's new version of the notes amounts to.
 
     Attributes:
         claims: new lines that hold, in their order.
@@ -78,7 +78,7 @@ def read_proposal(
     lines: Mapping[str, str],
     reader: DateReader,
 ) -> MemoryProposal:
-    """Return what a model's new notes come to.
+    """Return the claims and removals in a model's new version of the notes.
 
     A new line becomes a claim if persons said it in the talk, in plain words of their own: not
     in a question, nor in a text, code or log that they pasted. Orders, secrets, fences, strange

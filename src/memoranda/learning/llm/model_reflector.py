@@ -31,7 +31,7 @@ class ReflectionAnswer:
 
 @dataclass(frozen=True, slots=True)
 class Insight:
-    """What a week came to.
+    """The weekly insight, and the records that it cites.
 
     Attributes:
         text: a few sentences.
@@ -43,7 +43,7 @@ class Insight:
 
 
 class ModelReflector:
-    """Says in a few sentences what recent memories come to, with a model. Stateless.
+    """Sums up recent records in a few sentences, with a model. Stateless.
 
     Args:
         model: what reflects.

@@ -1,4 +1,4 @@
-"""Asks a model for a typed answer through an agent of pydantic-ai, forgiving what is clear.
+"""Asks a model for a typed answer through pydantic-ai, repairing what is clear.
 
 The agent checks the answer against the type and asks once more where it does not fit. Before
 the check, what is clear all the same is put in order: prose around the JSON, another spelling
@@ -53,7 +53,7 @@ REPAIR = (
 
 @dataclass(frozen=True, slots=True)
 class ModelAnswer:
-    """A response of the model, and what it took."""
+    """A response of the model, and its usage."""
 
     response: ModelResponse
     usage: Usage

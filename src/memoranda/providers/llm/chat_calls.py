@@ -48,7 +48,7 @@ class ChatRequest:
 
 @dataclass(frozen=True, slots=True)
 class ChatOutcome:
-    """What came back.
+    """The outcome of one call: text, tool calls and usage.
 
     Attributes:
         text: the words.

@@ -48,7 +48,7 @@ ModelCall = Callable[[Model, asyncio.Timeout], Awaitable[T]]
 
 
 async def attempt(to: ModelConnection, call: ModelCall[T]) -> T | CallFailure:
-    """Return what ``call`` makes of a model, or why it failed.
+    """Run ``call`` with the model; return its result, or why it failed.
 
     Nothing is raised but the cancellation of the task. The connection is closed afterwards.
 
@@ -118,7 +118,7 @@ def _model(spec: ModelSpec, key: str, http: httpx2.AsyncClient) -> Model:
 
 
 def usage_of(spec: ModelSpec, response: ModelResponse) -> Usage:
-    """Return what one response took."""
+    """Return the usage of one response."""
     return Usage(
         requests=1,
         input_tokens=response.usage.input_tokens,

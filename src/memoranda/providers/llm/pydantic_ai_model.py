@@ -1,4 +1,4 @@
-"""The language model that the settings name: asked again when busy, understood when untidy."""
+"""The language model that the settings name, with retries and tolerant parsing."""
 
 # What loads pydantic-ai is imported in functions: it takes two seconds.
 # ruff: noqa: PLC0415

@@ -1,4 +1,4 @@
-"""Makes a call of a language model again where that may help, and adds up what all calls took."""
+"""Retries calls of a language model where that may help, and adds up their usage."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ R = TypeVar("R", bound=CallResult)
 
 @dataclass(slots=True)
 class TotalUsage:
-    """What an answer has taken so far, over all calls made for it."""
+    """The usage of an answer so far, over all calls made for it."""
 
     usage: Usage = field(default_factory=Usage)
 

@@ -90,7 +90,7 @@ class Connection:
 
     @contextmanager
     def suspended(self, place: Folder) -> Iterator[None]:
-        """Let the files of the folder be nobody's for as long as the block lasts."""
+        """Close the client while the block lasts, so that the folder's files can be changed."""
         with translated(place):
             self.client.close()
         try:
@@ -127,7 +127,7 @@ class Connection:
 
 
 def quiet(**more: Any) -> Settings:
-    """Return settings of Chroma by which it tells nobody anything."""
+    """Return settings of Chroma with telemetry switched off."""
     return Settings(anonymized_telemetry=False, **more)
 
 

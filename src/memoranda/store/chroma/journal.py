@@ -57,7 +57,7 @@ class JournalEntry:
 
 @dataclass(frozen=True, slots=True)
 class Position:
-    """How far a reader has read the journal of a user.
+    """The position of a reader in the journal of a user.
 
     Attributes:
         epoch: number of the base that it read; -1 where there was none.
@@ -85,7 +85,7 @@ class Contents:
 
 @dataclass(frozen=True, slots=True)
 class Ahead:
-    """What stands in the journal beyond a position.
+    """The journal entries beyond a position.
 
     Attributes:
         entries: the commits that follow, in order; at most eight.

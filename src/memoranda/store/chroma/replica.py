@@ -85,7 +85,7 @@ Touched = dict[str, MirrorChange]
 
 @dataclass(frozen=True, slots=True)
 class Recorded:
-    """What a transaction changed.
+    """The changes of one transaction, as a patchset.
 
     Attributes:
         patch: the changes, as a patchset.
@@ -99,7 +99,7 @@ class Recorded:
 
 
 class Keeper(Protocol):
-    """Keeps what a transaction changed."""
+    """The port by which a replica commits a transaction to the journal."""
 
     @property
     def wanted(self) -> Mapping[str, str]:

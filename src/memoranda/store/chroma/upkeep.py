@@ -1,4 +1,4 @@
-"""What concerns a whole place: copies, checks, and what is left of erased text."""
+"""Operations on a whole Chroma store: backup, verify, rebuild and purge."""
 
 from __future__ import annotations
 

@@ -95,7 +95,7 @@ def pin(tx: Transaction, action: Pin) -> None:
 
 
 def clear_view(tx: Transaction, action: ClearView) -> None:
-    """Leave what was said so far out of every later view."""
+    """Leave all messages so far out of every later view."""
     tx.connection.run(
         "UPDATE conversations SET cleared_through = next_position - 1, revision = revision + 1 "
         "WHERE key = :key",
@@ -104,7 +104,7 @@ def clear_view(tx: Transaction, action: ClearView) -> None:
 
 
 def calibrate(tx: Transaction, action: Calibrate) -> None:
-    """Keep what the provider's own counts taught."""
+    """Store the calibration learned from the provider's token counts."""
     tx.connection.run(
         "UPDATE conversations SET token_scale = :scale, token_overhead = :overhead "
         "WHERE key = :key",

@@ -1,4 +1,4 @@
-"""What two SQL databases do not say in the same words, and the connection that all code uses.
+"""The ports between the shared statements and a database: dialect, connection, full text.
 
 Statements are written once: parameters as ``:name``, ``CAST(:x AS text) IS NULL`` where a type
 cannot be guessed, and these macros, which a :class:`Dialect` puts into its own words:
@@ -36,17 +36,17 @@ TABLES = (
 
 
 class Dialect(Protocol):
-    """The words of one SQL database."""
+    """The SQL dialect of one database."""
 
     def macro(self, name: str, *arguments: str) -> str:
-        """Return what stands for a macro."""
+        """Return the SQL that replaces a macro in a shared statement."""
 
     def schema(self, sql: str) -> str:
         """Return the schema in the types of this database."""
 
 
 def render(dialect: Dialect, sql: str) -> str:
-    """Return a statement with its macros in the words of ``dialect``."""
+    """Return a statement with its macros replaced for ``dialect``."""
 
     def replace(found: re.Match[str]) -> str:
         if found[3]:

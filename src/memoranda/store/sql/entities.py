@@ -291,7 +291,7 @@ class EntityWriter:
         self._decide(folded, folded)
 
     def forget_decisions(self, folded: Iterable[str]) -> None:
-        """Drop what was decided of those of these names that no record uses any more."""
+        """Drop the decisions on those of these names that no record uses any more."""
         for name in sorted(folded):
             used = self.connection.value(
                 "SELECT 1 FROM entity_names WHERE user_key = :user AND folded = :folded",
@@ -321,7 +321,7 @@ class EntityWriter:
         self.connection.run(REDIRECT, values)
 
     def obey_decisions(self) -> None:
-        """Put every name of the user where persons decided that it belongs."""
+        """Apply the merges and splits that persons decided to every name of the user."""
         apart = f"SELECT a.folded, a.entity_key FROM ({APART}) a WHERE a.user_key = :user"
         for folded, entity in self.connection.all(apart, {"user": self.user}):
             holder = self.holder(folded)

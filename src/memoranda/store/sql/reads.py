@@ -335,7 +335,7 @@ def usage(connection: SqlConnection, scope: Scope, user: int) -> list[StageUsage
 
 
 def lineage(connection: SqlConnection, scope: Scope, user: int) -> Lineage:
-    """Return what rests on what and what took whose place, of what the scope sees."""
+    """Return sources and successions among the records that the scope sees."""
     mine = owned(scope, user)
     other = mine.sql.replace("r.", "s.")
     sources, replaced = (
@@ -460,7 +460,7 @@ def _entity(connection: SqlConnection, where: Where, row: Sequence[Any]) -> Enti
 
 
 def notes_base(connection: SqlConnection, scope: Scope, user: int, folder: str) -> NotesBase | None:
-    """Return what was kept for exactly this scope and folder."""
+    """Return the synced content of MEMORY.md for exactly this scope and folder."""
     lines: str | None = connection.value(
         "SELECT lines FROM notes_bases "
         "WHERE user_key = :user AND agent = :agent AND folder = :folder",

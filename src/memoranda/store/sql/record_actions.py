@@ -310,7 +310,7 @@ def retire(tx: Transaction, action: Retire) -> None:
 
 
 def reinforce(tx: Transaction, action: Reinforce) -> None:
-    """Add sources to a record that was said again."""
+    """Add sources to a record that was stated again."""
     target = tx.target(action.id)
     held: list[str] = json.loads(
         tx.connection.value("SELECT source_ids FROM records WHERE key = :key", {"key": target.key})
@@ -433,7 +433,7 @@ def _put_vector(tx: Transaction, key: int, blob: bytes) -> None:
 
 
 def consolidated(tx: Transaction, action: Consolidated) -> None:
-    """Say how far a session was read, unless another process has read on."""
+    """Record how far a session was consolidated, unless another process has gone on."""
     known = reads.sessions(tx.connection, tx.scope, tx.user, only=action.session)
     if not known:
         message = f"there is no session {action.session!r} with episodes of {tx.scope.user!r}"
@@ -458,7 +458,7 @@ def consolidated(tx: Transaction, action: Consolidated) -> None:
 
 
 def note_session(tx: Transaction, action: Noted) -> None:
-    """Say how far a session is told in the history of the notes."""
+    """Record how far the history of the notes covers a session."""
     tx.connection.run(
         NOTE,
         {
@@ -471,7 +471,7 @@ def note_session(tx: Transaction, action: Noted) -> None:
 
 
 def keep_notes(tx: Transaction, action: KeepNotes) -> None:
-    """Keep what MEMORY.md says."""
+    """Store the last synced content of MEMORY.md."""
     folder, lines = action.base.folder, action.base.lines
     before = reads.notes_base(tx.connection, tx.scope, tx.user, folder)
     tx.connection.run(

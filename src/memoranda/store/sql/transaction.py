@@ -1,4 +1,4 @@
-"""One write transaction of a scope: what many actions do the same way."""
+"""The write transaction of a scope, with the operations that several actions share."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ class Target(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Transaction:
-    """Whose transaction it is, and what works in it.
+    """An open write transaction: its scope, its connection, and what indexes texts and names.
 
     Attributes:
         connection: the open transaction.
