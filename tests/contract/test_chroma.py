@@ -17,15 +17,12 @@ from memoranda.store.chroma.place import Folder, parse
 from memoranda.store.chroma.store import ChromaStore
 from memoranda.testing.analyzers import PlainNames, WordAnalyzer
 from memoranda.testing.contracts import (
-    ApplyContract,
-    EraseContract,
-    EraseSourcesContract,
-    IsolationContract,
-    JobContract,
-    RecordContract,
     StoreContract,
-    UpkeepContract,
-    VectorContract,
+    changes,
+    isolation,
+    jobs,
+    records,
+    search,
 )
 
 
@@ -55,14 +52,13 @@ def failing_at(store, step, *, once=False):
 
 
 class ChromaContract(
-    RecordContract,
-    VectorContract,
-    JobContract,
-    ApplyContract,
-    EraseContract,
-    EraseSourcesContract,
-    IsolationContract,
-    UpkeepContract,
+    records.RecordContract,
+    search.VectorContract,
+    jobs.JobContract,
+    jobs.MaintenanceContract,
+    changes.ApplyContract,
+    changes.EraseContract,
+    isolation.IsolationContract,
 ):
     """The contract over stores of one place, which a subclass gives."""
 

@@ -17,7 +17,6 @@ from memoranda.model.actions import Append, Enrich, Erase, PutVectors, Touch
 from memoranda.model.models import Message, Scope
 from memoranda.model.query import IndexVersion
 from memoranda.store.chroma import client, journal
-from memoranda.testing.contracts.isolation import everything
 from memoranda.testing.contracts.samples import (
     ALL,
     ANA,
@@ -26,6 +25,7 @@ from memoranda.testing.contracts.samples import (
     EXTRACTOR,
     MODEL,
     embed,
+    everything,
     insert,
     moment,
     open_conversation,

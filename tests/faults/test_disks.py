@@ -6,8 +6,16 @@ import pytest
 
 from memoranda.errors import StoreBusy, StoreError, StoreFull, StoreReadOnly
 from memoranda.model.actions import Erase
-from memoranda.testing.contracts.changes import everything, prepare
-from memoranda.testing.contracts.samples import ANA, insert, moment, page, record, remember
+from memoranda.testing.contracts.samples import (
+    ANA,
+    everything,
+    insert,
+    moment,
+    page,
+    prepare,
+    record,
+    remember,
+)
 
 LONG = "tea " * 50_000
 

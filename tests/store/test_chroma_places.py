@@ -26,7 +26,6 @@ from memoranda.store.chroma import client, index_files
 from memoranda.store.chroma.place import Folder, Server, parse
 from memoranda.store.chroma.store import ChromaStore
 from memoranda.testing.analyzers import PlainNames, WordAnalyzer
-from memoranda.testing.contracts.isolation import everything
 from memoranda.testing.contracts.samples import (
     ALL,
     ANA,
@@ -36,6 +35,7 @@ from memoranda.testing.contracts.samples import (
     MODEL,
     cut,
     embed,
+    everything,
     moment,
     open_conversation,
     page,

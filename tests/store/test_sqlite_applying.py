@@ -5,8 +5,7 @@ from itertools import count
 import pytest
 
 from memoranda.errors import StoreError
-from memoranda.testing.contracts.changes import everything, prepare
-from memoranda.testing.contracts.samples import ANA
+from memoranda.testing.contracts.samples import ANA, everything, prepare
 
 STEPS = 37  # of SQLite's machine between two interruptions: a prime, to hit ever other places
 

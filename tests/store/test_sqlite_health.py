@@ -8,7 +8,6 @@ from memoranda.model.checks import content_hash
 from memoranda.model.models import Scope
 from memoranda.model.notes import NotedLine, NotesBase
 from memoranda.model.query import IndexVersion
-from memoranda.testing.contracts.changes import everything
 from memoranda.testing.contracts.samples import (
     ACTIVE,
     ALL,
@@ -20,6 +19,7 @@ from memoranda.testing.contracts.samples import (
     cut,
     embed,
     entity_id,
+    everything,
     moment,
     open_conversation,
     page,

@@ -15,98 +15,49 @@ Subclass :class:`StoreContract` in a test file and give it a store:
             store.close()
 
 Each test proves one sentence of :mod:`memoranda.model.ports`; its docstring says which. The
-classes it is made of can be run one by one. For readable failures, call
-``pytest.register_assert_rewrite("memoranda.testing.contracts")`` in ``conftest.py``.
+classes it is made of can be run one by one: each module has those of one port. For readable
+failures, call ``pytest.register_assert_rewrite("memoranda.testing.contracts")`` in
+``conftest.py``.
 """
 
 from __future__ import annotations
 
+from memoranda.testing.contracts import (
+    changes,
+    conversations,
+    entities,
+    isolation,
+    jobs,
+    notes,
+    records,
+    search,
+    sessions,
+)
 from memoranda.testing.contracts.base import Contract, Reopen
-from memoranda.testing.contracts.changes import ApplyContract, EraseContract
-from memoranda.testing.contracts.decisions import DecisionContract
-from memoranda.testing.contracts.entities import EntityContract
-from memoranda.testing.contracts.filters import FilterContract
-from memoranda.testing.contracts.isolation import IsolationContract
-from memoranda.testing.contracts.jobs import JobContract
-from memoranda.testing.contracts.life import SessionContract, UsageContract, WorkContract
-from memoranda.testing.contracts.notes import (
-    BaseContract,
-    StandingContract,
-    ToldContract,
-    VersionContract,
-)
-from memoranda.testing.contracts.prunings import PruningContract
-from memoranda.testing.contracts.records import RecordContract
-from memoranda.testing.contracts.search import IndexContract, MentionContract, TermContract
-from memoranda.testing.contracts.transcripts import TranscriptContract
-from memoranda.testing.contracts.upkeep import UpkeepContract
-from memoranda.testing.contracts.vectors import VectorContract
-from memoranda.testing.contracts.weighing import (
-    BeliefContract,
-    EnrichContract,
-    EraseSourcesContract,
-    RetireContract,
-)
 
-__all__ = [
-    "ApplyContract",
-    "BaseContract",
-    "BeliefContract",
-    "Contract",
-    "DecisionContract",
-    "EnrichContract",
-    "EntityContract",
-    "EraseContract",
-    "EraseSourcesContract",
-    "FilterContract",
-    "IndexContract",
-    "IsolationContract",
-    "JobContract",
-    "MentionContract",
-    "PruningContract",
-    "RecordContract",
-    "Reopen",
-    "RetireContract",
-    "SessionContract",
-    "StandingContract",
-    "StoreContract",
-    "TermContract",
-    "ToldContract",
-    "TranscriptContract",
-    "UpkeepContract",
-    "UsageContract",
-    "VectorContract",
-    "VersionContract",
-    "WorkContract",
-]
+__all__ = ["Contract", "Reopen", "StoreContract"]
 
 
 class StoreContract(
-    RecordContract,
-    FilterContract,
-    IndexContract,
-    TermContract,
-    MentionContract,
-    VectorContract,
-    EntityContract,
-    DecisionContract,
-    SessionContract,
-    WorkContract,
-    UsageContract,
-    ToldContract,
-    BaseContract,
-    StandingContract,
-    VersionContract,
-    JobContract,
-    BeliefContract,
-    RetireContract,
-    EnrichContract,
-    TranscriptContract,
-    PruningContract,
-    ApplyContract,
-    EraseContract,
-    EraseSourcesContract,
-    IsolationContract,
-    UpkeepContract,
+    records.RecordContract,
+    records.FilterContract,
+    changes.ApplyContract,
+    changes.BeliefContract,
+    changes.EraseContract,
+    search.IndexContract,
+    search.TermContract,
+    search.VectorContract,
+    entities.EntityContract,
+    entities.DecisionContract,
+    sessions.SessionContract,
+    sessions.UpkeepContract,
+    conversations.TranscriptContract,
+    conversations.PruningContract,
+    notes.NotesBaseContract,
+    notes.NoteworthyContract,
+    notes.NoteworthyVersionContract,
+    jobs.JobContract,
+    jobs.MaintenanceContract,
+    isolation.IsolationContract,
 ):
     """The whole contract of :class:`memoranda.model.ports.Store`."""

@@ -1,47 +1,19 @@
-"""The contract of ``Store.apply``: each action, and all of them together or none."""
+"""The contract of ``Store.apply``: each action on records, and all of a plan or nothing."""
 
 from __future__ import annotations
 
 from dataclasses import replace
-from datetime import timedelta
+from datetime import UTC
 from itertools import count
+from typing import Any
 
 import pytest
 
-from memoranda.errors import MemorandaError, NotFound, StoreError
-from memoranda.model.actions import (
-    Action,
-    Append,
-    Calibrate,
-    Close,
-    Consolidated,
-    Decide,
-    EndConversation,
-    Enrich,
-    Erase,
-    Fade,
-    KeepNotes,
-    MergeEntities,
-    Noted,
-    OpenConversation,
-    Pin,
-    Prune,
-    PutVectors,
-    Recount,
-    Reinforce,
-    Retire,
-    Reweigh,
-    Spend,
-    SplitEntity,
-    Summarize,
-    Supersede,
-    Touch,
-)
-from memoranda.model.models import Calibration, Kind, Mention, Scope
-from memoranda.model.notes import NotedLine, NotesBase
+from memoranda.errors import InvalidInput, MemorandaError, NotFound, StoreError
+from memoranda.model import actions as do
+from memoranda.model.models import Scope
 from memoranda.model.ports import Store
-from memoranda.model.query import IndexVersion
-from memoranda.model.usage import Usage
+from memoranda.model.query import Filter
 from memoranda.testing.contracts.base import Contract, Reopen
 from memoranda.testing.contracts.samples import (
     ACTIVE,
@@ -49,157 +21,43 @@ from memoranda.testing.contracts.samples import (
     ANA,
     BEN,
     DIMENSIONS,
+    EXTRACTOR,
     LATER,
     MODEL,
+    PLANNER,
+    SOON,
+    UNREAD,
+    WRITER,
     contents,
-    cut,
+    deeds,
     embed,
-    entity_id,
+    entity_names,
+    erase,
+    everything,
+    found,
     insert,
     moment,
     named,
     open_conversation,
     page,
-    prune,
-    pruning,
+    prepare,
+    profile,
     record,
     remember,
     say,
     stored,
-    turns,
     vector,
 )
 
-SOON = LATER - timedelta(days=1)
-NOTES = "/home/ana/notes"
-NUMBERS = count(1)
-TERMS = ("tea", "cake", "secret", "new", "his", "zoe", "dan")
+
+def epoch(store: Store) -> int:
+    """Return the number that grows when rows a reader knows have changed."""
+    return store.index_changes(ANA, UNREAD).version.epoch
 
 
-def everything(store: Store, scope: Scope) -> list[object]:
-    """Return all that the reads of a store tell about a user."""
-    changes = store.index_changes(scope, IndexVersion())
-    records = store.page(scope, ALL, limit=10_000, after=None)
-    conversations = store.conversations(scope)
-    terms = store.match_terms(scope, TERMS, limit=10_000)
-    entities = store.entities(scope, ACTIVE, type=None, limit=10_000)
-    lineage = store.lineage(scope)
-    return [
-        records,
-        [store.history(scope, item.id) for item in records],
-        store.derived(scope, [item.id for item in records[:1]]),
-        store.citing(scope, [item.id for item in records]),
-        store.count(scope, ALL),
-        store.newest(scope),
-        sorted(store.passing(scope, ALL)),
-        (list(changes.rows), list(changes.ordinals), changes.vectors.tolist()),
-        sorted(zip(terms.ordinals, map(bytes, terms.counts), terms.lengths, strict=True)),
-        list(terms.frequencies),
-        [store.entity(scope, entity.name, ACTIVE) for entity in entities],
-        store.mentioning(scope, [entity.name for entity in entities]),
-        (contents(store.pending(scope, limit=10_000)), store.pending_count(scope)),
-        conversations,
-        [store.messages(scope, info.id, cleared=True) for info in conversations],
-        [store.prunings(scope, info.id) for info in conversations],
-        store.quoting(scope, [item.id for item in records]),
-        *life(store, scope),
-        (list(lineage.sources), list(lineage.replaced)),
-        dict(store.decisions(scope)),
-    ]
-
-
-def life(store: Store, scope: Scope) -> list[object]:
-    """Return what upkeep reads of a user."""
-    sessions = store.sessions(scope)
-    hashes = [item.content_hash for item in store.page(scope, ALL, limit=10_000, after=None)]
-    return [
-        sessions,
-        store.sessions(scope, pending=True, exclude="talk"),
-        [store.session(scope, info.id) for info in sessions],
-        [store.episodes(scope, info.id, after=-1, limit=10_000) for info in sessions],
-        [store.recalled(scope, name) for name in ("s", "talk", "trip")],
-        store.decaying(scope, LATER),
-        store.expired(scope, LATER),
-        [store.recorded(scope, kind, now=LATER) for kind in Kind],
-        store.unenriched(scope, kinds=list(Kind), most=9, limit=10_000, now=LATER),
-        store.usage(scope),
-        store.with_hashes(scope, hashes, now=LATER),
-        store.noteworthy(scope, now=LATER, limit=10_000),
-        store.notes_base(scope, NOTES),
-    ]
-
-
-def prepare(store: Store, scope: Scope = ANA) -> list[Action]:
-    """Fill ``store`` and return a plan with one action of each kind on what is in it."""
-    if store.vector_model() is None:
-        store.reset_vectors(MODEL, DIMENSIONS)
-    one, two, three = remember(store, "Zoe drinks tea", "Dan eats cake", "secret", scope=scope)
-    remember(store, "from secret", scope=scope, source_ids=(three.id,))
-    embed(store, scope, [one, three])
-    info = open_conversation(store, "trip", scope=scope)
-    messages = say(store, "trip", "a", "secret", scope=scope, record_id=three.id)
-    (message,) = say(store, "trip", "b", scope=scope)
-    start, end = (store.messages(scope, "trip")[place].position or 0 for place in (-3, -1))
-    held = prune(store, "trip", cut(start, start + 1, summary="secret"), cut(end, end), scope=scope)
-    new = record("new Zoe tea", scope=scope, session_id="s")
-    return [
-        insert(new),
-        Close(one.id, moment(50), "corrected", superseded_by=new.id),
-        Reweigh(two.id, moment(50), 0.5, 0.1, "conflict"),
-        Touch((one.id, two.id), moment(50)),
-        PutVectors(MODEL, {new.id: vector(1, 0, 0, 0), one.id: vector(0, 1, 0, 0)}),
-        Append("trip", replace(messages[0], id=f"{message.id}x", record_id=new.id)),
-        Pin("trip", message.id, pinned=True),
-        OpenConversation(replace(info, system="new")),
-        Recount("trip", {message.id: 77}),
-        Calibrate("trip", Calibration(1.5, 20)),
-        Prune("trip", pruning(cut(end, end + 1))),
-        Summarize("trip", held.id, {end: "b"}),
-        EndConversation("trip", moment(50)),
-        Reinforce(two.id, SOON, (one.id, three.id)),
-        *nightly(store, scope, new.id),
-        KeepNotes(NotesBase(NOTES, tuple(NotedLine(it.id, it.content_hash) for it in (new, two)))),
-        Erase((three.id,), moment(50), "asked"),
-    ]
-
-
-def nightly(store: Store, scope: Scope, by: str) -> list[Action]:
-    """Store what upkeep and persons work on, and return what they do, where ``by`` is new."""
-    names = [f"{name}{next(NUMBERS)}" for name in ("Bea", "Cid", "Eve")]
-    meeting = "{} met {} and {}".format(*names)
-    met, faded, old = remember(store, meeting, "fading", "old", scope=scope, decay_rate=0.1)
-    (turn,) = turns(store, "talk", "turn", scope=scope)
-    embed(store, scope, [met, faded, old, turn])
-    bea, cid, eve = (entity_id(store, name, scope) for name in names)
-    return [
-        Touch((met.id, faded.id), SOON, "talk"),
-        Fade(faded.id, SOON, 0.4),
-        Supersede(faded.id, by, SOON, 0.3, "moved on"),
-        Retire(old.id, SOON, "faded away"),
-        Enrich(met.id, SOON, named("Zoe", "Zoe")),
-        MergeEntities(bea, cid),
-        MergeEntities(bea, eve),
-        SplitEntity(bea, names[1]),
-        Decide("old name", names[2]),
-        Consolidated("talk", turn.position or 0, SOON, finished=True),
-        Noted("talk", turn.position or 0),
-        Spend("reflect", "m", Usage(requests=1, cost=0.5), SOON),
-    ]
-
-
-def on_record(id: str, own: str) -> list[Action]:
-    """Return an action of each kind on the record ``id`` by who has the record ``own``."""
-    return [
-        Close(id, moment(1), "forgotten"),
-        Reweigh(id, moment(1), 0.0, 9.0, "hidden"),
-        Fade(id, moment(1), 0.0),
-        Retire(id, moment(1), "hidden"),
-        Reinforce(id, moment(1), (own,)),
-        Supersede(id, own, moment(1), 0.0, "hidden"),
-        Supersede(own, id, moment(1), 0.0, "hidden"),
-        Enrich(id, moment(1), (Mention("Zoe", "other", 0, 3),)),
-        Erase((id,), moment(1), "asked"),
-    ]
+def touched(times: int) -> dict[str, Any]:
+    """Return what recalls just now leave on a record."""
+    return {"access_count": times, "last_accessed": SOON, "strength_at": SOON}
 
 
 class ApplyContract(Contract):
@@ -209,24 +67,22 @@ class ApplyContract(Contract):
         """Every action of a plan is done, in order, and outlives the store that did it."""
         plan = prepare(store)
         store.apply(ANA, plan)
+        after = everything(store, ANA)
         store = reopen(store)
+        assert everything(store, ANA) == after
         held = ["Zoe drinks tea", "Dan eats cake", "fading", "old", "turn", "new Zoe tea"]
-        assert [text for text in page(store, ANA) if " met " not in text] == held
+        others = [text for text in page(store, ANA) if " met " not in text]
+        assert others == [*held, "Kim waits"]
         assert [m.content for m in store.messages(ANA, "trip")] == ["b", "a"]
-        told = [[part.summary for part in item.cuts] for item in store.prunings(ANA, "trip")]
-        assert told == [[None, "b"], [None]]
-        assert contents(store.pending(ANA, limit=5)) == ["Dan eats cake"]
-
-    def test_an_empty_plan_does_nothing(self, store: Store) -> None:
-        """Nothing to do is no error and makes no user."""
-        store.apply(ANA, [])
-        assert store.users() == []
+        cuts = [[part.summary for part in item.cuts] for item in store.prunings(ANA, "trip")]
+        assert cuts == [[None, "b"], [None]]
+        assert contents(store.pending(ANA, limit=5)) == ["Dan eats cake", "Kim waits"]
 
     def test_a_failing_action_undoes_those_before_it(self, store: Store) -> None:
         """Wherever in a plan an action fails, nothing of the plan remains."""
         plan = prepare(store)
         before = everything(store, ANA)
-        impossible = Close("fact_nothing", moment(1), "never")
+        impossible = do.Close("fact_nothing", moment(1), "never")
         for place in range(len(plan) + 1):
             with pytest.raises(NotFound):
                 store.apply(ANA, [*plan[:place], impossible, *plan[place:]])
@@ -250,145 +106,253 @@ class ApplyContract(Contract):
         assert step > 0
         assert everything(store, ANA) != before
 
-    def test_a_new_user_of_a_failed_plan_is_unknown(self, store: Store) -> None:
-        """A plan that fails does not even leave the name of its user."""
-        with pytest.raises(NotFound):
-            store.apply(ANA, [insert(record("tea")), Close("fact_nothing", moment(1), "never")])
+    def test_what_fails_leaves_no_user(self, store: Store) -> None:
+        """Neither an empty plan, a failed one nor a record under a wrong name makes a user."""
+        tea, planned = record("tea"), record("tea", scope=PLANNER)
+        store.apply(ANA, [])
+        plans: list[tuple[Scope, list[do.Action]]] = [
+            (ANA, [insert(tea), do.Close("fact_nothing", moment(1), "never")]),
+            (BEN, [insert(tea)]),
+            (WRITER, [insert(planned)]),
+        ]
+        for scope, plan in plans:
+            with pytest.raises(MemorandaError):
+                store.apply(scope, plan)
         assert store.users() == []
 
     def test_an_id_is_given_once(self, store: Store) -> None:
-        """A record with an id that is taken, even by another user, is refused."""
+        """An id that is taken, even by another user, is refused; one that was erased is free."""
         (hers,) = remember(store, "tea")
         for scope in (ANA, BEN):
             with pytest.raises(MemorandaError):
                 store.apply(scope, [insert(record("other", scope=scope, id=hers.id))])
-        assert page(store, ANA) == ["tea"]
-        assert page(store, BEN) == []
+        assert (page(store, ANA), page(store, BEN)) == (["tea"], [])
+        store.apply(ANA, erase(hers))
+        store.apply(BEN, [insert(record("his tea", scope=BEN, id=hers.id))])
+        store.apply(BEN, [do.Erase((hers.id,), moment(2), "his wish")])
+        assert [change.reason for change in store.history(ANA, hers.id)] == ["asked"]
+        assert [change.reason for change in store.history(BEN, hers.id)] == ["his wish"]
 
-    def test_a_record_goes_to_its_own_user(self, store: Store) -> None:
-        """A record of one user or agent cannot be stored under the name of another."""
-        with pytest.raises(MemorandaError):
-            store.apply(BEN, [insert(record("tea"))])
-        with pytest.raises(MemorandaError):
-            store.apply(
-                Scope("ana", "writer"), [insert(record("tea", scope=Scope("ana", "planner")))]
-            )
-        assert store.users() == []
 
-    def test_reweigh_sets_both_numbers(self, store: Store) -> None:
+class BeliefContract(Contract):
+    """Records fade from their strength, and are believed as before when they are used."""
+
+    def test_reweighing_sets_both_numbers(self, store: Store) -> None:
         """Confidence and decay rate are what the action says, and it fades from there."""
         (item,) = remember(store, "tea", confidence=0.4, decay_rate=0.1)
-        store.apply(ANA, [Reweigh(item.id, moment(1), 0.9, 0.0, "confirmed")])
+        store.apply(ANA, [do.Reweigh(item.id, moment(1), 0.9, 0.0, "confirmed")])
         weighed = {"confidence": 0.9, "strength": 0.9, "strength_at": moment(1)}
-        assert store.get(ANA, item.id) == stored(item, decay_rate=0.0, **weighed)
+        assert found(store, item) == stored(item, decay_rate=0.0, **weighed)
 
-    def test_touch_counts_a_recall(self, store: Store) -> None:
-        """Each touched record counts one recall and its moment, without history."""
+    def test_fading_and_recalling(self, store: Store) -> None:
+        """Fading leaves the strength, to which a recall restores; history is silent on both."""
+        (item,) = remember(store, "tea", confidence=0.8, decay_rate=0.1)
+        before = epoch(store)
+        same: list[do.Action] = [do.Fade(item.id, SOON, 0.8), do.Touch((item.id, "no"), SOON)]
+        store.apply(ANA, same)
+        assert epoch(store) == before  # Only a change is told to readers.
+        store.apply(ANA, [do.Fade(item.id, SOON, 0.5)])
+        faded = epoch(store)
+        assert found(store, item) == replace(stored(item), **touched(1), confidence=0.5)
+        store.apply(ANA, [do.Touch((item.id, item.id), SOON)])
+        assert before != faded != epoch(store)
+        store.apply(ANA, [do.Fade(item.id, moment(999_999), 0.1)])  # Reckoned before the recall.
+        assert found(store, item) == stored(item, **touched(2))
+        assert deeds(store, item.id) == ["insert"]
+
+    def test_recalls_into_a_conversation_are_known(self, store: Store) -> None:
+        """Its records come once each, the last first, to whom they are visible."""
+        one, two, other = remember(store, "one", "two", "other")
+        (planned,) = remember(store, "planned", scope=PLANNER)
+        both = (one.id, planned.id, "fact_nothing")
+        store.apply(ANA, [do.Touch(both, moment(1), "trip"), do.Touch((other.id,), moment(2))])
+        store.apply(WRITER, [do.Touch((two.id, planned.id), moment(3), "trip")])
+        assert store.recalled(ANA, "trip") == [two.id, planned.id, one.id]
+        assert found(store, planned).access_count == 1
+        store.apply(ANA, [do.Touch((one.id,), moment(4), "trip")])
+        assert store.recalled(WRITER, "trip") == [one.id, two.id]
+        assert store.recalled(ANA, "other") == []
+        store.apply(ANA, erase(one))
+        assert store.recalled(WRITER, "trip") == [two.id]
+
+    def test_a_credit_adds_sources(self, store: Store) -> None:
+        """New sources come after those it has, and it fades anew; known ones change nothing."""
         one, two = remember(store, "one", "two")
-        (his,) = remember(store, "his", scope=BEN)
-        store.apply(ANA, [Touch((one.id, one.id, his.id, "fact_nothing"), moment(1))])
-        store.apply(ANA, [Touch((one.id,), moment(2))])
-        touched = stored(one, access_count=2, last_accessed=moment(2), strength_at=moment(2))
-        assert store.get_many(ANA, [one.id, two.id]) == [touched, two]
-        assert store.get(BEN, his.id) == his
-        assert [change.action for change in store.history(ANA, one.id)] == ["insert"]
+        (item,) = remember(store, "tea", confidence=0.8, decay_rate=0.1, source_ids=(one.id,))
+        store.apply(ANA, [do.Fade(item.id, SOON, 0.2), do.Reinforce(item.id, SOON, (one.id,))])
+        assert found(store, item) == stored(item, confidence=0.2)
+        store.apply(ANA, [do.Reinforce(item.id, SOON, (one.id, two.id, two.id, item.id))])
+        credited = stored(item, strength_at=SOON, source_ids=(one.id, two.id))
+        assert found(store, item) == credited
+        (change,) = store.history(ANA, item.id)[1:]
+        assert (change.action, change.reason) == ("credit", "said again")
+        assert store.derived(ANA, [two.id]) == [item.id]
 
-    @pytest.mark.parametrize("who", [BEN, Scope("ana", "writer")])
-    def test_no_one_acts_on_the_records_of_others(self, store: Store, who: Scope) -> None:
-        """Actions on an id of another user or agent raise, as on one that is not there."""
-        planner = Scope("ana", "planner")
-        (hers,) = remember(store, "tea", scope=planner)
-        (mine,) = remember(store, "mine", scope=who)
-        for target in (hers.id, "fact_nothing"):
-            for action in on_record(target, mine.id):
-                with pytest.raises(NotFound):
-                    store.apply(who, [action])
-        assert store.get(ANA, hers.id) == hers
-        assert [change.action for change in store.history(ANA, hers.id)] == ["insert"]
+    def test_what_is_superseded_stays_and_is_believed_less(self, store: Store) -> None:
+        """It is valid and says what took its place; a person's correction outlasts that."""
+        old, new, wrong = remember(store, "old", "new", "wrong", decay_rate=0.1)
+        store.apply(ANA, [do.Supersede(old.id, new.id, SOON, 0.3, "moved")])
+        weighed = {"confidence": 0.3, "strength": 0.3, "strength_at": SOON}
+        assert found(store, old) == stored(old, superseded_by=new.id, **weighed)
+        assert page(store, ANA, ACTIVE) == ["old", "new", "wrong"]
+        change = store.history(ANA, old.id)[-1]
+        assert (change.action, change.reason) == ("supersede", "moved")
+        assert change.detail == {"by": new.id, "confidence": 0.3}
+        store.apply(ANA, [do.Touch((old.id,), SOON)])
+        assert found(store, old).confidence == weighed["confidence"]
+        store.apply(ANA, [do.Close(wrong.id, moment(1), "corrected", superseded_by=new.id)])
+        store.apply(ANA, [do.Supersede(wrong.id, old.id, SOON, 0.3, "moved")])
+        kept = found(store, wrong)
+        assert (kept.superseded_by, kept.valid_until) == (new.id, moment(1))
+        for by, refused in ((new.id, InvalidInput), ("fact_nothing", NotFound)):
+            with pytest.raises(refused):
+                store.apply(ANA, [do.Supersede(new.id, by, SOON, 0.3, "x")])
+        assert found(store, new).superseded_by is None
+
+    def test_lineage_names_what_is_there(self, store: Store) -> None:
+        """Sources and replacements that exist come in pairs, of the scope alone."""
+        one, two = remember(store, "one", "two")
+        (fact,) = remember(store, "fact", source_ids=(one.id, "ep_nothing", two.id))
+        (planned,) = remember(store, "planned", scope=PLANNER, source_ids=(two.id,))
+        plan: list[do.Action] = [
+            do.Supersede(one.id, fact.id, SOON, 0.3, "x"),
+            do.Close(two.id, moment(1), "corrected", superseded_by=planned.id),
+            do.Close(fact.id, moment(1), "corrected", superseded_by="fact_nothing"),
+        ]
+        store.apply(ANA, plan)
+        kept = store.by_ordinals(ANA, store.passing(ANA, ALL))
+        ordinals = {item.id: number for number, item in kept.items()}
+        first, second, drawn, other = (ordinals[it.id] for it in (one, two, fact, planned))
+        lineage = store.lineage(ANA)
+        assert set(lineage.sources) == {(drawn, first), (drawn, second), (other, second)}
+        assert set(lineage.replaced) == {(first, drawn), (second, other)}
+        assert set(store.lineage(WRITER).replaced) == {(first, drawn)}
+
+    def test_retiring_ends_and_drops_what_is_derived(self, store: Store) -> None:
+        """Vector and links go, for good; words find it as of before; twice is once."""
+        store.reset_vectors(MODEL, DIMENSIONS)
+        item, other = remember(store, "Zoe Lopez drinks tea", "Zoe sings")
+        (ended,) = remember(store, "ended", valid_until=moment(5))
+        embed(store, ANA, [item])
+        plan = [do.Retire(each.id, SOON, "faded away") for each in (item, ended)]
+        store.apply(ANA, plan)
+        before = epoch(store)
+        store.apply(ANA, [replace(plan[0], at=LATER)])
+        assert epoch(store) == before
+        assert found(store, ended) == ended
+        assert found(store, item) == stored(item, valid_until=SOON)
+        assert page(store, ANA, ACTIVE) == ["Zoe sings"]
+        earlier = Filter(now=LATER, as_of=moment(999_999))
+        assert page(store, ANA, earlier) == [item.content, other.content]
+        change = store.history(ANA, item.id)[-1]
+        assert (change.action, change.reason, change.at) == ("retire", "faded away", SOON)
+        late = do.PutVectors(MODEL, {item.id: vector(1, 0, 0, 0)})
+        store.apply(ANA, [late, do.Enrich(item.id, SOON, named("Dan", "Dan"))])
+        assert contents(store.pending(ANA, limit=9)) == [other.content]
+        assert list(store.index_changes(ANA, UNREAD).ordinals) == []
+        assert store.reset_vectors("other", DIMENSIONS) == 1
+        assert store.rebuild(EXTRACTOR) == []
+        zoe = profile(store, "zoe", where=ALL)
+        assert (zoe.name, zoe.aliases, zoe.mention_count) == ("Zoe", (), 1)
+        assert store.entity(ANA, "Dan", ALL) is None
+        assert len(store.match_terms(ANA, ["tea"], limit=9).ordinals) == 1
+        assert store.verify() == []
+
+    def test_enriching_adds_links_and_stamps(self, store: Store) -> None:
+        """New mentions are linked, known ones counted once, and a rebuild keeps both."""
+        (item,) = remember(store, "Zoe met dan in oslo", attributes={"a": 1.5})
+        mentions = named(item.content, "Zoe", "dan", "oslo")
+        store.apply(ANA, [do.Enrich(item.id, SOON, mentions)])
+        kept = found(store, item)
+        stamp = SOON.astimezone(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+        assert dict(kept.attributes) == {"a": 1.5, "enriched_at": stamp}
+        assert replace(kept, attributes=item.attributes) == item
+        change = store.history(ANA, item.id)[-1]
+        assert (change.action, change.detail) == ("enrich", {"links": 2})
+        bare = record("Carl met eve")
+        eve = do.Enrich(bare.id, SOON, named(bare.content, "eve"))
+        store.apply(ANA, [do.Insert(bare), eve])
+        assert store.rebuild(EXTRACTOR) != []
+        assert store.rebuild(EXTRACTOR) == store.verify() == []
+        assert sorted(entity_names(store)) == ["Carl", "Zoe", "dan", "eve", "oslo"]
 
 
 class EraseContract(Contract):
-    """After an erasure, a text is nowhere."""
+    """After an erasure a text is nowhere; what stands on a word of its own stays (law 7)."""
 
-    def test_derived_records_go_along(self, store: Store) -> None:
-        """What rests on an erased record goes with it, through others and of other agents."""
-        (source,) = remember(store, "source")
-        (planned,) = remember(
-            store, "planned", scope=Scope("ana", "planner"), source_ids=(source.id,)
-        )
-        remember(store, "end", scope=Scope("ana", "writer"), source_ids=(planned.id,))
-        remember(store, "other")
-        remember(store, "his", scope=BEN, source_ids=(source.id,))
-        store.apply(Scope("ana", "writer"), [Erase((source.id,), moment(1), "asked")])
-        assert page(store, ANA) == ["other"]
-        assert page(store, BEN) == ["his"]
-        assert [change.action for change in store.history(ANA, planned.id)] == ["erase"]
-
-    def test_former_versions_go_along(self, store: Store) -> None:
-        """What an erased record had replaced goes, step by step; what replaced it stays."""
-        first, second, third = remember(store, "one", "two", "three")
+    @pytest.mark.parametrize("by", [ANA, WRITER])
+    def test_what_goes_along(self, store: Store, by: Scope) -> None:
+        """What rests on it, what it replaced and copies go, of all agents; of others nothing."""
+        first, item, new = remember(store, "first", "secret", "new")
+        replacing = [(first, item), (item, new)]
         store.apply(
             ANA,
-            [
-                Close(first.id, moment(1), "corrected", superseded_by=second.id),
-                Close(second.id, moment(2), "corrected", superseded_by=third.id),
-            ],
+            [do.Close(old.id, moment(1), "corrected", other.id) for old, other in replacing],
         )
-        assert store.versions(ANA, [third.id]) == [first.id, second.id]
-        store.apply(ANA, [Erase((second.id,), moment(3), "asked")])
-        assert page(store, ANA) == ["three"]
-
-    def test_copies_of_the_text_go_along(self, store: Store) -> None:
-        """Records with the very same text go, too, with what rests on them; others stay."""
-        first, other = remember(store, "secret", "secrets")
-        (copy,) = remember(store, "secret", scope=Scope("ana", "planner"))
+        (copy,) = remember(store, "secret", scope=PLANNER)
+        (drawn,) = remember(store, "drawn", scope=PLANNER, source_ids=(item.id,))
+        (end,) = remember(store, "end", scope=WRITER, source_ids=(drawn.id,))
         remember(store, "rests on the copy", source_ids=(copy.id,))
-        remember(store, "secret", scope=BEN)
-        assert store.copies(ANA, [first.id]) == [copy.id]
-        store.apply(ANA, [Erase((first.id,), moment(1), "asked")])
-        assert page(store, ANA) == [other.content]
-        assert page(store, BEN) == ["secret"]
-
-    def test_messages_that_hold_the_text_go_along(self, store: Store) -> None:
-        """Messages of an erased record go; those of another user that name its id do not."""
-        (item,) = remember(store, "secret")
+        remember(store, "secrets")
+        remember(store, "secret", scope=BEN, source_ids=(item.id,))
         for scope in (ANA, BEN):
             open_conversation(store, "trip", scope=scope)
             say(store, "trip", "secret", scope=scope, record_id=item.id)
             say(store, "trip", "hello", scope=scope)
-        store.apply(ANA, [Erase((item.id,), moment(1), "asked")])
+        assert store.versions(ANA, [new.id]) == [first.id, item.id]
+        assert store.copies(ANA, [item.id]) == [copy.id]
+        assert store.derived(ANA, [item.id]) == [drawn.id, end.id]
+        store.apply(by, erase(item))
+        assert (page(store, ANA), page(store, BEN)) == (["new", "secrets"], ["secret"])
+        assert deeds(store, end.id) == ["erase"]
         assert [message.content for message in store.messages(ANA, "trip")] == ["hello"]
         assert [message.content for message in store.messages(BEN, "trip")] == ["secret", "hello"]
 
     def test_nothing_of_it_is_found(self, store: Store) -> None:
-        """Neither words, vectors, entities, counts nor the queue remember an erased record."""
+        """Reads, words, vectors, entities, counts and queue are as if it had never been."""
         store.reset_vectors(MODEL, DIMENSIONS)
         empty = everything(store, ANA)
         item, waiting = remember(store, "Zoe likes secret tea", "Dan new cake", session_id="s")
         embed(store, ANA, [item])
-        store.apply(ANA, [Erase((item.id, waiting.id), moment(1), "asked")])
+        store.apply(ANA, erase(item, waiting))
         assert everything(store, ANA) == empty
         assert store.get(ANA, item.id) is None
-        assert store.mentioning(ANA, ["Zoe", "Dan"]) == []
-        assert store.users() == []
+        assert (store.mentioning(ANA, ["Zoe", "Dan"]), store.users()) == ([], [])
+        kept = remember(store, "Zoe drinks tea", session_id="s")
+        store.apply(ANA, erase(*remember(store, "Zoe eats cake", session_id="s")))
+        assert store.page(ANA, ALL, limit=5, after=None) == kept
+        assert profile(store, "Zoe").mention_count == 1
+        assert list(store.match_terms(ANA, ["zoe", "cake"], limit=5).frequencies) == [1, 0]
         store.purge()
         assert store.verify() == []
 
-    def test_the_rest_stays_sound(self, store: Store) -> None:
-        """What is left after an erasure is as if the erased had never been there."""
-        kept = remember(store, "Zoe drinks tea", session_id="s")
-        gone = remember(store, "Zoe eats cake", session_id="s")
-        store.apply(ANA, [Erase((gone[0].id,), moment(1), "asked")])
-        assert store.page(ANA, ALL, limit=5, after=None) == kept
-        (entity,) = store.entities(ANA, ACTIVE, type=None, limit=5)
-        assert entity.mention_count == 1
-        assert list(store.match_terms(ANA, ["zoe", "cake"], limit=5).frequencies) == [1, 0]
+    def test_a_word_of_its_own_loses_only_the_source(self, store: Store) -> None:
+        """A fact that a person stated outlives an episode that was credited to it."""
+        one, two = remember(store, "one", "two")
+        (own,) = remember(store, "own")
+        store.apply(ANA, [do.Reinforce(own.id, SOON, (one.id, two.id))])
+        (drawn,) = remember(store, "drawn", source_ids=(two.id, one.id))
+        (week,) = remember(store, "week", source_ids=(drawn.id,), origin="reflection")
+        assert store.derived(ANA, [one.id]) == [drawn.id, week.id]
+        store.apply(ANA, erase(one))
+        assert page(store, ANA) == ["two", "own"]
+        assert found(store, own).source_ids == (two.id,)
+        assert list(store.lineage(ANA).sources) != []
 
-    def test_an_erased_id_may_come_back(self, store: Store) -> None:
-        """A record can be imported again after it was erased, and by whom one likes."""
-        (item,) = remember(store, "tea")
-        store.apply(ANA, [Erase((item.id,), moment(1), "asked")])
-        store.apply(BEN, [insert(record("his tea", scope=BEN, id=item.id))])
-        store.apply(BEN, [Erase((item.id,), moment(2), "his wish")])
-        assert [change.reason for change in store.history(ANA, item.id)] == ["asked"]
-        assert [change.reason for change in store.history(BEN, item.id)] == ["his wish"]
+    def test_what_was_only_superseded_stays(self, store: Store) -> None:
+        """An older word that was believed less is no former version of the one that is erased."""
+        old, new = remember(store, "old", "new", origin="consolidation")
+        store.apply(ANA, [do.Supersede(old.id, new.id, SOON, 0.3, "moved")])
+        assert store.versions(ANA, [new.id]) == []
+        store.apply(ANA, erase(new))
+        kept = found(store, old)
+        assert (kept.superseded_by, kept.confidence) == (None, 0.3)
+
+    def test_nothing_rests_on_what_was_erased(self, store: Store) -> None:
+        """A plan made before an erasure brings nothing of it back: refused, or passed over."""
+        gone, own = remember(store, "secret", "tea")
+        store.apply(ANA, erase(gone))
+        with pytest.raises(NotFound, match=gone.id):
+            store.apply(ANA, [insert(record("of the secret", source_ids=(gone.id,)))])
+        store.apply(ANA, [do.Reinforce(own.id, moment(2), (gone.id,))])
+        assert found(store, own) == own

@@ -1,4 +1,4 @@
-"""Law 6: nothing of one user is found, counted, recalled or forgotten by another."""
+"""Law 6: nothing of one user is found, counted, recalled or forgotten by another; nor of agents."""
 
 from __future__ import annotations
 
@@ -7,69 +7,41 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memoranda.errors import NotFound
-from memoranda.model.actions import (
-    Consolidated,
-    KeepNotes,
-    MergeEntities,
-    Noted,
-    Pin,
-    Prune,
-    Recount,
-    SplitEntity,
-    Summarize,
-    Touch,
-)
+from memoranda.model import actions as do
 from memoranda.model.models import Record, Scope
 from memoranda.model.notes import NotesBase
 from memoranda.model.ports import Store
 from memoranda.model.query import Filter
 from memoranda.testing.contracts.base import ONE_STORE, Contract
-from memoranda.testing.contracts.changes import NOTES, everything, on_record, prepare
 from memoranda.testing.contracts.samples import (
     ALL,
+    ANA,
     LATER,
+    MANY,
+    NOTES,
+    PLANNER,
+    WRITER,
     cut,
     entity_id,
-    insert,
+    everything,
     moment,
     new_id,
+    on_record,
     open_conversation,
     page,
+    prepare,
     prune,
     pruning,
-    record,
     remember,
     say,
     turns,
+    visible,
 )
 
 TRICKY = [
-    "ana",
-    "Ana",
-    "ana ",
-    " ana",
-    "an",
-    "u1",
-    "u2",
-    "1",
-    "2",
-    "0",
-    "%",
-    "_",
-    "*",
-    "ana'",
-    'ana"',
-    "ana' OR '1'='1",
-    '" OR scope : u1 OR "',
-    "NULL",
-    "None",
-    "a\u0301na",
-    "\u00e1na",
-    "\u202eana",
-    "ana\u200b",
-    "\u0410\u041d\u0410",  # Cyrillic
-    "日本",
-    "😀",
+    *("ana", "Ana", "ana ", " ana", "an", "u1", "u2", "1", "2", "0", "%", "_", "*", "ana'", 'ana"'),
+    *("ana' OR '1'='1", '" OR scope : u1 OR "', "NULL", "None", "a\u0301na", "\u00e1na"),
+    *("\u202eana", "ana\u200b", "\u0410\u041d\u0410", "日本", "😀"),
 ]
 NAMES = st.sampled_from(TRICKY) | st.text(
     st.characters(exclude_categories=["Cs"], exclude_characters="\x00"), min_size=1, max_size=20
@@ -77,10 +49,11 @@ NAMES = st.sampled_from(TRICKY) | st.text(
 PAIRS = st.tuples(NAMES, NAMES).filter(lambda pair: pair[0] != pair[1])
 
 
-def told(store: Store, scope: Scope, item: Record) -> list[object]:
+def reads(store: Store, scope: Scope, item: Record) -> list[object]:
     """Return all that the reads of records tell of an episode, if anything."""
     session = item.session_id or ""
-    found: list[object] = [
+    shown = store.by_ordinals(scope, range(1, 1_000)).values()
+    results: list[object] = [
         store.get(scope, item.id),
         *store.get_many(scope, [item.id]),
         *store.history(scope, item.id),
@@ -91,12 +64,13 @@ def told(store: Store, scope: Scope, item: Record) -> list[object]:
         *store.derived(scope, [item.id]),
         *store.citing(scope, [item.id]),
         store.quoting(scope, [item.id]) or None,
+        *(one for one in shown if one.id == item.id),
     ]
-    return [value for value in found if value is not None]
+    return [value for value in results if value is not None]
 
 
 class IsolationContract(Contract):
-    """Two users with any names do not know of each other."""
+    """Two users with any names do not know of each other, nor do two agents of one."""
 
     @given(pair=PAIRS)
     @ONE_STORE
@@ -106,20 +80,47 @@ class IsolationContract(Contract):
         """Whatever one user does, every read of another gives the same as before."""
         one, other = map(Scope, pair)
         remember(store, "tea of one", scope=one, session_id="s", tags=("t",))
-        before = everything(store, one)
+        before, version = everything(store, one), store.noteworthy_version(one, now=LATER)
         plan = prepare(store, other)
         store.apply(other, plan)
         assert everything(store, one) == before
+        assert store.noteworthy_version(one, now=LATER) == version
         after = everything(store, other)
         remember(store, "more tea Zoe", scope=one, session_id="s")
         assert everything(store, other) == after
         assert {one.user, other.user} <= set(store.users())
 
+    def test_no_action_of_an_agent_changes_what_another_sees(self, store: Store) -> None:
+        """What an agent has is as if it were not there for others; the user sees all of it."""
+        remember(store, "shared tea")
+        remember(store, "Zoe dances", scope=WRITER, session_id="w", decay_rate=0.1)
+        turns(store, "w", "written", scope=WRITER)
+        open_conversation(store, "w", scope=WRITER)
+        before, version = visible(store, WRITER), store.noteworthy_version(WRITER, now=LATER)
+        plan = prepare(store, PLANNER)
+        assert visible(store, WRITER) == before
+        store.apply(PLANNER, plan)
+        assert visible(store, WRITER) == before
+        assert store.noteworthy_version(WRITER, now=LATER) == version
+        own = page(store, WRITER)
+        assert own == ["shared tea", "Zoe dances", "written"]
+        planned = page(store, PLANNER)
+        assert set(own) & set(planned) == {"shared tea"}
+        assert set(page(store, ANA)) == {*own, *planned}
+        for scope, texts in ((Scope("planner"), []), (Scope("ana", "ana"), ["shared tea"])):
+            assert page(store, scope) == texts
+
     @given(pair=PAIRS)
     @ONE_STORE
     def test_ids_of_others_do_not_exist(self, store: Store, pair: tuple[str, str]) -> None:
         """With the id of another's record nothing can be read, changed or found out."""
-        one, other = map(Scope, pair)
+        self._check_ids(store, Scope(pair[0]), Scope(pair[1]))
+
+    def test_ids_of_other_agents_do_not_exist(self, store: Store) -> None:
+        """Nor with that of another agent's."""
+        self._check_ids(store, PLANNER, WRITER)
+
+    def _check_ids(self, store: Store, one: Scope, other: Scope) -> None:
         talk = new_id("talk")
         (item,) = turns(store, talk, f"Zoe on tea in {talk}", scope=one)
         (mine,) = remember(store, "Dan", scope=other)
@@ -128,34 +129,33 @@ class IsolationContract(Contract):
         (message,) = say(store, item.id, "tea", scope=one, record_id=item.id)
         receipt = prune(store, item.id, cut(0, 0), scope=one)
         open_conversation(store, "mine", scope=other)
-        before = everything(store, one)
-        assert told(store, other, item) == []
+        before = everything(store, one)[3:]
+        assert reads(store, other, item) == []
+        assert item.id not in {info.id for info in store.conversations(other)}
+        assert store.conversation(other, item.id) is None
         assert store.messages(other, item.id, cleared=True) == []
         assert store.prunings(other, item.id) == []
-        shown = store.by_ordinals(other, store.passing(one, ALL)).values()
-        assert {record.user for record in shown} <= {other.user}
-        store.apply(
-            other,
-            [
-                Touch((item.id,), moment(1), talk),
-                Noted(talk, 9),
-                KeepNotes(NotesBase(NOTES)),
-                Recount("mine", {message.id: 99}),
-                Summarize("mine", receipt.id, {0: "hidden"}),
-            ],
-        )
-        for action in (
-            *on_record(item.id, mine.id),
-            Consolidated(talk, 9, moment(1), finished=True),
-            MergeEntities(own, hers),
-            MergeEntities(hers, own),
-            SplitEntity(hers, "Zoe"),
-            Pin("mine", message.id, pinned=True),
-            Prune(item.id, pruning(cut(0, 0))),
-        ):
-            with pytest.raises(NotFound):
-                store.apply(other, [action])
-        assert everything(store, one) == before
+        passed_over: list[do.Action] = [
+            do.Touch((item.id,), moment(1), talk),
+            do.Noted(talk, 9),
+            do.KeepNotes(NotesBase(NOTES)),
+            do.Recount("mine", {message.id: 99}),
+            do.Summarize("mine", receipt.id, {0: "hidden"}),
+        ]
+        store.apply(other, passed_over)
+        for target in (item.id, "fact_nothing"):
+            for action in (
+                *on_record(target, mine.id),
+                do.Consolidated(talk, 9, moment(1), finished=True),
+                do.MergeEntities(own, hers),
+                do.MergeEntities(hers, own),
+                do.SplitEntity(hers, "Zoe"),
+                do.Pin("mine", message.id, pinned=True),
+                do.Prune(target, pruning(cut(0, 0))),
+            ):
+                with pytest.raises(NotFound):
+                    store.apply(other, [action])
+        assert everything(store, one)[3:] == before
 
     @given(pair=PAIRS, word=NAMES)
     @ONE_STORE
@@ -164,29 +164,16 @@ class IsolationContract(Contract):
     ) -> None:
         """Sessions, tags, values, terms and names that another uses find nothing of theirs."""
         one, other = map(Scope, pair)
-        mine = record(word, scope=one, session_id=word, tags=(word,), attributes={word: word})
-        store.apply(one, [insert(mine)])
+        fields = {"session_id": word, "tags": (word,), "attributes": {word: word}}
+        remember(store, word, scope=one, **fields)
         for where in (
             Filter(now=LATER, session=word),
             Filter(now=LATER, tags=(word,)),
             Filter(now=LATER, metadata={word: word}),
             ALL,
         ):
-            found = store.page(other, where, limit=10_000, after=None)
-            assert {item.user for item in found} <= {other.user}
-        matches = store.match_terms(other, [word, "tea"], limit=10_000)
-        hits = store.by_ordinals(other, matches.ordinals)
-        assert set(hits) == set(matches.ordinals)
-        named = store.mentioning(other, [word])
-        assert set(store.by_ordinals(other, [number for number, _ in named])) == {
-            number for number, _ in named
-        }
-
-    def test_users_are_not_agents(self, store: Store) -> None:
-        """A user and an agent of one name are different, as are the same agent of two users."""
-        remember(store, "hers", scope=Scope("ana", "ben"))
-        remember(store, "his", scope=Scope("ben", "ben"))
-        remember(store, "own", scope=Scope("ben"))
-        assert page(store, Scope("ben")) == ["his", "own"]
-        assert page(store, Scope("ben", "ana")) == ["own"]
-        assert page(store, Scope("ana", "ben")) == ["hers"]
+            records = store.page(other, where, limit=MANY, after=None)
+            assert {item.user for item in records} <= {other.user}
+        matches = set(store.match_terms(other, [word, "tea"], limit=MANY).ordinals)
+        named = {number for number, _ in store.mentioning(other, [word])}
+        assert set(store.by_ordinals(other, [*matches, *named])) == matches | named

@@ -1,91 +1,228 @@
-"""The contract of :class:`memoranda.model.ports.JobStore`."""
+"""The contract of what a store does for itself: leases and jobs, checks, copies, snapshots."""
 
 from __future__ import annotations
 
+import threading
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from pathlib import Path
 
+import pytest
+
+from memoranda.errors import InvalidInput, MemorandaError, StoreClosed
+from memoranda.model import actions as do
+from memoranda.model import capabilities
+from memoranda.model.models import Kind
 from memoranda.model.ports import Store
 from memoranda.model.sessions import JobRun
 from memoranda.testing.contracts.base import Contract, Reopen
-from memoranda.testing.contracts.samples import moment
+from memoranda.testing.contracts.samples import (
+    ALL,
+    ANA,
+    BEN,
+    EXTRACTOR,
+    UNREAD,
+    close,
+    entity_names,
+    everything,
+    insert,
+    moment,
+    new_id,
+    open_conversation,
+    page,
+    prepare,
+    record,
+    remember,
+)
 
 DUE, NEXT = moment(0), moment(60)
+Ask = Callable[[str, str, float, float], bool]
 
 
 class JobContract(Contract):
-    """Of all processes, one runs each run of a job, and once."""
+    """Of all processes, one holds a lease, and one runs each run of a job, once."""
 
-    def test_a_run_has_one_holder(self, store: Store) -> None:
-        """While a claim lasts nobody else gets the run, or a later one; other jobs are apart."""
+    @pytest.fixture(params=["lease", "claim"])
+    def ask(self, store: Store, request: pytest.FixtureRequest) -> Ask:
+        """Give a way to ask for what one process has at a time: a lease, or the run of a job."""
+
+        def lease(name: str, holder: str, now: float, until: float) -> bool:
+            return store.lease(name, holder, now=moment(now), until=moment(until))
+
+        def claim(name: str, holder: str, now: float, until: float) -> bool:
+            return store.claim(name, holder, due=DUE, now=moment(now), until=moment(until))
+
+        return lease if request.param == "lease" else claim
+
+    def test_there_is_one_holder(self, ask: Ask) -> None:
+        """While it lasts nobody else gets it; the holder may prolong it, or end it now."""
+        for job, holder, now, until, granted in (
+            ("decay", "a", 1, 10, True),
+            ("decay", "b", 9, 20, False),
+            ("reflect", "b", 9, 20, True),
+            ("decay", "a", 9, 30, True),
+            ("decay", "b", 20, 40, False),
+            ("decay", "a", 20, 20, True),
+            ("decay", "b", 20, 40, True),
+            ("decay", "a", 39, 50, False),
+            ("decay", "a", 40, 50, True),
+        ):
+            assert ask(job, holder, now, until) is granted
+
+    def test_only_one_of_many_gets_it(self, ask: Ask) -> None:
+        """Of those that ask at once, exactly one gets it."""
+        with ThreadPoolExecutor(8) as pool:
+            holders = [f"holder {number}" for number in range(8)]
+            granted = list(pool.map(lambda holder: ask("decay", holder, 0, 1), holders))
+        assert sorted(granted) == [False] * 7 + [True]
+
+    def test_who_finishes_a_run(self, store: Store) -> None:
+        """Only who claimed that very run, also when late, unless another has taken it."""
+        store.complete("decay", "a", due=DUE, at=moment(1))
         assert store.claim("decay", "a", due=DUE, now=moment(1), until=moment(10))
-        assert not store.claim("decay", "b", due=DUE, now=moment(9), until=moment(20))
         assert not store.claim("decay", "b", due=NEXT, now=moment(9), until=moment(20))
-        assert store.claim("reflect", "b", due=DUE, now=moment(9), until=moment(20))
-        assert store.job_runs() == []
-
-    def test_a_holder_renews_its_claim(self, store: Store) -> None:
-        """Who has a claim may prolong it, or give it back by letting it end."""
-        assert store.claim("decay", "a", due=DUE, now=moment(1), until=moment(10))
-        assert store.claim("decay", "a", due=DUE, now=moment(9), until=moment(30))
-        assert not store.claim("decay", "b", due=DUE, now=moment(20), until=moment(40))
-        assert store.claim("decay", "a", due=DUE, now=moment(20), until=moment(20))
-        assert store.claim("decay", "b", due=DUE, now=moment(20), until=moment(40))
-
-    def test_an_expired_claim_is_taken_over(self, store: Store) -> None:
-        """A run whose holder died is another's; the old holder cannot finish it any more."""
-        assert store.claim("decay", "a", due=DUE, now=moment(1), until=moment(10))
+        store.complete("decay", "a", due=NEXT, at=moment(2))
+        store.complete("decay", "b", due=DUE, at=moment(2))
         assert store.claim("decay", "b", due=DUE, now=moment(10), until=moment(20))
         store.complete("decay", "a", due=DUE, at=moment(11))
         assert store.job_runs() == []
-        assert not store.claim("decay", "a", due=DUE, now=moment(12), until=moment(30))
-        store.complete("decay", "b", due=DUE, at=moment(13))
-        assert store.job_runs() == [JobRun("decay", DUE, moment(13))]
-
-    def test_a_late_holder_may_finish(self, store: Store) -> None:
-        """A claim that has expired is still the holder's, until somebody takes it."""
-        assert store.claim("decay", "a", due=DUE, now=moment(1), until=moment(10))
-        store.complete("decay", "a", due=DUE, at=moment(50))
+        for at in (50, 51):
+            store.complete("decay", "b", due=DUE, at=moment(at))
         assert store.job_runs() == [JobRun("decay", DUE, moment(50))]
 
     def test_a_finished_run_is_not_run_again(self, store: Store, reopen: Reopen) -> None:
-        """Neither it nor an earlier one is given out, also by another process; a later one is."""
-        assert store.claim("decay", "a", due=NEXT, now=moment(61), until=moment(70))
-        store.complete("decay", "a", due=NEXT, at=moment(62))
+        """Neither it nor an earlier one is given out; the last of each job is told, by name."""
+        for job in ("reflect", "decay"):
+            assert store.claim(job, "a", due=NEXT, now=moment(61), until=moment(70))
+            store.complete(job, "a", due=NEXT, at=moment(62))
         store = reopen(store)
         for due in (DUE, NEXT):
             for holder in ("a", "b"):
                 assert not store.claim("decay", holder, due=due, now=moment(99), until=moment(199))
-        assert store.job_runs() == [JobRun("decay", NEXT, moment(62))]
         assert store.claim("decay", "b", due=moment(120), now=moment(121), until=moment(199))
-        assert store.job_runs() == [JobRun("decay", NEXT, moment(62))]
+        runs = [JobRun(job, NEXT, moment(62)) for job in ("decay", "reflect")]
+        assert store.job_runs() == runs
 
-    def test_completing_what_was_not_claimed_does_nothing(self, store: Store) -> None:
-        """Only the run that one has claimed can be said to be done."""
-        store.complete("decay", "a", due=DUE, at=moment(1))
-        assert store.claim("decay", "a", due=DUE, now=moment(1), until=moment(10))
-        store.complete("decay", "a", due=NEXT, at=moment(2))
-        store.complete("decay", "b", due=DUE, at=moment(2))
-        assert store.job_runs() == []
-        store.complete("decay", "a", due=DUE, at=moment(3))
-        store.complete("decay", "a", due=DUE, at=moment(4))
-        assert store.job_runs() == [JobRun("decay", DUE, moment(3))]
 
-    def test_runs_come_by_name(self, store: Store) -> None:
-        """The last finished run of each job comes, by the name of the job."""
-        for job in ("reflect", "decay", "enrich"):
-            for due in (DUE, NEXT):
-                assert store.claim(job, "a", due=due, now=due, until=moment(99))
-                store.complete(job, "a", due=due, at=due)
-        runs = [(run.job, run.due) for run in store.job_runs()]
-        assert runs == [("decay", NEXT), ("enrich", NEXT), ("reflect", NEXT)]
+def purges(store: Store) -> bool:
+    """Return whether the storage of ``store`` lets itself be purged from here."""
+    return any(each.native for each in store.capabilities() if each.name == capabilities.PURGE)
 
-    def test_only_one_of_many_gets_a_run(self, store: Store) -> None:
-        """Of those that ask at once, exactly one gets the run."""
-        with ThreadPoolExecutor(8) as pool:
-            got = list(
-                pool.map(
-                    lambda who: store.claim("decay", who, due=DUE, now=DUE, until=moment(1)),
-                    [f"holder {number}" for number in range(8)],
-                )
-            )
-        assert sorted(got) == [False] * 7 + [True]
+
+class MaintenanceContract(Contract):
+    """A store keeps itself in order."""
+
+    def test_what_a_store_says_of_itself(self, store: Store) -> None:
+        """Its capabilities, once each with what stands in; users that have something; its size."""
+        told = store.capabilities()
+        assert tuple(each.name for each in told) == capabilities.NAMES
+        assert all(each.detail for each in told)
+        assert store.users() == []
+        remember(store, "tea", scope=BEN)
+        open_conversation(store, "trip")
+        store.reset_vectors("m", 2)
+        assert store.users() == ["ana", "ben"]
+
+    def test_size_grows(self, store: Store) -> None:
+        """The size is in bytes and holds what was stored."""
+        before = store.size()
+        remember(store, "tea " * 100_000)
+        assert store.size() >= before + 300_000
+
+    def test_a_used_store_is_sound(self, store: Store, reopen: Reopen) -> None:
+        """After any changes, once purged, there is nothing to report, nor for a rebuild to mend."""
+        store.apply(ANA, prepare(store))
+        assert len(store.verify()) <= 1  # The erasure, until it is purged.
+        for _ in range(2):
+            assert store.purge() is purges(store)
+            assert store.verify() == []
+        before = everything(store, ANA)
+        assert store.rebuild(EXTRACTOR) == []
+        assert everything(store, ANA) == before
+        assert reopen(store).verify() == []
+
+    def test_a_rebuild_links_what_the_extractor_finds(self, store: Store) -> None:
+        """Entities that the extractor of today finds are linked, and records stay the same."""
+        (item,) = remember(store, "Zoe drinks tea")
+        store.apply(ANA, [do.Insert(record("Dan eats cake"))])
+        assert entity_names(store) == ["Zoe"]
+        assert store.rebuild(EXTRACTOR) != []
+        assert store.rebuild(EXTRACTOR) == []
+        assert entity_names(store) == ["Dan", "Zoe"]
+        assert store.get(ANA, item.id) == item
+
+    def test_a_backup_holds_everything(self, store: Store, tmp_path: Path) -> None:
+        """A backup is written whole, never over a file that is there, and to no missing folder."""
+        store.apply(ANA, prepare(store))
+        target = tmp_path / "copy"
+        store.backup(str(target))
+        assert [path.name for path in tmp_path.iterdir() if "copy" in path.name] == ["copy"]
+        with pytest.raises(InvalidInput):
+            store.backup(str(target))
+        with pytest.raises(MemorandaError):
+            store.backup(str(tmp_path / "no" / "such" / "folder" / "copy"))
+        assert not (tmp_path / "no").exists()
+
+    def test_a_snapshot_sees_one_moment(self, store: Store) -> None:
+        """Inside a snapshot all reads agree, whatever others write; an exception ends it."""
+        remember(store, "one")
+        begun, written = threading.Event(), threading.Event()
+
+        def write() -> None:
+            begun.wait(10)
+            remember(store, "two")
+            written.set()
+
+        with ThreadPoolExecutor(1) as pool:
+            other = pool.submit(write)
+            with suppress(ZeroDivisionError), store.snapshot():
+                assert page(store, ANA) == ["one"]
+                begun.set()
+                written.wait(0.2)
+                assert page(store, ANA) == ["one"]
+                assert store.count(ANA, ALL) == {Kind.FACT: 1}
+                with store.snapshot():
+                    assert len(store.index_changes(ANA, UNREAD).rows) == 1
+                raise ZeroDivisionError
+            other.result(10)
+        assert page(store, ANA) == ["one", "two"]
+
+    def test_threads_write_and_read_at_once(self, store: Store) -> None:
+        """Threads on one store lose nothing and see no error; each index read is whole."""
+        store.reset_vectors("m", 2)
+
+        def work(number: int) -> None:
+            for turn in range(15):
+                (item,) = remember(store, f"text {number} {turn}", session_id="s")
+                if turn % 5 == 0:
+                    store.apply(ANA, close(item))
+                changes = store.index_changes(ANA, UNREAD)
+                assert set(changes.ordinals) <= {row.ordinal for row in changes.rows}
+                assert store.match_terms(ANA, ["text"], limit=1_000).frequencies[0] > 0
+
+        with ThreadPoolExecutor(4) as pool:
+            list(pool.map(work, range(4)))
+        records = store.page(ANA, ALL, limit=1_000, after=None)
+        assert sorted(item.position or 0 for item in records) == list(range(60))
+        assert store.verify() == []
+
+    def test_a_closed_store_says_so(self, store: Store) -> None:
+        """Every use after closing raises the error that says it was closed; closing again none."""
+        remember(store, "tea")
+        store.close()
+        store.close()
+        for use in (
+            lambda: store.get(ANA, "fact_1"),
+            lambda: store.apply(ANA, [insert(record("tea", id=new_id("fact")))]),
+            lambda: store.index_changes(ANA, UNREAD),
+            lambda: store.lease("a", "b", now=DUE, until=NEXT),
+            store.users,
+            store.verify,
+            store.purge,
+            store.size,
+            lambda: store.rebuild(EXTRACTOR),
+            lambda: store.snapshot().__enter__(),
+        ):
+            with pytest.raises(StoreClosed):
+                use()

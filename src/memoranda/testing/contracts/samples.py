@@ -10,10 +10,12 @@ from typing import Any
 
 import numpy as np
 
-from memoranda.model.actions import Append, Insert, OpenConversation, Prune, PutVectors
+from memoranda.model import actions as do
 from memoranda.model.checks import content_hash
 from memoranda.model.models import (
+    Calibration,
     ConversationInfo,
+    Entity,
     Kind,
     Mention,
     Message,
@@ -22,8 +24,10 @@ from memoranda.model.models import (
     Record,
     Scope,
 )
+from memoranda.model.notes import NotedLine, NotesBase
 from memoranda.model.ports import Store
-from memoranda.model.query import Filter, Vector
+from memoranda.model.query import Filter, IndexVersion, Vector
+from memoranda.model.usage import Usage
 from memoranda.testing.analyzers import CapitalizedNames
 
 ANA = Scope("ana")
@@ -37,6 +41,11 @@ ACTIVE = Filter(now=LATER)
 MODEL = "contract-model"
 DIMENSIONS = 4
 EXTRACTOR = CapitalizedNames()
+MANY = 10_000
+SOON = START + timedelta(minutes=1_000_000)
+NOTES = "/home/ana/Notizen – 日本"
+TERMS = ("tea", "cake", "secret", "new", "his", "zoe", "dan")
+UNREAD = IndexVersion()
 _numbers = count(1)
 
 
@@ -68,9 +77,9 @@ def record(content: str, *, scope: Scope = ANA, **fields: Any) -> Record:
     )
 
 
-def insert(item: Record, reason: str = "remembered") -> Insert:
+def insert(item: Record, reason: str = "remembered") -> do.Insert:
     """Return the action that stores ``item`` and the capitalized names in it."""
-    return Insert(item, tuple(EXTRACTOR.extract(item.content)), reason)
+    return do.Insert(item, tuple(EXTRACTOR.extract(item.content)), reason)
 
 
 def remember(store: Store, *contents: str, scope: Scope = ANA, **fields: Any) -> list[Record]:
@@ -105,7 +114,7 @@ def vector(*numbers: float) -> Vector:
 def embed(store: Store, scope: Scope, items: Sequence[Record], row: Vector | None = None) -> None:
     """Give each record the vector ``row``."""
     chosen = vector(1, 2, 3, 4) if row is None else row
-    store.apply(scope, [PutVectors(MODEL, {item.id: chosen for item in items})])
+    store.apply(scope, [do.PutVectors(MODEL, {item.id: chosen for item in items})])
 
 
 def open_conversation(
@@ -114,7 +123,7 @@ def open_conversation(
     """Create a conversation and return what was asked for."""
     created = fields.pop("created_at", moment(next(_numbers)))
     info = ConversationInfo(id=name, created_at=created, **fields)
-    store.apply(scope, [OpenConversation(info)])
+    store.apply(scope, [do.OpenConversation(info)])
     return info
 
 
@@ -129,7 +138,7 @@ def say(
         )
         for text in texts
     ]
-    store.apply(scope, [Append(conversation, message) for message in messages])
+    store.apply(scope, [do.Append(conversation, message) for message in messages])
     return messages
 
 
@@ -164,7 +173,7 @@ def pruning(*cuts: PrunedSpan, **fields: Any) -> Pruning:
 def prune(store: Store, conversation: str, *cuts: PrunedSpan, scope: Scope = ANA) -> Pruning:
     """Keep the receipt of a pruning with these cuts, and return it."""
     receipt = pruning(*cuts)
-    store.apply(scope, [Prune(conversation, receipt)])
+    store.apply(scope, [do.Prune(conversation, receipt)])
     return receipt
 
 
@@ -201,8 +210,171 @@ def of_agents(store: Store, *contents: str, **fields: Any) -> list[Record]:
     ]
 
 
+def found(store: Store, item: Record | str, scope: Scope = ANA) -> Record:
+    """Return what the store has of a record that is there."""
+    kept = store.get(scope, item if isinstance(item, str) else item.id)
+    assert kept is not None
+    return kept
+
+
+def profile(store: Store, name: str, scope: Scope = ANA, where: Filter = ACTIVE) -> Entity:
+    """Return the entity with this name, which is there."""
+    entity = store.entity(scope, name, where)
+    assert entity is not None
+    return entity
+
+
 def entity_id(store: Store, name: str, scope: Scope = ANA) -> str:
     """Return the id of the entity with this name."""
-    found = store.entity(scope, name, ALL)
-    assert found is not None
-    return found.id
+    return profile(store, name, scope, ALL).id
+
+
+def entity_names(store: Store, scope: Scope = ANA) -> list[str]:
+    """Return the names of all entities, most mentioned first."""
+    return [entity.name for entity in store.entities(scope, ACTIVE, type=None, limit=MANY)]
+
+
+def deeds(store: Store, id: str) -> list[str]:
+    """Return the actions in a record's history."""
+    return [change.action for change in store.history(ANA, id)]
+
+
+def close(*items: Record, at: float = 1, reason: str = "forgotten") -> list[do.Action]:
+    """Return the actions that end the validity of records."""
+    return [do.Close(item.id, moment(at), reason) for item in items]
+
+
+def erase(*items: Record, at: float = 1) -> list[do.Action]:
+    """Return the action that erases records."""
+    return [do.Erase(tuple(item.id for item in items), moment(at), "asked")]
+
+
+def noted(*items: Record, folder: str = NOTES) -> NotesBase:
+    """Return a notes base whose lines tell ``items``."""
+    return NotesBase(folder, tuple(NotedLine(item.id, item.content_hash) for item in items))
+
+
+def everything(store: Store, scope: Scope) -> list[object]:
+    """Return all that the reads of a store tell about a user."""
+    changes = store.index_changes(scope, UNREAD)
+    terms = store.match_terms(scope, TERMS, limit=MANY)
+    return [
+        (list(changes.rows), list(changes.ordinals), changes.vectors.tolist()),
+        sorted(zip(terms.ordinals, map(bytes, terms.counts), terms.lengths, strict=True)),
+        list(terms.frequencies),
+        *visible(store, scope),
+    ]
+
+
+def visible(store: Store, scope: Scope) -> list[object]:
+    """Return all that those reads tell which are bounded by an agent, too."""
+    records = store.page(scope, ALL, limit=MANY, after=None)
+    ids, hashes = [item.id for item in records], [item.content_hash for item in records]
+    names, talks = entity_names(store, scope), store.conversations(scope)
+    sessions, lineage = store.sessions(scope), store.lineage(scope)
+    return [
+        records,
+        [store.history(scope, item.id) for item in records],
+        store.derived(scope, ids[:1]),
+        store.citing(scope, ids),
+        store.count(scope, ALL),
+        store.newest(scope),
+        store.latest(scope, ALL),
+        store.with_hashes(scope, hashes, now=LATER),
+        sorted(store.passing(scope, ALL)),
+        (list(lineage.sources), list(lineage.replaced)),
+        [store.entity(scope, name, ACTIVE) for name in names],
+        store.mentioning(scope, names),
+        dict(store.decisions(scope)),
+        (contents(store.pending(scope, limit=MANY)), store.pending_count(scope)),
+        talks,
+        [store.messages(scope, info.id, cleared=True) for info in talks],
+        [store.prunings(scope, info.id) for info in talks],
+        store.quoting(scope, ids),
+        (sessions, store.sessions(scope, pending=True, exclude="talk")),
+        [store.session(scope, info.id) for info in sessions],
+        [store.episodes(scope, info.id, after=-1, limit=MANY) for info in sessions],
+        [store.recalled(scope, name) for name in ("s", "talk", "trip")],
+        (store.decaying(scope, LATER), store.expired(scope, LATER)),
+        [store.recorded(scope, kind, now=LATER) for kind in Kind],
+        store.unenriched(scope, kinds=list(Kind), most=9, limit=MANY, now=LATER),
+        store.usage(scope),
+        store.noteworthy(scope, now=LATER, limit=MANY),
+        (store.notes_base(scope, NOTES), store.notes_kept(scope)),
+    ]
+
+
+def prepare(store: Store, scope: Scope = ANA) -> list[do.Action]:
+    """Fill ``store`` and return a plan with one action of each kind on what is in it."""
+    if store.vector_model() is None:
+        store.reset_vectors(MODEL, DIMENSIONS)
+    one, two, three = remember(store, "Zoe drinks tea", "Dan eats cake", "secret", scope=scope)
+    remember(store, "from secret", scope=scope, source_ids=(three.id,))
+    embed(store, scope, [one, three])
+    info = open_conversation(store, "trip", scope=scope)
+    messages = say(store, "trip", "a", "secret", scope=scope, record_id=three.id)
+    (message,) = say(store, "trip", "b", scope=scope)
+    start, end = (store.messages(scope, "trip")[place].position or 0 for place in (-3, -1))
+    held = prune(store, "trip", cut(start, start + 1, summary="secret"), cut(end, end), scope=scope)
+    new = record("new Zoe tea", scope=scope, session_id="s")
+    return [
+        insert(new),
+        do.Close(one.id, moment(50), "corrected", superseded_by=new.id),
+        do.Reweigh(two.id, moment(50), 0.5, 0.1, "conflict"),
+        do.Touch((one.id, two.id), moment(50)),
+        do.PutVectors(MODEL, {new.id: vector(1, 0, 0, 0), one.id: vector(0, 1, 0, 0)}),
+        do.Append("trip", replace(messages[0], id=f"{message.id}x", record_id=new.id)),
+        do.Pin("trip", message.id, pinned=True),
+        do.OpenConversation(replace(info, system="new")),
+        do.Recount("trip", {message.id: 77}),
+        do.Calibrate("trip", Calibration(1.5, 20)),
+        do.Prune("trip", pruning(cut(end, end + 1))),
+        do.Summarize("trip", held.id, {end: "b"}),
+        do.EndConversation("trip", moment(50)),
+        do.Reinforce(two.id, SOON, (one.id, three.id)),
+        *_upkeep(store, scope, new.id),
+        do.KeepNotes(noted(new, two)),
+        *erase(three, at=50),
+    ]
+
+
+def _upkeep(store: Store, scope: Scope, by: str) -> list[do.Action]:
+    # What upkeep and persons do, where the record ``by`` is new.
+    names = [f"{name}{next(_numbers)}" for name in ("Bea", "Cid", "Eve")]
+    meeting = "{} met {} and {}".format(*names)
+    met, faded, old = remember(store, meeting, "fading", "old", scope=scope, decay_rate=0.1)
+    late = record("Kim waits", scope=scope)
+    (turn,) = turns(store, "talk", "turn", scope=scope)
+    embed(store, scope, [met, faded, old, turn])
+    bea, cid, eve = (entity_id(store, name, scope) for name in names)
+    return [
+        do.Touch((met.id, faded.id), SOON, "talk"),
+        do.Fade(faded.id, SOON, 0.4),
+        do.Supersede(faded.id, by, SOON, 0.3, "moved on"),
+        do.Retire(old.id, SOON, "faded away"),
+        do.Enrich(met.id, SOON, named("Zoe", "Zoe")),
+        do.Insert(late, None),
+        do.LinkEntities(late.id, named(late.content, "Kim")),
+        do.MergeEntities(bea, cid),
+        do.MergeEntities(bea, eve),
+        do.SplitEntity(bea, names[1]),
+        do.Decide("old name", names[2]),
+        do.Consolidated("talk", turn.position or 0, SOON, finished=True),
+        do.Noted("talk", turn.position or 0),
+        do.Spend("reflect", "m", Usage(requests=1, cost=0.5), SOON),
+    ]
+
+
+def on_record(id: str, own: str) -> list[do.Action]:
+    """Return an action of each kind on the record ``id`` by who has the record ``own``."""
+    return [
+        do.Close(id, moment(1), "forgotten"),
+        do.Reweigh(id, moment(1), 0.0, 9.0, "hidden"),
+        do.Fade(id, moment(1), 0.0),
+        do.Retire(id, moment(1), "hidden"),
+        do.Reinforce(id, moment(1), (own,)),
+        do.Supersede(id, own, moment(1), 0.0, "hidden"),
+        do.Supersede(own, id, moment(1), 0.0, "hidden"),
+        do.Enrich(id, moment(1), named("Zoe", "Zoe")),
+        do.Erase((id,), moment(1), "asked"),
+    ]
