@@ -20,7 +20,7 @@ from typer.testing import CliRunner
 from memoranda.cli import app
 
 # Every push tries a little of each law; `make torture` tries much (--hypothesis-profile).
-settings.register_profile("push", deadline=None, max_examples=30)
+settings.register_profile("push", deadline=None, max_examples=25)
 settings.register_profile("torture", deadline=None, max_examples=1_000)
 settings.load_profile("push")
 

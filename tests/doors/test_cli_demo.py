@@ -40,45 +40,21 @@ def wordless(monkeypatch):
 
 
 @pytest.mark.usefixtures("wordless")
-def test_it_fits_on_two_screens():
-    """The demo prints fewer than 100 lines of at most 80 columns, save its last commands."""
-    lines = demo().stdout.splitlines()
-    assert len(lines) < 100
-    assert all(len(line) <= 80 for line in lines if "memoranda-demo-" not in line)
-
-
-@pytest.mark.usefixtures("wordless")
-def test_it_says_that_vectors_are_off():
-    """Without a model the demo works, and tells why there are no vectors."""
-    assert "Vectors off: switched off (embedding.model = none)" in demo().stdout
-
-
-@pytest.mark.usefixtures("wordless")
-def test_it_is_the_same_every_time():
-    """Two runs differ in their timings alone."""
-    first, second = (
-        TIMING.sub("… s", demo("--db", name).stdout).replace(name, "demo.db")
-        for name in ("a.db", "b.db")
-    )
-    assert first == second
-
-
-@pytest.mark.usefixtures("wordless")
-def test_it_leaves_a_file_to_try_things_on():
-    """The memory of the demo can be searched afterwards, by the commands it prints."""
+def test_it_is_short_and_leaves_a_file_to_try_things_on():
+    """Fewer than 100 lines of at most 80 columns tell what it did and how to go on with it."""
     out = demo("--db", "tryme.db").stdout
-    command = next(line for line in out.splitlines() if "memoranda search" in line)
+    lines = out.splitlines()
+    assert len(lines) < 100
+    assert all(len(line) <= 80 for line in lines)
+    assert "Vectors off: switched off (embedding.model = none)" in out
+    command = next(line for line in lines if "memoranda search" in line)
     assert "--db tryme.db --user noa" in command
+    assert "already" in demo("--db", "tryme.db", code=1).stderr  # It adds nothing.
     with Memory("tryme.db", user="noa") as memory:
         assert len(memory.conversations()) == 7
         assert memory.verify() == []
-
-
-@pytest.mark.usefixtures("wordless")
-def test_it_is_never_told_twice_into_one_file():
-    """A second demo in the same file is refused, and adds nothing."""
-    demo("--db", "once.db")
-    assert "already" in demo("--db", "once.db", code=1).stderr
+    again = demo("--db", "again.db").stdout.replace("again.db", "tryme.db")
+    assert TIMING.sub("… s", again) == TIMING.sub("… s", out)
 
 
 @pytest.mark.usefixtures("wordless")

@@ -5,7 +5,8 @@ from datetime import timedelta
 
 import pytest
 from apsw import ChangesetBuilder
-from hypothesis import given
+from effort import examples
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from memoranda.errors import MemorandaError
@@ -263,6 +264,7 @@ def carried_out(memory, scope, plan):
     return True
 
 
+@settings(max_examples=examples(10))
 @given(PLANS)
 def test_a_plan_is_carried_out_whole_or_not_at_all(plans):
     """What is refused or lost leaves all as it was; what is kept makes the same rows elsewhere."""

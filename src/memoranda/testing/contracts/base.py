@@ -15,7 +15,7 @@ ONE_STORE = settings(
     # All examples of a test go to one store, which keeps what it has; laws are of what is new.
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.differing_executors],
     deadline=None,
-    max_examples=max(1, settings().max_examples // 2),
+    max_examples=max(1, settings().max_examples // 3),
 )
 
 
