@@ -17,7 +17,7 @@ from memoranda.entities.names import (
     usual_places,
 )
 from memoranda.model.ports import NameMatcher
-from memoranda.text.folding import fold_name
+from memoranda.text.terms import fold_name
 
 MATCHER = RuleNameMatcher()
 PORT: NameMatcher = MATCHER

@@ -2,9 +2,8 @@
 
 import pytest
 
-from memoranda.search.questions import AskedState, read_question, state_of
-from memoranda.search.rivals import competes
-from memoranda.search.statements import speaks_of_change, stated_sentences, values
+from memoranda.search.evidence import AskedState, read_question, state_of
+from memoranda.search.precedence import competes, speaks_of_change, stated_sentences, values
 from memoranda.text.terms import TermAnalyzer
 
 ANALYZER = TermAnalyzer()

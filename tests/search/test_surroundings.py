@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memoranda.search.surroundings import FADE, FAINTEST, FARTHEST, Surroundings
+from memoranda.search.index import FADE, FAINTEST, FARTHEST, Surroundings
 
 TALK = st.lists(st.tuples(st.integers(0, 3), st.floats(1, 500, width=32)), min_size=1, max_size=30)
 

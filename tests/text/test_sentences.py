@@ -2,7 +2,7 @@
 
 import pytest
 
-from memoranda.text.sentences import cut_sentences
+from memoranda.text.terms import cut_sentences
 
 
 @pytest.mark.parametrize(

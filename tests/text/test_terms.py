@@ -12,9 +12,15 @@ import Stemmer
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from memoranda.text.folding import normalize
 from memoranda.text.languages import load
-from memoranda.text.terms import TermAnalyzer, ascii_words, guess_language, segment, stop_words
+from memoranda.text.terms import (
+    TermAnalyzer,
+    ascii_words,
+    guess_language,
+    normalize,
+    segment,
+    stop_words,
+)
 
 ANALYZER = TermAnalyzer()
 PAIRS = [

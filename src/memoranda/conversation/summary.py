@@ -16,7 +16,7 @@ from memoranda.errors import InvalidInput
 from memoranda.model.models import Message
 from memoranda.text.calendar import calendar_numbers
 from memoranda.text.patterns import any_of, compile_pattern
-from memoranda.text.sentences import cut_sentences
+from memoranda.text.terms import cut_sentences
 
 LEAST = 40  # characters below which nothing useful can be said
 LONGEST = 180  # characters of a quoted sentence

@@ -10,9 +10,9 @@ from collections.abc import Mapping
 from functools import cache
 
 from memoranda.entities.vocabulary import names
-from memoranda.text.folding import fold_name
 from memoranda.text.languages import load
 from memoranda.text.patterns import compile_pattern
+from memoranda.text.terms import fold_name
 
 NICKNAME_LENGTHS = range(3, 6)
 """How long a short form that is the beginning of a given name may be: Mel, Mike, Steph."""

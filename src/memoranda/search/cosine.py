@@ -11,8 +11,8 @@ import numpy as np
 
 from memoranda.search import fuse, lineage
 from memoranda.search.evidence import Mask
+from memoranda.search.fuse import Scored
 from memoranda.search.index import Floats, Rows
-from memoranda.search.scored import Scored
 
 NAME = "cosine"
 """The value of ``retrieval.fusion`` that asks for it."""

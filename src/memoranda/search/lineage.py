@@ -12,8 +12,8 @@ import numpy as np
 
 from memoranda.model.models import Kind
 from memoranda.search.evidence import Mask
+from memoranda.search.fuse import Scored
 from memoranda.search.index import KINDS, Floats, Places, Rows
-from memoranda.search.scored import Scored
 
 SUPERSEDED = 0.9  # what is left of the score of a record whose replacement can be found, too
 

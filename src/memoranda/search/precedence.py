@@ -3,23 +3,233 @@
 Lexical and semantic evidence cannot tell what is true now from what was true before: both say
 the same of the same thing, but for a value. So the best candidates are read, and a later text
 that brings an earlier one up to date is moved just above it. All else stays in its place.
+
+What a text states: its sentences, the words of change in them, and their values.
+
+A value is a number, a share, a price, a time or the like. Two statements about the same thing
+with different values of one sort cannot both be true at the same time.
+
+Whether a statement is about another thing of the same sort as a question.
+
+That is where it has another word in the place of one of the question's: "the red bicycle" is
+not "the blue bicycle", and "the flight to Rome" is not "the flight to Oslo".
 """
 
 from __future__ import annotations
 
+import re
 from bisect import bisect_left
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from memoranda.model.models import Record
 from memoranda.model.ports import Analyzer
-from memoranda.search import rivals
-from memoranda.search.questions import ParsedQuestion
-from memoranda.search.statements import StatedValue, speaks_of_change, stated_sentences, values
+from memoranda.search.evidence import ParsedQuestion, generic_words
+from memoranda.text.calendar import calendar_numbers, month_numbers
+from memoranda.text.languages import LanguageData, load
 from memoranda.text.patterns import compile_pattern
-from memoranda.text.terms import DEFAULT, stop_words
+from memoranda.text.terms import DEFAULT, cut_sentences, normalize, stop_words
+
+LONGEST = 2_500  # characters of a text that are read
+MOST_SENTENCES = 40
+
+_STATED = LanguageData(
+    "en",
+    "statements",
+    {"month": lambda: month_numbers("en"), "weekday": lambda: calendar_numbers("weekdays", "en")},
+)
+_CODE = compile_pattern(r"```.*?(?:```|\Z)", re.DOTALL)
+_ASKS = _STATED.pattern("asks")
+_CHANGE = _STATED.pattern("change")
+_NEW = _STATED.pattern("new")
+_PART_OF_DATE = _STATED.pattern("part_of_date")
+_VALUE = _STATED.pattern("value", re.IGNORECASE | re.VERBOSE)
+_AIM = _STATED.pattern("aim")
+_FIRST_NUMBER_WORD = 2
+_SEPARATOR = compile_pattern(r"[\s,.-]+$|(?<=\d),(?=\d)")
+_LETTERS = compile_pattern(r"[a-z]+")
+_SPACE = compile_pattern(r"[\s,-]+")
+
+LONGEST_AIM = 12
+
+
+@dataclass(frozen=True, slots=True)
+class StatedValue:
+    """A value in a sentence.
+
+    Attributes:
+        sort: date, clock, share (of a hundred), money, version, span (of time), measure, number.
+        plain: in lower case, its number in digits and without separators.
+        start, end: its first character, and the character after it.
+    """
+
+    sort: str
+    plain: str
+    start: int
+    end: int
+
+
+def stated_sentences(text: str) -> Iterator[str]:
+    """Yield the sentences at the beginning of ``text`` that are not questions, without code."""
+    text = normalize(text[: 4 * LONGEST])
+    prose = (_CODE.sub("\n", text) if "```" in text else text)[:LONGEST]
+    stated = (one for one in cut_sentences(prose, closing=True) if not _ASKS.fullmatch(one))
+    for _, sentence in zip(range(MOST_SENTENCES), stated, strict=False):
+        yield sentence
+
+
+def speaks_of_change(sentence: str, things: tuple[str, ...] = ()) -> bool:
+    """Return whether a sentence says that something is not as it was.
+
+    "New" alone may be said of anything; it counts of words that begin like ``things``.
+    """
+    return _CHANGE.search(sentence) is not None or any(
+        word.startswith(things)
+        for match in _NEW.finditer(sentence)
+        for word in match[1].lower().split()
+    )
+
+
+def values(sentence: str) -> list[StatedValue]:
+    """Return the values in a sentence, in order, without those that are only aimed at."""
+    return [
+        StatedValue(match.lastgroup or "", _plain(match[0]), match.start(), match.end())
+        for match in _VALUE.finditer(sentence)
+        if not _AIM.search(sentence, max(0, match.start() - LONGEST_AIM), match.start())
+    ]
+
+
+def is_part_of_date(word: str) -> bool:
+    """Return whether a word is the name of a month or of a day of the week."""
+    return _PART_OF_DATE.fullmatch(word) is not None
+
+
+def _plain(value: str) -> str:
+    plain = _SEPARATOR.sub("", value.lower())
+    word = _LETTERS.match(plain)
+    spelled = load("en", "statements")["number_words"]
+    if word is not None and word[0] in spelled:
+        plain = f"{spelled.index(word[0]) + _FIRST_NUMBER_WORD}{plain[word.end() :]}"
+    return _SPACE.sub(" ", plain)
+
+
+VERB_ENDINGS = ("ed", "ing")
+SHORT = 4  # letters up to which an ending like a verb's is by chance: "red"
+_ENGLISH = LanguageData("en", "statements")
+_NUMBERED = _ENGLISH.pattern("numbered")
+_WORD = compile_pattern(r"[^\W_]+|[^\w\s']")
+
+
+@dataclass(frozen=True, slots=True)
+class TermedWord:
+    """A word or a sign of a text, with its terms."""
+
+    text: str
+    terms: frozenset[str]
+
+
+def competes(
+    question: ParsedQuestion, sentence: str, held: frozenset[str], analyzer: Analyzer
+) -> bool:
+    """Return whether ``sentence``, which holds the terms ``held``, speaks of a rival.
+
+    Only words of the question that it lacks can have one.
+    """
+    if _other_number(question.text, sentence):
+        return True
+    asked = _words(question.text, analyzer)
+    missing = [
+        place
+        for place, word in enumerate(asked)
+        if not word.terms.isdisjoint(question.weights)
+        and word.terms.isdisjoint(held)
+        and word.text.lower() not in generic_words()
+    ]
+    if not missing:
+        return False
+    said = _words(sentence, analyzer)
+    return any(
+        _replaced(asked, place, said, step, question) for place in missing for step in (-1, 1)
+    )
+
+
+def _other_number(question: str, sentence: str) -> bool:
+    """Return whether a sentence speaks of "sprint 2" where it was asked for the first."""
+    asked = _numbered(question)
+    said = _numbered(sentence) if asked else {}
+    return any(said.get(name, numbers) - numbers for name, numbers in asked.items())
+
+
+def _numbered(text: str) -> dict[str, set[int]]:
+    found: dict[str, set[int]] = {}
+    ordinals = load("en", "statements")["ordinals"]
+    for match in _NUMBERED.finditer(text):
+        name = (match["of"] or match["name"]).lower()
+        nth = match["nth"] and ordinals.index(match["nth"].lower()) + 1
+        found.setdefault(name, set()).add(nth or int(match["n"]))
+    return found
+
+
+def _words(text: str, analyzer: Analyzer) -> list[TermedWord]:
+    return [TermedWord(word, frozenset(analyzer.terms(word))) for word in _WORD.findall(text)]
+
+
+def _replaced(
+    asked: Sequence[TermedWord],
+    place: int,
+    said: Sequence[TermedWord],
+    step: int,
+    question: ParsedQuestion,
+) -> bool:
+    """Return whether another word always stands where ``asked[place]`` would.
+
+    That place is after the word before it with a step of 1 ("flight to Oslo"), and before the
+    word after it with -1 ("blue bicycle").
+    """
+    anchor, linked = _beside(asked, place, -step)
+    if anchor is None or anchor.terms.isdisjoint(question.weights) or (linked and step < 0):
+        return False
+    spots = [spot for spot, word in enumerate(said) if word.terms & anchor.terms]
+    there = [_beside(said, spot, step) for spot in spots]
+    named = step > 0 and not linked
+    return bool(there) and all(
+        word is not None and link == linked and _is_rival(word, asked[place], question, named=named)
+        for word, link in there
+    )
+
+
+def _beside(words: Sequence[TermedWord], place: int, step: int) -> tuple[TermedWord | None, bool]:
+    """Return the nearest word in one direction that is no link, and whether links are between."""
+    linked = False
+    place += step
+    while 0 <= place < len(words) and words[place].text.lower() in _ENGLISH.words("links"):
+        linked = True
+        place += step
+    return (words[place] if 0 <= place < len(words) else None), linked
+
+
+def _is_rival(
+    word: TermedWord, missing: TermedWord, question: ParsedQuestion, *, named: bool
+) -> bool:
+    """Return whether ``word`` can only mean another thing; ``named`` if just a name does."""
+    text = word.text
+    if named and not (text[0].isupper() and missing.text[0].isupper()):
+        return False
+    lower = text.lower()
+    return not (
+        not text.isalpha()
+        or lower in generic_words()
+        or lower in stop_words(DEFAULT)
+        or not word.terms.isdisjoint(question.weights)
+        or is_part_of_date(text)
+        or lower == "new"
+        or speaks_of_change(text)
+        or values(text)
+        or (len(text) > SHORT and lower.endswith(VERB_ENDINGS))
+    )
+
 
 DEPTH = 32  # candidates that are read; what is true now hardly ever stands further down
 BEST = 3  # sentences of a record whose values are looked at
@@ -29,7 +239,7 @@ LEAST = 0.25  # share of the question below which a text is no answer
 LEAST_OLD = 0.3  # coverage from which an earlier text is an answer at all
 WHOLE = 0.95  # coverage from which a statement holds all of a question
 REPEATERS = frozenset({"assistant", "tool", "system"})  # what they say again is no evidence
-_WORD = compile_pattern(r"[^\W_]+")
+_BARE_WORD = compile_pattern(r"[^\W_]+")
 _BREAK = compile_pattern(r"[,;:=()]")
 
 
@@ -198,7 +408,7 @@ def find_answer(
 
 def _answering_values(question: ParsedQuestion, sentence: str) -> frozenset[tuple[str, str]]:
     """Return the values that stand near what is asked for, of the sorts that can answer."""
-    words = [(word[0].lower(), word.start()) for word in _WORD.finditer(sentence)]
+    words = [(word[0].lower(), word.start()) for word in _BARE_WORD.finditer(sentence)]
     heads = [place for place, (word, _) in enumerate(words) if word.startswith(question.nouns)]
     if not heads:
         return frozenset()
@@ -258,7 +468,7 @@ def _updates(
         and new.coverage >= max(needed.least, needed.coverage * old.coverage)
         and new.candidate.score >= needed.score * old.candidate.score
         and (not fresh or new.everywhere >= question.head)
-        and not rivals.competes(question, new.sentence, new.terms, analyzer)
+        and not competes(question, new.sentence, new.terms, analyzer)
     )
 
 

@@ -15,11 +15,10 @@ from memoranda.model.models import ArmEvidence, Hit, Record, Scope, Why
 from memoranda.model.ports import Analyzer, EntityExtractor, SearchStore
 from memoranda.model.query import Filter, Vector
 from memoranda.search import cosine, evidence, fuse, lineage, precedence
-from memoranda.search.evidence import Mask
+from memoranda.search.evidence import AskedState, Mask, ParsedQuestion, read_question, state_of
+from memoranda.search.fuse import Scored, SearchQuery
 from memoranda.search.index import KINDS, NEVER, NO_NUMBER, Floats, IndexCache, Rows
-from memoranda.search.questions import AskedState, ParsedQuestion, read_question, state_of
-from memoranda.search.rivals import competes
-from memoranda.search.scored import Scored, SearchQuery
+from memoranda.search.precedence import competes
 
 log = logging.getLogger("memoranda.search")
 

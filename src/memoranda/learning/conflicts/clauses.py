@@ -9,7 +9,7 @@ from memoranda.learning.parsed_text import ParsedWord, mark_dates, parse_text, s
 from memoranda.learning.verbs import Aspect, read_aspect
 from memoranda.text.languages import LanguageData
 from memoranda.text.patterns import compile_pattern
-from memoranda.text.sentences import cut_sentences
+from memoranda.text.terms import cut_sentences
 
 _EN = LanguageData("en", "comparison")
 

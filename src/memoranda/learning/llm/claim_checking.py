@@ -26,11 +26,11 @@ from memoranda.learning.llm.claim_evidence import (
 from memoranda.learning.llm.negation import denies, is_contrary
 from memoranda.model.checks import storable
 from memoranda.model.ports import DateReader
-from memoranda.text.folding import without_accents
 from memoranda.text.languages import LanguageData
 from memoranda.text.patterns import compile_pattern
 from memoranda.text.recalled import FENCE
 from memoranda.text.secrets import tells_secret
+from memoranda.text.terms import without_accents
 
 LONGEST = 400
 """Characters of one claim: it is a sentence."""

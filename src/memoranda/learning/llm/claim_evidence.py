@@ -15,9 +15,9 @@ from functools import cache
 from memoranda.learning.claims import Turn
 from memoranda.model.ports import DateReader
 from memoranda.text.calendar import calendar_numbers
-from memoranda.text.folding import without_accents
 from memoranda.text.languages import LanguageData, load
 from memoranda.text.patterns import compile_pattern
+from memoranda.text.terms import without_accents
 
 ENGLISH = LanguageData("en", "evidence")
 GERMAN = LanguageData("de", "evidence")

@@ -31,7 +31,7 @@ from memoranda.learning.parsed_text import parse_text
 from memoranda.model.ports import DateReader
 from memoranda.text.languages import load
 from memoranda.text.patterns import compile_pattern, expand
-from memoranda.text.sentences import cut_sentences
+from memoranda.text.terms import cut_sentences
 
 TRIED = 3
 """Turns that a line is held to: those that share most words with it."""

@@ -13,7 +13,7 @@ from memoranda.learning.llm.prompting import fenced, instructions, moment, short
 from memoranda.model.models import Kind, Record
 from memoranda.model.ports import LanguageModel
 from memoranda.text.secrets import tells_secret
-from memoranda.text.sentences import cut_sentences
+from memoranda.text.terms import cut_sentences
 
 LONGEST = 1_200
 """Characters of an insight: it goes into prompts."""

@@ -18,8 +18,8 @@ from weakref import WeakValueDictionary
 import numpy as np
 
 from memoranda.errors import EmbeddingError, InvalidInput, MissingExtra
+from memoranda.providers.embedding.cache import Vectors, unit_rows, well_formed
 from memoranda.providers.embedding.model_files import MODEL, ModelFiles, find
-from memoranda.providers.embedding.vector_rows import Vectors, unit_rows, well_formed
 
 # The runtime counts its uses and keeps an id of the device, from its import on; nobody asked.
 os.environ.setdefault("ORT_DISABLE_TELEMETRY", "1")

@@ -14,7 +14,7 @@ from memoranda.errors import (
     MissingExtra,
     ModelUnavailable,
 )
-from memoranda.providers.embedding.vector_rows import Vectors, unit_rows, well_formed
+from memoranda.providers.embedding.cache import Vectors, unit_rows, well_formed
 
 try:
     import openai

@@ -8,7 +8,7 @@ from threading import Lock
 import numpy as np
 
 from memoranda.errors import EmbeddingError, MissingExtra, ModelUnavailable
-from memoranda.providers.embedding.vector_rows import Vectors, unit_rows, well_formed
+from memoranda.providers.embedding.cache import Vectors, unit_rows, well_formed
 
 try:
     from sentence_transformers import SentenceTransformer

@@ -6,9 +6,14 @@ from dataclasses import dataclass, replace
 
 from memoranda.text.dates import tense
 from memoranda.text.dates import words as w
-from memoranda.text.dates.expressions import TimeExpression, TimeMeaning
+from memoranda.text.dates.expressions import (
+    DAY,
+    Bounds,
+    RelativeCalendar,
+    TimeExpression,
+    TimeMeaning,
+)
 from memoranda.text.dates.joining import REACH
-from memoranda.text.dates.ranges import DAY, Bounds, RelativeCalendar
 
 YEARS_AROUND = 8
 

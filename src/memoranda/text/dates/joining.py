@@ -5,8 +5,15 @@ from __future__ import annotations
 from dataclasses import replace
 
 from memoranda.text.dates import words as w
-from memoranda.text.dates.expressions import TimeExpression, TimeMeaning
-from memoranda.text.dates.ranges import DAY, SUB_DAY, Bounds, RelativeCalendar, spread
+from memoranda.text.dates.expressions import (
+    DAY,
+    SUB_DAY,
+    Bounds,
+    RelativeCalendar,
+    TimeExpression,
+    TimeMeaning,
+    spread,
+)
 
 REACH = 40
 """How far before a time expression the words that govern it are looked for."""

@@ -20,21 +20,22 @@ import unicodedata
 from dataclasses import dataclass, replace
 from datetime import datetime
 
-from memoranda.text.dates.expressions import TimeExpression, find_expressions
+from memoranda.text.dates.expressions import (
+    DAY,
+    EARLIEST_YEAR,
+    Bounds,
+    RelativeCalendar,
+    TimeExpression,
+    find_expressions,
+    is_empty,
+    within_calendar,
+)
 from memoranda.text.dates.joining import (
     REACH,
     apply_offset,
     has_offset,
     intersect_times,
     join_stretch,
-)
-from memoranda.text.dates.ranges import (
-    DAY,
-    EARLIEST_YEAR,
-    Bounds,
-    RelativeCalendar,
-    is_empty,
-    within_calendar,
 )
 from memoranda.text.dates.words import cues, date_pattern
 

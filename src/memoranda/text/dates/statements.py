@@ -21,16 +21,18 @@ from datetime import datetime, timedelta
 
 from memoranda.model.models import DateMention
 from memoranda.text.dates import cues, tense
-from memoranda.text.dates.expressions import TimeExpression, TimeMeaning, matches
-from memoranda.text.dates.joining import apply_offset, has_offset, intersect_times, join_stretch
-from memoranda.text.dates.ranges import (
+from memoranda.text.dates.expressions import (
     DAY,
     EARLIEST_YEAR,
     Bounds,
     RelativeCalendar,
+    TimeExpression,
+    TimeMeaning,
     is_empty,
+    matches,
     within_calendar,
 )
+from memoranda.text.dates.joining import apply_offset, has_offset, intersect_times, join_stretch
 from memoranda.text.dates.wording import replace_time
 from memoranda.text.dates.words import date_pattern
 from memoranda.text.patterns import compile_pattern

@@ -11,7 +11,7 @@ from functools import cache
 
 from memoranda.model.models import DateMention
 from memoranda.text.calendar import month_names
-from memoranda.text.dates.ranges import DAY, EARLIEST_YEAR
+from memoranda.text.dates.expressions import DAY, EARLIEST_YEAR
 from memoranda.text.languages import LanguageData, load
 from memoranda.text.patterns import compile_pattern
 
