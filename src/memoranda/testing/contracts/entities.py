@@ -7,7 +7,7 @@ import pytest
 from memoranda.errors import InvalidInput, NotFound
 from memoranda.model import actions as do
 from memoranda.model.models import Mention
-from memoranda.model.ports import Store
+from memoranda.model.ports import ENTITIES, Store
 from memoranda.testing.contracts.base import Contract, Reopen
 from memoranda.testing.contracts.samples import (
     ACTIVE,
@@ -104,10 +104,12 @@ class EntityContract(Contract):
         """A record stored without mentions waits for them, and is linked once."""
         item = record("kim met Zoe")
         store.apply(ANA, [do.Insert(item, None)])
-        assert entity_names(store) == []
+        assert contents(store.pending(None, ENTITIES, limit=5)) == [item.content]
+        assert (store.pending_count(ANA, ENTITIES), entity_names(store)) == (1, [])
         for names in (("kim", "Zoe"), ("met",)):
             store.apply(ANA, [do.LinkEntities(item.id, named(item.content, *names))])
             assert sorted(entity_names(store)) == ["Zoe", "kim"]
+            assert store.pending(ANA, ENTITIES, limit=5) == []
 
 
 def merge(store: Store, name: str, other: str) -> None:

@@ -25,7 +25,7 @@ from memoranda.model.models import (
     Scope,
 )
 from memoranda.model.notes import NotedLine, NotesBase
-from memoranda.model.ports import Store
+from memoranda.model.ports import ENTITIES, Store
 from memoranda.model.query import Filter, IndexVersion, Vector
 from memoranda.model.usage import Usage
 from memoranda.testing.analyzers import CapitalizedNames
@@ -200,16 +200,6 @@ def turns(
     return remember(store, *texts, scope=scope, kind=Kind.EPISODE, session_id=session, **fields)
 
 
-def of_agents(store: Store, *contents: str, **fields: Any) -> list[Record]:
-    """Store a record of nobody, one of an agent and one of another, and return them."""
-    scopes = (ANA, PLANNER, WRITER)
-    return [
-        item
-        for scope, content in zip(scopes, contents, strict=True)
-        for item in remember(store, content, scope=scope, **fields)
-    ]
-
-
 def found(store: Store, item: Record | str, scope: Scope = ANA) -> Record:
     """Return what the store has of a record that is there."""
     kept = store.get(scope, item if isinstance(item, str) else item.id)
@@ -287,6 +277,10 @@ def visible(store: Store, scope: Scope) -> list[object]:
         store.mentioning(scope, names),
         dict(store.decisions(scope)),
         (contents(store.pending(scope, limit=MANY)), store.pending_count(scope)),
+        (
+            contents(store.pending(scope, ENTITIES, limit=MANY)),
+            store.pending_count(scope, ENTITIES),
+        ),
         talks,
         [store.messages(scope, info.id, cleared=True) for info in talks],
         [store.prunings(scope, info.id) for info in talks],
