@@ -115,7 +115,7 @@ class AsyncConversation:
 
     @property
     def session(self) -> ConversationSession:
-        """The present session: what was said since it began, and what its recap tells."""
+        """The current session: its messages, and the recap of the one before."""
         return self._face.session
 
     @property

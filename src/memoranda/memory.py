@@ -363,7 +363,7 @@ class Memory:
         return None if found is None else profile(found)
 
     def entities(self, *, type: str | None = None, limit: int = 100) -> list[Entity]:
-        """Return what records speak of, most mentioned first."""
+        """Return the entities that records mention, most mentioned first."""
         self._services.link_entities(self._scope)
         return self._services.store.entities(
             self._scope, self._where(), type=named(type, "type"), limit=limited(limit, "limit")
@@ -441,7 +441,7 @@ class Memory:
     # Learning
 
     def consolidate(self, session: str | None = None, *, dry_run: bool = False) -> StageReport:
-        """Turn what was said in sessions into facts; report what was done.
+        """Turn finished sessions into facts; report what was done.
 
         Facts that are said again credit the ones that are there; what contradicts them, or
         brings a new value, supersedes them. A crash at any point loses and doubles nothing.
@@ -460,7 +460,7 @@ class Memory:
         return self._maintenance().expire(dry_run=dry_run)
 
     def decay(self, *, dry_run: bool = False) -> StageReport:
-        """Let facts fade that nobody asked for; retire those below ``decay.threshold``.
+        """Lower the confidence of decaying facts; retire those below ``decay.threshold``.
 
         Confidence is computed from what it was when the fact was last said or recalled, so
         doing this twice changes nothing.

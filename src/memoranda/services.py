@@ -82,7 +82,7 @@ class LazyServices:
 
     @cached_property
     def dates(self) -> DateParser:
-        """What reads the times that a text speaks of."""
+        """The parser of time expressions in a text."""
         from memoranda.text.dates.statements import DateParser  # noqa: PLC0415 - see the module
 
         return DateParser()

@@ -129,7 +129,7 @@ class Agent:
         return Answer(CLEARED, command=NEW, note=WAITS if waits else None)
 
     def context(self, text: str | None = None) -> Context:
-        """Return what the model would be sent, if the user said ``text``."""
+        """Return what the model would be sent for the user's message ``text``."""
         return self._chat.context(text)
 
     # Parts of an answer

@@ -244,7 +244,7 @@ class ChatLoop:
 
 
 class WordWriter:
-    """Writes what is said as it comes. On a terminal no word is broken at its edge."""
+    """Writes the words of an answer as they come. On a terminal no word is broken at its edge."""
 
     def __init__(self, console: Console) -> None:
         """Write nothing yet."""
@@ -320,7 +320,7 @@ def show_greeting(agent: Agent, view: Display) -> Iterator[Text]:
 
 
 def show_recalled(text: str, view: Display) -> Iterator[Text]:
-    """Yield an answer from memory alone; when and by whom its sources were said is dim."""
+    """Yield an answer from memory alone; date and speaker of its sources are dim."""
     for line in text.splitlines():
         found = SOURCE.fullmatch(line)
         if found is None:

@@ -139,7 +139,7 @@ class PromptReader(Protocol):
     """Where what a person says comes from."""
 
     def read(self) -> str | None:
-        """Return what was said next; ``None`` at the end."""
+        """Return the next message of the person; ``None`` at the end."""
 
     def ask(self, question: str) -> str | None:
         """Return the answer to a question; ``None`` where nobody can be asked."""
@@ -149,7 +149,7 @@ class PromptReader(Protocol):
 
 
 class PipeReader:
-    """Lines of standard input, each said by itself. Nobody can be asked."""
+    """Lines of standard input, each a message of its own. Nobody can be asked."""
 
     def read(self) -> str | None:
         """Return the next line that is not blank."""

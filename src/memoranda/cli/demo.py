@@ -88,7 +88,7 @@ class DemoAnswer:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DemoCorrection:
-    """How a fact was corrected, and what is believed before and after."""
+    """How a fact was corrected, and which facts are active before and after."""
 
     old: Record
     new: Record

@@ -1,4 +1,4 @@
-"""Commands on what is known: facts and where they come from, people, places and things."""
+"""Commands on facts and where they come from, and on people, places and things."""
 
 from __future__ import annotations
 

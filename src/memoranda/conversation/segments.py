@@ -353,7 +353,7 @@ class TaskProgress:
         return self._signals(self._newest)
 
     def take(self, message: Message) -> None:
-        """Add what a user or the assistant said, or the calls that it made."""
+        """Add a message of the user or the assistant, or the assistant's calls."""
         newest, self._newest = self._newest, None
         if newest is not None and newest.message is message:
             self._heard.append(newest)
@@ -503,7 +503,7 @@ class Segmenter:
 
     @property
     def completed(self) -> bool:
-        """Whether the task of the current segment was said to be complete, a moment ago."""
+        """Whether a recent message says that the task of the current segment is complete."""
         done = self._progress.done()
         return done is not None and done < self._cohesion.age
 

@@ -58,7 +58,7 @@ class Unit:
 
     @property
     def together(self) -> bool:
-        """Whether its messages stand together and in order: nothing was said in between."""
+        """Whether its messages are consecutive and in order."""
         places = [message.position for message in self.messages]
         return places == list(range(self.position, self.end))
 
@@ -264,7 +264,7 @@ class SignalReader:
         self._signals = {key: said for key, said in self._signals.items() if key in ids}
 
     def tasks(self, units: Sequence[Unit]) -> list[Task]:
-        """Return the tasks of units. Only where somebody said so does one end (R5.1)."""
+        """Return the tasks of units. A task ends only where a message says so (R5.1)."""
         self._read_on(units)
         starts = [0, *(start for start in self._starts if 0 < start < len(units)), len(units)]
         return [
@@ -330,7 +330,7 @@ class UserTurn:
 
     @property
     def work(self) -> Sequence[int]:
-        """Tool calls with their results, and what was said between them."""
+        """Tool calls with their results, and the messages between them."""
         return self.rest[:-1] if self.ends_in_words else self.rest
 
     @property

@@ -153,7 +153,7 @@ class StatementTime:
         return other.holds + ROUGHLY < self.holds
 
     def confirmed(self, again: StatementTime) -> StatementTime:
-        """Return when it was said, and held, as it was said again."""
+        """Return its times after the same statement was made again."""
         return StatementTime(max(self.said, again.said), max(self.holds, again.holds))
 
 

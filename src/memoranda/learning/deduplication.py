@@ -92,7 +92,7 @@ def score_duplicate(
 
 
 def says_more(text: str, than: str) -> bool:
-    """Return whether ``text`` holds a word that tells something and that ``than`` lacks.
+    """Return whether ``text`` holds an informative word that ``than`` lacks.
 
     Credited to a fact that says less, it would be lost.
     """

@@ -147,7 +147,7 @@ def shorten_statement(record: Record, limit: int = LINE) -> str:
 
 
 def statement_category(record: Record) -> str | None:
-    """Return what kind of statement a fact is, where consolidation has said so."""
+    """Return the category of a fact, where consolidation has stored one."""
     found = record.attributes.get("category")
     return found if isinstance(found, str) and found in set(Category) else None
 
@@ -266,7 +266,7 @@ class DigestSubject:
 
 
 def find_names(week: WeekRecords, readers: DigestReaders) -> list[DigestSubject]:
-    """Return who and what at least two records speak of: in most first, then by name."""
+    """Return the names that at least two records mention: the most frequent first, then by name."""
     spellings: dict[str, Counter[str]] = defaultdict(Counter)
     sources: dict[str, dict[str, None]] = defaultdict(dict)
     types: dict[str, str] = {}

@@ -143,7 +143,7 @@ class Maintenance:
         return _report("expire", plan.actions, counts, dry_run=dry_run)
 
     def decay(self, *, dry_run: bool = False) -> StageReport:
-        """Let facts fade; retire those below the threshold."""
+        """Lower the confidence of decaying facts; retire those below the threshold."""
         now = self.now()
         actions = decay.plan(self.store.decaying(self.scope, now), now, self.decay_threshold)
         self._apply(actions, dry_run=dry_run)
@@ -152,7 +152,7 @@ class Maintenance:
         return _report("decay", actions, counts, dry_run=dry_run)
 
     def enrich(self, *, dry_run: bool = False) -> StageReport:
-        """Find names anew, accurately, in records with few of them."""
+        """Find names again, more accurately, in records with few of them."""
         names, now = self.names(), self.now()
         if not names.accurate_available:
             return StageReport(stage="enrich", skipped=enrich.UNAVAILABLE, dry_run=dry_run)

@@ -238,7 +238,7 @@ class RecordStore(Protocol):
         """Return the other records whose text is exactly that of one of ``ids``, oldest first."""
 
     def derived(self, scope: Scope, ids: Sequence[str]) -> list[str]:
-        """Return the records whose sources are among ``ids``, directly or through others.
+        """Return the records derived from ``ids``, directly or through others.
 
         Not what a person asked to remember (origin ``api``): that stands on its own word.
         """

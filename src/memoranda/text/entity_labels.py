@@ -1,4 +1,4 @@
-"""What every recogniser of named things shares: how much it reads, and what its labels mean."""
+"""The limits and the labels that all entity recognisers share."""
 
 from __future__ import annotations
 

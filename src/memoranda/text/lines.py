@@ -1,4 +1,4 @@
-"""Texts made fit for one line of a file: no line ends, no fences of memory."""
+"""Puts a text on one line of a file: no line ends, no fences of memory."""
 
 from __future__ import annotations
 

@@ -65,7 +65,7 @@ def without_recalled(text: str) -> str:
 
 
 def apart(text: str) -> SplitText:
-    """Return what is new in ``text``, and what stood in fenced blocks of recall."""
+    """Split ``text`` into its new part and the content of fenced recalled blocks."""
     kept: list[str] = []
     told: list[str] = []
     start = 0
@@ -80,7 +80,7 @@ def apart(text: str) -> SplitText:
 
 
 def without_own(text: str) -> str:
-    """Return ``text``; empty, if it is what memory or its tools say around records."""
+    """Return ``text``; empty, if it is boilerplate that memory or its tools put around records."""
     said = text.strip()
     return "" if said in OWN or OF_TOOLS.fullmatch(said) else text
 
@@ -91,7 +91,7 @@ def lines(text: str) -> list[str]:
 
 
 def is_line_of(line: str, content: str) -> bool:
-    """Return whether a recalled line tells ``content``, on one line and perhaps cut at its end."""
+    """Return whether a recalled line shows ``content``, on one line and perhaps cut at its end."""
     flat = " ".join(content.split())
     return flat == line or (line.endswith("…") and flat.startswith(line[:-1]))
 

@@ -1,4 +1,4 @@
-"""Whether a text holds a secret, and the text without it.
+"""Detects and masks secrets in a text.
 
 There are two judgements. :func:`secret_kind` knows the forms of passwords, keys and numbers of
 cards, and says which of them a text holds. :func:`tells_secret` is stricter: what only speaks of
@@ -65,7 +65,7 @@ def mask_secrets(text: str) -> str:
 
 
 def tells_secret(text: str) -> bool:
-    """Return whether ``text`` tells a password, a key, a card number or the like."""
+    """Return whether ``text`` states a password, a key, a card number or the like."""
     return (
         _NAMED.search(text) is not None
         or _PIN_VALUE.search(text) is not None

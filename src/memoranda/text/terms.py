@@ -1,4 +1,4 @@
-"""From a text to the terms under which it is found, in any language.
+"""Turns a text into the terms under which it is found, in any language.
 
 A text in Latin script is indexed under the English stem (Snowball's Porter2) of
 each of its words. If its function words show another language, also under the

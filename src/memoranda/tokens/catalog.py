@@ -1,4 +1,4 @@
-"""What is known of models by their names: context window, tokenizer, and format of messages.
+"""The catalog of models by name: context window, tokenizer, and message format.
 
 What a message costs beyond its text: the format of a provider, its calls and its pictures.
 """
@@ -293,7 +293,7 @@ class ModelInfo:
 
 
 class Catalog:
-    """Finds what a model's name means, and makes its meter. Thread-safe.
+    """Finds a model by its name, and makes its meter. Thread-safe.
 
     A name may have a provider before it (``openai/gpt-4o``, ``anthropic:claude-…``) and a date
     or a tag after it; case does not matter. Patterns are those of :mod:`fnmatch`; of several
@@ -302,7 +302,7 @@ class Catalog:
 
     @classmethod
     def of_settings(cls, settings: TokenSettings) -> Catalog:
-        """Return what the settings know of models."""
+        """Return the catalog with the models of the settings."""
         return cls(
             limits=settings.limits,
             tokenizers=settings.tokenizers,

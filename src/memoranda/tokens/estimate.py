@@ -1,4 +1,4 @@
-"""An estimate of token counts that needs no tokenizer, near enough to plan by.
+"""Estimates token counts without a tokenizer.
 
 It knows which tokens an encoding has, and roughly in which order they merge, from a sketch: half
 the size of the vocabulary itself, because its tokens stand in alphabetical order.
@@ -238,7 +238,7 @@ class EstimatedCounter:
 
 
 class PieceCosts(dict[str, int]):
-    """What pieces cost: words come again and again, so most are only looked up.
+    """A cache of the token counts of pieces.
 
     Keeps ``KNOWN_PIECES`` short pieces, about 2 MB. Threads may share it: each operation is one
     of a dict, and what another thread has dropped is worked out again.

@@ -90,7 +90,7 @@ class ParsedClause:
 
 @lru_cache(maxsize=1024)
 def split_clauses(text: str) -> tuple[ParsedClause, ...]:
-    """Return the clauses of ``text`` in order; program code is no part of what is said."""
+    """Return the clauses of ``text`` in order, without program code."""
     found = []
     for sentence in cut_sentences(mark_dates(_CODE.sub(" . ", text)), unspaced=False):
         content = parse_text(sentence).content

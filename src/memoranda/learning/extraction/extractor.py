@@ -71,7 +71,7 @@ _QUOTES = compile_pattern(r'"[^"]*"|“[^”]*”|«[^»]*»|`[^`]*`|https?://\S
 
 
 class DateResolver(Protocol):
-    """Finds the times that a text speaks of, and writes them out."""
+    """Finds the time expressions in a text, and writes them out as absolute dates."""
 
     def read(self, text: str, said_at: datetime) -> list[DateMention]:
         """Return the times in ``text``, in order, none overlapping."""

@@ -1,4 +1,4 @@
-"""From what speakers say of themselves to what can be said of them: ``I'm`` to ``Ana is``.
+"""Rewrites first-person statements in the third person: ``I'm`` to ``Ana is``.
 
 A speaker is called by name, or ``the user``. After the first mention their own things are
 ``their``; only relatives are always said to be whose they are.
@@ -60,7 +60,7 @@ class Person:
 
 
 def rewrite(text: str, shown: str, person: Person, prefix: str = "") -> str:
-    """Return ``text``, said by ``person``, as said of them: one sentence, not yet dated.
+    """Return the statement ``text`` of ``person`` in the third person: one sentence, not yet dated.
 
     Args:
         text: a clause as it is written.

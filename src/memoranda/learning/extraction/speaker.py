@@ -41,7 +41,7 @@ class SpeakerContext:
 def build_context(
     turn: Turn, around: Iterable[Turn], mentions: Sequence[Mention]
 ) -> SpeakerContext:
-    """Return the context in which ``turn`` is said.
+    """Return the context with which ``turn`` is read.
 
     Args:
         turn: what is read.

@@ -406,7 +406,7 @@ _SCORE = 0.58
 
 
 def find_values(shown: str, said: str, person: Person) -> Iterator[ClaimDraft]:
-    """Yield the values that the clause ``said`` tells of nouns.
+    """Yield the values that a clause states of nouns.
 
     Args:
         shown: the clause, masked.

@@ -1,4 +1,4 @@
-"""Reads the words, numbers, names and days of turns, to check whether a claim rests on them.
+"""Reads the words, numbers, names and days of turns, to check whether they support a claim.
 
 The checks are coarse and know no grammar. They catch what models invent: a number nobody named,
 a day that does not follow from what was said, a sentence about something else.
@@ -175,7 +175,7 @@ def _plain(number: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class DateSpan:
-    """A time that a source speaks of: from a day to the day after its last."""
+    """A span of days that a source mentions; its end is exclusive."""
 
     since: date
     until: date

@@ -1,4 +1,4 @@
-"""Reads notes that a model wrote anew as a proposal: only what was said becomes claims.
+"""Reads a model's new version of the notes as a proposal: only supported lines become claims.
 
 A model writes the notes anew as a whole (``memory_update``). It may forget lines,
 reword them or make some up. So its text is never the new notes: it says which lines it would

@@ -19,7 +19,7 @@ MOST_PER_TURN = 3
 
 @dataclass(frozen=True, slots=True)
 class ClaimsAnswer:
-    """The durable statements of a talk, in the order they were said; none is an answer, too."""
+    """The durable statements of a conversation, in order; an empty list is an answer, too."""
 
     claims: list[ClaimAnswer]
 

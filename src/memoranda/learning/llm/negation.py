@@ -1,4 +1,4 @@
-"""Whether a claim denies what was said, or says what was denied.
+"""Finds claims that negate their source, or state what the source negates.
 
 Coarse, as the other checks: the clause that shares most words with the claim decides, and where
 two share as many, a claim is let be.

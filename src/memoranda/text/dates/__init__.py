@@ -1,1 +1,1 @@
-"""Times in text: what a question asks about, and when what a statement tells of happened."""
+"""Time expressions: the time that a question asks about, and when a stated event happened."""

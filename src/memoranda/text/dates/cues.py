@@ -1,4 +1,4 @@
-"""The words around a time expression: those that make it a time, open it, or forbid it."""
+"""Cue words around a time expression: they confirm it, extend it, or rule it out."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def find_cue(text: str, begin: int) -> TimeCue | None:
 
 
 def find_suffix(text: str, finish: int) -> tuple[str, int] | None:
-    """Return what the words after a time make of it (以前), and where they end."""
+    """Return the cue in the words after a time (such as 以前), and where they end."""
     match = _SUFFIX.match(text, finish)
     return (str(match.lastgroup), match.end()) if match else None
 
@@ -112,7 +112,7 @@ def _is_day(text: str, atom: TimeExpression, cue: TimeCue | None) -> bool:
 
 
 def recurs(text: str, *, ahead: bool) -> bool:
-    """Return whether a sentence tells of what happens again and again."""
+    """Return whether a sentence is about something that recurs."""
     return bool(
         tense.HABIT.search(text)
         or tense.BORN.search(text)
@@ -123,7 +123,7 @@ def recurs(text: str, *, ahead: bool) -> bool:
 def occurrences(
     found: TimeMeaning, calendar: RelativeCalendar, reach: int = YEARS_AROUND
 ) -> tuple[Bounds, ...]:
-    """Return what a time without a year is in the ``reach`` years around."""
+    """Return the dates of a time without a year, in the ``reach`` years around."""
     options = []
     for year in range(calendar.now.year - reach, calendar.now.year + reach + 1):
         try:

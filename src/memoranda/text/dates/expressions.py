@@ -156,7 +156,7 @@ Match = re.Match[str]
 
 @dataclass(frozen=True, slots=True)
 class TimeMeaning:
-    """What an expression means.
+    """The meaning of a time expression: a span, and its precision.
 
     Attributes:
         bounds: the stretch of time.

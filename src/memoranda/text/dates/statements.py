@@ -1,4 +1,4 @@
-"""Times in statements: what "yesterday" or "on Friday" meant when it was said.
+"""Resolves times in statements: the dates of "yesterday" or "on Friday" on the day of a message.
 
 How it works: a text is cut into sentences; patterns find time expressions in each; those that
 stand side by side become one ("Friday, May 12 at 5pm", "from 3 to 5 May"); the verb nearby says

@@ -1,4 +1,4 @@
-"""Whether the words around a time look back or ahead: "I went on Friday", "I go on Friday".
+"""The direction of a time, past or future, by the verb: "I went on Friday", "I go on Friday".
 
 No grammar, only the nearest marker in the same clause: enough to choose between the last
 Friday and the next one, and silent where it is not.
@@ -110,7 +110,7 @@ def _nearest_word(text: str, begin: int, end: int) -> str:
 
 
 def find_direction(text: str, begin: int, end: int) -> str:
-    """Return which way the words around ``text[begin:end]`` look, ``""`` where they do not say.
+    """Return the direction of the words around ``text[begin:end]``; ``""`` if unclear.
 
     The nearest verb before the time in its clause decides; where the time opens the clause,
     the first one after it.

@@ -1,4 +1,4 @@
-"""Times in absolute words, as a sentence that stands alone says them.
+"""Words a time absolutely, as a sentence without context needs it.
 
 What an English text says relatively ("yesterday") is replaced ("on 7 May 2023"); other
 languages keep their words, with the date after them ("gestern (2023-05-07)").
@@ -56,7 +56,7 @@ def absolute_wording(mention: DateMention) -> str:
 
 
 def replace_time(text: str, mention: DateMention) -> str:
-    """Return what stands for ``mention`` where ``text`` is to be understood on its own."""
+    """Return the text that replaces ``mention``, so that ``text`` can be understood alone."""
     written = mention.text
     if _ABSOLUTE.search(written):
         return written

@@ -1,4 +1,4 @@
-"""The words and patterns of times, read from the files of the languages.
+"""The words and patterns of time expressions, read from the language data.
 
 Five languages share one grammar, so a table of words per idea is enough: a language is added by
 adding words. The patterns stand in ``mul/dates.toml``.
