@@ -10,7 +10,6 @@ import json
 import os
 import signal
 import sys
-from dataclasses import replace
 from datetime import UTC, datetime
 
 from memoranda import Memory, Settings
@@ -54,22 +53,16 @@ class Steps:
         return stepped
 
 
-class Store:
-    """A store of which each transaction is a step, and what comes right after it another."""
+def watch_store(store, steps):
+    """Make each transaction of ``store`` a step, and what comes right after it another."""
+    carry_out = store.apply
 
-    def __init__(self, store, steps):
-        """Pass all on to ``store``."""
-        self._store, self._steps = store, steps
+    def apply(scope, actions):
+        steps.transactions.append(steps.made)
+        steps.step()
+        carry_out(scope, actions)
 
-    def __getattr__(self, name):
-        """Return what the store has."""
-        return getattr(self._store, name)
-
-    def apply(self, scope, actions):
-        """Apply, as a step."""
-        self._steps.transactions.append(self._steps.made)
-        self._steps.step()
-        self._store.apply(scope, actions)
+    store.apply = apply
 
 
 def opened(path):
@@ -99,7 +92,7 @@ def run(path, job, last):
     """Do the job in this process, up to a step; return what the steps were."""
     memory = opened(path)
     steps = Steps(last)
-    memory._services = replace(memory._services, store=Store(memory._services.store, steps))
+    watch_store(memory._services.store, steps)
     kept = {name: getattr(os, name) for name in CALLS}
     for name, call in kept.items():
         setattr(os, name, steps.watching(call))
