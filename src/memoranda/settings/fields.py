@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import ast
+import inspect
 import types
+from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
+from functools import cache
+from itertools import pairwise
 from pathlib import Path
 from typing import Any, Literal, Union, get_args, get_origin
 
@@ -87,7 +92,25 @@ def fields(model: type[BaseModel], within: Place = ()) -> Iterator[Field]:
         if isinstance(group, type) and issubclass(group, BaseModel):
             yield from fields(group, place)
         else:
-            yield _field(place, info)
+            yield _field(place, info, attribute_docstrings(model)[name])
+
+
+@cache
+def attribute_docstrings(model: type[BaseModel]) -> Mapping[str, str]:
+    """Return what stands below each setting of ``model`` in its source.
+
+    Read when somebody asks what a setting means: reading it whenever the settings are imported
+    would take longer than all else about them.
+    """
+    found: defaultdict[str, str] = defaultdict(str)
+    for node in ast.walk(ast.parse(inspect.getsource(model))):
+        for setting, after in pairwise(node.body if isinstance(node, ast.ClassDef) else ()):
+            match setting, after:
+                case ast.AnnAssign(target=ast.Name(id=name)), ast.Expr(
+                    value=ast.Constant(value=str(text))
+                ):
+                    found[name] = inspect.cleandoc(text)
+    return found
 
 
 def groups(model: type[BaseModel]) -> dict[str, str]:
@@ -150,14 +173,14 @@ def plain(docstring: str) -> str:
     return " ".join(docstring.replace("``", "").split())
 
 
-def _field(place: Place, info: FieldInfo) -> Field:
+def _field(place: Place, info: FieldInfo, meaning: str) -> Field:
     kind, optional = _required(info.annotation)
     origin = get_origin(kind)
     default = info.get_default(call_default_factory=True, validated_data={})
     (example,) = info.examples or [default]
     return Field(
         place=place,
-        meaning=plain(info.description or ""),
+        meaning=plain(meaning),
         default=default,
         type=_type(kind, info, optional=optional),
         allowed=tuple(map(str, get_args(kind))) if origin is Literal else (),

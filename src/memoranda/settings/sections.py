@@ -33,7 +33,7 @@ FORM = "write TOKEN=USER, and a comma between several"
 class Section(BaseModel):
     """A group of settings: fixed once made, and unknown names are errors."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid", use_attribute_docstrings=True)
+    model_config = ConfigDict(frozen=True, extra="forbid")
 
 
 class MemorySettings(Section):

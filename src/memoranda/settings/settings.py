@@ -60,7 +60,6 @@ class Settings(BaseSettings):
         env_nested_delimiter="__",
         frozen=True,
         extra="forbid",
-        use_attribute_docstrings=True,
     )
 
     location: str | None = Field(default=None, examples=["~/agent.db"])

@@ -8,10 +8,8 @@ from typing import Any
 from memoranda.model.checks import to_ms
 from memoranda.model.models import Scope
 from memoranda.model.query import Filter
-from memoranda.store.sql.dialect import SqlConnection
 from memoranda.store.sql.rows import dump
 
-NOBODY = 0
 OWNED = (
     "r.user_key = :user AND (CAST(:agent AS text) IS NULL OR r.agent IS NULL OR r.agent = :agent)"
 )
@@ -24,12 +22,6 @@ class Where:
 
     sql: str
     values: dict[str, Any]
-
-
-def user_key(connection: SqlConnection, scope: Scope) -> int:
-    """Return the number of the scope's user; ``NOBODY``, who has nothing, where there is none."""
-    found = connection.value("SELECT key FROM users WHERE name = :name", {"name": scope.user})
-    return NOBODY if found is None else int(found)
 
 
 def owned(scope: Scope, user: int) -> Where:

@@ -32,7 +32,7 @@ from memoranda.model.usage import StageUsage
 from memoranda.store.sql import conversation_actions, health, reads, record_actions
 from memoranda.store.sql.dialect import Database, SqlConnection
 from memoranda.store.sql.erasing import erase
-from memoranda.store.sql.filters import VALID, Where, matching, owned, user_key
+from memoranda.store.sql.filters import VALID, Where, matching, owned
 from memoranda.store.sql.rows import PRUNING, RECORD, dump, optional_time, pruning, record
 from memoranda.store.sql.transaction import Transaction
 
@@ -95,6 +95,8 @@ SET_META = """
 INSERT INTO meta (name, value) VALUES (:name, :value)
 ON CONFLICT (name) DO UPDATE SET value = excluded.value
 """
+NOBODY = 0
+"""The key of a user who has nothing."""
 QUEUE_ALL = """
 INSERT INTO derivations (work, record_key, user_key)
 SELECT CAST(:work AS text), key, user_key FROM records WHERE indexed = 1
@@ -584,6 +586,12 @@ class SqlStore:
     def close(self) -> None:
         """Release the connections."""
         self._database.close()
+
+
+def user_key(connection: SqlConnection, scope: Scope) -> int:
+    """Return the number of the scope's user; ``NOBODY``, who has nothing, where there is none."""
+    found = connection.value("SELECT key FROM users WHERE name = :name", {"name": scope.user})
+    return NOBODY if found is None else int(found)
 
 
 def _register_user(connection: SqlConnection, scope: Scope) -> int:
