@@ -110,8 +110,8 @@ def _looking(rounds: int) -> None:
         subjects: dict[str, Step] = {
             floor: _repeated(lambda: os.stat(path)),  # noqa: PTH116 - the floor has no Path.
             "read the file": _repeated(path.read_text),
-            "KeptNotes.told, kept at hand": _repeated(notes.told),
-            "memory.notes.told": _repeated(anew),
+            "SyncedNotes.context_text, kept at hand": _repeated(notes.context_text),
+            "memory.notes.context_text": _repeated(anew),
         }
         times = interleaved(subjects, rounds, warm=5)
     each = {
