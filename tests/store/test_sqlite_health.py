@@ -28,6 +28,7 @@ from memoranda.testing.contracts.samples import (
     remember,
     say,
     turns,
+    visible,
 )
 
 DAMAGE = {
@@ -149,13 +150,13 @@ def plant(store, sql):
 @pytest.mark.parametrize("problem", DAMAGE)
 def test_planted_damage_is_found_and_repaired(filled, problem):
     """Each kind of difference is named by ``verify`` and ``rebuild``, which mends it."""
-    before = [everything(filled, scope)[:4] for scope in (ANA, BEN)]
+    before = [visible(filled, scope)[:4] for scope in (ANA, BEN)]
     plant(filled, DAMAGE[problem])
     assert any(problem in line for line in filled.verify())
     assert any(problem in line for line in filled.rebuild(EXTRACTOR))
     assert filled.verify() == []
     assert filled.rebuild(EXTRACTOR) == []
-    assert [everything(filled, scope)[:4] for scope in (ANA, BEN)] == before
+    assert [visible(filled, scope)[:4] for scope in (ANA, BEN)] == before
     for scope, frequency in ((ANA, 1), (BEN, 0)):
         assert list(filled.match_terms(scope, ["tea"], limit=5).frequencies) == [frequency]
         entity = filled.entity(scope, "Zoe", ACTIVE)
