@@ -26,9 +26,7 @@ WORDS = st.sampled_from(
         "{}",
     ]
 )
-TEXTS = st.builds(
-    lambda text, times: text * times, WORDS, st.sampled_from([0, 1, 1, 1, 3, 40, 400])
-)
+TEXTS = st.builds(lambda text, times: text * times, WORDS, st.sampled_from([0, 1, 1, 1, 3, 30]))
 
 
 @st.composite
@@ -63,7 +61,7 @@ def exchanges(draw, number):
 
 
 @st.composite
-def dialogues(draw, longest=40):
+def dialogues(draw, longest=24):
     """Draw a transcript with positions, times, token counts and a few pins."""
     said = []
     for number in range(draw(st.integers(0, longest))):
@@ -75,6 +73,10 @@ def dialogues(draw, longest=40):
                 said.append(("user", draw(TEXTS), {"images": pictures}))
             case role:
                 said.append((role, draw(TEXTS), {}))
+    if said and draw(st.booleans()):  # One text that is larger than most budgets.
+        place = draw(st.integers(0, len(said) - 1))
+        role, content, fields = said[place]
+        said[place] = (role, content * 10, fields)
     return transcript(said, pins=draw(st.sets(st.integers(0, 200), max_size=2)))
 
 
