@@ -1,14 +1,13 @@
 """Memories and files for the tests of import and export."""
 
 import json
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
 
 from memoranda.memory import Memory
 from memoranda.model.actions import Prune
-from memoranda.model.checks import MILLISECOND
 from memoranda.model.models import PrunedSpan, Pruning
 from memoranda.model.query import Filter
 from memoranda.settings.settings import Settings
@@ -31,7 +30,7 @@ class TickingClock:
 
     def now(self):
         """Return a later moment than before."""
-        self.moment += 7 * MILLISECOND
+        self.moment += timedelta(milliseconds=7)
         return self.moment
 
 
