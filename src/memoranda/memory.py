@@ -46,7 +46,6 @@ from memoranda.records.drafts import (
     parse_tags,
 )
 from memoranda.services import Services
-from memoranda.settings.settings import Settings
 
 if TYPE_CHECKING:
     from memoranda.conversation.context import RecallRequest
@@ -58,6 +57,7 @@ if TYPE_CHECKING:
     from memoranda.maintenance.service import Maintenance
     from memoranda.notes.sync import SyncedNotes
     from memoranda.search.service import SearchService
+    from memoranda.settings.settings import Settings
     from memoranda.tools import Tool
     from memoranda.transfer.batches import ImportTarget
     from memoranda.transfer.porting import PortingReport

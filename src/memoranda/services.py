@@ -32,8 +32,7 @@ from memoranda.providers.embedding.cache import CachedEmbedder
 from memoranda.providers.opening import open_embedder, open_language_model, require_model
 from memoranda.records.drafts import RecordPlanner, Retention
 from memoranda.records.service import NotesEraser, RecordService
-from memoranda.settings.sections import names
-from memoranda.settings.settings import Settings
+from memoranda.settings.parsing import names
 from memoranda.store.locations import open_store
 from memoranda.tokens.catalog import Catalog
 
@@ -49,6 +48,7 @@ if TYPE_CHECKING:
     from memoranda.notes.writer import HistoryWriter, PlanClaims
     from memoranda.search.search import Retriever
     from memoranda.search.service import SearchService
+    from memoranda.settings.settings import Settings
     from memoranda.text.dates.statements import DateParser
 
 log = logging.getLogger("memoranda.consolidate")
@@ -157,6 +157,8 @@ class Services:
         _require(embedder, "embedder", "name", "dimensions", "embed")
         _require(None if isinstance(llm, str) else llm, "llm", "name", "ask")
         _require(clock, "clock", "now")
+        from memoranda.settings.settings import Settings  # noqa: PLC0415 - see the module
+
         settings, clock = settings or Settings(), clock or SystemClock()
         language_model = open_language_model(settings.llm, llm)
         providers = open_entity_providers(settings.entities)

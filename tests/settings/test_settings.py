@@ -7,7 +7,7 @@ import pytest
 import tzlocal
 
 from memoranda import Memory, Settings, errors
-from memoranda.settings.sections import parse_span
+from memoranda.settings.parsing import parse_span
 
 
 @pytest.fixture

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-from memoranda.entities.model_names import ModelNames, Run
 from memoranda.entities.pipeline import FAST, EntityPipeline
 from memoranda.entities.rules import RuleExtractor
 from memoranda.model.ports import EntityExtractor, LanguageModel
-from memoranda.providers.spacy_names import SpacyNames
-from memoranda.settings.sections import EntitySettings
-from memoranda.settings.sections import names as strategy_names
+from memoranda.settings.parsing import names as strategy_names
+
+if TYPE_CHECKING:
+    from memoranda.entities.model_names import Run
+    from memoranda.settings.sections import EntitySettings
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +35,8 @@ class EntityProviders:
         run: Run,
     ) -> EntityPipeline:
         """Return the pipeline of these strategies, with ``model`` as the provider ``llm``."""
+        from memoranda.entities.model_names import ModelNames  # noqa: PLC0415 - only for a model
+
         asked = {} if model is None else {"llm": ModelNames(model, run=run)}
         return EntityPipeline({**self.ready, **asked}, strategies, missing=self.missing)
 
@@ -53,5 +57,7 @@ def open_entity_providers(settings: EntitySettings) -> EntityProviders:
     """
     ready: dict[str, EntityExtractor] = {"regex": RuleExtractor()}
     if settings.spacy_model is not None:
+        from memoranda.providers.spacy_names import SpacyNames  # noqa: PLC0415 - only if named
+
         ready["spacy"] = SpacyNames(settings.spacy_model)
     return EntityProviders(ready, {})

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Coroutine
 from concurrent.futures import CancelledError, Future
 from concurrent.futures import TimeoutError as FutureTimeout
 from dataclasses import dataclass, field
 from threading import Lock, Thread
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from memoranda.errors import LLMError
 from memoranda.model.actions import Spend
@@ -17,6 +16,9 @@ from memoranda.model.clock import Clock
 from memoranda.model.models import Scope
 from memoranda.model.ports import LanguageModel, Store
 from memoranda.model.usage import Reply, Usage
+
+if TYPE_CHECKING:
+    import asyncio
 
 T = TypeVar("T")
 
@@ -43,6 +45,8 @@ class ModelRunner:
         Raises:
             LLMError: the model failed, ``timeout`` seconds were not enough, or this was closed.
         """
+        import asyncio  # noqa: PLC0415 - only with a model
+
         with self._lock:
             if self._closed:
                 answer.close()
@@ -62,6 +66,8 @@ class ModelRunner:
             raise
 
     def _running(self) -> asyncio.AbstractEventLoop:
+        import asyncio  # noqa: PLC0415 - only with a model
+
         if self._loop is None:
             self._loop = asyncio.new_event_loop()
             self._thread = Thread(target=self._loop.run_forever, name="memoranda-llm", daemon=True)
@@ -70,6 +76,8 @@ class ModelRunner:
 
     def close(self) -> None:
         """Stop the loop; what was asked and not answered fails."""
+        import asyncio  # noqa: PLC0415 - only with a model
+
         with self._lock:
             loop, thread = self._loop, self._thread
             self._loop = self._thread = None
@@ -83,6 +91,8 @@ class ModelRunner:
 
 
 async def _cancelled() -> None:
+    import asyncio  # noqa: PLC0415 - only with a model
+
     own = asyncio.current_task()
     others = [task for task in asyncio.all_tasks() if task is not own]
     for task in others:
@@ -116,6 +126,8 @@ class StageModel:
         return reply
 
     async def _spent(self, usage: Usage) -> None:
+        import asyncio  # noqa: PLC0415 - only with a model
+
         at = require_aware(self.clock.now(), "clock")
         await asyncio.to_thread(
             self.store.apply, self.scope, [Spend(self.stage, self.name, usage, at)]

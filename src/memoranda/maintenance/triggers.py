@@ -17,7 +17,7 @@ from apscheduler.triggers.cron import CronTrigger
 
 from memoranda.errors import ConfigError
 from memoranda.model.checks import EPOCH
-from memoranda.settings.sections import SPAN, parse_span
+from memoranda.settings.parsing import SPAN, parse_span
 from memoranda.text.patterns import compile_pattern
 
 OFF = "off"

@@ -17,7 +17,8 @@ from mcp.server.transport_security import TransportSecuritySettings
 from starlette.types import ASGIApp
 
 from memoranda.errors import ConfigError, InvalidInput
-from memoranda.settings.sections import McpSettings, names
+from memoranda.settings.parsing import names
+from memoranda.settings.sections import McpSettings
 
 PATH = "/mcp"
 GRACE = 3  # seconds that open requests have to end when the server is told to

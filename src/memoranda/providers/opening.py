@@ -6,11 +6,14 @@ The imports inside functions are optional extras: what is not asked for is not l
 from __future__ import annotations
 
 from importlib.util import find_spec
+from typing import TYPE_CHECKING
 
 from memoranda.errors import ConfigError, MissingExtra, ModelUnavailable
 from memoranda.model.ports import Embedder, LanguageModel
 from memoranda.providers.embedding.cache import CachedEmbedder
-from memoranda.settings.sections import EmbeddingSettings, LLMSettings, RetrievalSettings
+
+if TYPE_CHECKING:
+    from memoranda.settings.sections import EmbeddingSettings, LLMSettings, RetrievalSettings
 
 MATRYOSHKA = {"text-embedding-3-large": 256, "text-embedding-3-small": 256}
 

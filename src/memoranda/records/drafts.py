@@ -8,15 +8,17 @@ import sys
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime, time, timedelta, tzinfo
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from memoranda.errors import InvalidInput
 from memoranda.model.actions import Insert
 from memoranda.model.checks import clean, content_hash, require_aware
 from memoranda.model.clock import Clock, IdFactory
 from memoranda.model.models import NO_ATTRIBUTES, Kind, Record, Scope, Trust
-from memoranda.settings.sections import parse_span
-from memoranda.settings.settings import Settings
+from memoranda.settings.parsing import parse_span
+
+if TYPE_CHECKING:
+    from memoranda.settings.settings import Settings
 
 ALIASES = {
     "conversation": Kind.EPISODE,

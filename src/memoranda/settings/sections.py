@@ -9,7 +9,6 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Mapping
-from datetime import timedelta
 from pathlib import Path
 from typing import Any, Literal
 
@@ -23,8 +22,8 @@ from pydantic import (
     model_validator,
 )
 
-SPAN = re.compile(r"(\d+)\s*([smhdw])")
-UNITS = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
+from memoranda.settings.parsing import names, parse_span
+
 LEAST_TOKEN = 16
 """Characters of a token at least: shorter ones can be guessed."""
 FORM = "write TOKEN=USER, and a comma between several"
@@ -394,21 +393,3 @@ def users_by_token(tokens: SecretStr) -> dict[str, str]:
             raise ValueError(message)
         found[token] = user
     return found
-
-
-def names(text: str) -> tuple[str, ...]:
-    """Return the names in a text such as ``regex, spacy``."""
-    return tuple(name for name in map(str.strip, text.split(",")) if name)
-
-
-def parse_span(text: str) -> timedelta:
-    """Return the time span of a text such as ``30d``, ``12h`` or ``2w``."""
-    match = SPAN.fullmatch(text.strip())
-    if match is None or int(match[1]) == 0:
-        message = f"{text!r} is no time span; write forever, day, or a number with s, m, h, d or w"
-        raise ValueError(message)
-    try:
-        return timedelta(**{UNITS[match[2]]: int(match[1])})
-    except OverflowError as error:
-        message = f"{text!r} is too long a time; write forever"
-        raise ValueError(message) from error

@@ -9,16 +9,18 @@ import os
 import re
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from platformdirs import user_data_path
 
 from memoranda.errors import ConfigError, MissingExtra
 from memoranda.model.ports import NameMatcher, Store
-from memoranda.settings.settings import Settings
 from memoranda.store.chroma.place import FOLDER, SERVERS, parse
 from memoranda.store.sqlite import SqliteStore
 from memoranda.text.terms import TermAnalyzer
+
+if TYPE_CHECKING:
+    from memoranda.settings.settings import Settings
 
 MEMORY = ":memory:"
 LATER = ("postgresql://", "postgres://")

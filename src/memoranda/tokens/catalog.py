@@ -17,15 +17,17 @@ from functools import cache
 from pathlib import Path
 from threading import Lock
 from types import MappingProxyType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from memoranda.errors import ConfigError, InvalidInput
 from memoranda.model.models import Image, ToolCall
 from memoranda.model.ports import TokenCounter
-from memoranda.settings.sections import TokenSettings
 from memoranda.tokens.estimate import DEFAULT, ENCODINGS, EstimatedCounter
 from memoranda.tokens.exact import huggingface_counter, openai_counter
 from memoranda.tokens.pictures import size_in_url
+
+if TYPE_CHECKING:
+    from memoranda.settings.sections import TokenSettings
 
 ImageRule = Callable[[Image], int]
 """Returns the tokens of a picture."""
