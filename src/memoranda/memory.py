@@ -6,7 +6,6 @@ What is not needed to open, to store and to search is imported by the verb that 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import replace
 from datetime import datetime
 from functools import partial
 from pathlib import Path
@@ -19,7 +18,7 @@ from memoranda.model.actions import MergeEntities, SplitEntity
 from memoranda.model.capabilities import PURGE
 from memoranda.model.checks import clean, known, limited, located, named, several
 from memoranda.model.clock import Clock
-from memoranda.model.events import Callback, Events
+from memoranda.model.events import Callback
 from memoranda.model.models import (
     Change,
     ConversationInfo,
@@ -131,7 +130,7 @@ class Memory:
         """
         other = object.__new__(Memory)
         other._scope = Scope(clean(user, "user"), named(agent, "agent"))
-        other._services = replace(self._services, events=Events())
+        other._services = self._services.for_other_user()
         other._owner = False
         other._records = other._services.records(other._scope)
         return other
@@ -218,7 +217,7 @@ class Memory:
             draft = parse_draft(item, f"item {place}")
             with located(f"item {place}"):
                 plan.append(self._records.plan(draft))
-        return self._records.insert(plan)
+        return self._records.apply(plan)
 
     def correct(self, id: str, content: str) -> Record:
         """Replace what a record says; return the record that supersedes it.

@@ -73,11 +73,7 @@ class RecordService:
 
     def add(self, draft: Draft, *, reason: str = "remembered") -> Record:
         """Store ``draft`` and return its record."""
-        return self.insert([self.plan(draft, reason=reason)])[0]
-
-    def insert(self, inserts: Sequence[Insert]) -> list[Record]:
-        """Store new records in one transaction, tell the subscribers, and return them."""
-        return self.apply(inserts)
+        return self.apply([self.plan(draft, reason=reason)])[0]
 
     def apply(self, actions: Sequence[Action]) -> list[Record]:
         """Apply ``actions`` and announce the records that they store; return these."""

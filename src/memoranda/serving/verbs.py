@@ -79,7 +79,7 @@ class Verbs:
         for known in self._records.same_fact(insert):
             if _says(known, insert.record.attributes):
                 return known
-        return self._records.insert([insert])[0]
+        return self._records.apply([insert])[0]
 
     def forget(self, id: str) -> bool:
         """Forget a record; return whether there was one."""

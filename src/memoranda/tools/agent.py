@@ -133,7 +133,7 @@ class AgentTools:
         insert = self._records.plan(draft)
         for known in self._records.same_fact(insert):
             return f"Known already as {known.id}."
-        return f"Remembered as {self._records.insert([insert])[0].id}."
+        return f"Remembered as {self._records.apply([insert])[0].id}."
 
     def _correct(self, id: str, content: str) -> str:
         return f"Corrected: {self.corrected(id, content).id} takes the place of {id}."
