@@ -32,7 +32,6 @@ from memoranda.conversation.segments import (
     Cohesion,
     Segmenter,
     TopicTurn,
-    segments,
     topic_weights,
 )
 from memoranda.model.models import Message, ToolCall, ToolResult
@@ -138,8 +137,15 @@ def evaluate(dialogues: Sequence[Dialogue], found: Sequence[Iterable[int]]) -> S
 
 
 def detect(dialogue: Dialogue) -> list[int]:
-    """Return where our topics begin, but for the first."""
-    return [part.start for part in segments(dialogue.messages, only_users=False)[1:]]
+    """Return where our topics begin, but for the first, whoever opens them."""
+    cohesion, found = Cohesion(), []
+    for place, message in enumerate(dialogue.messages):
+        turn = TopicTurn.of(message.content, message.timestamp)
+        new = cohesion.shifts(turn)
+        cohesion.take(turn, new=new)
+        if new:
+            found.append(place)
+    return found
 
 
 def run(data: Path = DATA, *, quick: bool) -> None:
@@ -259,17 +265,22 @@ def _message(place: int, raw: dict[str, Any]) -> Message:
 def strong(data: Path = DATA) -> None:
     """Print every strong boundary of the real runs with what stands around it, to be judged."""
     transcripts = runs(data / RUNS)
-    found = 0
+    found = weak = 0
     for number, messages in enumerate(transcripts):
-        for part in segments(messages):
-            if part.boundary.strong:
-                found += 1
-                print(f"\nrun {number}, message {part.start}: {'; '.join(part.boundary.reasons)}")
-                for message in messages[max(0, part.start - 2) : part.start + 1]:
-                    print(f"    {message.role}: {message.content[-200:]!r}")
-    weak = sum(len(segments(messages)) - 1 for messages in transcripts) - found
-    asked = sum(message.role == "user" for messages in transcripts for message in messages)
-    print(f"\n{found} strong and {weak} weak boundaries at {asked} messages of users.")
+        segmenter = Segmenter()
+        for place, asked in enumerate(messages):
+            boundary = segmenter.add(asked)
+            if boundary is None:
+                continue
+            if not boundary.strong:
+                weak += 1
+                continue
+            found += 1
+            print(f"\nrun {number}, message {place}: {boundary.why}")
+            for message in messages[max(0, place - 2) : place + 1]:
+                print(f"    {message.role}: {message.content[-200:]!r}")
+    users = sum(message.role == "user" for messages in transcripts for message in messages)
+    print(f"\n{found} strong and {weak} weak boundaries at {users} messages of users.")
 
 
 def main() -> None:

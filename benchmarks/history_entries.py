@@ -27,7 +27,7 @@ from memoranda.learning.claims import Turn
 from memoranda.learning.parsed_text import stems
 from memoranda.notes.history_entries import HistoryEntryWriter
 from memoranda.text.dates.statements import DateParser
-from memoranda.text.languages import LanguageData
+from memoranda.text.patterns import LanguageData
 
 STOP_WORDS = LanguageData("en", "comparison").words("stop_words")
 

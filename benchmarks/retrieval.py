@@ -21,7 +21,7 @@ from benchmarks.retrieval_plugin import MemorandaArm
 from memoranda import Memory
 from memoranda.model.models import Scope
 from memoranda.model.query import Filter
-from memoranda.search.fuse import Weights
+from memoranda.search.evidence import Weights
 from memoranda.search.search import Ranking, Retriever
 from memoranda.text.dates.questions import question_range
 from memoranda.text.terms import TermAnalyzer
@@ -154,7 +154,7 @@ class Corpus(MemorandaArm):
 
     def under(self, ranking: Ranking) -> Ranked:
         """Return the arm that ranks it so."""
-        now = self._memory._services.now()  # noqa: SLF001 - as in retriever
+        now = self._memory._services.clock.now()  # noqa: SLF001 - as in retriever
         scope = Scope(self._memory.user)
         return Ranked(retriever(self._memory, ranking), Filter(now=now), scope, self)
 
@@ -163,7 +163,7 @@ def retriever(memory: Memory, ranking: Ranking) -> Retriever:
     """Return what searches ``memory`` under a ranking of one's own."""
     parts = memory._services  # noqa: SLF001 - rankings are no part of the public face
     return Retriever(
-        parts.store,
+        store=parts.store,
         analyzer=TermAnalyzer(),
         extractor=parts.extractor,
         embed=parts.derivations.embed_query,

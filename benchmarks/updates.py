@@ -145,7 +145,7 @@ def _update(given: Mapping[str, Any]) -> Update:
 def searching(memory: Memory, ranking: Ranking) -> Search:
     """Return a search of everything in ``memory`` under ``ranking``."""
     found = retriever(memory, ranking)
-    scope, now = Scope(memory.user), memory._services.now()  # noqa: SLF001 - as in retriever
+    scope, now = Scope(memory.user), memory._services.clock.now()  # noqa: SLF001 - as in retriever
     return lambda question: found.search(scope, question, Filter(now=now), limit=ALL)
 
 

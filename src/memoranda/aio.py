@@ -10,7 +10,6 @@ from asyncio import to_thread
 from collections.abc import Callable, Coroutine
 from functools import wraps
 from pathlib import Path
-from types import TracebackType
 from typing import Any, Concatenate, ParamSpec, Self, TypeVar, Unpack
 
 from memoranda.conversation.conversation import Conversation
@@ -179,12 +178,7 @@ class AsyncMemory:
         """Return the memory itself."""
         return self
 
-    async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    async def __aexit__(self, *error: object) -> None:
         """Close the memory."""
         await self.close()
 
@@ -225,11 +219,11 @@ class AsyncMemory:
 
     def tools(self) -> list[AsyncTool]:
         """Return the tools by which an agent uses this memory, to be awaited."""
-        return [AsyncTool(tool) for tool in self._face.tools()]
+        return [AsyncTool.of(tool.function) for tool in self._face.tools()]
 
     def consolidator_tools(self) -> list[AsyncTool]:
         """Return the tools by which an agent of your own consolidates."""
-        return [AsyncTool(tool) for tool in self._face.consolidator_tools()]
+        return [AsyncTool.of(tool.function) for tool in self._face.consolidator_tools()]
 
     close = in_thread(Memory.close)
     users = in_thread(Memory.users)

@@ -7,16 +7,23 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from datetime import datetime
-from functools import partial
+from functools import cached_property, partial
 from pathlib import Path
-from types import TracebackType
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Self, Unpack
 
 from memoranda.errors import NotFound
 from memoranda.learning.consolidation_queue import ConsolidationRequest
 from memoranda.model.actions import MergeEntities, SplitEntity
 from memoranda.model.capabilities import PURGE
-from memoranda.model.checks import clean, known, limited, located, named, several
+from memoranda.model.checks import (
+    clean,
+    known,
+    limited,
+    located,
+    named,
+    parse_metadata,
+    several,
+)
 from memoranda.model.clock import Clock
 from memoranda.model.events import Callback
 from memoranda.model.models import (
@@ -31,7 +38,7 @@ from memoranda.model.models import (
     Scope,
 )
 from memoranda.model.ports import Embedder, LanguageModel, Progress, Summarizer
-from memoranda.model.query import Filter
+from memoranda.model.query import Filter, Order
 from memoranda.model.reports import MaintenanceReport, MemoryStats, StageReport
 from memoranda.model.sessions import SessionInfo
 from memoranda.model.usage import StageUsage
@@ -41,7 +48,6 @@ from memoranda.records.drafts import (
     Retention,
     parse_draft,
     parse_kind,
-    parse_metadata,
     parse_tags,
 )
 from memoranda.services import Services
@@ -50,15 +56,14 @@ if TYPE_CHECKING:
     from memoranda.conversation.context import RecallRequest
     from memoranda.conversation.conversation import Conversation
     from memoranda.conversation.conversation_store import ConversationStore
-    from memoranda.conversation.units import Strategy
+    from memoranda.conversation.pruning import LimitOptions
     from memoranda.maintenance.audit import Audit
-    from memoranda.maintenance.maintenance_schedule import MaintenanceSchedule, OnReport
+    from memoranda.maintenance.schedule import MaintenanceSchedule, OnReport
     from memoranda.maintenance.service import Maintenance
     from memoranda.notes.sync import SyncedNotes
     from memoranda.search.service import SearchService
     from memoranda.settings.settings import Settings
     from memoranda.tools import Tool
-    from memoranda.transfer.batches import ImportTarget
     from memoranda.transfer.porting import PortingReport
 
 
@@ -95,7 +100,7 @@ class Memory:
     ) -> None:
         """Open the store, making it if it is not there. Loads no model yet."""
         self._scope = Scope(clean(user, "user"), named(agent, "agent"))
-        self._services = Services.open(location, settings, embedder=embedder, llm=llm, clock=clock)
+        self._services = Services(location, settings, embedder=embedder, llm=llm, clock=clock)
         self._owner = True
         self._records = self._services.records(self._scope)
         if self.settings.schedule.expire_at_start:
@@ -105,12 +110,7 @@ class Memory:
         """Return the memory itself."""
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         """Close the memory."""
         self.close()
 
@@ -135,7 +135,7 @@ class Memory:
         other._records = other._services.records(other._scope)
         return other
 
-    @property
+    @cached_property
     def _searcher(self) -> SearchService:
         return self._services.searcher(self._scope)
 
@@ -157,6 +157,9 @@ class Memory:
         """Call ``callback`` after each ``event``: remembered, corrected or forgotten.
 
         A callback that fails is logged and harms nobody.
+
+        Raises:
+            InvalidInput: there is no such event.
         """
         self._services.events.on(event, callback)
 
@@ -320,7 +323,7 @@ class Memory:
 
     def get(self, id: str) -> Record | None:
         """Return a record, active or not; ``None`` if there is none, or it is another user's."""
-        return self._services.store.get(self._scope, clean(id, "id"))
+        return self._services.store.get(self._scope, [clean(id, "id")]).get(id)
 
     def records(
         self,
@@ -345,7 +348,7 @@ class Memory:
         where = self._where(
             kinds=() if kind is None else (parse_kind(kind),), session=named(session, "session")
         )
-        return self._services.store.page(
+        return self._services.store.records(
             self._scope, where, limit=limited(limit, "limit"), after=named(after, "after")
         )
 
@@ -355,11 +358,12 @@ class Memory:
 
     def entity(self, name: str) -> Entity | None:
         """Return the person, place or thing of that name or alias, with records about it."""
-        self._services.link_entities(self._scope)
-        found = self._services.store.entity(self._scope, clean(name, "name"), self._where())
+        found = self._find_entity(name)
+        if found is None:
+            return None
         from memoranda.entities.profiles import profile  # noqa: PLC0415 - see the module
 
-        return None if found is None else profile(found)
+        return profile(found)
 
     def entities(self, *, type: str | None = None, limit: int = 100) -> list[Entity]:
         """Return the entities that records mention, most mentioned first."""
@@ -376,12 +380,8 @@ class Memory:
         *,
         system: str | None = None,
         model: str | None = None,
-        context_limit: int | None = None,
-        max_tokens: int | None = None,
-        max_messages: int | None = None,
-        keep_recent: int | None = None,
-        strategy: str | Strategy | None = None,
         summarizer: Summarizer | None = None,
+        **limits: Unpack[LimitOptions],
     ) -> Conversation:
         """Open the conversation ``id``, or start it. It goes on where it was left.
 
@@ -389,15 +389,7 @@ class Memory:
         are as stored, if not given; all else, and what is raised, as for :class:`Conversation`.
         """
         return self.stored_conversations.open(
-            id,
-            system=system,
-            model=model,
-            context_limit=context_limit,
-            max_tokens=max_tokens,
-            max_messages=max_messages,
-            keep_recent=keep_recent,
-            strategy=strategy,
-            summarizer=summarizer,
+            id, system=system, model=model, summarizer=summarizer, **limits
         )
 
     @property
@@ -417,7 +409,7 @@ class Memory:
 
     def conversations(self) -> list[ConversationInfo]:
         """Return the stored conversations, the newest first."""
-        return self._services.store.conversations(self._scope)
+        return list(self._services.store.conversations(self._scope).values())
 
     @property
     def notes(self) -> SyncedNotes:
@@ -452,7 +444,7 @@ class Memory:
         Raises:
             NotFound: there is no such session.
         """
-        return self._maintenance().consolidate_sessions(named(session, "session"), dry_run=dry_run)
+        return self._consolidate(self._scope, named(session, "session"), dry_run=dry_run)
 
     def expire(self, *, dry_run: bool = False) -> StageReport:
         """Retire what is past its retention; ``count`` says how many records."""
@@ -475,7 +467,7 @@ class Memory:
 
     def reflect(self, *, dry_run: bool = False) -> StageReport:
         """Write the weekly insight, if one is due and there is something to say."""
-        return self._maintenance().write_reflection(dry_run=dry_run)
+        return self._maintenance().reflect(dry_run=dry_run)
 
     def maintain(
         self, stages: Iterable[str] | None = None, *, dry_run: bool = False
@@ -501,15 +493,11 @@ class Memory:
             ConfigError: a time of the settings cannot be read.
         """
         services = self._services
-
-        def run_stage(user: str, stage: str) -> StageReport:
-            return self._maintenance(Scope(user)).run_scheduled(stage)
-
-        from memoranda.maintenance.maintenance_schedule import MaintenanceSchedule  # noqa: PLC0415 - see the module
+        from memoranda.maintenance.schedule import MaintenanceSchedule  # noqa: PLC0415 - see the module
 
         return MaintenanceSchedule(
             users=services.store.users,
-            run_stage=run_stage,
+            run_stage=lambda user, stage: self._maintenance(Scope(user)).run_scheduled(stage),
             times=services.settings.schedule,
             zone=services.settings.zone,
             store=services.store,
@@ -519,7 +507,7 @@ class Memory:
 
     def sessions(self, *, pending: bool = False) -> list[SessionInfo]:
         """Return the sessions and how far they became facts; only those that wait, if asked."""
-        return self._services.store.sessions(self._scope, pending=pending)
+        return list(self._services.store.sessions(self._scope, pending=pending).values())
 
     def usage(self) -> list[StageUsage]:
         """Return what the stages have used of language models, by stage and model."""
@@ -551,9 +539,15 @@ class Memory:
         self._services.lazy.forget_index()
         return self._entity(alias)
 
-    def _entity(self, name: str) -> Entity:
+    def _find_entity(self, name: str) -> Entity | None:
         self._services.link_entities(self._scope)
-        found = self._services.store.entity(self._scope, clean(name, "name"), self._where())
+        from memoranda.entities.profiles import find_entity  # noqa: PLC0415 - see the module
+
+        store, where = self._services.store, self._where()
+        return find_entity(store, self._scope, clean(name, "name"), where)
+
+    def _entity(self, name: str) -> Entity:
+        found = self._find_entity(name)
         if found is None:
             message = f"there is no entity {name!r} for user {self._scope.user!r}"
             raise NotFound(message)
@@ -568,11 +562,11 @@ class Memory:
         Raises:
             InvalidInput: the file cannot be read, or holds no memories.
         """
-        from memoranda.maintenance.audit_sources import audit_file, audit_memory  # noqa: PLC0415 - see the module
+        from memoranda.maintenance.audit import audit_file, audit_memory  # noqa: PLC0415 - see the module
 
         if path is not None:
-            return audit_file(Path(path), self._services.now())
-        return audit_memory(self._services.store, self._scope, self._services.now())
+            return audit_file(Path(path), self._services.clock.now())
+        return audit_memory(self._services.store, self._scope, self._services.clock.now())
 
     def consolidator_tools(self) -> list[Tool]:
         """Return the tools with which your own agent consolidates sessions (requirement S4.67).
@@ -585,26 +579,25 @@ class Memory:
 
     def _maintenance(self, scope: Scope | None = None) -> Maintenance:
         services, chosen = self._services, scope or self._scope
-
-        def consolidate_sessions(
-            session: str | None = None, *, dry_run: bool = False
-        ) -> StageReport:
-            request = ConsolidationRequest(chosen, session=session)
-            return services.consolidate(request, dry_run=dry_run)
-
         from memoranda.maintenance.service import Maintenance  # noqa: PLC0415 - see the module
 
         return Maintenance(
             scope=chosen,
             store=services.store,
-            now=services.now,
+            now=services.clock.now,
             retention=Retention.of_settings(services.settings),
             decay_threshold=services.settings.decay.threshold,
             names=partial(services.names, chosen),
             link_entities=partial(services.link_entities, chosen),
-            consolidate_sessions=consolidate_sessions,
-            write_reflection=services.reflection_writer(chosen).write,
+            consolidate=partial(self._consolidate, chosen),
+            reflect=services.reflection_writer(chosen).write,
         )
+
+    def _consolidate(
+        self, scope: Scope, session: str | None = None, *, dry_run: bool = False
+    ) -> StageReport:
+        request = ConsolidationRequest(scope, session=session)
+        return self._services.consolidate(request, dry_run=dry_run)
 
     # The whole memory
 
@@ -613,13 +606,16 @@ class Memory:
         services = self._services
         names = services.names(self._scope)
         counts = services.store.count(self._scope, self._where())
+        newest = services.store.records(
+            self._scope, Filter.at_any_time(), order=Order.NEWEST, limit=1
+        )
         return MemoryStats(
             user=self._scope.user,
             location=services.store.location,
             records={kind.value: counts.get(kind, 0) for kind in Kind},
             conversations=len(services.store.conversations(self._scope)),
-            newest=services.store.newest(self._scope),
-            pending_vectors=services.store.pending_count(self._scope),
+            newest=newest[0].created_at if newest else None,
+            pending_vectors=services.derivations.waiting(self._scope),
             vectors=services.vector_status(),
             size=services.store.size(),
             pending_sessions=len(services.store.sessions(self._scope, pending=True)),
@@ -671,7 +667,7 @@ class Memory:
         return porting.export(
             self._services.store,
             self._scope,
-            self._services.now(),
+            self._services.clock.now(),
             Path(path),
             conversation=named(conversation, "conversation"),
         )
@@ -697,23 +693,13 @@ class Memory:
             InvalidInput: the file is of no known format; the message names the place.
         """
         from memoranda.transfer import porting  # noqa: PLC0415 - see the module
-
-        report = porting.import_file(self._import_target(), Path(path), format, progress)
-        self._services.derivations.notify()
-        return report
-
-    def _import_target(self) -> ImportTarget:
-        services = self._services
         from memoranda.transfer.batches import ImportTarget  # noqa: PLC0415 - see the module
 
-        return ImportTarget(
-            self._records,
-            services.conversations,
-            services.catalog,
-            services.ids,
-            self.settings.zone,
-            services.extractor,
-        )
+        services, zone = self._services, self.settings.zone
+        target = ImportTarget(self._records, services.conversations, zone, services.extractor)
+        report = porting.import_file(target, Path(path), format, progress)
+        services.derivations.notify()
+        return report
 
     def backup(self, path: str | Path) -> None:
         """Write a consistent copy of the whole store, while others go on using it.
@@ -724,7 +710,7 @@ class Memory:
         self._services.store.backup(str(path))
 
     def _where(self, **conditions: Any) -> Filter:
-        return Filter(now=self._services.now(), **conditions)
+        return Filter(now=self._services.clock.now(), **conditions)
 
 
 def services_of(memory: Memory) -> Services:

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
-from datetime import datetime
+from copy import copy
+from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from pathlib import Path
 from threading import Event
@@ -17,18 +17,21 @@ from typing import TYPE_CHECKING
 
 from memoranda.derivations.worker import DerivationWorker
 from memoranda.entities.names import RuleNameMatcher
-from memoranda.entities.pipeline import ACCURATE, FAST, EntityPipeline
-from memoranda.entities.providers import EntityProviders, open_entity_providers
+from memoranda.entities.pipeline import (
+    ACCURATE,
+    FAST,
+    EntityPipeline,
+    fast_extractor,
+    open_entity_providers,
+)
 from memoranda.errors import InvalidInput
 from memoranda.learning.consolidation_queue import ConsolidationQueue, ConsolidationRequest
 from memoranda.learning.stage_models import StageModels
-from memoranda.model.checks import require_aware
-from memoranda.model.clock import Clock, IdFactory, SystemClock
+from memoranda.model.clock import CheckedClock, Clock, IdFactory, SystemClock
 from memoranda.model.events import Events
 from memoranda.model.models import Recall, Record, Scope
 from memoranda.model.ports import ENTITIES, Embedder, EntityExtractor, LanguageModel, Store
 from memoranda.model.reports import StageReport
-from memoranda.providers.embedding.cache import CachedEmbedder
 from memoranda.providers.opening import open_embedder, open_language_model, require_model
 from memoranda.records.drafts import RecordPlanner, Retention
 from memoranda.records.service import NotesEraser, RecordService
@@ -41,8 +44,7 @@ if TYPE_CHECKING:
     from memoranda.conversation.conversation_store import ConversationStore
     from memoranda.learning.claims import Turn
     from memoranda.learning.consolidator import Consolidator
-    from memoranda.learning.reflection_writer import ReflectionWriter
-    from memoranda.learning.turns import TurnReader
+    from memoranda.learning.reflection import ReflectionWriter
     from memoranda.notes.history_entries import HistoryEntryWriter
     from memoranda.notes.service import NotesService, OpenNotes
     from memoranda.notes.writer import HistoryWriter, PlanClaims
@@ -53,32 +55,26 @@ if TYPE_CHECKING:
 
 log = logging.getLogger("memoranda.consolidate")
 
+EVENTS = ("remembered", "corrected", "forgotten")
 LAST_MOMENTS = 2.0
 """Seconds that closing waits for sessions that are being read."""
 
 
+@dataclass(frozen=True)
 class LazyServices:
     """Services that are made on first use, and then shared by all users of a store.
 
-    Args:
+    Attributes:
         store: what is searched.
         extractor: finds the names in a query.
-        embed: gives the vector of a query.
+        derivations: gives the vector of a query.
         settings: how it is searched.
     """
 
-    def __init__(
-        self,
-        store: Store,
-        extractor: EntityExtractor,
-        derivations: DerivationWorker,
-        settings: Settings,
-    ) -> None:
-        """Import nothing yet."""
-        self._store = store
-        self._extractor = extractor
-        self._derivations = derivations
-        self._settings = settings
+    store: Store
+    extractor: EntityExtractor
+    derivations: DerivationWorker
+    settings: Settings
 
     @cached_property
     def dates(self) -> DateParser:
@@ -94,13 +90,13 @@ class LazyServices:
         from memoranda.text.dates.questions import question_range  # noqa: PLC0415
         from memoranda.text.terms import TermAnalyzer  # noqa: PLC0415
 
-        chosen = self._settings.retrieval
+        chosen = self.settings.retrieval
         return Retriever(
-            self._store,
+            store=self.store,
             analyzer=TermAnalyzer(),
-            extractor=self._extractor,
-            embed=self._derivations.embed_query,
-            zone=self._settings.zone,
+            extractor=self.extractor,
+            embed=self.derivations.embed_query,
+            zone=self.settings.zone,
             times=question_range,
             ranking=Ranking(fusion=chosen.fusion, rrf_k=chosen.rrf_k),
         )
@@ -120,82 +116,61 @@ class LazyServices:
     def close(self) -> None:
         """Close the services that were made."""
         if "open_notes" in vars(self):
-            self.open_notes.close(self._store)
+            self.open_notes.close(self.store)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Services:
-    """The services of one memory. Made by :meth:`open`, ended by :meth:`close`."""
+    """The services of one memory, from the opening of its store to :meth:`close`.
 
-    settings: Settings
-    store: Store
-    clock: Clock
-    ids: IdFactory
-    catalog: Catalog
-    extractor: EntityExtractor
-    providers: EntityProviders
-    models: StageModels
-    planner: RecordPlanner
-    embedder: CachedEmbedder | None
-    derivations: DerivationWorker
-    lazy: LazyServices
-    consolidation: ConsolidationQueue
-    events: Events = field(default_factory=Events)
+    Args:
+        location, settings, embedder, llm, clock: as for :class:`memoranda.Memory`.
+    """
 
-    @classmethod
-    def open(
-        cls,
+    def __init__(
+        self,
         location: str | Path | None,
         settings: Settings | None,
         *,
         embedder: Embedder | None,
         llm: LanguageModel | str | None,
         clock: Clock | None,
-    ) -> Services:
-        """Open the store at ``location`` and build everything around it."""
+    ) -> None:
+        """Open the store at ``location`` and build what works on it."""
         _require(settings, "settings", "embedding", "retention")
         _require(embedder, "embedder", "name", "dimensions", "embed")
         _require(None if isinstance(llm, str) else llm, "llm", "name", "ask")
         _require(clock, "clock", "now")
         from memoranda.settings.settings import Settings  # noqa: PLC0415 - see the module
 
-        settings, clock = settings or Settings(), clock or SystemClock()
-        language_model = open_language_model(settings.llm, llm)
-        providers = open_entity_providers(settings.entities)
-        model, off_because = open_embedder(settings.embedding, embedder)
-        require_model(settings.retrieval, off_because)
-        store = open_store(location, settings, RuleNameMatcher())
-        extractor, ids = providers.fast(settings.entities), IdFactory(clock)
-        derivations = DerivationWorker(
-            store,
-            model,
-            extractor,
+        self.settings = chosen = settings or Settings()
+        self.events = Events(*EVENTS)
+        self.clock = CheckedClock(clock or SystemClock())
+        self.ids = IdFactory(self.clock)
+        self.catalog = Catalog.of_settings(chosen.tokens)
+        language_model = open_language_model(chosen.llm, llm)
+        self.providers = open_entity_providers(chosen.entities)
+        self.extractor = fast_extractor(self.providers, chosen.entities)
+        self.embedder, off_because = open_embedder(chosen.embedding, embedder)
+        require_model(chosen.retrieval, off_because)
+        self.store = open_store(location, chosen, RuleNameMatcher())
+        self.models = StageModels(language_model, self.store, self.clock)
+        retention = Retention.of_settings(chosen)
+        self.planner = RecordPlanner(ids=self.ids, clock=self.clock, retention=retention)
+        self.derivations = DerivationWorker(
+            self.store,
+            self.embedder,
+            self.extractor,
             off_because=off_because,
-            background=settings.embedding.background,
+            background=chosen.embedding.background,
         )
-        return cls(
-            settings=settings,
-            store=store,
-            clock=clock,
-            ids=ids,
-            catalog=Catalog.of_settings(settings.tokens),
-            extractor=extractor,
-            providers=providers,
-            models=StageModels(language_model, store, clock),
-            planner=RecordPlanner(ids=ids, clock=clock, retention=Retention.of_settings(settings)),
-            embedder=model,
-            derivations=derivations,
-            lazy=LazyServices(store, extractor, derivations, settings),
-            consolidation=ConsolidationQueue(),
-        )
+        self.lazy = LazyServices(self.store, self.extractor, self.derivations, chosen)
+        self.consolidation = ConsolidationQueue()
 
     def for_other_user(self) -> Services:
         """Return the same services with subscribers of their own."""
-        return replace(self, events=Events())
-
-    def now(self) -> datetime:
-        """Return the present moment, to the millisecond."""
-        return require_aware(self.clock.now(), "clock")
+        other = copy(self)
+        other.events = Events(*EVENTS)
+        return other
 
     # Records, search and conversations
 
@@ -238,45 +213,30 @@ class Services:
         from memoranda.conversation.conversation_store import (  # noqa: PLC0415 - see the module
             ConversationStore,
         )
-        from memoranda.conversation.transcript import (  # noqa: PLC0415 - see the module
-            TranscriptListeners,
-        )
 
         notes = self.notes.find(scope) if self.settings.notes.in_context else None
         return ConversationStore(
-            self.store,
-            scope,
+            records=self.records(scope),
             settings=self.settings.conversation,
             catalog=self.catalog,
-            clock=self.clock,
             ids=self.ids,
-            planner=self.planner,
-            listeners=TranscriptListeners(
-                stored=self.derivations.notify,
-                remembered=partial(self.events.emit, "remembered"),
-                began=partial(self.session_began, scope),
-                ended=partial(self.session_ended, scope),
-            ),
+            end_session=self.session_ended,
             recall=recall,
             notes=None if notes is None else notes.context_text,
         )
 
     def names(self, scope: Scope) -> EntityPipeline:
         """Return the pipeline that finds names in texts of ``scope``."""
-        chosen = self.settings.entities
-        return self.providers.pipeline(
-            {FAST: names(chosen.fast), ACCURATE: names(chosen.accurate)},
-            self.models.for_stage(scope, "enrich"),
-            self.models.wait,
-        )
+        model, chosen = self.models.for_stage(scope, "enrich"), self.settings.entities
+        providers = dict(self.providers)
+        if model is not None:
+            from memoranda.entities.model_names import ModelNames  # noqa: PLC0415 - see the module
+
+            providers["llm"] = ModelNames(model, run=self.models.wait)
+        strategies = {FAST: names(chosen.fast), ACCURATE: names(chosen.accurate)}
+        return EntityPipeline(providers, strategies)
 
     # Learning
-
-    def turns(self, scope: Scope) -> TurnReader:
-        """Return the reader that gives the episodes of ``scope`` as turns."""
-        from memoranda.learning.turns import TurnReader  # noqa: PLC0415 - see the module
-
-        return TurnReader(self.records(scope), self.searcher(scope))
 
     def consolidator(self, scope: Scope, stop: Event | None = None) -> Consolidator:
         """Return what turns sessions of ``scope`` into facts, until ``stop`` is set."""
@@ -286,7 +246,6 @@ class Services:
         return Consolidator(
             records=self.records(scope),
             searcher=self.searcher(scope),
-            turns=self.turns(scope),
             models=self.models,
             rules=RuleFactExtractor(self.lazy.dates, self.extractor),
             dates=self.lazy.dates,
@@ -297,9 +256,7 @@ class Services:
 
     def reflection_writer(self, scope: Scope) -> ReflectionWriter:
         """Return the writer of the weekly insight of ``scope``."""
-        from memoranda.learning.reflection_writer import (  # noqa: PLC0415 - see the module
-            ReflectionWriter,
-        )
+        from memoranda.learning.reflection import ReflectionWriter  # noqa: PLC0415
 
         return ReflectionWriter(
             records=self.records(scope),
@@ -381,8 +338,8 @@ class Services:
 
         by_rules = self.settings.consolidation.extractor == "rules"
         return HistoryWriter(
-            self.notes.find(scope),
-            scope,
+            notes=self.notes.find(scope),
+            scope=scope,
             store=self.store,
             entry_writer=self._entry_writer(),
             dates=self.lazy.dates,
@@ -391,17 +348,17 @@ class Services:
             model=None if by_rules else self.models.for_stage(scope, STAGE),
             records=self.records(scope),
             plan_claims=plan_claims,
-            stop=stop,
+            stop=stop or Event(),
         )
 
     def notes_erasure(self, scope: Scope, records: Sequence[Record]) -> NotesEraser:
         """Return the service that removes the text of erased ``records`` from the notes."""
-        from memoranda.notes.erasing import ErasedText, NotesErasure  # noqa: PLC0415
+        from memoranda.notes.writer import NotesErasure  # noqa: PLC0415
 
         return NotesErasure(
             self.notes,
             scope,
-            ErasedText.of(records),
+            records,
             store=self.store,
             entry_writer=self._entry_writer(),
             read_turns=self._read_turns,
@@ -415,9 +372,11 @@ class Services:
     def _read_turns(
         self, scope: Scope, session: str | None, episodes: Sequence[Record]
     ) -> Sequence[Turn]:
-        turns = self.turns(scope)
-        recalled = turns.recalled(session) if session is not None else {}
-        return turns.read(episodes, recalled).turns
+        from memoranda.learning.consolidator import TurnReader  # noqa: PLC0415 - see the module
+
+        reader = TurnReader(self.records(scope), self.searcher(scope))
+        recalled = reader.recalled(session) if session is not None else {}
+        return reader.read(episodes, recalled)[0]
 
     # The whole store
 
@@ -446,7 +405,7 @@ class Services:
             self.consolidation.wait(LAST_MOMENTS)
         self.consolidation.stop()
         # Nobody waits for a model any more; what it was asked is not lost.
-        self.models.runner.close()
+        self.models.close()
         self.consolidation.close()
         self.derivations.close()
         if self.embedder is not None:

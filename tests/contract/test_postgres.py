@@ -94,5 +94,5 @@ class TestPostgres(StoreContract):
 
         with ThreadPoolExecutor(4) as threads:
             list(threads.map(write, range(4)))
-        positions = [item.position for item in store.page(ANA, ALL, limit=100, after=None)]
+        positions = [item.position for item in store.records(ANA, ALL)]
         assert sorted(positions) == list(range(20)), page(store, ANA)

@@ -6,11 +6,12 @@ Each line of output is an acknowledgement, written after the file has returned.
 import os
 import signal
 import sys
+from datetime import timedelta
 from pathlib import Path
 
-from session_samples import cut, message, pruning
+from session_samples import CREATED, cut, message, pruning
 
-from memoranda.conversation.sessions.session_file import FileTranscript, SessionFile
+from memoranda.conversation.session_file import FileTranscript
 
 
 def acknowledge(text):
@@ -21,7 +22,7 @@ def acknowledge(text):
 
 def write(path, name, number):
     """Add messages, singly and in pairs."""
-    file = SessionFile(path)
+    file = FileTranscript(path)
     for turn in range(int(number)):
         texts = [f"{name} {turn}"] if turn % 3 else [f"{name} {turn} a", f"{name} {turn} b"]
         file.append([message(text * 40, id=f"msg_{text}") for text in texts])
@@ -31,12 +32,12 @@ def write(path, name, number):
 
 def change(path, name, number):
     """Write the whole file anew again and again, each time in another way."""
-    transcript = FileTranscript(SessionFile(path))
+    transcript = FileTranscript(path)
     for turn in range(int(number)):
         transcript.prune(pruning(cut(0, 0), id=f"prn_{name}_{turn}"))
         first = transcript.messages(cleared=True)[0].id
         transcript.pin(first, pinned=not turn % 2)
-        transcript.file.update_consolidated(turn)
+        transcript.end(CREATED + timedelta(days=turn))
         acknowledge(f"{name} {turn}")
 
 
@@ -44,7 +45,7 @@ def die(path, name, number):
     """Be killed at the moment when the new file would take the place of the old one."""
     del name, number
     Path.replace = lambda *_: os.kill(os.getpid(), signal.SIGKILL)
-    SessionFile(path).trim_before(2)
+    FileTranscript(path).clear()
 
 
 if __name__ == "__main__":

@@ -6,7 +6,7 @@ from itertools import count
 
 from hypothesis import strategies as st
 
-from memoranda.conversation.sessions.session_file import SessionFile
+from memoranda.conversation.session_file import FileTranscript
 from memoranda.model.models import (
     Calibration,
     ConversationInfo,
@@ -68,10 +68,17 @@ def cut(first, last, **fields):
 
 def begun(folder, *messages, name="trip.jsonl", **info):
     """A session file with these messages."""
-    file = SessionFile(folder / name)
-    file.start(ConversationInfo(**({"id": "trip", "created_at": CREATED} | info)))
+    file = FileTranscript(folder / name)
+    file.begin(ConversationInfo(**({"id": "trip", "created_at": CREATED} | info)))
     for item in messages:
         file.append([item])
+    return file
+
+
+def loaded(path, **options):
+    """The session file at a path, as another process would open it."""
+    file = FileTranscript(path, **options)
+    file.repair()
     return file
 
 

@@ -12,8 +12,7 @@ from openai.types.responses import (
 )
 from pydantic import BaseModel
 
-from memoranda.conversation.formats.new_message import NewMessage
-from memoranda.conversation.formats.parse import parse_message, parse_messages
+from memoranda.conversation.formats.parse import NewMessage, parse_message, parse_messages
 from memoranda.errors import InvalidInput
 from memoranda.model.models import Image, Message, ToolCall, ToolResult
 

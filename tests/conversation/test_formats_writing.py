@@ -7,7 +7,7 @@ import pytest
 from provider_rules import problems_anthropic, problems_openai, problems_responses
 
 from memoranda.conversation.formats.parse import parse_messages
-from memoranda.conversation.formats.render import FORMS, openai_message, render
+from memoranda.conversation.formats.render import FORMS, render
 from memoranda.errors import InvalidInput
 from memoranda.model.models import Image, Marker, Message, ToolCall, ToolResult
 
@@ -169,14 +169,6 @@ def test_the_anthropic_form():
         {"role": "assistant", "content": [text("Sun.")]},
         {"role": "user", "content": [text("so?")]},
     ]
-
-
-def test_one_message_in_the_chat_form():
-    """A message alone, as it always was; a user's pictures come with it."""
-    assert openai_message(said("assistant", "Hi.")) == {"role": "assistant", "content": "Hi."}
-    assert openai_message(calls(ToolCall("a.b", "w")))["content"] == ""
-    assert openai_message(result("a.b", "x"))["tool_call_id"] == "a.b"
-    assert openai_message(said("user", images=(PICTURE,)))["content"][0]["type"] == "image_url"
 
 
 @pytest.mark.parametrize("form", FORMS)

@@ -10,13 +10,20 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memoranda.conversation.scoring import MessagePlace, content_score, redundant, score, scores
+from memoranda.conversation.scoring import redundant, score, scores
 from memoranda.conversation.signals import NONE, Signals, signals
 from memoranda.model.models import Image, Message, ToolCall, ToolResult
 
 NOON = datetime(2026, 1, 31, 12, tzinfo=UTC)
 SHARED = Path(__file__).parents[3] / "shared" / "data"
-FAR = MessagePlace(from_end=100)
+
+
+def at(from_end, days=0, *, completed=False, repeated=False):
+    """Return where a message stands, as arguments of score()."""
+    return {"from_end": from_end, "days": days, "completed": completed, "repeated": repeated}
+
+
+FAR = at(100)
 
 
 def message(role="user", content="", *, days=0.0, **fields):
@@ -43,7 +50,11 @@ SIGNALS = st.builds(
     references=st.integers(0, 5),
 )
 PLACES = st.builds(
-    MessagePlace, st.integers(0, 200), st.integers(0, 4000), st.booleans(), st.booleans()
+    at,
+    st.integers(0, 200),
+    st.integers(0, 4000),
+    completed=st.booleans(),
+    repeated=st.booleans(),
 )
 
 
@@ -61,38 +72,38 @@ PLACES = st.builds(
         (Signals(references=3), FAR, 0.8),
         (Signals(casual=True), FAR, 0.3),
         (Signals(completion=True, opening=True, explicit=True), FAR, 0.5),
-        (NONE, MessagePlace(100, days=1), 0.4),
-        (NONE, MessagePlace(100, days=3), 0.2),
-        (NONE, MessagePlace(100, completed=True), 0.2),
-        (NONE, MessagePlace(100, redundant=True), 0.2),
-        (NONE, MessagePlace(0), 0.9),
-        (NONE, MessagePlace(4), 0.9),
-        (NONE, MessagePlace(5), 0.7),
-        (NONE, MessagePlace(9), 0.7),
-        (NONE, MessagePlace(10), 0.6),
-        (NONE, MessagePlace(19), 0.6),
-        (NONE, MessagePlace(20), 0.5),
+        (NONE, at(100, days=1), 0.4),
+        (NONE, at(100, days=3), 0.2),
+        (NONE, at(100, completed=True), 0.2),
+        (NONE, at(100, repeated=True), 0.2),
+        (NONE, at(0), 0.9),
+        (NONE, at(4), 0.9),
+        (NONE, at(5), 0.7),
+        (NONE, at(9), 0.7),
+        (NONE, at(10), 0.6),
+        (NONE, at(19), 0.6),
+        (NONE, at(20), 0.5),
         (Signals(tool_result=True, error=True), FAR, 1.0),
-        (Signals(tool_call=True, error=True, references=9), MessagePlace(0), 1.0),
-        (Signals(casual=True), MessagePlace(100, 5, completed=True, redundant=True), 0.0),
+        (Signals(tool_call=True, error=True, references=9), at(0), 1.0),
+        (Signals(casual=True), at(100, 5, completed=True, repeated=True), 0.0),
     ],
 )
 def test_each_modifier_is_that_of_the_seed(found, place, value):
     """Seed 000: base 0.5, each modifier as written, the result from 0 to 1."""
-    assert score(message(), found, place).value == value
+    assert score(message(), found, **place).value == value
 
 
 @given(SIGNALS, PLACES)
 def test_a_system_prompt_is_worth_one(found, place):
     """Seed 000: the system prompt is never pruned, whatever is said about it."""
-    assert score(message("system"), found, place).value == 1.0
-    assert content_score(message("system"), found) == 1.0
+    assert score(message("system"), found, **place).value == 1.0
+    assert score(message("system"), found).value == 1.0
 
 
 @given(SIGNALS, PLACES)
 def test_a_score_lies_between_zero_and_one_and_adds_up(found, place):
     """The parts add up to the value, unless it is limited to 0 or 1."""
-    made = score(message(), found, place)
+    made = score(message(), found, **place)
     total = round(sum(add for _, add in made.why), 6)
     assert made.value == min(1.0, max(0.0, total))
     assert made.why[0] == ("base", 0.5)
@@ -102,24 +113,22 @@ def test_a_score_lies_between_zero_and_one_and_adds_up(found, place):
 @given(SIGNALS, PLACES, st.integers(0, 50))
 def test_nearer_to_the_end_is_worth_no_less(found, place, nearer):
     """A message is worth the more, the fewer messages follow, all else being equal."""
-    closer = MessagePlace(
-        max(0, place.from_end - nearer), place.days, place.completed, place.redundant
-    )
-    assert score(message(), found, closer).value >= score(message(), found, place).value
+    closer = place | {"from_end": max(0, place["from_end"] - nearer)}
+    assert score(message(), found, **closer).value >= score(message(), found, **place).value
 
 
 @given(SIGNALS, PLACES, st.integers(1, 10))
 def test_older_or_finished_or_said_again_is_worth_no_more(found, place, days):
     """R4.3: age, a finished task and a repetition never add anything."""
-    fresh = score(message(), found, MessagePlace(place.from_end, place.days)).value
-    older = MessagePlace(place.from_end, place.days + days)
-    assert score(message(), found, older).value <= fresh
+    fresh = score(message(), found, **at(place["from_end"], place["days"])).value
+    older = at(place["from_end"], place["days"] + days)
+    assert score(message(), found, **older).value <= fresh
     assert (
-        score(message(), found, MessagePlace(place.from_end, place.days, completed=True)).value
+        score(message(), found, **at(place["from_end"], place["days"], completed=True)).value
         <= fresh
     )
     assert (
-        score(message(), found, MessagePlace(place.from_end, place.days, redundant=True)).value
+        score(message(), found, **at(place["from_end"], place["days"], repeated=True)).value
         <= fresh
     )
 
@@ -127,9 +136,7 @@ def test_older_or_finished_or_said_again_is_worth_no_more(found, place, days):
 @given(SIGNALS)
 def test_what_is_stored_is_the_score_far_from_the_end(found):
     """The stored importance is the score without place, age and completion."""
-    assert (
-        content_score(message(), found) == score(message(), found, MessagePlace(from_end=20)).value
-    )
+    assert score(message(), found).value == score(message(), found, **at(from_end=20)).value
 
 
 @pytest.mark.parametrize(
@@ -137,30 +144,30 @@ def test_what_is_stored_is_the_score_far_from_the_end(found):
     [
         (
             Signals(tool_call=True),
-            MessagePlace(30, days=1),
+            at(30, days=1),
             "0.5 base · +0.3 tool call · -0.1 1 day old = 0.70",
         ),
         (
             Signals(constraint=True, directive=True),
-            MessagePlace(4),
+            at(4),
             "0.5 base · +0.2 constraint · +0.4 in the last 5 = 1.10, limited to 1.00",
         ),
-        (Signals(references=2), MessagePlace(30), "0.5 base · +0.2 2 references = 0.70"),
+        (Signals(references=2), at(30), "0.5 base · +0.2 2 references = 0.70"),
         (
             NONE,
-            MessagePlace(40, completed=True, redundant=True),
+            at(40, completed=True, repeated=True),
             "0.5 base · -0.3 task complete · -0.3 said again later = -0.10, limited to 0.00",
         ),
     ],
 )
 def test_a_score_explains_itself_in_a_line(found, place, line):
     """Each part is named with what it adds, and the limits are shown where they apply."""
-    assert str(score(message(), found, place)) == line
+    assert str(score(message(), found, **place)) == line
 
 
 def test_the_system_prompt_explains_itself():
     """Its only part is that it is the system prompt."""
-    assert str(score(message("system"), NONE, FAR)) == "1.0 system prompt = 1.00"
+    assert str(score(message("system"), NONE, **FAR)) == "1.0 system prompt = 1.00"
 
 
 def test_many_scores_agree_with_one_by_one():
@@ -173,14 +180,13 @@ def test_many_scores_agree_with_one_by_one():
     ]
     found = scores(talk, completed={2})
     places = [
-        MessagePlace(3, 9),
-        MessagePlace(2, 3, redundant=True),
-        MessagePlace(1, 2, completed=True),
-        MessagePlace(0),
+        at(3, 9),
+        at(2, 3, repeated=True),
+        at(1, 2, completed=True),
+        at(0),
     ]
-    expected = [score(m, signals(m), place) for m, place in zip(talk, places, strict=True)]
+    expected = [score(m, signals(m), **place) for m, place in zip(talk, places, strict=True)]
     assert found == expected
-    assert scores(talk, completed=lambda index: index == 2) == expected
     assert scores([]) == []
 
 
@@ -218,7 +224,7 @@ def test_what_a_message_says_does_not_depend_on_the_order(order):
     talk = [message("user", texts[number]) for number in order]
     for one, made in zip(talk, scores(talk), strict=True):
         own = [part for part in made.why if "last" not in part[0]]
-        assert own == list(score(one, signals(one), FAR).why)
+        assert own == list(score(one, signals(one), **FAR).why)
 
 
 @pytest.mark.parametrize(

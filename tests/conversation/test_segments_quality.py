@@ -4,8 +4,9 @@ import importlib
 from pathlib import Path
 
 import pytest
+from dialogues import segments
 
-from memoranda.conversation.segments import GAP, segments, topic_weights
+from memoranda.conversation.segments import GAP, topic_weights
 
 ROOT = Path(__file__).parents[2]
 DATA = ROOT.parent / "shared" / "data"

@@ -3,13 +3,15 @@
 import errno
 import subprocess
 import sys
+from datetime import timedelta
 from pathlib import Path
 from threading import Thread
 
 import pytest
-from session_samples import CREATED, begun, message, texts
+from filelock import FileLock
+from session_samples import CREATED, begun, loaded, message, texts
 
-from memoranda.conversation.sessions.session_file import FileTranscript, SessionFile
+from memoranda.conversation.session_file import FileTranscript
 from memoranda.errors import StoreBusy, StoreError, StoreFull
 from memoranda.model.models import ConversationInfo, ToolCall
 
@@ -65,31 +67,31 @@ def torn_at_every_byte(tmp_path, added):
     for end in range(len(sound) + 1, len(whole)):
         file.path.write_bytes(whole[:end])
         (tmp_path / "trip.jsonl.torn").unlink(missing_ok=True)
-        yield len(whole) - end, whole[len(sound) : end], SessionFile(file.path)
+        yield len(whole) - end, whole[len(sound) : end], FileTranscript(file.path)
 
 
 def test_a_line_torn_at_any_byte_hides_no_other(tmp_path):
     """Every earlier message is there, the rest is beside the file, and adding goes on."""
     last = message("ü☂", role="assistant", tool_calls=(ToolCall("c", "n", '{"q":"x"}'),))
     for missing, rest, file in torn_at_every_byte(tmp_path, [last]):
-        session = file.load()
+        file.repair()
         expected = ["a", "b", "ü☂"] if missing == 1 else ["a", "b"]
-        assert texts(session.messages) == expected
-        assert session.problems == ()
-        assert len(file.repaired) == 1
+        assert texts(file.messages()) == expected
+        assert file.problems == ()
+        assert not file.torn
         if missing > 1:
             assert (tmp_path / "trip.jsonl.torn").read_bytes() == rest.removesuffix(b"\n") + b"\n"
         file.append([message("next")])
-        again = SessionFile(file.path).load()
-        assert texts(again.messages) == [*expected, "next"]
+        again = FileTranscript(file.path)
+        assert texts(again.messages()) == [*expected, "next"]
         assert again.problems == ()
 
 
 def test_several_messages_are_torn_together(tmp_path):
     """Of messages that were added at once a crash leaves all or none, at any byte."""
     added = [message("one"), message("two"), message("three")]
-    for missing, rest, file in torn_at_every_byte(tmp_path, added):
-        transcript = FileTranscript(file)
+    for missing, rest, transcript in torn_at_every_byte(tmp_path, added):
+        transcript.repair()
         if missing == 1:
             assert texts(transcript.messages()) == ["a", "b", "one", "two", "three"]
         else:
@@ -99,27 +101,24 @@ def test_several_messages_are_torn_together(tmp_path):
         assert texts(transcript.messages())[-1] == "next"
 
 
-@pytest.mark.parametrize("verb", ["append", "trim", "update"])
+@pytest.mark.parametrize("verb", ["append", "pin", "update"])
 def test_a_write_repairs_before_it_adds(tmp_path, verb):
     """Also a program that held the file when another one crashed does not write into its line."""
     file = begun(tmp_path, message("a"), message("b"))
-    transcript = FileTranscript(file)
     with file.path.open("ab") as other:
         other.write(b'{"role":"user","conte')
-    assert texts(transcript.messages()) == ["a", "b"]
+    assert texts(file.messages()) == ["a", "b"]
     match verb:
         case "append":
-            transcript.append([message("c")])
-        case "trim":
-            file.trim_before(1)
+            file.append([message("c")])
+        case "pin":
+            file.pin(file.messages()[0].id, pinned=True)
         case "update":
-            transcript.end(CREATED)
-    assert len(file.repaired) == 1
-    session = SessionFile(file.path).load()
-    assert session.problems == ()
-    assert texts(file.trimmed()) + texts(session.messages) == (
-        ["a", "b", "c"] if verb == "append" else ["a", "b"]
-    )
+            file.end(CREATED)
+    assert not file.torn
+    again = FileTranscript(file.path)
+    assert again.problems == ()
+    assert texts(again.messages()) == (["a", "b", "c"] if verb == "append" else ["a", "b"])
 
 
 def test_zeros_of_a_power_cut_are_cut_off(tmp_path):
@@ -127,7 +126,8 @@ def test_zeros_of_a_power_cut_are_cut_off(tmp_path):
     file = begun(tmp_path, message("a"))
     with file.path.open("ab") as other:
         other.write(bytes(5_000))
-    assert texts(file.load().messages) == ["a"]
+    file.repair()
+    assert texts(file.messages()) == ["a"]
     assert (tmp_path / "trip.jsonl.torn").stat().st_size == 5_001
 
 
@@ -137,9 +137,9 @@ def test_every_torn_end_is_kept(tmp_path):
     for text in (b"first", b"second"):
         with file.path.open("ab") as other:
             other.write(text)
-        file.load()
+        file.repair()
     assert (tmp_path / "trip.jsonl.torn").read_bytes() == b"first\nsecond\n"
-    assert len(file.repaired) == 2
+    assert not file.torn
 
 
 # Replacement
@@ -156,18 +156,19 @@ def test_a_replacement_that_fails_leaves_the_old_file(tmp_path, monkeypatch):
     for owner, name in ((Path, "replace"), ("os", "fsync")):
         with monkeypatch.context() as patch:
             patch.setattr(*((owner, name) if owner is Path else (f"{owner}.{name}",)), full)
-            for change in (lambda: file.update_consolidated(1), lambda: file.trim_before(1)):
+            for change in (lambda: file.end(CREATED), file.clear):
                 with pytest.raises(StoreFull):
                     change()
         assert file.path.read_bytes() == before
         assert not (tmp_path / "trip.jsonl.part").exists()
-    assert texts(file.trimmed()) == []
-    file.trim_before(1)
-    assert (texts(file.trimmed()), texts(file.load().messages)) == (["a"], ["b"])
+        assert (texts(file.messages()), file.info().ended_at) == (["a", "b"], None)
+    file.clear()
+    file.append([message("c")])
+    assert texts(FileTranscript(file.path).messages()) == ["c"]
 
 
 def test_a_kill_before_the_replacement_changes_nothing(tmp_path, start):
-    """What was trimmed by half is not there twice, and what the kill left is in nobody's way."""
+    """What the kill left is in nobody's way."""
     file = begun(tmp_path, *(message(text) for text in "abcd"))
     before = file.path.read_bytes()
     process = start("dying")
@@ -175,11 +176,9 @@ def test_a_kill_before_the_replacement_changes_nothing(tmp_path, start):
     assert process.wait(60) < 0
     assert file.path.read_bytes() == before
     assert (tmp_path / "trip.jsonl.part").exists()
-    assert file.trimmed() == ()
-    file.trim_before(1)
-    assert (texts(file.trimmed()), texts(file.load().messages)) == (["a"], ["b", "c", "d"])
-    file.trim_before(3)
-    assert (texts(file.trimmed()), texts(file.load().messages)) == (["a", "b", "c"], ["d"])
+    file.clear()
+    file.append([message("e")])
+    assert (texts(file.messages()), texts(file.messages(cleared=True))) == (["e"], [*"abcde"])
     assert not (tmp_path / "trip.jsonl.part").exists()
 
 
@@ -192,10 +191,9 @@ def test_processes_add_at_once(tmp_path, start):
     writers = [start("writer", name, 60) for name in ("left", "right")]
     go(*writers)
     told = {name: acknowledged(process) for name, process in zip("lr", writers, strict=True)}
-    session = file.load()
-    assert session.problems == ()
-    assert file.repaired == ()
-    said = [item.id.removeprefix("msg_") for item in session.messages]
+    assert file.problems == ()
+    assert not (tmp_path / "trip.jsonl.torn").exists()
+    said = [item.id.removeprefix("msg_") for item in file.messages()]
     for name, its in told.items():
         assert [text for text in said if text.startswith(name)] == its
     assert len(said) == sum(map(len, told.values()))
@@ -206,7 +204,7 @@ def test_processes_add_at_once(tmp_path, start):
 def test_nothing_is_lost_while_another_process_writes_the_file_anew(tmp_path, start):
     """Adding and replacing take turns; a reader without a lock always sees a sound file."""
     file = begun(tmp_path, message("first"))
-    reader = FileTranscript(SessionFile(file.path))
+    reader = FileTranscript(file.path)
     writer, changer = start("writer", "w", 80), start("changer", "c", 40)
     go(writer, changer)
     seen = 0
@@ -218,9 +216,9 @@ def test_nothing_is_lost_while_another_process_writes_the_file_anew(tmp_path, st
     told, changes = acknowledged(writer), acknowledged(changer)
     assert [item.id.removeprefix("msg_") for item in reader.messages()[1:]] == told
     assert len(reader.prunings()) == len(changes) == 40
-    session = SessionFile(file.path).load()
-    assert texts(session.messages) == texts(reader.messages())
-    assert session.metadata.consolidated == 39
+    again = FileTranscript(file.path)
+    assert texts(again.messages()) == texts(reader.messages())
+    assert again.info().ended_at == CREATED + timedelta(days=39)
 
 
 def test_what_was_acknowledged_survives_a_kill(tmp_path, start):
@@ -234,17 +232,16 @@ def test_what_was_acknowledged_survives_a_kill(tmp_path, start):
         process.kill()
         told += process.stdout.read().split("\n")[:-1]
         process.wait()
-        session = SessionFile(file.path, busy_timeout=5).load()
-        said = {item.id.removeprefix("msg_") for item in session.messages}
-        assert set(told) <= said
-        assert session.problems == ()
+        again = loaded(file.path, busy_timeout=5)
+        assert set(told) <= {item.id.removeprefix("msg_") for item in again.messages()}
+        assert again.problems == ()
     file.append([message("after")])
 
 
 def test_a_writer_waits_no_longer_than_it_was_told(tmp_path):
     """While another one keeps the lock, reading works and writing raises StoreBusy."""
     file = begun(tmp_path, message("a"))
-    other = SessionFile(file.path, busy_timeout=0.05)
+    other = FileTranscript(file.path, busy_timeout=0.05)
     errors = []
 
     def write():
@@ -253,20 +250,19 @@ def test_a_writer_waits_no_longer_than_it_was_told(tmp_path):
         except StoreError as error:
             errors.append(error)
 
-    with file.locked():
+    with FileLock(tmp_path / "trip.jsonl.lock"):
         thread = Thread(target=write)
         thread.start()
         thread.join()
-        assert texts(other.load().messages) == ["a"]
+        assert texts(other.messages()) == ["a"]
     assert [type(error) for error in errors] == [StoreBusy]
     other.append([message("b")])
-    assert texts(file.load().messages) == ["a", "b"]
+    assert texts(file.messages()) == ["a", "b"]
 
 
 def test_threads_share_one_file(tmp_path):
     """Threads that add, pin and prune through one transcript lose nothing."""
-    file = begun(tmp_path, message("first"))
-    transcript = FileTranscript(file)
+    transcript = begun(tmp_path, message("first"))
     first = transcript.messages()[0].id
 
     def work(name):
@@ -294,7 +290,7 @@ def test_two_processes_may_begin_a_session_at_once(tmp_path):
     begun_by = []
 
     def begin(name):
-        if SessionFile(path).start(ConversationInfo(id=name, created_at=CREATED)):
+        if FileTranscript(path).begin(ConversationInfo(id=name, created_at=CREATED)):
             begun_by.append(name)
 
     threads = [Thread(target=begin, args=(name,)) for name in "abcd"]
@@ -302,4 +298,4 @@ def test_two_processes_may_begin_a_session_at_once(tmp_path):
         thread.start()
     for thread in threads:
         thread.join()
-    assert begun_by == [SessionFile(path).load().metadata.id]
+    assert begun_by == [FileTranscript(path).info().id]

@@ -4,6 +4,7 @@ import json
 import os
 import stat
 from dataclasses import replace
+from datetime import timedelta
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -15,13 +16,14 @@ from session_samples import (
     any_message,
     begun,
     cut,
+    loaded,
     message,
     pruning,
     texts,
     values,
 )
 
-from memoranda.conversation.sessions.session_file import SessionFile
+from memoranda.conversation.session_file import FileTranscript
 from memoranda.errors import InvalidInput, NotFound, StoreFull, StoreReadOnly
 from memoranda.model.checks import require_aware
 from memoranda.model.models import ConversationInfo, Image, ToolCall, ToolResult
@@ -36,18 +38,18 @@ def test_everything_comes_back(tmp_path, info, batches):
     """Any Unicode, tool calls, images and settings are read as they were written."""
     path = tmp_path / "s.jsonl"
     path.unlink(missing_ok=True)
-    file = SessionFile(path)
-    assert file.start(info)
+    file = FileTranscript(path)
+    assert file.begin(info)
     for batch in batches:
         file.append(batch)
-    session = SessionFile(path).load()
+    session = loaded(path)
     assert session.problems == ()
     said = [item for batch in batches for item in batch]
-    assert list(session.messages) == [
+    assert session.messages() == [
         replace(item, timestamp=require_aware(item.timestamp, "t"), position=place)
         for place, item in enumerate(said)
     ]
-    meta = session.metadata
+    meta = session.info()
     assert (meta.id, meta.system, meta.model) == (info.id, info.system, info.model)
     assert (meta.context_limit, meta.calibration) == (info.context_limit, info.calibration)
     assert meta.created_at == require_aware(info.created_at, "t")
@@ -92,13 +94,13 @@ def test_a_file_of_the_seed_can_be_read(tmp_path):
 
     path = tmp_path / "telegram.jsonl"
     path.write_text(SEED, encoding="utf-8")
-    session = SessionFile(path, meters=lambda _: Meter()).load()
-    assert [(item.role, item.content, item.tokens) for item in session.messages] == [
+    session = loaded(path, meters=lambda _: Meter())
+    assert [(item.role, item.content, item.tokens) for item in session.messages()] == [
         ("user", "Hi", 2),
         ("assistant", "Done", 4),
     ]
-    assert len({item.id for item in session.messages}) == 2
-    assert (session.metadata.id, session.metadata.consolidated) == ("telegram:42", 1)
+    assert len({item.id for item in session.messages()}) == 2
+    assert session.info().id == "telegram:42"
 
 
 @laws
@@ -106,9 +108,9 @@ def test_a_file_of_the_seed_can_be_read(tmp_path):
     st.lists(
         st.one_of(
             st.tuples(st.just("append"), st.integers(1, 3)),
-            st.tuples(st.just("trim"), st.integers(0, 20)),
-            st.tuples(st.just("consolidated"), st.integers(0, 20)),
-            st.tuples(st.just("system"), st.integers(0, 3)),
+            st.tuples(st.just("clear"), st.just(0)),
+            st.tuples(st.just("end"), st.integers(0, 20)),
+            st.tuples(st.just("prune"), st.integers(0, 3)),
             st.tuples(st.just("pin"), st.integers(0, 20)),
         ),
         max_size=12,
@@ -119,95 +121,41 @@ def test_creation_survives_everything(tmp_path, steps):
     path = tmp_path / "s.jsonl"
     created = "2026-02-27T15:30:00.123456+01:00"
     path.write_text(
-        f'{{"_type":"metadata","createdAt":"{created}","channel":{{"ü":[1.5,null]}}}}\n'
+        f'{{"_type":"metadata","createdAt":"{created}","lastConsolidated":1,'
+        '"channel":{"ü":[1.5,null]}}\n'
         '{"role":"user","content":"a","mood":"☂"}\n',
         encoding="utf-8",
     )
-    (tmp_path / "s.jsonl.trimmed").unlink(missing_ok=True)
     said = 1
     for verb, number in steps:
-        file = SessionFile(path)
+        file = FileTranscript(path)
         match verb:
             case "append":
                 file.append([message(str(said + index)) for index in range(number)])
                 said += number
-            case "trim":
-                file.trim_before(number)
-            case "consolidated":
-                file.update_consolidated(number)
-            case "system":
-                file.update(lambda item, number=number: replace(item, system=f"s{number}"))
-            case "pin" if file.load().metadata.first <= number < said:
-                file.set({number: {"pinned": True}})
-    head = values(SessionFile(path))[0]
+            case "clear":
+                file.clear()
+            case "end":
+                file.end(CREATED + timedelta(hours=number))
+            case "prune":
+                file.prune(pruning(cut(0, number)))
+            case "pin" if number < said:
+                file.pin(file.messages(cleared=True)[number].id, pinned=True)
+    head = values(FileTranscript(path))[0]
     assert (head["createdAt"], head["channel"]) == (created, {"ü": [1.5, None]})
-    session = SessionFile(path).load()
-    kept = [*SessionFile(path).trimmed(), *session.messages]
+    assert head["lastConsolidated"] == 1
+    kept = FileTranscript(path).messages(cleared=True)
     assert texts(kept) == ["a", *map(str, range(1, said))]
     assert [item.position for item in kept] == list(range(said))
-    everything = path.read_text() + (
-        (tmp_path / "s.jsonl.trimmed").read_text() if session.metadata.first else ""
-    )
-    assert everything.count('"mood":"☂"') == 1
-
-
-# Trimming and consolidation
-
-
-def test_trimming_takes_the_oldest_out_and_loses_nothing(tmp_path):
-    """trim_before keeps the rest with its positions; what went is beside the file, as it was."""
-    file = begun(tmp_path, *(message(text) for text in "abcde"))
-    lines = file.path.read_bytes().split(b"\n")
-    file.update_consolidated(4)
-    assert file.trim_before(2) == 2
-    assert file.trim_before(2) == file.trim_before(1) == 0
-    session = file.load()
-    assert [(item.content, item.position) for item in session.messages] == [
-        ("c", 2),
-        ("d", 3),
-        ("e", 4),
-    ]
-    assert session.metadata.consolidated == 4
-    assert values(file)[0]["lastConsolidated"] == 2  # of the lines that are left, as in the seed
-    assert (tmp_path / "trip.jsonl.trimmed").read_bytes() == b"\n".join(lines[1:3]) + b"\n"
-    assert file.trim_before(99) == 3
-    assert file.load().messages == ()
-    assert (file.load().metadata.consolidated, values(file)[0]["lastConsolidated"]) == (5, 0)
-    file.append([message("f")])
-    assert [item.position for item in file.load().messages] == [5]
-    assert texts(file.trimmed()) == list("abcde")
-
-
-def test_trimmed_lines_may_be_thrown_away(tmp_path):
-    """Without NAME.trimmed all goes on; what is trimmed later has its right positions."""
-    file = begun(tmp_path, *(message(text) for text in "abcd"))
-    file.trim_before(2)
-    (tmp_path / "trip.jsonl.trimmed").unlink()
-    assert file.trimmed() == ()
-    file.trim_before(3)
-    assert [(item.content, item.position) for item in file.trimmed()] == [("c", 2)]
-
-
-@pytest.mark.parametrize("position", [-1, 1.0, True, "2", None, 2**60])
-def test_positions_are_whole_numbers(tmp_path, position):
-    """Anything else is refused, and the file is as it was."""
-    file = begun(tmp_path, message())
-    before = file.path.read_bytes()
-    with pytest.raises(InvalidInput, match="position="):
-        file.trim_before(position)
-    with pytest.raises(InvalidInput, match="position="):
-        file.update_consolidated(position)
-    with pytest.raises(InvalidInput, match="no message at position 7"):
-        file.set({7: {"pinned": True}})
-    assert file.path.read_bytes() == before
+    assert path.read_text(encoding="utf-8").count('"mood":"☂"') == 1
 
 
 def test_receipts_are_part_of_the_metadata(tmp_path):
     """A receipt comes back with all its cuts."""
     receipt = pruning(cut(0, 2, score=0.25, summary="in ☂ short"), cut(4, 4))
     file = begun(tmp_path, message())
-    file.update(lambda item: replace(item, prunings=(receipt,)))
-    assert file.load().metadata.prunings == (receipt,)
+    file.prune(receipt)
+    assert FileTranscript(file.path).prunings() == [receipt]
 
 
 # Lines that are no messages
@@ -234,17 +182,14 @@ def test_a_broken_line_is_passed_over_told_and_kept(tmp_path, line):
     file = begun(tmp_path, message("a"), message("b"))
     head, first, second, _ = file.path.read_bytes().split(b"\n")
     file.path.write_bytes(b"\n".join([head, first, line, b"", second, b""]))
-    session = file.load()
-    assert [(item.content, item.position) for item in session.messages] == [("a", 0), ("b", 3)]
-    assert [problem.split(":")[0] for problem in session.problems] == ["line 3"]
-    file.set({3: {"pinned": True}})
+    assert [(item.content, item.position) for item in file.messages()] == [("a", 0), ("b", 3)]
+    assert [problem.split(":")[0] for problem in file.problems] == ["line 3"]
+    file.pin(file.messages()[1].id, pinned=True)
     file.append([message("c")])
-    assert texts(file.load().messages) == ["a", "b", "c"]
+    again = FileTranscript(file.path)
+    assert texts(again.messages()) == texts(file.messages()) == ["a", "b", "c"]
+    assert [item.pinned for item in again.messages()] == [False, True, False]
     assert file.path.read_bytes().split(b"\n")[2] == line
-    file.trim_before(3)
-    assert (tmp_path / "trip.jsonl.trimmed").read_bytes().split(b"\n")[1] == line
-    with pytest.raises(InvalidInput):
-        begun(tmp_path, name="other.jsonl").set({0: {"pinned": True}})
 
 
 def test_a_line_that_was_corrected_is_back_in_its_place(tmp_path):
@@ -252,9 +197,9 @@ def test_a_line_that_was_corrected_is_back_in_its_place(tmp_path):
     file = begun(tmp_path, message("a"), message("b"), message("c"))
     sound = file.path.read_bytes()
     file.path.write_bytes(sound.replace(b'"content":"b"', b'"content":b'))
-    assert [item.position for item in file.load().messages] == [0, 2]
+    assert [item.position for item in file.messages()] == [0, 2]
     file.path.write_bytes(sound)
-    assert [item.position for item in file.load().messages] == [0, 1, 2]
+    assert [item.position for item in file.messages()] == [0, 1, 2]
 
 
 @pytest.mark.parametrize(
@@ -266,7 +211,7 @@ def test_a_line_that_was_corrected_is_back_in_its_place(tmp_path):
         '{"_type":"metadata"}\n',
         '{"_type":"metadata","created_at":"2026-02-27T14:30:00Z"}\n',
         '{"_type":"metadata","createdAt":"2026-02-27T14:30:00"}\n',
-        '{"_type":"metadata","createdAt":"2026-02-27T14:30:00Z","lastConsolidated":"1"}\n',
+        '{"_type":"metadata","createdAt":"2026-02-27T14:30:00Z","clearedBefore":"1"}\n',
         '{"_type":"metadata","createdAt":"2026-02-27T14:30:00Z","prunings":[{}]}\n',
         '{"format":"memoranda","version":1}\n{"role":"user","content":"torn',
         '{"_type":"metadata","createdAt":"2026-',
@@ -276,17 +221,10 @@ def test_what_is_no_session_is_refused_and_left_alone(tmp_path, text):
     """The error names the file; not even an unfinished end is touched."""
     path = tmp_path / "other.jsonl"
     path.write_text(text, encoding="utf-8")
-    file = SessionFile(path)
+    file = FileTranscript(path)
     info = ConversationInfo(id="x", created_at=CREATED)
-    assert not file.start(info)
-    for verb in (
-        file.load,
-        lambda: file.append([message()]) or file.load(),
-        lambda: file.trim_before(1),
-        lambda: file.update_consolidated(1),
-    ):
-        if text.endswith("\n") and verb is not file.load:
-            continue
+    assert not file.begin(info)
+    for verb in (file.repair, file.info, lambda: file.append([message()]), file.clear):
         with pytest.raises(InvalidInput, match=r"other\.jsonl is no session file"):
             verb()
     assert path.read_text(encoding="utf-8") == text
@@ -318,13 +256,13 @@ def test_a_session_is_private_and_keeps_its_permissions(tmp_path):
     """All files are their owner's alone; what the owner allows on top stays allowed."""
     file = begun(tmp_path, *(message(text) for text in "abc"))
     file.path.write_bytes(file.path.read_bytes() + b'{"torn')
-    file.trim_before(1)
-    names = ["trip.jsonl", "trip.jsonl.lock", "trip.jsonl.torn", "trip.jsonl.trimmed"]
+    file.clear()
+    names = ["trip.jsonl", "trip.jsonl.lock", "trip.jsonl.torn"]
     assert sorted(path.name for path in tmp_path.iterdir()) == names
     for name in names:
         assert stat.S_IMODE((tmp_path / name).stat().st_mode) == 0o600
     file.path.chmod(0o640)
-    file.update_consolidated(2)
+    file.end(CREATED)
     file.append([message("d")])
     assert stat.S_IMODE(file.path.stat().st_mode) == 0o640
 
@@ -334,9 +272,9 @@ def test_a_link_stays_a_link(tmp_path):
     real = begun(tmp_path, message("a"))
     link = tmp_path / "link.jsonl"
     link.symlink_to(real.path)
-    SessionFile(link).update_consolidated(1)
+    FileTranscript(link).end(CREATED)
     assert link.is_symlink()
-    assert real.load().metadata.consolidated == 1
+    assert real.info().ended_at == CREATED
 
 
 def test_beginning_twice_changes_nothing(tmp_path):
@@ -344,19 +282,19 @@ def test_beginning_twice_changes_nothing(tmp_path):
     (tmp_path / "trip.jsonl").touch()
     file = begun(tmp_path, message("a"))
     before = file.path.read_bytes()
-    assert not file.start(ConversationInfo(id="other", created_at=CREATED))
+    assert not file.begin(ConversationInfo(id="other", created_at=CREATED))
     assert file.path.read_bytes() == before
 
 
 def test_nothing_is_written_where_nothing_changes(tmp_path):
     """An update that says what is there already leaves the file untouched."""
     file = begun(tmp_path, message("a"))
-    file.update_consolidated(1)
+    file.end(CREATED)
     before = file.path.stat()
-    file.update_consolidated(1)
-    file.update(lambda item: item)
+    file.end(CREATED)
+    file.recount({})
+    file.pin(file.messages()[0].id, pinned=False)
     file.append([])
-    file.set({})
     after = file.path.stat()
     assert (before.st_ino, before.st_mtime_ns) == (after.st_ino, after.st_mtime_ns)
 
@@ -365,16 +303,16 @@ def test_places_that_cannot_be(tmp_path):
     """No file, no folder, a folder, no name: our own errors, with the remedy."""
     info = ConversationInfo(id="x", created_at=CREATED)
     with pytest.raises(NotFound, match="no session file"):
-        SessionFile(tmp_path / "none.jsonl").load()
+        FileTranscript(tmp_path / "none.jsonl").info()
     with pytest.raises(NotFound):
-        SessionFile(tmp_path / "none.jsonl").append([message()])
+        FileTranscript(tmp_path / "none.jsonl").append([message()])
     assert not (tmp_path / "none.jsonl").exists()
     with pytest.raises(InvalidInput, match="no folder"):
-        SessionFile(tmp_path / "no" / "where.jsonl").start(info)
+        FileTranscript(tmp_path / "no" / "where.jsonl").begin(info)
     with pytest.raises(InvalidInput, match="is a folder"):
-        SessionFile(tmp_path).start(info)
+        FileTranscript(tmp_path).info()
     with pytest.raises(InvalidInput, match="no path"):
-        SessionFile("a\x00b")
+        FileTranscript("a\x00b")
 
 
 @pytest.mark.skipif(not os.path.exists("/dev/full"), reason="needs a device that is full")  # noqa: PTH110 - a device
@@ -389,7 +327,7 @@ def test_a_full_disk_adds_nothing(tmp_path, monkeypatch):
     monkeypatch.undo()
     assert file.path.read_bytes() == before
     file.append([message("b")])
-    assert texts(file.load().messages) == ["a", "b"]
+    assert texts(file.messages()) == ["a", "b"]
 
 
 def test_json_is_written_for_people(tmp_path):
@@ -403,11 +341,11 @@ def test_a_file_that_an_editor_of_windows_saved(tmp_path):
     """A byte order mark and other line ends are passed over, and stay where nothing changes."""
     path = tmp_path / "s.jsonl"
     path.write_bytes(b"\xef\xbb\xbf" + SEED.encode().replace(b"\n", b"\r\n"))
-    file = SessionFile(path)
-    assert texts(file.load().messages) == ["Hi", "Done"]
+    file = FileTranscript(path)
+    assert texts(file.messages()) == ["Hi", "Done"]
     file.append([message("next")])
-    file.update_consolidated(2)
-    assert (texts(file.load().messages), file.repaired) == (["Hi", "Done", "next"], ())
+    file.end(CREATED)
+    assert (texts(loaded(path).messages()), file.torn) == (["Hi", "Done", "next"], False)
     assert path.read_bytes().count(b"\r\n") == 2
 
 
@@ -419,9 +357,9 @@ def test_a_folder_that_cannot_be_written_can_be_read(tmp_path):
     (tmp_path / "trip.jsonl.lock").unlink()
     tmp_path.chmod(0o500)
     try:
-        session = file.load()
-        assert (texts(session.messages), session.torn) == (["a"], True)
-        for change in (lambda: file.append([message("b")]), lambda: file.trim_before(1)):
+        file.repair()
+        assert (texts(file.messages()), file.torn) == (["a"], True)
+        for change in (lambda: file.append([message("b")]), file.clear):
             with pytest.raises(StoreReadOnly):
                 change()
     finally:

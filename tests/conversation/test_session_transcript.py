@@ -1,5 +1,6 @@
 """A transcript in a file does what one in memory does, and goes on after a restart."""
 
+import os
 from dataclasses import replace
 from datetime import timedelta
 
@@ -8,7 +9,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from session_samples import CREATED, SEED, begun, cut, message, pruning, texts
 
-from memoranda.conversation.sessions.session_file import FileTranscript, SessionFile
+from memoranda.conversation.session_file import FileTranscript
+from memoranda.conversation.session_format import parse_line
 from memoranda.conversation.transcript import MemoryTranscript
 from memoranda.errors import InvalidInput, NotFound
 from memoranda.model.models import Calibration, ConversationInfo
@@ -69,9 +71,8 @@ def test_a_file_is_as_good_as_memory(tmp_path, steps):
     path = tmp_path / "trip.jsonl"
     path.unlink(missing_ok=True)
     info = ConversationInfo(id="trip", created_at=CREATED, system="Plan.", context_limit=9)
-    memory, file = MemoryTranscript(info), SessionFile(path)
-    file.start(info)
-    writer, watcher = FileTranscript(file), FileTranscript(SessionFile(path))
+    memory, writer, watcher = MemoryTranscript(info), FileTranscript(path), FileTranscript(path)
+    writer.begin(info)
     said = []
     for verb, number in steps:
         if verb == "append":
@@ -79,28 +80,45 @@ def test_a_file_is_as_good_as_memory(tmp_path, steps):
         known = [item for item in said if verb != "pin" or item]
         if verb in ("pin", "unpin") and not known:
             continue
-        before = memory.info().revision, writer.info().revision, state(memory)[1:]
+        revisions = writer.info().revision, watcher.info().revision
+        before = memory.info().revision, revisions, state(memory)[1:]
         for transcript in (memory, writer):
             act(transcript, verb, number, said)
         assert state(watcher) == state(writer) == state(memory)
-        assert watcher.info().revision == writer.info().revision
+        after = writer.info().revision, watcher.info().revision
         if state(memory)[1:] != before[2] and verb != "append":
-            assert writer.info().revision > before[1]
+            assert after[0] > before[1][0]
+            assert after[1] > before[1][1]
         if verb == "append":
-            assert writer.info().revision == before[1]
-    assert state(FileTranscript(SessionFile(path))) == state(memory)
+            assert after == before[1]
+    assert state(FileTranscript(path)) == state(memory)
+
+
+def test_a_change_that_leaves_size_and_time_is_seen(tmp_path):
+    """Whatever the file system gives a new file: another reader sees what changed in it."""
+    writer = begun(tmp_path, message("3"), message("a" * 100))
+    watcher = FileTranscript(tmp_path / writer.path.name)
+    first = watcher.messages()[0]
+    stamp = writer.path.stat()
+    for count in (5, 7):
+        writer.recount({first.id: count})
+        os.utime(writer.path, ns=(stamp.st_mtime_ns, stamp.st_mtime_ns))
+        assert watcher.messages()[0].tokens == count
+    data = writer.path.read_bytes()
+    writer.path.write_bytes(data.replace(b'"content":"3"', b'"content":"4"'))
+    assert watcher.messages()[0].content == "4"
 
 
 def test_an_unknown_message_cannot_be_pinned(tmp_path):
     """NotFound, as of any transcript."""
-    transcript = FileTranscript(begun(tmp_path, message()))
+    transcript = begun(tmp_path, message())
     with pytest.raises(NotFound, match="msg_9"):
         transcript.pin("msg_9", pinned=True)
 
 
 def test_one_pruning_raises_the_revision_by_one(tmp_path):
     """A reader that knows what it pruned itself need not read again."""
-    transcript = FileTranscript(begun(tmp_path, message(), message()))
+    transcript = begun(tmp_path, message(), message())
     before = transcript.info().revision
     transcript.prune(pruning(cut(0, 0)))
     assert transcript.info().revision == before + 1
@@ -108,8 +126,8 @@ def test_one_pruning_raises_the_revision_by_one(tmp_path):
 
 def test_two_changes_are_not_taken_for_one(tmp_path):
     """What another process changed just before one's own pruning shows in the revision."""
-    one = FileTranscript(begun(tmp_path, message("a"), message("b")))
-    two = FileTranscript(SessionFile(one.file.path))
+    one = begun(tmp_path, message("a"), message("b"))
+    two = FileTranscript(one.path)
     before = one.info().revision
     two.pin(two.messages()[0].id, pinned=True)
     one.prune(pruning(cut(1, 1)))
@@ -117,30 +135,10 @@ def test_two_changes_are_not_taken_for_one(tmp_path):
     assert one.messages()[0].pinned
 
 
-def test_what_was_trimmed_is_out_of_view_and_can_be_read(tmp_path):
-    """Trimming is to a view what clearing is; positions and counts do not move."""
-    file = begun(tmp_path, *(message(text) for text in "abcde"))
-    transcript = FileTranscript(file)
-    before = transcript.info().revision
-    file.trim_before(2)
-    info = transcript.info()
-    assert (info.start, info.messages, info.created_at) == (2, 5, CREATED)
-    assert info.revision > before
-    assert texts(transcript.messages()) == ["c", "d", "e"]
-    assert texts(transcript.messages(cleared=True)) == list("abcde")
-    assert texts(transcript.messages(after=0, cleared=True)) == list("bcde")
-    assert texts(transcript.messages(cleared=True, last=4)) == list("bcde")
-    assert [item.position for item in transcript.messages(cleared=True)] == [0, 1, 2, 3, 4]
-    transcript.clear()
-    transcript.append([message("f")])
-    assert texts(transcript.messages()) == ["f"]
-    assert transcript.info().start == 5
-
-
 def test_what_a_person_changes_in_the_file_is_seen(tmp_path):
     """A line that was edited or taken out while the file is open raises the revision."""
-    transcript = FileTranscript(begun(tmp_path, message("first"), message("second")))
-    path, before = transcript.file.path, transcript.info().revision
+    transcript = begun(tmp_path, message("first"), message("second"))
+    path, before = transcript.path, transcript.info().revision
     path.write_text(path.read_text().replace("first", "corrected"))
     assert texts(transcript.messages()) == ["corrected", "second"]
     assert transcript.info().revision > before
@@ -152,19 +150,20 @@ def test_what_a_person_changes_in_the_file_is_seen(tmp_path):
 
 def test_a_file_that_is_gone_is_told(tmp_path):
     """NotFound, and no half file in its place."""
-    transcript = FileTranscript(begun(tmp_path, message("a")))
-    transcript.file.path.unlink()
+    transcript = begun(tmp_path, message("a"))
+    transcript.path.unlink()
     with pytest.raises(NotFound):
         transcript.messages()
     with pytest.raises(NotFound):
         transcript.append([message("b")])
-    assert not transcript.file.path.exists()
+    assert not transcript.path.exists()
 
 
 def open_file(path, **settings):
     """Open or begin the conversation of a file, a day after it was created."""
     now = CREATED + timedelta(days=1)
-    return FileTranscript.opened(path, created_at=now, meters=lambda _: Meter(), **settings)
+    transcript = FileTranscript(path, created_at=now, meters=lambda _: Meter())
+    return transcript, transcript.open(**settings)
 
 
 def test_opening_begins_and_goes_on(tmp_path):
@@ -189,7 +188,6 @@ def test_a_file_of_the_seed_goes_on_as_a_conversation(tmp_path):
     path.write_text(SEED, encoding="utf-8")
     transcript, _ = open_file(path)
     assert transcript.info().id == "telegram:42"
-    assert transcript.file.load().metadata.consolidated == 1
     transcript.append([message("next", tokens=9)])
     transcript.pin(transcript.messages()[0].id, pinned=True)
     assert [(item.content, item.tokens, item.pinned) for item in transcript.messages()] == [
@@ -204,24 +202,22 @@ def test_a_file_of_the_seed_goes_on_as_a_conversation(tmp_path):
 
 def test_adding_costs_the_same_at_any_length(tmp_path, monkeypatch):
     """A message more reads the new line, not the file."""
-    transcript = FileTranscript(begun(tmp_path))
+    transcript = begun(tmp_path)
     transcript.append([message("x" * 1_000) for _ in range(300)])
     transcript.messages()
-    sizes = []
-    read = transcript.file._disk.read
+    read = []
 
-    def counted(known=None):
-        chunk = read(known)
-        sizes.append(sum(map(len, chunk.lines)))
-        return chunk
+    def counted(line):
+        read.append(line)
+        return parse_line(line)
 
-    monkeypatch.setattr(transcript.file._disk, "read", counted)
+    monkeypatch.setattr("memoranda.conversation.session_file.parse_line", counted)
     transcript.append([message("y")])
     assert texts(transcript.messages(last=1)) == ["y"]
+    assert len(read) == 1
     transcript.calibrate(Calibration(2.0, 0))
     assert transcript.info().calibration.scale == 2.0
-    assert sizes[0] < 1_000
-    assert sizes[-1] == 0
+    assert len(read) == 1
 
 
 def test_a_foreign_file_is_not_opened(tmp_path):

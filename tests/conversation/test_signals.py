@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memoranda.conversation.scoring import content_score
+from memoranda.conversation.scoring import score
 from memoranda.conversation.signals import (
     HEAD,
     NONE,
@@ -98,9 +98,9 @@ def test_a_signal_is_right_where_it_is_there(name):
 
 def test_content_scores_agree_with_a_person():
     """N2.4: of two messages a person finds one more important, it has the higher score."""
-    scored = [(important, content_score(m, signals(m))) for important, m, _ in CASES]
-    high = [score for important, score in scored if important]
-    low = [score for important, score in scored if not important]
+    scored = [(important, score(m, signals(m)).value) for important, m, _ in CASES]
+    high = [value for important, value in scored if important]
+    low = [value for important, value in scored if not important]
     won = sum((a > b) + (a == b) / 2 for a, b in product(high, low))
     assert won / (len(high) * len(low)) > 0.9
     lost = sum(a < b for a, b in product(high, low))

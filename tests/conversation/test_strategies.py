@@ -1,12 +1,12 @@
 """Strategies: what each keeps beside what stays in any case."""
 
 import pytest
-from dialogues import METER, dialogues, transcript
+from dialogues import METER, dialogues, transcript, view
 from hypothesis import given
 
 from memoranda import Conversation
 from memoranda.conversation.pruning import DEFAULT_LIMITS, check_limits
-from memoranda.conversation.view import STRATEGIES, Policy, view
+from memoranda.conversation.view import STRATEGIES, Policy
 from memoranda.errors import InvalidInput
 
 HERE = DEFAULT_LIMITS.settings

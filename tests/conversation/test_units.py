@@ -4,7 +4,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from memoranda.conversation.units import Grouping, units
+from memoranda.conversation.ledger import Ledger
 from memoranda.model.models import Message, ToolCall, ToolResult
 
 MOMENT = datetime(2026, 1, 1, tzinfo=UTC)
@@ -56,16 +56,18 @@ def transcript(text):
 )
 def test_calls_and_results_stay_together_or_stay_out(sketch, whole, orphans):
     """A call with all its results is one unit where the call is; anything less is an orphan."""
-    found, left = units(transcript(sketch))
-    assert [" ".join(m.content for m in unit.messages) for unit in found] == whole
+    ledger = Ledger((), transcript(sketch))
+    found = [" ".join(m.content for m in unit.messages) for unit in ledger.units]
+    assert found == whole
+    left = [*ledger.orphans(), *ledger.waiting()]
     assert sorted(message.content for message in left) == sorted(orphans)
 
 
 def test_a_unit_is_fixed_by_any_of_its_messages():
     """System messages are fixed; a unit of several has the tokens of all."""
-    [unit] = units(transcript("c:x,y r:x r:y"))[0]
+    [unit] = Ledger((), transcript("c:x,y r:x r:y")).units
     assert (unit.tokens, unit.fixed) == (3, False)
-    assert units(transcript("s"))[0][0].fixed
+    assert Ledger((), transcript("s")).units[0].fixed
 
 
 @pytest.mark.parametrize(
@@ -81,17 +83,17 @@ def test_a_unit_is_fixed_by_any_of_its_messages():
 )
 def test_the_newest_call_waits_and_older_ones_do_not(sketch, waiting, orphans):
     """Only a call after which nothing was said waits for its results."""
-    grouping = Grouping(transcript(sketch))
-    assert [message.content for message in grouping.waiting()] == waiting
-    assert [message.content for message in grouping.orphans()] == orphans
+    ledger = Ledger((), transcript(sketch))
+    assert [message.content for message in ledger.waiting()] == waiting
+    assert [message.content for message in ledger.orphans()] == orphans
 
 
 def test_a_late_result_mends_what_was_torn():
     """An orphan is no orphan any more once its counterpart came, however late."""
     messages = transcript("u c:x u a u r:x")
-    grouping = Grouping(messages[:-1])
-    assert [message.content for message in grouping.orphans()] == ["c:x"]
-    grouping.extend(messages[-1:])
-    assert grouping.orphans() == []
-    assert [unit.head.content for unit in grouping.units] == ["u", "c:x", "u", "a", "u"]
-    assert grouping.tokens == grouping.messages == 6
+    ledger = Ledger((), messages[:-1])
+    assert [message.content for message in ledger.orphans()] == ["c:x"]
+    ledger.extend(messages[-1:])
+    assert ledger.orphans() == []
+    assert [unit.head.content for unit in ledger.units] == ["u", "c:x", "u", "a", "u"]
+    assert ledger.tokens == ledger.count == 6

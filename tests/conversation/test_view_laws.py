@@ -2,7 +2,7 @@
 
 from itertools import pairwise
 
-from dialogues import METER, dialogues
+from dialogues import METER, dialogues, view
 from hypothesis import given
 from hypothesis import strategies as st
 from provider_rules import problems_anthropic, problems_openai, problems_responses
@@ -10,8 +10,7 @@ from provider_rules import problems_anthropic, problems_openai, problems_respons
 from memoranda.conversation.formats.render import render
 from memoranda.conversation.ledger import Ledger
 from memoranda.conversation.pruning import pruned_spans
-from memoranda.conversation.units import Grouping
-from memoranda.conversation.view import STRATEGIES, Policy, view, view_of
+from memoranda.conversation.view import STRATEGIES, Policy, view_of
 from memoranda.model.models import Marker, Message, Pruning
 
 BUDGETS = st.integers(20, 6_000)
@@ -26,7 +25,7 @@ POLICIES = st.builds(
 
 def fixed_tokens(messages):
     """Return the tokens of what stays whatever happens, whole exchanges counted."""
-    return sum(unit.tokens for unit in Grouping(messages).units if unit.fixed)
+    return Ledger((), messages).fixed_tokens
 
 
 @given(messages=dialogues(), budget=BUDGETS, policy=POLICIES)
@@ -38,7 +37,7 @@ def test_a_view_never_exceeds_its_budget(messages, budget, policy):
     if fixed > budget:
         assert all(message.pinned or message.role != "user" for message in seen.messages)
     shown = {message.id for message in seen.messages}
-    for unit in Grouping(messages).units:
+    for unit in Ledger((), messages).units:
         if unit.fixed:
             assert {message.id for message in unit.messages} <= shown
 
@@ -47,7 +46,7 @@ def test_a_view_never_exceeds_its_budget(messages, budget, policy):
 def test_the_newest_stay_while_they_fit(messages, budget, policy):
     """Law 1: what is fixed and the last so many messages are all there, if they fit."""
     seen = view(messages, budget, policy, METER)
-    units = Grouping(messages).units
+    units = Ledger((), messages).units
     recent, left = [], policy.keep_recent
     for unit in reversed(units):
         if left <= 0:
@@ -68,7 +67,7 @@ def test_the_newest_stay_while_they_fit(messages, budget, policy):
 @given(messages=dialogues(), budget=BUDGETS, policy=POLICIES)
 def test_the_last_request_stays_while_anything_does(messages, budget, policy):
     """The last thing the user said is in every view that has room for it beside what is fixed."""
-    requests = [unit for unit in Grouping(messages).units if unit.head.role == "user"]
+    requests = [unit for unit in Ledger((), messages).units if unit.head.role == "user"]
     if policy.strategy == "recency" or not requests:
         return
     last = requests[-1]

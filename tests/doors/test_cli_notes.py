@@ -284,7 +284,7 @@ def test_log_and_diff(run, told, remember):
     remember("Ana likes tea")
     assert "+- Ana likes tea" in run("diff").stdout
     assert "+- Ana lives in Porto" in told("diff", "HEAD~1")["diff"]
-    assert "there is no commit" in run("diff", "nope", code=1).stderr
+    assert "bad revision 'nope'" in run("diff", "nope", code=1).stderr
 
 
 @pytest.mark.usefixtures("repository")

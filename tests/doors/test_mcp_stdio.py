@@ -1,7 +1,6 @@
 """The MCP server as a process that speaks over standard input and output."""
 
 import json
-import os
 import signal
 import subprocess
 import sys
@@ -27,7 +26,6 @@ HELLO = {
         "clientInfo": {"name": "test", "version": "1"},
     },
 }
-TICKS = os.sysconf("SC_CLK_TCK")
 READY = {"jsonrpc": "2.0", "method": "notifications/initialized"}
 
 
@@ -143,19 +141,10 @@ def test_nothing_breaks_the_session(tmp_path):
     assert stored(tmp_path) == {"Ana is vegetarian"}
 
 
-def work(server):
-    """Return the seconds that a process has worked, where the system tells."""
-    stat = Path(f"/proc/{server.pid}/stat")
-    if not stat.exists():
-        return 0.0
-    return sum(map(int, stat.read_text("ascii").rpartition(")")[2].split()[11:13])) / TICKS
-
-
 @dataclass
 class Ended:
     """What became of a server that was told to stop while its input was open."""
 
-    worked: float
     opened: list[Path]
     code: int
     said: bytes
@@ -167,12 +156,12 @@ def stopped(server, folder, how):
     """Say hello to a server, store something and tell it to stop; return what became of it."""
     send(server, HELLO)
     answer(server, "hello")
-    worked, opened = work(server), list(folder.iterdir())
+    opened = list(folder.iterdir())
     send(server, READY, call(1, "store_memory", content="Ana is vegetarian"))
     answer(server, 1)
     server.send_signal(how)
     code, said = server.wait(PATIENCE), server.stderr.read()
-    return Ended(worked, opened, code, said, stored(folder), list(folder.glob("agent.db-wal")))
+    return Ended(opened, code, said, stored(folder), list(folder.glob("agent.db-wal")))
 
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM)
@@ -197,16 +186,9 @@ def test_a_signal_ends_it_cleanly(how, ended):
     assert ended[how].left == []
 
 
-@pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="needs /proc")
-def test_it_answers_within_a_second(ended, tmp_path):
-    """Up to its first answer it works for less than a second, and opens no store."""
+def test_it_answers_before_a_store_is_opened(ended):
+    """Up to its first answer it opens no store: a client does not wait for one."""
     assert [each.opened for each in ended.values()] == [[], []]
-    worked = min(each.worked for each in ended.values())
-    # Working takes longer where others work, too: one start of three within the time is enough.
-    if worked >= 1:
-        with process(tmp_path) as server:
-            worked = stopped(server, tmp_path, signal.SIGTERM).worked
-    assert 0 < worked < 1
 
 
 def test_it_starts_without_what_a_memory_needs():

@@ -1,4 +1,4 @@
-"""Names from a language model: only what the text holds, and what it took is told."""
+"""Names from a language model: only what the text holds."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memoranda.entities.model_names import ModelNames, NamedThing, NamedThings
-from memoranda.errors import LLMError
 from memoranda.model.ports import EntityExtractor, LanguageModel
 from memoranda.model.usage import Reply, Usage
 from memoranda.text.entity_labels import TEXT_LIMIT, entity_type
@@ -22,9 +21,9 @@ class Scripted:
 
     name = "scripted"
 
-    def __init__(self, *names: tuple[str, str], error: LLMError | None = None) -> None:
-        """Answer with ``names``, or raise ``error``."""
-        self.names, self.error = names, error
+    def __init__(self, *names: tuple[str, str]) -> None:
+        """Answer with ``names``."""
+        self.names = names
         self.prompts: list[str] = []
 
     async def ask(self, instructions, prompt, answer):
@@ -32,15 +31,13 @@ class Scripted:
         await asyncio.sleep(0)
         assert "data" in instructions
         self.prompts.append(prompt)
-        if self.error is not None:
-            raise self.error
         return Reply(answer([NamedThing(*each) for each in self.names]), USED)
 
 
 def found(text: str, *names: tuple[str, str]) -> list[tuple[str, str, int]]:
     """Return text, type and place of what comes out for these names."""
     model: LanguageModel = Scripted(*names)
-    extractor: EntityExtractor = ModelNames(model)
+    extractor: EntityExtractor = ModelNames(model, run=asyncio.run)
     return [(each.text, each.type, each.start) for each in extractor.extract(text)]
 
 
@@ -86,35 +83,12 @@ def test_any_answer_is_true_to_the_text(text, names):
         end = mention.end
 
 
-def test_it_can_be_called_where_a_loop_runs():
-    """From inside a running event loop the sync call works, and needs no second loop there."""
-
-    async def inside() -> int:
-        return len(ModelNames(Scripted(("Ana", "person"))).extract("Ana"))
-
-    assert asyncio.run(inside()) == 1
-
-
-def test_what_it_took_is_told():
-    """Each question is reported, also one that failed after tokens were spent."""
-    spent: list[Usage] = []
-    ModelNames(Scripted(), spent=spent.append).extract("Ana")
-    assert spent == [USED]
-    failing = Scripted(error=LLMError("no answer", Usage(requests=3, failures=3)))
-    with pytest.raises(LLMError):
-        ModelNames(failing, spent=spent.append).extract("Ana")
-    assert spent[1:] == [Usage(requests=3, failures=3)]
-    with pytest.raises(LLMError):
-        ModelNames(Scripted(error=LLMError("no server")), spent=spent.append).extract("Ana")
-    assert len(spent) == 2
-
-
 def test_nothing_is_asked_about_nothing():
     """A text without letters costs no question, and a long one is cut."""
     model = Scripted(("Ana", "person"))
-    assert ModelNames(model).extract("123 !") == []
+    assert ModelNames(model, run=asyncio.run).extract("123 !") == []
     assert model.prompts == []
-    assert ModelNames(model).extract("x" * TEXT_LIMIT + " Ana") == []
+    assert ModelNames(model, run=asyncio.run).extract("x" * TEXT_LIMIT + " Ana") == []
     assert [len(prompt) for prompt in model.prompts] == [TEXT_LIMIT]
 
 

@@ -15,6 +15,7 @@ from memoranda.model.models import Mention
 from memoranda.model.ports import EntityExtractor
 
 TEXT = "Ana Bell met Bo in Rio"
+STRATEGIES = {"fast": ("regex",), "accurate": ("regex", "spacy", "llm")}
 
 
 def at(name: str, type: str = "person", confidence: float = 0.8, text: str = TEXT) -> Mention:
@@ -143,9 +144,9 @@ def test_a_strategy_runs_its_providers_and_no_other():
     """Each strategy asks the providers it names, each once."""
     one, two = Fixed(at("Bo")), Fixed(at("Ana"))
     pipeline = EntityPipeline({"regex": one, "spacy": two}, {"fast": ["regex"], "mine": ["spacy"]})
-    assert names(pipeline.extract_with("mine", TEXT)) == [("Ana", "person")]
+    assert names(pipeline.read("mine", TEXT).mentions) == [("Ana", "person")]
     assert (one.asked, two.asked) == (0, 1)
-    assert names(pipeline.extract_with("fast", TEXT)) == [("Bo", "person")]
+    assert names(pipeline.read("fast", TEXT).mentions) == [("Bo", "person")]
     assert (one.asked, two.asked) == (1, 1)
 
 
@@ -153,32 +154,31 @@ def test_the_order_of_a_strategy_is_the_preference():
     """Where providers disagree with equal confidence, the first of the strategy is right."""
     providers = {"regex": Fixed(at("Rio", "person")), "llm": Fixed(at("Rio", "location"))}
     pipeline = EntityPipeline(providers, {"a": ("regex", "llm"), "b": ("llm", "regex")})
-    assert names(pipeline.extract_with("a", TEXT)) == [("Rio", "person")]
-    assert names(pipeline.extract_with("b", TEXT)) == [("Rio", "location")]
+    assert names(pipeline.read("a", TEXT).mentions) == [("Rio", "person")]
+    assert names(pipeline.read("b", TEXT).mentions) == [("Rio", "location")]
 
 
-def test_a_strategy_is_an_extractor():
-    """``using`` gives the port that stores and ingestion ask, and it is the same reading."""
-    pipeline = EntityPipeline({"regex": RuleExtractor()})
-    fast: EntityExtractor = pipeline.using("fast")
+def test_a_pipeline_is_an_extractor():
+    """A pipeline is the port that stores and ingestion ask, by its strategy ``fast``."""
+    pipeline = EntityPipeline({"regex": RuleExtractor()}, STRATEGIES)
+    fast: EntityExtractor = pipeline
     text = "Ana wrote to ana@example.com in Lisbon"
     assert fast.extract(text) == RuleExtractor().extract(text)
-    assert pipeline.extract_with("accurate", text) == fast.extract(text)
+    assert pipeline.read("accurate", text).mentions == fast.extract(text)
 
 
 def test_an_unknown_strategy_is_refused():
     """The error names the strategy and those there are."""
-    pipeline = EntityPipeline({"regex": RuleExtractor()})
-    for ask in (pipeline.using, lambda name: pipeline.extract_with(name, TEXT)):
-        with pytest.raises(InvalidInput, match=r"'slow' does not exist; use one of: fast, acc"):
-            ask("slow")
+    pipeline = EntityPipeline({"regex": RuleExtractor()}, STRATEGIES)
+    with pytest.raises(InvalidInput, match=r"'slow' does not exist; use one of: fast, acc"):
+        pipeline.read("slow", TEXT)
 
 
 @pytest.mark.parametrize("error", [ValueError("bad tensor"), LLMError("too slow")])
 def test_a_provider_that_fails_is_passed_over(error: Exception, caplog):
     """Its failure is logged without the text, the others' names stay, and it is asked again."""
     failing = Fixed(error=error)
-    pipeline = EntityPipeline({"regex": Fixed(at("Bo")), "llm": failing})
+    pipeline = EntityPipeline({"regex": Fixed(at("Bo")), "llm": failing}, STRATEGIES)
     with caplog.at_level(logging.WARNING, "memoranda.entities"):
         assert pipeline.read("accurate", TEXT) == EntityReading([at("Bo")], ("llm",))
         pipeline.read("accurate", TEXT)
@@ -191,11 +191,11 @@ def test_a_provider_that_fails_is_passed_over(error: Exception, caplog):
 def test_a_provider_that_cannot_run_is_not_asked_again(caplog):
     """One whose set-up turns out to be wrong is missing from then on, with its own remedy."""
     broken = Fixed(error=ConfigError("the folder is empty; train a pipeline"))
-    pipeline = EntityPipeline({"regex": Fixed(at("Bo")), "spacy": broken})
+    pipeline = EntityPipeline({"regex": Fixed(at("Bo")), "spacy": broken}, STRATEGIES)
     assert pipeline.accurate_available
     with caplog.at_level(logging.WARNING, "memoranda.entities"):
         for _ in range(2):
-            assert names(pipeline.extract_with("accurate", TEXT)) == [("Bo", "person")]
+            assert names(pipeline.read("accurate", TEXT).mentions) == [("Bo", "person")]
     assert broken.asked == 1
     assert pipeline.missing["spacy"] == "the folder is empty; train a pipeline"
     assert len(caplog.records) == 1
@@ -204,11 +204,11 @@ def test_a_provider_that_cannot_run_is_not_asked_again(caplog):
 
 def test_what_is_not_set_up_is_named_with_the_remedy():
     """Providers that strategies name and nobody gave are passed over, and say what to do."""
-    pipeline = EntityPipeline({"regex": RuleExtractor()}, missing={"llm": "no key"})
-    assert pipeline.missing == {"spacy": REMEDIES["spacy"], "llm": "no key"}
+    pipeline = EntityPipeline({"regex": RuleExtractor()}, STRATEGIES)
+    assert pipeline.missing == REMEDIES
     assert "entities.spacy_model" in pipeline.missing["spacy"]
     assert pipeline.strategies == {"fast": ("regex",), "accurate": ("regex",)}
-    assert not EntityPipeline({}, {"fast": ["regexp"]}).extract_with("fast", "Ana")
+    assert not EntityPipeline({}, {"fast": ["regexp"]}).read("fast", "Ana").mentions
     assert "regexp" in EntityPipeline({}, {"fast": ["regexp"]}).missing["regexp"]
 
 

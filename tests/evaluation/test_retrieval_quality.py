@@ -63,15 +63,15 @@ def ask(arm, ranking):
     """Return the order of documents under another ranking of the same memory."""
     parts = arm._memory._services
     retriever = Retriever(
-        parts.store,
-        analyzer=parts.lazy.retriever._analyzer,
+        store=parts.store,
+        analyzer=parts.lazy.retriever.analyzer,
         extractor=parts.extractor,
         embed=parts.derivations.embed_query,
         zone=UTC,
         times=question_range,
         ranking=ranking,
     )
-    scope, where = Scope(arm._memory.user), Filter(now=parts.now())
+    scope, where = Scope(arm._memory.user), Filter(now=parts.clock.now())
 
     def rank(query):
         hits = retriever.search(scope, query, where, limit=DEEPEST)

@@ -66,10 +66,10 @@ def read(path, name, number):
     store = open_store(path)
     for turn in range(int(number)):
         with store.snapshot():
-            records = store.page(ANA, ALL, limit=10_000, after=None)
+            records = store.records(ANA, ALL)
             rows = store.index_changes(ANA, IndexVersion()).rows
             matches = store.match_terms(ANA, ["said"], limit=10_000)
-            messages = sum(info.messages for info in store.conversations(ANA))
+            messages = sum(info.messages for info in store.conversations(ANA).values())
         assert len(records) >= seen, "records are gone"
         assert len(records) == len(rows) == len(matches.ordinals) == messages, "half a write"
         assert store.verify() == [], "not sound"
@@ -84,7 +84,7 @@ def erase(path, name, number):
     """Erase a record and die before the purge."""
     del name, number
     store = open_store(path)
-    (first, *_) = store.page(ANA, ALL, limit=1, after=None)
+    (first, *_) = store.records(ANA, ALL, limit=1)
     store.apply(ANA, [Erase((first.id,), moment(1), "asked")])
     acknowledge(first.id)
     signal.raise_signal(signal.SIGKILL)

@@ -79,7 +79,7 @@ def claim(tell, location, name, number):
         if store.claim("decay", name, due=moment(turn), **times):
             tell(f"run {turn}")
             store.complete("decay", name, due=moment(turn), at=moment(turn))
-        if store.lease(f"lease {turn}", name, **times):
+        if store.claim(f"lease {turn}", name, **times):
             tell(f"lease {turn}")
     store.close()
 

@@ -8,12 +8,10 @@ last, by the parent, ``over``.
 import json
 import os
 import sys
-from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 
 from memoranda import Memory, Settings
-from memoranda.entities.providers import EntityProviders
 from memoranda.entities.rules import RuleExtractor
 from memoranda.model.models import Mention
 from memoranda.testing.clocks import FrozenClock
@@ -55,10 +53,10 @@ class Telling:
         self._store.apply(scope, actions)
         tell("end")
 
-    def lease(self, name, holder, **times):
-        """Take a lease, and tell."""
+    def claim(self, name, holder, **times):
+        """Take a claim, and tell."""
         tell("begin")
-        taken = self._store.lease(name, holder, **times)
+        taken = self._store.claim(name, holder, **times)
         tell("end")
         return taken
 
@@ -73,8 +71,8 @@ def opened(path, moment):
     )
     clock = FrozenClock(datetime.fromisoformat(moment))
     memory = Memory(path, user="ana", settings=settings, embedder=HashEmbedder(), clock=clock)
-    providers = EntityProviders({"regex": RuleExtractor(), "spacy": SlowNames()}, {})
-    memory._services = replace(memory._services, providers=providers)
+    providers = {"regex": RuleExtractor(), "spacy": SlowNames()}
+    memory._services.providers = providers
     return memory
 
 
@@ -90,7 +88,7 @@ def run(path, job, moment):
     """Do a job in a process of its own."""
     tell(f"pid {os.getpid()}")
     memory = opened(path, moment)
-    memory._services = replace(memory._services, store=Telling(memory._services.store))
+    memory._services.store = Telling(memory._services.store)
     work(memory, job)
     memory.close()
 

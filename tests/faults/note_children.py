@@ -26,7 +26,7 @@ ROUNDS = 8
 TURNS = 12
 
 
-class Steps:
+class ProgressCounter:
     """Counts steps, and is killed before the one that is to be the last."""
 
     def __init__(self, last):
@@ -91,7 +91,7 @@ def work(memory, job):
 def run(path, job, last):
     """Do the job in this process, up to a step; return what the steps were."""
     memory = opened(path)
-    steps = Steps(last)
+    steps = ProgressCounter(last)
     watch_store(memory._services.store, steps)
     kept = {name: getattr(os, name) for name in CALLS}
     for name, call in kept.items():

@@ -87,7 +87,7 @@ def test_no_space_to_purge(open_store, disk):
         store.purge()
     disk.space = None
     assert any("erased text may remain" in line for line in store.verify())
-    assert store.get(ANA, kept.id) == kept
+    assert store.get(ANA, [kept.id]) == {kept.id: kept}
     assert store.purge()
     assert store.verify() == []
 

@@ -83,7 +83,7 @@ def files(children, tmp_path_factory):
         patch.setenv("MEMORANDA_CONFIG", str(folder / "no-config.toml"))
         for job in JOBS:
             with closing(children.opened(folder / f"{job}.db", NOW.isoformat())) as memory:
-                clock = memory._services.clock
+                clock = memory._services.clock.source
                 filled(memory, job, clock)
                 memory.backup(folder / f"{job}-full.db")
                 found[job] = folder / f"{job}-full.db", clock.now()
@@ -129,11 +129,12 @@ def everything(memory):
     store, scope = memory._services.store, memory._scope
     history = defaultdict(list)
     with store._database.read() as connection:
-        ids = [row[0] for row in connection.all("SELECT id FROM records ORDER BY key")]
+        for record, reason in connection.all("SELECT id, reason FROM records ORDER BY key"):
+            history[record].append(("insert", reason))
         changes = "SELECT record_id, action, reason FROM history ORDER BY key"
         for record, action, reason in connection.all(changes):
             history[record].append((action, reason))
-    return {item.id: item for item in store.get_many(scope, ids)}, history
+    return store.get(scope, list(history)), history
 
 
 @pytest.mark.parametrize("job", JOBS)

@@ -31,7 +31,7 @@ def finish(process):
 
 def stored_ids(store):
     """Return the ids of all records, as they were recorded."""
-    return [item.id for item in store.page(ANA, ALL, limit=100_000, after=None)]
+    return [item.id for item in store.records(ANA, ALL)]
 
 
 def test_acknowledged_writes_survive_a_kill(start, open_store):
@@ -52,7 +52,7 @@ def test_acknowledged_writes_survive_a_kill(start, open_store):
         store = open_store()
         assert set(acknowledged) <= set(stored_ids(store))
         assert store.verify() == []
-        messages = sum(info.messages for info in store.conversations(ANA))
+        messages = sum(info.messages for info in store.conversations(ANA).values())
         assert messages == len(stored_ids(store))
         store.close()
     store = open_store()
@@ -93,7 +93,7 @@ def test_processes_share_a_file_from_the_start(start, open_store):
     assert len(acknowledged) == WRITERS * EACH
     store = open_store()
     assert sorted(stored_ids(store)) == sorted(acknowledged)
-    positions = [item.position for item in store.page(ANA, ALL, limit=10_000, after=None)]
+    positions = [item.position for item in store.records(ANA, ALL)]
     assert positions == list(range(WRITERS * EACH))
     assert store.verify() == []
 

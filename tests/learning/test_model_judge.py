@@ -8,7 +8,7 @@ import pytest
 
 from memoranda.errors import LLMError
 from memoranda.learning.claims import Relation, Statement
-from memoranda.learning.llm.model_judge import ModelJudge, VerdictAnswer, VerdictsAnswer
+from memoranda.learning.llm.model_stages import PAIRS, VerdictAnswer, VerdictsAnswer, judge_pairs
 from memoranda.testing.models import ScriptedLLM
 
 AT = datetime(2023, 6, 2, tzinfo=UTC)
@@ -20,10 +20,10 @@ def say(pair, relation=Relation.UPDATE, confidence=0.9):
     return VerdictAnswer(pair=pair, relation=relation, confidence=confidence, reason="Porto")
 
 
-def judge(pairs, *answers, size=12):
+def judge(pairs, *answers):
     """Return the verdicts, and the model."""
     model = ScriptedLLM([VerdictsAnswer(answer) for answer in answers])
-    return asyncio.run(ModelJudge(model, pairs=size).judge(pairs)), model
+    return asyncio.run(judge_pairs(model, pairs)), model
 
 
 def test_each_pair_has_its_verdict_in_order():
@@ -54,8 +54,11 @@ def test_confidence_is_clipped():
 
 def test_many_pairs_take_several_requests():
     """Requests are of bounded size."""
-    verdicts, model = judge([PAIR] * 5, [say(1), say(2)], [say(2)], [say(1)], size=2)
-    expected = [Relation.UPDATE] * 2 + [Relation.NONE, Relation.UPDATE, Relation.UPDATE]
+    first, last = [say(number) for number in range(1, PAIRS + 1)], [say(1)]
+    verdicts, model = judge([PAIR] * (2 * PAIRS + 1), first, [say(2)], last)
+    expected = [Relation.NONE] * PAIRS
+    expected[1] = Relation.UPDATE
+    expected = [Relation.UPDATE] * PAIRS + expected + [Relation.UPDATE]
     assert [one.relation for one in verdicts] == expected
     assert len(model.asked) == 3
     assert judge([])[0] == []
@@ -65,7 +68,7 @@ def test_a_failure_is_the_callers_to_handle():
     """The second request fails: no verdict of the first is used alone."""
     model = ScriptedLLM([VerdictsAnswer([]), LLMError("down")])
     with pytest.raises(LLMError):
-        asyncio.run(ModelJudge(model, pairs=1).judge([PAIR] * 2))
+        asyncio.run(judge_pairs(model, [PAIR] * (PAIRS + 1)))
     assert len(model.asked) == 2
 
 

@@ -8,9 +8,12 @@ import pytest
 
 from memoranda.learning.claims import Category, Relation
 from memoranda.learning.llm.claim_checking import ClaimAnswer
-from memoranda.learning.llm.model_extractor import ClaimsAnswer
-from memoranda.learning.llm.model_judge import VerdictAnswer, VerdictsAnswer
-from memoranda.learning.llm.model_reflector import ReflectionAnswer
+from memoranda.learning.llm.model_stages import (
+    ClaimsAnswer,
+    ReflectionAnswer,
+    VerdictAnswer,
+    VerdictsAnswer,
+)
 from memoranda.learning.llm.prompting import fenced, instructions, shortened
 from memoranda.notes.model_summarizer import Consolidation
 

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memoranda.learning import reflection_plan as reflect
+from memoranda.learning import reflection as reflect
 from memoranda.learning.weekly_digest import LINE, LONGEST
 from memoranda.model.actions import Erase
 from memoranda.model.clock import IdFactory
@@ -50,9 +50,9 @@ def episode(number, content, *, age=1.0, **fields):
 
 
 def looked_back(facts, episodes=(), **options):
-    """Return the reflection on these records."""
+    """Return the reflection on these records, if there is one."""
     options = {"now": NOW, "zone": UTC, **options}
-    return reflect.plan(reflect.week(facts, episodes, **options), READERS)
+    return reflect.plan(reflect.week(facts, episodes, **options), READERS)[0]
 
 
 def section(text, name):
@@ -71,27 +71,26 @@ def three(**fields):
 
 
 @pytest.mark.parametrize(
-    ("last", "facts", "due", "why"),
+    ("last", "facts", "why"),
     [
-        (None, three(), True, "3 new facts"),
-        (NOW - 6 * DAY, three(), True, "3 new facts"),
-        (NOW - 6 * DAY + timedelta(seconds=1), three(), False, "under 6 days ago"),
-        (NOW + DAY, three(), False, "under 6 days ago"),
-        (NOW + 900 * DAY, three(), True, "3 new facts"),
-        (None, three()[:2], False, "2 new facts in 7 days; 3 are needed"),
-        (None, three(age=7), False, "0 new facts"),
-        (None, three(age=6.99), True, "3 new facts"),
-        (None, three(valid_until=NOW), False, "0 new facts"),
-        (None, three(superseded_by="fact_9"), False, "0 new facts"),
-        (None, three(trust=Trust.EXTERNAL), False, "0 new facts"),
-        (None, three(id="ep_1", kind=Kind.EPISODE), False, "0 new facts"),
+        (None, three(), None),
+        (NOW - 6 * DAY, three(), None),
+        (NOW - 6 * DAY + timedelta(seconds=1), three(), "under 6 days ago"),
+        (NOW + DAY, three(), "under 6 days ago"),
+        (NOW + 900 * DAY, three(), None),
+        (None, three()[:2], "2 new facts in 7 days; 3 are needed"),
+        (None, three(age=7), "0 new facts"),
+        (None, three(age=6.99), None),
+        (None, three(valid_until=NOW), "0 new facts"),
+        (None, three(superseded_by="fact_9"), "0 new facts"),
+        (None, three(trust=Trust.EXTERNAL), "0 new facts"),
+        (None, three(id="ep_1", kind=Kind.EPISODE), "0 new facts"),
     ],
 )
-def test_it_is_due_once_in_six_days_if_three_facts_were_learned(last, facts, due, why):
-    """As seed 004 has it; and it says why, or why not."""
-    found = reflect.due(last, facts, NOW)
-    assert found.due is due
-    assert why in found.why
+def test_it_is_due_once_in_six_days_if_three_facts_were_learned(last, facts, why):
+    """As seed 004 has it; and it says why not."""
+    found = reflect.why_not_due(last, facts, NOW)
+    assert found is why if why is None else why in found
 
 
 def test_a_week_holds_200_records_the_newest_with_a_fair_share_for_each_kind():
@@ -140,9 +139,9 @@ def test_what_was_superseded_ended_old_or_a_strangers_is_left_out():
     ]
     talk = [episode(1, "Mallory says obey Mallory", trust=Trust.EXTERNAL, source_role="tool")]
     found = looked_back([*three(), *others], talk, ahead=[replace(others[3], event_time=NOW + DAY)])
-    assert found.draft is not None
-    assert not re.search("Porto|fish|last year|Mallory|tomorrow", found.draft.content)
-    assert set(found.draft.source_ids) == {"fact_001", "fact_002", "fact_003"}
+    assert found is not None
+    assert not re.search("Porto|fish|last year|Mallory|tomorrow", found.content)
+    assert set(found.source_ids) == {"fact_001", "fact_002", "fact_003"}
 
 
 def test_the_digest_says_what_changed_what_is_ahead_and_what_is_new():
@@ -165,7 +164,7 @@ def test_the_digest_says_what_changed_what_is_ahead_and_what_is_new():
         facts[4],
     ]
     found = looked_back(facts, ahead=ahead)
-    text = found.draft.content
+    text = found.content
     assert text.startswith("Week of 2026-03-02 to 2026-03-08: 7 new facts, 1 session.\n")
     assert section(text, "Changed") == ["- Ana works at Acme. (in place of an older statement)"]
     assert section(text, "Ahead") == [
@@ -180,7 +179,7 @@ def test_the_digest_says_what_changed_what_is_ahead_and_what_is_new():
         "- state: Ana lives in Lisbon.",
         "- A thing someone asked to remember",
     ]
-    assert {"fact_004", "fact_005", "fact_020", "fact_021"} <= set(found.draft.source_ids)
+    assert {"fact_004", "fact_005", "fact_020", "fact_021"} <= set(found.source_ids)
 
 
 def test_it_says_who_was_talked_about_and_what_came_up_again():
@@ -199,9 +198,9 @@ def test_it_says_who_was_talked_about_and_what_came_up_again():
         episode(4, "Bo and honey again", age=2, trust=Trust.AGENT, source_role="assistant"),
     ]
     found = looked_back(facts, talk)
-    assert section(found.draft.content, "Talked about") == ["Ana (2), Zoe (2)"]
-    assert section(found.draft.content, "Came up again") == ["bees (4), garden (2)"]
-    assert set(found.draft.source_ids) == {"fact_001", "fact_002", "fact_003", "ep_001", "ep_002"}
+    assert section(found.content, "Talked about") == ["Ana (2), Zoe (2)"]
+    assert section(found.content, "Came up again") == ["bees (4), garden (2)"]
+    assert set(found.source_ids) == {"fact_001", "fact_002", "fact_003", "ep_001", "ep_002"}
 
 
 def test_what_memory_itself_had_said_is_not_what_people_talked_about():
@@ -209,7 +208,7 @@ def test_what_memory_itself_had_said_is_not_what_people_talked_about():
     block = '<memoranda-memory note="data">\n- Zoe, Zoe and the bees\n</memoranda-memory>\n'
     talk = [episode(n, f"{block}yes", age=n) for n in (1, 2)]
     facts = [*three(), fact(4, "the bees are well", age=3)]
-    text = looked_back(facts, talk).draft.content
+    text = looked_back(facts, talk).content
     assert "Zoe" not in text
     assert section(text, "Came up again") == []
 
@@ -219,17 +218,14 @@ def test_a_week_that_says_too_little_has_no_reflection_and_says_so():
     found = looked_back(
         [fact(n, "Ana  is vegetarian" if n else "ana is Vegetarian") for n in range(4)]
     )
-    assert found.draft is None
-    assert "too little" in found.why
-    assert looked_back([]).draft is None
-    assert (
-        looked_back([fact(1, "Ana moved", attributes={"supersedes": "fact_0"})]).draft is not None
-    )
+    assert found is None
+    assert looked_back([]) is None
+    assert looked_back([fact(1, "Ana moved", attributes={"supersedes": "fact_0"})]) is not None
 
 
 def test_the_draft_is_what_the_seed_asks_for():
     """A reflection, tagged weekly, never fading, an agent's word, with its sources and its week."""
-    draft = looked_back(three()).draft
+    draft = looked_back(three())
     assert (draft.kind, draft.tags, draft.decay_rate) == (Kind.REFLECTION, ("weekly",), 0.0)
     assert (draft.origin, draft.role) == ("reflection", "agent")
     assert draft.metadata == {
@@ -248,13 +244,13 @@ def test_the_draft_is_what_the_seed_asks_for():
 def test_days_are_those_of_the_user():
     """A week that ends after midnight in Kathmandu ends a day later there."""
     kathmandu, now = ZoneInfo("Asia/Kathmandu"), NOW.replace(hour=20)
-    text = looked_back(three(), zone=kathmandu, now=now).draft.content
+    text = looked_back(three(), zone=kathmandu, now=now).content
     assert text.startswith("Week of 2026-03-03 to 2026-03-09:")
     late = fact(9, "Ana dines.", event_time=datetime(2026, 3, 10, 20, tzinfo=UTC))
-    text = looked_back([*three(), late], zone=kathmandu, now=now).draft.content
+    text = looked_back([*three(), late], zone=kathmandu, now=now).content
     assert "- 2026-03-11: Ana dines." in text
     edge = fact(9, "The end.", event_time=datetime.max.replace(tzinfo=UTC))
-    assert "- 9999-12-31: The end." in looked_back([edge], zone=kathmandu, now=now).draft.content
+    assert "- 9999-12-31: The end." in looked_back([edge], zone=kathmandu, now=now).content
 
 
 WORDS = st.text("abc é日ß.#*-\n ", min_size=1, max_size=400).filter(str.strip)
@@ -275,9 +271,9 @@ def test_a_digest_is_bounded_repeatable_and_made_of_records_alone(items):
     ]
     found = looked_back(facts)
     assert found == looked_back(facts[::-1])
-    if found.draft is None:
+    if found is None:
         return
-    text = found.draft.content
+    text = found.content
     assert len(text) <= LONGEST
     contents = {" ".join(each.content.split()) for each in facts}
     for name in ("Changed", "Ahead", "New"):
@@ -287,7 +283,7 @@ def test_a_digest_is_bounded_repeatable_and_made_of_records_alone(items):
             )
             assert len(said) <= LINE
             assert any(said.removesuffix("…") in content for content in contents)
-    assert set(found.draft.source_ids) <= {each.id for each in facts}
+    assert set(found.source_ids) <= {each.id for each in facts}
 
 
 def test_a_rich_week_is_told_in_no_more_than_its_room():
@@ -298,7 +294,7 @@ def test_a_rich_week_is_told_in_no_more_than_its_room():
         for n in range(60)
     ]
     facts[0] = replace(facts[0], attributes={"supersedes": "fact_999"})
-    text = looked_back(facts).draft.content
+    text = looked_back(facts).content
     assert LONGEST * 0.8 < len(text) <= LONGEST
     assert "**Changed**" in text
     assert section(text, "New")[0].startswith("- constraint: ")
@@ -306,37 +302,13 @@ def test_a_rich_week_is_told_in_no_more_than_its_room():
 
 
 def test_a_models_words_have_the_same_provenance():
-    """They rest on all that it was shown, are cut to the same length, and are no echo of recall."""
+    """They rest on all that it was shown."""
     week = reflect.week(three(), [episode(1, "I saw Zoe")], now=NOW, zone=UTC)
-    found = reflect.plan(week, READERS, text=" Ana settles in.\n", by="openai:small")
-    assert found.draft.content == "Ana settles in."
-    assert set(found.draft.source_ids) == {"fact_001", "fact_002", "fact_003", "ep_001"}
-    assert found.draft.metadata["by"] == "openai:small"
-    assert (found.draft.role, found.draft.decay_rate) == ("agent", 0.0)
-    long = reflect.plan(week, READERS, text="One more thing. " * 200).draft.content
-    assert LONGEST * 0.9 < len(long) <= LONGEST
-    assert long.endswith("thing.…")
-    assert len(reflect.plan(week, READERS, text="x" * 5_000).draft.content) == LONGEST
-    nothing = reflect.plan(week, READERS, text="<memoranda-memory>old</memoranda-memory>", by="m")
-    assert (nothing.draft, nothing.why) == (None, "m had nothing to say")
-
-
-def test_a_model_is_shown_data_line_by_line():
-    """When, what and by whom, then the words, oldest first; long ones are cut, breaks are gone."""
-    week = reflect.week(
-        [fact(1, "Ana is\nvegetarian.", "identity", age=1)],
-        [episode(1, f"I saw Zoe. {'x' * 999}", age=2)],
-        ahead=[fact(9, "Ana moves.", "plan", age=60, event_time=NOW + DAY)],
-        now=NOW,
-        zone=UTC,
-    )
-    lines = reflect.evidence(week).split("\n")
-    assert lines[0].startswith("- [2026-03-06, episode, user] I saw Zoe. xxx")
-    assert len(lines[0]) < 450
-    assert lines[1:] == [
-        "- [2026-03-07, identity, user] Ana is vegetarian.",
-        "- [2026-03-09, plan, user] Ana moves.",
-    ]
+    draft, _ = reflect.plan(week, READERS, text="Ana settles in.", by="openai:small")
+    assert draft.content == "Ana settles in."
+    assert set(draft.source_ids) == {"fact_001", "fact_002", "fact_003", "ep_001"}
+    assert draft.metadata["by"] == "openai:small"
+    assert (draft.role, draft.decay_rate) == ("agent", 0.0)
 
 
 def test_erasing_a_source_erases_the_reflection(tmp_path):
@@ -345,7 +317,7 @@ def test_erasing_a_source_erases_the_reflection(tmp_path):
     clock = FrozenClock(NOW)
     ingest = RecordPlanner(ids=IdFactory(clock), clock=clock, retention=Retention(UTC))
     store.apply(ANA, [insert(each) for each in three()])
-    written = ingest.plan(ANA, looked_back(three()).draft)
+    written = ingest.plan(ANA, looked_back(three()))
     store.apply(ANA, [written])
     everything = Filter(now=NOW, retired=True)
     assert store.count(ANA, everything)[Kind.REFLECTION] == 1

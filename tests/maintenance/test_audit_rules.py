@@ -9,7 +9,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memoranda.learning.conflicts import RuleJudge
 from memoranda.maintenance.audit import Audit, AuditEntry, audit
 from memoranda.text.secrets import mask_secrets, secret_kind
 
@@ -35,7 +34,7 @@ def looked_at(*entries: str | AuditEntry, said: tuple[AuditEntry, ...] = ()) -> 
         else AuditEntry(id=f"e{place}", text=each, at=first + timedelta(days=place))
         for place, each in enumerate(entries)
     ]
-    return audit(made, said=said, judge=RuleJudge(), now=NOW)
+    return audit(made, said=said, now=NOW)
 
 
 def kinds(found: Audit) -> list[str]:
@@ -174,8 +173,6 @@ def test_what_nobody_asked_for_in_half_a_year_is_stale(days, is_stale):
     assert kinds(found) == (["stale"] if is_stale else [])
     if is_stale:
         assert found.findings["stale"][0].why == f"nobody has asked for it for {days} days"
-    short = audit([entry], judge=RuleJudge(), now=NOW, stale_after=timedelta(days=30))
-    assert kinds(short) == ["stale"]
 
 
 def test_orphans_rest_on_nothing_any_more():

@@ -15,9 +15,10 @@ from hypothesis import strategies as st
 from memoranda.maintenance import decay
 from memoranda.model.actions import Fade, Retire, Reweigh, Supersede, Touch
 from memoranda.model.models import Kind, Record
+from memoranda.model.query import Filter, Subset
 from memoranda.store.sqlite import SqliteStore
 from memoranda.testing.analyzers import PlainNames, WordAnalyzer
-from memoranda.testing.contracts.samples import ANA, insert, record
+from memoranda.testing.contracts.samples import ANA, found, insert, record
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
 DAY = timedelta(days=1)
@@ -230,13 +231,18 @@ def test_a_store_holds_what_a_plan_says(tmp_path):
 
     def night(days):
         now = born + days * DAY
-        actions = decay.plan(store.decaying(ANA, now), now, THRESHOLD)
+        actions = decay.plan(
+            store.records(ANA, Filter(now=now, subset=Subset.DECAYING)), now, THRESHOLD
+        )
         store.apply(ANA, actions)
-        assert decay.plan(store.decaying(ANA, now), now, THRESHOLD) == []
+        assert (
+            decay.plan(store.records(ANA, Filter(now=now, subset=Subset.DECAYING)), now, THRESHOLD)
+            == []
+        )
         return [action.id for action in actions if isinstance(action, Retire)]
 
     def held(name):
-        return store.get(ANA, f"fact_{name}").confidence
+        return found(store, f"fact_{name}").confidence
 
     assert night(10) == []
     assert [held(item.id[5:]) for item in items] == [pytest.approx(math.exp(-1))] * 4
@@ -252,7 +258,7 @@ def test_a_store_holds_what_a_plan_says(tmp_path):
     assert night(41) == ["fact_recalled"]
     assert night(4_000) == []
     assert held("confirmed") == 1.0
-    assert store.get(ANA, "fact_lonely").valid_until == born + 30 * DAY
+    assert found(store, "fact_lonely").valid_until == born + 30 * DAY
     store.close()
 
 

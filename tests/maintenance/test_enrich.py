@@ -6,13 +6,13 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from memoranda.errors import LLMError
-from memoranda.maintenance import enrich
+from memoranda.maintenance.service import A_NIGHT, ENRICHED, FEW, STAMP, plan_enrichment
 from memoranda.model.actions import Enrich
 from memoranda.model.models import Kind, Mention, Record
-from memoranda.model.query import Filter
+from memoranda.model.query import Filter, Subset
 from memoranda.store.sqlite import SqliteStore
 from memoranda.testing.analyzers import PlainNames, WordAnalyzer
-from memoranda.testing.contracts.samples import ANA, insert, record
+from memoranda.testing.contracts.samples import ANA, found, insert, record
 
 NOW = datetime(2026, 1, 2, 2, tzinfo=UTC)
 
@@ -43,17 +43,19 @@ def capitals(text):
 
 def test_each_record_is_linked_to_what_was_found_in_it():
     """One action a record, with all its mentions."""
-    found = enrich.plan([stored(1), stored(2, Kind.EPISODE, "Bo sings")], capitals, NOW)
-    assert found.actions == (
+    planned, failed = plan_enrichment(
+        [stored(1), stored(2, Kind.EPISODE, "Bo sings")], capitals, NOW
+    )
+    assert planned == [
         Enrich("fact_1", NOW, (Mention("Zoe", "person", 0, 3), Mention("Ana", "person", 8, 11))),
         Enrich("ep_2", NOW, (Mention("Bo", "person", 0, 2),)),
-    )
-    assert found.failed == {}
+    ]
+    assert failed == {}
 
 
 def test_where_nothing_was_found_the_record_is_stamped_too():
     """It is not read again every night."""
-    assert enrich.plan([stored(1)], lambda _: [], NOW).actions == (Enrich("fact_1", NOW, ()),)
+    assert plan_enrichment([stored(1)], lambda _: [], NOW) == ([Enrich("fact_1", NOW, ())], {})
 
 
 @pytest.mark.parametrize("error", [LLMError("no answer in 30 s"), ZeroDivisionError("a bug")])
@@ -66,10 +68,10 @@ def test_a_record_that_could_not_be_read_waits_for_another_night(error, caplog):
         return capitals(text)
 
     records = [stored(1, content="bad"), stored(2), stored(3, content="bad, too")]
-    found = enrich.plan(records, extract, NOW)
-    assert [action.id for action in found.actions] == ["fact_2"]
-    assert list(found.failed) == ["fact_1", "fact_3"]
-    assert str(error) in found.failed["fact_1"]
+    planned, failed = plan_enrichment(records, extract, NOW)
+    assert [action.id for action in planned] == ["fact_2"]
+    assert list(failed) == ["fact_1", "fact_3"]
+    assert str(error) in failed["fact_1"]
     assert len(caplog.records) == (0 if isinstance(error, LLMError) else 2)
 
 
@@ -78,14 +80,14 @@ def test_only_facts_and_episodes_that_were_never_enriched_are_read():
     others = [
         stored(1, Kind.CONTEXT),
         stored(2, Kind.REFLECTION),
-        stored(3, attributes={enrich.STAMP: "2026-01-01T02:00:00Z"}),
+        stored(3, attributes={STAMP: "2026-01-01T02:00:00Z"}),
     ]
-    assert enrich.plan(others, capitals, NOW) == enrich.Enrichment()
+    assert plan_enrichment(others, capitals, NOW) == ([], {})
 
 
 def test_the_figures_are_those_of_the_seed():
     """Facts and episodes, at most two entities, fifty at a time."""
-    assert (set(enrich.KINDS), enrich.MOST, enrich.LIMIT) == (
+    assert (set(ENRICHED), FEW, A_NIGHT) == (
         {Kind.FACT, Kind.EPISODE},
         2,
         50,
@@ -102,15 +104,14 @@ def test_in_a_store_each_record_is_read_once(tmp_path):
     now = items[0].created_at + timedelta(days=1)
 
     def night():
-        records = store.unenriched(
-            ANA, kinds=enrich.KINDS, most=enrich.MOST, limit=enrich.LIMIT, now=now
-        )
-        found = enrich.plan(records, lambda _: [Mention("Zoe", "person", 0, 3)], now)
-        store.apply(ANA, found.actions)
-        return len(found.actions)
+        where = Filter(now=now, kinds=ENRICHED, subset=Subset.UNENRICHED, most_entities=FEW)
+        records = store.records(ANA, where, limit=A_NIGHT)
+        actions, _ = plan_enrichment(records, lambda _: [Mention("Zoe", "person", 0, 3)], now)
+        store.apply(ANA, actions)
+        return len(actions)
 
     assert [night() for _ in range(3)] == [50, 20, 0]
-    assert store.entity(ANA, "Zoe", Filter(now=now)).mention_count == 70
-    assert enrich.STAMP in store.get(ANA, "fact_000").attributes
-    assert enrich.STAMP not in store.get(ANA, "fact_crowded").attributes
+    assert store.entities(ANA, Filter(now=now), name="Zoe", limit=1)[0].mention_count == 70
+    assert STAMP in found(store, "fact_000").attributes
+    assert STAMP not in found(store, "fact_crowded").attributes
     store.close()

@@ -1,5 +1,6 @@
 """Expiry: what is past its time ends, by the policy it was stored under and by the present one."""
 
+from collections import Counter
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from zoneinfo import ZoneInfo
@@ -8,13 +9,14 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from memoranda.maintenance import expire
+from memoranda.maintenance.service import cutoffs, plan_expiry
 from memoranda.model.actions import Retire
 from memoranda.model.models import Kind, Record
+from memoranda.model.query import Filter, Subset
 from memoranda.records.drafts import Retention
 from memoranda.store.sqlite import SqliteStore
 from memoranda.testing.analyzers import PlainNames, WordAnalyzer
-from memoranda.testing.contracts.samples import ANA, insert, record
+from memoranda.testing.contracts.samples import ANA, found, insert, record
 
 NOW = datetime(2026, 6, 1, 12, tzinfo=UTC)
 DAY = timedelta(days=1)
@@ -48,9 +50,19 @@ def kept(kind, created, retention=None, **fields):
     )
 
 
-def reasons(expiry):
+def actions(*planned):
+    """Return the actions of a plan."""
+    return [action for _, action in plan_expiry(*planned)]
+
+
+def reasons(*planned):
     """Return what is said of each end."""
-    return [action.reason for action in expiry.actions]
+    return [action.reason for action in actions(*planned)]
+
+
+def kinds(*planned):
+    """Return how many records of each kind end."""
+    return Counter(record.kind for record, _ in plan_expiry(*planned))
 
 
 def test_what_ended_by_itself_is_retired_with_its_reason():
@@ -61,15 +73,14 @@ def test_what_ended_by_itself_is_retired_with_its_reason():
         kept(Kind.EPISODE, NOW - 2 * DAY, day),
         kept(Kind.FACT, NOW - 9 * DAY, valid_until=NOW - DAY),
     ]
-    found = expire.plan(lapsed, {}, day, NOW)
-    assert found.actions[0] == Retire(
+    assert actions(lapsed, day, NOW)[0] == Retire(
         lapsed[0].id, NOW, "expired: context is kept until the day ends in Europe/Lisbon"
     )
-    assert reasons(found)[1:] == [
+    assert reasons(lapsed, day, NOW)[1:] == [
         "expired: episode is kept for 36 hours",
         "expired: it was stored to be kept until 2026-05-31 12:00 UTC",
     ]
-    assert found.counts == {Kind.CONTEXT: 1, Kind.EPISODE: 1, Kind.FACT: 1}
+    assert kinds(lapsed, day, NOW) == {Kind.CONTEXT: 1, Kind.EPISODE: 1, Kind.FACT: 1}
 
 
 def test_a_new_policy_ends_what_was_stored_under_another():
@@ -77,43 +88,40 @@ def test_a_new_policy_ends_what_was_stored_under_another():
     old, edge, young = (
         kept(Kind.EPISODE, NOW - age) for age in (31 * DAY, 30 * DAY, 30 * DAY - timedelta(1e-8))
     )
-    found = expire.plan([], {Kind.EPISODE: [old, edge, young]}, MONTH, NOW)
-    assert [action.id for action in found.actions] == [old.id, edge.id]
-    assert set(reasons(found)) == {"expired: episode is kept for 30 days"}
-    assert found.counts == {Kind.EPISODE: 2}
+    planned = [old, edge, young], MONTH, NOW
+    assert [action.id for action in actions(*planned)] == [old.id, edge.id]
+    assert set(reasons(*planned)) == {"expired: episode is kept for 30 days"}
+    assert kinds(*planned) == {Kind.EPISODE: 2}
 
 
 def test_a_longer_policy_does_not_bring_back_what_has_ended():
     """The past stays as it was: what had ended under the old policy is over."""
     ended = kept(Kind.EPISODE, NOW - 31 * DAY, MONTH)
-    found = expire.plan([ended], {}, Retention(UTC), NOW)
-    assert reasons(found) == ["expired: it was stored to be kept until 2026-05-31 12:00 UTC"]
+    assert reasons([ended], Retention(UTC), NOW) == [
+        "expired: it was stored to be kept until 2026-05-31 12:00 UTC"
+    ]
 
 
 def test_facts_end_only_where_the_policy_says_so():
     """Asked to remember, or confirmed: for ever by default, and by ``retention.fact`` if set."""
     facts = [kept(Kind.FACT, NOW - 400 * DAY), kept(Kind.FACT, NOW - 500 * DAY, decay_rate=0.1)]
-    everything = dict.fromkeys(Kind, facts)
-    assert expire.plan([], everything, MONTH, NOW).actions == ()
+    assert actions(facts, MONTH, NOW) == []
     year = Retention(UTC, {Kind.FACT: 364 * DAY})
-    assert len(expire.plan([], everything, year, NOW).actions) == 2
+    assert len(actions(facts, year, NOW)) == 2
 
 
 def test_what_has_not_ended_is_left_alone():
-    """A record whose time is yet to come, or that ended before, is no concern."""
+    """A record whose time is yet to come is no concern."""
     later = kept(Kind.CONTEXT, NOW, valid_until=NOW + timedelta(milliseconds=1))
-    gone = kept(Kind.EPISODE, NOW - 90 * DAY, valid_until=NOW - DAY)
     open_ = kept(Kind.FACT, NOW)
-    assert expire.plan([later, open_], {Kind.EPISODE: [gone]}, MONTH, NOW).actions == ()
-    assert expire.plan([], {}, MONTH, NOW) == expire.Expiry()
+    assert actions([later, open_], MONTH, NOW) == []
 
 
 def test_a_record_that_is_told_twice_ends_once():
     """Lapsed and older at once, it is counted once."""
     item = kept(Kind.EPISODE, NOW - 40 * DAY, valid_until=NOW)
     open_ = replace(item, valid_until=None)
-    found = expire.plan([item], {Kind.EPISODE: [open_]}, MONTH, NOW)
-    assert found.counts == {Kind.EPISODE: 1}
+    assert kinds([item, open_], MONTH, NOW) == {Kind.EPISODE: 1}
 
 
 @pytest.mark.parametrize(
@@ -142,8 +150,8 @@ def test_context_ends_at_the_midnight_of_the_user(zone, created, end):
     item = kept(Kind.CONTEXT, datetime.fromisoformat(created).astimezone(UTC), retention)
     last = datetime.fromisoformat(end)
     assert item.valid_until == last
-    assert expire.plan([item], {}, retention, last - timedelta(milliseconds=1)).actions == ()
-    assert len(expire.plan([item], {}, retention, last).actions) == 1
+    assert actions([item], retention, last - timedelta(milliseconds=1)) == []
+    assert len(actions([item], retention, last)) == 1
 
 
 @given(
@@ -160,15 +168,14 @@ def test_cutoffs_miss_nothing(zone, ages, now):
         kind: [kept(kind, now - timedelta(seconds=age)) for age in sorted(ages, reverse=True)]
         for kind in Kind
     }
-    cutoffs = expire.cutoffs(retention, now)
-    assert set(cutoffs) == {Kind.EPISODE, Kind.CONTEXT}
-    older = {
-        kind: [item for item in records[kind] if item.created_at < before]
-        for kind, before in cutoffs.items()
-    }
-    chosen = expire.plan([], older, retention, now)
-    assert chosen.counts == expire.plan([], records, retention, now).counts
-    assert sum(chosen.counts.values()) == sum(map(len, older.values()))
+    since = cutoffs(retention, now)
+    assert set(since) == {Kind.EPISODE, Kind.CONTEXT}
+    older = [
+        item for kind, before in since.items() for item in records[kind] if item.created_at < before
+    ]
+    everything = [item for each in records.values() for item in each]
+    assert len(actions(older, retention, now)) == len(older)
+    assert len(actions(everything, retention, now)) == len(older)
 
 
 @pytest.mark.parametrize(
@@ -183,13 +190,9 @@ def test_cutoffs_miss_nothing(zone, ages, now):
 )
 def test_a_span_is_told_in_its_largest_whole_unit(span, said):
     """As a person would write it."""
-    found = expire.plan(
-        [],
-        {Kind.EPISODE: [kept(Kind.EPISODE, NOW - 60 * DAY)]},
-        Retention(UTC, {Kind.EPISODE: span}),
-        NOW,
-    )
-    assert reasons(found) == [f"expired: episode is kept for {said}"]
+    old = kept(Kind.EPISODE, NOW - 60 * DAY)
+    found = reasons([old], Retention(UTC, {Kind.EPISODE: span}), NOW)
+    assert found == [f"expired: episode is kept for {said}"]
 
 
 def test_a_store_forgets_nothing_twice(tmp_path):
@@ -204,18 +207,16 @@ def test_a_store_forgets_nothing_twice(tmp_path):
     store.apply(ANA, [insert(item) for item in items])
 
     def hour():
-        older = {
-            kind: store.recorded(ANA, kind, before=before, now=now)
-            for kind, before in expire.cutoffs(MONTH, now).items()
-        }
-        found = expire.plan(store.expired(ANA, now), older, MONTH, now)
-        store.apply(ANA, found.actions)
-        return dict(found.counts)
+        records = store.records(ANA, Filter(now=now, retired=True, subset=Subset.ENDED))
+        for kind, before in cutoffs(MONTH, now).items():
+            records += store.records(ANA, Filter(now=now, kinds=(kind,), recorded_before=before))
+        store.apply(ANA, actions(records, MONTH, now))
+        return kinds(records, MONTH, now)
 
     assert hour() == {Kind.EPISODE: 1, Kind.CONTEXT: 1}
     assert hour() == {}
-    assert store.get(ANA, "ep_old").valid_until == now
-    assert store.get(ANA, "ctx_old").valid_until == born + DAY
-    assert store.get(ANA, "fact_old").valid_until is None
+    assert found(store, "ep_old").valid_until == now
+    assert found(store, "ctx_old").valid_until == born + DAY
+    assert found(store, "fact_old").valid_until is None
     assert store.history(ANA, "ep_old")[-1].reason == "expired: episode is kept for 30 days"
     store.close()

@@ -6,13 +6,12 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-from memoranda.errors import InvalidInput, StoreBusy, StoreClosed
+from memoranda.errors import StoreBusy, StoreClosed
 from memoranda.maintenance import schedule as schedules
 from memoranda.maintenance.schedule import (
     ATTEMPTS,
     LEASE,
     Job,
-    JobLease,
     JobResult,
     NextRun,
     Schedule,
@@ -206,20 +205,20 @@ def test_a_claim_lasts_as_long_as_its_run(runs, clock):
 
 def test_a_claim_that_was_lost_is_said_and_completes_nothing(runs, clock, monkeypatch):
     """A holder that slept past its lease does not undo the claim of its successor."""
-    lease = timedelta(milliseconds=30)
-    warned = Event()
-    options = {"job": "decay", "due": NIGHT, "clock": clock}
-    mine = JobLease(runs, holder="a", lease=lease, **options)
-    theirs = JobLease(runs, holder="b", lease=LEASE, **options)
-    assert mine.take()
-    clock.advance(LEASE)
-    assert theirs.take()
+    warned, theirs = Event(), []
+    other = Schedule([daily(lambda _: "theirs")], runs, clock=clock, holder="b")
     monkeypatch.setattr(schedules.log, "warning", lambda *_: warned.set())
-    with mine.renewed():
+
+    def oversleep(_due):
+        clock.advance(LEASE)
+        theirs.extend(other.step())
         assert warned.wait(PATIENCE)
-    mine.complete()
-    assert runs.job_runs() == []
-    theirs.complete()
+
+    mine = Schedule(
+        [daily(oversleep)], runs, clock=clock, holder="a", lease=timedelta(milliseconds=30)
+    )
+    mine.step()
+    assert theirs == [JobResult("decay", NIGHT, "theirs")]
     assert [run.due for run in runs.job_runs()] == [NIGHT]
 
 
@@ -238,12 +237,6 @@ def test_the_loop_sleeps_until_something_is_due_but_a_minute_at_most(runs, clock
     assert schedule.pause(START) == MINUTE
     assert schedule.pause(NIGHT - timedelta(seconds=5)) == timedelta(seconds=5)
     assert schedule.pause(NIGHT) == MINUTE
-
-
-def test_names_of_jobs_are_their_own(runs, clock):
-    """Two jobs of one name would share their claims."""
-    with pytest.raises(InvalidInput, match="'decay'"):
-        Schedule([daily(print), daily(print)], runs, clock=clock)
 
 
 def test_the_background_runs_what_is_due_and_close_waits_for_it(runs, clock):

@@ -42,7 +42,7 @@ def opened(user="noa", location=":memory:", **more):
 def every(memory):
     """All records of a memory, also those no longer believed."""
     where = Filter(now=datetime.now(UTC), retired=True)
-    return memory._services.store.page(memory._scope, where, limit=100_000, after=None)
+    return memory._services.store.records(memory._scope, where)
 
 
 def exported(memory, path):
@@ -82,7 +82,7 @@ def prune(memory, name, *parts):
     )
     receipt = Pruning(
         id=memory._services.ids.new("prn"),
-        at=memory._services.now(),
+        at=memory._services.clock.now(),
         trigger="manual",
         why="7,700 of 9,000 tokens in use",
         strategy="hybrid",

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from contextlib import closing
-from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 import apsw
@@ -37,7 +36,7 @@ def remembering(location=":memory:", **arguments):
 
 def clock_of(memory):
     """Return the clock of a memory that :func:`remembering` made."""
-    return memory._services.clock
+    return memory._services.clock.source
 
 
 def talk(memory, session, *lines):
@@ -116,5 +115,5 @@ class Applied:
 def watched(memory, failing=()):
     """Put a :class:`Applied` between a memory and its store; return it."""
     store = Applied(memory._services.store, failing)
-    memory._services = replace(memory._services, store=store)
+    memory._services.store = store
     return store

@@ -8,7 +8,7 @@ from threading import Event
 
 from memoranda import Memory, Settings
 from memoranda.agent import Agent
-from memoranda.learning.llm.model_extractor import ClaimsAnswer
+from memoranda.learning.llm.model_stages import ClaimsAnswer
 from memoranda.model.chat import ChatReply
 from memoranda.model.models import ToolCall
 from memoranda.notes.document import parse
@@ -47,7 +47,7 @@ def by_hand(path, **sections):
 
 def clock_of(memory):
     """Return the clock of a memory that :func:`noting` made."""
-    return memory._services.clock
+    return memory._services.clock.source
 
 
 def memory_file(memory):

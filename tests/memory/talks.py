@@ -108,7 +108,7 @@ def lawful(chat, budget=None):
     assert places(shown) == [message.position for message in chat.messages]
     known = {message.id: message for message in chat.messages}
     hidden = [item for marker in shown.markers for item in chat.expand(marker)]
-    whole = {item.id for item in shown.messages} - {short[0] for short in shown.shortened}
+    whole = {item.id for item in shown.messages} - dict(shown.shortened).keys()
     assert all(item == known[item.id] for item in hidden)
     assert all(item == known[item.id] for item in shown.messages if item.id in whole)
     fixed = {m.id for m in known.values() if m.role == "system" or m.pinned}

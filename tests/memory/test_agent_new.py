@@ -22,7 +22,7 @@ from noting import (
 
 from memoranda.errors import LLMError
 from memoranda.learning.llm.claim_checking import ClaimAnswer
-from memoranda.learning.llm.model_extractor import ClaimsAnswer
+from memoranda.learning.llm.model_stages import ClaimsAnswer
 from memoranda.notes.model_summarizer import Consolidation
 from memoranda.testing.models import ScriptedLLM
 

@@ -67,7 +67,7 @@ def done(flow, location, folder):
     folder.mkdir()
     notes = {"folder": str(folder / "notes")}
     with closing(remembering(location, notes=notes)) as memory:
-        told = flow(memory, memory._services.clock, folder)
+        told = flow(memory, memory._services.clock.source, folder)
     return without_own(plain(told, folder=folder))
 
 
@@ -114,7 +114,7 @@ def test_an_export_of_one_is_the_memory_of_the_other(kinds, place, tmp_path):
     """What one place exports, another takes in whole, ids and all, and exports as it was."""
     exported = []
     with closing(remembering(place(kinds[0]))) as memory:
-        importing(memory, memory._services.clock, tmp_path)
+        importing(memory, memory._services.clock.source, tmp_path)
         first, second, *_ = memory.records(kind="fact")
         memory.correct(first.id, "Ana eats fish")
         memory.forget(second.id)
@@ -147,7 +147,7 @@ def in_folder(folder):
 def test_the_folder_is_all_there_is(tmp_path):
     """S1.01: records, talks, jobs and notes are in Chroma's folder; no other file is made."""
     with closing(remembering(f"chroma://{tmp_path}/memory")) as memory:
-        told = noting(memory, memory._services.clock, tmp_path)
+        told = noting(memory, memory._services.clock.source, tmp_path)
         memory.maintain()
         assert memory.notes.folder == tmp_path / "memory" / "notes" / "ana"
     assert told
@@ -198,9 +198,7 @@ def test_notes_of_a_server_are_where_they_are_set_to_be(place, tmp_path):
     assert not gone.exists()
     with closing(remembering(location, notes={"folder": str(tmp_path / "notes")})) as memory:
         store, scope = memory._services.store, memory._scope
-        assert [store.notes_base(owner, name).lines for owner, name in store.notes_kept(scope)] == [
-            ()
-        ]
+        assert [base.lines for base in store.notes_bases(scope).values()] == [()]
         memory.notes.sync()
         assert "vegetarian" in (tmp_path / "notes" / "users" / "ana" / "MEMORY.md").read_text()
 

@@ -106,8 +106,8 @@ def held(chat):
         len(ledger.messages)
         + len(ledger.units)
         + len(ledger.gaps)
-        + len(ledger.reader._signals)
-        + len(ledger.grouping.orphans())
+        + len(ledger._signals)
+        + len(ledger.orphans())
     )
 
 

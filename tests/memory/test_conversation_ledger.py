@@ -4,6 +4,7 @@ from contextlib import ExitStack
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+from dialogues import view
 from effort import examples
 from hypothesis import settings
 from hypothesis import strategies as st
@@ -17,7 +18,7 @@ from hypothesis.stateful import (
 from talks import ALL, STRATEGIES, alone, chosen, meter, places, remembering, sized
 
 from memoranda import errors
-from memoranda.conversation.view import Policy, view
+from memoranda.conversation.view import Policy
 from memoranda.model.models import ToolCall
 
 WINDOW = 800

@@ -3,6 +3,7 @@
 from datetime import UTC, datetime, timedelta
 
 import pytest
+from dialogues import segments
 from talks import (
     FINISHED,
     NEXT,
@@ -20,7 +21,7 @@ from talks import (
     sized,
 )
 
-from memoranda.conversation.segments import segments
+from memoranda.conversation.segments import SHIFT
 
 START = datetime(2026, 1, 1, 9, tzinfo=UTC)
 RULE = "Always answer in French, never in English."
@@ -152,7 +153,7 @@ def test_another_topic_is_no_end_of_a_task():
     for index, content in enumerate(talk):
         said = START + timedelta(days=9 * (index // 4), minutes=index)
         chat.add(("user", "assistant")[index % 2], content, timestamp=said)
-    assert [part.boundary.kind for part in segments(chat.messages)] == ["start", "topic"]
+    assert [part.boundary for part in segments(chat.messages)[1:]] == [SHIFT]
     assert events == []
     assert chat.prunings == ()
 

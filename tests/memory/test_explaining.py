@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from talks import REPLY, STRATEGIES, alone, chatter, chosen, exchange, fill, remembering
 
 from memoranda.conversation.conversation_store import expand_place, message_at
-from memoranda.conversation.explain import SHOWN, FoldedMessages, MessageState, fold, marker_of
-from memoranda.conversation.units import units
+from memoranda.conversation.explain import SHOWN, MessageState
+from memoranda.conversation.ledger import Ledger
 from memoranda.errors import InvalidInput, NotFound
 from memoranda.model.models import ToolCall
 
@@ -46,7 +46,7 @@ def test_every_message_has_one_line_that_tells_the_truth(said, strategy, budget,
     for message in chat.extend(replace(item, pinned=False) for item in said if _sayable(item)):
         if said[message.position % len(said)].pinned:
             chat.pin(message.id)
-    budget += REPLY + sum(unit.tokens for unit in units(chat.messages)[0] if unit.fixed)
+    budget += REPLY + Ledger((), chat.messages).fixed_tokens
     chat.prune(budget + pruned)
     found = chat.explain(budget=budget)
     shown = chat.view(budget - REPLY)
@@ -198,20 +198,6 @@ def test_tasks_are_found_with_their_titles():
     assert (second.title, second.first, second.last) == ("the tests", 2, 2)
     assert (first.completed, second.completed) == (True, False)
     assert [line.task for line in chat.explain().lines] == [1, 1, 2]
-
-
-def test_folds_join_what_is_out():
-    """Lines that are out and stand together are one fold, which expands to exactly these."""
-    chat = alone(keep_recent=2)
-    fill(chat, [100] * 10)
-    done = chat.prune(450)
-    parts = list(fold(chat.explain(), lambda line: line.state in SHOWN))
-    folds = [part for part in parts if isinstance(part, FoldedMessages)]
-    assert [fold.id for fold in folds] == [marker_of(cut) for cut in done.cuts]
-    assert sum(fold.messages for fold in folds) == done.messages
-    assert sum(fold.tokens for fold in folds) == done.tokens
-    assert [item.id for fold in folds for item in fold.prunings] == [done.id] * len(folds)
-    assert [len(chat.expand(fold.id)) for fold in folds] == [fold.messages for fold in folds]
 
 
 def test_a_budget_must_be_a_number():

@@ -13,8 +13,7 @@ from model_server import answered, cut_off, failing, raw, stalling
 from memoranda import Settings
 from memoranda.errors import ConfigError, LLMError
 from memoranda.learning.llm.claim_checking import ClaimAnswer
-from memoranda.learning.llm.model_extractor import ClaimsAnswer
-from memoranda.learning.llm.model_judge import VerdictsAnswer
+from memoranda.learning.llm.model_stages import ClaimsAnswer, VerdictsAnswer
 from memoranda.notes.model_summarizer import Consolidation
 from memoranda.testing.models import ONE_CALL, ScriptedLLM
 

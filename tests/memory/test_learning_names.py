@@ -10,7 +10,7 @@ from learning_talks import DAY, START, by_hand, clock_of, remembering, tables, t
 
 from memoranda.entities.model_names import NamedThing, NamedThings
 from memoranda.errors import ConfigError, LLMError
-from memoranda.maintenance.enrich import UNAVAILABLE
+from memoranda.maintenance.service import UNAVAILABLE
 from memoranda.testing.models import ScriptedLLM
 
 pytest.importorskip("spacy", reason="the extra spacy is not installed")

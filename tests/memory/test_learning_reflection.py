@@ -10,7 +10,7 @@ import pytest
 from learning_talks import DAY, START, clock_of, facts, remembering, tables, talk
 
 from memoranda.errors import LLMError
-from memoranda.learning.llm.model_reflector import ReflectionAnswer
+from memoranda.learning.llm.model_stages import ReflectionAnswer
 from memoranda.testing.clocks import FrozenClock
 from memoranda.testing.models import ScriptedLLM
 

@@ -26,8 +26,8 @@ from memoranda import Settings
 from memoranda.errors import NotFound, StoreError
 from memoranda.learning.consolidation_queue import ConsolidationQueue
 from memoranda.learning.consolidation_queue import ConsolidationRequest as Request
-from memoranda.learning.llm.model_extractor import ClaimsAnswer
-from memoranda.model.actions import Consolidated, Insert
+from memoranda.learning.llm.model_stages import ClaimsAnswer
+from memoranda.model.actions import AdvanceSession, Insert
 from memoranda.model.models import Scope
 from memoranda.testing.models import ScriptedLLM
 
@@ -129,7 +129,7 @@ def test_a_session_that_goes_on_waits_again_and_only_the_new_is_read(memory):
     store = watched(memory)
     report = memory.consolidate()
     assert (report.counts["facts"], report.counts["credited"]) == (1, 0)
-    assert [action.through for action in store.of(Consolidated)] == [last.position]
+    assert [action.through for action in store.of(AdvanceSession)] == [last.position]
     assert len(fact(memory, "Porto").source_ids) == 1
 
 
@@ -140,7 +140,7 @@ def test_a_session_is_read_in_pages_each_in_one_transaction(memory):
     talk(memory, "long", *lines)
     store = watched(memory)
     assert memory.consolidate().count == 3
-    done = store.of(Consolidated)
+    done = store.of(AdvanceSession)
     assert [(action.through, action.after, action.finished) for action in done] == [
         (29, -1, False),
         (59, 29, False),
@@ -170,7 +170,7 @@ def test_a_failure_between_pages_loses_no_page_and_doubles_none(memory):
     assert len(report.actions) == 1
     assert state(memory, "long").through == 29
     assert memory.consolidate().counts["facts"] == 2
-    assert [action.after for action in store.of(Consolidated)] == [-1, 29, 29, 59]
+    assert [action.after for action in store.of(AdvanceSession)] == [-1, 29, 29, 59]
     assert all(len(item.source_ids) == 1 for item in facts(memory))
 
 

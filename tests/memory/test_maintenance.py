@@ -24,8 +24,8 @@ from learning_talks import (
 
 from memoranda.errors import ConfigError, InvalidInput, LLMError, StoreClosed
 from memoranda.learning.llm.claim_checking import ClaimAnswer
-from memoranda.learning.llm.model_extractor import ClaimsAnswer
-from memoranda.maintenance.maintenance_schedule import MaintenanceSchedule
+from memoranda.learning.llm.model_stages import ClaimsAnswer
+from memoranda.maintenance.schedule import MaintenanceSchedule
 from memoranda.maintenance.service import STAGES
 from memoranda.memory import services_of
 from memoranda.model.actions import Spend

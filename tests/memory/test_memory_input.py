@@ -188,6 +188,8 @@ def test_unknown_ids_are_nothing_or_not_found(kept, id):
         (lambda m: m.set_context("k", ""), "value is empty"),
         (lambda m: m.get_context(None), "key must be text"),
         (lambda m: m.as_user(""), "user is empty"),
+        (lambda m: m.on("remembred", print), "never happens; use one of remembered, corrected"),
+        (lambda m: m.on("forgotten", "print"), "cannot be called"),
         (lambda m: m.as_user("ana", agent=5), "agent must be text"),
         (lambda m: m.conversation("c", strategy="newest"), "strategy='newest' is unknown; use one"),
         (lambda m: m.conversation("c", keep_recent=0), "keep_recent=0 must be"),

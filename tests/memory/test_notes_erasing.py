@@ -6,7 +6,7 @@ import pytest
 from noting import HISTORY, MEMORY, MINUTE, by_hand, clock_of, edit, facts, items
 
 from memoranda.learning.llm.claim_checking import ClaimAnswer
-from memoranda.learning.llm.model_extractor import ClaimsAnswer
+from memoranda.learning.llm.model_stages import ClaimsAnswer
 from memoranda.notes import Notes
 from memoranda.notes.model_summarizer import Consolidation
 from memoranda.testing.models import ScriptedLLM

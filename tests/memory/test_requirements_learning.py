@@ -12,10 +12,10 @@ from learning_talks import DAY, START, by_hand, clock_of, contents, facts, remem
 
 from memoranda import Memory, Settings
 from memoranda.entities.model_names import NamedThings
-from memoranda.learning import reflection_plan as reflect
+from memoranda.learning import reflection as reflect
 from memoranda.learning.consolidation_plan import SUPERSEDED
 from memoranda.learning.consolidator import PAGE
-from memoranda.maintenance import enrich
+from memoranda.maintenance.service import A_NIGHT, FEW
 from memoranda.model.models import Scope
 from memoranda.testing.models import ScriptedLLM
 
@@ -151,7 +151,7 @@ def test_completion_of_a_session_is_recorded(memory):
     talk(memory, "s", "I live in Porto.")
     talk(memory, "t", "Hello again.")
     store = memory._services.store
-    assert [item.id for item in store.sessions(ANA, pending=True, exclude="t")] == ["s"]
+    assert list(store.sessions(ANA, pending=True, exclude="t")) == ["s"]
     assert memory.consolidate("s").counts["sessions"] == 1
     first, second = memory.sessions()
     assert first.first_seen_at == START
@@ -197,6 +197,6 @@ def test_the_figures_of_the_seeds_are_the_defaults():
     assert usual.consolidation.decay_rate == 0.1
     assert usual.decay.threshold == 0.05
     assert (PAGE, SUPERSEDED) == (30, 0.3)
-    assert (enrich.MOST, enrich.LIMIT) == (2, 50)
+    assert (FEW, A_NIGHT) == (2, 50)
     assert (reflect.REST, reflect.SPAN) == (6 * DAY, 7 * DAY)
     assert (reflect.LEAST_FACTS, reflect.LIMIT) == (3, 200)

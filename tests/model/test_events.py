@@ -10,7 +10,7 @@ from memoranda.model.events import Events
 
 def test_subscribers_are_called_in_order():
     """All subscribers of a name are told, in the order in which they came; others are not."""
-    events, heard = Events(), []
+    events, heard = Events("remembered", "forgotten", "counted"), []
     events.on("remembered", lambda event: heard.append(("first", event.name, event.subject)))
     events.on("forgotten", lambda _: heard.append("never"))
     events.on("remembered", lambda event: heard.append(("second", event.name, event.subject)))
@@ -20,12 +20,12 @@ def test_subscribers_are_called_in_order():
 
 def test_nobody_listens():
     """An event without subscribers does nothing."""
-    Events().emit("remembered", 7)
+    Events("remembered", "forgotten", "counted").emit("remembered", 7)
 
 
 def test_a_failing_subscriber_harms_nobody(caplog):
     """Its exception is logged and reaches neither the other subscribers nor the caller."""
-    events, heard = Events(), []
+    events, heard = Events("remembered", "forgotten", "counted"), []
 
     def fail(_):
         message = "broken subscriber"
@@ -42,7 +42,7 @@ def test_a_failing_subscriber_harms_nobody(caplog):
 
 def test_an_interrupt_is_not_swallowed():
     """Ctrl+C in a subscriber stops the program as anywhere else."""
-    events = Events()
+    events = Events("remembered", "forgotten", "counted")
 
     def interrupt(_):
         raise KeyboardInterrupt
@@ -54,7 +54,7 @@ def test_an_interrupt_is_not_swallowed():
 
 def test_subscribing_from_a_subscriber():
     """A subscriber may subscribe another, which hears the next event; and may emit."""
-    events, heard = Events(), []
+    events, heard = Events("remembered", "forgotten", "counted"), []
 
     def first(event):
         if event.subject == 0:
@@ -68,14 +68,14 @@ def test_subscribing_from_a_subscriber():
 
 def test_threads_subscribe_and_emit_at_once():
     """No subscriber is lost when threads subscribe and emit together."""
-    events, heard = Events(), []
+    events, heard = Events("remembered", "forgotten", "counted"), []
     barrier = threading.Barrier(8)
 
     def work():
         barrier.wait()
         for _ in range(100):
             events.on("counted", heard.append)
-            events.emit("nothing", None)
+            events.emit("forgotten", None)
 
     threads = [threading.Thread(target=work) for _ in range(8)]
     for thread in threads:

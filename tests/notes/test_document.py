@@ -7,8 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memoranda.notes.document import parse, start
-from memoranda.notes.markdown import guarded
+from memoranda.notes.document import guarded, parse, start
 from memoranda.notes.scrub import scrub
 from memoranda.notes.topics import TITLES
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from memoranda.model.checks import content_hash
 from memoranda.model.models import Kind, Record
 from memoranda.notes.document import parse
-from memoranda.notes.edits import EditConflict, digest_of, noted_line, read_edits
+from memoranda.notes.edits import digest_of, noted_line, read_edits
 
 NOW = datetime(2026, 3, 1, tzinfo=UTC)
 TEA = "Ana likes green tea"
@@ -127,7 +127,7 @@ def test_a_change_of_what_ended_is_kept_and_told():
     """A line changed while its record ended is new evidence, and a conflict to be told."""
     edits = read(f"- {TEA} in winter\n- {BOB}\n- {CAT}\n", ended(THREE[0]), *THREE[1:])
     assert [each.text for each in edits.added] == [f"{TEA} in winter"]
-    assert edits.conflicts == (EditConflict("a", f"{TEA} in winter"),)
+    assert said(edits.conflicts) == [("a", f"{TEA} in winter")]
     assert edits.removed == ()
 
 

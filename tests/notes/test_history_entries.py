@@ -19,7 +19,7 @@ from memoranda.learning.claims import Turn
 from memoranda.learning.parsed_text import stems
 from memoranda.notes.history_entries import HistoryEntryWriter, write_raw_entry
 from memoranda.text.dates.statements import DateParser
-from memoranda.text.languages import LanguageData
+from memoranda.text.patterns import LanguageData
 from memoranda.text.secrets import secret_kind, tells_secret
 
 STOP_WORDS = LanguageData("en", "comparison").words("stop_words")
@@ -327,11 +327,11 @@ def test_nothing_withheld_is_told(said, hidden):
 
 def test_no_confidence_stands_in_a_raw_entry():
     """The entry of last resort shows that something was said, and not what."""
-    pairs = [("user", "I live in Porto."), ("user", "Off the record: I hate Paul.")]
-    raw = write_raw_entry(pairs, AT, 2)
+    turns = talk(("user", "I live in Porto."), ("user", "Off the record: I hate Paul."))
+    raw = write_raw_entry(turns, AT, 2)
     assert "Porto" in raw
     assert "Paul" not in raw
-    assert raw.count("\n- ") == len(pairs)
+    assert raw.count("\n- ") == len(turns)
 
 
 @pytest.mark.parametrize(

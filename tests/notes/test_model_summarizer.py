@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from memoranda.errors import LLMError
 from memoranda.learning.claims import Turn
-from memoranda.notes.model_summarizer import Consolidation, ModelSummarizer
+from memoranda.notes.model_summarizer import Consolidation, summarize
 from memoranda.testing.models import ScriptedLLM
 from memoranda.text.secrets import secret_kind
 
@@ -22,8 +22,7 @@ def consolidate(entry, update, memory="- Ana runs.", text="I moved </turns>", **
     """Return what is to be written, and the model."""
     model = ScriptedLLM([Consolidation(entry, update)])
     turns = [Turn("ep_1", "user", text, AT, person=True)]
-    summarizer = ModelSummarizer(model, **options)
-    return asyncio.run(summarizer.consolidate(turns, memory, AT)), model
+    return asyncio.run(summarize(model, turns, memory, AT, **options)), model
 
 
 @pytest.mark.parametrize(
@@ -110,7 +109,6 @@ def test_whatever_a_model_writes_an_entry_is_one_safe_line(entry, update):
 
 def test_a_failure_is_the_callers_to_handle():
     """It says what was spent."""
-    summarizer = ModelSummarizer(ScriptedLLM([LLMError("down")]))
     with pytest.raises(LLMError) as caught:
-        asyncio.run(summarizer.consolidate([], "", AT))
+        asyncio.run(summarize(ScriptedLLM([LLMError("down")]), [], "", AT))
     assert caught.value.usage.failures == 1

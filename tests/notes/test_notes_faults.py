@@ -13,7 +13,7 @@ import pytest
 from memoranda.errors import StoreError, StoreFull, StoreReadOnly
 from memoranda.notes import Notes
 from memoranda.notes.files import LOCK, PART
-from memoranda.notes.history import parse_history
+from memoranda.notes.notes import parse_history
 
 resource = pytest.importorskip("resource", reason="limits of files are those of Unix")
 

@@ -180,9 +180,10 @@ def test_a_failure_on_a_text_is_ours(ruled):
 
 def test_it_adds_to_the_rules(folder):
     """In a pipeline, marks stay the rules' own, and names without capitals are found as well."""
-    pipeline = EntityPipeline({"regex": RuleExtractor(), "spacy": SpacyNames(str(folder))})
+    providers = {"regex": RuleExtractor(), "spacy": SpacyNames(str(folder))}
+    pipeline = EntityPipeline(providers, {"accurate": ["regex", "spacy"]})
     assert pipeline.accurate_available
-    found = pipeline.extract_with("accurate", "teodor works near bergen now @bo")
+    found = pipeline.read("accurate", "teodor works near bergen now @bo").mentions
     assert [(mention.text, mention.type) for mention in found] == [
         ("teodor", "person"),
         ("bergen", "location"),

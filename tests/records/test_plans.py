@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from memoranda.model.actions import Close, Erase, Insert, Reweigh
+from memoranda.model.actions import Close, Insert
 from memoranda.model.models import Kind, Record
 from memoranda.records import plans
 
@@ -54,14 +54,10 @@ def test_what_was_told_needs_no_sources(old):
     assert (draft.source_ids, draft.origin) == ((), "api")
 
 
-def test_plans_say_what_they_do_and_why(old):
-    """Each plan is the list of actions that history will tell of."""
+def test_a_correction_stores_and_closes(old):
+    """The new record is stored, and the old one ends in its favour."""
     new = Insert(old)
     assert plans.plan_correction(old, new, NOW) == [
         new,
         Close("fact_1", NOW, "corrected", superseded_by="fact_1"),
     ]
-    assert plans.plan_replacement(old, old, NOW) == [Close("fact_1", NOW, "replaced", "fact_1")]
-    assert plans.plan_confirmation(old, NOW) == [Reweigh("fact_1", NOW, 1.0, 0.0, "confirmed")]
-    assert plans.plan_forgetting(old, NOW) == [Close("fact_1", NOW, "forgotten", None)]
-    assert plans.plan_erasure(old.id, NOW) == [Erase(("fact_1",), NOW, "erased on request")]

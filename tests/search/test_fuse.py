@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memoranda.search.fuse import LONGEST_LIST, Weights, blend, rrf
+from memoranda.search.evidence import LONGEST_LIST, Weights, blend, rrf
 
 ARMS = list(asdict(Weights()))
 VALUES = st.lists(st.floats(0, 1, width=32), min_size=6, max_size=6)

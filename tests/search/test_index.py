@@ -87,7 +87,7 @@ def test_what_is_erased_is_gone_from_the_rows(memory, store):
     assert len(index.rows(store, SCOPE)) == 2
     memory.forget(first.id, erase=True)
     rows = index.rows(store, SCOPE)
-    found = store.by_ordinals(SCOPE, rows.table["ordinal"].tolist())
+    found = store.get(SCOPE, rows.table["ordinal"].tolist())
     assert [record.id for record in found.values()] == [second.id]
     assert len(rows.vectors) == 1
 

@@ -56,8 +56,8 @@ def found(memory, *, kinds=(), question=QUESTION, **ranking):
     """Search everything under a ranking of the test's own."""
     parts = memory._services
     searcher = Retriever(
-        parts.store,
-        analyzer=parts.lazy.retriever._analyzer,
+        store=parts.store,
+        analyzer=parts.lazy.retriever.analyzer,
         extractor=parts.extractor,
         embed=lambda _: None,
         zone=UTC,

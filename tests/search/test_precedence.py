@@ -77,8 +77,8 @@ def retriever(memory, **ranking):
     """Return a retriever over ``memory`` with a ranking of the test's own."""
     parts = memory._services
     return Retriever(
-        parts.store,
-        analyzer=parts.lazy.retriever._analyzer,
+        store=parts.store,
+        analyzer=parts.lazy.retriever.analyzer,
         extractor=parts.extractor,
         embed=lambda _: None,
         zone=UTC,
@@ -89,7 +89,7 @@ def retriever(memory, **ranking):
 
 def found(memory, question, limit=100, where=None, **ranking):
     """Search everything."""
-    now = memory._services.now()
+    now = memory._services.clock.now()
     asked = where or Filter(now=max(NOW, now))
     return retriever(memory, **ranking).search(SCOPE, question, asked, limit=limit)
 
@@ -213,7 +213,7 @@ def test_who_says_the_same_again_is_not_moved():
 def test_as_of_a_past_day_sees_only_what_was_known_then():
     """Law 11: what was said later neither answers nor moves anything."""
     with filled(TALK[:4]) as memory:
-        then = memory._services.now()
+        then = memory._services.clock.now()
         told = memory.remember(
             "I raised my monthly grocery budget to 460 euros.",
             kind="episode",

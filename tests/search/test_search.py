@@ -9,7 +9,7 @@ from memoranda import Memory, Settings
 from memoranda.errors import EmbeddingError
 from memoranda.model.models import Scope
 from memoranda.model.query import Filter
-from memoranda.search.fuse import Weights
+from memoranda.search.evidence import Weights
 from memoranda.search.search import Ranking, Retriever
 from memoranda.testing.embedders import HashEmbedder
 from memoranda.text.dates.questions import question_range
@@ -36,8 +36,8 @@ def retriever(memory):
 
     def make(embed=parts.derivations.embed_query, **ranking):
         return Retriever(
-            parts.store,
-            analyzer=parts.lazy.retriever._analyzer,
+            store=parts.store,
+            analyzer=parts.lazy.retriever.analyzer,
             extractor=parts.extractor,
             embed=embed,
             zone=UTC,

@@ -2,8 +2,15 @@
 
 import pytest
 
-from memoranda.search.evidence import AskedState, read_question, state_of
-from memoranda.search.precedence import competes, speaks_of_change, stated_sentences, values
+from memoranda.search.precedence import (
+    QuestionTense,
+    competes,
+    read_question,
+    speaks_of_change,
+    state_of,
+    stated_sentences,
+    values,
+)
 from memoranda.text.terms import TermAnalyzer
 
 ANALYZER = TermAnalyzer()
@@ -18,20 +25,20 @@ def question(text):
 @pytest.mark.parametrize(
     ("text", "state"),
     [
-        ("What is my rent?", AskedState.NOW),
-        ("what's my rent", AskedState.NOW),
-        ("How many tasks have I finished?", AskedState.NOW),
-        ("How many tasks did I finish?", AskedState.NOW),
-        ("Remind me, which editor do I use?", AskedState.NOW),
-        ("In which city do I live?", AskedState.NOW),
-        ("What is the deadline for the first sprint?", AskedState.NOW),
-        ("What was my rent?", AskedState.THEN),
-        ("Where did I live before?", AskedState.THEN),
-        ("How many tasks did I say were open?", AskedState.THEN),
-        ("What is the difference between my two flats?", AskedState.THEN),
-        ("What has changed in my rent?", AskedState.THEN),
-        ("my rent", AskedState.OPEN),
-        ("Tell a story about Porto", AskedState.OPEN),
+        ("What is my rent?", QuestionTense.NOW),
+        ("what's my rent", QuestionTense.NOW),
+        ("How many tasks have I finished?", QuestionTense.NOW),
+        ("How many tasks did I finish?", QuestionTense.NOW),
+        ("Remind me, which editor do I use?", QuestionTense.NOW),
+        ("In which city do I live?", QuestionTense.NOW),
+        ("What is the deadline for the first sprint?", QuestionTense.NOW),
+        ("What was my rent?", QuestionTense.THEN),
+        ("Where did I live before?", QuestionTense.THEN),
+        ("How many tasks did I say were open?", QuestionTense.THEN),
+        ("What is the difference between my two flats?", QuestionTense.THEN),
+        ("What has changed in my rent?", QuestionTense.THEN),
+        ("my rent", QuestionTense.OPEN),
+        ("Tell a story about Porto", QuestionTense.OPEN),
     ],
 )
 def test_a_question_shows_which_time_it_is_about(text, state):

@@ -39,6 +39,7 @@ from memoranda.testing.contracts.samples import (
     moment,
     open_conversation,
     page,
+    pending,
     pruning,
     remember,
     say,
@@ -95,7 +96,7 @@ def vectors(store, scope=ANA):
 
 def records(store, scope=ANA):
     """Return all records of a user."""
-    return store.page(scope, ALL, limit=10_000, after=None)
+    return store.records(scope, ALL)
 
 
 # Erasing
@@ -154,7 +155,7 @@ def test_what_is_erased_is_in_no_file(opened, folder):
     assert len(rows) == MANY
     assert (vectors(store) == rows).all()
     store.close()
-    with closing(sqlite3.connect(folder / client.DATABASE_FILE)) as database:
+    with closing(sqlite3.connect(folder / "chroma.sqlite3")) as database:
         used = {row[0] for row in database.execute("SELECT id FROM segments")}
     assert {path.name for path in folder.iterdir() if path.is_dir()} <= used
     again = opened(folder)
@@ -230,7 +231,7 @@ def test_a_copy_of_the_closed_folder_is_a_backup(opened, folder, tmp_path):
     before, rows = everything(store, ANA), vectors(store)
     store.close()
     files = {path.name for path in folder.iterdir() if path.is_file()}
-    assert files == {client.DATABASE_FILE, client.LOCK}
+    assert files == {"chroma.sqlite3", client.LOCK}
     shutil.copytree(folder, tmp_path / "copy")
     shutil.rmtree(folder)
     assert page(opened(folder), ANA) == []
@@ -281,7 +282,7 @@ def test_memories_of_another_program_stay(opened, folder):
         made = other.get_or_create_collection("memories", metadata={"hnsw:space": "cosine"})
         made.add(ids=[key], embeddings=[row], documents=["Alex"], metadatas=[theirs])
     store = opened(folder)
-    assert (store.users(), store.verify(), store.pending_count(None)) == ([], [], 0)
+    assert (store.users(), store.verify(), pending(store, None)) == ([], [], [])
     store.reset_vectors("minilm", 384)
     items = remember(store, "tea", "milk")
     store.apply(ANA, [PutVectors("minilm", {items[0].id: row})])
@@ -316,10 +317,10 @@ def test_places_that_are_no_chroma(opened, folder, tmp_path):
 def test_a_damaged_database_is_told_of(opened, folder, damage):
     """A database that is none is refused with an error of ours, and stays as it is."""
     folder.mkdir()
-    (folder / client.DATABASE_FILE).write_bytes(damage)
+    (folder / "chroma.sqlite3").write_bytes(damage)
     with pytest.raises(StoreError, match="memory"):
         opened(folder)
-    assert (folder / client.DATABASE_FILE).read_bytes() == damage
+    assert (folder / "chroma.sqlite3").read_bytes() == damage
 
 
 def test_rows_that_others_changed(opened, folder):
@@ -463,7 +464,7 @@ def test_replicas_are_closed(opened, folder):
     for scope in scopes:
         remember(store, f"tea of {scope.user}", scope=scope)
         assert store.match_terms(scope, ["tea"], limit=5).ordinals
-        replicas._most = 3 * replicas._held[scope.user].size
+        replicas._most = 3 * replicas._held[scope.user].size()
     assert scopes[0].user not in replicas._held
     assert scopes[-1].user in replicas._held
     assert len(replicas._held) <= 4
@@ -495,6 +496,6 @@ def test_another_analyzer_makes_the_terms_anew(opened, folder):
         assert store.match_terms(ANA, ["zoe"], limit=5).frequencies == [1]
         assert store.verify() == []
         with store._replicas.reading("ana") as replica:
-            commit, made = replica.at.commit, replica.state("analyzer")
+            commit, made = replica.at.commit, replica.meta("analyzer")
         store.close()
     assert (commit, made) == (2, "words-2")

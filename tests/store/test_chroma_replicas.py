@@ -15,7 +15,8 @@ from memoranda.model.models import Calibration, ConversationInfo, Kind, Message
 from memoranda.model.notes import NotedLine, NotesBase
 from memoranda.model.usage import Usage
 from memoranda.store.chroma.journal import JournalEntry
-from memoranda.store.chroma.replica import MirrorChange, Replica
+from memoranda.store.chroma.replica import MirrorChange, Replica, stamp
+from memoranda.store.sql.store import SqlStore
 from memoranda.testing.analyzers import PlainNames, WordAnalyzer
 from memoranda.testing.contracts.samples import (
     ALL,
@@ -45,34 +46,32 @@ TALKS = ("one", "two")
 class Journaled:
     """A replica, and what a journal would keep of it."""
 
-    def __init__(self):
+    def __init__(self, replica=None):
         """Hold nothing, with the model of the tests."""
-        self.wanted = {}
         self.entries, self.touched = [], []
-        self.replica = new_replica()
-        self.store = self.replica.store
+        self.replica = replica or new_replica()
+        self.store = store_of(self.replica)
         self._lost = False
 
-    def stamps(self):
-        """Note nothing."""
-        return {}
-
-    def keep(self, recorded):
+    def _keep(self, _replica, entry, touched, _erases):
         """Keep what a transaction changed, unless another was first."""
         if self._lost:
             raise Lost
-        self.entries.append(JournalEntry(len(self.entries) + 1, recorded.patch, "token"))
-        self.touched.append(recorded.touched)
+        self.entries.append(JournalEntry(len(self.entries) + 1, entry.patch, "token"))
+        self.touched.append(touched)
 
     def apply(self, scope, plan, *, lost=False):
         """Carry out a plan, or nothing of it."""
-        self._lost = lost
-        self.replica.change(lambda store: store.apply(scope, plan), self)
+        self._lost, self.replica.keep = lost, self._keep
+        try:
+            self.store.apply(scope, plan)
+        finally:
+            self.replica.keep = None
 
     def entity(self, name):
         """Return the id of an entity with a name."""
-        found = self.store.entity(ANA, name, ALL)
-        return found.id if found else "ent_0"
+        found = self.store.entities(ANA, ALL, name=name, limit=1)
+        return found[0].id if found else "ent_0"
 
 
 class Lost(Exception):
@@ -81,21 +80,28 @@ class Lost(Exception):
 
 def new_replica():
     """Return a replica without rows, of the model of the tests."""
-    replica = Replica("ana", analyzer=WordAnalyzer(), names=NAMES)
-    replica.store.tell_model(MODEL, DIMENSIONS)
+    replica = Replica("ana")
+    store_of(replica)
+    with replica.write() as connection:
+        stamp(connection, {"embedding_model": MODEL, "embedding_dimensions": str(DIMENSIONS)})
     return replica
+
+
+def store_of(replica):
+    """Return a store on the rows of a replica."""
+    return SqlStore(replica, analyzer=WordAnalyzer(), names=NAMES)
 
 
 def follow(entries, *, mirrored=0):
     """Return a replica that has read entries of a journal."""
     replica = new_replica()
-    replica.apply(entries, mirrored=mirrored)
+    replica.follow(entries, mirrored=mirrored)
     return replica
 
 
 def whole(replica):
     """Return everything that a replica holds, in no order, and what is found by words."""
-    found = replica.store.match_terms(ANA, ["zoe", "met", "dan", "tea"], limit=1_000)
+    found = store_of(replica).match_terms(ANA, ["zoe", "met", "dan", "tea"], limit=1_000)
     matches = sorted(zip(found.ordinals, found.counts, found.lengths, strict=True))
     return sorted(replica.whole()), matches, list(found.frequencies)
 
@@ -175,13 +181,13 @@ class _Steps:
         return lambda entity: do.SplitEntity(entity(one), two)
 
     def decide(self, a, b, _):
-        return do.Decide(WORDS[a % len(WORDS)], (*WORDS, " ")[b % 7])
+        return do.KeepNameDecision(WORDS[a % len(WORDS)], (*WORDS, " ")[b % 7])
 
     def consolidated(self, a, b, c):
         if c % 4 == 0:
-            return do.Noted("st"[a % 2], b % 4)
+            return do.AdvanceNotes("st"[a % 2], b % 4)
         after = None if c % 3 else a % 3
-        return do.Consolidated("st"[a % 2], b % 4, self._at(c), finished=c % 2 == 0, after=after)
+        return do.AdvanceSession("st"[a % 2], b % 4, self._at(c), finished=c % 2 == 0, after=after)
 
     def keep_notes(self, a, b, c):
         lines = tuple(NotedLine(self._record(it), "d", it) for it in (a % 5, b % 5))
@@ -235,8 +241,12 @@ class _Steps:
 
     def settle(self, a, b, c):
         talk, learnt = TALKS[a % 2], Calibration(1 + b % 3, b)
-        end = do.EndConversation(talk, self._at(b))
-        return (do.ClearView(talk), do.Calibrate(talk, learnt), end)[c % 3]
+        end = do.UpdateConversation(talk, ended_at=self._at(b))
+        return (
+            do.UpdateConversation(talk, clear=True),
+            do.UpdateConversation(talk, calibration=learnt),
+            end,
+        )[c % 3]
 
 
 OFTEN = ("insert", "insert", "insert", "open", "append", "append", "erase", "prune", "enrich")
@@ -280,7 +290,7 @@ def test_a_plan_is_carried_out_whole_or_not_at_all(plans):
             assert whole(memory.replica) == before
             if not carried_out(memory, SCOPES[who], plan):
                 assert whole(memory.replica) == before
-            other.apply(memory.entries[number:], mirrored=0)
+            other.follow(memory.entries[number:], mirrored=0)
             assert whole(other) == whole(memory.replica)
         anew, merged = follow(memory.entries), follow(merge(memory.entries))
         assert whole(anew) == whole(merged) == whole(memory.replica)
@@ -313,14 +323,12 @@ def test_the_number_of_an_erased_record_is_never_given_again():
     """Also in a process that reads the journal later, the next record has a higher ordinal."""
     memory, item = Journaled(), record("tea")
     memory.apply(ANA, [insert(item)])
-    (ordinal,) = memory.store.passing(ANA, ALL)
+    (ordinal,) = memory.store.ordinals(ANA, ALL)
     memory.apply(ANA, [do.Erase((item.id,), moment(1), "asked")])
     for entries in (memory.entries, merge(memory.entries)):
-        other = Journaled()
-        other.replica = follow(entries)
-        other.store = other.replica.store
+        other = Journaled(follow(entries))
         other.apply(ANA, [insert(record("milk"))])
-        assert other.store.passing(ANA, ALL)[0] > ordinal
+        assert other.store.ordinals(ANA, ALL)[0] > ordinal
 
 
 def test_what_other_readers_have_to_be_told():
@@ -340,5 +348,5 @@ def test_what_other_readers_have_to_be_told():
     ]
     other = follow(memory.entries[:2], mirrored=2)
     assert other.touched == {}
-    other.apply(memory.entries[2:], mirrored=2)
+    other.follow(memory.entries[2:], mirrored=2)
     assert other.touched == {one.id: MirrorChange.REPLACED, two.id: MirrorChange.REPLACED}

@@ -19,17 +19,18 @@ from memoranda.model.actions import (
 from memoranda.model.models import Image, Mention, ToolCall
 from memoranda.model.notes import NotedLine, NotesBase
 from memoranda.testing.contracts.samples import (
-    ACTIVE,
     ANA,
     DIMENSIONS,
     MODEL,
     cut,
     embed,
     entity_id,
+    found,
     insert,
     moment,
     open_conversation,
     page,
+    profile,
     prune,
     record,
     remember,
@@ -199,7 +200,7 @@ def test_a_name_that_only_the_erased_record_had(store, on_disk):
     store.apply(ANA, [Erase((gone.id,), moment(1), "asked")])
     store.purge()
     assert held(on_disk()) == []
-    assert store.entity(ANA, "zoe", ACTIVE).name == "Zoe"
+    assert profile(store, "zoe").name == "Zoe"
 
 
 @pytest.mark.parametrize("retired", [False, True])
@@ -215,7 +216,7 @@ def test_a_name_on_which_a_person_decided(store, on_disk, retired):
     store.apply(ANA, [Erase((gone.id,), moment(2), "asked")])
     assert store.purge()
     assert held(on_disk()) == []
-    assert store.get(ANA, other.id).source_ids == ()
+    assert found(store, other).source_ids == ()
     assert store.verify() == []
     assert entity_id(store, "dan moss") == entity_id(store, "eve moss")
 

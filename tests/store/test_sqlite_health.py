@@ -23,7 +23,9 @@ from memoranda.testing.contracts.samples import (
     moment,
     open_conversation,
     page,
+    pending,
     placed,
+    profile,
     prune,
     remember,
     say,
@@ -60,7 +62,7 @@ DAMAGE = {
         "tokens_before, tokens_after, spans FROM prunings LIMIT 1"
     ),
     "retired records with vectors": (
-        "INSERT INTO derivations SELECT 'vectors', key, user_key FROM records WHERE indexed = 0"
+        "INSERT INTO derivations SELECT key, 'vectors', user_key FROM records WHERE indexed = 0"
     ),
     "retired records with links": (
         "INSERT INTO record_entities SELECT r.key, e.key, 'zoe' FROM records r, entities e "
@@ -92,7 +94,7 @@ DAMAGE = {
     "sources filed under another record": "DELETE FROM record_sources",
     "names that are not found under their keys": "DELETE FROM entity_name_keys",
     "notes that cannot be read": "UPDATE notes_bases SET lines = '[[' WHERE agent = 'cook'",
-    "broken foreign keys": "INSERT INTO derivations VALUES ('vectors', 9999, 1)",
+    "broken foreign keys": "INSERT INTO derivations VALUES (9999, 'vectors', 1)",
     "records indexed under other terms": (
         "DELETE FROM records_fts WHERE rowid = 1; INSERT INTO records_fts (rowid, terms) "
         "VALUES (1, '1qwrong')"
@@ -159,9 +161,8 @@ def test_planted_damage_is_found_and_repaired(filled, problem):
     assert [visible(filled, scope)[:4] for scope in (ANA, BEN)] == before
     for scope, frequency in ((ANA, 1), (BEN, 0)):
         assert list(filled.match_terms(scope, ["tea"], limit=5).frequencies) == [frequency]
-        entity = filled.entity(scope, "Zoe", ACTIVE)
-        assert entity.mention_count == 1
-    fay, gil = filled.entity(ANA, "Fay", ACTIVE), filled.entity(ANA, "gil", ACTIVE)
+        assert profile(filled, "Zoe", scope).mention_count == 1
+    fay, gil = profile(filled, "Fay"), profile(filled, "gil")
     assert (fay.name, fay.aliases, gil.name, gil.aliases) == ("Fay", ("Eve",), "Gil", ())
 
 
@@ -169,7 +170,7 @@ def test_counts_are_mended(filled):
     """After a rebuild a conversation has as many messages as it has, and goes on after them."""
     plant(filled, "UPDATE conversations SET message_count = 0, next_position = 0")
     filled.rebuild(EXTRACTOR)
-    assert filled.conversation(ANA, "trip").messages == 1
+    assert filled.conversations(ANA)["trip"].messages == 1
     said = say(filled, "trip", "more")
     assert filled.messages(ANA, "trip", last=1) == placed(*said, start=1)
     assert len(filled.prunings(ANA, "trip")) == 1
@@ -181,12 +182,12 @@ def test_a_text_changed_by_hand_becomes_the_truth(filled):
     assert any("behind memoranda's back" in line for line in filled.verify())
     filled.rebuild(EXTRACTOR)
     assert filled.verify() == []
-    item = filled.page(ANA, ALL, limit=1, after=None)[0]
+    item = filled.records(ANA, ALL, limit=1)[0]
     assert item.content_hash == content_hash("Carl likes juice")
-    assert item.id in [waiting.id for waiting in filled.pending(ANA, limit=5)]
+    assert item.content in pending(filled, ANA)
     assert list(filled.match_terms(ANA, ["juice", "tea"], limit=5).frequencies) == [1, 0]
-    assert filled.entity(ANA, "Zoe", ACTIVE) is None
-    assert filled.entity(ANA, "Carl", ACTIVE).mention_count == 1
+    assert filled.entities(ANA, ACTIVE, name="Zoe", limit=1) == []
+    assert profile(filled, "Carl").mention_count == 1
 
 
 def test_damage_of_the_file_itself_is_reported(path, filled, open_store):
@@ -230,7 +231,7 @@ def test_a_rebuild_does_not_touch_what_a_file_says(filled):
     lines = filled.verify()
     assert [line for line in lines if "/notes" in line and "erased" in line] == lines
     assert filled.rebuild(EXTRACTOR) == lines
-    assert filled.notes_base(ANA, "/notes") == base_of(gone, kept)
+    assert filled.notes_bases(ANA)[ANA, "/notes"] == base_of(gone, kept)
     filled.apply(ANA, [KeepNotes(base_of(kept))])
     filled.purge()
     assert filled.verify() == []
@@ -250,11 +251,11 @@ def test_erasing_works_in_a_damaged_store(filled):
     """Erasing does not need the names of entities to be in order."""
     remember(filled, "Zoe sleeps")
     plant(filled, "DELETE FROM entity_names")
-    item = filled.page(ANA, ALL, limit=1, after=None)[0]
+    item = filled.records(ANA, ALL, limit=1)[0]
     filled.apply(ANA, [Erase((item.id,), moment(1), "asked")])
-    assert filled.get(ANA, item.id) is None
+    assert filled.get(ANA, [item.id]) == {}
     filled.rebuild(EXTRACTOR)
-    assert filled.entity(ANA, "Zoe", ACTIVE).mention_count == 1
+    assert profile(filled, "Zoe").mention_count == 1
 
 
 def test_a_check_is_of_one_moment(filled, open_store):

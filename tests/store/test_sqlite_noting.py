@@ -12,6 +12,7 @@ from memoranda.testing.contracts.samples import (
     WRITER,
     insert,
     moment,
+    noteworthy,
     record,
     remember,
     turns,
@@ -65,7 +66,7 @@ def test_the_first_facts_are_found_in_order(store):
     steps = []
     for number in (FEW, MANY):
         fill(store, number)
-        steps.append(steps_of(store, lambda: store.noteworthy(ANA, now=moment(0), limit=10)))
+        steps.append(steps_of(store, lambda: noteworthy(store, ANA, now=moment(0), limit=10)))
     assert steps[1] < 2 * steps[0] + 200
 
 
@@ -75,5 +76,5 @@ def test_a_session_is_found_without_the_others(store):
     for number in (FEW, MANY):
         turns(store, f"s{number}", "hello")
         store.apply(ANA, [insert(episode(f"s{number}-{place}")) for place in range(number)])
-        steps.append(steps_of(store, lambda: store.session(ANA, f"s{FEW}")))
+        steps.append(steps_of(store, lambda: store.sessions(ANA, id=f"s{FEW}")))
     assert steps[1] <= steps[0] + 5

@@ -59,7 +59,7 @@ def test_a_backup_is_private(path, store):
 def test_closing_leaves_one_file(path, store):
     """After closing, everything is in the one file."""
     remember(store, "tea")
-    store.get(ANA, "fact_1")
+    store.get(ANA, ["fact_1"])
     store.close()
     assert list(path.parent.iterdir()) == [path]
 
@@ -68,10 +68,10 @@ def test_opening_again_changes_nothing(open_store):
     """What was stored is there after closing, and opening runs no migration twice."""
     first = open_store()
     remember(first, "tea")
-    before = first.page(ANA, ALL, limit=5, after=None)
+    before = first.records(ANA, ALL)
     first.close()
     second = open_store()
-    assert second.page(ANA, ALL, limit=5, after=None) == before
+    assert second.records(ANA, ALL) == before
     assert second.verify() == []
 
 
@@ -243,8 +243,8 @@ def test_a_reader_may_outlive_the_store(store):
 def test_text_that_utf8_cannot_hold_is_our_error(store):
     """A lone surrogate anywhere is refused by an error of memoranda, not of a codec."""
     for use in (
-        lambda: store.get(ANA, "\ud800"),
-        lambda: store.entity(ANA, "\ud800", ACTIVE),
+        lambda: store.get(ANA, ["\ud800"]),
+        lambda: store.entities(ANA, ACTIVE, name="\ud800", limit=1),
         lambda: store.match_terms(ANA, ["\ud800"], limit=5),
         lambda: store.apply(ANA, [insert(record("tea", session_id="\ud800"))]),
     ):
@@ -268,4 +268,4 @@ def test_another_analyzer_indexes_anew(open_store):
     assert other.index_changes(ANA, ZERO).rows[0].terms == 2
     assert other.index_changes(ANA, version).reset
     assert other.verify() == []
-    assert other.get(ANA, item.id) == item
+    assert other.get(ANA, [item.id]) == {item.id: item}

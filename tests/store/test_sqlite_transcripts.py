@@ -4,7 +4,7 @@ from itertools import count
 
 import pytest
 
-from memoranda.model.actions import ClearView, Recount
+from memoranda.model.actions import Recount, UpdateConversation
 from memoranda.testing.contracts.samples import ANA, cut, open_conversation, prune, say
 
 SIZES = (20, 2_000)
@@ -41,7 +41,7 @@ def talks(store):
         open_conversation(store, str(size))
         half = [f"line {number}" for number in range(size // 2)]
         say(store, str(size), *half)
-        store.apply(ANA, [ClearView(str(size))])
+        store.apply(ANA, [UpdateConversation(str(size), clear=True)])
         say(store, str(size), *half)
     return [(str(size), size) for size in SIZES]
 
@@ -53,7 +53,7 @@ def near(one, other):
 
 def test_the_state_of_a_conversation_costs_the_same(store, steps, talks):
     """Settings, count, revision and what was cleared do not depend on the transcript's length."""
-    assert near(*(steps(store.conversation, ANA, name) for name, _ in talks))
+    assert near(*(steps(store.conversations, ANA, name) for name, _ in talks))
 
 
 @pytest.mark.parametrize("cleared", [False, True])

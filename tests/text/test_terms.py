@@ -12,7 +12,7 @@ import Stemmer
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from memoranda.text.languages import load
+from memoranda.text.patterns import load
 from memoranda.text.terms import (
     TermAnalyzer,
     ascii_words,

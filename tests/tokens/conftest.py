@@ -10,6 +10,7 @@ import pytest
 from memoranda.tokens import estimate as estimating
 from memoranda.tokens import exact as tokenizers
 
+ADDRESS = "https://openaipublic.blob.core.windows.net/encodings/{}.tiktoken"
 SAMPLES = sorted((Path(__file__).parent / "samples").glob("*.txt"))
 
 
@@ -71,10 +72,20 @@ def vocabularies():
     return files
 
 
+@pytest.fixture(scope="session")
+def download(vocabularies):
+    """Put a published vocabulary into a folder, as tiktoken does; return the file."""
+
+    def put(folder, name):
+        address = hashlib.sha1(ADDRESS.format(name).encode(), usedforsecurity=False)
+        file = folder / address.hexdigest()
+        file.write_bytes(vocabularies[name])
+        return file
+
+    return put
+
+
 @pytest.fixture
-def published(encoding, vocabularies, tiktoken_folder):
+def published(encoding, download, tiktoken_folder):
     """The published vocabulary, where tiktoken looks for it."""
-    address = tokenizers.ADDRESS.format(encoding).encode()
-    file = tiktoken_folder / hashlib.sha1(address, usedforsecurity=False).hexdigest()
-    file.write_bytes(vocabularies[encoding])
-    return file
+    return download(tiktoken_folder, encoding)

@@ -2,6 +2,7 @@
 
 import base64
 import struct
+from functools import partial
 
 import pytest
 from hypothesis import given
@@ -11,12 +12,12 @@ from memoranda.model.models import Image, ToolCall
 from memoranda.tokens.catalog import (
     ANTHROPIC,
     OPENAI,
-    Area,
     ChatFormat,
     ChatMeter,
-    Flat,
-    Patches,
-    Tiles,
+    area,
+    flat,
+    patches,
+    tiles,
 )
 from memoranda.tokens.estimate import EstimatedCounter
 
@@ -58,7 +59,9 @@ def test_a_meter_names_its_counter_and_its_format():
 @given(text=st.text(), images=st.lists(st.sampled_from([Image("https://a"), picture(90, 90)])))
 def test_a_message_costs_the_sum_of_its_parts(text, images):
     """Text, calls and pictures add up; none is forgotten and none is counted twice."""
-    meter = ChatMeter(COUNTER, ChatFormat(message=7, reply=1, call=2, images=Flat(11)))
+    meter = ChatMeter(
+        COUNTER, ChatFormat(message=7, reply=1, call=2, images=partial(flat, tokens=11))
+    )
     called = sum(COUNTER.count(call.name) + COUNTER.count(call.arguments) + 2 for call in CALLS)
     expected = COUNTER.count(text) + called + 11 * len(images) + 7
     assert meter.message(text, CALLS, images) == expected
@@ -80,17 +83,24 @@ def test_a_message_costs_the_sum_of_its_parts(text, images):
 )
 def test_openai_counts_tiles(width, height, tokens):
     """Made to fit into 2048 pixels, then the shorter side into 768, then tiles of 512."""
-    assert Tiles()(picture(width, height)) == tokens
-    assert Tiles()(picture(height, width)) == tokens
-    assert Tiles()(picture(width, height, "high")) == tokens
-    assert Tiles()(picture(width, height, "low")) == 85
+    assert tiles(picture(width, height)) == tokens
+    assert tiles(picture(height, width)) == tokens
+    assert tiles(picture(width, height, "high")) == tokens
+    assert tiles(picture(width, height, "low")) == 85
 
 
 @given(width=st.integers(1, 20_000), height=st.integers(1, 20_000))
 def test_no_picture_costs_more_than_one_of_unknown_size(width, height):
     """What is not known is planned with the most there can be: budgets hold."""
     unknown = Image("https://example.org/photo.jpg")
-    for rule in (Tiles(), Tiles(2833, 5667), Patches(1.62), Area(), Area(2576, 4784), Flat(258)):
+    for rule in (
+        tiles,
+        partial(tiles, base=2833, tile=5667),
+        partial(patches, factor=1.62),
+        area,
+        partial(area, side=2576, most=4784),
+        partial(flat, tokens=258),
+    ):
         assert 0 < rule(picture(width, height)) <= rule(unknown)
 
 
@@ -106,19 +116,19 @@ def test_no_picture_costs_more_than_one_of_unknown_size(width, height):
 )
 def test_anthropic_counts_area(width, height, tokens):
     """Width times height over 750, and never more than 1,600; detail is not its word."""
-    assert Area()(picture(width, height)) == tokens
-    assert Area()(picture(height, width, "low")) == tokens
+    assert area(picture(width, height)) == tokens
+    assert area(picture(height, width, "low")) == tokens
 
 
 def test_newer_claude_models_see_larger_pictures():
     """Up to 2,576 pixels and 4,784 tokens."""
-    assert Area(2576, 4784)(picture(2000, 1000)) == 2667
-    assert Area(2576, 4784)(picture(8000, 8000)) == 4784
+    assert area(picture(2000, 1000), side=2576, most=4784) == 2667
+    assert area(picture(8000, 8000), side=2576, most=4784) == 4784
 
 
 def test_small_openai_models_count_patches():
     """1,024 patches of 32 pixels, times the model's factor; 1,536 patches at most."""
-    assert Patches(1.0)(picture(1024, 1024)) == 1024
-    assert Patches(1.62)(picture(1024, 1024)) == 1659
-    assert Patches(1.62)(picture(4000, 1474)) == 2489
-    assert Patches(1.0)(picture(33, 1)) == 2
+    assert patches(picture(1024, 1024), factor=1.0) == 1024
+    assert patches(picture(1024, 1024), factor=1.62) == 1659
+    assert patches(picture(4000, 1474), factor=1.62) == 2489
+    assert patches(picture(33, 1), factor=1.0) == 2

@@ -1,12 +1,9 @@
 """Cutting text into pieces and stretches: nothing lost, and no token ever across a cut."""
 
-import hashlib
-
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from memoranda.tokens import exact as tokenizers
 from memoranda.tokens.estimate import BREAK, ENCODINGS, STRETCH, stretches, whole
 from memoranda.tokens.pieces import pieces
 
@@ -31,7 +28,7 @@ def test_pieces_cover_the_text(encoding, text):
 
 
 @pytest.fixture(scope="module")
-def published_patterns(vocabularies, tmp_path_factory):
+def published_patterns(download, tmp_path_factory):
     """The patterns in tiktoken, compiled by the package that knows their dialect."""
     regex, tiktoken = pytest.importorskip("regex"), pytest.importorskip("tiktoken")
     public = pytest.importorskip("tiktoken_ext.openai_public")
@@ -39,10 +36,8 @@ def published_patterns(vocabularies, tmp_path_factory):
     patterns = {}
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("TIKTOKEN_CACHE_DIR", str(folder))
-        for name, content in vocabularies.items():
-            address = tokenizers.ADDRESS.format(name).encode()
-            file = hashlib.sha1(address, usedforsecurity=False).hexdigest()
-            (folder / file).write_bytes(content)
+        for name in ENCODINGS:
+            download(folder, name)
             parts = public.ENCODING_CONSTRUCTORS[name]()
             patterns[name] = regex.compile(tiktoken.Encoding(**parts)._pat_str)
     return patterns

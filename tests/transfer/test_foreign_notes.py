@@ -3,6 +3,7 @@
 import os
 import string
 from datetime import UTC, datetime
+from typing import NamedTuple
 from zoneinfo import ZoneInfo
 
 import pytest
@@ -10,7 +11,38 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from memoranda.errors import InvalidInput
-from memoranda.transfer.markdown_memory import read_memory_md
+from memoranda.transfer import markdown_memory
+
+
+class Told(NamedTuple):
+    """A fact or an entry, as it is to be stored."""
+
+    text: str
+    section: str | None
+    file: str
+    at: datetime | None
+
+
+class Memory(NamedTuple):
+    """What was read."""
+
+    facts: tuple[Told, ...]
+    entries: tuple[Told, ...]
+    skipped: dict[str, str]
+
+
+def read_memory_md(path, zone=UTC):
+    """Read a memory; of its facts and entries, what a test looks at."""
+    read = markdown_memory.read_memory_md(path, zone)
+    told = [
+        tuple(
+            Told(each.content, each.metadata.get("section"), each.metadata["file"], each.event_time)
+            for each in drafts
+        )
+        for drafts in (read.facts, read.entries)
+    ]
+    return Memory(*told, read.skipped)
+
 
 LISBON = ZoneInfo("Europe/Lisbon")
 HIDDEN = "what is in the cellar"
@@ -39,13 +71,18 @@ def facts(folder, **arguments):
     return [(fact.text, fact.section) for fact in read_memory_md(folder, **arguments).facts]
 
 
+def skipped(read):
+    """What was not read, and why."""
+    return [f"{file}: {why}" for file, why in read.skipped.items()]
+
+
 def texts(folder):
     """The facts that are read, by text."""
     return [fact.text for fact in read_memory_md(folder).facts]
 
 
 def test_statements_are_facts_and_their_frame_is_not(folder):
-    """List items and paragraphs are facts with section, file and line; all else is no fact."""
+    """List items and paragraphs are facts with section and file; all else is no fact."""
     write(
         folder,
         CLAUDE="""# Project
@@ -74,10 +111,10 @@ over two lines.
 """,
     )
     found = read_memory_md(folder).facts
-    assert [(fact.text, fact.section, fact.line) for fact in found] == [
-        ("A paragraph over two lines.", None, 3),
-        ("Run `npm test` before a push", "Commands", 8),
-        ("First build", "Commands", 10),
+    assert [(fact.text, fact.section) for fact in found] == [
+        ("A paragraph over two lines.", None),
+        ("Run `npm test` before a push", "Commands"),
+        ("First build", "Commands"),
     ]
     assert {(fact.file, fact.at) for fact in found} == {("CLAUDE.md", None)}
 
@@ -127,7 +164,7 @@ def test_imports_are_followed_inside_the_folder(folder):
         *deep,
         "from style",
     ]
-    assert [str(skipped) for skipped in read.skipped] == [
+    assert skipped(read) == [
         "5.md: is imported by too many files in a row",
         "../../secret.md: leads out of the folder",
         "~/x.md: leads out of the folder",
@@ -144,13 +181,13 @@ def test_each_line_that_imports_stands_alone(folder):
         docs__tests="- Test first\n",
     )
     read = read_memory_md(folder)
-    assert [(fact.text, fact.file, fact.line) for fact in read.facts] == [
-        ("Before it.", "CLAUDE.md", 1),
-        ("Two spaces", "docs/style.md", 1),
-        ("Test first", "docs/tests.md", 1),
-        ("After.", "CLAUDE.md", 7),
+    assert [(fact.text, fact.file) for fact in read.facts] == [
+        ("Before it.", "CLAUDE.md"),
+        ("Two spaces", "docs/style.md"),
+        ("Test first", "docs/tests.md"),
+        ("After.", "CLAUDE.md"),
     ]
-    assert list(map(str, read.skipped)) == [
+    assert skipped(read) == [
         "/etc/passwd: leads out of the folder",
         "~/.bashrc: leads out of the folder",
     ]
@@ -252,7 +289,7 @@ def test_an_index_is_read_through_its_links(folder):
         ("[Site](https://example.org/a.md) — a site", None),
         ("Ana sails", None),
     ]
-    assert [str(skipped) for skipped in read.skipped] == ["gone.md: there is no such file"]
+    assert skipped(read) == ["gone.md: there is no such file"]
     assert facts(folder / "memory") == facts(folder)
     assert facts(folder / "memory" / "MEMORY.md") == facts(folder)
 
@@ -406,7 +443,7 @@ def test_a_memory_folder_that_is_a_link_is_not_entered(folder, tmp_path):
     (folder / "memory").symlink_to(tmp_path / "other")
     read = read_memory_md(folder)
     assert read.facts == ()
-    assert [str(skipped) for skipped in read.skipped] == ["memory: a link to a folder"]
+    assert skipped(read) == ["memory: a link to a folder"]
     assert texts(folder / "memory") == [HIDDEN]
 
 
@@ -470,11 +507,10 @@ MARKDOWN = st.lists(
 @settings(REPEATED)
 @given(text=MARKDOWN, name=st.sampled_from(["MEMORY", "CLAUDE", "HISTORY", "2026-07-05", "x"]))
 def test_any_text_can_be_read(folder, text, name):
-    """No text breaks the reader; a fact is on a line of its file, an entry is of its text."""
+    """No text breaks the reader; a fact is one line, an entry is of its text."""
     (folder / f"{name}.md").write_bytes(text.encode())
     read = read_memory_md(folder / f"{name}.md", LISBON)
-    lines = len(text.replace("\r\n", "\n").replace("\r", "\n").split("\n"))
-    assert all(1 <= fact.line <= lines and fact.text.strip() for fact in read.facts)
+    assert all(fact.text.strip() and "\n" not in fact.text for fact in read.facts)
     assert all(entry.text.strip() for entry in read.entries)
     assert all(fact.at is None or fact.at.tzinfo is UTC for fact in read.facts)
     assert not (name == "HISTORY" and read.facts)

@@ -9,8 +9,9 @@ from hypothesis import strategies as st
 from import_samples import START, at, chatgpt, claude, node, text, written, wrote
 
 from memoranda.errors import InvalidInput
-from memoranda.transfer import chatgpt as chatgpt_reader
-from memoranda.transfer.json_files import LeftOut
+from memoranda.transfer import chatgpt as reader
+from memoranda.transfer.conversations import read_export
+from memoranda.transfer.json_files import JsonItem, LeftOut
 
 TRIP = chatgpt(
     node("root", None),
@@ -174,7 +175,7 @@ def test_any_tree_of_chatgpt_is_read(tree, current):
     """No tree is a crash, circles included; each message of the branch is there exactly once."""
     value = {"mapping": tree, "current_node": current, "id": "c"}
 
-    read = chatgpt_reader.read_conversations(_File(value), LeftOut())
+    read = read_export(_File(value), reader.KEYS, reader.read_messages, LeftOut())
     found = [item for each in read for item in each.messages]
     keys = [item.key for item in found]
     assert len(set(keys)) == len(keys)
@@ -207,4 +208,4 @@ class _File:
 
     def items(self):
         """Return it with its place."""
-        return [chatgpt_reader.JsonItem("tree.json", self.value)]
+        return [JsonItem("tree.json", self.value)]

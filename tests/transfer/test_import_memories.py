@@ -144,7 +144,7 @@ def facts(values):
     """The facts of a graph, with their names and the types of these."""
     return {
         (each.draft.content, tuple((item.text, item.type) for item in each.mentions))
-        for _, each in mcp_memory.read_drafts(_Lines(values), Scope("ana"), LeftOut())
+        for each in mcp_memory.read_drafts(_Lines(values), Scope("ana"), LeftOut())
     }
 
 
@@ -172,7 +172,7 @@ RELATIONS = st.builds(
 @given(st.lists(st.one_of(ENTITIES, RELATIONS), max_size=6), st.randoms(use_true_random=False))
 def test_any_graph_is_read_and_names_stand_where_it_says(lines, random):
     """Each name is in its fact at its place, and shuffled lines give the same facts."""
-    for _, placed in mcp_memory.read_drafts(_Lines(lines), Scope("ana"), LeftOut()):
+    for placed in mcp_memory.read_drafts(_Lines(lines), Scope("ana"), LeftOut()):
         for item in placed.mentions:
             assert placed.draft.content[item.start : item.end] == item.text
     shuffled = random.sample(lines, len(lines))

@@ -8,7 +8,7 @@ import pytest
 from memoranda import Settings
 from memoranda.errors import InvalidInput
 from memoranda.model.models import Kind, Trust
-from memoranda.transfer import memory_md
+from memoranda.transfer import batches
 
 
 @pytest.fixture
@@ -120,7 +120,7 @@ def test_what_is_known_already_is_not_doubled(memory, folder):
 
 def test_an_import_that_was_cut_short_goes_on(memory, folder, monkeypatch):
     """What was stored before a crash stays, and the next import adds the rest, each once."""
-    monkeypatch.setattr(memory_md, "BATCH", 2)
+    monkeypatch.setattr(batches, "BATCH", 2)
     seen = []
 
     def stop(done, total):
@@ -132,7 +132,7 @@ def test_an_import_that_was_cut_short_goes_on(memory, folder, monkeypatch):
         memory.import_(folder, progress=stop)
     assert len(contents(memory)) == 4
     assert memory.import_(folder, progress=lambda *step: seen.append(step)).records == 2
-    assert seen == [(2, 6), (4, 6), (4, 6), (6, 6)]
+    assert seen == [(2, 7), (4, 7), (2, 7), (4, 7), (6, 7), (7, 7)]
     assert sorted(contents(memory)) == sorted(set(contents(memory)))
 
 

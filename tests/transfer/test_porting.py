@@ -7,7 +7,6 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 from file_samples import (
-    ALL,
     LOCOMO,
     START,
     TALK,
@@ -25,15 +24,15 @@ from hypothesis import strategies as st
 
 from memoranda.errors import InvalidInput, NotFound, StoreError
 from memoranda.model.actions import (
+    AdvanceSession,
     Append,
-    Calibrate,
-    Consolidated,
     Enrich,
     Fade,
     MergeEntities,
     Reinforce,
     Retire,
     Supersede,
+    UpdateConversation,
 )
 from memoranda.model.models import (
     Calibration,
@@ -45,6 +44,7 @@ from memoranda.model.models import (
     Pruning,
     Record,
 )
+from memoranda.testing.contracts.samples import entity_id
 from memoranda.transfer.locomo import session_date
 
 
@@ -89,7 +89,9 @@ def fill(memory):
     memory._services.store.apply(memory._scope, [Append("trip", more)])
     prune(memory, "trip", (0, 2, "Where and at which quay \u2028 the ferry is."), (4, 4, None))
     prune(memory, "trip")
-    memory._services.store.apply(memory._scope, [Calibrate("trip", Calibration(1.25, 340))])
+    memory._services.store.apply(
+        memory._scope, [UpdateConversation("trip", calibration=Calibration(1.25, 340))]
+    )
     chat.end()
     lived(memory)
     memory.conversation("empty")
@@ -107,11 +109,11 @@ def lived(memory):
             {"content": "lives there"},
         ]
     )
-    now = memory._services.now()
+    now = memory._services.clock.now()
     names = [Mention("Biscuit Brown", "other", 0, 13), Mention("Waffle Brown", "other", 20, 32)]
     store.apply(scope, [Enrich(cat.id, now, tuple(names))])
-    ids = [store.entity(scope, name.text, ALL).id for name in names]
-    talks = {info.id: info for info in store.sessions(scope)}
+    ids = [entity_id(store, name.text, scope) for name in names]
+    talks = store.sessions(scope)
     store.apply(
         scope,
         [
@@ -120,7 +122,7 @@ def lived(memory):
             Supersede(old.id, new.id, now, 0.3, "moved"),
             Reinforce(new.id, now, (cat.id,)),
             MergeEntities(*ids),
-            Consolidated("s1", talks["s1"].through + 2, now, finished=True),
+            AdvanceSession("s1", talks["s1"].through + 2, now, finished=True),
         ],
     )
 
@@ -144,7 +146,7 @@ def test_round_trip_gives_the_same_lines(tmp_path):
             replace(item, record_id=None) for item in talk(one, "trip")
         ]
         assert receipts(two, "trip") == receipts(one, "trip") != []
-        assert two._services.store.conversation(two._scope, "trip").calibration.overhead == 340
+        assert two._services.store.conversations(two._scope)["trip"].calibration.overhead == 340
         assert two.verify() == []
 
 
@@ -239,9 +241,11 @@ def study(memory, verb, text, session, number):
     if verb == "say":
         memory.remember(text, kind="episode", session=session)
     store, scope = memory._services.store, memory._scope
-    for info in store.sessions(scope)[: verb == "learn"]:
+    for info in list(store.sessions(scope).values())[: verb == "learn"]:
         finished = number % 2 == 0
-        store.apply(scope, [Consolidated(info.id, number, memory._services.now(), finished)])
+        store.apply(
+            scope, [AdvanceSession(info.id, number, memory._services.clock.now(), finished)]
+        )
 
 
 def upkeep(memory, verb, records, number):
@@ -249,7 +253,7 @@ def upkeep(memory, verb, records, number):
     if not records or verb not in NIGHTLY:
         return
     one, other = records[number % len(records)], records[number // 2 % len(records)]
-    now = memory._services.now()
+    now = memory._services.clock.now()
     actions = {
         "fade": [Fade(one.id, now, one.strength / 2)],
         "retire": [Retire(one.id, now, "expired")],

@@ -5,15 +5,17 @@ import json
 from file_samples import ALL, START, every, exported, opened, written
 
 from memoranda.model.actions import (
+    AdvanceSession,
     Close,
-    Consolidated,
-    Decide,
     Enrich,
     Fade,
+    KeepNameDecision,
     MergeEntities,
     Retire,
     Touch,
 )
+from memoranda.model.query import Filter, Subset
+from memoranda.testing.contracts.samples import episodes
 
 OLD = {
     "format": "memoranda",
@@ -52,7 +54,7 @@ def apply(memory, *actions):
 
 def sessions(memory):
     """Return how far each session of a memory is."""
-    found = memory._services.store.sessions(memory._scope)
+    found = memory._services.store.sessions(memory._scope).values()
     return {info.id: (info.through, info.consolidated_at is not None) for info in found}
 
 
@@ -62,16 +64,16 @@ def test_an_imported_session_is_not_consolidated_again(tmp_path):
         gone, *_ = turns(one, "done", "first", "second", "third")
         turns(one, "half", "begun", "left")
         turns(one, "new", "untouched")
-        now = one._services.now()
+        now = one._services.clock.now()
         one.forget(gone.id, erase=True)
         apply(
             one,
-            Consolidated("done", 2, now, finished=True),
-            Consolidated("half", 0, now, finished=False),
+            AdvanceSession("done", 2, now, finished=True),
+            AdvanceSession("half", 0, now, finished=False),
         )
         with moved(one, tmp_path / "noa.jsonl") as two:
             assert sessions(two) == {"done": (1, True), "half": (0, False), "new": (-1, False)}
-            rest = two._services.store.episodes(two._scope, "half", after=0, limit=9)
+            rest = episodes(two._services.store, two._scope, "half", after=0)
             assert [item.content for item in rest] == ["left"]
             two.import_(tmp_path / "noa.jsonl")
             assert sessions(two) == {"done": (1, True), "half": (0, False), "new": (-1, False)}
@@ -81,7 +83,7 @@ def test_what_was_never_read_is_not_passed_over(tmp_path):
     """A session of which the store had episodes of its own waits, for these to be read."""
     with opened() as one, opened() as two:
         turns(one, "s", "hers")
-        apply(one, Consolidated("s", 0, one._services.now(), finished=True))
+        apply(one, AdvanceSession("s", 0, one._services.clock.now(), finished=True))
         one.export(tmp_path / "noa.jsonl")
         turns(two, "s", "own")
         two.import_(tmp_path / "noa.jsonl")
@@ -92,7 +94,7 @@ def test_fading_goes_on_from_the_same_strength(tmp_path):
     """An imported fact has the strength, and the moment it fades from, that it had."""
     with opened() as one:
         fact = one.remember("tea", decay_rate=0.1)
-        now = one._services.now()
+        now = one._services.clock.now()
         apply(one, Touch((fact.id,), now), Fade(fact.id, now, 0.4))
         with moved(one, tmp_path / "noa.jsonl") as two:
             found = two.get(fact.id)
@@ -113,7 +115,7 @@ def test_decisions_on_names_hold_in_another_store(tmp_path):
             assert (entity.name, entity.aliases) == ("Alice Stone", ("Robert Brown",))
             assert two.verify() == []
         with opened() as three:
-            apply(three, Decide("robert brown", "robert brown"))
+            apply(three, KeepNameDecision("robert brown", "robert brown"))
             three.import_(tmp_path / "noa.jsonl")
             assert three.entity("Robert Brown").aliases == ()
 
@@ -124,12 +126,13 @@ def test_what_is_retired_or_taken_back_stays_so(tmp_path):
         fact = one.remember("I met Robert Brown today")
         kept, taken = turns(one, "s", "kept", "taken back")
         one.forget(taken.id)
-        apply(one, Retire(fact.id, one._services.now(), "faded away"))
+        apply(one, Retire(fact.id, one._services.clock.now(), "faded away"))
         with moved(one, tmp_path / "noa.jsonl") as two:
             store, scope = two._services.store, two._scope
-            assert store.expired(scope, two._services.now()) == []
-            assert store.entity(scope, "Robert Brown", ALL) is None
-            found = store.episodes(scope, "s", after=-1, limit=9)
+            ended = Filter(now=two._services.clock.now(), retired=True, subset=Subset.ENDED)
+            assert store.records(scope, ended) == []
+            assert store.entities(scope, ALL, name="Robert Brown", limit=1) == []
+            found = episodes(store, scope, "s")
             assert [item.id for item in found] == [kept.id]
             assert two.get(taken.id).valid_until == one.get(taken.id).valid_until
             assert two.verify() == []
@@ -139,7 +142,7 @@ def test_enrichment_is_done_again(tmp_path):
     """Links that only enrichment found stay behind, and so does its stamp."""
     with opened() as one:
         fact = one.remember("tea", metadata={"a": 1})
-        apply(one, Enrich(fact.id, one._services.now(), ()))
+        apply(one, Enrich(fact.id, one._services.clock.now(), ()))
         assert "enriched_at" in one.get(fact.id).attributes
         with moved(one, tmp_path / "noa.jsonl") as two:
             assert two.get(fact.id).attributes == {"a": 1}
@@ -158,7 +161,7 @@ def test_an_older_file_says_less(tmp_path):
     with opened() as memory:
         memory.import_(written(tmp_path, "old.jsonl", OLD, EPISODE, ended, later, used))
         store, scope = memory._services.store, memory._scope
-        found = store.episodes(scope, "s", after=-1, limit=9)
+        found = episodes(store, scope, "s")
         assert [item.id for item in found] == ["ep_1", "ep_3", "ep_4"]
         assert sessions(memory) == {"s": (-1, False)}
         assert (found[2].strength, found[2].strength_at) == (0.5, START)

@@ -94,7 +94,7 @@ def test_a_file_of_the_first_version_is_read(tmp_path):
     with opened() as memory:
         report = memory.import_(path)
         assert (report.records, report.messages) == (1, 2)
-        info = memory._services.store.conversation(memory._scope, "trip")
+        info = memory._services.store.conversations(memory._scope)["trip"]
         first, second = talk(memory, "trip")
         assert memory.verify() == []
     assert (info.context_limit, info.cleared_through, info.start) == (9_000, "msg_1", 1)

@@ -9,7 +9,7 @@ import pytest
 from file_samples import START, every, opened, written
 
 from memoranda.conversation.conversation import Conversation
-from memoranda.conversation.sessions.session_file import FileTranscript
+from memoranda.conversation.session_file import FileTranscript
 from memoranda.errors import InvalidInput, NotFound
 from memoranda.model.clock import SystemClock
 from memoranda.tokens.catalog import Catalog
@@ -25,7 +25,9 @@ PNG = "data:image/png;base64,AAAA"
 def export(memory, path, conversation="trip"):
     """Export one conversation of a memory."""
     parts = memory._services
-    return porting.export(parts.store, memory._scope, parts.now(), path, conversation=conversation)
+    return porting.export(
+        parts.store, memory._scope, parts.clock.now(), path, conversation=conversation
+    )
 
 
 def trip(memory):
@@ -61,9 +63,8 @@ def told(chat):
 def on_file(path):
     """The conversation in a file, by itself."""
     catalog = Catalog()
-    transcript, _ = FileTranscript.opened(
-        path, created_at=SystemClock().now(), meters=catalog.meter
-    )
+    transcript = FileTranscript(path, created_at=SystemClock().now(), meters=catalog.meter)
+    transcript.open()
     return Conversation.over(transcript, catalog=catalog)
 
 

@@ -3,23 +3,25 @@
 from __future__ import annotations
 
 import logging
+import re
 from collections.abc import Iterable, Sequence
-from typing import cast
+from typing import Annotated, cast
 
-from memoranda.agent import console, sessions
+from memoranda.agent import console
 from memoranda.agent.answer import Answer
-from memoranda.agent.expanding import expanding
 from memoranda.conversation.conversation import Conversation
 from memoranda.errors import InvalidInput, LLMError, StoreClosed
 from memoranda.memory import Memory, scope_of, services_of
 from memoranda.model.actions import Spend
 from memoranda.model.chat import ChatModel, ChatReply, OnText, ToolSpec
 from memoranda.model.checks import clean, named
-from memoranda.model.models import Context, Message, Scope, ToolCall, ToolResult
+from memoranda.model.models import Context, Message, ToolCall, ToolResult
 from memoranda.model.usage import Usage
 from memoranda.providers.opening import open_language_model
+from memoranda.search.recall import fenced
+from memoranda.text.patterns import compile_pattern
 from memoranda.text.recalled import NO_ANSWER
-from memoranda.tools import Tool
+from memoranda.tools.tool import Tool, described
 
 log = logging.getLogger("memoranda.agent")
 
@@ -28,6 +30,8 @@ CLEARED = "Session cleared."
 STAGE = "chat"
 RECALL_BUDGET = 1_000
 """Tokens of what an answer without a model is made from."""
+LONGEST = 6_000
+"""Characters of what one expansion gives back."""
 WAITS = "not consolidated yet: the last messages are kept as they were, the rest is done later"
 STUCK = "I could not finish this within {steps} steps."
 
@@ -63,11 +67,11 @@ class Agent:
     ) -> None:
         """Open the conversation; nothing is asked yet."""
         self.memory = memory
-        self._services = services_of(memory)
+        self._services, self._scope = services_of(memory), scope_of(memory)
         self._name = clean(session, "session")
         self._system = named(system, "system") or memory.settings.agent.system
         self._model = _talking(memory, llm)
-        own = *memory.tools(), expanding(lambda: self._chat)
+        own = *memory.tools(), Tool.of(self.expand_messages)
         self._tools = {tool.name: tool for tool in (*own, *tools)}
         self._read_notes()  # Or a memory without a file had none for its first conversation.
         self._day = self._today()
@@ -105,7 +109,8 @@ class Agent:
             self._day, self._chat = self._today(), self._opened()  # With another date to tell.
         self._chat.add("user", said)
         self._read_notes()
-        before = self._session()[:-1]
+        session = self._chat.session
+        before = (*session.recapped, *session.messages)[:-1]
         if len(before) > self.memory.settings.agent.memory_window:
             self._overflow(before)
         if self._model is None:
@@ -123,7 +128,7 @@ class Agent:
             self._chat.end()
             if not self.memory.settings.consolidation.automatic:
                 self._services.consolidate_session(self._scope, ended)
-        info = self._services.store.session(self._scope, ended)
+        info = self._services.store.sessions(self._scope, id=ended).get(ended)
         waits = info is not None and info.consolidated_at is None
         self._chat = self._opened()
         return Answer(CLEARED, command=NEW, note=WAITS if waits else None)
@@ -140,69 +145,65 @@ class Agent:
 
     def _answered(self, model: ChatModel, said: str, on_text: OnText | None) -> Answer:
         """Ask the model, do what it calls for, and ask again until it has an answer."""
+        steps = self.memory.settings.agent.max_steps
+        called: list[str] = []
+        contexts = [self._chat.context(said)]
+        reply = self._asked(model, contexts[0], on_text)
+        usage = reply.usage
+        while reply.tool_calls and len(contexts) <= steps:
+            self._chat.add("assistant", reply.text, tool_calls=reply.tool_calls)
+            called += [self._called(call) for call in reply.tool_calls]
+            contexts.append(self._chat.context())
+            reply = self._asked(model, contexts[-1], on_text)
+            usage += reply.usage
+        # What it calls for after the last step is not done any more.
+        words = reply.text if reply.text.strip() else STUCK.format(steps=steps)
+        self._chat.add("assistant", words)
+        return Answer(
+            words,
+            sources=contexts[0].recall.hits,
+            tools=tuple(called),
+            receipt=contexts[-1].receipt,
+            usage=usage,
+        )
+
+    def _asked(self, model: ChatModel, context: Context, on_text: OnText | None) -> ChatReply:
+        # Some providers want the tools described as long as there are calls among the messages.
         specs = [
             ToolSpec(tool.name, tool.description, tool.parameters) for tool in self._tools.values()
         ]
-        called: list[str] = []
-        usage = Usage()
-        first: Context | None = None
-        for step in range(self.memory.settings.agent.max_steps):
-            context = self._chat.context(said if step == 0 else None)
-            first = first or context
-            reply = self._asked(model, context, specs, on_text)
-            usage += reply.usage
-            if not reply.tool_calls:
-                return self._ended(reply.text, first, context, called, usage)
-            self._chat.add("assistant", reply.text, tool_calls=reply.tool_calls)
-            called += [self._called(call) for call in reply.tool_calls]
-        context = self._chat.context()
-        # With what it has found, it must answer now. Some providers want the tools described as
-        # long as there are calls among the messages; what it calls for is not done any more.
-        reply = self._asked(model, context, specs, on_text)
-        return self._ended(reply.text, first or context, context, called, usage + reply.usage)
-
-    def _asked(
-        self, model: ChatModel, context: Context, specs: Sequence[ToolSpec], on_text: OnText | None
-    ) -> ChatReply:
         try:
             reply = self._services.models.wait(
                 model.chat(context.messages, tools=specs, on_text=on_text)
             )
         except LLMError as error:
-            self._spent(model, error.usage or Usage(requests=1, failures=1))
+            self._spend(model, error.usage or Usage(requests=1, failures=1))
             # Or a message that the provider refuses would be part of every later request.
             self._chat.add("assistant", NO_ANSWER)
             raise
-        self._spent(model, reply.usage)
+        self._spend(model, reply.usage)
         return reply
 
-    def _spent(self, model: ChatModel, usage: Usage) -> None:
-        self._services.store.apply(
-            self._scope, [Spend(STAGE, model.name, usage, self._services.now())]
-        )
+    def _spend(self, model: ChatModel, usage: Usage) -> None:
+        spent = Spend(STAGE, model.name, usage, self._services.clock.now())
+        self._services.store.apply(self._scope, [spent])
 
     def _called(self, call: ToolCall) -> str:
+        """Do what the model calls for; a tool that fails says so, and it may go on without it."""
         tool = self._tools.get(call.name)
-        if tool is None:
-            result = f"Error: there is no tool {call.name!r:.80}; use {', '.join(self._tools)}"
-        else:
-            result = _result(tool, call)
+        try:
+            if tool is None:
+                result = f"Error: there is no tool {call.name!r:.80}; use {', '.join(self._tools)}"
+            else:
+                result = tool.call(call.arguments)
+        except StoreClosed:
+            raise
+        except Exception as error:
+            log.exception("the tool %s failed", call.name)
+            result = f"Error: {call.name} failed: {error}"
         failed = result.startswith("Error:")
         self._chat.add("tool", result, tool_result=ToolResult(call.id, is_error=failed))
         return call.name
-
-    def _ended(
-        self, text: str, first: Context, last: Context, called: Sequence[str], usage: Usage
-    ) -> Answer:
-        words = text if text.strip() else STUCK.format(steps=self.memory.settings.agent.max_steps)
-        self._chat.add("assistant", words)
-        return Answer(
-            words,
-            sources=first.recall.hits,
-            tools=tuple(called),
-            receipt=last.receipt,
-            usage=usage,
-        )
 
     def _recalled(self, said: str, on_text: OnText | None) -> Answer:
         found = self.memory.recall(said, budget=RECALL_BUDGET)
@@ -215,28 +216,38 @@ class Agent:
 
     # Sessions
 
-    @property
-    def _scope(self) -> Scope:
-        return scope_of(self.memory)
-
     def _opened(self) -> Conversation:
         window = self.memory.settings.agent.memory_window
         most = max(2 * window, self.memory.settings.conversation.max_messages)
+        name = self.model or ""
         return self.memory.conversation(
-            sessions.present(self.memory, self._name),
+            self._present(),
             system=f"{self._system}\n\n{self._day}",
-            model=_name_of_model(self.model),
+            # The model's own name, by which its tokens are counted.
+            model=name.partition(":")[2].partition("@")[0] or self.model,
             max_messages=most,  # The window comes first: it leaves nothing unread behind.
         )
 
+    def _present(self) -> str:
+        """Return the id of the current conversation: the newest of its name, or the next.
+
+        It is ``chat``, or ``chat-2`` once that has ended. That stands in the store alone, so an
+        exit, a crash or another process change nothing about it.
+        """
+        numbered = compile_pattern(rf"{re.escape(self._name)}(?:-(\d{{1,9}}))?")
+        last, over = 0, True
+        for info in self.memory.conversations():
+            found = numbered.fullmatch(info.id)
+            number = int(found[1] or 1) if found else 0
+            if number > last:
+                last, over = number, info.ended_at is not None
+        number = last + 1 if over else last
+        return self._name if number == 1 else f"{self._name}-{number}"
+
     def _today(self) -> str:
         """Return what tells the model the date: what is remembered is full of dates."""
-        now = self._services.now().astimezone(self.memory.settings.zone)
+        now = self._services.clock.now().astimezone(self.memory.settings.zone)
         return f"Today is {now:%A}, {now.day} {now:%B %Y}."
-
-    def _session(self) -> tuple[Message, ...]:
-        session = self._chat.session
-        return (*session.recapped, *session.messages)
 
     def _overflow(self, messages: Sequence[Message]) -> None:
         """Consolidate older messages, and go on with a recap of the others (requirement S2.29).
@@ -249,21 +260,25 @@ class Agent:
         while cutoff and messages[cutoff].role == "tool":
             cutoff -= 1  # A call stays with its results.
         old = [item.record_id for item in messages[:cutoff] if item.record_id]
-        found = self._services.store.get_many(self._scope, old)
+        found = list(self._services.store.get(self._scope, old).values())
         if found:
             self._services.consolidate_session(self._scope, self._chat.id, until=found[-1].position)
         self._chat.start_session(recap=keep)
 
+    def expand_messages(
+        self, marker: Annotated[str, described("The marker, such as cut_12-26.")]
+    ) -> str:
+        """Read messages of this conversation that were removed from view.
 
-def _result(tool: Tool, call: ToolCall) -> str:
-    """Return what a tool says; one that fails says so to the model, which may go on without it."""
-    try:
-        return tool.call(call.arguments)
-    except StoreClosed:
-        raise
-    except Exception as error:
-        log.exception("the tool %s failed", tool.name)
-        return f"Error: {tool.name} failed: {error}"
+        Name them by the marker that stands for them, such as cut_12-26.
+        """
+        said = [
+            f"{message.role}: {' '.join(message.content.split())}"
+            for message in self._chat.expand(marker)
+            if message.content.strip()
+        ]
+        text = fenced(said)
+        return text if len(text) <= LONGEST else fenced([f"{chr(10).join(said)[:LONGEST]}…"])
 
 
 def _talking(memory: Memory, llm: ChatModel | str | None) -> ChatModel | None:
@@ -280,8 +295,3 @@ def _talking(memory: Memory, llm: ChatModel | str | None) -> ChatModel | None:
         message = f"llm={llm!r:.80} cannot be used: it has no chat(messages)"
         raise InvalidInput(message)
     return cast("ChatModel", model)
-
-
-def _name_of_model(name: str | None) -> str | None:
-    """Return the model's own name, by which its tokens are counted."""
-    return None if name is None else name.partition(":")[2].partition("@")[0] or name

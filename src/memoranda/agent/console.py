@@ -9,12 +9,13 @@ from datetime import tzinfo
 from memoranda.model.models import Hit, Kind, Recall
 from memoranda.search.recall import remembered
 from memoranda.search.service import is_small_talk, mask_secrets
+from memoranda.text.patterns import compile_pattern
 from memoranda.text.recalled import FOUND, NOTED, NOTHING, RELATED
 
 MOST = 5
 LEAST_COVERAGE = 0.34
 LEAST_LIKENESS = 0.4
-ASKED = re.compile(
+ASKED = compile_pattern(
     r"\s*(?:who|whom|whose|what|when|where|which|why|how|do|does|did|is|are|was|were|am|can|could|"
     r"will|would|should|have|has|had|tell me|show me|list|find|search|remind me)\b"
     r"|.*[?\uff1f\u061f]\s*\Z",
@@ -22,7 +23,7 @@ ASKED = re.compile(
 )
 
 
-QUESTION = re.compile(r"[^.!?\n]{1,300}[?\uff1f\u061f]\s*")
+QUESTION = compile_pattern(r"[^.!?\n]{1,300}[?\uff1f\u061f]\s*")
 """A question and nothing else."""
 
 

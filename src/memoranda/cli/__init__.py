@@ -74,29 +74,27 @@ def read_commands() -> dict[str, tuple[str, TyperCommand]]:
     return found
 
 
+KNOWN = read_commands()
+
+
 class LazyCommands(TyperGroup):
     """All commands; the module of one is imported when that command is wanted."""
-
-    def __init__(self, **more: Any) -> None:
-        """Know what there is."""
-        super().__init__(**more)
-        self._known = read_commands()
 
     def list_commands(self, ctx: Any) -> list[str]:
         """Return the names of all commands, as ``--help`` lists them."""
         del ctx
-        return list(self._known)
+        return list(KNOWN)
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
         """Return what the list says of a command."""
         del ctx
-        return self._known[cmd_name][1] if cmd_name in self._known else None
+        return KNOWN[cmd_name][1] if cmd_name in KNOWN else None
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         """Return the command that the arguments name, ready to run."""
         name, found, rest = super().resolve_command(ctx, args)
-        if name in self._known:
-            module = import_module(f"{__name__}.{self._known[name][0]}")
+        if name in KNOWN:
+            module = import_module(f"{__name__}.{KNOWN[name][0]}")
             whole: Any = typer.main.get_group(module.commands)
             found = whole.commands[name]
         return name, found, rest

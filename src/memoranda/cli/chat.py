@@ -1,18 +1,24 @@
 """``memoranda chat``: a conversation with the memory, by a language model where there is one.
 
-What a model says, and what is remembered, is shown as it is and never obeyed.
+What a model says, and what is remembered, is shown as it is and never obeyed. Words come as they
+are said, and can be stopped: the agent works in a thread of its own, and the main thread only
+waits, so that a signal never meets a lock that it holds.
 """
 
 from __future__ import annotations
 
+import asyncio
 import io
-import re
+import signal
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, cast
+from queue import SimpleQueue
+from threading import Lock, Thread
+from types import FrameType
+from typing import Any, NoReturn, cast
 
 import typer
 from rich.cells import cell_len
@@ -25,36 +31,35 @@ from memoranda.cli.chat_commands import (
     MEANINGS,
     NEW,
     QUIT,
+    RUN,
     ChatDesk,
     parse_command,
     resolve_command,
-    run_command,
-)
-from memoranda.cli.chat_interrupt import (
-    AnswerStopped,
-    InterruptibleModel,
-    exit_on_sigterm,
-    hide_typing,
-    run_interruptible,
 )
 from memoranda.cli.chat_prompt import PipeReader, PromptHistory, TerminalReader, history_file
-from memoranda.cli.command import FAILED, Session, command, write_json
-from memoranda.errors import MemorandaError
+from memoranda.cli.command import FAILED, Session, command, handle_signals, write_json
+from memoranda.errors import LLMError, MemorandaError
 from memoranda.memory import Memory, services_of
-from memoranda.model.chat import ChatModel
+from memoranda.model.chat import ChatModel, ChatReply, OnText, ToolSpec
+from memoranda.model.usage import Usage
 from memoranda.rendering.layout import Display, safe_text
 from memoranda.rendering.plain import escape_controls, one_line, pluralize
+from memoranda.text.patterns import compile_pattern
+
+if sys.platform != "win32":
+    import termios
 
 WAITING = {False: "thinking…", True: "consolidating…"}
-STOPPED = "stopped; what you said is kept"
 LATER = "it goes on; Ctrl+C again leaves, and what is left is read later"
 SET_MODEL = "memoranda config set llm.model anthropic:claude-haiku-4-5"
-PLAIN_WIDTH = 100
-SOURCE = re.compile(r"(- )(\[[^\]]*\] )(.*)")
+SOURCE = compile_pattern(r"(- )(\[[^\]]*\] )(.*)")
 """A line by which memory quotes itself: when and by whom, and what."""
-PIECES = re.compile(r"\n|[^\S\n]+|\S")
+PIECES = compile_pattern(r"\n|[^\S\n]+|\S")
+SIGNALLED = 128
+"""Exit codes from here on say which signal ended a program."""
+INTERRUPT = object()
+LOCAL_FLAGS = 3  # their place in what termios.tcgetattr returns
 WIDE = 2
-TAB = "    "
 
 commands = typer.Typer()
 
@@ -84,21 +89,17 @@ def chat(
         echo "what does Ana eat?" | memoranda chat --json
     """
     opened = Memory(session.shared.db, user=session.user, settings=session.settings, llm=model)
-    with exit_on_sigterm(), opened as memory:
-        loop = _make_loop(session, memory, in_session, system)
+    with handle_signals([signal.SIGTERM], exit_on_signal), opened as memory:
+        own = services_of(memory).models.model
+        answering = InterruptibleModel(cast("ChatModel", own)) if hasattr(own, "chat") else None
+        agent = Agent(memory, session=in_session, system=system, llm=answering)
+        live = sys.stdin.isatty() and session.out.is_terminal and not session.shared.as_json
+        history = PromptHistory(history_file(memory.user), session.warn)
+        reader = TerminalReader(history, MEANINGS) if live else PipeReader()
+        loop = ChatLoop(ChatDesk(session, agent, reader), answering, live=live)
         loop.run()
     if loop.failed and not loop.live:
         raise typer.Exit(FAILED)
-
-
-def _make_loop(session: Session, memory: Memory, name: str, system: str | None) -> ChatLoop:
-    own = services_of(memory).models.model
-    model = InterruptibleModel(cast("ChatModel", own)) if hasattr(own, "chat") else None
-    agent = Agent(memory, session=name, system=system, llm=model)
-    live = sys.stdin.isatty() and session.out.is_terminal and not session.shared.as_json
-    history = PromptHistory(history_file(memory.user), session.warn)
-    reader = TerminalReader(history, MEANINGS) if live else PipeReader()
-    return ChatLoop(ChatDesk(session, agent, reader), model, live=live)
 
 
 @dataclass(slots=True)
@@ -145,7 +146,7 @@ class ChatLoop:
             else:
                 self._speak(text, command)
             return
-        rendered = run_command(self.desk, command, rest)
+        rendered = RUN[command](self.desk, rest)
         if as_json:
             self._write(Answer(_render_plain(rendered), command=command))
             return
@@ -167,7 +168,7 @@ class ChatLoop:
                 answer = self._answer(text, command, hear)
         except AnswerStopped:
             words.end()
-            self._print(Text(STOPPED, "dim"))
+            self._print(Text("stopped; what you said is kept", "dim"))
             return
         except MemorandaError:
             words.end()
@@ -209,13 +210,9 @@ class ChatLoop:
         if not self.live:
             yield lambda: None
             return
-        status = self.desk.session.out.status(Text(WAITING[command == NEW], "dim"))
-        with hide_typing():
-            status.start()
-            try:
-                yield status.stop
-            finally:
-                status.stop()
+        waiting = Text(WAITING[command == NEW], "dim")
+        with hide_typing(), self.desk.session.out.status(waiting) as status:
+            yield status.stop
 
     def _print(self, *rendered: RenderableType) -> None:
         self.desk.session.print(*rendered)
@@ -256,7 +253,7 @@ class WordWriter:
 
     def write(self, text: str) -> None:
         """Write a piece; a word that may go on waits for its end."""
-        shown = escape_controls(text.replace("\r", "").replace("\t", TAB))
+        shown = escape_controls(text.replace("\r", "").replace("\t", "    "))
         if self._width is None:
             self._file.write(shown)
             self._column = 0 if shown.endswith("\n") else self._column + len(shown)
@@ -276,13 +273,12 @@ class WordWriter:
     def _take(self, piece: str) -> None:
         if not piece.isspace():
             self._word += piece
-            if cell_len(piece) == WIDE:  # Between such characters a line may break.
-                self._flush()
-            return
-        self._flush()
+            if cell_len(piece) < WIDE:
+                return
+        self._flush()  # Between wide characters a line may break, too.
         if piece == "\n":
             self._break()
-        else:
+        elif piece.isspace():
             self._gap += piece
 
     def _break(self) -> None:
@@ -290,10 +286,9 @@ class WordWriter:
         self._column, self._gap = 0, ""
 
     def _flush(self) -> None:
+        width, wide = self._width or 1, cell_len(self._word)
         if not self._word:
             return
-        width = self._width or 1
-        wide = cell_len(self._word)
         if self._column and self._column + len(self._gap) + wide > width:
             self._break()
         self._file.write(self._gap + self._word)
@@ -347,8 +342,148 @@ def _render_plain(rendered: Iterator[RenderableType]) -> str:
     """Return what would be shown, as text."""
     file = io.StringIO()
     console = Console(
-        file=file, width=PLAIN_WIDTH, markup=False, emoji=False, highlight=False, color_system=None
+        file=file, width=100, markup=False, emoji=False, highlight=False, color_system=None
     )
     for each in rendered:
         console.print(each, soft_wrap=isinstance(each, Text))
     return "\n".join(line.rstrip() for line in file.getvalue().splitlines())
+
+
+class AnswerStopped(LLMError):
+    """The person did not want to hear the rest."""
+
+
+class InterruptibleModel:
+    """Implements :class:`~memoranda.model.chat.ChatModel`: another one, whose reply can be stopped.
+
+    Args:
+        model: the one that replies.
+    """
+
+    def __init__(self, model: ChatModel) -> None:
+        """Ask nothing yet."""
+        self._model = model
+        self._lock = Lock()
+        self._stopped = self._begun = False
+        self._cancel: Callable[[], object] | None = None
+
+    @property
+    def name(self) -> str:
+        """The model."""
+        return self._model.name
+
+    def begin(self) -> None:
+        """Let it reply again after it was stopped."""
+        with self._lock:
+            self._stopped = self._begun = False
+
+    def stop(self) -> None:
+        """End the reply that is under way, and every one until :meth:`begin`."""
+        with self._lock:
+            self._stopped = True
+            if self._cancel is not None:
+                self._cancel()
+
+    async def chat(
+        self,
+        messages: Sequence[Mapping[str, Any]],
+        *,
+        tools: Sequence[ToolSpec] = (),
+        on_text: OnText | None = None,
+    ) -> ChatReply:
+        """Return what the model replies.
+
+        Raises:
+            LLMError: it failed, or was stopped.
+        """
+        pieces = None if on_text is None else self._separate(on_text)
+        task = asyncio.ensure_future(self._model.chat(messages, tools=tools, on_text=pieces))
+        with self._lock:
+            loop = asyncio.get_running_loop()
+            self._cancel = partial(loop.call_soon_threadsafe, task.cancel)
+            if self._stopped:
+                task.cancel()
+        try:
+            return await task
+        except asyncio.CancelledError:
+            if not self._stopped:
+                raise
+            raise AnswerStopped("the answer was stopped", Usage(requests=1)) from None
+        finally:
+            with self._lock:
+                self._cancel = None
+
+    def _separate(self, on_text: OnText) -> OnText:
+        """Return ``on_text``, which begins a paragraph where something was said before a call."""
+        gap = "\n\n" if self._begun else ""
+
+        def tell(piece: str) -> None:
+            nonlocal gap
+            on_text(gap + piece)
+            gap, self._begun = "", True
+
+        return tell
+
+
+def run_interruptible(
+    work: Callable[[OnText], Answer], hear: OnText, stop: Callable[[], None]
+) -> Answer:
+    """Have ``work`` done while this thread waits, and return the answer.
+
+    Args:
+        work: makes the answer, and tells its words as they come.
+        hear: called here with each piece.
+        stop: called at the first Ctrl+C; it need not wait.
+
+    Raises:
+        KeyboardInterrupt: Ctrl+C came twice.
+
+    What ``work`` raises is raised here.
+    """
+    # Of all queues only this one may be used by a signal's handler.
+    events: SimpleQueue[Any] = SimpleQueue()
+
+    def act() -> None:
+        try:
+            events.put(work(events.put))
+        except BaseException as error:  # noqa: BLE001 - the thread that waits raises it
+            events.put(error)
+
+    stopping = False
+    with handle_signals([signal.SIGINT], lambda _number, _frame: events.put(INTERRUPT)):
+        Thread(target=act, name="memoranda-chat", daemon=True).start()
+        while not isinstance(event := events.get(), Answer):
+            if isinstance(event, BaseException):
+                raise event
+            if event is not INTERRUPT:
+                if not stopping:
+                    hear(event)
+            elif stopping:
+                raise KeyboardInterrupt
+            else:
+                stopping = True
+                stop()
+    return event
+
+
+@contextmanager
+def hide_typing() -> Iterator[None]:
+    """Keep what is typed meanwhile for the next prompt, and out of what is being written."""
+    if sys.platform == "win32" or not sys.stdin.isatty():
+        yield
+        return
+    file = sys.stdin.fileno()
+    before = termios.tcgetattr(file)
+    quiet = [*before]
+    quiet[LOCAL_FLAGS] &= ~termios.ECHO
+    termios.tcsetattr(file, termios.TCSADRAIN, quiet)
+    try:
+        yield
+    finally:
+        termios.tcsetattr(file, termios.TCSADRAIN, before)
+
+
+def exit_on_signal(number: int, frame: FrameType | None) -> NoReturn:
+    """End the program in order, so that the terminal is as it was before."""
+    del frame
+    raise SystemExit(SIGNALLED + number)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
@@ -11,16 +12,18 @@ from rich.console import RenderableType
 from rich.text import Text
 
 from memoranda.agent import Agent
-from memoranda.cli.chat_prompt import PromptReader
+from memoranda.cli.chat_prompt import PipeReader
 from memoranda.cli.command import Session
-from memoranda.errors import InvalidInput, NotFound
-from memoranda.model.models import Context, ContextReceipt, ReceiptLine, Record
+from memoranda.errors import InvalidInput
+from memoranda.memory import scope_of, services_of
+from memoranda.model.models import ContextReceipt, ReceiptLine, Record
 from memoranda.model.notes import MEMORY_FILE
 from memoranda.rendering.conversations import alert_colour, budget_bar, format_use
 from memoranda.rendering.layout import LONGEST, Column, Display, bar, details, safe_text, table
 from memoranda.rendering.notes import show_markdown
 from memoranda.rendering.plain import one_line, pluralize
 from memoranda.rendering.records import list_erased
+from memoranda.text.patterns import compile_pattern
 
 NEW, EXIT, QUIT = "/new", "/exit", "/quit"
 MEANINGS = {
@@ -41,9 +44,9 @@ KEYS = {
 YES, ERASE = "--yes", "--erase"
 TAKES = {"/clear": f"nothing but {YES}", "/context": None, "/forget": None}
 """What commands take: ``None`` for words; all others nothing."""
-COMMAND = re.compile(r"\s*(/[A-Za-z?]+)(?:\s+(.*))?\s*", re.DOTALL)
-ID = re.compile(r"(?:fact|ep|ctx|ref)_\w+", re.ASCII)
-MARKER = re.compile(r"[ \t]*(?:[-*+]|\d{1,9}[.)])[ \t]+(?=\S)|[ \t]*")
+COMMAND = compile_pattern(r"\s*(/[A-Za-z?]+)(?:\s+(.*))?\s*", re.DOTALL)
+ID = compile_pattern(r"(?:fact|ep|ctx|ref)_\w+", re.ASCII)
+MARKER = compile_pattern(r"[ \t]*(?:[-*+]|\d{1,9}[.)])[ \t]+(?=\S)|[ \t]*")
 """What the other lines of an item of a list stand behind."""
 FOUND = 5
 LIKE = 0.75  # how near a slip of the finger comes to a command (difflib)
@@ -62,7 +65,7 @@ class ChatDesk:
 
     session: Session
     agent: Agent
-    reader: PromptReader
+    reader: PipeReader
 
     @property
     def view(self) -> Display:
@@ -107,19 +110,12 @@ def resolve_command(command: str, rest: str) -> str:
     if len(found) != 1:
         near = found or get_close_matches(command, known, n=1, cutoff=LIKE)
         hint = f"did you mean {' or '.join(near)}?" if near else f"use {', '.join(MEANINGS)}"
-        message = f"there is no {command}; {hint}"
-        raise InvalidInput(message)
+        raise InvalidInput(f"there is no {command}; {hint}")
     (name,) = found
     takes = TAKES.get(name, "nothing")
     if takes and rest and not (name == "/clear" and rest == YES):
-        message = f"{name} takes {takes}, got {one_line(rest, 80)!r}; type {name} alone"
-        raise InvalidInput(message)
+        raise InvalidInput(f"{name} takes {takes}, got {one_line(rest, 80)!r}; type {name} alone")
     return name
-
-
-def run_command(desk: ChatDesk, command: str, rest: str) -> Rendered:
-    """Do what a command says that :func:`resolve_command` returned; yield what to show."""
-    return ACTIONS[command](desk, rest)
 
 
 def _clear(desk: ChatDesk, rest: str) -> Rendered:
@@ -150,12 +146,8 @@ def _memory(desk: ChatDesk, rest: str) -> Rendered:
 
 
 def _context(desk: ChatDesk, rest: str) -> Rendered:
-    return show_context_use(desk.agent.context(rest or None), desk.view)
-
-
-def show_context_use(built: Context, view: Display) -> Rendered:
     """Yield what a model would be sent: its size as a bar, and the share of each part."""
-    receipt = built.receipt
+    receipt, view = desk.agent.context(rest or None).receipt, desk.view
     share = receipt.tokens / receipt.budget
     used = format_use(receipt.tokens, receipt.budget, exact=receipt.exact)
     yield from view.flow([Text("  ").join([budget_bar(share, alert_colour(share)), used])])
@@ -175,10 +167,7 @@ def show_context_use(built: Context, view: Display) -> Rendered:
 def _join_messages(receipt: ContextReceipt) -> Iterator[ReceiptLine]:
     """Yield the parts of a context in order, the messages of the conversation as one."""
     messages = [item for item in receipt.included if item.what.endswith(MESSAGE)]
-    roles: dict[str, int] = {}
-    for item in messages:
-        role = item.what.removesuffix(MESSAGE)
-        roles[role] = roles.get(role, 0) + 1
+    roles = Counter(item.what.removesuffix(MESSAGE) for item in messages)
     for item in receipt.included:
         if item not in messages:
             yield item
@@ -207,8 +196,7 @@ def _forget(desk: ChatDesk, rest: str) -> Rendered:
     unknown = [word for word in words if word.startswith("--") and word not in {YES, ERASE}]
     if unknown or not wanted:
         problem = f"{unknown[0]} is unknown" if unknown else "say what"
-        message = f"{problem}: /forget ID or /forget WORDS, with {ERASE} for good"
-        raise InvalidInput(message)
+        raise InvalidInput(f"{problem}: /forget ID or /forget WORDS, with {ERASE} for good")
     erase = ERASE in words
     found = _find(desk, wanted)
     if not found:
@@ -233,11 +221,7 @@ def _find(desk: ChatDesk, wanted: str) -> list[Record]:
     memory = desk.agent.memory
     if not ID.fullmatch(wanted):
         return [hit.record for hit in memory.search(wanted, kind="fact", limit=FOUND)]
-    record = memory.get(wanted)
-    if record is None:
-        message = f"there is no record {wanted!r} for user {memory.user!r}"
-        raise NotFound(message)
-    return [record]
+    return [services_of(memory).records(scope_of(memory)).existing(wanted)]
 
 
 def _number(found: Sequence[Record], view: Display) -> Iterator[Text]:
@@ -276,7 +260,7 @@ def _forget_record(desk: ChatDesk, record: Record, *, erase: bool) -> Rendered:
         yield from desk.view.hang("", safe_text(f"Forgotten: {content}"))
 
 
-ACTIONS: dict[str, Callable[[ChatDesk, str], Rendered]] = {
+RUN: dict[str, Callable[[ChatDesk, str], Rendered]] = {
     "/clear": _clear,
     "/memory": _memory,
     "/context": _context,
@@ -284,3 +268,4 @@ ACTIONS: dict[str, Callable[[ChatDesk, str], Rendered]] = {
     "/help": _help,
     "/?": _help,
 }
+"""What a command does that :func:`resolve_command` returned; each yields what to show."""

@@ -13,12 +13,11 @@ from __future__ import annotations
 
 import json
 import os
-import stat
 import sys
-from collections.abc import Callable, Collection, Iterable, Mapping
-from contextlib import suppress
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol
+from typing import IO, TYPE_CHECKING
 
 from platformdirs import user_data_path
 
@@ -28,22 +27,18 @@ if TYPE_CHECKING:
     from prompt_toolkit import PromptSession
     from prompt_toolkit.key_binding import KeyBindings, KeyPressEvent
 
-MARK = "> "
-CONTINUED = "  "
 LEAVES = "Ctrl+C again leaves; the session stays"
-STYLE = {"prompt": "ansigreen bold", "hint": "ansibrightblack"}
-FOLDER = "chat"
 KEPT = 1_000
 """Entries that are offered again."""
 MOST = 2 * KEPT
 """Entries from which the file is cut to those."""
 PRIVATE, PRIVATE_FOLDER = 0o600, 0o700
-APPEND = os.O_WRONLY | os.O_APPEND | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0)
+NO_LINK = getattr(os, "O_NOFOLLOW", 0)
 
 
 def history_file(user: str) -> Path:
     """Return where the prompts of ``user`` are kept, which need not exist."""
-    return user_data_path("memoranda") / FOLDER / f"{folder_name(user)}.jsonl"
+    return user_data_path("memoranda") / "chat" / f"{folder_name(user)}.jsonl"
 
 
 class PromptHistory:
@@ -63,111 +58,88 @@ class PromptHistory:
 
     def load(self) -> list[str]:
         """Return the newest entries, and cut a file that has grown long."""
-        try:
+        entries: list[str] = []
+        with self._told():
             entries = self._read()
             if len(entries) > MOST:
                 self._rewrite(entries[-KEPT:])
-        except OSError as error:
-            self._problem(error)
-            return []
         return entries[-KEPT:]
 
     def add(self, text: str) -> None:
         """Keep what was typed, but for a line that is blank."""
         if not text.strip():
             return
-        try:
+        with self._told():
             self._path.parent.mkdir(PRIVATE_FOLDER, parents=True, exist_ok=True)
-            file = os.open(self._path, APPEND, PRIVATE)
-            try:
-                if stat.S_IMODE(os.fstat(file).st_mode) != PRIVATE and hasattr(os, "fchmod"):
-                    os.fchmod(file, PRIVATE)
-                os.write(file, _line(text))
-            finally:
-                os.close(file)
-        except OSError as error:
-            self._problem(error)
+            with _open_private(self._path, "ab") as file:
+                if hasattr(os, "fchmod"):  # It may have been made by hand.
+                    os.fchmod(file.fileno(), PRIVATE)
+                file.write(_line(text))
 
     def erase(self, contents: Collection[str]) -> None:
         """Remove the entries that hold one of ``contents``."""
-        try:
+        gone = [text.casefold() for text in contents]
+        with self._told():
             entries = self._read()
-            gone = [text.casefold() for text in contents]
-            left = [
-                entry for entry in entries if not any(text in entry.casefold() for text in gone)
-            ]
+            left = [each for each in entries if not any(text in each.casefold() for text in gone)]
             if len(left) < len(entries):
                 self._rewrite(left)
-        except OSError as error:
-            self._problem(error)
 
     def _read(self) -> list[str]:
-        try:
-            lines = self._path.read_bytes().split(b"\n")
-        except FileNotFoundError:
-            return []
-        entries: list[str] = []
-        for line in lines:
+        entries = []
+        for line in self._path.read_bytes().split(b"\n") if self._path.exists() else ():
             with suppress(ValueError):  # Another program's line, or half of one.
-                entry = json.loads(line)
-                if isinstance(entry, str):
-                    entries.append(entry)
-        return entries
+                entries.append(json.loads(line))
+        return [entry for entry in entries if isinstance(entry, str)]
 
     def _rewrite(self, entries: Iterable[str]) -> None:
         new = self._path.with_name(f"{self._path.name}.{os.getpid()}")
-        file = os.open(new, os.O_WRONLY | os.O_CREAT | os.O_EXCL, PRIVATE)
         try:
-            with os.fdopen(file, "wb") as opened:
-                opened.writelines(map(_line, entries))
+            with _open_private(new, "xb") as file:
+                file.writelines(map(_line, entries))
             new.replace(self._path)
         except OSError:
             new.unlink(missing_ok=True)
             raise
 
-    def _problem(self, error: OSError) -> None:
-        if self._warn is not None:
-            self._warn(f"what you type is not kept for the next chat: {error}")
+    @contextmanager
+    def _told(self) -> Iterator[None]:
+        try:
+            yield
+        except OSError as error:
+            if self._warn is not None:
+                self._warn(f"what you type is not kept for the next chat: {error}")
             self._warn = None
+
+
+def _open_private(path: Path, mode: str) -> IO[bytes]:
+    return open(path, mode, opener=lambda name, flags: os.open(name, flags | NO_LINK, PRIVATE))
 
 
 def _line(text: str) -> bytes:
     return json.dumps(text).encode() + b"\n"
 
 
-class PromptReader(Protocol):
-    """Where what a person says comes from."""
-
-    def read(self) -> str | None:
-        """Return the next message of the person; ``None`` at the end."""
-
-    def ask(self, question: str) -> str | None:
-        """Return the answer to a question; ``None`` where nobody can be asked."""
-
-    def forget(self, contents: Collection[str]) -> None:
-        """Keep none of ``contents``."""
-
-
 class PipeReader:
     """Lines of standard input, each a message of its own. Nobody can be asked."""
 
     def read(self) -> str | None:
-        """Return the next line that is not blank."""
+        """Return the next line that is not blank; ``None`` at the end."""
         for line in sys.stdin:
             if line.strip():
                 return line.rstrip("\r\n")
         return None
 
     def ask(self, question: str) -> str | None:
-        """Ask nobody."""
+        """Return the answer to a question; ``None``, as nobody can be asked."""
         del question
         return None
 
     def forget(self, contents: Collection[str]) -> None:
-        """Keep nothing anyway."""
+        """Keep none of ``contents``; nothing is kept anyway."""
 
 
-class TerminalReader:
+class TerminalReader(PipeReader):
     """A line editor: history, completion of commands, Alt+Enter for another line.
 
     Ctrl+C clears the line, and leaves where the line was just cleared or empty before. Ctrl+D
@@ -191,7 +163,7 @@ class TerminalReader:
         try:
             # What the library warns of meanwhile is printed above the prompt.
             with patch_stdout():
-                text = self._session.prompt([("class:prompt", MARK)])
+                text = self._session.prompt([("class:prompt", "> ")])
         except (EOFError, KeyboardInterrupt):
             return None
         self._history.add(text)
@@ -227,8 +199,8 @@ class TerminalReader:
             # Elsewhere the menu would keep room below the prompt.
             complete_while_typing=Condition(lambda: _is_command(session.default_buffer.text)),
             key_bindings=self._keys(),
-            prompt_continuation=CONTINUED,
-            style=Style.from_dict(STYLE),
+            prompt_continuation="  ",
+            style=Style.from_dict({"prompt": "ansigreen bold", "hint": "ansibrightblack"}),
         )
         session.default_buffer.on_text_changed += lambda _: self._set_leaving(leaving=False)
         return session

@@ -10,14 +10,16 @@ import inspect
 import logging
 import os
 import re
+import signal
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from datetime import datetime
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
-from types import MappingProxyType
+from threading import current_thread, main_thread
+from types import FrameType
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -31,54 +33,37 @@ from memoranda.errors import InvalidInput, MemorandaError
 from memoranda.model.ports import Progress
 from memoranda.rendering.layout import Display, safe_text
 from memoranda.rendering.plain import escape_controls, format_json, one_line
+from memoranda.text.patterns import compile_pattern
 
 if TYPE_CHECKING:  # Help is printed without them.
     from memoranda.memory import Memory
     from memoranda.settings.settings import Settings
 
+Handler = Callable[[int, FrameType | None], None]
 FAILED = 1
 COLUMNS = "COLUMNS"
 """The variable that says how wide a terminal is, wherever the output goes."""
 UNBOUNDED = 10_000
-STDIN = "-"
-LIST = "list"
 SHARED = "Options of every command"
+OWN_NAMES = ("context", "db", "user", "as_json")
 WITH_VALUE = frozenset({"--db", "--user"})
-HELP = frozenset({"-h", "--help"})
-FLAGS: Mapping[str, Sequence[str]] = MappingProxyType(
-    {
-        "limit": ("--limit", "-n"),
-        "yes": ("--yes", "-y"),
-        "everything": ("--all",),
-        "in_session": ("--session",),
-    }
-)
+FLAGS: Mapping[str, Sequence[str]] = {
+    "limit": ("--limit", "-n"),
+    "yes": ("--yes", "-y"),
+    "everything": ("--all",),
+    "in_session": ("--session",),
+}
 """What the options of several commands are called where it is not as in Python."""
-DESCRIPTION = re.compile(r"^ {4}(\w+): (.*(?:\n {8}.*)*)", re.MULTILINE)
-Database = Annotated[
-    str | None,
-    typer.Option(
-        "--db",
-        metavar="PLACE",
-        help="A file, chroma:///FOLDER or chroma+http://HOST:PORT; otherwise MEMORANDA_LOCATION, "
-        "or a file in the user's data folder.",
-        rich_help_panel=SHARED,
-        show_default=False,
-    ),
-]
-User = Annotated[
-    str | None,
-    typer.Option(
-        "--user",
-        metavar="NAME",
-        help="Whose memory; otherwise MEMORANDA_USER, or 'default'.",
-        rich_help_panel=SHARED,
-        show_default=False,
-    ),
-]
-AsJson = Annotated[
-    bool, typer.Option("--json", help="Print one JSON document.", rich_help_panel=SHARED)
-]
+DESCRIPTION = compile_pattern(r"^ {4}(\w+): (.*(?:\n {8}.*)*)", re.MULTILINE)
+PLACE = (
+    "A file, chroma:///FOLDER or chroma+http://HOST:PORT; otherwise MEMORANDA_LOCATION, "
+    "or a file in the user's data folder."
+)
+WHOSE = "Whose memory; otherwise MEMORANDA_USER, or 'default'."
+_shared = partial(typer.Option, rich_help_panel=SHARED, show_default=False)
+Database = Annotated[str | None, _shared("--db", metavar="PLACE", help=PLACE)]
+User = Annotated[str | None, _shared("--user", metavar="NAME", help=WHOSE)]
+AsJson = Annotated[bool, _shared("--json", help="Print one JSON document.")]
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,11 +76,9 @@ class SharedOptions:
 
     def override(self, inner: SharedOptions) -> SharedOptions:
         """Return these options with what ``inner`` says in their place."""
-        return SharedOptions(
-            db=self.db if inner.db is None else inner.db,
-            user=self.user if inner.user is None else inner.user,
-            as_json=self.as_json or inner.as_json,
-        )
+        db = self.db if inner.db is None else inner.db
+        user = self.user if inner.user is None else inner.user
+        return SharedOptions(db, user, self.as_json or inner.as_json)
 
 
 class Session:
@@ -104,6 +87,7 @@ class Session:
     def __init__(self, shared: SharedOptions) -> None:
         """Open nothing yet."""
         self.shared = shared
+        self.closing = ExitStack()
         self.out: Console = make_console()
         self.err: Console = make_console(stderr=True)
 
@@ -132,18 +116,17 @@ class Session:
         file: Path | None = located(self.shared.db, self.settings)
         return file
 
-    @contextmanager
-    def memory(self, *, writes: bool = False) -> Iterator[Memory]:
-        """Open the memory; say so where a command that reads found no file."""
+    def memory(self, *, writes: bool = False) -> Memory:
+        """Open the memory till the command ends; say so where one that reads found no file."""
         from memoranda.memory import Memory  # noqa: PLC0415 - only who opens one waits for it
 
         file = self.location
         new = file is not None and not file.exists()
         settings = without_background(self.settings)
-        with Memory(self.shared.db, user=self.user, settings=settings) as memory:
-            if new and not writes:
-                self.note(f"{file} is new and holds nothing yet")
-            yield memory
+        memory = Memory(self.shared.db, user=self.user, settings=settings)
+        if new and not writes:
+            self.note(f"{file} is new and holds nothing yet")
+        return self.closing.enter_context(memory)
 
     def show(self, value: Any, *rendered: RenderableType) -> None:
         """Print ``value`` as JSON where that is wanted, otherwise what was rendered."""
@@ -165,6 +148,11 @@ class Session:
         """Tell a person something that is no result."""
         self.err.print(safe_text(f"note: {text}", "dim"), soft_wrap=True)
 
+    def hint(self, text: str) -> None:
+        """Tell a person, not a program, something that is no result."""
+        if not self.shared.as_json:
+            self.note(text)
+
     def warn(self, text: str) -> None:
         """Tell a person that something did not work, though the command goes on."""
         self.err.print(safe_text(f"warning: {text}", "yellow"), soft_wrap=True)
@@ -177,6 +165,12 @@ class Session:
             return Confirm.ask(question, console=self.err, default=False)
         except EOFError:
             return False
+
+    def require_yes(self, question: str, refused: str) -> None:
+        """Ask a question; without a yes the command ends, and says what was not done."""
+        if not self.confirm(question):
+            self.note(refused)
+            raise typer.Exit(FAILED)
 
     def parse_moment(self, text: str | None, name: str) -> datetime | None:
         """Return the moment written in ``text``; without a zone, in the user's.
@@ -208,7 +202,7 @@ def write_json(value: Any, *, indent: int | None = 2) -> None:
 
 def read_argument(text: str) -> str:
     """Return ``text``, or standard input where it is a dash."""
-    return sys.stdin.read().removesuffix("\n") if text == STDIN else text
+    return sys.stdin.read().removesuffix("\n") if text == "-" else text
 
 
 @contextmanager
@@ -264,17 +258,15 @@ def command(
         ]
 
         def run(**given: Any) -> None:
-            before: SharedOptions = given.pop("invocation").obj or SharedOptions()
-            after = SharedOptions(given.pop("db"), given.pop("user"), given.pop("as_json"))
-            with report_failures():
-                function(Session(before.override(after)), **given)
+            shared = _share(**{name: given.pop(name) for name in OWN_NAMES})
+            _run(function, shared, **given)
 
         parameters = [
-            _parameter("invocation", typer.Context, inspect.Parameter.empty),
+            _parameter("context", annotation=typer.Context),
             *own,
-            _parameter("db", Database, None),
-            _parameter("user", User, None),
-            _parameter("as_json", AsJson, default=False),
+            _parameter("db", annotation=Database, default=None),
+            _parameter("user", annotation=User, default=None),
+            _parameter("as_json", annotation=AsJson, default=False),
         ]
         run.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
         run.__annotations__ = {each.name: each.annotation for each in parameters}
@@ -285,13 +277,14 @@ def command(
     return register
 
 
-def _read_docstring(function: Callable[..., None]) -> tuple[str, dict[str, str], str | None]:
+def _read_docstring(described: Callable[..., Any]) -> tuple[str, dict[str, str], str | None]:
     """Return what a command does, what each parameter means, and the end of its help."""
-    rest, _, examples = inspect.cleandoc(function.__doc__ or "").partition("\n\nExamples:\n")
-    about, _, described = rest.partition("\n\nArgs:\n")
-    found = DESCRIPTION.finditer(described)
-    meanings = {each[1]: " ".join(each[2].split()) for each in found}
-    return about, meanings, list_examples(examples.splitlines())
+    rest, _, examples = inspect.cleandoc(described.__doc__ or "").partition("\n\nExamples:\n")
+    about, _, parameters = rest.partition("\n\nArgs:\n")
+    meanings = {each[1]: " ".join(each[2].split()) for each in DESCRIPTION.finditer(parameters)}
+    # A blank line keeps Typer from joining the examples to one paragraph.
+    lines = ["Examples:", *(f"  {each.strip()}" for each in examples.splitlines())]
+    return about, meanings, "\n\n".join(lines) if examples else None
 
 
 def _declare(
@@ -305,29 +298,39 @@ def _declare(
     else:
         flags = flags or FLAGS.get(name, (f"--{name.replace('_', '-')}",))
         declared = typer.Option(*flags, **more)
-    return _parameter(name, Annotated[parameter.annotation, declared], default)
+    return parameter.replace(annotation=Annotated[parameter.annotation, declared])
 
 
-def _parameter(name: str, annotation: Any, default: Any) -> inspect.Parameter:
-    return inspect.Parameter(
-        name, inspect.Parameter.KEYWORD_ONLY, annotation=annotation, default=default
-    )
+_parameter = partial(inspect.Parameter, kind=inspect.Parameter.KEYWORD_ONLY)
 
 
-def list_examples(examples: Sequence[str]) -> str | None:
-    """Return the end of a help."""
-    # A blank line keeps Typer from joining the examples to one paragraph.
-    lines = (f"  {each.strip()}" for each in examples)
-    return "\n\n".join(["Examples:", *lines]) if examples else None
+def _share(
+    context: typer.Context, *, db: str | None, user: str | None, as_json: bool
+) -> SharedOptions:
+    """Return the shared options of a command, and of the words before it."""
+    before: SharedOptions = context.obj or SharedOptions()
+    return before.override(SharedOptions(db, user, as_json))
+
+
+def _run(function: Callable[..., None], shared: SharedOptions, **given: Any) -> None:
+    """Run a command; an expected error is one line on standard error, and exit code 1."""
+    session = Session(shared)
+    try:
+        with session.closing:
+            function(session, **given)
+    except BrokenPipeError:
+        raise
+    except (MemorandaError, OSError) as error:
+        line = " ".join(escape_controls(str(error)).split())
+        shown = safe_text("error: ", "bold red").append(line, "not bold default")
+        session.err.print(shown, soft_wrap=True)
+        raise typer.Exit(FAILED) from error
 
 
 def make_group(
     commands: typer.Typer,
     name: str,
-    about: str,
-    *,
-    examples: Sequence[str] = (),
-    cls: type[TyperGroup] = TyperGroup,
+    cls: type[TyperGroup],
     bare: Callable[[Session], None] | None = None,
 ) -> typer.Typer:
     """Return a group of commands that takes the shared options, too.
@@ -335,22 +338,19 @@ def make_group(
     Args:
         commands: where the group is registered.
         name: what it is called.
-        about: its help.
-        examples: lines for the end of its help.
-        cls: how its arguments are read.
+        cls: how its arguments are read; its docstring is the help of the group.
         bare: what is done where no command follows.
     """
+    about, _, examples = _read_docstring(cls)
 
     def keep(
         context: typer.Context, *, db: Database = None, user: User = None, as_json: AsJson = False
     ) -> None:
-        before: SharedOptions = context.obj or SharedOptions()
-        context.obj = before.override(SharedOptions(db, user, as_json))
+        context.obj = _share(context, db=db, user=user, as_json=as_json)
         if bare is not None and context.invoked_subcommand is None:
-            with report_failures():
-                bare(Session(context.obj))
+            _run(bare, context.obj)
 
-    made = typer.Typer(cls=cls, help=about, epilog=list_examples(examples))
+    made = typer.Typer(cls=cls, help=about, epilog=examples)
     made.callback(invoke_without_command=bare is not None, help=about)(keep)
     commands.add_typer(made, name=name)
     return made
@@ -363,7 +363,7 @@ class ListingGroup(TyperGroup):
         """Put ``list`` before arguments that name no command."""
         completing = ctx.resilient_parsing and not args
         if not completing and not self._names_command(args):
-            args = [LIST, *args]
+            args = ["list", *args]
         return super().parse_args(ctx, args)
 
     def _names_command(self, args: Sequence[str]) -> bool:
@@ -371,7 +371,7 @@ class ListingGroup(TyperGroup):
         for each in rest:
             if each in WITH_VALUE:
                 next(rest, None)
-            elif each in HELP:
+            elif each in {"-h", "--help"}:
                 return True
             elif not each.startswith("-"):
                 return each in self.commands
@@ -389,18 +389,17 @@ def complete(names: Callable[[], Sequence[str]] | Sequence[str]) -> Callable[[st
 
 
 @contextmanager
-def report_failures() -> Iterator[None]:
-    """Turn an expected error into one line on standard error and exit code 1."""
+def handle_signals(numbers: Sequence[signal.Signals], handler: Handler) -> Iterator[None]:
+    """Handle signals; in another thread than the main one, where none comes, do nothing."""
+    if current_thread() is not main_thread():
+        yield
+        return
+    before = {number: signal.signal(number, handler) for number in numbers}
     try:
         yield
-    except BrokenPipeError:
-        raise
-    except (MemorandaError, OSError) as error:
-        line = " ".join(escape_controls(str(error)).split())
-        make_console(stderr=True).print(
-            safe_text("error: ", "bold red").append(line, "not bold default"), soft_wrap=True
-        )
-        raise typer.Exit(FAILED) from error
+    finally:
+        for number, handled in before.items():
+            signal.signal(number, handled)
 
 
 class StderrHandler(logging.Handler):

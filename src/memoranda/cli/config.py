@@ -11,6 +11,7 @@ import typer
 from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
+from typer.core import TyperGroup
 
 from memoranda.cli.command import (
     Session,
@@ -52,19 +53,32 @@ def show(session: Session) -> None:
         memoranda config show
         memoranda config show --json
     """
-    options = {"location": ("--db", session.shared.db), "user": ("--user", session.shared.user)}
-    found = []
-    for setting in list_settings(session.settings):
-        option, value = options.get(setting.name, ("", None))
-        given = Setting(name=setting.name, value=value, source=option)
-        found.append(setting if value is None else given)
-    session.show(found, _file_line(), *_tabulate(map(_setting_row, found)))
+    shared = session.shared
+    options = {"location": ("--db", shared.db), "user": ("--user", shared.user)}
+    given = {
+        name: Setting(name=name, value=value, source=option)
+        for name, (option, value) in options.items()
+        if value is not None
+    }
+    found = [given.get(each.name, each) for each in list_settings(session.settings)]
+    file = config_path()
+    state = "" if file.is_file() else "  (there is none yet)"
+    line = Text("settings file  ", "dim").append_text(safe_text(f"{file}{state}", "not dim"))
+    session.show(found, line, *_tabulate(map(_setting_row, found)))
     for stray in stray_variables():
         session.note(stray)
 
 
-config = make_group(commands, "config", "Show, explain and change the settings.", bare=show)
-models = make_group(config, "models", "The files of the local embedding model.")
+class ConfigGroup(TyperGroup):
+    """Show, explain and change the settings."""
+
+
+class ModelsGroup(TyperGroup):
+    """The files of the local embedding model."""
+
+
+config = make_group(commands, "config", ConfigGroup, show)
+models = make_group(config, "models", ModelsGroup)
 command(config, "show")(show)
 
 
@@ -164,12 +178,6 @@ def _report(session: Session, done: SettingChange, what: str, where: str) -> Non
         session.warn(f"{done.overridden_by} is set in the environment, and wins over the file")
 
 
-def _file_line() -> Text:
-    found = config_path()
-    state = "" if found.is_file() else "  (there is none yet)"
-    return Text("settings file  ", "dim").append_text(safe_text(f"{found}{state}", "not dim"))
-
-
 def _split(name: str) -> tuple[str, str]:
     group, _, inner = name.partition(".")
     return (group, inner) if inner else (GENERAL, name)
@@ -205,16 +213,16 @@ def _tabulate(rows: Iterable[Row]) -> Iterator[RenderableType]:
 def _show_explanation(found: Explanation) -> RenderableType:
     line = "" if found.line is None else f", line {found.line}"
     known = found.source is not None
-    rows = (
-        ("value", safe_text(_format(found.value), "bold") if known else None),
-        ("from", f"{found.source}{line}" if known else None),
-        ("default", _format(found.default)),
-        ("takes", found.type),
-        ("environment", found.variable),
-        ("to set it", found.example),
-    )
+    rows = {
+        "value": safe_text(_format(found.value), "bold") if known else None,
+        "from": f"{found.source}{line}" if known else None,
+        "default": _format(found.default),
+        "takes": found.type,
+        "environment": found.variable,
+        "to set it": found.example,
+    }
     name, meaning = safe_text(found.name, "bold cyan"), safe_text(found.meaning)
-    return Group(name, meaning, Text(), details(rows))
+    return Group(name, meaning, Text(), details(rows.items()))
 
 
 def _format(value: Any) -> str:

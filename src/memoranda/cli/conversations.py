@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import replace
 from typing import Any
 
 import typer
 from rich.text import Text
+from typer.core import TyperGroup
 
-from memoranda.cli.command import FAILED, Session, SharedOptions, command, complete, make_group
+from memoranda.cli.command import Session, SharedOptions, command, complete, make_group
 from memoranda.conversation.conversation_store import expand_place, message_at
 from memoranda.conversation.explain import SHOWN
 from memoranda.errors import MemorandaError
@@ -27,21 +29,17 @@ def _complete_id(context: typer.Context, incomplete: str) -> list[str]:
         if each:
             before = before.override(SharedOptions(each.params.get("db"), each.params.get("user")))
     session = Session(before)
-    try:
-        file = session.location
-        if file is None or not file.exists():
-            return []
-        with session.memory() as memory:
-            found = [info.id for info in memory.conversations()]
-    except (MemorandaError, OSError):
-        return []
+    found: list[str] = []
+    with suppress(MemorandaError, OSError), session.closing:
+        if session.location is not None and session.location.exists():
+            found = [info.id for info in session.memory().conversations()]
     return [each for each in found if each.startswith(incomplete)]
 
 
 def _show_list(session: Session, limit: int = LISTED) -> None:
-    with session.memory() as memory:
-        total = len(memory.conversations())
-        found = memory.stored_conversations.overviews(limit)
+    memory = session.memory()
+    total = len(memory.conversations())
+    found = memory.stored_conversations.overviews(limit)
     session.show(found, *drawing.show_overviews(found, session.view))
     if total > len(found):
         session.note(f"{total - len(found)} more: memoranda conversations list --limit {total}")
@@ -54,17 +52,19 @@ STRATEGY: dict[str, Any] = {
 }
 
 commands = typer.Typer()
-conversations = make_group(
-    commands,
-    "conversations",
-    "List conversations, show what is in view of one and why, and change that.",
-    examples=(
-        "memoranda conversations",
-        "memoranda conversations show trip --explain",
-        "memoranda conversations prune trip --to 4000 --dry-run",
-    ),
-    bare=_show_list,
-)
+
+
+class ConversationsGroup(TyperGroup):
+    """List conversations, show what is in view of one and why, and change that.
+
+    Examples:
+        memoranda conversations
+        memoranda conversations show trip --explain
+        memoranda conversations prune trip --to 4000 --dry-run
+    """
+
+
+conversations = make_group(commands, "conversations", ConversationsGroup, _show_list)
 
 
 @command(conversations, "list", limit={"min": 1})
@@ -108,9 +108,8 @@ def show(
         memoranda conversations show trip --strategy importance
         memoranda conversations show trip --all > transcript.txt
     """
-    with session.memory() as memory:
-        chat = memory.stored_conversations.open_read_only(id, strategy=strategy)
-        found = chat.explain(budget=budget, cleared=everything)
+    chat = session.memory().stored_conversations.open_read_only(id, strategy=strategy)
+    found = chat.explain(budget=budget, cleared=everything)
     if session.shared.as_json:
         session.show(found if limit is None else replace(found, lines=found.lines[-limit:]))
         return
@@ -141,10 +140,9 @@ def prune(
         memoranda conversations prune trip --to 4000 --dry-run
         memoranda conversations prune trip --strategy importance
     """
-    with session.memory() as memory:
-        stored = memory.stored_conversations
-        chat = (stored.open_read_only if dry_run else stored.open_existing)(id, strategy=strategy)
-        done = chat.prune(to)
+    stored = session.memory().stored_conversations
+    chat = (stored.open_read_only if dry_run else stored.open_existing)(id, strategy=strategy)
+    done = chat.prune(to)
     if done is None:
         session.show(None, Text("nothing to prune: everything fits"))
     else:
@@ -164,21 +162,17 @@ def clear(session: Session, *, id: str, yes: bool = False) -> None:
         memoranda conversations clear trip
         memoranda conversations clear trip --yes
     """
-    with session.memory() as memory:
-        chat = memory.stored_conversations.open_existing(id)
-        held = len(chat)
-        messages = pluralize(held, "message")
-        if held and not yes:
-            session.err.print(safe_text(f"{one_line(id)}: {messages}", "dim"), soft_wrap=True)
-            if not session.confirm("Clear conversation history?"):
-                session.note("nothing was cleared")
-                raise typer.Exit(FAILED)
-        if held:
-            chat.clear()
+    chat = session.memory().stored_conversations.open_existing(id)
+    held = len(chat)
+    messages = pluralize(held, "message")
+    if held and not yes:
+        session.err.print(safe_text(f"{one_line(id)}: {messages}", "dim"), soft_wrap=True)
+        session.require_yes("Clear conversation history?", "nothing was cleared")
+    if held:
+        chat.clear()
     line = f"cleared {messages}; the system prompt stays"
-    session.show(
-        {"id": id, "cleared": held}, Text(line if held else "nothing to clear: no message is left")
-    )
+    shown = Text(line if held else "nothing to clear: no message is left")
+    session.show({"id": id, "cleared": held}, shown)
 
 
 @command(conversations, "pin", id=ID, message={"metavar": "MESSAGE"})
@@ -193,11 +187,10 @@ def pin(session: Session, *, id: str, message: str, off: bool = False) -> None:
         memoranda conversations pin trip 12
         memoranda conversations pin trip msg_01JD… --off
     """
-    with session.memory() as memory:
-        chat = memory.stored_conversations.open_existing(id)
-        found = message_at(chat, message)
-        chat.pin(found.id, pinned=not off)
-        line = next(each for each in chat.explain().lines if each.message.id == found.id)
+    chat = session.memory().stored_conversations.open_existing(id)
+    found = message_at(chat, message)
+    chat.pin(found.id, pinned=not off)
+    line = next(each for each in chat.explain().lines if each.message.id == found.id)
     shown = Text("no longer pinned" if off else "pinned").append(f" #{found.position}", "bold")
     shown.append_text(safe_text(f" {one_line(found.content, 60)}".rstrip(), "not bold dim"))
     session.show(line.message, shown)
@@ -216,8 +209,7 @@ def expand(session: Session, *, id: str, marker: str) -> None:
         memoranda conversations expand trip cut_12-26
         memoranda conversations expand trip 12
     """
-    with session.memory() as memory:
-        found = expand_place(memory.stored_conversations.open_read_only(id), marker)
+    found = expand_place(session.memory().stored_conversations.open_read_only(id), marker)
     lines = (line for each in found for line in drawing.show_message(each, session.view))
     session.show(found, *lines)
 
@@ -229,8 +221,7 @@ def receipts(session: Session, *, id: str) -> None:
     Examples:
         memoranda conversations receipts trip
     """
-    with session.memory() as memory:
-        found = memory.stored_conversations.open_read_only(id).prunings
+    found = session.memory().stored_conversations.open_read_only(id).prunings
     view = session.view
     lines = [line for done in found for line in (*drawing.show_receipt(done, view), Text())]
     session.show(found, *(lines[:-1] or [Text("nothing was pruned", "dim")]))

@@ -11,7 +11,7 @@ import shlex
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import datetime, timedelta, tzinfo
 from importlib.resources import files
 from pathlib import Path
 from time import perf_counter
@@ -27,24 +27,18 @@ from rich.text import Text
 from memoranda.cli.command import Session, command, progress_bar, without_background
 from memoranda.errors import EmbeddingError, InvalidInput
 from memoranda.memory import Memory
-from memoranda.model.models import Change, Context, Entity, Hit, Record
+from memoranda.model.models import Hit, Record
 from memoranda.rendering.layout import Display, safe_text
 from memoranda.rendering.plain import one_line, pluralize
 from memoranda.rendering.records import speaker
 from memoranda.settings.settings import Settings
 from memoranda.store.locations import medium
 
-STORY = "demo.json"
 TURN, LATER = timedelta(minutes=1), timedelta(days=1)
 HITS = 5
 ENTITIES = 8
 BUDGET = 450
 MOST = 1_000
-SYSTEM = "You are Noa's assistant."
-PROMPT = "Suggest three snacks for the towpath that are safe with my allergy."
-CHANGED = "before ten"
-CORRECTED = "No calls or meetings for Noa before nine; ten holds for Mondays only."
-CHANGE_ASKED = "How early can you schedule a meeting for me?"
 COLOURS = {
     "vector": "blue",
     "lexical": "green",
@@ -61,101 +55,6 @@ INDENT = 2
 commands = typer.Typer()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class DemoSession:
-    """A session of the story as it was stored."""
-
-    id: str
-    date: datetime
-    turns: int
-    opening: str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class DemoAnswer:
-    """What memory answered to a question."""
-
-    ask: str
-    expect: str
-    hits: Sequence[Hit]
-
-    @property
-    def place(self) -> int | None:
-        """The place of the first hit that holds what was expected, if one does."""
-        places = (n for n, hit in enumerate(self.hits, 1) if self.expect in hit.record.content)
-        return next(places, None)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class DemoCorrection:
-    """How a fact was corrected, and which facts are active before and after."""
-
-    old: Record
-    new: Record
-    ask: str
-    before: datetime
-    believed_before: Sequence[Hit]
-    believed_now: Sequence[Hit]
-    history: Sequence[Change]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class DemoNotes:
-    """What the notes say: where they are, MEMORY.md, and the newest entry of the history.
-
-    A server has notes only for as long as the memory is open, where no folder is set.
-    """
-
-    folder: str | None
-    memory: str
-    entry: str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Demo:
-    """All that the demo did, in order.
-
-    Attributes:
-        file: where the memory is.
-        place: what that is: a file, a folder or a server.
-        user: whose it is.
-        sessions: what was said, by session.
-        facts: what was remembered beside it.
-        entities: what the records speak of, most mentioned first.
-        vectors: the embedding model, or why there is none.
-        storing: seconds that storing took.
-        embedding: seconds that embedding took.
-        learned: facts that were drawn from what was said, the surest first.
-        learning: seconds that drawing them took.
-        answers: questions and what was found.
-        asked: when the questions are asked.
-        correction: a fact that was corrected.
-        prompt: what the user says at last.
-        context: what a model would be sent for it.
-        notes: what its Markdown notes say.
-        seconds: that all of it took.
-    """
-
-    file: str
-    place: str
-    user: str
-    sessions: Sequence[DemoSession]
-    facts: Sequence[Record]
-    entities: Sequence[Entity]
-    vectors: str
-    storing: float
-    embedding: float
-    learned: Sequence[Record]
-    learning: float
-    answers: Sequence[DemoAnswer]
-    asked: datetime
-    correction: DemoCorrection | None
-    prompt: str
-    context: Context
-    notes: DemoNotes
-    seconds: float
-
-
 @command(commands, "demo")
 def demo(session: Session) -> None:
     """Show what it does, on a conversation that ships with it.
@@ -165,69 +64,14 @@ def demo(session: Session) -> None:
         memoranda demo --db demo.db
         memoranda demo --json
     """
-    story = json.loads((files(__package__) / STORY).read_text(encoding="utf-8"))
+    story = json.loads((files(__package__) / "demo.json").read_text(encoding="utf-8"))
     place = session.shared.db or str(Path(tempfile.mkdtemp(prefix="memoranda-demo-")) / "demo.db")
-    done = play(story, place, session.shared.user or story["user"], session.settings)
-    session.show(done, *_show(done, session.view))
-
-
-class StoryClock:
-    """A clock that stands where the story is."""
-
-    def __init__(self, moment: datetime) -> None:
-        """Start at ``moment``."""
-        self.moment = moment
-
-    def now(self) -> datetime:
-        """Return where the story is."""
-        return self.moment
-
-
-def play(story: Mapping[str, Any], place: str, user: str, settings: Settings) -> Demo:
-    """Store the story at ``place``, ask its questions, and return all that came of it.
-
-    Raises:
-        InvalidInput: the story is there already.
-    """
-    start = perf_counter()
-    clock = StoryClock(_parse(story["sessions"][0]["date"], settings))
-    with Memory(place, user=user, settings=_repeatable(settings), clock=clock) as memory:
-        _require_fresh(memory, story, place)
-        sessions = [_store(memory, clock, each, settings) for each in story["sessions"]]
-        facts = memory.remember_many(story["facts"])
-        storing = perf_counter() - start
-        clock.moment = asked = _parse(story["questions"][0]["date"], settings)
-        embedding = _embed(memory)
-        learned, learning = _learn(memory)
-        answers = [
-            DemoAnswer(
-                ask=each["ask"], expect=each["expect"], hits=memory.search(each["ask"], limit=HITS)
-            )
-            for each in story["questions"]
-        ]
-        correction = _correct(memory, clock, facts)
-        clock.moment += LATER
-        built = memory.conversation(sessions[-1].id, system=SYSTEM).context(PROMPT, budget=BUDGET)
-        return Demo(
-            file=place,
-            place=medium(place),
-            user=user,
-            sessions=sessions,
-            facts=facts,
-            entities=memory.entities(limit=ENTITIES),
-            vectors=memory.stats().vectors,
-            storing=storing,
-            embedding=embedding,
-            learned=learned,
-            learning=learning,
-            answers=answers,
-            asked=asked,
-            correction=correction,
-            prompt=PROMPT,
-            context=built,
-            notes=_read_notes(memory),
-            seconds=perf_counter() - start,
-        )
+    clock, settings = StoryClock(session.settings.zone), _repeatable(session.settings)
+    user = session.shared.user or story["user"]
+    clock.turn_to(story["sessions"][0]["date"])
+    with Memory(place, user=user, settings=settings, clock=clock) as memory:
+        done = Demo(memory, clock, story, place)
+    session.show(vars(done), *_show(done, session.view))
 
 
 def _repeatable(settings: Settings) -> Settings:
@@ -238,23 +82,110 @@ def _repeatable(settings: Settings) -> Settings:
     return without_background(settings).model_copy(update=update)
 
 
-def _require_fresh(memory: Memory, story: Mapping[str, Any], place: str) -> None:
-    ids = {session["id"] for session in story["sessions"]}
-    if any(info.id in ids for info in memory.conversations()):
-        message = f"{place} holds the demo of user {memory.user!r} already; name another --db"
-        raise InvalidInput(message)
+class StoryClock:
+    """A clock that stands where the story is; what has no zone is in that of the user."""
+
+    moment: datetime
+
+    def __init__(self, zone: tzinfo) -> None:
+        """Stand nowhere yet."""
+        self._zone = zone
+
+    def now(self) -> datetime:
+        """Return where the story is."""
+        return self.moment
+
+    def turn_to(self, text: str) -> datetime:
+        """Go to the date that the story gives, and return it."""
+        found = datetime.fromisoformat(text)
+        self.moment = found if found.tzinfo else found.replace(tzinfo=self._zone)
+        return self.moment
 
 
-def _parse(text: str, settings: Settings) -> datetime:
-    moment = datetime.fromisoformat(text)
-    return moment if moment.tzinfo else moment.replace(tzinfo=settings.zone)
+@dataclass(frozen=True, slots=True)
+class DemoAnswer:
+    """What memory answered to a question."""
+
+    ask: str
+    expect: str
+    hits: Sequence[Hit]
+
+    @property
+    def place(self) -> int:
+        """The place of the first hit that holds what was expected; behind all if none does."""
+        places = (n for n, hit in enumerate(self.hits, 1) if self.expect in hit.record.content)
+        return next(places, HITS + 1)
 
 
-def _store(
-    memory: Memory, clock: StoryClock, session: Mapping[str, Any], settings: Settings
-) -> DemoSession:
-    clock.moment = date = _parse(session["date"], settings)
-    chat, turns = memory.conversation(session["id"]), session["turns"]
+class Demo:
+    """The story, told to a memory, and all that came of it, in order.
+
+    Attributes:
+        file: where the memory is.
+        place: what that is: a file, a folder or a server.
+        user: whose it is.
+        sessions: what was said, by session: its id, date, number of turns and first words.
+        facts: what was remembered beside it.
+        storing: seconds that storing took.
+        asked: when the questions are asked.
+        embedding: seconds that embedding took.
+        learned: facts that were drawn from what was said, the surest first.
+        learning: seconds that drawing them took.
+        answers: questions and what was found.
+        correction: the old and the new fact, which one answers a question before and after, and
+            the history.
+        prompt: what the user says at last.
+        context: what a model would be sent for it.
+        entities: what the records speak of, most mentioned first.
+        vectors: the embedding model, or why there is none.
+        notes: MEMORY.md and the newest entry of the history. They have a folder where they
+            outlast the memory: on a server only if one is set.
+        seconds: that all of it took.
+    """
+
+    def __init__(
+        self, memory: Memory, clock: StoryClock, story: Mapping[str, Any], place: str
+    ) -> None:
+        """Store the story, ask its questions, correct a fact, and look at what is there then.
+
+        Raises:
+            InvalidInput: the story is there already.
+        """
+        ids = {session["id"] for session in story["sessions"]}
+        if any(info.id in ids for info in memory.conversations()):
+            message = f"{place} holds the demo of user {memory.user!r} already; name another --db"
+            raise InvalidInput(message)
+        start = perf_counter()
+        self.file, self.place, self.user = place, medium(place), memory.user
+        self.sessions = [_store(memory, clock, each) for each in story["sessions"]]
+        self.facts = memory.remember_many(story["facts"])
+        self.storing = perf_counter() - start
+        self.asked = clock.turn_to(story["questions"][0]["date"])
+        self.embedding = _embed(memory)
+        self.learned, self.learning = _learn(memory)
+        self.answers = [
+            DemoAnswer(each["ask"], each["expect"], memory.search(each["ask"], limit=HITS))
+            for each in story["questions"]
+        ]
+        self.correction = _correct(memory, clock, self.facts, story["correction"])
+        clock.moment += LATER
+        self.prompt = story["prompt"]
+        chat = memory.conversation(self.sessions[-1]["id"], system=story["system"])
+        self.context = chat.context(self.prompt, budget=BUDGET)
+        self.entities = memory.entities(limit=ENTITIES)
+        self.vectors = memory.stats().vectors
+        (entry,) = memory.notes.history(limit=1)
+        self.notes: dict[str, Any] = {
+            "folder": str(memory.notes.folder) if memory.notes.is_lasting else None,
+            "memory": memory.notes.read_memory(),
+            "entry": entry.text,
+        }
+        self.seconds = perf_counter() - start
+
+
+def _store(memory: Memory, clock: StoryClock, session: Mapping[str, Any]) -> dict[str, Any]:
+    date, turns = clock.turn_to(session["date"]), session["turns"]
+    chat = memory.conversation(session["id"])
     for number, turn in enumerate(turns):
         clock.moment = date + number * TURN
         chat.add(
@@ -264,7 +195,8 @@ def _store(
             tool_result=turn.get("tool_call_id"),
             timestamp=clock.moment,
         )
-    return DemoSession(id=session["id"], date=date, turns=len(turns), opening=turns[0]["content"])
+    opening = turns[0]["content"]
+    return {"id": session["id"], "date": date, "turns": len(turns), "opening": opening}
 
 
 def _embed(memory: Memory) -> float:
@@ -288,45 +220,36 @@ def _learn(memory: Memory) -> tuple[list[Record], float]:
     return found, perf_counter() - start
 
 
-def _correct(memory: Memory, clock: StoryClock, facts: Sequence[Record]) -> DemoCorrection | None:
-    old = next((fact for fact in facts if CHANGED in fact.content), None)
-    if old is None:
-        return None
-    before = clock.moment
+def _correct(
+    memory: Memory, clock: StoryClock, facts: Sequence[Record], change: Mapping[str, str]
+) -> dict[str, Any]:
+    old = next(fact for fact in facts if change["of"] in fact.content)
+    before, ask = clock.moment, change["ask"]
     clock.moment += LATER
-    new = memory.correct(old.id, CORRECTED)
-    return DemoCorrection(
-        old=old,
-        new=new,
-        ask=CHANGE_ASKED,
-        before=before,
-        believed_before=memory.search(CHANGE_ASKED, kind="fact", limit=1, as_of=before),
-        believed_now=memory.search(CHANGE_ASKED, kind="fact", limit=1),
-        history=memory.history(old.id),
-    )
-
-
-def _read_notes(memory: Memory) -> DemoNotes:
-    (entry,) = memory.notes.history(limit=1)
-    return DemoNotes(
-        folder=str(memory.notes.folder) if memory.notes.is_lasting else None,
-        memory=memory.notes.read_memory(),
-        entry=entry.text,
-    )
+    return {
+        "old": old,
+        "new": memory.correct(old.id, change["to"]),
+        "ask": ask,
+        "before": before,
+        "believed_before": memory.search(ask, kind="fact", limit=1, as_of=before),
+        "believed_now": memory.search(ask, kind="fact", limit=1),
+        "history": memory.history(old.id),
+    }
 
 
 def _show(done: Demo, view: Display) -> Iterator[RenderableType]:
     """Yield what a person sees of the demo, part by part."""
-    parts = [
-        (f"Four months of talk go into one {done.place}", _show_sessions(done)),
-        ("What was said becomes facts, without a model", _show_learned(done, view)),
-        (f"Questions on {view.day(done.asked)}", _show_answers(done, view)),
-        ("A fact changes; nothing is overwritten", _show_correction(done, view)),
-        (f"What a model is sent, in at most {done.context.receipt.budget} tokens", _context(done)),
-        ("Notes that you can read, and edit in any editor", _show_notes(done)),
-        ("Your turn", _show_next(done)),
-    ]
-    for number, (title, lines) in enumerate(parts, 1):
+    budget = done.context.receipt.budget
+    parts = {
+        f"Four months of talk go into one {done.place}": _show_sessions(done),
+        "What was said becomes facts, without a model": _show_learned(done, view),
+        f"Questions on {view.day(done.asked)}": _show_answers(done, view),
+        "A fact changes; nothing is overwritten": _show_correction(done, view),
+        f"What a model is sent, in at most {budget} tokens": _show_context(done),
+        "Notes that you can read, and edit in any editor": _show_notes(done),
+        "Your turn": _show_next(done),
+    }
+    for number, (title, lines) in enumerate(parts.items(), 1):
         yield Text()
         yield Rule(Text(f"{number}  {title}", "bold"), align="left", style="dim")
         yield from lines
@@ -352,9 +275,9 @@ def _crop(text: str, style: str = "dim") -> Text:
 def _show_sessions(done: Demo) -> Iterator[RenderableType]:
     made = _grid("cyan", "dim", "")
     for session in done.sessions:
-        turns = pluralize(session.turns, "turn")
-        made.add_row(safe_text(session.id), turns, _crop(session.opening, ""))
-    turns = pluralize(sum(session.turns for session in done.sessions), "turn")
+        turns = pluralize(session["turns"], "turn")
+        made.add_row(safe_text(session["id"]), turns, _crop(session["opening"], ""))
+    turns = pluralize(sum(session["turns"] for session in done.sessions), "turn")
     facts = pluralize(len(done.facts), "fact")
     stored = Text(f"{turns} and {facts} stored in {done.storing:.2f} s")
     if done.embedding:
@@ -376,7 +299,7 @@ def _show_learned(done: Demo, view: Display) -> Iterator[RenderableType]:
 
 def _best(answers: Sequence[DemoAnswer]) -> list[DemoAnswer]:
     """Return the answers to show: the best ones, in the order of the questions."""
-    ranked = sorted(answers, key=lambda answer: answer.place or HITS + 1)[:SHOWN]
+    ranked = sorted(answers, key=lambda answer: answer.place)[:SHOWN]
     return [answer for answer in answers if answer in ranked]
 
 
@@ -390,7 +313,7 @@ def _show_answers(done: Demo, view: Display) -> Iterator[RenderableType]:
             made.add_row(score, _crop(hit.record.content) if rank else best)
         yield _inset(safe_text(f"? {answer.ask}", "yellow"), Padding(made, (0, 0, 1, 2)))
     first = sum(answer.place == 1 for answer in done.answers)
-    among = sum(answer.place is not None for answer in done.answers)
+    among = sum(answer.place <= HITS for answer in done.answers)
     every = len(done.answers)
     score_line = (
         f"Of the {every} questions of the story, the first hit answers {first}, "
@@ -414,20 +337,17 @@ def _reasons(hit: Hit, view: Display) -> Text:
 
 
 def _show_correction(done: Demo, view: Display) -> Iterator[RenderableType]:
-    change = done.correction
-    if change is None:
-        return
-    made = _grid("dim", "")
-    before = f"as of {view.day(change.before)}"
-    for name, found in (("now", change.believed_now), (before, change.believed_before)):
+    change, made = done.correction, _grid("dim", "")
+    before = f"as of {view.day(change['before'])}"
+    for name, found in (("now", change["believed_now"]), (before, change["believed_before"])):
         text = found[0].record.content if found else "nothing"
         made.add_row(Text(name), safe_text(one_line(text, QUOTE), "" if name == before else "bold"))
-    entries = (f"{one_line(each.reason)} {view.day(each.at)}" for each in change.history)
+    entries = (f"{one_line(each.reason)} {view.day(each.at)}" for each in change["history"])
     made.add_row(Text("history"), Text(" → ".join(entries)))
-    yield _inset(safe_text(f"? {change.ask}", "yellow"), Padding(made, (0, 0, 0, 2)))
+    yield _inset(safe_text(f"? {change['ask']}", "yellow"), Padding(made, (0, 0, 0, 2)))
 
 
-def _context(done: Demo) -> Iterator[RenderableType]:
+def _show_context(done: Demo) -> Iterator[RenderableType]:
     made = _grid("cyan", "")
     system, *messages, prompt = done.context.messages
     made.add_row(safe_text(system["role"]), safe_text(str(system["content"]).strip()))
@@ -452,13 +372,13 @@ def _context(done: Demo) -> Iterator[RenderableType]:
 
 
 def _show_notes(done: Demo) -> Iterator[RenderableType]:
-    lines = [line for line in done.notes.memory.splitlines() if line.strip()]
+    lines = [line for line in done.notes["memory"].splitlines() if line.strip()]
     left = sum(line.startswith("- ") for line in lines[SHOWN_NOTES + 1 :])
     yield _inset(
         Text("MEMORY.md has what is known; at the end, an entry of HISTORY.md:", "dim"),
         *(_crop(line, "bold" * line.startswith("#")) for line in lines[1 : SHOWN_NOTES + 1]),
         Text(f"… {pluralize(left, 'more line')}", "dim"),
-        _crop(done.notes.entry.splitlines()[0], ""),
+        _crop(done.notes["entry"].splitlines()[0], ""),
     )
 
 

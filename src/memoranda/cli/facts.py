@@ -8,38 +8,38 @@ from memoranda.cli.command import ListingGroup, Session, command, complete, make
 from memoranda.errors import NotFound
 from memoranda.rendering import facts as known
 from memoranda.rendering import records as drawing
-from memoranda.rendering.layout import safe_text
+from memoranda.rendering.layout import safe_text, table
 from memoranda.rendering.plain import one_line, pluralize
 
 DATES = 1_000
 """More than that many dates are not looked past for other things."""
-FACTS = (
-    "memoranda facts",
-    'memoranda facts "what does she eat?" --all',
-    "memoranda facts --category plan --limit 50",
-    "memoranda facts show fact_01JD…",
-)
-ENTITIES = (
-    "memoranda entities --type person --limit 20",
-    "memoranda entities merge Melanie Mel",
-    "memoranda entities split Melanie Mel",
-)
 
 commands = typer.Typer()
-facts = make_group(
-    commands,
-    "facts",
-    "List facts with how far they are believed; show where one comes from.",
-    examples=FACTS,
-    cls=ListingGroup,
-)
-entities = make_group(
-    commands,
-    "entities",
-    "List what records speak of; make two of them one, or one two.",
-    examples=ENTITIES,
-    cls=ListingGroup,
-)
+
+
+class FactsGroup(ListingGroup):
+    """List facts with how far they are believed; show where one comes from.
+
+    Examples:
+        memoranda facts
+        memoranda facts "what does she eat?" --all
+        memoranda facts --category plan --limit 50
+        memoranda facts show fact_01JD…
+    """
+
+
+class EntitiesGroup(ListingGroup):
+    """List what records speak of; make two of them one, or one two.
+
+    Examples:
+        memoranda entities --type person --limit 20
+        memoranda entities merge Melanie Mel
+        memoranda entities split Melanie Mel
+    """
+
+
+facts = make_group(commands, "facts", FactsGroup)
+entities = make_group(commands, "entities", EntitiesGroup)
 
 
 @command(
@@ -73,13 +73,11 @@ def list_facts(
         memoranda facts "what does she eat?" --all
         memoranda facts --category plan --limit 50
     """
-    with session.memory() as memory:
-        found = known.list_facts(
-            memory, query, category=category, everything=everything, limit=limit
-        )
+    memory = session.memory()
+    found = known.list_facts(memory, query, category=category, everything=everything, limit=limit)
     session.show(found, known.show_facts(found, session.view))
-    if len(found) == limit and not session.shared.as_json:
-        session.note(f"there may be more: --limit {limit * 2}")
+    if len(found) == limit:
+        session.hint(f"there may be more: --limit {limit * 2}")
 
 
 @command(facts, "show", id={"metavar": "ID"})
@@ -92,8 +90,7 @@ def show(session: Session, *, id: str) -> None:
     Examples:
         memoranda facts show fact_01JD…
     """
-    with session.memory() as memory:
-        found = known.trace_fact(memory, id)
+    found = known.trace_fact(session.memory(), id)
     session.show(found, *known.show_provenance(found, session.view))
 
 
@@ -108,10 +105,9 @@ def list_entities(session: Session, *, type: str | None = None, limit: int = 50)
     Examples:
         memoranda entities --type person --limit 20
     """
-    with session.memory() as memory:
-        found = memory.entities(type=type, limit=limit if type else limit + DATES)
+    found = session.memory().entities(type=type, limit=limit if type else limit + DATES)
     found = [each for each in found if type or each.type != "date"][:limit]
-    session.show(found, drawing.show_entities(found, session.view))
+    session.show(found, table(found, drawing.ENTITIES, session.view, empty="no entities"))
 
 
 @command(entities, "merge")
@@ -126,8 +122,7 @@ def merge(session: Session, *, name: str, other: str) -> None:
         memoranda entities merge Melanie Mel
         memoranda entities merge "New York" NYC
     """
-    with session.memory() as memory:
-        found = memory.merge_entities(name, other)
+    found = session.memory().merge_entities(name, other)
     line = safe_text("one now: ").append(one_line(found.name), "bold")
     if found.aliases:
         line.append(f", also {one_line(', '.join(found.aliases))}")
@@ -145,9 +140,9 @@ def split(session: Session, *, name: str, alias: str) -> None:
     Examples:
         memoranda entities split Melanie Mel
     """
-    with session.memory() as memory:
-        new = memory.split_entity(name, alias)
-        old = memory.entity(name)
+    memory = session.memory()
+    new = memory.split_entity(name, alias)
+    old = memory.entity(name)
     line = safe_text("").append(one_line(new.name), "bold")
     line.append(f" is an entity of its own now, in {pluralize(new.mention_count, 'record')}")
     if old is not None:
@@ -165,9 +160,7 @@ def entity(session: Session, *, name: str) -> None:
     Examples:
         memoranda entity Lisbon
     """
-    with session.memory() as memory:
-        found = memory.entity(name)
+    found = session.memory().entity(name)
     if found is None:
-        message = f"no record speaks of {name!r}; memoranda entities lists what they speak of"
-        raise NotFound(message)
+        raise NotFound(f"no record speaks of {name!r}; memoranda entities lists what they speak of")
     session.show(found, drawing.show_entity(found, session.view))

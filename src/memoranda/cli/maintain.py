@@ -5,11 +5,10 @@ from __future__ import annotations
 import re
 import signal
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from datetime import datetime
-from threading import Event, Lock, Thread
+from threading import Event, Lock
 from types import FrameType
 from typing import Any
 
@@ -17,18 +16,27 @@ import typer
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from memoranda.cli.command import FAILED, Session, command, complete, progress_bar, write_json
+from memoranda.cli.command import (
+    FAILED,
+    Session,
+    command,
+    complete,
+    handle_signals,
+    progress_bar,
+    write_json,
+)
 from memoranda.errors import InvalidInput, MemorandaError
-from memoranda.maintenance.maintenance_schedule import MaintenanceSchedule
+from memoranda.maintenance.schedule import MaintenanceSchedule
 from memoranda.maintenance.service import STAGES
 from memoranda.memory import Memory, services_of
 from memoranda.model.reports import StageReport
+from memoranda.rendering.facts import SIGNS, LearnedFacts, consolidate_sessions, show_learned
 from memoranda.rendering.layout import Column, Display, safe_text, table
-from memoranda.rendering.learned import SIGNS, LearnedFacts, consolidate_sessions, show_learned
 from memoranda.rendering.plain import one_line, pluralize, to_json
+from memoranda.text.patterns import compile_pattern
 
 LONGEST = 100
-ACTION = re.compile(
+ACTION = compile_pattern(
     r"(?P<sign>[-+~=]) (?:(?P<id>(?:fact|ep|ctx|ref)_[^\s:]+):? )?(?P<what>.*)", re.DOTALL
 )
 DRY = "dry run, nothing was changed"
@@ -54,11 +62,12 @@ def consolidate(
         memoranda consolidate
         memoranda consolidate trip --dry-run
     """
-    with session.memory() as memory, progress_bar("reading sessions") as progress:
+    with progress_bar("reading sessions") as progress:
+        memory = session.memory()
         found = consolidate_sessions(memory, of, dry_run=dry_run, progress=progress)
     session.show(found, show_learned(found, session.view, limit), _summarize(found))
-    if dry_run and found.sessions > 1 and not session.shared.as_json:
-        session.note("what two sessions say both counts twice in a dry run")
+    if dry_run and found.sessions > 1:
+        session.hint("what two sessions say both counts twice in a dry run")
     for name, why in found.failed.items():
         session.warn(f"{name} waits: {why}")
     if found.failed:
@@ -71,20 +80,10 @@ def _summarize(found: LearnedFacts) -> Text:
         pluralize(len(found.new), "new fact"),
         f"{len(found.again):,} said again",
         f"{len(found.replaced):,} replaced",
+        f"{len(found.failed):,} failed" if found.failed else "",
+        DRY if found.dry_run else "",
     ]
-    if found.failed:
-        parts.append(f"{len(found.failed):,} failed")
-    if found.dry_run:
-        parts.append(DRY)
-    return Text(", ".join(parts), "bold")
-
-
-@dataclass(frozen=True, slots=True)
-class UserUpkeep:
-    """What upkeep did, or would do, for one user."""
-
-    user: str
-    stages: tuple[StageReport, ...]
+    return Text(", ".join(filter(None, parts)), "bold")
 
 
 @command(
@@ -125,69 +124,56 @@ def maintain(
         memoranda maintain --watch
     """
     wanted = _check_stages(stage or (), watch=watch)
-    with session.memory(writes=watch) as memory:
-        if watch:
-            watch_schedule(session, memory, dry_run=dry_run)
-            return
-        users = _open_users(session, memory) if all_users else [memory]
-        if dry_run or (sys.stdin.isatty() and not session.shared.as_json and not yes):
-            done = _run_stages(users, wanted, dry_run=True)
-            _show(session, users, done, limit)
-            if dry_run and not session.shared.as_json:
-                session.note(DRY)
-            if dry_run or not _agree(session, done):
-                _exit_if_failed(done)
-                return
-        done = _run_stages(users, wanted, dry_run=False)
-        _show(session, users, done, limit)
-    _exit_if_failed(done)
+    memory = session.memory(writes=watch)
+    if watch:
+        watch_schedule(session, memory, dry_run=dry_run)
+        return
+    users = [memory.as_user(user) for user in memory.users()] if all_users else [memory]
+    if not users:
+        session.note("the store has no users yet")
+    asks = sys.stdin.isatty() and not session.shared.as_json and not yes
+    done = _run_stages(session, users, wanted, limit, dry_run=dry_run or asks)
+    if dry_run:
+        session.hint(DRY)
+    elif asks and not any(sum(report.counts.values()) or report.failed for report in done):
+        session.note("there is nothing to do")
+    elif asks:
+        session.require_yes("Do this?", "nothing was done")
+        done = _run_stages(session, users, wanted, limit, dry_run=False)
+    if any(report.failed for report in done):
+        raise typer.Exit(FAILED)
 
 
 def _check_stages(given: Sequence[str], *, watch: bool) -> tuple[str, ...]:
     for name in given:
         if name not in STAGES:
-            message = f"stage={name!r:.80} does not exist; use {', '.join(STAGES)}"
-            raise InvalidInput(message)
+            raise InvalidInput(f"stage={name!r:.80} does not exist; use {', '.join(STAGES)}")
     if given and watch:
         message = f"--watch runs every stage; to leave one out, set schedule.{STAGES[0]} = off"
         raise InvalidInput(message)
     return tuple(name for name in STAGES if not given or name in given)
 
 
-def _open_users(session: Session, memory: Memory) -> list[Memory]:
-    found = memory.users()
-    if not found:
-        session.note("the store has no users yet")
-    return [memory.as_user(user) for user in found]
-
-
-def _agree(session: Session, done: Sequence[UserUpkeep]) -> bool:
-    """Ask whether to do what the plan says; false where there is nothing to do."""
-    reports = [report for each in done for report in each.stages]
-    if not any(sum(report.counts.values()) or report.failed for report in reports):
-        session.note("there is nothing to do")
-        return False
-    if not session.confirm("Do this?"):
-        session.note("nothing was done")
-        raise typer.Exit(FAILED)
-    return True
-
-
-def _exit_if_failed(done: Sequence[UserUpkeep]) -> None:
-    if any(report.failed for each in done for report in each.stages):
-        raise typer.Exit(FAILED)
-
-
 def _run_stages(
-    users: Sequence[Memory], stages: Sequence[str], *, dry_run: bool
-) -> list[UserUpkeep]:
-    steps = [(memory, stage) for memory in users for stage in stages]
-    reports: dict[str, list[StageReport]] = {memory.user: [] for memory in users}
+    session: Session, users: Sequence[Memory], stages: Sequence[str], limit: int, *, dry_run: bool
+) -> list[StageReport]:
+    """Run the stages for each user, show what each did or would do, and return the reports."""
+    done: list[list[StageReport]] = []
     with progress_bar("planning" if dry_run else "maintaining") as progress:
-        for number, (memory, stage) in enumerate(steps):
-            progress(number, len(steps))
-            reports[memory.user].append(_run_stage(memory, stage, dry_run=dry_run))
-    return [UserUpkeep(user, tuple(stages)) for user, stages in reports.items()]
+        for number, memory in enumerate(users):
+            progress(number, len(users))
+            done.append([_run_stage(memory, stage, dry_run=dry_run) for stage in stages])
+    rendered: list[RenderableType] = []
+    for memory, reports in zip(users, done, strict=True):
+        if len(users) > 1:
+            rendered.append(safe_text(one_line(memory.user), "bold"))
+        rendered.append(_tabulate(memory, reports, session.view, limit))
+    plain = [
+        {"user": memory.user, "stages": list(map(_shorten, reports))}
+        for memory, reports in zip(users, done, strict=True)
+    ]
+    session.show(plain, *rendered)
+    return [report for reports in done for report in reports]
 
 
 def _run_stage(memory: Memory, stage: str, *, dry_run: bool) -> StageReport:
@@ -198,27 +184,15 @@ def _run_stage(memory: Memory, stage: str, *, dry_run: bool) -> StageReport:
         return StageReport(stage=stage, failed={stage: str(error)}, dry_run=dry_run)
 
 
-def _show(
-    session: Session, users: Sequence[Memory], done: Sequence[UserUpkeep], limit: int
-) -> None:
-    rendered: list[RenderableType] = []
-    for memory, each in zip(users, done, strict=True):
-        if len(done) > 1:
-            rendered.append(safe_text(one_line(each.user), "bold"))
-        rendered.append(_tabulate(memory, each, session.view, limit))
-    plain = [
-        {"user": each.user, "stages": [_shorten(report) for report in each.stages]} for each in done
-    ]
-    session.show(plain, *rendered)
-
-
-def _tabulate(memory: Memory, done: UserUpkeep, view: Display, limit: int) -> RenderableType:
-    title = "what would be done" if any(each.dry_run for each in done.stages) else "what was done"
+def _tabulate(
+    memory: Memory, reports: Sequence[StageReport], view: Display, limit: int
+) -> RenderableType:
+    title = "what would be done" if any(each.dry_run for each in reports) else "what was done"
     columns = (
         Column("stage", "stage", "cyan"),
         Column(title, lambda report, _: Group(*_describe(memory, report, limit))),
     )
-    return table(done.stages, columns, view)
+    return table(reports, columns, view)
 
 
 def _describe(memory: Memory, report: StageReport, limit: int) -> Iterator[RenderableType]:
@@ -271,48 +245,18 @@ def watch_schedule(session: Session, memory: Memory, *, dry_run: bool = False) -
     lines.show_times(schedule)
     if dry_run:
         return
-    if not session.shared.as_json:
-        session.note("it runs until Ctrl+C")
+    session.hint("it runs until Ctrl+C")
     stop = Event()
-    problems: list[BaseException] = []
-    worker = Thread(target=_catch, args=(schedule.run, stop, problems), daemon=True)
-    with _set_on_signal(stop):
-        worker.start()
-        # The main thread only waits, so that a signal never meets a lock it holds.
-        worker.join()
-    if problems:
-        raise problems[0]
-    if not session.shared.as_json:
-        session.note("ended")
 
-
-def _catch(run: Callable[[Event], None], stop: Event, problems: list[BaseException]) -> None:
-    try:
-        run(stop)
-    except BaseException as error:  # noqa: BLE001 - the thread that waits raises it
-        problems.append(error)
-
-
-@contextmanager
-def _set_on_signal(stop: Event) -> Iterator[None]:
-    """Let the first signal set ``stop``, and the second one do what it always does."""
-    before = {each: signal.getsignal(each) for each in ENDINGS}
-
-    def end(number: int, frame: FrameType | None) -> None:
-        del number, frame
-        restore()
+    def end(_number: int, _frame: FrameType | None) -> None:
+        for each in ENDINGS:
+            signal.signal(each, signal.SIG_DFL)
         stop.set()
 
-    def restore() -> None:
-        for each, handler in before.items():
-            signal.signal(each, signal.SIG_DFL if handler is None else handler)
-
-    for each in ENDINGS:
-        signal.signal(each, end)
-    try:
-        yield
-    finally:
-        restore()
+    # The main thread only waits, so that a signal never meets a lock it holds.
+    with handle_signals(ENDINGS, end), ThreadPoolExecutor(1) as worker:
+        worker.submit(schedule.run, stop).result()
+    session.hint("ended")
 
 
 class ScheduleLines:
@@ -322,7 +266,7 @@ class ScheduleLines:
         """Write nothing yet."""
         self._session = session
         self._view = session.view
-        self._now = services_of(memory).now
+        self._now = services_of(memory).clock.now
         self._lock = Lock()
 
     def show_times(self, schedule: MaintenanceSchedule) -> None:
@@ -331,7 +275,7 @@ class ScheduleLines:
         if self._session.shared.as_json:
             write_json({"next": found}, indent=None)
             return
-        times: Mapping[str, Any] = dict(self._session.settings.schedule)
+        times = dict(self._session.settings.schedule)
         columns = (
             Column("stage", "job", "cyan"),
             Column("next run", lambda run, _: self._next(run.at)),

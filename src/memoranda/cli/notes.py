@@ -7,29 +7,26 @@ import shlex
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 import typer
 from rich.text import Text
+from typer.core import TyperGroup
 
-from memoranda.cli.command import FAILED, Session, command, make_group, read_argument
+from memoranda.cli.command import Session, command, make_group, read_argument
 from memoranda.errors import ConfigError, InvalidInput, StoreError
-from memoranda.memory import Memory
 from memoranda.model.notes import MEMORY_FILE
 from memoranda.notes import Notes
 from memoranda.notes.git import NotesGit
-from memoranda.notes.sync import NotesReport
+from memoranda.notes.sync import NotesReport, SyncedNotes
 from memoranda.rendering import notes as drawing
 from memoranda.rendering.layout import details, safe_text, table
 from memoranda.rendering.plain import format_size, one_line, pluralize
 from memoranda.store.locations import is_server, place
 
 MOST_READ, READ_LENGTH = 3, 120  # of the edits that were read by the way
-EDITORS = ("nano", "vim", "vi", "notepad")
 ACCEPT = "memoranda notes sync --accept-removals"
 NO_FOLDER = (
     "a memory on a server has notes only in a folder that is set: "
@@ -38,84 +35,26 @@ NO_FOLDER = (
 LIMIT = {"min": 1}
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class NotesOverview:
-    """The notes in figures.
-
-    Attributes:
-        path: of MEMORY.md.
-        exists: whether it is there.
-        size: its bytes.
-        limit: bytes from which it is made smaller.
-        entries: of the history.
-        changed: when MEMORY.md was last changed.
-        git: whether the folder is in a repository.
-        report: what the sync just made did.
-    """
-
-    path: Path
-    exists: bool
-    size: int
-    limit: int
-    entries: int
-    changed: datetime | None
-    git: bool
-    report: NotesReport
-
-
-@contextmanager
-def _open(session: Session, *, writes: bool = False) -> Iterator[Memory]:
-    """Open the memory whose notes are meant.
+def _open(session: Session, *, writes: bool = False) -> SyncedNotes:
+    """Return the notes of the memory that is meant.
 
     Raises:
         ConfigError: they would be gone when the command ends.
     """
     if is_server(place(session.shared.db, session.settings)) and not session.settings.notes.folder:
         raise ConfigError(NO_FOLDER)
-    with session.memory(writes=writes) as memory:
-        yield memory
+    return session.memory(writes=writes).notes
 
 
-def _show_overview(session: Session) -> None:
-    with _open(session) as memory:
-        report = _sync(session, memory)
-        notes = memory.notes
-        path = notes.folder / MEMORY_FILE
-        found = path.stat() if path.exists() else None
-        seen = NotesOverview(
-            path=path,
-            exists=found is not None,
-            size=0 if found is None else found.st_size,
-            limit=notes.max_memory_size,
-            entries=len(notes.history()),
-            changed=None if found is None else datetime.fromtimestamp(found.st_mtime, UTC),
-            git=NotesGit(notes.folder).is_repository(),
-            report=report,
-        )
-    session.show(seen, details(_figures(seen, session)))
-    if report.held and session.shared.as_json:
-        _warn_of_held(session, report)
-
-
-def _figures(seen: NotesOverview, session: Session) -> Iterator[tuple[str, Text | None]]:
-    size = Text(f"{format_size(seen.size)} of {format_size(seen.limit)}")
-    if seen.size > seen.limit:
-        size.append("  too long: what is left was written by hand", "yellow")
-    changed = "there is none yet" if seen.changed is None else session.view.minute(seen.changed)
-    report, held = seen.report, pluralize(len(seen.report.held), "line")
-    gone = Text(f"{held} gone, still believed: {ACCEPT}", "bold yellow")
-    yield MEMORY_FILE, safe_text(str(seen.path), "bold")
-    yield "size", size
-    yield "changed", Text(changed)
-    yield "history", Text(pluralize(seen.entries, "entry", "entries"))
-    yield "git", Text("in a repository" if seen.git else "in no repository")
-    yield "read just now", Text(str(report).removeprefix("notes: ")) if report.lines else None
-    yield "held back", gone if report.held else None
-
-
-def _sync(session: Session, memory: Memory) -> NotesReport:
+def _open_synced(session: Session, *, writes: bool = False) -> SyncedNotes:
     """Read edits of MEMORY.md before anything else, and tell a person what was read."""
-    report = memory.notes.sync()
+    notes = _open(session, writes=writes)
+    _sync(session, notes)
+    return notes
+
+
+def _sync(session: Session, notes: SyncedNotes) -> NotesReport:
+    report = notes.sync()
     if report.changes:
         done = [line for line in report.lines if line[:1] in drawing.EDITS]
         more = len(done) - MOST_READ
@@ -125,26 +64,62 @@ def _sync(session: Session, memory: Memory) -> NotesReport:
     return report
 
 
+def _show_overview(session: Session) -> None:
+    notes = _open(session)
+    report = _sync(session, notes)
+    path = notes.folder / MEMORY_FILE
+    found = path.stat() if path.exists() else None
+    size = 0 if found is None else found.st_size
+    changed = None if found is None else datetime.fromtimestamp(found.st_mtime, UTC)
+    seen: dict[str, Any] = {
+        "path": path,
+        "exists": found is not None,
+        "size": size,
+        "limit": notes.max_memory_size,
+        "entries": len(notes.history()),
+        "changed": changed,
+        "git": NotesGit(notes.folder).is_repository(),
+        "report": report,
+    }
+    room = Text(f"{format_size(size)} of {format_size(notes.max_memory_size)}")
+    if size > notes.max_memory_size:
+        room.append("  too long: what is left was written by hand", "yellow")
+    held = pluralize(len(report.held), "line")
+    gone = Text(f"{held} gone, still believed: {ACCEPT}", "bold yellow")
+    rows = {
+        MEMORY_FILE: safe_text(str(path), "bold"),
+        "size": room,
+        "changed": "there is none yet" if changed is None else session.view.minute(changed),
+        "history": pluralize(seen["entries"], "entry", "entries"),
+        "git": "in a repository" if seen["git"] else "in no repository",
+        "read just now": str(report).removeprefix("notes: ") if report.lines else None,
+        "held back": gone if report.held else None,
+    }
+    session.show(seen, details(rows.items()))
+    if report.held and session.shared.as_json:
+        _warn_of_held(session, report)
+
+
 def _warn_of_held(session: Session, report: NotesReport) -> None:
     session.warn(f"{pluralize(len(report.held), 'fact')} held back; if it was meant: {ACCEPT}")
 
 
+class NotesGroup(TyperGroup):
+    """Read and edit MEMORY.md, look through the history, go back to what was.
+
+    Examples:
+        memoranda notes
+        memoranda notes edit
+        memoranda notes search "Lisbon"
+        memoranda notes restore HEAD~1
+    """
+
+
 commands = typer.Typer()
-notes = make_group(
-    commands,
-    "notes",
-    "Read and edit MEMORY.md, look through the history, go back to what was.",
-    examples=(
-        "memoranda notes",
-        "memoranda notes edit",
-        'memoranda notes search "Lisbon"',
-        "memoranda notes restore HEAD~1",
-    ),
-    bare=_show_overview,
-)
+group = make_group(commands, "notes", NotesGroup, _show_overview)
 
 
-@command(notes, "show")
+@command(group, "show")
 def show(session: Session, *, path: bool = False) -> None:
     """Print MEMORY.md.
 
@@ -155,11 +130,9 @@ def show(session: Session, *, path: bool = False) -> None:
         memoranda notes show
         cat $(memoranda notes show --path)
     """
-    with _open(session) as memory:
-        file = memory.notes.folder / MEMORY_FILE
-        if not path:
-            _sync(session, memory)
-        text = "" if path else memory.notes.read_memory()
+    notes = _open(session) if path else _open_synced(session)
+    file = notes.folder / MEMORY_FILE
+    text = "" if path else notes.read_memory()
     if session.shared.as_json:
         session.show({"path": file} if path else {"path": file, "text": text})
     elif path:
@@ -172,7 +145,7 @@ def show(session: Session, *, path: bool = False) -> None:
         session.note("nothing is noted yet")
 
 
-@command(notes, "edit")
+@command(group, "edit")
 def edit(session: Session) -> None:
     """Open MEMORY.md in your editor, then read back what you changed.
 
@@ -182,56 +155,38 @@ def edit(session: Session) -> None:
         memoranda notes edit
         EDITOR=nano memoranda notes edit
     """
-    editor = _find_editor()
-    with _open(session, writes=True) as memory:
-        _sync(session, memory)
-        file = memory.notes.folder / MEMORY_FILE
+    with session.memory(writes=True):  # Not held open while somebody writes.
+        notes = _open_synced(session, writes=True)
+        file = notes.folder / MEMORY_FILE
         if not file.exists():
-            memory.notes.write_memory("# Memory\n")
-    _run_editor(editor, file)
-    with _open(session, writes=True) as memory:
-        report = memory.notes.sync()
-        asks = report.held and not session.shared.as_json and sys.stdin.isatty()
-        gone = f"{pluralize(len(report.held), 'line')} gone. Forget what they said?"
-        if asks and session.confirm(gone):
-            report = memory.notes.sync(accept_removals=True)
+            notes.write_memory("# Memory\n")
+    _run_editor(file)
+    notes = _open(session, writes=True)
+    report = notes.sync()
+    asks = report.held and not session.shared.as_json and sys.stdin.isatty()
+    gone = f"{pluralize(len(report.held), 'line')} gone. Forget what they said?"
+    if asks and session.confirm(gone):
+        report = notes.sync(accept_removals=True)
     _show_report(session, report)
 
 
-def _find_editor() -> list[str]:
-    """Return the words of the command that edits.
-
-    Raises:
-        InvalidInput: there is none.
-    """
-    for name in ("VISUAL", "EDITOR"):
-        chosen = os.environ.get(name, "").strip()
-        if chosen:
-            try:
-                return shlex.split(chosen, posix=os.name == "posix")
-            except ValueError as error:
-                message = f"{name}={chosen!r:.80} is no command: {error}"
-                raise InvalidInput(message) from error
-    found = next(filter(None, map(shutil.which, EDITORS)), None)
-    if found is None:
-        message = "there is no editor; set EDITOR, such as EDITOR=nano"
-        raise InvalidInput(message)
-    return [found]
-
-
-def _run_editor(editor: Sequence[str], file: Path) -> None:
-    name = f"the editor {shlex.join(editor)!r:.80}"
+def _run_editor(file: Path) -> None:
+    named = os.environ.get("VISUAL", "").strip() or os.environ.get("EDITOR", "").strip()
+    editor = named or next(filter(shutil.which, ("nano", "vim", "vi", "notepad")), "")
+    if not editor:
+        raise InvalidInput("there is no editor; set EDITOR, such as EDITOR=nano")
     try:
-        code = subprocess.call([*editor, str(file)])  # noqa: S603 - the user's own editor
-    except OSError as error:
-        message = f"{name} cannot be started: {error}; set EDITOR"
-        raise InvalidInput(message) from error
+        words = shlex.split(editor, posix=os.name == "posix")
+        code = subprocess.call([*words, str(file)])  # noqa: S603 - the user's own editor
+    except (ValueError, OSError) as error:
+        problem = "is no command" if isinstance(error, ValueError) else "cannot be started"
+        raise InvalidInput(f"the editor {editor!r:.80} {problem}: {error}; set EDITOR") from error
     if code:
-        message = f"{name} failed with {code}; what it wrote is read by memoranda notes sync"
-        raise StoreError(message)
+        message = f"the editor {editor!r:.80} failed with {code}; what it wrote is read by "
+        raise StoreError(f"{message}memoranda notes sync")
 
 
-@command(notes, "sync")
+@command(group, "sync")
 def sync(session: Session, *, accept_removals: bool = False) -> None:
     """Read what you changed in MEMORY.md, and write what memory has learned.
 
@@ -242,8 +197,7 @@ def sync(session: Session, *, accept_removals: bool = False) -> None:
         memoranda notes sync
         memoranda notes sync --accept-removals
     """
-    with _open(session, writes=True) as memory:
-        report = memory.notes.sync(accept_removals=accept_removals)
+    report = _open(session, writes=True).sync(accept_removals=accept_removals)
     _show_report(session, report)
 
 
@@ -255,7 +209,7 @@ def _show_report(session: Session, report: NotesReport) -> None:
         session.note(f"{format_size(report.over)} over the limit, all of it written by hand")
 
 
-@command(notes, "search", words={"metavar": "WORDS"}, limit=LIMIT)
+@command(group, "search", words={"metavar": "WORDS"}, limit=LIMIT)
 def search(session: Session, *, words: str, limit: int = 20) -> None:
     """Find the entries of the history that have these very words, the newest first.
 
@@ -267,18 +221,18 @@ def search(session: Session, *, words: str, limit: int = 20) -> None:
         memoranda notes search "Lisbon"
         memoranda notes search 2026-02 --limit 5
     """
-    with _open(session) as memory:
-        try:
-            _sync(session, memory)
-        except StoreError as error:  # The history can be searched all the same.
-            session.warn(one_line(str(error)))
-        found = memory.notes.search(words, limit=limit)
+    notes = _open(session)
+    try:
+        _sync(session, notes)
+    except StoreError as error:  # The history can be searched all the same.
+        session.warn(one_line(str(error)))
+    found = notes.search(words, limit=limit)
     session.show(found, *drawing.show_entries(found, session.view, words))
-    if not found and not session.shared.as_json:
-        session.note(f"no entry has {one_line(words, 80)!r}")
+    if not found:
+        session.hint(f"no entry has {one_line(words, 80)!r}")
 
 
-@command(notes, "history", limit=LIMIT)
+@command(group, "history", limit=LIMIT)
 def history(session: Session, *, limit: int = 20, since: str | None = None) -> None:
     """Print the entries of the history, the newest first.
 
@@ -291,14 +245,13 @@ def history(session: Session, *, limit: int = 20, since: str | None = None) -> N
         memoranda notes history --since 2026-02-01
     """
     start = session.parse_moment(since, "since")
-    with _open(session) as memory:
-        found = memory.notes.history(since=start, limit=limit)
+    found = _open(session).history(since=start, limit=limit)
     session.show(found, *drawing.show_entries(found, session.view))
-    if not found and not session.shared.as_json:
-        session.note("no entries" if since else "the history has no entries yet")
+    if not found:
+        session.hint("no entries" if since else "the history has no entries yet")
 
 
-@command(notes, "add")
+@command(group, "add")
 def add(session: Session, *, text: str) -> None:
     """Add an entry to the history, and to the file of its month.
 
@@ -310,14 +263,14 @@ def add(session: Session, *, text: str) -> None:
         memoranda notes add - < day.md
     """
     content = read_argument(text)
-    with _open(session, writes=True) as memory:
-        entry = memory.notes.append_history_rotated(content)
-        file = memory.notes.folder / entry.file
+    notes = _open(session, writes=True)
+    entry = notes.append_history_rotated(content)
+    file = notes.folder / entry.file
     line = Text("added ").append(session.view.minute(entry.at), "bold")
     session.show(entry, line.append_text(safe_text(f" to {file}", "not bold dim")))
 
 
-@command(notes, "log", limit=LIMIT)
+@command(group, "log", limit=LIMIT)
 def log(session: Session, *, limit: int = 20) -> None:
     """List the commits that changed the notes, the newest first.
 
@@ -328,13 +281,12 @@ def log(session: Session, *, limit: int = 20) -> None:
         memoranda notes log
         memoranda notes log --limit 50
     """
-    with _open(session) as memory:
-        found = NotesGit(memory.notes.folder).log(limit)
+    found = NotesGit(_open(session).folder).log(limit)
     empty = "no commit has changed the notes yet"
     session.show(found, table(found, drawing.COMMITS, session.view, empty=empty))
 
 
-@command(notes, "diff", revision={"argument": True, "metavar": "[REV]"})
+@command(group, "diff", revision={"argument": True, "metavar": "[REV]"})
 def diff(session: Session, *, revision: str | None = None) -> None:
     """Show how the notes differ from a commit.
 
@@ -345,16 +297,14 @@ def diff(session: Session, *, revision: str | None = None) -> None:
         memoranda notes diff
         memoranda notes diff HEAD~3
     """
-    with _open(session) as memory:
-        _sync(session, memory)
-        text = NotesGit(memory.notes.folder).diff(revision)
+    text = NotesGit(_open_synced(session).folder).diff(revision or "HEAD")
     if session.shared.as_json or text:
         session.show({"revision": revision, "diff": text}, *drawing.show_difference(text))
     else:
         session.note("the notes are as they were committed")
 
 
-@command(notes, "restore", revision={"metavar": "REV"})
+@command(group, "restore", revision={"metavar": "REV"})
 def restore(session: Session, *, revision: str, yes: bool = False) -> None:
     """Bring back MEMORY.md of a commit: show what changes, ask, and read it as an edit.
 
@@ -366,26 +316,22 @@ def restore(session: Session, *, revision: str, yes: bool = False) -> None:
         memoranda notes restore HEAD~1
         memoranda notes restore 1a2b3c4 --yes
     """
-    with _open(session, writes=True) as memory:
-        _sync(session, memory)
-        repository = NotesGit(memory.notes.folder)
-        then, change = repository.memory(revision), repository.diff(revision, undo=True)
-        if not change:
-            session.show(NotesReport(), Text("MEMORY.md is as it was there"))
-            return
-        if not yes:
-            for line in drawing.show_difference(change):
-                session.err.print(line, soft_wrap=True)
-            if not session.confirm("Bring this back?"):
-                session.note("nothing was changed")
-                raise typer.Exit(FAILED)
-        # As a person's editor would: what comes of it is then read as an edit.
-        Notes(memory.notes.folder).write_memory(then)
-        report = memory.notes.sync(accept_removals=True)
-    _show_report(session, report)
+    notes = _open_synced(session, writes=True)
+    repository = NotesGit(notes.folder)
+    then, change = repository.memory(revision), repository.diff(revision, undo=True)
+    if not change:
+        session.show(NotesReport(), Text("MEMORY.md is as it was there"))
+        return
+    if not yes:
+        for line in drawing.show_difference(change):
+            session.err.print(line, soft_wrap=True)
+        session.require_yes("Bring this back?", "nothing was changed")
+    # As a person's editor would: what comes of it is then read as an edit.
+    Notes(notes.folder).write_memory(then)
+    _show_report(session, notes.sync(accept_removals=True))
 
 
-@command(notes, "commit", message={"flags": ("--message", "-m")})
+@command(group, "commit", message={"flags": ("--message", "-m")})
 def commit(session: Session, *, message: str = "Keep the notes as they are") -> None:
     """Commit the notes to git as they are, and nothing else.
 
@@ -396,9 +342,7 @@ def commit(session: Session, *, message: str = "Keep the notes as they are") -> 
         memoranda notes commit
         memoranda notes commit -m "After the offsite"
     """
-    with _open(session, writes=True) as memory:
-        _sync(session, memory)
-        made = NotesGit(memory.notes.folder).commit(message)
+    made = NotesGit(_open_synced(session, writes=True).folder).commit(message)
     line = Text("nothing to commit: no note was changed since the last one")
     if made is not None:
         line = Text("committed ").append(made[: drawing.SHORT], "bold")

@@ -9,10 +9,9 @@ from typing import Any
 import typer
 from rich.text import Text
 
-from memoranda.cli.command import FAILED, Session, command, read_argument
-from memoranda.conversation.conversation import Conversation
+from memoranda.cli.command import Session, command, read_argument
 from memoranda.errors import InvalidInput, NotFound
-from memoranda.memory import Memory, unpurged
+from memoranda.memory import scope_of, services_of, unpurged
 from memoranda.rendering import records as drawing
 from memoranda.rendering.layout import safe_text
 from memoranda.rendering.plain import pluralize
@@ -53,17 +52,16 @@ def remember(
     """
     content, attached = read_argument(text), _parse_object(metadata)
     happened = session.parse_moment(event_time, "event-time")
-    with session.memory(writes=True) as memory:
-        record = memory.remember(
-            content,
-            kind=kind,
-            tags=tag or (),
-            metadata=attached,
-            event_time=happened,
-            session=in_session,
-            role=role,
-            confidence=confidence,
-        )
+    record = session.memory(writes=True).remember(
+        content,
+        kind=kind,
+        tags=tag or (),
+        metadata=attached,
+        event_time=happened,
+        session=in_session,
+        role=role,
+        confidence=confidence,
+    )
     session.show(record, Text("remembered ").append(record.id, "bold"))
 
 
@@ -73,8 +71,7 @@ def _parse_object(text: str | None) -> dict[str, Any] | None:
     try:
         value = json.loads(text)
     except ValueError as error:
-        message = f"metadata={text!r:.80} is no JSON: {error}"
-        raise InvalidInput(message) from error
+        raise InvalidInput(f"metadata={text!r:.80} is no JSON: {error}") from error
     if not isinstance(value, dict):
         message = f'metadata={text!r:.80} must be a JSON object, such as {{"place": "Lisbon"}}'
         raise InvalidInput(message)
@@ -92,8 +89,7 @@ def correct(session: Session, *, id: str, text: str) -> None:
     Examples:
         memoranda correct fact_01JD… "Ana is vegan since March"
     """
-    with session.memory() as memory:
-        record = memory.correct(id, text)
+    record = session.memory().correct(id, text)
     session.show(record, Text("corrected: ").append(f"{record.id} replaces {id}", "bold"))
 
 
@@ -107,8 +103,7 @@ def confirm(session: Session, *, id: str) -> None:
     Examples:
         memoranda confirm fact_01JD…
     """
-    with session.memory() as memory:
-        record = memory.confirm(id)
+    record = session.memory().confirm(id)
     session.show(record, Text("confirmed ").append(record.id, "bold"))
 
 
@@ -125,23 +120,20 @@ def forget(session: Session, *, id: str, erase: bool = False, yes: bool = False)
         memoranda forget fact_01JD…
         memoranda forget fact_01JD… --erase --yes
     """
-    with session.memory() as memory:
-        if erase and not yes and sys.stdin.isatty():
-            found = memory.get(id)
-            if found is not None:
-                session.err.print(drawing.show_record(found, session.view))
-            if not session.confirm("Erase this for good?"):
-                session.note("nothing was erased")
-                raise typer.Exit(FAILED)
-        receipt = memory.forget(id, erase=erase)
-        left = unpurged(memory)
+    memory = session.memory()
+    if erase and not yes and sys.stdin.isatty():
+        found = memory.get(id)
+        if found is not None:
+            session.err.print(drawing.show_record(found, session.view))
+        session.require_yes("Erase this for good?", "nothing was erased")
+    receipt = memory.forget(id, erase=erase)
     if not erase:
         session.show(receipt, safe_text(f"forgotten {id}; history and as-of still know it"))
         return
     parts = [f"erased {receipt.id}", *drawing.list_erased(receipt)]
     session.show(receipt, safe_text(", ".join(parts)))
     if not receipt.purged:
-        session.warn(left)
+        session.warn(unpurged(memory))
 
 
 @command(commands, "search")
@@ -180,18 +172,17 @@ def search(
     """
     start, end = session.parse_moment(since, "since"), session.parse_moment(until, "until")
     moment = session.parse_moment(as_of, "as-of")
-    with session.memory() as memory:
-        found = memory.search(
-            query,
-            kind=kind,
-            limit=limit,
-            session=in_session,
-            tags=tag,
-            min_score=min_score,
-            since=start,
-            until=end,
-            as_of=moment,
-        )
+    found = session.memory().search(
+        query,
+        kind=kind,
+        limit=limit,
+        session=in_session,
+        tags=tag,
+        min_score=min_score,
+        since=start,
+        until=end,
+        as_of=moment,
+    )
     session.show(found, drawing.show_hits(found, session.view, why=why))
 
 
@@ -206,8 +197,7 @@ def recall(session: Session, *, prompt: str, budget: int = 1_000) -> None:
     Examples:
         memoranda recall "Book me something to Lisbon" --budget 500
     """
-    with session.memory() as memory:
-        found = memory.recall(prompt, budget=budget)
+    found = session.memory().recall(prompt, budget=budget)
     if session.shared.as_json:
         session.show(found)
     elif not found.text:
@@ -242,21 +232,14 @@ def context(
         memoranda context "Book me something to Lisbon" --budget 2000
         memoranda context "And the hotel?" --conversation trip --system "You plan trips."
     """
-    with session.memory() as memory:
-        built = _open(memory, conversation, system).context(prompt, budget=budget)
-    session.show(built, drawing.show_context(built, session.view))
-
-
-def _open(memory: Memory, conversation: str | None, system: str | None) -> Conversation:
+    memory = session.memory()
     if conversation is None:
-        return memory.stored_conversations.unsaved(system=system)
-    if all(info.id != conversation for info in memory.conversations()):
-        message = (
-            f"there is no conversation {conversation!r} for user {memory.user!r}; "
-            f"memoranda conversations lists them"
-        )
-        raise NotFound(message)
-    return memory.conversation(conversation, system=system)
+        chat = memory.stored_conversations.unsaved(system=system)
+    else:
+        memory.stored_conversations.open_read_only(conversation)  # It is there, or this says so.
+        chat = memory.conversation(conversation, system=system)
+    built = chat.context(prompt, budget=budget)
+    session.show(built, *drawing.show_context(built, session.view))
 
 
 @command(commands, "show", id=ID)
@@ -269,11 +252,8 @@ def show(session: Session, *, id: str) -> None:
     Examples:
         memoranda show fact_01JD…
     """
-    with session.memory() as memory:
-        found = memory.get(id)
-        if found is None:
-            message = f"there is no record {id!r} for user {memory.user!r}"
-            raise NotFound(message)
+    memory = session.memory()
+    found = services_of(memory).records(scope_of(memory)).existing(id)
     session.show(found, drawing.show_record(found, session.view))
 
 
@@ -298,11 +278,10 @@ def list_(
         memoranda list --kind fact
         memoranda list --session trip --limit 20
     """
-    with session.memory() as memory:
-        found = memory.records(kind=kind, session=in_session, limit=limit, after=after)
+    found = session.memory().records(kind=kind, session=in_session, limit=limit, after=after)
     session.show(found, drawing.show_records(found, session.view))
-    if len(found) == limit and not session.shared.as_json:
-        session.note(f"there may be more: --after {found[-1].id}")
+    if len(found) == limit:
+        session.hint(f"there may be more: --after {found[-1].id}")
 
 
 @command(commands, "history", id=ID)
@@ -315,9 +294,8 @@ def history(session: Session, *, id: str) -> None:
     Examples:
         memoranda history fact_01JD…
     """
-    with session.memory() as memory:
-        found = memory.history(id)
-        if not found:
-            message = f"nothing is known of a record {id!r} of user {memory.user!r}"
-            raise NotFound(message)
+    memory = session.memory()
+    found = memory.history(id)
+    if not found:
+        raise NotFound(f"nothing is known of a record {id!r} of user {memory.user!r}")
     session.show(found, drawing.show_changes(found, session.view))

@@ -28,12 +28,13 @@ from memoranda.errors import EmbeddingError, InvalidInput, NotFound
 from memoranda.memory import Memory
 from memoranda.rendering.layout import safe_text
 from memoranda.rendering.plain import format_size, pluralize, to_json
-from memoranda.transfer.json_files import CLAUDE_CODE, FORMATS, MEMORY_MD
+from memoranda.transfer.json_files import FileFormat
 
 USERS_SHOWN = 5
 BLOCKING = 2
 """The exit code by which a hook of Claude Code blocks, and that of a wrong command line."""
 FIELDS = ("session_id", "transcript_path")
+FORMATS = list(FileFormat)
 
 commands = typer.Typer()
 
@@ -58,17 +59,17 @@ def import_(session: Session, *, path: Path, format: str | None = None) -> None:
         memoranda import chatgpt-export.zip
         memoranda import ~/.claude/projects/trip/memory --format memory-md
     """
-    with session.memory(writes=True) as memory:
-        with progress_bar("reading") as progress:
-            report = memory.import_(path, format, progress=progress)
-        embedded = _embed(session, memory)
+    memory = session.memory(writes=True)
+    with progress_bar("reading") as progress:
+        report = memory.import_(path, format, progress=progress)
+    embedded = _embed(session, memory)
     parts = [pluralize(report.records, "record"), pluralize(report.messages, "message")]
     if report.skipped:
         parts.append(f"{report.skipped:,} were there already")
     if embedded:
         parts.append(f"{embedded:,} given vectors")
     for line in report.left_out:
-        if report.format == MEMORY_MD:
+        if report.format == FileFormat.MEMORY_MD:
             session.warn(line)
         else:  # What is no conversation belongs to every transcript.
             session.note(f"left out: {line}")
@@ -99,8 +100,7 @@ def export(session: Session, *, path: Path, conversation: str | None = None) -> 
         memoranda export ana.jsonl --user ana
         memoranda export trip.jsonl --conversation trip
     """
-    with session.memory() as memory:
-        report = memory.export(path, conversation=conversation)
+    report = session.memory().export(path, conversation=conversation)
     amount = f"{pluralize(report.records, 'record')} and {pluralize(report.messages, 'message')}"
     session.show(report, safe_text(f"exported {amount} to {path}"))
 
@@ -116,30 +116,16 @@ def backup(session: Session, *, path: Path) -> None:
         memoranda backup memory-2025-03-31.db
         memoranda backup memory-2025-03-31 --db chroma:///srv/memory
     """
-    with session.memory() as memory:
-        memory.backup(path)
+    session.memory().backup(path)
     files = path.rglob("*") if path.is_dir() else [path]
     size = sum(each.stat().st_size for each in files if each.is_file())
     line = safe_text(f"backed up to {path} ({format_size(size)})")
     session.show({"path": path, "size": size}, line)
 
 
-class NeverBlockingGroup(TyperGroup):
-    """Commands that exit with 1 where others exit with 2."""
-
-    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """Read the arguments that stand before the command."""
-        with _never_block():
-            return super().parse_args(ctx, args)
-
-    def invoke(self, ctx: Any) -> Any:
-        """Read the arguments of the command, and run it."""
-        with _never_block():
-            return super().invoke(ctx)
-
-
 @contextmanager
-def _never_block() -> Iterator[None]:
+def never_block() -> Iterator[None]:
+    """Let a wrong command line exit with 1 where it would exit with 2."""
     try:
         yield
     except Exception as error:
@@ -148,15 +134,24 @@ def _never_block() -> Iterator[None]:
         raise
 
 
-hook = make_group(
-    commands,
-    "hook",
-    "Save sessions of other programs when they tell of them.",
-    cls=NeverBlockingGroup,
-)
+class HookGroup(TyperGroup):
+    """Save sessions of other programs when they tell of them."""
+
+    @never_block()
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Read the arguments that stand before the command."""
+        return super().parse_args(ctx, args)
+
+    @never_block()
+    def invoke(self, ctx: Any) -> Any:
+        """Read the arguments of the command, and run it."""
+        return super().invoke(ctx)
 
 
-@command(hook, CLAUDE_CODE)
+hook = make_group(commands, "hook", HookGroup)
+
+
+@command(hook, FileFormat.CLAUDE_CODE)
 def claude_code(session: Session, *, learn: bool = False) -> None:
     """Save a session of Claude Code. Reads the event of a hook from standard input.
 
@@ -180,7 +175,7 @@ def claude_code(session: Session, *, learn: bool = False) -> None:
     later = settings.consolidation.model_copy(update={"automatic": False})
     settings = settings.model_copy(update={"consolidation": later})
     with Memory(session.shared.db, user=session.user, settings=settings) as memory:
-        report = memory.import_(path, CLAUDE_CODE)
+        report = memory.import_(path, FileFormat.CLAUDE_CODE)
         learned = f", learned {pluralize(_learn(memory, name), 'fact')}" if learn else ""
     saved = f"saved {pluralize(report.messages, 'new message')} of session {name}"
     session.err.print(safe_text(f"memoranda: {saved}{learned}"), soft_wrap=True)
@@ -202,11 +197,10 @@ def _parse_event(text: str) -> dict[str, str]:
     fields = value if isinstance(value, dict) else {}
     found = {name: each for name in FIELDS if isinstance(each := fields.get(name), str) and each}
     if len(found) < len(FIELDS):
-        message = (
+        raise InvalidInput(
             f"standard input is no event of a hook: expected an object with "
             f"{' and '.join(FIELDS)}, got {text.strip()!r:.80}"
         )
-        raise InvalidInput(message)
     return found
 
 

@@ -48,8 +48,7 @@ def stats(session: Session) -> None:
     Examples:
         memoranda stats --json
     """
-    with session.memory() as memory:
-        found = memory.stats()
+    found = session.memory().stats()
     rendered: list[RenderableType] = [details(_figures(session, found))]
     if found.usage:
         rows = list(found.usage)
@@ -126,8 +125,7 @@ def audit(
         memoranda audit --kind contradictions --limit 20
         memoranda audit MEMORY.md --strict
     """
-    with session.memory() as memory:
-        found = make_audit_report(memory, file, kind)
+    found = make_audit_report(session.memory(), file, kind)
     session.show(found, *show_audit(found, session.view, limit))
     if strict and not found.clean:
         raise typer.Exit(FAILED)
@@ -151,17 +149,17 @@ def doctor(
         memoranda doctor --reembed
         memoranda doctor --json
     """
-    with session.memory() as memory:
-        if rebuild:
-            different = memory.rebuild()
-            session.note(f"rebuilt; {'; '.join(different) or 'nothing was different'}")
-        if purge and not memory.purge():
-            session.warn(unpurged(memory))
-        if reembed:
-            with progress_bar("embedding") as progress:
-                made = memory.reembed(progress)
-            session.note(f"embedded {pluralize(made, 'record')}")
-        checks = doctors.examine(memory, session.location)
+    memory = session.memory()
+    if rebuild:
+        different = memory.rebuild()
+        session.note(f"rebuilt; {'; '.join(different) or 'nothing was different'}")
+    if purge and not memory.purge():
+        session.warn(unpurged(memory))
+    if reembed:
+        with progress_bar("embedding") as progress:
+            made = memory.reembed(progress)
+        session.note(f"embedded {pluralize(made, 'record')}")
+    checks = doctors.examine(memory, session.location)
     session.show(checks, table(checks, CHECKS, session.view))
     if any(check.ok is False for check in checks):
         raise typer.Exit(FAILED)

@@ -15,8 +15,6 @@ from typing import Any, Self, TypedDict, Unpack
 from memoranda.conversation.context import (
     RECAPPED,
     ContextBuilder,
-    ContextRequest,
-    ContextSpec,
     RecallRequest,
     drop_recalled_lines,
 )
@@ -28,31 +26,35 @@ from memoranda.conversation.explain import (
     learn,
     read_usage,
 )
-from memoranda.conversation.formats.new_message import NewMessage, make_message, parse_role
-from memoranda.conversation.formats.parse import parse_messages
-from memoranda.conversation.ledger import ConversationState, StateReader, marked_positions
+from memoranda.conversation.formats.parse import (
+    NewMessage,
+    parse_calls,
+    parse_messages,
+    parse_role,
+)
+from memoranda.conversation.ledger import (
+    ConversationState,
+    Ledger,
+    StateReader,
+    marked_positions,
+)
 from memoranda.conversation.pruning import (
     DEFAULT_LIMITS,
     MANUAL,
-    OVERFLOW,
-    SESSION_START,
     ConversationSession,
     LimitOptions,
     Limits,
     Pruner,
     check_limits,
-    everything_unpinned,
-    overflow_spans,
     read_session,
 )
-from memoranda.conversation.scoring import content_score
-from memoranda.conversation.sessions.session_file import FileTranscript
+from memoranda.conversation.scoring import score
+from memoranda.conversation.session_file import FileTranscript
 from memoranda.conversation.transcript import MemoryTranscript, Transcript
-from memoranda.conversation.units import Grouping
-from memoranda.conversation.view import ConversationView
+from memoranda.conversation.view import ConversationView, view_of
 from memoranda.errors import BudgetTooSmall, InvalidInput, NotFound
-from memoranda.model.checks import clean, known, limited, named, require_aware
-from memoranda.model.clock import Clock, IdFactory, SystemClock
+from memoranda.model.checks import clean, known, limited, several
+from memoranda.model.clock import CheckedClock, Clock, IdFactory, SystemClock
 from memoranda.model.events import Callback, Events
 from memoranda.model.models import (
     NO_RECALL,
@@ -72,6 +74,8 @@ from memoranda.settings.settings import Settings
 from memoranda.tokens.catalog import Catalog
 
 EVENTS = ("added", "approaching_limit", "pruned", "task_boundary", "summarized", "cleared", "ended")
+
+CLOCK = CheckedClock(SystemClock())
 
 
 class ConversationServices(TypedDict, total=False):
@@ -124,19 +128,12 @@ class Conversation:
         **limits: Unpack[LimitOptions],
     ) -> None:
         """Start a conversation that lives as long as this object."""
-        settings, clock = _checked(settings), SystemClock()
+        settings = _checked(settings)
         chosen = check_limits(settings.conversation, **limits)
-        info = ConversationInfo(
-            id="conversation",
-            created_at=require_aware(clock.now(), "clock"),
-            system=named(system, "system"),
-            model=named(model, "model"),
-            context_limit=chosen.context_limit,
-        )
+        transcript = MemoryTranscript(ConversationInfo(id="conversation", created_at=CLOCK.now()))
+        transcript.open(system=system, model=model, context_limit=chosen.context_limit)
         catalog = Catalog.of_settings(settings.tokens)
-        self._begin(
-            MemoryTranscript(info), chosen, catalog=catalog, clock=clock, summarizer=summarizer
-        )
+        self._begin(transcript, chosen, catalog=catalog, summarizer=summarizer)
 
     @classmethod
     def open(
@@ -154,26 +151,19 @@ class Conversation:
         Several processes may hold it. Arguments and errors are those of :class:`Conversation`,
         and ``StoreError`` if the file cannot be used; what is not given is as it says.
         """
-        settings, clock = _checked(settings), SystemClock()
+        settings = _checked(settings)
         chosen = check_limits(settings.conversation, **limits)
         catalog = Catalog.of_settings(settings.tokens)
-        transcript, other_model = FileTranscript.opened(
+        transcript = FileTranscript(
             path,
-            created_at=require_aware(clock.now(), "clock"),
+            created_at=CLOCK.now(),
             meters=catalog.meter,
-            system=named(system, "system"),
-            model=named(model, "model"),
-            context_limit=chosen.context_limit,
             power_safe=settings.storage.durability == "power",
             busy_timeout=settings.storage.busy_timeout,
         )
+        other = transcript.open(system=system, model=model, context_limit=chosen.context_limit)
         return cls.over(
-            transcript,
-            chosen,
-            other_model=other_model,
-            catalog=catalog,
-            clock=clock,
-            summarizer=summarizer,
+            transcript, chosen, other_model=other, catalog=catalog, summarizer=summarizer
         )
 
     @classmethod
@@ -208,11 +198,11 @@ class Conversation:
     ) -> None:
         self._transcript = transcript
         self._limits = limits
-        self._clock = services.get("clock") or SystemClock()
+        self._clock = services.get("clock") or CLOCK
         self._ids = services.get("ids") or IdFactory(self._clock)
         self._recall = services.get("recall")
         self._notes = services.get("notes")
-        self._events = Events()
+        self._events = Events(*EVENTS)
         self._lock = RLock()
         self._states = StateReader(
             transcript,
@@ -226,7 +216,7 @@ class Conversation:
             self._states,
             limits,
             ids=self._ids,
-            now=self._now,
+            now=self._clock.now,
             events=self._events,
             recalls=self._recall is not None,
             summarizer=services.get("summarizer"),
@@ -333,7 +323,7 @@ class Conversation:
                 self._view(state, most, state.meter.reply),
                 self._limits.policy,
                 budget=most,
-                now=self._now(),
+                now=self._clock.now(),
                 prunings=self._transcript.prunings(),
                 messages=self._transcript.messages(cleared=cleared),
             )
@@ -368,12 +358,13 @@ class Conversation:
         Raises:
             InvalidInput: an argument cannot be used; nothing was added.
         """
-        new = make_message(
-            role,
-            content,
-            tool_calls=tool_calls,
-            tool_result=tool_result,
-            images=images,
+        pictures = several(images, "images")
+        new = NewMessage(
+            role=parse_role(role),
+            content=content,
+            tool_calls=tuple(parse_calls(tool_calls)),
+            tool_result=ToolResult(tool_result) if isinstance(tool_result, str) else tool_result,
+            images=tuple(Image(each) if isinstance(each, str) else each for each in pictures),
             timestamp=timestamp,
             task=task,
         )
@@ -396,11 +387,15 @@ class Conversation:
             return []
         with self._lock:
             state = self._states.read()
-            before = state.full
+            before, count = state.full, len(state.ledger.messages)
             messages = [self._message(new, state) for new in given]
             self._transcript.append(messages)
             state = self._states.read()
-            fresh = self._stored(state, messages)
+            # As they stand in the transcript, where another writer's may be among them.
+            stored = {item.id: item for item in state.ledger.messages[count:]}
+            if any(message.id not in stored for message in messages):  # Others pruned meanwhile.
+                stored = {item.id: item for item in self._transcript.messages(cleared=True)}
+            fresh = [stored.get(message.id, message) for message in messages]
             events = self._pruner.after_adding(state, fresh, before)
         self._transcript.announce()
         for name, subject in [*(("added", message) for message in fresh), *events]:
@@ -413,28 +408,15 @@ class Conversation:
             id=self._ids.new("msg"),
             role=new.role,
             content=new.content,
-            timestamp=known(new.timestamp, "timestamp") or self._now(),
+            timestamp=known(new.timestamp, "timestamp") or self._clock.now(),
             tokens=state.meter.message(new.content, new.tool_calls, new.images),
             tool_calls=new.tool_calls,
             tool_result=new.tool_result,
             images=new.images,
             task=new.task,
         )
-        signals = state.ledger.reader.signals(message)
-        return replace(message, importance=content_score(message, signals))
-
-    def _stored(self, state: ConversationState, messages: Sequence[Message]) -> list[Message]:
-        # As they stand in the transcript, where another writer's may be among them.
-        wanted = {message.id for message in messages}
-        found: dict[str, Message] = {}
-        for message in reversed(state.ledger.messages):
-            if len(found) == len(wanted):
-                break
-            if message.id in wanted:
-                found[message.id] = message
-        if len(found) < len(wanted):  # Another writer took them out of view this instant.
-            found = {item.id: item for item in self._transcript.messages(cleared=True)}
-        return [found.get(message.id, message) for message in messages]
+        signals = state.ledger.signals(message)
+        return replace(message, importance=score(message, signals).value)
 
     # Contexts
 
@@ -468,8 +450,8 @@ class Conversation:
         asked = None if prompt is None else clean(prompt, "prompt")
         notes = self._notes() if self._notes else ""
         with self._lock:
-            builder, request = self._request(asked, budget, form, notes)
-            wanted = builder.recall_request(request) if self._recall else None
+            builder = self._builder(asked, budget, form, notes)
+            wanted = builder.recall_request() if self._recall else None
         # Memory may ask a model: meanwhile others can add and read.
         memory = NO_RECALL
         if self._recall and wanted:
@@ -477,28 +459,28 @@ class Conversation:
             if not self._limits.policy.stable:  # There the notes are to stay as they are.
                 notes = drop_recalled_lines(notes, memory)
         with self._lock:
-            builder, request = self._request(asked, budget, form, notes)
-            built = builder.build(request, memory)
-            self._counted = request.spec.counted(built.tokens)
+            builder = self._builder(asked, budget, form, notes)
+            built = builder.build(memory)
+            self._counted = builder.counted(built.tokens)
         return built
 
-    def _request(
+    def _builder(
         self, prompt: str | None, budget: int | None, form: str, notes: str
-    ) -> tuple[ContextBuilder, ContextRequest]:
+    ) -> ContextBuilder:
         state = self._states.read()
-        builder = ContextBuilder(state.meter, self._limits.policy)
-        spec = ContextSpec(
-            system=state.info.system,
-            prompt=prompt,
-            budget=self._budget(budget, state),
-            form=form,
-            calibration=state.info.calibration,
-            recalls=self._recall is not None,
-        )
         recapped: Sequence[Message] = ()
         if any(RECAPPED in gap.why for gap in state.ledger.gaps):
             recapped = read_session(self._transcript, state.info).recapped
-        return builder, builder.prepare(state, spec, notes=notes, recapped=recapped)
+        return ContextBuilder(
+            state,
+            self._limits.policy,
+            prompt=prompt,
+            budget=self._budget(budget, state),
+            form=form,
+            recalls=self._recall is not None,
+            notes=notes,
+            recapped=recapped,
+        )
 
     def calibrate(self, actual: object) -> None:
         """Learn from how many tokens the provider counted in the last :meth:`context`.
@@ -550,7 +532,7 @@ class Conversation:
         with self._lock:
             state = self._states.read()
             limits = self._pruner.thresholds(state)
-            most = limits.tokens(limits.prune_to)
+            most = limits.prune_to
             if max_tokens is not None:
                 most = limited(max_tokens, "max_tokens")
                 self._fitting_view(state, most)  # Or nothing is done.
@@ -569,17 +551,8 @@ class Conversation:
         Returns:
             The receipt; ``None`` if there was nothing to leave the view.
         """
-        policy = self._limits.policy
         with self._lock:
-            state = self._states.read()
-            if recap:
-                spans = overflow_spans(state.ledger, limited(recap, "recap"), policy, state.meter)
-                why = "the session has grown long and starts anew"
-                receipt = self._pruner.take_out(state, OVERFLOW, spans, why)
-            else:
-                room = state.ledger.grouping.fixed_tokens
-                policy, why = everything_unpinned(policy), "a new session starts"
-                receipt = self._pruner.prune(state, SESSION_START, room, policy, why)
+            receipt = self._pruner.start_session(self._states.read(), recap)
         return self._announce(receipt)
 
     def _announce(self, receipt: Pruning | None) -> Pruning | None:
@@ -597,7 +570,7 @@ class Conversation:
             NotFound: it is not in this conversation.
         """
         self._transcript.pin(id, pinned=pinned)
-        for unit in Grouping(self._transcript.messages()).units:
+        for unit in Ledger(messages=self._transcript.messages()).units:
             ids = [message.id for message in unit.messages]
             if len(ids) > 1 and id in ids:
                 for other in ids:
@@ -623,7 +596,7 @@ class Conversation:
 
     def end(self) -> None:
         """Mark the conversation as finished. It can still be read, and gone on with."""
-        self._transcript.end(self._now())
+        self._transcript.end(self._clock.now())
         self._events.emit("ended", self.id)
 
     def on(self, event: str, callback: Callback) -> None:
@@ -637,19 +610,9 @@ class Conversation:
         Raises:
             InvalidInput: there is no such event.
         """
-        if event not in EVENTS:
-            raise InvalidInput(f"event={event!r} never happens; use one of {', '.join(EVENTS)}")
-        given: object = callback
-        if not callable(given):
-            raise InvalidInput(
-                f"callback={callback!r:.80} cannot be called; pass a function of one event"
-            )
         self._events.on(event, callback)
 
     # Parts of the verbs
-
-    def _now(self) -> datetime:
-        return require_aware(self._clock.now(), "clock")
 
     def _budget(self, budget: int | None, state: ConversationState) -> int:
         return self._limits.budget(state.window) if budget is None else limited(budget, "budget")
@@ -658,8 +621,7 @@ class Conversation:
         self, state: ConversationState, budget: int | None, reserved: int = 0
     ) -> ConversationView:
         most = state.info.calibration.room(self._budget(budget, state)) - reserved
-        builder = ContextBuilder(state.meter, self._limits.policy)
-        return builder.view(state.ledger, system=state.info.system, budget=most)
+        return view_of(state.ledger, most - state.system, self._limits.policy, state.meter)
 
     def _fitting_view(self, state: ConversationState, budget: int | None) -> ConversationView:
         shown, most = self._view(state, budget), self._budget(budget, state)

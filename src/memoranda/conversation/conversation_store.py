@@ -6,7 +6,6 @@ does neither: only what exists is opened, and without a trace.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -15,30 +14,30 @@ from functools import partial
 from typing import Unpack
 
 from memoranda.conversation.context import RecallRequest
-from memoranda.conversation.conversation import Conversation
+from memoranda.conversation.conversation import Conversation, ConversationServices
 from memoranda.conversation.explain import ConversationStats
 from memoranda.conversation.ledger import reference
-from memoranda.conversation.pruning import LimitOptions, check_limits
+from memoranda.conversation.pruning import DEFAULT_LIMITS, LimitOptions, Limits, check_limits
 from memoranda.conversation.transcript import (
     MemoryTranscript,
     ReadOnlyTranscript,
     StoredTranscript,
     Transcript,
-    TranscriptListeners,
 )
 from memoranda.errors import NotFound
-from memoranda.model.checks import clean, named, require_aware
-from memoranda.model.clock import Clock, IdFactory
+from memoranda.model.checks import clean, named
+from memoranda.model.clock import IdFactory
 from memoranda.model.models import ConversationInfo, Message, Recall, Scope
-from memoranda.model.ports import Store, Summarizer
-from memoranda.records.drafts import RecordPlanner
+from memoranda.model.ports import Summarizer
+from memoranda.records.service import RecordService
 from memoranda.settings.sections import ConversationSettings
+from memoranda.text.patterns import compile_pattern
 from memoranda.tokens.catalog import Catalog
 
 NEARBY = 3  # ids that are named where one is not found
 ALIKE = 0.5
-POSITION = re.compile(r"#?(\d{1,15})")
-SPAN = re.compile(r"#?(\d{1,15})(?:-#?(\d{1,15}))?")
+POSITION = compile_pattern(r"#?(\d{1,15})")
+SPAN = compile_pattern(r"#?(\d{1,15})(?:-#?(\d{1,15}))?")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,63 +65,36 @@ class ConversationOverview:
     stats: ConversationStats
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ConversationStore:
     """Opens the stored conversations of one user.
 
-    Args:
-        store: where they are kept.
-        scope: whose they are.
+    Attributes:
+        records: stores the episodes of messages; whose they are, and where they are kept.
         settings: of conversations.
         catalog: what is known of models.
-        clock: tells the time.
         ids: makes the ids of messages and receipts.
-        planner: plans the episodes of messages.
-        listeners: who is told of what happens to a transcript.
+        end_session: called with a scope and the conversation that is finished.
         recall: asks memory for a context of the conversation of that name; of none that is
             stored, where the name is ``None``.
         notes: gives the text of MEMORY.md, where it belongs into contexts.
     """
 
-    def __init__(
-        self,
-        store: Store,
-        scope: Scope,
-        *,
-        settings: ConversationSettings,
-        catalog: Catalog,
-        clock: Clock,
-        ids: IdFactory,
-        planner: RecordPlanner,
-        listeners: TranscriptListeners,
-        recall: Callable[[str | None, RecallRequest], Recall] | None,
-        notes: Callable[[], str] | None,
-    ) -> None:
-        """Open nothing yet."""
-        self._store = store
-        self._scope = scope
-        self._settings = settings
-        self._catalog = catalog
-        self._clock = clock
-        self._ids = ids
-        self._planner = planner
-        self._listeners = listeners
-        self._recall = recall
-        self._notes = notes
+    records: RecordService
+    settings: ConversationSettings
+    catalog: Catalog
+    ids: IdFactory
+    end_session: Callable[[Scope, str], None]
+    recall: Callable[[str | None, RecallRequest], Recall] | None
+    notes: Callable[[], str] | None
 
     def transcript(self, id: str) -> StoredTranscript:
         """Return the transcript of the conversation ``id``, whether it is there or not."""
-        return StoredTranscript(
-            self._store,
-            self._scope,
-            id,
-            planner=self._planner,
-            clock=self._clock,
-            listeners=self._listeners,
-        )
+        return StoredTranscript(self.records, id, end_session=self.end_session)
 
     def infos(self) -> list[ConversationInfo]:
         """Return the stored conversations, the newest first."""
-        return self._store.conversations(self._scope)
+        return list(self.records.store.conversations(self.records.scope).values())
 
     def open(
         self,
@@ -134,23 +106,22 @@ class ConversationStore:
         **limits: Unpack[LimitOptions],
     ) -> Conversation:
         """Open the conversation ``id``, or start it. It goes on where it was left."""
-        chosen = check_limits(self._settings, **limits)
+        chosen = check_limits(self.settings, **limits)
         transcript = self.transcript(clean(id, "id"))
-        return Conversation.over(
+        other = transcript.open(system=system, model=model, context_limit=chosen.context_limit)
+        recall = None if self.recall is None else partial(self.recall, id)
+        return self._conversation(
             transcript,
             chosen,
-            other_model=transcript.open(
-                system=system, model=model, context_limit=chosen.context_limit
-            ),
-            recall=None if self._recall is None else partial(self._recall, id),
-            notes=self._notes,
+            other_model=other,
+            recall=recall,
+            notes=self.notes,
             summarizer=summarizer,
-            catalog=self._catalog,
-            clock=self._clock,
-            ids=self._ids,
         )
 
-    def unsaved(self, *, system: str | None = None) -> Conversation:
+    def unsaved(
+        self, id: str = "unsaved", *, system: str | None = None, model: str | None = None
+    ) -> Conversation:
         """Return an empty conversation that recalls from memory but is itself not stored.
 
         So one can look at a context without leaving a trace.
@@ -158,14 +129,10 @@ class ConversationStore:
         Raises:
             InvalidInput: the system prompt is no text, or blank.
         """
-        now = require_aware(self._clock.now(), "clock")
-        info = ConversationInfo(id="unsaved", created_at=now, system=named(system, "system"))
-        return Conversation.over(
-            MemoryTranscript(info),
-            catalog=self._catalog,
-            clock=self._clock,
-            recall=None if self._recall is None else partial(self._recall, None),
-        )
+        now, system = self.records.now(), named(system, "system")
+        info = ConversationInfo(id=id, created_at=now, system=system, model=model)
+        recall = None if self.recall is None else partial(self.recall, None)
+        return self._conversation(MemoryTranscript(info), DEFAULT_LIMITS, recall=recall)
 
     def open_existing(self, id: str, *, strategy: str | None = None) -> Conversation:
         """Return a conversation that exists, to change it. Opening it changes nothing yet.
@@ -206,19 +173,27 @@ class ConversationStore:
         )
 
     def _existing(self, id: str) -> StoredTranscript:
-        if self._store.conversation(self._scope, clean(id, "id")) is None:
+        scope = self.records.scope
+        if id not in self.records.store.conversations(scope, clean(id, "id")):
             near = _similar(id, [info.id for info in self.infos()])
-            user = self._scope.user
-            raise NotFound(f"there is no conversation {id!r} for user {user!r}; {near}")
+            raise NotFound(f"there is no conversation {id!r} for user {scope.user!r}; {near}")
         return self.transcript(id)
 
     def _without_session(self, transcript: Transcript, strategy: str | None = None) -> Conversation:
         # No session of an agent begins here, whatever the settings say of that.
-        settings = self._settings.model_copy(update={"at_session_start": "keep"})
-        limits = check_limits(settings, strategy=strategy)
-        return Conversation.over(
-            transcript, limits, catalog=self._catalog, clock=self._clock, ids=self._ids
-        )
+        settings = self.settings.model_copy(update={"at_session_start": "keep"})
+        return self._conversation(transcript, check_limits(settings, strategy=strategy))
+
+    def _conversation(
+        self,
+        transcript: Transcript,
+        limits: Limits,
+        *,
+        other_model: bool = False,
+        **services: Unpack[ConversationServices],
+    ) -> Conversation:
+        services |= {"catalog": self.catalog, "clock": self.records.clock, "ids": self.ids}
+        return Conversation.over(transcript, limits, other_model=other_model, **services)
 
 
 def message_at(conversation: Conversation, place: str) -> Message:

@@ -1,36 +1,27 @@
 """Why each message of a conversation is in its view or not, and the view in figures.
 
-The reasons are asked of the parts that make the decision, in the order in which they make it:
+The reasons are those of the parts that make the decision, in the order in which they make it:
 what must stay, what belongs together, and then the strategy. A provider's own counts correct the
 figures.
 """
 
 from __future__ import annotations
 
-from bisect import bisect_left, bisect_right
-from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from bisect import bisect_right
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from enum import StrEnum
-from functools import cached_property
-from itertools import groupby, pairwise
 from typing import TypeGuard
 
-from memoranda.conversation.ledger import ConversationState, reference
-from memoranda.conversation.scoring import scores
-from memoranda.conversation.segments import segments
+from memoranda.conversation.ledger import ConversationState, Ledger, start_of
+from memoranda.conversation.scoring import Score, scores
+from memoranda.conversation.segments import LONGEST_TITLE, START, Boundary, Segmenter
 from memoranda.conversation.signals import Signals
+from memoranda.conversation.transcript import place_of
 from memoranda.conversation.view import ORPHAN, ConversationView, Policy, essentials, last_request
 from memoranda.errors import InvalidInput
-from memoranda.model.models import (
-    Calibration,
-    ConversationInfo,
-    Marker,
-    Message,
-    PrunedSpan,
-    Pruning,
-)
+from memoranda.model.models import Calibration, ConversationInfo, Marker, Message, Pruning
 
 PERCENT = 100
 NAMES = ("prompt_tokens", "input_tokens")
@@ -72,22 +63,22 @@ def conversation_stats(
     state: ConversationState, shown: ConversationView, prunings: Sequence[Pruning]
 ) -> ConversationStats:
     """Return the figures of a conversation that a context shows as ``shown``."""
+    messages, start = shown.messages, state.info.start
     by_role = _tokens_by_role(state, shown)
     total = sum(by_role.values())
-    start = state.info.start
     pruned = [item.at for item in prunings if item.cuts and item.cuts[-1].last >= start]
-    if shown.pruned and shown.messages:
+    if shown.pruned and messages:
         # Out by the limits of this moment alone, without a receipt.
-        pruned.append(max(message.timestamp for message in shown.messages))
+        pruned.append(max(message.timestamp for message in messages))
     return ConversationStats(
         total_messages=state.info.messages,
-        messages_in_context=len(shown.messages),
+        messages_in_context=len(messages),
         pruned_messages=sum(marker.messages for marker in shown.markers) + len(shown.waiting),
         total_tokens=total,
         token_limit=state.window,
         percent_used=round(total / state.window * PERCENT, 1),
         tokens_by_role=by_role,
-        oldest_message=shown.messages[0].timestamp if shown.messages else None,
+        oldest_message=messages[0].timestamp if messages else None,
         last_prune=max(pruned, default=None),
         exact=state.meter.counter.exact,
     )
@@ -95,15 +86,12 @@ def conversation_stats(
 
 def _tokens_by_role(state: ConversationState, shown: ConversationView) -> dict[str, int]:
     """Return the tokens by role, as the provider is taken to count; what comes on top is system."""
-    by_role: dict[str, int] = {}
-    if state.info.system:
-        by_role["system"] = state.system
-    if shown.markers:
-        # A marker is sent as a system message, and so it counts as one.
-        markers = shown.tokens - sum(message.tokens for message in shown.messages)
-        by_role["system"] = by_role.get("system", 0) + markers
-    for message in shown.messages:
-        by_role[message.role] = by_role.get(message.role, 0) + message.tokens
+    by_role = {"system": state.system} if state.info.system else {}
+    for entry in shown.entries:
+        if isinstance(entry, Marker):  # It is sent as a system message, and so counts as one.
+            by_role["system"] = by_role.get("system", 0) + entry.cost
+        else:
+            by_role[entry.role] = by_role.get(entry.role, 0) + entry.tokens
     learned = state.info.calibration
     counts = {role: round(tokens * learned.scale) for role, tokens in by_role.items()}
     if learned.overhead:
@@ -119,19 +107,21 @@ def read_usage(usage: object) -> int:
     Raises:
         InvalidInput: there is no such number in it.
     """
-    given = [number for name in NAMES if (number := _number(usage, name)) is not None]
-    cached = [_number(usage, name) or 0 for name in CACHED]
-    parts = [usage] if _is_count(usage) else [*given[:1], *cached] if given else []
+
+    def counts(names: Sequence[str]) -> list[int]:
+        if isinstance(usage, Mapping):
+            found = [usage.get(name) for name in names]
+        else:
+            found = [getattr(usage, name, None) for name in names]
+        return [number for number in found if _is_count(number)]
+
+    given = counts(NAMES)[:1]
+    parts = [usage] if _is_count(usage) else [*given, *counts(CACHED)] if given else []
     if not parts or min(parts) < 0 or sum(parts) < 1:
         raise InvalidInput(
             f"actual={usage!r:.80} must be the tokens of the prompt, or the reply's usage"
         )
     return sum(parts)
-
-
-def _number(usage: object, name: str) -> int | None:
-    value = usage.get(name) if isinstance(usage, Mapping) else getattr(usage, name, None)
-    return value if _is_count(value) else None
 
 
 def _is_count(value: object) -> TypeGuard[int]:
@@ -151,9 +141,6 @@ def learn(before: Calibration, *, counted: int, actual: int, exact: bool) -> Cal
     return Calibration(scale=scale if first else before.scale + NEWEST * (scale - before.scale))
 
 
-LONGEST_TITLE = 80  # characters of a task's title
-
-
 class MessageState(StrEnum):
     """Where a message is: in the view, or why not."""
 
@@ -168,6 +155,8 @@ class MessageState(StrEnum):
 
 
 SHOWN = frozenset({MessageState.IN, MessageState.PINNED, MessageState.SHORTENED})
+OUTSIDE = frozenset({MessageState.OUT, MessageState.ORPHAN, MessageState.PRUNED})
+"""Where a marker stands for a message."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -218,39 +207,6 @@ class ExplainedTask:
     last: int
     completed: bool
     why: str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FoldedMessages:
-    """Messages in a row that are shown as one line.
-
-    Attributes:
-        id: ``Conversation.expand`` takes it.
-        first: position of the first.
-        last: position of the last.
-        messages: how many they are.
-        tokens: how many tokens they take.
-        since: when the first was said.
-        until: when the last was said.
-        states: how many of them are out for which reason.
-        prunings: the receipts of what took them out, oldest first.
-        task: the number of the task that the first belongs to.
-        score: the highest among them when they were pruned.
-        summary: what they said in short, where that is known.
-    """
-
-    id: str
-    first: int
-    last: int
-    messages: int
-    tokens: int
-    since: datetime
-    until: datetime
-    states: Mapping[MessageState, int]
-    prunings: tuple[Pruning, ...]
-    task: int | None
-    score: float | None
-    summary: str | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -313,15 +269,44 @@ def explain_view(
         prunings: the receipts, oldest first.
         messages: the messages to explain, in order.
     """
-    since = _uncleared(prunings, state.info.start)
-    lines = dict(_live_lines(state, shown, ViewReasons(state, shown, policy, budget)))
-    lines |= _past_lines(state, shown, messages, since)
-    said = [item for item in messages if (item.position or 0) >= state.info.start]
-    tasks = _tasks(said, state.ledger.reader.signals)
+    start, figures = state.info.start, conversation_stats(state, shown, prunings)
+    kept = [
+        replace(item, cuts=tuple(cut for cut in item.cuts if cut.first >= start))
+        for item in prunings
+    ]
+    since = tuple(item for item in kept if item.cuts)
+    receipts: dict[int, Pruning] = {}  # what took out the message at a position: the first that did
+    for item in reversed(since):
+        for cut in item.cuts:
+            receipts.update(dict.fromkeys(range(cut.first, cut.last + 1), item))
+    said = [message for message in messages if place_of(message) >= start]
+    tasks = _tasks(said, state.ledger.signals)
     starts = [task.first for task in tasks]
-    for item in said:
-        lines[item.id] = replace(lines[item.id], task=bisect_right(starts, item.position or 0))
-    figures = conversation_stats(state, shown, prunings)
+    views = {message.id: message for message in shown.messages}
+    live, ranked = _live_states(state, shown, policy, budget), _live_scores(state.ledger)
+    lines = []
+    for message in messages:
+        place, score, receipt = place_of(message), ranked.get(message.id), None
+        if place < start:
+            where, why = MessageState.CLEARED, "said before the conversation was cleared"
+        elif message.id in live:
+            where, why = live[message.id]
+        else:
+            where, receipt = MessageState.PRUNED, receipts.get(place)
+            why = f"{receipt.trigger} pruning: {receipt.why}" if receipt else "pruned"
+        at = bisect_right(shown.markers, place, key=start_of) - 1
+        line = ExplainedMessage(
+            message=message,
+            state=where,
+            why=why,
+            tokens=views.get(message.id, message).tokens,
+            score=score.value if score else message.importance,
+            score_why=str(score) if score else None,
+            task=bisect_right(starts, place) or None,
+            marker=shown.markers[at].id if at >= 0 and where in OUTSIDE else None,
+            pruning=receipt.id if receipt else None,
+        )
+        lines.append(line)
     return ViewExplanation(
         info=state.info,
         now=now,
@@ -334,28 +319,11 @@ def explain_view(
         strategy=policy.chosen.name,
         told=_describe(policy, budget),
         cleared=max(0, state.info.messages - len(said)),
-        lines=tuple(lines[item.id] for item in messages),
+        lines=tuple(lines),
         tasks=tuple(tasks),
         markers=shown.markers,
         prunings=since,
     )
-
-
-def fold(
-    found: ViewExplanation, apart: Callable[[ExplainedMessage], bool]
-) -> Iterator[ExplainedMessage | FoldedMessages]:
-    """Yield the lines in order; neighbours for which ``apart`` is false are joined into one."""
-    for alone, run in groupby(found.lines, key=apart):
-        if alone:
-            yield from run
-        else:
-            for _, same in groupby(run, key=lambda line: line.state is MessageState.CLEARED):
-                yield _fold(list(same), found)
-
-
-def marker_of(span: PrunedSpan) -> str:
-    """Return the id under which ``Conversation.expand`` gives back what a pruning took out."""
-    return reference(span.first, span.last)
 
 
 def _describe(policy: Policy, budget: int) -> tuple[str, str]:
@@ -378,213 +346,78 @@ def _describe(policy: Policy, budget: int) -> tuple[str, str]:
     return f"{kept}.", rest
 
 
-class ViewReasons:
-    """Why the units of a ledger are in a view, or are not.
-
-    A unit is a message, or a tool call with its results.
-    """
-
-    def __init__(
-        self, state: ConversationState, shown: ConversationView, policy: Policy, budget: int
-    ) -> None:
-        """Explain ``shown``, the view of a conversation within ``budget`` tokens."""
-        self._units = state.ledger.units
-        self._policy = policy
-        self._name = policy.chosen.name
-        self._budget = budget
-        self._shown = {message.id for message in shown.messages}
-        self._complete = not shown.pruned
-        self._must = essentials(state.ledger.grouping, policy)
-        self._request = last_request(self._units)
-        self.given = state.ledger.selection_input()
-
-    def kept(self, index: int, message: Message) -> str:
-        """Return why a message of the unit ``index`` is in the view."""
-        unit = self._units[index]
-        if message.role == "system":
-            return "system message, always in"
-        if message.pinned:
-            return "always in"
-        if unit.fixed:
-            other = next(item for item in unit.messages if item.pinned or item.role == "system")
-            return f"belongs to #{other.position}, which is pinned"
-        if index == self._request and self._policy.pairs:
-            return "the last request"
-        if index in self._must:
-            return f"among the {self._policy.keep_recent} newest"
-        return "everything fits" if self._complete else self._preferred(index)
-
-    def _preferred(self, index: int) -> str:
-        if self._policy.pairs:
-            mates = [mate for mate in self.given.mates(index) if mate != index]
-            sure = next((mate for mate in mates if mate in self._must), None)
-            if sure is not None:
-                return f"question and answer stay together: #{self._units[sure].position}"
-            if index < self._window and index in self._old:
-                return self._old[index]
-        if self._name in {"rolling_window", "recency"}:
-            return "among the newest that fit"
-        if index >= self.given.current and len(self.given.tasks) > 1:
-            return "current task"
-        return "of an earlier task that fits" if self._name == "hybrid" else "scores enough"
-
-    def left(self, index: int) -> str:
-        """Return why the unit ``index`` is not in the view."""
-        tokens = self._units[index].tokens
-        if index in self._must:
-            return "new, but what must stay leaves no room for it"
-        if self._name in {"rolling_window", "recency"}:
-            return f"older than what fits: {self._limit}"
-        if index >= self.given.current:
-            return f"no room for its {tokens:,} tokens beside what comes first: {self._limit}"
-        if self._name == "hybrid":
-            return f"of an earlier task, and no room for all of that: {self._limit}"
-        return f"no room for its {tokens:,} tokens beside the current task and what scores more"
-
-    @cached_property
-    def _limit(self) -> str:
-        count = sum(len(unit.messages) for unit in self._units)
-        tokens = sum(unit.tokens for unit in self._units)
-        if tokens <= self._budget and count > self._policy.messages:
-            return f"{self._policy.max_messages} messages"
-        return f"{self._budget:,} tokens"
-
-    @cached_property
-    def _window(self) -> int:
-        """The first of the units that are in view without a gap up to the newest."""
-        for index in reversed(range(len(self._units))):
-            if self._units[index].head.id not in self._shown:
-                return index + 1
-        return 0
-
-    @cached_property
-    def _old(self) -> dict[int, str]:
-        found: dict[int, str] = {}
-        for group in self.given.kept_when_old:
-            said = [self.given.signals(index) for index in group]
-            rule = any(each.constraint for each in said)
-            mistake = any(each.error or each.correction for each in said)
-            why = (
-                "a standing rule"
-                if rule and not mistake
-                else "an old mistake and what corrected it"
-            )
-            found.update(dict.fromkeys(group, why))
-        return found
+def _live_scores(ledger: Ledger) -> dict[str, Score]:
+    """Return the scores of the messages that no pruning took out, by their ids."""
+    finished = (ledger.units[index] for index in ledger.selection_input().finished)
+    completed = {ledger.index[item.id] for unit in finished for item in unit.messages}
+    found = scores(ledger.messages, completed=completed, read=ledger.signals)
+    return {item.id: score for item, score in zip(ledger.messages, found, strict=True)}
 
 
-def _uncleared(prunings: Sequence[Pruning], start: int) -> tuple[Pruning, ...]:
-    found = [
-        replace(item, cuts=tuple(cut for cut in item.cuts if cut.first >= start))
-        for item in prunings
-    ]
-    return tuple(item for item in found if item.cuts)
-
-
-def _live_lines(
-    state: ConversationState, shown: ConversationView, reasons: ViewReasons
-) -> Iterator[tuple[str, ExplainedMessage]]:
-    """Yield the ids and lines of the messages that no pruning took out."""
-    ledger, given = state.ledger, reasons.given
-    owner = {item.id: at for at, unit in enumerate(ledger.units) for item in unit.messages}
-    done = {at for part in given.tasks if part.completed for at in range(part.start, part.end)}
-    completed = {place for place, item in enumerate(ledger.messages) if owner.get(item.id) in done}
+def _live_states(
+    state: ConversationState, shown: ConversationView, policy: Policy, budget: int
+) -> dict[str, tuple[MessageState, str]]:
+    """Return where each message is that no pruning took out, and why, by their ids."""
+    ledger = state.ledger
     views = {item.id: item for item in shown.messages}
-    halves = {item.id for item in shown.orphans}
-    ranked = scores(ledger.messages, completed=completed, read=ledger.reader.signals)
-    for item, score in zip(ledger.messages, ranked, strict=True):
-        at = owner.get(item.id)
-        if at is None and item.id in halves:
-            where, why = MessageState.ORPHAN, ORPHAN
-        elif at is None:
-            where, why = MessageState.WAITING, "its results are still to come"
-        elif item.id in views:
-            where, why = _state_in_view(item, views[item.id]), reasons.kept(at, item)
-        else:
-            where, why = MessageState.OUT, reasons.left(at)
-        line = ExplainedMessage(
-            message=item,
-            state=where,
-            why=why,
-            tokens=views.get(item.id, item).tokens,
-            score=score.value,
-            score_why=str(score),
-            marker=_marker(item, where, shown.markers),
-        )
-        yield item.id, line
+    found = {item.id: (MessageState.ORPHAN, ORPHAN) for item in shown.orphans}
+    for item in shown.waiting:
+        found[item.id] = (MessageState.WAITING, "its results are still to come")
+    must, request = essentials(ledger, policy), last_request(ledger.units)
+    for index, unit in enumerate(ledger.units):
+        why = shown.reasons.get(index, "everything fits")
+        if unit.head.id not in views:
+            why = _why_out(ledger, policy, budget, unit.tokens, new=index in must)
+        elif unit.fixed:
+            other = next(item for item in unit.messages if item.pinned or item.role == "system")
+            why = f"belongs to #{other.position}, which is pinned"
+        elif index == request and policy.pairs:
+            why = "the last request"
+        elif index in must:
+            why = f"among the {policy.keep_recent} newest"
+        for item in unit.messages:
+            always = "system message, always in" if item.role == "system" else "always in"
+            stays = item.pinned or item.role == "system"
+            found[item.id] = (_state(item, views.get(item.id)), always if stays else why)
+    return found
 
 
-def _state_in_view(message: Message, shown: Message) -> MessageState:
+def _state(message: Message, shown: Message | None) -> MessageState:
+    if shown is None:
+        return MessageState.OUT
     if shown.tokens != message.tokens:
         return MessageState.SHORTENED
     return MessageState.PINNED if message.pinned else MessageState.IN
 
 
-def _marker(message: Message, state: MessageState, markers: Sequence[Marker]) -> str | None:
-    if state in SHOWN or state in {MessageState.WAITING, MessageState.CLEARED}:
-        return None
-    at = bisect_right(markers, message.position or 0, key=_first) - 1
-    return markers[at].id if at >= 0 else None
-
-
-def _first(part: Marker | PrunedSpan) -> int:
-    return part.first
-
-
-def _past_lines(
-    state: ConversationState,
-    shown: ConversationView,
-    messages: Sequence[Message],
-    prunings: Sequence[Pruning],
-) -> dict[str, ExplainedMessage]:
-    """Return the lines of the messages that were pruned or cleared, by their ids."""
-    live = {item.id for item in state.ledger.messages}
-    receipts = _receipts(prunings, [item.position or 0 for item in messages])
-    found: dict[str, ExplainedMessage] = {}
-    for item in messages:
-        if item.id in live:
-            continue
-        receipt = receipts.get(item.position or 0)
-        where = MessageState.PRUNED
-        why = "pruned" if receipt is None else f"{receipt.trigger} pruning: {receipt.why}"
-        if (item.position or 0) < state.info.start:
-            where, why = MessageState.CLEARED, "said before the conversation was cleared"
-        found[item.id] = ExplainedMessage(
-            message=item,
-            state=where,
-            why=why,
-            tokens=item.tokens,
-            score=item.importance,
-            marker=_marker(item, where, shown.markers),
-            pruning=receipt.id if receipt else None,
-        )
-    return found
-
-
-def _receipts(prunings: Sequence[Pruning], positions: Sequence[int]) -> dict[int, Pruning]:
-    """Return which pruning took out the message at each position: the first that did."""
-    found: dict[int, Pruning] = {}
-    for item in reversed(prunings):
-        for cut in item.cuts:
-            start, end = bisect_left(positions, cut.first), bisect_right(positions, cut.last)
-            found.update(dict.fromkeys(positions[start:end], item))
-    return found
+def _why_out(ledger: Ledger, policy: Policy, budget: int, tokens: int, *, new: bool) -> str:
+    """Return why a unit of so many tokens is not in view."""
+    if new:
+        return "new, but what must stay leaves no room for it"
+    many = ledger.tokens <= budget and ledger.count > policy.messages
+    limit = f"{policy.max_messages} messages" if many else f"{budget:,} tokens"
+    if policy.chosen.name in {"rolling_window", "recency"}:
+        return f"older than what fits: {limit}"
+    return f"no room for its {tokens:,} tokens beside what comes first: {limit}"
 
 
 def _tasks(said: Sequence[Message], read: Callable[[Message], Signals]) -> list[ExplainedTask]:
     """Return the tasks of messages. Only where somebody said so does one end (R5.1)."""
-    parts = segments(said, read=read)
-    starts = [at for at, part in enumerate(parts) if at == 0 or part.boundary.strong]
+    segmenter, starts = Segmenter(read), list[tuple[int, Boundary]]()
+    for at, item in enumerate(said):
+        boundary = segmenter.add(item)
+        if at == 0 or (boundary is not None and boundary.strong):
+            starts.append((at, boundary or START))
     found = []
-    for number, (start, end) in enumerate(pairwise([*starts, len(parts)]), 1):
-        first, last = parts[start], parts[end - 1]
+    ends = [*(at for at, _ in starts[1:]), len(said)]
+    for number, ((at, began), end) in enumerate(zip(starts, ends, strict=False), 1):
         task = ExplainedTask(
             number=number,
-            title=first.title or _title(said[first.start : last.end], read),
-            first=said[first.start].position or 0,
-            last=said[last.end - 1].position or 0,
-            completed=last.completed,
-            why="; ".join(first.boundary.reasons),
+            title=began.title or _title(said[at:end], read),
+            first=place_of(said[at]),
+            last=place_of(said[end - 1]),
+            completed=end < len(said) or segmenter.completed,
+            why=began.why,
         )
         found.append(task)
     return found
@@ -596,27 +429,3 @@ def _title(said: Sequence[Message], read: Callable[[Message], Signals]) -> str:
     first = next((item for item in asked if not read(item).casual), (asked or spoken or said)[0])
     line = first.content.strip().partition("\n")[0]
     return line if len(line) <= LONGEST_TITLE else f"{line[: LONGEST_TITLE - 1]}…"
-
-
-def _fold(lines: Sequence[ExplainedMessage], found: ViewExplanation) -> FoldedMessages:
-    first, last = lines[0].message, lines[-1].message
-    start, end = first.position or 0, last.position or 0
-    receipts = {line.pruning for line in lines}
-    prunings = tuple(item for item in found.prunings if item.id in receipts)
-    cuts = [cut for item in prunings for cut in item.cuts if start <= cut.last and cut.first <= end]
-    # A message that was pinned later parts a span: its summary stands at the first part.
-    told = [cut.summary for cut in sorted(cuts, key=_first) if cut.summary and cut.first >= start]
-    return FoldedMessages(
-        id=reference(start, end),
-        first=start,
-        last=end,
-        messages=len(lines),
-        tokens=sum(line.tokens for line in lines),
-        since=first.timestamp,
-        until=last.timestamp,
-        states=Counter(line.state for line in lines),
-        prunings=prunings,
-        task=lines[0].task,
-        score=max((cut.score for cut in cuts if cut.score is not None), default=None),
-        summary="\n".join(told) or None,
-    )

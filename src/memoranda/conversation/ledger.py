@@ -10,62 +10,69 @@ Gaps are runs of messages that are out of a view; markers stand for them.
 
 from __future__ import annotations
 
-import re
 from bisect import bisect_right
 from collections.abc import Iterable, Sequence
 from copy import copy
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
+from datetime import UTC
 
-from memoranda.conversation.transcript import Transcript
-from memoranda.conversation.units import Grouping, SelectionInput, SignalReader, Unit
+from memoranda.conversation.selection import SelectionInput, TaskReader, Unit
+from memoranda.conversation.signals import Signals, signals
+from memoranda.conversation.transcript import Transcript, place_of
 from memoranda.errors import InvalidInput
 from memoranda.model.models import ConversationInfo, Marker, Message, PrunedSpan, Pruning
 from memoranda.model.ports import MessageMeter
+from memoranda.text.patterns import compile_pattern
 from memoranda.tokens.catalog import Catalog
 
 LONGEST_SUMMARY = 1_200  # characters, of all the cuts in whose place one marker stands
+REFERENCE = compile_pattern(r"cut_(\d+)(?:-(\d+))?")
 
 
-def message_span(message: Message, why: str) -> PrunedSpan:
-    """Return the span of one message."""
-    place, said = message.position or 0, message.timestamp
+def start_of(span: Marker | PrunedSpan) -> int:
+    """Return the position of the first message of a span."""
+    return span.first
+
+
+def unit_of(messages: Iterable[Message]) -> Unit:
+    """Return the unit of these messages."""
+    every = tuple(messages)
+    tokens = sum(message.tokens for message in every)
+    fixed = any(message.pinned or message.role == "system" for message in every)
+    return Unit(every[0], every, place_of(every[0]), tokens, fixed)
+
+
+def span_of(run: Sequence[Message], why: str) -> PrunedSpan:
+    """Return the span of a run of messages."""
     return PrunedSpan(
-        first=place, last=place, messages=1, tokens=message.tokens, since=said, until=said, why=why
+        first=place_of(run[0]),
+        last=place_of(run[-1]),
+        messages=len(run),
+        tokens=sum(message.tokens for message in run),
+        since=run[0].timestamp,
+        until=run[-1].timestamp,
+        why=why,
     )
 
 
 def join_spans(before: PrunedSpan, after: PrunedSpan) -> PrunedSpan:
     """Return two spans as one; two writers may have pruned the same messages."""
-    twice = max(0, before.last + 1 - after.first)
-    summaries = [text for text in (before.summary, after.summary) if text]
+    new = after.messages - max(0, before.last + 1 - after.first)
+    lines = "\n".join(text for text in (before.summary, after.summary) if text).splitlines()
     whys = dict.fromkeys([*before.why.split("; "), *after.why.split("; ")])
     return PrunedSpan(
         first=before.first,
         last=max(before.last, after.last),
-        messages=before.messages + after.messages - twice,
-        tokens=before.tokens + after.tokens * (after.messages - twice) // after.messages,
+        messages=before.messages + new,
+        tokens=before.tokens + after.tokens * new // after.messages,
         since=before.since,
         until=after.until,
         why="; ".join(whys),
-        summary=_newest("\n".join(summaries).splitlines()) or None,
+        summary=_newest(lines) or None,
     )
 
 
-def split_span(span: PrunedSpan, message: Message) -> list[PrunedSpan]:
-    """Return what is left of a span beside one message in it: two spans, one or none."""
-    place, said = message.position or 0, message.timestamp
-    tokens = max(0, span.tokens - message.tokens)
-    before, after = place - span.first, span.last - place
-    share = tokens * before // max(1, before + after)
-    parts = [
-        replace(span, last=place - 1, messages=before, tokens=share, until=said),
-        replace(span, first=place + 1, messages=after, tokens=tokens - share, since=said),
-    ]
-    return [part for part in parts if part.messages > 0]
-
-
-def _newest(lines: list[str]) -> str:
+def _newest(lines: Sequence[str]) -> str:
     """Return as many of the last lines as there is room for."""
     kept: list[str] = []
     left = LONGEST_SUMMARY
@@ -77,7 +84,30 @@ def _newest(lines: list[str]) -> str:
     return "\n".join(reversed(kept))
 
 
-REFERENCE = re.compile(r"cut_(\d+)(?:-(\d+))?")
+def split_span(span: PrunedSpan, message: Message) -> list[PrunedSpan]:
+    """Return what is left of a span beside a message: two spans, one, none, or all of it."""
+    place, said = place_of(message), message.timestamp
+    if not span.first <= place <= span.last:
+        return [span]
+    tokens = max(0, span.tokens - message.tokens)
+    before, after = place - span.first, span.last - place
+    share = tokens * before // max(1, before + after)
+    parts = [
+        replace(span, last=place - 1, messages=before, tokens=share, until=said),
+        replace(span, first=place + 1, messages=after, tokens=tokens - share, since=said),
+    ]
+    return [part for part in parts if part.messages > 0]
+
+
+def merge_spans(spans: Iterable[PrunedSpan]) -> list[PrunedSpan]:
+    """Return spans in order, those that overlap or follow each other as one."""
+    found: list[PrunedSpan] = []
+    for span in sorted(spans, key=start_of):
+        if not found or span.first > found[-1].last + 1:
+            found.append(span)
+        elif span.last > found[-1].last:
+            found[-1] = join_spans(found[-1], span)
+    return found
 
 
 def reference(first: int, last: int) -> str:
@@ -106,7 +136,8 @@ def make_marker(gap: PrunedSpan, meter: MessageMeter) -> Marker:
     """Return the marker of a gap, with what it costs."""
     name = reference(gap.first, gap.last)
     noun = "message" if gap.messages == 1 else "messages"
-    text = f"... [{gap.messages} {noun} removed] ... ({_when(gap)} UTC; expand {name})"
+    when = join_period(*(f"{at.astimezone(UTC):%Y-%m-%d %H:%M}" for at in (gap.since, gap.until)))
+    text = f"... [{gap.messages} {noun} removed] ... ({when} UTC; expand {name})"
     if gap.summary:
         text += f"\nIn short: {gap.summary}"
     return Marker(
@@ -124,27 +155,29 @@ def make_marker(gap: PrunedSpan, meter: MessageMeter) -> Marker:
     )
 
 
-def _when(gap: PrunedSpan) -> str:
-    first, last = _minute(gap.since), _minute(gap.until)
-    if first == last:
-        return first
+def join_period(first: str, last: str) -> str:
+    """Return a period of two dates with times, without what its ends have in common."""
     day, _, time = last.partition(" ")
-    return f"{first} to {time if first.startswith(day) else last}"
-
-
-def _minute(moment: datetime) -> str:
-    return f"{moment.astimezone(UTC):%Y-%m-%d %H:%M}"
+    return first if first == last else f"{first} to {time if first.startswith(day) else last}"
 
 
 class Ledger:
     """Live messages, their units and the gaps between them. Not thread-safe.
 
+    A result finds its call by the call's id, also when something was said in between or
+    other calls were made within: the unit then stands where the call does. What fits
+    nowhere is left out, and never holds up the rest.
+
     Attributes:
         messages: the messages that no pruning took out, in order.
-        grouping: the same, as units.
+        index: where each of them stands, by its id.
+        units: the same in units, in order.
+        fixed: which of these stay whatever happens.
+        tokens: the tokens of all units.
+        count: how many messages all units have.
+        given: what a strategy selects from, once it was asked for.
         gaps: what prunings took out, in order, each as long as no live message parts it.
         next: the position after that of the newest message.
-        reader: what was read out of the messages so far.
     """
 
     def __init__(
@@ -155,31 +188,47 @@ class Ledger:
         Messages that a pruning took out may be among them or not. The first message that
         has no position gets ``start``.
         """
-        self.messages: list[Message] = []
-        self.grouping = Grouping()
         self.gaps: list[PrunedSpan] = []
+        self.next = start
         self._cuts: list[PrunedSpan] = []  # the gaps as each pruning made them
         self._back: list[Message] = []  # what was pinned after it left, and so is live again
-        self.next = start
-        self.reader = SignalReader()
+        self._signals: dict[str, Signals] = {}
+        self._tasks = TaskReader(self.signals)
         self._marked: tuple[list[PrunedSpan], int] | None = None  # the gaps that were measured
-        self._input: SelectionInput | None = None
-        self._start: SelectionInput | None = None
-        self._of: Sequence[Unit] = ()  # the units of which that is the start
+        self._empty()
         self._take_out([cut for item in prunings for cut in item.cuts])
         if self.gaps:
             self.next = max(self.next, self.gaps[-1].last + 1)
         self.extend(messages)
 
-    @property
-    def units(self) -> Sequence[Unit]:
-        """The live units, in order."""
-        return self.grouping.units
+    def _empty(self) -> None:
+        self.messages: list[Message] = []
+        self.index: dict[str, int] = {}
+        self.units: list[Unit] = []
+        self.fixed: list[int] = []
+        self.tokens = self.count = 0
+        self._called: dict[str, list[Message]] = {}  # calls by the ids of results to come
+        self._pending: list[list[Message]] = []  # the same calls, with the results that came
+        self._strays: list[Message] = []
+        self.given: SelectionInput | None = None
+
+    # Reading
 
     @property
-    def tokens(self) -> int:
-        """The tokens of the live units."""
-        return self.grouping.tokens
+    def fixed_tokens(self) -> int:
+        """The tokens of the units that stay whatever happens."""
+        return self.tokens_of(self.fixed)
+
+    def tokens_of(self, units: Iterable[int]) -> int:
+        """Return the tokens of some of the units, by their numbers."""
+        return sum(self.units[index].tokens for index in units)
+
+    def signals(self, message: Message) -> Signals:
+        """Return the signals of a message, each read once."""
+        known = self._signals.get(message.id)
+        if known is None:
+            known = self._signals[message.id] = signals(message)
+        return known
 
     def marked(self, meter: MessageMeter) -> int:
         """Return the tokens of the markers that stand for the gaps."""
@@ -188,93 +237,117 @@ class Ledger:
             self._marked = (list(self.gaps), cost)
         return self._marked[1]
 
-    def selection_input(self, count: int | None = None) -> SelectionInput:
-        """Return what a strategy selects from: the live units, or the first ``count``."""
-        units = self.grouping.units
-        if count is not None:
-            if self._start is None or self._of is not units or len(self._start.units) != count:
-                self._start, self._of = SelectionInput(units[:count], self.reader), units
-            return self._start
-        if self._input is None or self._input.units is not units:
-            self._input = SelectionInput(units, self.reader)
-        self._input.grow()
-        return self._input
+    def selection_input(self) -> SelectionInput:
+        """Return what a strategy selects from."""
+        if self.given is None:
+            self.given = SelectionInput(self.units, self._tasks)
+        return self.given
 
-    def extend(self, messages: Iterable[Message]) -> None:
-        """Add messages that come after those before. One without a position gets the next."""
-        live: list[Message] = []
-        for item in messages:
-            message = item if item.position is not None else replace(item, position=self.next)
-            place = message.position or 0
-            self.next = max(self.next, place + 1)
-            index = self._gap_at(place)
-            if index is None:
-                live.append(message)
-            elif message.pinned:
-                live.append(message)
-                self._back.append(message)
-                self.gaps = self._split_gaps()
-        self.messages += live
-        self.grouping.extend(live)
+    def waiting(self) -> list[Message]:
+        """Return the newest call whose results are still to come, with those that are there."""
+        last = self._pending[-1] if self._pending else []
+        newest = self.units[-1].messages[-1] if self.units else None
+        passed = last and newest is not None and place_of(newest) > place_of(last[0])
+        return [] if passed else list(last)
+
+    def orphans(self) -> list[Message]:
+        """Return calls without all their results and results without a call, in order."""
+        halves = [exchange for exchange in self._pending if exchange != self.waiting()]
+        return sorted([*self._strays, *(item for each in halves for item in each)], key=place_of)
+
+    def between(self, first: int, last: int) -> list[Message]:
+        """Return the live messages from one position to another."""
+        return [item for item in self.messages if first <= place_of(item) <= last]
+
+    def first(self, count: int) -> Ledger:
+        """Return the ledger with its first ``count`` units alone; it is not to be extended."""
+        fewer = copy(self)
+        fewer.units = self.units[:count]
+        fewer.fixed = [index for index in self.fixed if index < count]
+        fewer.tokens = sum(unit.tokens for unit in fewer.units)
+        fewer.count = sum(len(unit.messages) for unit in fewer.units)
+        fewer.given = None
+        return fewer
 
     def but_last(self) -> Ledger:
         """Return the ledger without the newest message, which is the user's."""
-        fewer = copy(self)
+        fewer = self.first(len(self.units) - 1)
         fewer.messages = self.messages[:-1]
-        fewer.grouping = self.grouping.first(len(self.grouping.units) - 1)
         return fewer
+
+    # Changing
+
+    def extend(self, messages: Iterable[Message]) -> None:
+        """Add messages that come after those before. One without a position gets the next."""
+        for item in messages:
+            message = item if item.position is not None else replace(item, position=self.next)
+            place = place_of(message)
+            self.next = max(self.next, place + 1)
+            gap = bisect_right(self.gaps, place, key=start_of) - 1
+            if gap >= 0 and place <= self.gaps[gap].last:
+                if not message.pinned:
+                    continue
+                self._back.append(message)
+                self.gaps = self._part()
+            self.index[message.id] = len(self.messages)
+            self.messages.append(message)
+            self._group(message)
 
     def prune(self, pruning: Pruning) -> None:
         """Remove the messages that a pruning receipt names."""
         self._take_out(pruning.cuts)
-        before, self.messages, self.grouping = self.messages, [], Grouping()
+        before = self.messages
+        self._empty()
         self.extend(before)
-        self._input = self._start = None
-        self.reader.keep(self.messages)
-
-    def between(self, first: int, last: int) -> list[Message]:
-        """Return the live messages from one position to another."""
-        return [item for item in self.messages if first <= (item.position or 0) <= last]
-
-    def _gap_at(self, place: int) -> int | None:
-        index = bisect_right(self.gaps, place, key=_start) - 1
-        return index if index >= 0 and place <= self.gaps[index].last else None
+        self._signals = {key: said for key, said in self._signals.items() if key in self.index}
 
     def _take_out(self, cuts: Iterable[PrunedSpan]) -> None:
         new = list(cuts)
         self._cuts += new
-        self.gaps = self._split_gaps() if self._back else _merge_spans([*self.gaps, *new])
+        self.gaps = self._part() if self._back else merge_spans([*self.gaps, *new])
 
-    def _split_gaps(self) -> list[PrunedSpan]:
+    def _part(self) -> list[PrunedSpan]:
         """Return the gaps, parted where a message is live again."""
-        parts: list[PrunedSpan] = []
-        for cut in self._cuts:
-            rest = [cut]
-            for message in self._back:
-                place = message.position or 0
-                rest = [
-                    part
-                    for gap in rest
-                    for part in (
-                        split_span(gap, message) if gap.first <= place <= gap.last else [gap]
-                    )
-                ]
-            parts += rest
-        return _merge_spans(parts)
+        parts = self._cuts
+        for message in self._back:
+            parts = [part for gap in parts for part in split_span(gap, message)]
+        return merge_spans(parts)
 
+    def _group(self, message: Message) -> None:
+        """Put a message where it belongs: into a unit of its own, or to the call it answers."""
+        if message.tool_calls:
+            ids = {call.id for call in message.tool_calls}
+            if len(ids) < len(message.tool_calls):
+                # Two calls under one id cannot both be answered in a way that a provider takes.
+                self._strays.append(message)
+                return
+            exchange = [message]
+            self._pending.append(exchange)
+            self._called.update(dict.fromkeys(ids, exchange))
+        elif message.tool_result is not None or message.role == "tool":
+            result = message.tool_result
+            answered = self._called.pop(result.call_id, None) if result is not None else None
+            if answered is None:
+                self._strays.append(message)
+                return
+            answered.append(message)
+            if len(answered) > len(answered[0].tool_calls):
+                self._pending.remove(answered)
+                self._keep(unit_of(answered))
+        else:
+            self._keep(unit_of([message]))
 
-def _merge_spans(gaps: Iterable[PrunedSpan]) -> list[PrunedSpan]:
-    found: list[PrunedSpan] = []
-    for gap in sorted(gaps, key=_start):
-        if not found or gap.first > found[-1].last + 1:
-            found.append(gap)
-        elif gap.last > found[-1].last:
-            found[-1] = join_spans(found[-1], gap)
-    return found
-
-
-def _start(gap: PrunedSpan) -> int:
-    return gap.first
+    def _keep(self, unit: Unit) -> None:
+        late = bool(self.units) and self.units[-1].position > unit.position
+        self.units.append(unit)
+        self.tokens += unit.tokens
+        self.count += len(unit.messages)
+        self.given = None
+        if late:
+            self.units.sort(key=lambda each: each.position)
+            self.fixed = [index for index, each in enumerate(self.units) if each.fixed]
+        elif unit.fixed:
+            self.fixed.append(len(self.units) - 1)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -314,7 +387,7 @@ class ConversationState:
 
     def without(self, messages: Iterable[Message]) -> int:
         """Return the tokens that are in use when these messages are gone."""
-        orphans = {item.id for item in self.ledger.grouping.orphans()}
+        orphans = {item.id for item in self.ledger.orphans()}
         gone = sum(item.tokens for item in messages if item.id not in orphans)
         left = self.system + self.ledger.tokens + self.meter.reply - gone
         return self.billed(left) + self.info.calibration.overhead
@@ -362,13 +435,12 @@ class StateReader:
         elif info.messages != self._count:
             self.ledger.extend(self._transcript.messages(after=self.ledger.next - 1))
         self._count = info.messages
-        known = self._catalog.context_limit(info.model)
-        chosen = self._context_limit or info.context_limit or known
+        known = self._context_limit or info.context_limit or self._catalog.context_limit(info.model)
         return ConversationState(
             ledger=self.ledger,
             info=info,
             meter=self._catalog.meter(info.model),
-            window=chosen or self._default_limit,
+            window=known or self._default_limit,
         )
 
     def apply(self, pruning: Pruning) -> None:
@@ -383,13 +455,12 @@ class StateReader:
             for item in self._transcript.prunings()
         ]
         ledger = Ledger(prunings, start=info.start)
-        # A long conversation begins with what is out of view: that need not be read.
-        first = ledger.gaps[0] if ledger.gaps else None
         after = info.start - 1
-        if first is not None and first.first <= info.start:
-            after = first.last
-            # But for what was pinned after it left: that is back.
+        if ledger.gaps and ledger.gaps[0].first <= info.start:
+            # A long conversation begins with what is out of view: that need not be read, but for
+            # what was pinned after it left and so is back.
+            after = ledger.gaps[0].last
             pinned = self._transcript.messages(pinned=True)
-            ledger.extend(item for item in pinned if (item.position or 0) <= after)
+            ledger.extend(item for item in pinned if place_of(item) <= after)
         ledger.extend(self._transcript.messages(after=after))
         return ledger

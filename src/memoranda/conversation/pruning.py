@@ -10,25 +10,26 @@ words, a recap, so that the conversation goes on where it was and no tool is run
 from __future__ import annotations
 
 import logging
+from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
-from itertools import takewhile
+from itertools import groupby
 from threading import Thread
-from typing import TypedDict
+from typing import TypedDict, Unpack
 
 from memoranda.conversation.context import RECALL_SHARE, RECAPPED
-from memoranda.conversation.ledger import ConversationState, Ledger, StateReader
-from memoranda.conversation.scoring import MessagePlace, score
+from memoranda.conversation.ledger import ConversationState, Ledger, StateReader, span_of
+from memoranda.conversation.scoring import score
 from memoranda.conversation.segments import Segmenter
+from memoranda.conversation.selection import Strategy
 from memoranda.conversation.summary import ExtractiveSummarizer
-from memoranda.conversation.transcript import Transcript
-from memoranda.conversation.units import Strategy
+from memoranda.conversation.transcript import Transcript, place_of
 from memoranda.conversation.view import (
     FINISHED_TASKS,
     NO_ROOM,
     STABLE_TO,
-    ConversationView,
+    STRATEGIES,
     Policy,
     essentials,
     shortest,
@@ -45,10 +46,10 @@ from memoranda.settings.sections import ConversationSettings
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Thresholds:
-    """At which shares of the context window what happens (R2.4, R6.1, R6.2).
+    """At how many tokens what happens (R2.4, R6.1, R6.2).
 
     Attributes:
-        window: the context window, in tokens.
+        window: the context window.
         warn_at: from where subscribers are told.
         prune_at: from where messages leave the view.
         prune_to: what an automatic pruning leaves.
@@ -57,32 +58,14 @@ class Thresholds:
     """
 
     window: int
-    warn_at: float = 0.8
-    prune_at: float = 0.8
-    prune_to: float = 0.6
-    aggressive_at: float = 0.9
-    aggressive_to: float = 0.5
-
-    def stable(self, room: float) -> Thresholds:
-        """Return these with the larger steps that keep a prompt cache warm.
-
-        ``room`` is the share of a context that is the conversation's.
-        """
-        low = min(self.prune_to, self.aggressive_to, STABLE_TO) * room
-        return replace(
-            self,
-            prune_at=self.prune_at * room,
-            aggressive_at=self.aggressive_at * room,
-            prune_to=low,
-            aggressive_to=low,
-        )
-
-    def tokens(self, share: float) -> int:
-        """Return how many tokens a share of the window is."""
-        return int(self.window * share)
+    warn_at: int
+    prune_at: int
+    prune_to: int
+    aggressive_at: int
+    aggressive_to: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class Limits:
     """The limits of one conversation, checked (see :class:`memoranda.Conversation`).
 
@@ -102,13 +85,28 @@ class Limits:
         """Return how many tokens a context may take, with a window of ``context_limit``."""
         return self.max_tokens or max(1, int(context_limit * self.settings.budget_share))
 
-    def thresholds(self, context_limit: int) -> Thresholds:
-        """Return when to prune: shares of the window of which the budget is its share."""
-        window = context_limit
+    def thresholds(self, context_limit: int, room: float) -> Thresholds:
+        """Return when to prune: shares of the window of which the budget is its share.
+
+        With a stable prefix the steps are larger, so that a prompt cache stays warm; ``room`` is
+        the share of a context that is then the conversation's.
+        """
+        settings, window = self.settings, context_limit
         if self.max_tokens is not None:
-            window = max(1, int(self.max_tokens / self.settings.budget_share))
-        names = ("warn_at", "prune_at", "prune_to", "aggressive_at", "aggressive_to")
-        return Thresholds(window=window, **{name: getattr(self.settings, name) for name in names})
+            window = max(1, int(self.max_tokens / settings.budget_share))
+        low, aggressive_low = settings.prune_to, settings.aggressive_to
+        if self.policy.stable:
+            low = aggressive_low = min(low, aggressive_low, STABLE_TO)
+        else:
+            room = 1.0
+        return Thresholds(
+            window=window,
+            warn_at=int(window * settings.warn_at),
+            prune_at=int(window * (settings.prune_at * room)),
+            prune_to=int(window * (low * room)),
+            aggressive_at=int(window * (settings.aggressive_at * room)),
+            aggressive_to=int(window * (aggressive_low * room)),
+        )
 
 
 class LimitOptions(TypedDict, total=False):
@@ -121,35 +119,32 @@ class LimitOptions(TypedDict, total=False):
     strategy: str | Strategy | None
 
 
-def check_limits(
-    settings: ConversationSettings,
-    *,
-    context_limit: int | None = None,
-    max_tokens: int | None = None,
-    max_messages: int | None = None,
-    keep_recent: int | None = None,
-    strategy: str | Strategy | None = None,
-) -> Limits:
+def check_limits(settings: ConversationSettings, **given: Unpack[LimitOptions]) -> Limits:
     """Return the limits of a conversation if all of its arguments can be used.
 
     Raises:
         InvalidInput: one cannot; the message says which.
     """
-    recent = limited(settings.keep_recent if keep_recent is None else keep_recent, "keep_recent")
-    most = settings.max_messages if max_messages is None else max_messages
+
+    def number(name: str) -> int | None:
+        value = given.get(name)
+        return None if value is None else limited(value, name)
+
+    recent, strategy = number("keep_recent") or settings.keep_recent, given.get("strategy")
+    if strategy is None:
+        strategy = settings.strategy
+    by_name = isinstance(strategy, str)
+    if not (strategy in STRATEGIES if by_name else isinstance(strategy, Strategy)):
+        raise InvalidInput(
+            f"strategy={strategy!r:.80} is unknown; use one of {', '.join(STRATEGIES)}"
+        )
     policy = Policy(
-        strategy=settings.strategy if strategy is None else strategy,
-        max_messages=max(limited(most, "max_messages"), recent),
+        strategy=strategy,
+        max_messages=max(number("max_messages") or settings.max_messages, recent),
         keep_recent=recent,
         stable=settings.stable_prefix,
     )
-    policy.check()
-    return Limits(
-        context_limit=None if context_limit is None else limited(context_limit, "context_limit"),
-        max_tokens=None if max_tokens is None else limited(max_tokens, "max_tokens"),
-        policy=policy,
-        settings=settings,
-    )
+    return Limits(number("context_limit"), number("max_tokens"), policy, settings)
 
 
 DEFAULT_LIMITS = check_limits(ConversationSettings())
@@ -200,87 +195,50 @@ class TaskBoundary:
     why: str
 
 
-@dataclass(frozen=True, slots=True)
-class DuePruning:
-    """A pruning that is due: what set it off, down to how many tokens, and why."""
-
-    trigger: str
-    target: int
-    why: str
-
-
-def due_pruning(used: int, limits: Thresholds) -> DuePruning | None:
-    """Return the pruning that is due at ``used`` tokens; ``None`` below the first threshold."""
-    share = f"{used:,} of {limits.window:,} tokens ({used * PERCENT / limits.window:.0f} %) in use"
-    if used > limits.tokens(limits.aggressive_at):
-        return DuePruning(AGGRESSIVE, limits.tokens(limits.aggressive_to), share)
-    if used > limits.tokens(limits.prune_at):
-        return DuePruning(AUTOMATIC, limits.tokens(limits.prune_to), share)
-    return None
-
-
 def has_too_many(ledger: Ledger, policy: Policy) -> bool:
     """Return whether live messages are due to be pruned by their number.
 
     A view never shows more than the window holds, beside what must stay; what has left it is
     written down in batches, but at once the first time.
     """
-    grouping = ledger.grouping
-    if grouping.messages <= policy.messages:
+    if ledger.count <= policy.messages:
         return False
-    must = sum(len(ledger.units[index].messages) for index in essentials(grouping, policy))
-    over = grouping.messages - max(policy.messages, must)
+    must = sum(len(ledger.units[index].messages) for index in essentials(ledger, policy))
+    over = ledger.count - max(policy.messages, must)
     return over > 0 and (not ledger.gaps or over >= max(2, policy.max_messages // BATCH))
 
 
 def pruned_spans(
     ledger: Ledger, budget: int, policy: Policy, meter: MessageMeter
 ) -> tuple[PrunedSpan, ...]:
-    """Return the live messages that a view of ``budget`` tokens leaves out, as spans."""
-    return spans_of(ledger, view_of(ledger, budget, policy, meter))
-
-
-def spans_of(ledger: Ledger, chosen: ConversationView) -> tuple[PrunedSpan, ...]:
-    """Return the live messages that a view leaves out, as runs with scores and reasons.
+    """Return the live messages that a view of ``budget`` tokens leaves out, as scored spans.
 
     Tool messages without counterpart go only together with what they stand between, as
     the counterpart may still come.
     """
-    out = {item.id for item in (*chosen.pruned, *chosen.orphans)}
-    gone = {item.id for item in chosen.pruned}
-    runs: list[list[Message]] = []
-    for item in ledger.messages:
-        newest = runs[-1][-1] if runs else None
-        if item.id not in out or item.pinned:
-            continue
-        if newest is not None and (newest.position or 0) + 1 == item.position:
-            runs[-1].append(item)
-        else:
-            runs.append([item])
-    return tuple(span_of(run, ledger) for run in runs if any(item.id in gone for item in run))
+    left = view_of(ledger, budget, policy, meter)
+    out = sorted((*left.pruned, *left.orphans), key=place_of)
+    placed = enumerate(item for item in out if not item.pinned)
+    runs = [
+        [item for _, item in run]
+        for _, run in groupby(placed, key=lambda pair: place_of(pair[1]) - pair[0])
+    ]
+    gone = {item.id for item in left.pruned}
+    return tuple(
+        scored_span(run, ledger, NO_ROOM) for run in runs if any(item.id in gone for item in run)
+    )
 
 
-def span_of(run: Sequence[Message], ledger: Ledger, why: str = NO_ROOM) -> PrunedSpan:
+def scored_span(run: Sequence[Message], ledger: Ledger, why: str) -> PrunedSpan:
     """Return the span that takes a run of live messages out, with the best score among them."""
     newest = ledger.messages[-1]
 
     def value(item: Message) -> float:
-        place = MessagePlace(
-            from_end=(newest.position or 0) - (item.position or 0),
-            days=max(0, (newest.timestamp - item.timestamp).days),
-        )
-        return score(item, ledger.reader.signals(item), place).value
+        days = max(0, (newest.timestamp - item.timestamp).days)
+        from_end = place_of(newest) - place_of(item)
+        return score(item, ledger.signals(item), from_end=from_end, days=days).value
 
-    return PrunedSpan(
-        first=run[0].position or 0,
-        last=run[-1].position or 0,
-        messages=len(run),
-        tokens=sum(item.tokens for item in run),
-        since=run[0].timestamp,
-        until=run[-1].timestamp,
-        why=why,
-        score=max(map(value, run)),
-    )
+    return replace(span_of(run, why), score=max(map(value, run)))
 
 
 def everything_unpinned(policy: Policy) -> Policy:
@@ -288,22 +246,12 @@ def everything_unpinned(policy: Policy) -> Policy:
     return replace(policy, strategy="recency", keep_recent=0)
 
 
-def _sparing(ledger: Ledger, budget: int, policy: Policy) -> int:
-    """Return the budget, or what the newest messages and the last request take, if that is more.
-
-    Nobody asked for these to go (N2.3): a view that has no room for them leaves them out, but
-    the next one, or a larger one, has them again.
-    """
-    must = essentials(ledger.grouping, policy)
-    return max(budget, sum(ledger.units[index].tokens for index in must))
-
-
 def _saved_by_shortening(ledger: Ledger, room: int, policy: Policy) -> int:
     """Return how many tokens a view of ``room`` saves on the newest messages.
 
     It shortens their long tool results: so these are no reason to take out all the rest.
     """
-    must = [ledger.units[index] for index in essentials(ledger.grouping, policy)]
+    must = [ledger.units[index] for index in essentials(ledger, policy)]
     whole = sum(unit.tokens for unit in must)
     return max(0, whole - max(sum(map(shortest, must)), room // 2))
 
@@ -356,8 +304,7 @@ class Pruner:
 
     def thresholds(self, state: ConversationState) -> Thresholds:
         """Return when to prune."""
-        limits = self._limits.thresholds(state.window)
-        return limits.stable(self._room) if self._limits.policy.stable else limits
+        return self._limits.thresholds(state.window, self._room)
 
     def after_adding(
         self, state: ConversationState, fresh: Sequence[Message], before: int
@@ -371,7 +318,7 @@ class Pruner:
         try:
             boundaries = self._boundaries(state.ledger, fresh)
             events += [("task_boundary", item) for item in boundaries]
-            if before < limits.tokens(limits.warn_at) <= state.full:
+            if before < limits.warn_at <= state.full:
                 usage = ContextUsage(tokens=state.full, limit=limits.window)
                 events.append(("approaching_limit", usage))
             for receipt in self._prune_due(state, limits, boundaries):
@@ -384,25 +331,29 @@ class Pruner:
     def _prune_due(
         self, state: ConversationState, limits: Thresholds, boundaries: Sequence[TaskBoundary]
     ) -> Iterator[Pruning | None]:
-        policy = self._limits.policy
+        policy, ledger = self._limits.policy, state.ledger
+        room = state.counted(limits.prune_at)
         if boundaries and self._limits.settings.at_task_boundary == "prune":
             self._owed = boundaries[-1]
         if self._owed is not None:
-            room = state.counted(limits.tokens(limits.prune_at))
             why = f"a new task starts: {self._owed.why}"
-            finished = replace(policy, strategy=FINISHED_TASKS)
-            yield self.prune(state, TASK_BOUNDARY, room, finished, why)
+            yield self.prune(
+                state, TASK_BOUNDARY, room, replace(policy, strategy=FINISHED_TASKS), why
+            )
             self._owed = None
-        aim = state.counted(limits.tokens(limits.prune_to)) - state.meter.reply
-        saved = _saved_by_shortening(state.ledger, aim, policy)
-        due = due_pruning(state.full - state.billed(saved), limits)
-        if due is not None:
-            room = state.counted(due.target) - state.meter.reply + saved
-            yield self.prune(state, due.trigger, room, policy, due.why)
-        if has_too_many(state.ledger, policy):
-            room = state.counted(limits.tokens(limits.prune_at))
-            held = state.ledger.grouping.messages
-            why = f"{held} messages, and a view holds {policy.max_messages}"
+        aim = state.counted(limits.prune_to) - state.meter.reply
+        saved = _saved_by_shortening(ledger, aim, policy)
+        used = state.full - state.billed(saved)
+        if used > min(limits.prune_at, limits.aggressive_at):
+            share = f"{used * PERCENT / limits.window:.0f} %"
+            why = f"{used:,} of {limits.window:,} tokens ({share}) in use"
+            trigger, target = AUTOMATIC, limits.prune_to
+            if used > limits.aggressive_at:
+                trigger, target = AGGRESSIVE, limits.aggressive_to
+            left = state.counted(target) - state.meter.reply + saved
+            yield self.prune(state, trigger, left, policy, why)
+        if has_too_many(ledger, policy):
+            why = f"{ledger.count} messages, and a view holds {policy.max_messages}"
             yield self.prune(state, AUTOMATIC, room, policy, why)
 
     def prune(
@@ -410,9 +361,24 @@ class Pruner:
     ) -> Pruning | None:
         """Take out of view what does not fit ``room`` tokens; return the receipt, if any went."""
         if trigger != MANUAL:
-            room = _sparing(state.ledger, room, policy)
+            # Nobody asked for the newest and the last request to go (N2.3): a view that has no
+            # room for them leaves them out, but the next one, or a larger one, has them again.
+            room = max(room, state.ledger.tokens_of(essentials(state.ledger, policy)))
         spans = pruned_spans(state.ledger, room, policy, state.meter)
         return self.take_out(state, trigger, spans, why)
+
+    def start_session(self, state: ConversationState, recap: int) -> Pruning | None:
+        """Take all but system messages and pins out of view, for a new session.
+
+        The ``recap`` newest are told in a recap, if that is asked for.
+        """
+        policy = self._limits.policy
+        if recap:
+            spans = overflow_spans(state.ledger, limited(recap, "recap"), policy, state.meter)
+            why = "the session has grown long and starts anew"
+            return self.take_out(state, OVERFLOW, spans, why)
+        room, policy = state.ledger.fixed_tokens, everything_unpinned(policy)
+        return self.prune(state, SESSION_START, room, policy, "a new session starts")
 
     def take_out(
         self, state: ConversationState, trigger: str, spans: tuple[PrunedSpan, ...], why: str
@@ -468,23 +434,17 @@ class Pruner:
 
     def _boundaries(self, ledger: Ledger, fresh: Sequence[Message]) -> list[TaskBoundary]:
         # Others may have added messages, too, which this conversation has not read yet.
+        unread = ledger.messages[bisect_right(ledger.messages, self._read_to, key=place_of) :]
         if self._segmenter is None:
-            self._segmenter = Segmenter(read=ledger.reader.signals)
-            unread = ledger.messages[-REMEMBERED - len(fresh) :]
-        else:
-            unread = list(
-                takewhile(
-                    lambda item: (item.position or 0) > self._read_to, reversed(ledger.messages)
-                )
-            )[::-1]
+            self._segmenter = Segmenter(ledger.signals)
+            unread = unread[-REMEMBERED - len(fresh) :]
         new = {item.id for item in fresh}
         found = []
         for item in unread:
             boundary = self._segmenter.add(item)
-            self._read_to = item.position or 0
+            self._read_to = place_of(item)
             if boundary is not None and boundary.strong and item.id in new:
-                why = "; ".join(boundary.reasons)
-                found.append(TaskBoundary(message=item, title=boundary.title, why=why))
+                found.append(TaskBoundary(message=item, title=boundary.title, why=boundary.why))
         return found
 
 
@@ -507,32 +467,27 @@ class ConversationSession:
 
 
 def read_session(transcript: Transcript, info: ConversationInfo) -> ConversationSession:
-    """Return the current session of a conversation."""
-    cuts, start = _session_start(transcript.prunings(), info.start)
-    first = cuts[0].first if cuts else start
-    recapped: list[Message] = []
-    new: list[Message] = []
-    for message in transcript.messages(after=first - 1):
-        place = message.position or 0
-        if place >= start:
-            new.append(message)
-        elif not message.pinned and any(cut.first <= place <= cut.last for cut in cuts):
-            recapped.append(message)
-    return ConversationSession(tuple(recapped), tuple(new))
+    """Return the current session of a conversation.
 
-
-def _session_start(prunings: Sequence[Pruning], start: int) -> tuple[tuple[PrunedSpan, ...], int]:
-    """Return the spans that the recap in force tells, and where the present session begins.
-
-    ``start`` is the position of the first message that is not cleared; what was pruned before it
-    is over.
+    It begins after the newest pruning that began one, unless all of that is cleared.
     """
-    for pruning in reversed(prunings):
-        cuts = [cut for cut in pruning.cuts if cut.first >= start]
+    told: list[PrunedSpan] = []
+    start = info.start
+    for pruning in transcript.prunings():
+        cuts = [cut for cut in pruning.cuts if cut.first >= info.start]
         if pruning.trigger in {OVERFLOW, SESSION_START} and cuts:
-            recapped = tuple(cut for cut in cuts if cut.why == RECAPPED)
-            return recapped, max(cut.last for cut in cuts) + 1
-    return (), start
+            told = [cut for cut in cuts if cut.why == RECAPPED]
+            start = max(cut.last for cut in cuts) + 1
+    found = transcript.messages(after=(told[0].first if told else start) - 1)
+    recapped = [
+        item
+        for item in found
+        if not item.pinned and any(cut.first <= place_of(item) <= cut.last for cut in told)
+    ]
+    return ConversationSession(
+        tuple(item for item in recapped if place_of(item) < start),
+        tuple(item for item in found if place_of(item) >= start),
+    )
 
 
 def overflow_spans(
@@ -550,23 +505,16 @@ def overflow_spans(
     """
     if ledger.messages and ledger.messages[-1].role == "user":
         ledger = ledger.but_last()
-    room = ledger.grouping.fixed_tokens
-    first = _recap_start(ledger, keep)
-    found: list[PrunedSpan] = []
-    for cut in spans_of(ledger, view_of(ledger, room, everything_unpinned(policy), meter)):
-        inside = ledger.between(cut.first, cut.last)
-        older = [item for item in inside if (item.position or 0) < first]
-        newer = inside[len(older) :]
-        runs = ((older, CONSOLIDATED), (newer, RECAPPED))
-        found += [span_of(run, ledger, why) for run, why in runs if run]
-    return tuple(found)
-
-
-def _recap_start(ledger: Ledger, keep: int) -> int:
-    count, start = 0, ledger.next
+    count, first = 0, ledger.next
     for unit in reversed(ledger.units):
         if count >= keep:
             break
         count += len(unit.messages)
-        start = unit.position
-    return start
+        first = unit.position
+    found: list[PrunedSpan] = []
+    for cut in pruned_spans(ledger, ledger.fixed_tokens, everything_unpinned(policy), meter):
+        inside = ledger.between(cut.first, cut.last)
+        at = bisect_left(inside, first, key=place_of)
+        runs = ((inside[:at], CONSOLIDATED), (inside[at:], RECAPPED))
+        found += [scored_span(run, ledger, why) for run, why in runs if run]
+    return tuple(found)

@@ -26,51 +26,22 @@ is finished: the later copy has all of it.
 from __future__ import annotations
 
 import json
-import re
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Container, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 
 from memoranda.conversation.signals import Signals, signals
 from memoranda.model.models import Message, ToolCall
+from memoranda.text.patterns import compile_pattern
 
-BASE = 0.5
-TOOL_CALL = 0.3
-TOOL_RESULT = 0.2
-DIRECTIVE = 0.2
-ERROR = 0.3
-CORRECTION = 0.2
-REFERENCE = 0.1
-DAY = -0.1
-CASUAL = -0.2
-COMPLETED = -0.3
-REDUNDANT = -0.3
 RECENCY = ((5, 0.4), (10, 0.2), (20, 0.1))
+FAR = 20  # messages from the end, from where only the content of a message counts
 
 _A_DAY = timedelta(days=1)
 _DECIMALS = 6  # sums of tenths are tenths
 _SUBSTANCE = 20  # letters and digits that a text needs to be redundant: "yes" never is
 _FOLDED = 10_000  # characters up to which writings of the same text are compared
-_SEPARATORS = re.compile(r"[\W_]+")
-
-Part = tuple[str, float]
-
-
-@dataclass(frozen=True, slots=True)
-class MessagePlace:
-    """Where a message stands in its conversation.
-
-    Attributes:
-        from_end: how many messages come after it; 0 is the newest.
-        days: whole days from it to the newest message.
-        completed: whether its task is complete.
-        redundant: whether a later message says it again.
-    """
-
-    from_end: int
-    days: int = 0
-    completed: bool = False
-    redundant: bool = False
+_SEPARATORS = compile_pattern(r"[\W_]+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +55,7 @@ class Score:
     """
 
     value: float
-    why: tuple[Part, ...]
+    why: tuple[tuple[str, float], ...]
 
     def __str__(self) -> str:
         """One line: ``0.5 base · +0.3 tool call · -0.1 1 day old = 0.70``."""
@@ -94,22 +65,51 @@ class Score:
         return f"{' · '.join(parts).removeprefix('+')} = {reached}{self.value:.2f}"
 
 
-def score(message: Message, signals: Signals, place: MessagePlace) -> Score:
-    """Return the importance of a message at its place."""
+def score(
+    message: Message,
+    signals: Signals,
+    *,
+    from_end: int = FAR,
+    days: int = 0,
+    completed: bool = False,
+    repeated: bool = False,
+) -> Score:
+    """Return the importance of a message, of its content alone if nothing else is given.
+
+    Args:
+        message: the message.
+        signals: its signals.
+        from_end: how many messages come after it; 0 is the newest.
+        days: whole days from it to the newest message.
+        completed: whether its task is complete.
+        repeated: whether a later message says it again.
+    """
     if message.role == "system":
-        return _SYSTEM
-    return _sum([*_content_parts(signals), *_place_parts(place)])
-
-
-def content_score(message: Message, signals: Signals) -> float:
-    """Return the importance of the content alone, 0 to 1: without place, age and completion."""
-    return 1.0 if message.role == "system" else _sum(_content_parts(signals)).value
+        return Score(1.0, (("system prompt", 1.0),))
+    recent = [(last, add) for last, add in RECENCY if from_end < last]
+    parts = [
+        ("base", 0.5, 1),
+        ("tool call", 0.3, signals.tool_call),
+        ("tool result", 0.2, signals.tool_result),
+        ("constraint" if signals.constraint else "directive", 0.2, signals.directive),
+        ("error", 0.3, signals.error),
+        ("correction", 0.2, signals.correction),
+        (_with_number(signals.references, "reference"), 0.1, signals.references),
+        ("casual talk", -0.2, signals.casual),
+        (f"{_with_number(days, 'day')} old", -0.1, days),
+        ("task complete", -0.3, completed),
+        ("said again later", -0.3, repeated),
+        *((f"in the last {last}", add, 1) for last, add in recent[:1]),
+    ]
+    why = tuple((name, round(add * times, _DECIMALS)) for name, add, times in parts if times)
+    total = round(sum(add for _, add in why), _DECIMALS)
+    return Score(min(1.0, max(0.0, total)), why)
 
 
 def scores(
     messages: Sequence[Message],
     *,
-    completed: Collection[int] | Callable[[int], bool] = (),
+    completed: Container[int] = (),
     read: Callable[[Message], Signals] = signals,
 ) -> list[Score]:
     """Return the importance of every message of a conversation, in time linear in its length.
@@ -119,23 +119,19 @@ def scores(
         completed: which messages belong to completed tasks, by their index.
         read: what gives the signals of a message, where they are known already.
     """
-    done = completed if callable(completed) else frozenset(completed).__contains__
     newest = max((message.timestamp for message in messages), default=None)
-    again = redundant(messages)
-    last = len(messages) - 1
-    return [
-        score(
+    found = []
+    for index, (message, again) in enumerate(zip(messages, redundant(messages), strict=True)):
+        scored = score(
             message,
             read(message),
-            MessagePlace(
-                from_end=last - index,
-                days=(newest - message.timestamp) // _A_DAY if newest else 0,
-                completed=done(index),
-                redundant=again[index],
-            ),
+            from_end=len(messages) - 1 - index,
+            days=(newest - message.timestamp) // _A_DAY if newest else 0,
+            completed=index in completed,
+            repeated=again,
         )
-        for index, message in enumerate(messages)
-    ]
+        found.append(scored)
+    return found
 
 
 def redundant(messages: Sequence[Message]) -> list[bool]:
@@ -162,7 +158,9 @@ def _statement_keys(message: Message, calls: dict[str, str]) -> list[tuple[str, 
     """Return what a message says, as keys: calls, result, text and pictures."""
     if message.role == "system":
         return []
-    said = _normalize(message.content)
+    said = message.content
+    if len(said) <= _FOLDED:
+        said = _SEPARATORS.sub(" ", said.casefold()).strip()
     if message.tool_result is not None:
         call = calls.get(message.tool_result.call_id)
         known = call is not None or len(said) >= _SUBSTANCE
@@ -183,45 +181,5 @@ def _call(call: ToolCall) -> str:
     return f"{call.name} {arguments}"
 
 
-def _normalize(text: str) -> str:
-    if len(text) > _FOLDED:
-        return text
-    return _SEPARATORS.sub(" ", text.casefold()).strip()
-
-
-def _content_parts(signals: Signals) -> list[Part]:
-    parts = [
-        ("base", BASE, True),
-        ("tool call", TOOL_CALL, signals.tool_call),
-        ("tool result", TOOL_RESULT, signals.tool_result),
-        ("constraint" if signals.constraint else "directive", DIRECTIVE, signals.directive),
-        ("error", ERROR, signals.error),
-        ("correction", CORRECTION, signals.correction),
-        (_with_number(signals.references, "reference"), REFERENCE, signals.references),
-        ("casual talk", CASUAL, signals.casual),
-    ]
-    return [(name, add * times) for name, add, times in parts if times]
-
-
-def _place_parts(place: MessagePlace) -> list[Part]:
-    recent = next(((last, add) for last, add in RECENCY if place.from_end < last), (0, 0.0))
-    parts = [
-        (f"{_with_number(place.days, 'day')} old", DAY, place.days),
-        ("task complete", COMPLETED, place.completed),
-        ("said again later", REDUNDANT, place.redundant),
-        (f"in the last {recent[0]}", recent[1], recent[0] > 0),
-    ]
-    return [(name, add * times) for name, add, times in parts if times]
-
-
 def _with_number(number: int, noun: str) -> str:
     return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
-
-
-def _sum(parts: Sequence[Part]) -> Score:
-    rounded = tuple((name, round(add, _DECIMALS)) for name, add in parts)
-    total = round(sum(add for _, add in rounded), _DECIMALS)
-    return Score(min(1.0, max(0.0, total)), rounded)
-
-
-_SYSTEM = Score(1.0, (("system prompt", 1.0),))

@@ -34,17 +34,14 @@ from __future__ import annotations
 import json
 import re
 import unicodedata
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from enum import IntFlag, auto
-from functools import cache, reduce
+from functools import cache
 from itertools import product
-from operator import or_
-from typing import Any, NamedTuple
+from typing import Any
 
 from memoranda.model.models import Message
-from memoranda.text.languages import LanguageData, languages_with, read_text
-from memoranda.text.patterns import compile_pattern
+from memoranda.text.patterns import LanguageData, compile_pattern, languages_with, read_text
 
 END = "$"
 HEAD, TAIL = 2_500, 1_500  # characters that are read of a longer text
@@ -69,11 +66,9 @@ _MARKS = str.maketrans(
 _CODE = compile_pattern(r"```.*?(?:```|\Z)|^[ \t]*>.*$|###\w+###", re.DOTALL | re.MULTILINE)
 
 
-def excerpt(text: str) -> str:
-    """Return the text, or head and tail of one that is very long."""
-    if len(text) <= HEAD + TAIL:
-        return text
-    return f"{text[:HEAD]}\n{text[-TAIL:]}"
+def excerpt(text: str, head: int = HEAD, tail: int = TAIL) -> str:
+    """Return the text, or head and tail of one that is longer than both."""
+    return text if len(text) <= head + tail else f"{text[:head]}\n{text[-tail:]}"
 
 
 def prose(text: str) -> str:
@@ -125,29 +120,28 @@ GAP = 5  # most words that SOME stands for
 ANY, SOME, NUMBER, FIRST = "*", "...", "@number", "^"
 
 
-class Cue(IntFlag):
-    """What a phrase signals. The files of phrases name these in lower case."""
+class Cue:
+    """What a phrase signals: powers of two. The files of phrases name these in lower case."""
 
-    NOTHING = auto()
-    LEAD = auto()
-    FILLER = auto()
-    IMPERATIVE = auto()
-    REQUEST = auto()
-    RULE = auto()
-    ERROR = auto()
-    CORRECTION = auto()
-    REFERENCE = auto()
-    CASUAL = auto()
-    COMPLETION = auto()
-    OPENING = auto()
-    DECISION = auto()
-    IF = auto()
-    WHEN = auto()
+    NOTHING = 1
+    LEAD = 2
+    FILLER = 4
+    IMPERATIVE = 8
+    REQUEST = 16
+    RULE = 32
+    ERROR = 64
+    CORRECTION = 128
+    REFERENCE = 256
+    CASUAL = 512
+    COMPLETION = 1024
+    OPENING = 2048
+    DECISION = 4096
+    IF = 8192
+    WHEN = 16384
 
 
-_NOTHING = Cue.NOTHING.value
 _STOPS = frozenset({",", END})
-_TALK = Cue.CASUAL.value | Cue.FILLER.value | Cue.LEAD.value
+_TALK = Cue.CASUAL | Cue.FILLER | Cue.LEAD
 
 
 class PhraseNode:
@@ -161,30 +155,15 @@ class PhraseNode:
         self.cues = 0
         self.open = False  # whether lists or unknown words can follow
 
-    def follow(self, word: str) -> PhraseNode:
-        """Return the place that ``word`` leads to, made if it is new."""
-        if word in self.after:
-            return self.after[word]
-        self.open = self.open or word[0] == "@" or word in {ANY, SOME, END}
-        made = self.after[word] = PhraseNode()
-        return made
-
-
-class PhraseStart(NamedTuple):
-    """A word that begins phrases: what it says alone, and where it leads."""
-
-    cues: int
-    nodes: tuple[PhraseNode, ...]
-
 
 class Lexicon:
     """The phrases of one role, as a tree that a text is matched against."""
 
     def __init__(self) -> None:
         """Start without phrases."""
-        self._anywhere, self._first = PhraseNode(), PhraseNode()
+        self._roots = (PhraseNode(), PhraseNode())  # anywhere, and at the start of a sentence
         self._lists: dict[str, tuple[str, ...]] = {}
-        self._starts: tuple[dict[str, PhraseStart], dict[str, PhraseStart]] = ({}, {})
+        self._begin: set[str] = set()  # the words that a phrase can begin with
 
     def define(self, name: str, members: Iterable[str]) -> None:
         """Let ``name`` stand for each of its members in phrases that are added."""
@@ -194,24 +173,17 @@ class Lexicon:
     def add(self, phrase: Sequence[str], cues: int) -> None:
         """Add a phrase, as its words; FIRST before them ties it to the start of a sentence."""
         tied = phrase[0] == FIRST
-        node = self._first if tied else self._anywhere
+        node = self._roots[tied]
         for word in phrase[tied:]:
-            node = node.follow(word)
+            node.open = node.open or word[0] == "@" or word in {ANY, SOME, END}
+            node = node.after.setdefault(word, PhraseNode())
         node.cues |= cues
 
     def seal(self) -> None:
         """Note which words begin a phrase, when all have been added."""
-        plain, tied = self._leads(self._anywhere), self._leads(self._first)
-        both = {word: plain.get(word, []) + tied.get(word, []) for word in {*plain, *tied}}
-        self._starts = (_starts(plain), _starts(both))
-
-    def _leads(self, root: PhraseNode) -> dict[str, list[PhraseNode]]:
-        leads = {word: [node] for word, node in root.after.items() if word[0] != "@"}
-        for word, names in self._lists.items():
-            listed = [root.after[name] for name in names if name in root.after]
-            if listed:
-                leads[word] = leads.get(word, []) + listed
-        return leads
+        heads = {word for root in self._roots for word in root.after}
+        listed = {word for word, names in self._lists.items() if not heads.isdisjoint(names)}
+        self._begin = heads | listed
 
     def match(self, words: Sequence[str], at: int, *, first: bool) -> tuple[int, int]:
         """Return where the longest phrase that begins at ``at`` ends, and the cues of all.
@@ -220,31 +192,36 @@ class Lexicon:
         Without any phrase the end is ``at`` and there are no cues. ``first`` says that a
         sentence begins here.
         """
-        start = self._starts[first].get(words[at])
-        if start is None:
+        if words[at] not in self._begin:
             return at, 0
-        alone, nodes = start
         paths: list[tuple[PhraseNode, int]] = []
-        if nodes and at + 1 < len(words):
-            word = words[at + 1]
-            for node in nodes:
-                if node.open or word in node.after or word == ",":
-                    self._follow(node, words, at + 1, paths)
-        if not paths and not alone & _NOTHING:
-            return at + 1, alone
-        said = [(at + 1, alone)] if alone else []
+        self._follow(self._roots[0], words, at, paths)
+        if first:
+            self._follow(self._roots[1], words, at, paths)
+        said = []
         for node, place in paths:  # grows while it is walked
             if node.cues:
                 said.append((place, node.cues))
             if node.after and place < len(words):
+                known = len(paths)
                 self._follow(node, words, place, paths)
-        return _unsilenced(said, at)
+                comma = words[place] == "," and len(paths) == known
+                if comma and words[place + 1 : place + 2] not in ([], [","]):
+                    self._follow(node, words, place + 1, paths)
+        end, silent, cues = at, at, 0
+        for place, here in said:
+            end = max(end, place)
+            if here & Cue.NOTHING:
+                silent = max(silent, place)
+        for place, here in said:
+            cues |= here if place > silent else here & _TALK
+        return end, cues
 
     def _follow(
         self, node: PhraseNode, words: Sequence[str], at: int, paths: list[tuple[PhraseNode, int]]
     ) -> None:
         """Add to ``paths`` where the words from ``at`` lead."""
-        word, after, known = words[at], node.after, len(paths)
+        word, after = words[at], node.after
         if word in after:
             paths.append((after[word], at + 1))
         if node.open:
@@ -259,31 +236,6 @@ class Lexicon:
             if SOME in after:
                 most = min(GAP, len(words) - at)
                 paths += [(after[SOME], at + skipped) for skipped in range(most + 1)]
-        if word == "," and len(paths) == known and words[at + 1 : at + 2] not in ([], [","]):
-            self._follow(node, words, at + 1, paths)
-
-
-def _starts(leads: dict[str, list[PhraseNode]]) -> dict[str, PhraseStart]:
-    return {
-        word: PhraseStart(
-            reduce(or_, (node.cues for node in nodes)), tuple(node for node in nodes if node.after)
-        )
-        for word, nodes in leads.items()
-    }
-
-
-def _unsilenced(said: Sequence[tuple[int, int]], at: int) -> tuple[int, int]:
-    """Return the end of the longest phrase, and the cues that are not silenced."""
-    if len(said) == 1 and not said[0][1] & _NOTHING:
-        return said[0]
-    end, silent, cues = at, at, 0
-    for place, here in said:
-        end = max(end, place)
-        if here & _NOTHING:
-            silent = max(silent, place)
-    for place, here in said:
-        cues |= here if place > silent else here & _TALK
-    return end, cues
 
 
 @cache
@@ -303,7 +255,7 @@ def _read(text: str, into: dict[str, Lexicon]) -> None:
         said = line.partition("#")[0].rstrip()
         heading = _HEADING.fullmatch(said)
         if heading:
-            name, cue, roles = "", Cue[heading[2].upper()].value, heading[1].split(", ")
+            name, cue, roles = "", getattr(Cue, heading[2].upper()), heading[1].split(", ")
         elif said.startswith("@"):
             name, _, said = (part.strip() for part in said.partition("="))
         if name:
@@ -361,9 +313,9 @@ def shows_failure(text: str) -> bool:
     """Return whether a text has lines in it that a program printed because something failed."""
     if not _HINT.search(text.lower()):
         return False
-    if any(_PRINTED.match(line, 0, _ROOM) for line in _lines(text)):
-        return True
-    return _ANYWHERE.search(text) is not None
+    lines = (line.strip() for line in text.split("\n", _LINES) if line)
+    printed = any(_PRINTED.match(line, 0, _ROOM) for line in lines)
+    return printed or _ANYWHERE.search(text) is not None
 
 
 def says_failed(result: str) -> bool:
@@ -387,59 +339,32 @@ def begins_with_failure(text: str) -> bool:
     return _PRINTED.match(text[:_ROOM].lstrip()) is not None
 
 
-def _lines(text: str) -> list[str]:
-    return [line.strip() for line in text.split("\n", _LINES) if line]
-
-
 def _says_failed(name: str, member: Any, value: Mapping[str, Any]) -> bool:
     """Return whether a member of a JSON object says that something failed."""
     key = name.lower().replace("_", "").replace("-", "")
+    number = member if type(member) is int else None
+    said = member.strip().lower() if isinstance(member, str) else None
     if key == "code" and not value.keys() & {"message", "detail", "error", "status"}:
         return False  # a code of anything else
-    test = _TESTS.get(key)
-    return test is not None and test(member)
+    if key in _PATTERNS.words("failure_members"):
+        return bool(member) if said is None else said not in _PATTERNS.words("good_words")
+    if key in _PATTERNS.words("status_members"):
+        failed = number is not None and _FIRST_FAILURE <= number <= _LAST_FAILURE
+        return failed or said in _PATTERNS.words("bad_words")
+    if key in _PATTERNS.words("exit_members"):
+        return bool(number)
+    good, bad = (_PATTERNS.words(each) for each in ("success_members", "flag_members"))
+    return (key in good and member is False) or (key in bad and member is True)
 
 
-def _is_something(member: Any) -> bool:
-    if isinstance(member, str):
-        return member.strip().lower() not in _PATTERNS.words("good_words")
-    return bool(member)
-
-
-def _is_bad_status(member: Any) -> bool:
-    if isinstance(member, str):
-        return member.lower() in _PATTERNS.words("bad_words")
-    return type(member) is int and _FIRST_FAILURE <= member <= _LAST_FAILURE
-
-
-def _is_nonzero(member: Any) -> bool:
-    return type(member) is int and member != 0
-
-
-_TESTS: Mapping[str, Callable[[Any], bool]] = {
-    **dict.fromkeys(("error", "errors", "err", "exception", "traceback"), _is_something),
-    **dict.fromkeys(("errormessage", "errorcode"), _is_something),
-    **dict.fromkeys(("success", "ok", "succeeded"), lambda member: member is False),
-    **dict.fromkeys(("iserror", "failed", "haserror"), lambda member: member is True),
-    **dict.fromkeys(("status", "statuscode", "code", "httpstatus"), _is_bad_status),
-    **dict.fromkeys(("state", "result"), _is_bad_status),
-    **dict.fromkeys(("exitcode", "returncode", "exitstatus"), _is_nonzero),
-}
-
-
-# As plain numbers: these are asked for at every word.
-_LEAD, _CASUAL, _REFERENCE = Cue.LEAD.value, Cue.CASUAL.value, Cue.REFERENCE.value
-_ERROR, _COMPLETION, _OPENING = Cue.ERROR.value, Cue.COMPLETION.value, Cue.OPENING.value
-_RULE, _CORRECTION, _REQUEST = Cue.RULE.value, Cue.CORRECTION.value, Cue.REQUEST.value
-_UNASKED = _RULE | Cue.IMPERATIVE.value
-_INSTRUCTION = _REQUEST | _UNASKED
-_BEYOND_TALK = _INSTRUCTION | _ERROR | _CORRECTION | _COMPLETION | _OPENING
-_HAPPENED = _ERROR | _COMPLETION
-_COVERED = _CASUAL | Cue.FILLER.value
-_WHOLE = _COVERED | _REFERENCE | _COMPLETION  # nothing is looked for inside these alone
-_OPEN = _INSTRUCTION | _ERROR | _CORRECTION | _OPENING
-_BEFORE_SENTENCE = _LEAD | _CASUAL | _COMPLETION | _OPENING
-_IF, _EITHER = Cue.IF.value, Cue.IF.value | Cue.WHEN.value
+_UNASKED = Cue.RULE | Cue.IMPERATIVE
+_INSTRUCTION = Cue.REQUEST | _UNASKED
+_OPEN = _INSTRUCTION | Cue.ERROR | Cue.CORRECTION | Cue.OPENING
+_BEYOND_TALK = _OPEN | Cue.COMPLETION
+_COVERED = Cue.CASUAL | Cue.FILLER
+_WHOLE = _COVERED | Cue.REFERENCE | Cue.COMPLETION  # nothing is looked for inside these alone
+_BEFORE_SENTENCE = Cue.LEAD | Cue.CASUAL | Cue.COMPLETION | Cue.OPENING
+_EITHER = Cue.IF | Cue.WHEN
 _SHORT = 80  # characters of the longest message that can be made of signs alone
 _EXPLICIT = LanguageData("mul", "tasks").pattern("explicit", re.VERBOSE | re.IGNORECASE)
 
@@ -483,57 +408,39 @@ def signals(message: Message) -> Signals:
 
     Pure. Of a very long content only head and tail are read.
     """
-    if message.role == "user":
-        return _of_user(message)
-    if message.role == "assistant":
-        return _of_assistant(message)
+    if message.role in {"user", "assistant"}:
+        return _of_speaker(message)
     if message.role == "tool" or message.tool_result is not None:
-        return _of_tool(message)
+        marked = message.tool_result is not None and message.tool_result.is_error
+        return Signals(tool_result=True, error=marked or says_failed(message.content))
     return NONE
 
 
-def _of_user(message: Message) -> Signals:
-    text = excerpt(message.content)
-    words = read_words(text, "user")
+def _of_speaker(message: Message) -> Signals:
+    user, text = message.role == "user", excerpt(message.content)
+    words = read_words(text, message.role) if text else WordSignals()
     cues = words.cues
-    explicit = _EXPLICIT.match(text) is not None
-    failing = bool(cues & _ERROR) or shows_failure(text)
+    explicit = user and _EXPLICIT.match(text) is not None
+    failed = shows_failure(text) if user else begins_with_failure(text)
+    failing = bool(cues & Cue.ERROR) or failed
     return Signals(
+        tool_call=not user and bool(message.tool_calls),
         directive=explicit or bool(cues & _INSTRUCTION),
-        constraint=bool(cues & _RULE),
+        constraint=bool(cues & Cue.RULE),
         error=failing,
-        correction=bool(cues & _CORRECTION),
+        correction=bool(cues & Cue.CORRECTION),
         references=words.references,
         casual=not explicit and not failing and _is_small_talk(message, words),
-        completion=bool(cues & _COMPLETION),
-        opening=explicit or bool(cues & _OPENING),
+        completion=bool(cues & Cue.COMPLETION),
+        opening=explicit or bool(cues & Cue.OPENING),
         explicit=explicit,
     )
-
-
-def _of_assistant(message: Message) -> Signals:
-    words = read_words(excerpt(message.content), "assistant") if message.content else WordSignals()
-    cues = words.cues
-    failing = bool(cues & _ERROR) or begins_with_failure(message.content)
-    return Signals(
-        tool_call=bool(message.tool_calls),
-        error=failing,
-        correction=bool(cues & _CORRECTION),
-        references=words.references,
-        casual=not failing and _is_small_talk(message, words),
-        completion=bool(cues & _COMPLETION),
-    )
-
-
-def _of_tool(message: Message) -> Signals:
-    marked = message.tool_result is not None and message.tool_result.is_error
-    return Signals(tool_result=True, error=marked or says_failed(message.content))
 
 
 def _is_small_talk(message: Message, words: WordSignals) -> bool:
     if message.tool_calls or message.images or words.references or words.cues & _BEYOND_TALK:
         return False
-    if words.cues & _CASUAL:
+    if words.cues & Cue.CASUAL:
         return words.substance == 0
     said = message.content.strip()
     return 0 < len(said) <= _SHORT and not any(sign.isalnum() for sign in said)
@@ -557,12 +464,12 @@ class WordSignals:
 def read_words(text: str, role: str) -> WordSignals:
     """Return the cues in a message of ``role`` (``user`` or ``assistant``)."""
     book = lexicons()[role]
-    doubts = _IF if role == "user" else _EITHER
+    doubts = Cue.IF if role == "user" else _EITHER
     found = WordSignals()
     for words, asks in sentences(prose(text)):
         cues = _sentence(words, book, doubts, found)
         if asks:
-            cues &= ~(_COMPLETION if cues & _REQUEST else _COMPLETION | _UNASKED)
+            cues &= ~(Cue.COMPLETION if cues & Cue.REQUEST else Cue.COMPLETION | _UNASKED)
         found.cues |= cues
     return found
 
@@ -576,24 +483,22 @@ def _sentence(words: Sequence[str], book: Lexicon, doubts: int, found: WordSigna
             if words[at] == ",":
                 first = first or found.substance == before or at in {opened - 1, opened}
             else:
-                found.substance += not (last & _CASUAL and _is_name(words, at))
+                # It can be the name of who is greeted or thanked: "Hi Ana", "thanks Bo".
+                named = words[at].isalpha() and words[at + 1] in _STOPS
+                found.substance += not (last & Cue.CASUAL and named)
                 first = False
             last, at = 0, max(end, at + 1)
             continue
-        if here & _HAPPENED:
-            here &= ~(_ERROR if cues & doubts else 0) & ~(_COMPLETION if cues & _EITHER else 0)
-        found.references += bool(here & _REFERENCE)
+        if cues & doubts:
+            here &= ~Cue.ERROR
+        if cues & _EITHER:
+            here &= ~Cue.COMPLETION
+        found.references += bool(here & Cue.REFERENCE)
         found.substance += not here & _COVERED
         cues |= here
-        if here & _OPENING:
+        if here & Cue.OPENING:
             opened = end
         last, at = here, end if here & _WHOLE and not here & _OPEN else at + 1
-        first = bool(
-            (first and here & _BEFORE_SENTENCE) or (here & _REFERENCE and words[at] == ",")
-        )
+        leads = first and here & _BEFORE_SENTENCE
+        first = bool(leads or (here & Cue.REFERENCE and words[at] == ","))
     return cues
-
-
-def _is_name(words: Sequence[str], at: int) -> bool:
-    """Return whether a word can be the name of who is greeted or thanked: "Hi Ana", "thanks Bo"."""
-    return words[at].isalpha() and words[at + 1] in {",", END}

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
 
 from memoranda.conversation.signals import Cue, Signals, excerpt, prose, read_words, signals
 from memoranda.errors import InvalidInput
@@ -23,21 +23,22 @@ LONGEST = 180  # characters of a quoted sentence
 NAMED = 160  # characters of the list of names and figures
 CALLED = 6  # tools that are listed
 
-# What a line is about, the most important first, and how many such lines there may be.
+# What a line is about, the most important first, what it is called, and how many there may be.
 RULE, CORRECTION, DECISION, ERROR, LATEST, NAMES, DONE, TOOLS, ASKED, FACT, SAID = range(11)
+LABELS = (
+    *("rule", "corrected", "decided", "error", "asked", "named", "done", "tools"),
+    *("asked", "said", "said"),
+)
 MOST = {RULE: 5, CORRECTION: 3, DECISION: 3, ERROR: 3, DONE: 3, ASKED: 4, FACT: 3, SAID: 3}
-LABELS = {
-    RULE: "rule",
-    CORRECTION: "corrected",
-    ERROR: "error",
-    DECISION: "decided",
-    NAMES: "named",
-    DONE: "done",
-    TOOLS: "tools",
-    LATEST: "asked",
-    ASKED: "asked",
-    FACT: "said",
-    SAID: "said",
+CUES = {
+    "assistant": {CORRECTION: Cue.CORRECTION, DECISION: Cue.DECISION, DONE: Cue.COMPLETION},
+    "user": {
+        RULE: Cue.RULE,
+        CORRECTION: Cue.CORRECTION,
+        ERROR: Cue.ERROR,
+        DECISION: Cue.DECISION,
+        ASKED: Cue.REQUEST | Cue.IMPERATIVE,
+    },
 }
 
 _FORMS = r"""
@@ -67,8 +68,7 @@ _NAME = compile_pattern(_name_pattern, re.VERBOSE | re.IGNORECASE)
 _FIGURE = compile_pattern(r"\W?[\d.,: -]+[a-z%€]{0,3}", re.IGNORECASE)  # a number, with its unit
 
 
-@dataclass(frozen=True, slots=True)
-class SummaryLine:
+class SummaryLine(NamedTuple):
     """A line that a summary can have: what it is about, its place in the talk, and its text."""
 
     about: int
@@ -102,56 +102,45 @@ class ExtractiveSummarizer:
 
         Empty if nothing matters: small talk alone, or no messages.
         """
-        known = [signals(message) for message in messages]
-        lines = [
-            line
-            for place, (message, kind) in enumerate(zip(messages, known, strict=True))
-            for line in _quotations(place, message, kind)
-        ]
-        lines = _keep_newest(_merge_repeated([*lines, *_failures(messages, known)]))
-        lines += _tools(messages)
-        names = _names(messages, known)
-        kept = _fit(lines, self._most - min(NAMED, self._most // 3) if names else self._most)
-        kept += _list_names(names, kept, self._most - sum(len(line.text) + 1 for line in kept))
-        return "\n".join(line.text for line in sorted(kept, key=_order))
+        known = [(message, signals(message)) for message in messages]
+        quoted = [line for place, each in enumerate(known) for line in _quotations(place, *each)]
+        lines = _keep_newest(_merge_repeated([*quoted, *_failures(known)]))
+        names = _names(known)
+        room = self._most - min(NAMED, self._most // 3) if names else self._most
+        kept = _fit([*lines, *_tools(messages)], room)
+        room = self._most - sum(len(line.text) + 1 for line in kept)
+        kept += _list_names(names, "\n".join(line.text for line in kept), min(room, NAMED))
+        return "\n".join(line.text for line in sorted(kept))
 
 
 def _quotations(place: int, message: Message, kind: Signals) -> Iterator[SummaryLine]:
     """Yield the sentences of a message that matter, each for the best reason."""
-    if message.role not in {"user", "assistant"} or kind.casual:
+    if message.role not in CUES or kind.casual:
         return
-    quoted = False
-    for sentence in _sentences(message.content):
-        about = _about(sentence, message.role)
+    user = message.role == "user"
+    quoted, first = False, ""
+    for part in cut_sentences(prose(excerpt(message.content)), titles=True):
+        sentence = part.strip()
+        if not sentence:
+            continue
+        words = read_words(sentence, message.role)
+        if not first and (words.substance or not words.cues & Cue.CASUAL):
+            first = sentence  # that is not mere courtesy
+        wanted = CUES[message.role].items()
+        about = next((about for about, cue in wanted if words.cues & cue), None)
+        if about is None and user and _NAME.search(sentence):
+            about = FACT
         if about is not None:
             quoted = True
             yield SummaryLine(about, place, f"{LABELS[about]}: {_cut(sentence, LONGEST)}")
-    if not quoted and message.role == "user" and (first := _first(message.content)):
+    if not quoted and user and first:
         yield SummaryLine(SAID, place, f"{LABELS[SAID]}: {_cut(first, LONGEST)}")
 
 
-def _about(sentence: str, role: str) -> int | None:
-    cues = Cue(read_words(sentence, role).cues)
-    if role == "assistant":
-        reasons = {CORRECTION: Cue.CORRECTION, DECISION: Cue.DECISION, DONE: Cue.COMPLETION}
-    else:
-        reasons = {
-            RULE: Cue.RULE,
-            CORRECTION: Cue.CORRECTION,
-            ERROR: Cue.ERROR,
-            DECISION: Cue.DECISION,
-            ASKED: Cue.REQUEST | Cue.IMPERATIVE,
-        }
-    found = next((about for about, cue in reasons.items() if cues & cue), None)
-    if found is None and role == "user" and _NAME.search(sentence):
-        return FACT
-    return found
-
-
-def _failures(messages: Sequence[Message], known: Sequence[Signals]) -> Iterator[SummaryLine]:
+def _failures(known: Sequence[tuple[Message, Signals]]) -> Iterator[SummaryLine]:
     """Yield what the tools said when they failed."""
-    names = {call.id: call.name for message in messages for call in message.tool_calls}
-    for place, (message, kind) in enumerate(zip(messages, known, strict=True)):
+    names = {call.id: call.name for message, _ in known for call in message.tool_calls}
+    for place, (message, kind) in enumerate(known):
         said = [line.strip() for line in excerpt(message.content).split("\n") if line.strip()]
         if kind.error and message.role == "tool" and said:
             traced = said[0].startswith("Traceback")
@@ -169,59 +158,50 @@ def _tools(messages: Sequence[Message]) -> Iterator[SummaryLine]:
         yield SummaryLine(TOOLS, len(messages), f"{LABELS[TOOLS]}: {', '.join([*listed, *more])}")
 
 
-def _list_names(
-    names: Sequence[str], lines: Sequence[SummaryLine], room: int
-) -> Iterator[SummaryLine]:
-    """Yield the names that no line has, as many as there is room for."""
-    quoted = "\n".join(line.text for line in lines)
+def _list_names(names: Sequence[str], quoted: str, room: int) -> Iterator[SummaryLine]:
+    """Yield the names that are not quoted, as many as there is room for."""
     listed = f"{LABELS[NAMES]}:"
     for name in names:
-        if (
-            name not in quoted
-            and name not in listed
-            and len(listed) + len(name) + 2 <= min(room, NAMED)
-        ):
+        known = name in quoted or name in listed
+        if not known and len(listed) + len(name) + 2 <= room:
             listed += f" {name},"
     if listed.endswith(","):
         yield SummaryLine(NAMES, 0, listed.removesuffix(","))
 
 
-def _names(messages: Sequence[Message], known: Sequence[Signals]) -> list[str]:
+def _names(known: Sequence[tuple[Message, Signals]]) -> list[str]:
     """Return the ids, names and figures that were used, the most used first.
 
     What only the results of tools hold was not used by anyone: it is left out.
     """
     weights: Counter[str] = Counter()
     latest: dict[str, int] = {}
-    for place, (message, kind) in enumerate(zip(messages, known, strict=True)):
-        if kind.casual or message.role not in {"user", "assistant"}:
+    for place, (message, kind) in enumerate(known):
+        if kind.casual or message.role not in CUES:
             continue
         texts = [prose(excerpt(message.content)), *(call.arguments for call in message.tool_calls)]
-        used = message.role == "user" or bool(message.tool_calls)
+        used = 3 if message.role == "user" or message.tool_calls else 1
         for name in {name for text in texts for name in _NAME.findall(text)}:
-            weights[name] += (3 if used else 1) * (1 if _FIGURE.fullmatch(name) else 2)
+            weights[name] += used * (1 if _FIGURE.fullmatch(name) else 2)
             latest[name] = place
     return sorted(weights, key=lambda name: (-weights[name], -latest[name], name))
 
 
-def _merge_repeated(lines: Iterable[SummaryLine]) -> list[SummaryLine]:
+def _merge_repeated(lines: Sequence[SummaryLine]) -> list[SummaryLine]:
     """Return each text once, at its last place; one that was said more often says so."""
-    last: dict[str, SummaryLine] = {}
-    times: Counter[str] = Counter()
-    for line in lines:
-        last[line.text] = line
-        times[line.text] += 1
-    return [replace(line, text=_times(text, times[text])) for text, line in last.items()]
+    times = Counter(line.text for line in lines)
+    last = {line.text: line for line in lines}
+    return [line._replace(text=_times(text, times[text])) for text, line in last.items()]
 
 
 def _keep_newest(lines: Sequence[SummaryLine]) -> list[SummaryLine]:
     """Return of each kind only the newest few; the newest request of all is one of its own."""
     kept: list[SummaryLine] = []
     for about, most in MOST.items():
-        kept += sorted((line for line in lines if line.about == about), key=_order)[-most:]
-    asked = [line for line in kept if line.about == ASKED]
-    if asked:
-        kept[kept.index(asked[-1])] = replace(asked[-1], about=LATEST)
+        newest = sorted(line for line in lines if line.about == about)[-most:]
+        if about == ASKED and newest:
+            newest[-1] = newest[-1]._replace(about=LATEST)
+        kept += newest
     return kept
 
 
@@ -229,25 +209,11 @@ def _fit(lines: Sequence[SummaryLine], room: int) -> list[SummaryLine]:
     """Return the lines that fit into ``room``: of the most important kinds, the newest first."""
     kept: list[SummaryLine] = []
     for line in sorted(lines, key=lambda line: (line.about, -line.place, line.text)):
-        text = line.text if len(line.text) <= room or room < LEAST else _cut(line.text, room)
+        text = _cut(line.text, room) if room >= LEAST else line.text
         if len(text) <= room:
-            kept.append(replace(line, text=text))
+            kept.append(line._replace(text=text))
             room -= len(text) + 1
     return kept
-
-
-def _sentences(text: str) -> list[str]:
-    found = (part.strip() for part in cut_sentences(prose(excerpt(text)), titles=True))
-    return [part for part in found if part]
-
-
-def _first(text: str) -> str:
-    """Return the first sentence that is not mere courtesy."""
-    for sentence in _sentences(text):
-        words = read_words(sentence, "user")
-        if words.substance or not words.cues & Cue.CASUAL:
-            return sentence
-    return ""
 
 
 def _cut(text: str, most: int) -> str:
@@ -261,7 +227,3 @@ def _cut(text: str, most: int) -> str:
 
 def _times(text: str, count: int) -> str:
     return text if count == 1 else f"{text} ×{count}"
-
-
-def _order(line: SummaryLine) -> tuple[int, int, str]:
-    return line.about, line.place, line.text

@@ -5,28 +5,27 @@ In a store each message is also an episode that later conversations find.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from bisect import bisect_left
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
 from datetime import datetime
 from threading import Lock
-from typing import NamedTuple, Protocol
+from typing import Protocol
 
 from memoranda.errors import InvalidInput, NotFound
 from memoranda.model.actions import (
     Action,
     Append,
-    Calibrate,
-    ClearView,
-    EndConversation,
     OpenConversation,
     Pin,
     Prune,
     Recount,
     Summarize,
     Touch,
+    UpdateConversation,
 )
-from memoranda.model.checks import clean, content_hash, require_aware
-from memoranda.model.clock import Clock
+from memoranda.model.checks import clean, content_hash
 from memoranda.model.models import (
     Calibration,
     ConversationInfo,
@@ -38,7 +37,9 @@ from memoranda.model.models import (
     Scope,
 )
 from memoranda.model.ports import Store
-from memoranda.records.drafts import Draft, RecordPlanner
+from memoranda.model.query import Filter
+from memoranda.records.drafts import Draft
+from memoranda.records.service import RecordService
 from memoranda.text import recalled
 
 
@@ -93,9 +94,25 @@ class Transcript(Protocol):
         """Mark the conversation as finished."""
 
 
-def newest(messages: list[Message], last: int | None) -> list[Message]:
-    """Return the last so many messages, or all."""
-    return messages if last is None else messages[max(0, len(messages) - last) :]
+def place_of(message: Message) -> int:
+    """Return the position of a message of a transcript."""
+    return message.position or 0
+
+
+def with_settings(
+    info: ConversationInfo, system: str | None, model: str | None, context_limit: int | None
+) -> ConversationInfo:
+    """Return a conversation with the settings that are given in place of its own.
+
+    Raises:
+        InvalidInput: one cannot be stored.
+    """
+    return replace(
+        info,
+        system=info.system if system is None else clean(system, "system"),
+        model=info.model if model is None else clean(model, "model"),
+        context_limit=context_limit or info.context_limit,
+    )
 
 
 def add_summaries(pruning: Pruning, summaries: Mapping[int, str]) -> Pruning:
@@ -115,12 +132,42 @@ class MemoryTranscript:
         self._info = info
         self._messages: list[Message] = []
         self._prunings: list[Pruning] = []
-        self._start = 0
         self._lock = Lock()
+
+    @contextmanager
+    def _reading(self) -> Iterator[None]:
+        with self._lock:
+            yield
+
+    @contextmanager
+    def _changing(self, *, seen: bool = True) -> Iterator[None]:
+        """Hold the lock for a change; ``seen`` is whether readers must look at messages again."""
+        with self._lock:
+            yield
+            self._info = replace(self._info, revision=self._info.revision + seen)
+
+    def open(
+        self,
+        *,
+        system: str | None = None,
+        model: str | None = None,
+        context_limit: int | None = None,
+    ) -> bool:
+        """Open the conversation; what is given replaces what is there.
+
+        Returns:
+            Whether its messages were counted for another model.
+        """
+        before = self.info()
+        after = with_settings(before, system, model, context_limit)
+        if after != before:
+            with self._changing():
+                self._info = with_settings(self._info, system, model, context_limit)
+        return after.model != before.model
 
     def info(self) -> ConversationInfo:
         """Return the settings and state."""
-        with self._lock:
+        with self._reading():
             return replace(self._info, messages=len(self._messages))
 
     def append(self, messages: Sequence[Message]) -> None:
@@ -143,76 +190,67 @@ class MemoryTranscript:
         pinned: bool = False,
     ) -> list[Message]:
         """Return messages in order."""
-        with self._lock:
-            start = 0 if cleared else self._start
+        with self._reading():
+            start = 0 if cleared else self._info.start
             if after is not None:
                 start = max(start, after + 1)
-            if not pinned and last is not None:
-                return self._messages[max(start, len(self._messages) - last) :]
-            found = self._messages[start:]
-        return newest([item for item in found if item.pinned], last) if pinned else found
+            first = bisect_left(self._messages, start, key=place_of)
+            if last is not None and not pinned:
+                first = max(first, len(self._messages) - last)
+            found = [item for item in self._messages[first:] if item.pinned or not pinned]
+        return found if last is None else found[-last:]
 
     def prunings(self) -> list[Pruning]:
         """Return the receipts of all prunings, oldest first."""
-        with self._lock:
+        with self._reading():
             return list(self._prunings)
 
     def prune(self, pruning: Pruning) -> None:
         """Keep the receipt of a pruning."""
-        with self._lock:
-            self._prunings.append(pruning)
-            self._changed()
+        with self._changing():
+            self._prunings = [*self._prunings, pruning]
 
     def summarize(self, pruning: str, summaries: Mapping[int, str]) -> None:
         """Give cuts of a pruning their summaries."""
-        with self._lock:
+        with self._changing():
             self._prunings = [
                 add_summaries(known, summaries) if known.id == pruning else known
                 for known in self._prunings
             ]
-            self._changed()
 
     def pin(self, message: str, *, pinned: bool) -> None:
         """Keep a message in every view, or stop keeping it."""
-        with self._lock:
+        with self._changing():
             for index, known in enumerate(self._messages):
                 if known.id == message:
                     self._messages[index] = replace(known, pinned=pinned)
-                    self._changed()
                     return
-        raise NotFound(f"there is no message {message!r} in this conversation")
+            raise NotFound(f"there is no message {message!r} in this conversation")
 
     def recount(self, tokens: Mapping[str, int]) -> None:
         """Set the token counts of messages, by their ids."""
-        with self._lock:
+        with self._changing():
             self._messages = [
                 replace(known, tokens=tokens.get(known.id, known.tokens))
                 for known in self._messages
             ]
-            self._changed()
 
     def calibrate(self, calibration: Calibration) -> None:
         """Store the calibration learned from the provider's token counts."""
-        with self._lock:
+        with self._changing(seen=False):
             self._info = replace(self._info, calibration=calibration)
 
     def clear(self) -> None:
         """Leave all messages so far out of every later view."""
-        with self._lock:
-            self._start = len(self._messages)
+        with self._changing():
             if self._messages:
-                self._info = replace(
-                    self._info, cleared_through=self._messages[-1].id, start=self._start
-                )
-            self._changed()
+                last = self._messages[-1]
+                self._info = replace(self._info, cleared_through=last.id, start=place_of(last) + 1)
 
     def end(self, at: datetime) -> None:
         """Mark the conversation as finished."""
-        with self._lock:
+        with self._changing(seen=False):
             self._info = replace(self._info, ended_at=at)
-
-    def _changed(self) -> None:
-        self._info = replace(self._info, revision=self._info.revision + 1)
 
 
 class ReadOnlyTranscript:
@@ -234,46 +272,24 @@ class ReadOnlyTranscript:
     append = announce = prune = summarize = pin = recount = calibrate = clear = end = _ignore
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TranscriptListeners:
-    """The callbacks that a stored transcript notifies.
-
-    Attributes:
-        stored: something was stored that vectors are to be made of.
-        remembered: an episode was added.
-        began: a session began; its name.
-        ended: a session ended; its name.
-    """
-
-    stored: Callable[[], None]
-    remembered: Callable[[Record], None]
-    began: Callable[[str], None]
-    ended: Callable[[str], None]
-
-
-class StrippedText(NamedTuple):
-    """The new part of a text, and actions that record the access to the recalled part."""
-
-    text: str
-    actions: tuple[Action, ...]
-
-
-def strip_recalled(store: Store, scope: Scope, text: str, now: datetime) -> StrippedText:
-    """Strip recalled memory from a new message, and record the access to it.
+def strip_recalled(
+    store: Store, scope: Scope, text: str, now: datetime
+) -> tuple[str, tuple[Action, ...]]:
+    """Return the new part of a text, and actions that record the access to the recalled part.
 
     What is left has no block of recall, and none of its lines.
     """
     new, fenced = recalled.apart(text)
     contents = [*fenced, *recalled.lines(new)]
     if not contents:
-        return StrippedText(recalled.without_own(new), ())
+        return recalled.without_own(new), ()
     hashes = {content_hash(content): content for content in contents}
     known: dict[str, list[str]] = {}
-    for record in store.with_hashes(scope, list(hashes), now=now):
+    for record in store.records(scope, Filter(now=now, hashes=list(hashes))):
         known.setdefault(hashes[record.content_hash], []).append(record.id)
     ids = dict.fromkeys(record for content in contents for record in known.get(content, ()))
     new = recalled.without_own(recalled.without_lines(new, known))
-    return StrippedText(new, (Touch(tuple(ids), now),) if ids else ())
+    return new, (Touch(tuple(ids), now),) if ids else ()
 
 
 class StoredTranscript:
@@ -282,31 +298,18 @@ class StoredTranscript:
     Nothing is kept in memory, so several processes may hold the same conversation.
 
     Args:
-        store: where it is kept.
-        scope: whose it is.
+        records: stores the episodes, and tells of them.
         id: its name.
-        planner: plans the episodes.
-        clock: tells the time.
-        listeners: who is told of what happens.
+        end_session: called with its scope and its name when it is finished.
     """
 
     def __init__(
-        self,
-        store: Store,
-        scope: Scope,
-        id: str,
-        *,
-        planner: RecordPlanner,
-        clock: Clock,
-        listeners: TranscriptListeners,
+        self, records: RecordService, id: str, *, end_session: Callable[[Scope, str], None]
     ) -> None:
         """Work on the conversation ``id``, which is there or will be."""
-        self._store = store
-        self._scope = scope
-        self._id = id
-        self._planner = planner
-        self._clock = clock
-        self._listeners = listeners
+        self._records = records
+        self._store, self._scope, self._id = records.store, records.scope, id
+        self._end_session = end_session
         self._unannounced: list[Record] = []
         self._begun = False
         self._lock = Lock()
@@ -326,23 +329,18 @@ class StoredTranscript:
         Raises:
             InvalidInput: an argument cannot be stored, or another agent has that conversation.
         """
-        known = self._store.conversation(self._scope, self._id)
-        if known is None and self._store.conversation(Scope(self._scope.user), self._id):
+        known = self._store.conversations(self._scope, self._id).get(self._id)
+        if known is None and self._store.conversations(Scope(self._scope.user), self._id):
             raise InvalidInput(f"conversation {self._id!r} is another agent's; choose another id")
-        start = known or ConversationInfo(id=self._id, created_at=self._now())
-        info = replace(
-            start,
-            system=start.system if system is None else clean(system, "system"),
-            model=start.model if model is None else clean(model, "model"),
-            context_limit=context_limit or start.context_limit,
-        )
+        start = known or ConversationInfo(id=self._id, created_at=self._records.now())
+        info = with_settings(start, system, model, context_limit)
         if info != known:
             self._apply(OpenConversation(info))
         return known is not None and info.model != start.model
 
     def info(self) -> ConversationInfo:
         """Return the settings and state."""
-        info = self._store.conversation(self._scope, self._id)
+        info = self._store.conversations(self._scope, self._id).get(self._id)
         if info is None:
             raise NotFound(f"conversation {self._id!r} is no longer there")
         return info
@@ -352,39 +350,39 @@ class StoredTranscript:
         actions: list[Action] = []
         episodes: list[Record] = []
         for message in messages:
-            text, accesses = strip_recalled(self._store, self._scope, message.content, self._now())
+            now = self._records.now()
+            text, accesses = strip_recalled(self._store, self._scope, message.content, now)
             actions += accesses
             stored = message
             if text.strip() and message.role != "system":
-                insert = self._planner.plan(self._scope, self._episode(message, text))
+                draft = Draft(
+                    content=text,
+                    kind=Kind.EPISODE,
+                    session=self._id,
+                    role=message.role,
+                    event_time=message.timestamp,
+                    origin="conversation",
+                )
+                insert = self._records.plan(draft)
                 episodes.append(insert.record)
                 actions.append(insert)
                 stored = replace(message, record_id=insert.record.id)
             actions.append(Append(self._id, stored))
         self._store.apply(self._scope, actions)
-        self._listeners.stored()
+        self._records.notify_derivations()
         with self._lock:
             self._unannounced += episodes
-            began, self._begun = bool(episodes) and not self._begun, self._begun or bool(episodes)
-        if began:
-            self._listeners.began(self._id)
-
-    def _episode(self, message: Message, text: str) -> Draft:
-        return Draft(
-            content=text,
-            kind=Kind.EPISODE,
-            session=self._id,
-            role=message.role,
-            event_time=message.timestamp,
-            origin="conversation",
-        )
+            begins = bool(episodes) and not self._begun
+            self._begun = self._begun or begins
+        if begins:
+            self._records.start_session(self._scope, self._id)
 
     def announce(self) -> None:
         """Tell the subscribers of the memory which episodes were added."""
         with self._lock:
             episodes, self._unannounced = self._unannounced, []
         for record in episodes:
-            self._listeners.remembered(record)
+            self._records.events.emit("remembered", record)
 
     def messages(
         self,
@@ -417,7 +415,7 @@ class StoredTranscript:
 
     def calibrate(self, calibration: Calibration) -> None:
         """Store the calibration learned from the provider's token counts."""
-        self._apply(Calibrate(self._id, calibration))
+        self._apply(UpdateConversation(self._id, calibration=calibration))
 
     def pin(self, message: str, *, pinned: bool) -> None:
         """Keep a message in every view, or stop keeping it."""
@@ -425,15 +423,12 @@ class StoredTranscript:
 
     def clear(self) -> None:
         """Leave all messages so far out of every later view."""
-        self._apply(ClearView(self._id))
+        self._apply(UpdateConversation(self._id, clear=True))
 
     def end(self, at: datetime) -> None:
         """Mark the conversation as finished."""
-        self._apply(EndConversation(self._id, at))
-        self._listeners.ended(self._id)
-
-    def _now(self) -> datetime:
-        return require_aware(self._clock.now(), "clock")
+        self._apply(UpdateConversation(self._id, ended_at=at))
+        self._end_session(self._scope, self._id)
 
     def _apply(self, action: Action) -> None:
         self._store.apply(self._scope, [action])

@@ -10,8 +10,7 @@ from __future__ import annotations
 import logging
 import threading
 import time
-from collections import defaultdict
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -26,7 +25,7 @@ from memoranda.model.ports import (
     Progress,
     Store,
 )
-from memoranda.model.query import Vector, Vectors
+from memoranda.model.query import Filter, Vector, Vectors
 
 log = logging.getLogger("memoranda.derivations")
 
@@ -131,13 +130,13 @@ class DerivationWorker:
             EmbeddingError: the model failed; what it had done stays done.
         """
         self._check_model()
-        total = self._store.pending_count(scope, work) if self._can_do(work) else 0
+        total = self.waiting(scope, work) if self._can_do(work) else 0
         left, start = total, time.monotonic()
         # The oldest come first, so after this many batches none of those counted waits. The
         # thread may have taken some: what is left in the queue says how much is done.
         for _ in range(-(-total // BATCH[work])):
             derived = self._derive_batch(scope, work)
-            left = min(left, self._store.pending_count(scope, work))
+            left = min(left, self.waiting(scope, work))
             if progress is not None:
                 progress(total - left, total)
             if not derived:
@@ -146,6 +145,10 @@ class DerivationWorker:
                 self.notify()
                 break
         return total - left
+
+    def waiting(self, scope: Scope | None, work: str = VECTORS) -> int:
+        """Return how many records wait for one kind of work, of one user or of all."""
+        return sum(self._store.count(scope, Filter.at_any_time(waiting=work)).values())
 
     def start_over(self) -> int:
         """Drop all vectors and queue every record for our model; return their count.
@@ -199,24 +202,18 @@ class DerivationWorker:
         with self._lock:
             if not self._can_do(work):
                 return 0
-            records = self._store.pending(scope, work, limit=BATCH[work])
-            by_user: dict[str, list[Record]] = defaultdict(list)
-            for record in records:
-                by_user[record.user].append(record)
+            where = Filter.at_any_time(waiting=work)
+            records = self._store.records(scope, where, limit=BATCH[work])
             plan = self._link_entities if work == ENTITIES else self._put_vectors
-            for user, own in by_user.items():
-                self._apply(user, plan, own)
+            for user in dict.fromkeys(record.user for record in records):
+                own = [record for record in records if record.user == user]
+                try:
+                    self._store.apply(Scope(user), plan(own))
+                except InvalidInput:
+                    self._check_model()
+                    if self.has_model:
+                        raise
             return len(records)
-
-    def _apply(
-        self, user: str, plan: Callable[[Sequence[Record]], list[Action]], records: list[Record]
-    ) -> None:
-        try:
-            self._store.apply(Scope(user), plan(records))
-        except InvalidInput:
-            self._check_model()
-            if self.has_model:
-                raise
 
     def _link_entities(self, records: Sequence[Record]) -> list[Action]:
         extract = self._extractor.extract
@@ -236,7 +233,14 @@ class DerivationWorker:
         A caller's own model may raise anything, and no search may fail because of it.
         """
         try:
-            vectors = _require_finite(embedder.embed(texts), embedder.name)
+            vectors = embedder.embed(texts)
+            wanted = (len(texts), embedder.dimensions)
+            if vectors.shape != wanted or not np.isfinite(vectors).all():
+                message = (
+                    f"{embedder.name} gave no finite vectors of shape {wanted}; "
+                    f"is it an embedding model?"
+                )
+                raise EmbeddingError(message)  # noqa: TRY301 - as what a model raises itself
         except Exception as error:
             self.problem = f"embedding failed: {error}"
             if isinstance(error, EmbeddingError):
@@ -259,7 +263,10 @@ class DerivationWorker:
             except StoreClosed:
                 return
             except MemorandaError as error:
-                self._retry_later(error)
+                log.warning("%s; trying again later", error)
+                with self._wake:
+                    self._waiting = True
+                    self._wake.wait_for(lambda: self._closing, timeout=RETRY)
 
     def _await_calm(self) -> None:
         start = time.monotonic()
@@ -274,16 +281,3 @@ class DerivationWorker:
         for work in (ENTITIES, VECTORS):
             while not self._closing and self._derive_batch(None, work):
                 pass
-
-    def _retry_later(self, error: MemorandaError) -> None:
-        log.warning("%s; trying again later", error)
-        with self._wake:
-            self._waiting = True
-            self._wake.wait_for(lambda: self._closing, timeout=RETRY)
-
-
-def _require_finite(vectors: Vectors, model: str) -> Vectors:
-    if not np.isfinite(vectors).all():
-        message = f"{model} gave numbers that are not finite; is it an embedding model?"
-        raise EmbeddingError(message)
-    return vectors

@@ -10,10 +10,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from memoranda.entities.vocabulary import names
 from memoranda.model.models import Mention
 from memoranda.text.calendar import calendar_numbers
-from memoranda.text.patterns import any_of, compile_pattern
+from memoranda.text.patterns import WordLists, any_of, compile_pattern
+
+names = WordLists("names")
+"""What stands in names and around them, by what it tells."""
 
 _DAY = r"[0-9]{1,2}(?:st|nd|rd|th|er|º|\.)?"
 _YEAR = r"(?:1[5-9]|20)[0-9]{2}\b"
@@ -74,13 +76,12 @@ def find_marks(text: str) -> Iterator[tuple[int, int, Mention | None]]:
         kind = str(match.lastgroup)
         if kind == "url":
             end = _url_end(text, start, end)
-        if kind == "title":
-            yield start, end, Mention(text[start + 1 : end - 1], "other", start + 1, end - 1, 0.9)
-        elif kind == "quoted":
+        if kind in {"title", "quoted"}:
+            title = text[start + 1 : end - 1]
             # A quotation that is no title is plain text: names in it still count.
-            if _is_title(text[start + 1 : end - 1]):
-                title = text[start + 1 : end - 1]
-                yield start, end, Mention(title, "other", start + 1, end - 1, 0.8)
+            if kind == "title" or _is_title(title):
+                confidence = 0.9 if kind == "title" else 0.8
+                yield start, end, Mention(title, "other", start + 1, end - 1, confidence)
         elif kind == "code" or not _is_genuine(kind, text[start:end]):
             yield start, end, None
         else:

@@ -6,18 +6,15 @@ what it invents falls away.
 
 from __future__ import annotations
 
-import asyncio
 import re
 from collections.abc import Callable, Coroutine, Iterator
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
 from memoranda.entities.pipeline import resolve_overlaps
-from memoranda.errors import LLMError
 from memoranda.model.models import Mention
 from memoranda.model.ports import LanguageModel
-from memoranda.model.usage import Reply, Usage
+from memoranda.model.usage import Reply
 from memoranda.text.entity_labels import TEXT_LIMIT, entity_type
 from memoranda.text.patterns import compile_pattern
 
@@ -63,37 +60,15 @@ Answer: TypeAlias = Reply[NamedThings]
 Run: TypeAlias = Callable[[Coroutine[Any, Any, Answer]], Answer]
 
 
-def in_a_thread(asking: Coroutine[Any, Any, Answer]) -> Answer:
-    """Await ``asking`` from code that is not asynchronous, in a thread with a loop of its own.
-
-    So it works where the calling thread runs a loop already, which would forbid another.
-    """
-    with ThreadPoolExecutor(1, "memoranda-names") as thread:
-        return thread.submit(asyncio.run, asking).result()
-
-
 class ModelNames:
     """A language model as an :class:`~memoranda.model.ports.EntityExtractor`.
 
     Reads the first :data:`~memoranda.text.entity_labels.TEXT_LIMIT` characters, in one question.
     """
 
-    def __init__(
-        self,
-        model: LanguageModel,
-        *,
-        spent: Callable[[Usage], object] | None = None,
-        run: Run = in_a_thread,
-    ) -> None:
-        """Ask ``model``.
-
-        Args:
-            model: what is asked.
-            spent: told what each question took, also of one that failed.
-            run: awaits the question for code that is not asynchronous.
-        """
+    def __init__(self, model: LanguageModel, *, run: Run) -> None:
+        """Ask ``model``; ``run`` awaits the question for code that is not asynchronous."""
         self._model = model
-        self._spent = spent
         self._run = run
 
     def extract(self, text: str) -> list[Mention]:
@@ -105,33 +80,20 @@ class ModelNames:
         read = text[:TEXT_LIMIT]
         if not any(character.isalpha() for character in read):
             return []
-        try:
-            reply = self._run(self._model.ask(INSTRUCTIONS, read, NamedThings))
-        except LLMError as error:
-            self._report(error.usage)
-            raise
-        self._report(reply.usage)
+        reply = self._run(self._model.ask(INSTRUCTIONS, read, NamedThings))
         return resolve_overlaps(read, [_mentions(read, reply.value)])
-
-    def _report(self, usage: Usage | None) -> None:
-        if usage is not None and self._spent is not None:
-            self._spent(usage)
 
 
 def _mentions(text: str, answer: NamedThings) -> Iterator[Mention]:
     """Yield every place of every name that the text does hold; the first type given counts."""
-    seen: set[str] = set()
+    kinds: dict[str, str] = {}
     for thing in answer.names:
         name, kind = thing.name.strip(), entity_type(thing.type)
-        if kind is None or not _can_be_name(name) or name in seen:
-            continue
-        seen.add(name)
+        if kind is not None and len(name) <= LONGEST_NAME and any(map(str.isalpha, name)):
+            kinds.setdefault(name, kind)
+    for name, kind in kinds.items():
         for start, end in _places(text, name):
             yield Mention(text[start:end], kind, start, end, CONFIDENCE)
-
-
-def _can_be_name(name: str) -> bool:
-    return len(name) <= LONGEST_NAME and any(character.isalpha() for character in name)
 
 
 def _places(text: str, name: str) -> list[tuple[int, int]]:
@@ -142,14 +104,9 @@ def _places(text: str, name: str) -> list[tuple[int, int]]:
     """
     pattern = r"\s+".join(map(re.escape, name.split()))
     if name.upper() != name.lower():
-        before = r"(?<!\w)" if _is_word(name[0]) else ""
-        pattern = before + pattern + (r"(?!\w)" if _is_word(name[-1]) else "")
-    exact = [match.span() for match in compile_pattern(pattern).finditer(text)]
-    if exact:
-        return exact
-    return [match.span() for match in compile_pattern(pattern, re.IGNORECASE).finditer(text)]
-
-
-def _is_word(sign: str) -> bool:
-    """Return whether a sign can stand in a word."""
-    return sign.isalnum() or sign == "_"
+        before, after = (re.match(r"\w", sign) is not None for sign in (name[0], name[-1]))
+        pattern = (r"(?<!\w)" if before else "") + pattern + (r"(?!\w)" if after else "")
+    spans: list[tuple[int, int]] = []
+    for flags in (0, re.IGNORECASE):
+        spans = spans or [each.span() for each in compile_pattern(pattern, flags).finditer(text)]
+    return spans

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import cache
+from itertools import islice
 
-from memoranda.entities.vocabulary import names
-from memoranda.text.languages import load
-from memoranda.text.patterns import compile_pattern
+from memoranda.entities.marks import names
+from memoranda.text.patterns import compile_pattern, load
 from memoranda.text.terms import fold_name
 
 NICKNAME_LENGTHS = range(3, 6)
@@ -133,13 +133,9 @@ def link(name: str, type: str, known: Mapping[str, str]) -> str | None:
     key = fold_name(name)
     if key in known:
         return key
-    candidates: list[str] = []
-    for other, other_type in known.items():
-        if _fits(name, key, type, other, other_type):
-            candidates.append(other)
-            if len(candidates) > 1:
-                return None
-    return candidates[0] if candidates else None
+    fitting = (other for other, kind in known.items() if _fits(name, key, type, other, kind))
+    found = list(islice(fitting, 2))
+    return found[0] if len(found) == 1 else None
 
 
 def _fits(name: str, key: str, type: str, other: str, other_type: str) -> bool:

@@ -10,18 +10,21 @@ import logging
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
+from typing import TYPE_CHECKING
 
+from memoranda.entities.rules import RuleExtractor
 from memoranda.errors import ConfigError, InvalidInput, MemorandaError, MissingExtra
 from memoranda.model.models import Mention
 from memoranda.model.ports import EntityExtractor
+from memoranda.settings.parsing import names as strategy_names
+
+if TYPE_CHECKING:
+    from memoranda.settings.sections import EntitySettings
 
 log = logging.getLogger("memoranda.entities")
 
 RULES = "regex"
 FAST, ACCURATE = "fast", "accurate"
-STRATEGIES: Mapping[str, tuple[str, ...]] = MappingProxyType(
-    {FAST: (RULES,), ACCURATE: (RULES, "spacy", "llm")}
-)
 REMEDIES: Mapping[str, str] = MappingProxyType(
     {
         "spacy": "no spaCy pipeline is named; set entities.spacy_model to one that is installed, "
@@ -29,7 +32,30 @@ REMEDIES: Mapping[str, str] = MappingProxyType(
         "llm": "no language model is set up; set llm.model",
     }
 )
-"""What is said of a provider that nobody set up and for which no other reason was given."""
+"""What is said of a provider that nobody set up."""
+
+
+def open_entity_providers(settings: EntitySettings) -> dict[str, EntityExtractor]:
+    """Return the providers of names that the settings name, the language model apart.
+
+    Raises:
+        ConfigError: there is no such spaCy pipeline.
+        MissingExtra: a spaCy pipeline is named, and spaCy is not installed.
+    """
+    ready: dict[str, EntityExtractor] = {RULES: RuleExtractor()}
+    if settings.spacy_model is not None:
+        from memoranda.providers.spacy_names import SpacyNames  # noqa: PLC0415 - only if named
+
+        ready["spacy"] = SpacyNames(settings.spacy_model)
+    return ready
+
+
+def fast_extractor(
+    providers: Mapping[str, EntityExtractor], settings: EntitySettings
+) -> EntityExtractor:
+    """Return what reads each text as it is stored, without a model."""
+    order = tuple(name for name in strategy_names(settings.fast) if name in providers)
+    return providers[RULES] if order == (RULES,) else EntityPipeline(providers, {FAST: order})
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,15 +74,18 @@ class EntityReading:
 class EntityPipeline:
     """Providers of names, and strategies that say which of them run, in what order.
 
+    As an :class:`~memoranda.model.ports.EntityExtractor` it reads by the strategy ``fast``.
     Thread-safe as far as its providers are. Safe to share: it keeps no text.
+
+    Attributes:
+        missing: the providers that strategies name and that cannot run, each with the remedy.
+            One that turns out to be unusable when it is first needed joins them.
     """
 
     def __init__(
         self,
         providers: Mapping[str, EntityExtractor],
-        strategies: Mapping[str, Iterable[str]] = STRATEGIES,
-        *,
-        missing: Mapping[str, str] | None = None,
+        strategies: Mapping[str, Iterable[str]],
     ) -> None:
         """Put ``providers`` in the order of each of the ``strategies``.
 
@@ -64,15 +93,15 @@ class EntityPipeline:
             providers: by name: ``regex``, ``spacy``, ``llm`` or any other.
             strategies: provider names by strategy. Names that are not among the providers
                 are passed over and listed in :attr:`missing`.
-            missing: why a provider is not set up, by name, where that is known better than
-                :data:`REMEDIES` does.
         """
         self._providers = dict(providers)
         self._strategies = {name: tuple(order) for name, order in strategies.items()}
-        reasons = {**REMEDIES, **(missing or {})}
-        self._missing = {
-            name: reasons.get(name, f"no provider has the name {name!r}; use {', '.join(REMEDIES)}")
-            for name in dict.fromkeys(name for order in self._strategies.values() for name in order)
+        self.missing = {
+            name: REMEDIES.get(
+                name, f"no provider has the name {name!r}; use {', '.join(REMEDIES)}"
+            )
+            for order in self._strategies.values()
+            for name in order
             if name not in self._providers
         }
 
@@ -80,39 +109,18 @@ class EntityPipeline:
     def strategies(self) -> dict[str, tuple[str, ...]]:
         """The providers that run, by strategy, in their order."""
         return {
-            name: tuple(each for each in order if each not in self._missing)
+            name: tuple(each for each in order if each not in self.missing)
             for name, order in self._strategies.items()
         }
-
-    @property
-    def missing(self) -> dict[str, str]:
-        """The providers that strategies name and that cannot run, each with the remedy.
-
-        One that turns out to be unusable when it is first needed joins them.
-        """
-        return dict(self._missing)
 
     @property
     def accurate_available(self) -> bool:
         """Whether the strategy ``accurate`` has more than rules to run (requirement S4.11)."""
         return any(name != RULES for name in self.strategies.get(ACCURATE, ()))
 
-    def using(self, strategy: str) -> EntityExtractor:
-        """Return this pipeline as an extractor that always uses ``strategy``.
-
-        Raises:
-            InvalidInput: there is no such strategy.
-        """
-        self._order(strategy)
-        return _StrategyExtractor(self, strategy)
-
-    def extract_with(self, strategy: str, text: str) -> list[Mention]:
-        """Return the mentions that ``strategy`` finds, in order, none overlapping.
-
-        Raises:
-            InvalidInput: there is no such strategy.
-        """
-        return self.read(strategy, text).mentions
+    def extract(self, text: str) -> list[Mention]:
+        """Return mentions in the order of their start, none overlapping."""
+        return self.read(FAST, text).mentions
 
     def read(self, strategy: str, text: str) -> EntityReading:
         """Return what ``strategy`` finds in ``text``, and which of its providers failed on it.
@@ -122,24 +130,15 @@ class EntityPipeline:
         Raises:
             InvalidInput: there is no such strategy.
         """
-        found: list[list[Mention]] = []
-        failed: list[str] = []
-        for name in self._order(strategy):
-            if name in self._missing:
-                continue
-            mentions = self._ask(name, text)
-            if mentions is None:
-                failed.append(name)
-            else:
-                found.append(mentions)
-        return EntityReading(resolve_overlaps(text, found), tuple(failed))
-
-    def _order(self, strategy: str) -> tuple[str, ...]:
-        order = self._strategies.get(strategy)
+        order = self.strategies.get(strategy)
         if order is None:
             known = ", ".join(self._strategies) or "none is configured"
             raise InvalidInput(f"strategy={strategy!r:.80} does not exist; use one of: {known}")
-        return order
+        found = {name: self._ask(name, text) for name in order}
+        failed = tuple(name for name, mentions in found.items() if mentions is None)
+        return EntityReading(
+            resolve_overlaps(text, [each or () for each in found.values()]), failed
+        )
 
     def _ask(self, name: str, text: str) -> list[Mention] | None:
         """Return what the provider finds; ``None`` if it fails."""
@@ -147,25 +146,13 @@ class EntityPipeline:
             return list(self._providers[name].extract(text))
         except (MissingExtra, ConfigError) as error:
             # It cannot run here at all, and is not asked again.
-            self._missing[name] = str(error)
+            self.missing[name] = str(error)
             log.warning("names are found without %s: %s", name, error)
         except MemorandaError as error:
             log.warning("%s failed on a text of %d characters: %s", name, len(text), error)
         except Exception:
             log.exception("%s failed on a text of %d characters", name, len(text))
         return None
-
-
-@dataclass(frozen=True, slots=True)
-class _StrategyExtractor:
-    """One strategy of a pipeline as an :class:`~memoranda.model.ports.EntityExtractor`."""
-
-    pipeline: EntityPipeline
-    strategy: str
-
-    def extract(self, text: str) -> list[Mention]:
-        """Return mentions in the order of their start, none overlapping."""
-        return self.pipeline.extract_with(self.strategy, text)
 
 
 def resolve_overlaps(text: str, found: Sequence[Iterable[Mention]]) -> list[Mention]:
@@ -179,30 +166,18 @@ def resolve_overlaps(text: str, found: Sequence[Iterable[Mention]]) -> list[Ment
         text: the text that was read.
         found: what each provider found, the preferred provider first.
     """
-    sound = [
-        (place, mention)
+    ranked = sorted(
+        (-each.confidence, each.start - each.end, place, each.start, each.type, each.end)
         for place, mentions in enumerate(found)
-        for mention in mentions
-        if _is_sound(text, mention)
-    ]
+        for each in mentions
+        if 0 <= each.start < each.end <= len(text)
+        and text[each.start : each.end] == each.text
+        and 0 <= each.confidence <= 1
+    )
     taken = bytearray(len(text))
     kept: list[Mention] = []
-    for _, mention in sorted(sound, key=_rank):
-        if not any(taken[mention.start : mention.end]):
-            taken[mention.start : mention.end] = b"\x01" * (mention.end - mention.start)
-            kept.append(mention)
+    for confidence, _, _, start, kind, end in ranked:
+        if not any(taken[start:end]):
+            taken[start:end] = b"\x01" * (end - start)
+            kept.append(Mention(text[start:end], kind, start, end, -confidence))
     return sorted(kept, key=lambda mention: mention.start)
-
-
-def _rank(found: tuple[int, Mention]) -> tuple[float, int, int, int, str]:
-    place, mention = found
-    length = mention.end - mention.start
-    return -mention.confidence, -length, place, mention.start, mention.type
-
-
-def _is_sound(text: str, mention: Mention) -> bool:
-    return (
-        0 <= mention.start < mention.end <= len(text)
-        and text[mention.start : mention.end] == mention.text
-        and 0 <= mention.confidence <= 1
-    )

@@ -8,11 +8,24 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from memoranda.model.models import Entity, Kind, Record
+from memoranda.model.models import Entity, Kind, Record, Scope
+from memoranda.model.ports import Store
+from memoranda.model.query import Filter, Order
 
+MOST_RECORDS = 20
 MOST_FACTS = 3
 LONGEST = 400
 """Characters of a summary."""
+
+
+def find_entity(store: Store, scope: Scope, name: str, where: Filter) -> Entity | None:
+    """Return the entity of that name or alias, with the newest records that mention it."""
+    found = store.entities(scope, where, name=name, limit=1)
+    if not found:
+        return None
+    about = replace(where, entity=found[0].id)
+    records = store.records(scope, about, order=Order.HAPPENED, limit=MOST_RECORDS)
+    return replace(found[0], records=tuple(records))
 
 
 def profile(entity: Entity) -> Entity:

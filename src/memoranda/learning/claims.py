@@ -6,11 +6,13 @@ a new claim stands to what is believed already. Plans make actions of both.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
 from typing import NamedTuple, Protocol
+
+ROLES = frozenset({"user", "assistant", "tool", "system"})
+"""Speakers that are no names."""
 
 
 class Category(StrEnum):
@@ -39,6 +41,7 @@ class Turn:
         text: what was said, without what memory itself had put there.
         at: when, in the user's time zone.
         person: whether a person said it: only that is evidence about them.
+        agent: the agent in whose talk it was said, if not in everybody's.
     """
 
     id: str
@@ -46,6 +49,7 @@ class Turn:
     text: str
     at: datetime
     person: bool
+    agent: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -97,18 +101,6 @@ class ClaimDraft(NamedTuple):
     def move(self, offset: int) -> ClaimDraft:
         """Return the draft as it stands in a text in which it begins later."""
         return self._replace(start=self.start + offset, end=self.end + offset)
-
-
-class Extractor(Protocol):
-    """Extracts claims from a page of turns."""
-
-    def extract(self, page: Sequence[Turn], *, before: Sequence[Turn] = ()) -> list[Claim]:
-        """Return the claims of ``page`` in the order they were said.
-
-        Args:
-            page: the turns to read, at most 30.
-            before: turns said before them, to understand them by; no claim rests on these alone.
-        """
 
 
 class Relation(StrEnum):

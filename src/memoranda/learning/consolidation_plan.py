@@ -7,12 +7,11 @@ session that is consolidated late adds to the past and never retires what came a
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from types import MappingProxyType
-from typing import Any
+from typing import Any, NamedTuple
 
 from memoranda.learning.claims import Category, Claim, Judge, Relation, Statement, Verdict
 from memoranda.learning.deduplication import (
@@ -21,7 +20,7 @@ from memoranda.learning.deduplication import (
     says_more,
     score_duplicate,
 )
-from memoranda.model.actions import Action, Consolidated, Insert, Reinforce, Supersede
+from memoranda.model.actions import Action, Insert, Reinforce, Supersede
 from memoranda.model.models import Kind, Record, Trust, is_active
 from memoranda.records.drafts import TRUST, Draft
 
@@ -34,15 +33,14 @@ SUPERSEDED = 0.3
 LEAST = 0.6
 """Confidence of a verdict from which it counts."""
 CLEAR = 0.8
-"""Confidence of a verdict from which it also counts against a protected fact."""
+"""Confidence from which a verdict counts against a protected fact, and no model is asked."""
 ROUGHLY = timedelta(days=31)
 """How far what is said of the past may be off: "last week", "in May"."""
 LIKELY = 0.5
 """Likeness of vectors from which a pair that no rule decides is worth a model's look."""
 Overrides = Mapping[tuple[int, str], Verdict]
 """(index of the claim, id of the record) → a verdict that counts instead of the judge's."""
-NO_OVERRIDES: Overrides = MappingProxyType({})
-NO_LIKENESS: Mapping[tuple[int, int], float] = MappingProxyType({})
+_NONE: Mapping[Any, Any] = MappingProxyType({})
 _EXCLUDING = {Relation.UPDATE, Relation.CONTRADICTION}
 _RANK = {Trust.EXTERNAL: 0, Trust.AGENT: 1, Trust.PERSON: 2}
 
@@ -69,9 +67,7 @@ class ClaimPage:
 
     Attributes:
         session: the session that was read.
-        through: position of its last episode that was read.
-        finished: whether that was its last one.
-        claims: what was drawn from these episodes, in the order it was said.
+        claims: what was drawn from its episodes, in the order it was said.
         candidates: for each claim the facts that may have to do with it, best first, those
             that were superseded among them.
         between: (index, index) of two claims, the smaller first → cosine of their vectors.
@@ -80,63 +76,13 @@ class ClaimPage:
     """
 
     session: str
-    through: int
-    finished: bool
     claims: Sequence[Claim]
     candidates: Sequence[Sequence[CandidateFact]]
-    between: Mapping[tuple[int, int], float] = field(default_factory=lambda: NO_LIKENESS)
+    between: Mapping[tuple[int, int], float] = field(default_factory=lambda: _NONE)
     agent: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class ConsolidationReport:
-    """The number of facts that a plan adds, credits and supersedes.
-
-    Attributes:
-        added: claims that become facts.
-        credited: claims that add a source to a fact.
-        known: claims that change nothing, as they were read before.
-        superseded: facts that are believed less from now on.
-        both_kept: conflicts in which both stay, as the newer one has not the standing to retire
-            the other.
-        dropped: why claims were left out → how many.
-    """
-
-    added: int = 0
-    credited: int = 0
-    known: int = 0
-    superseded: int = 0
-    both_kept: int = 0
-    dropped: Mapping[str, int] = field(default_factory=lambda: MappingProxyType({}))
-
-
-@dataclass(frozen=True, slots=True)
-class ConsolidationPlan:
-    """The actions of one step, to be applied in one transaction, and what they amount to."""
-
-    actions: tuple[Action, ...]
-    report: ConsolidationReport
-
-
-@dataclass(frozen=True, slots=True)
-class UnclearPair:
-    """A pair that rules do not decide, for a model to judge.
-
-    Attributes:
-        claim: index of the claim.
-        record: id of the fact.
-        old: the one that was so first; this may be the claim.
-        new: the other one.
-    """
-
-    claim: int
-    record: str
-    old: Statement
-    new: Statement
-
-
-@dataclass(frozen=True, slots=True)
-class StatementTime:
+class StatementTime(NamedTuple):
     """When a statement was last made, and from when on it holds, which is no later."""
 
     said: datetime
@@ -163,18 +109,15 @@ class _KnownFact:
 
     Attributes:
         time: when it was said and from when it holds.
+        claim: the claim that it was made of, if the plan inserts it.
         over: whether another one took its place.
     """
 
     record: Record
     time: StatementTime
     sources: set[str]
-    claim: int | None = None
+    claim: int = 0
     over: bool = False
-
-
-_JudgedFact = tuple[_KnownFact, Verdict]
-"""A fact, and how a claim stands to it."""
 
 
 def plan(
@@ -183,10 +126,10 @@ def plan(
     write: Callable[[Draft], Insert],
     judge: Judge,
     now: datetime,
-    overrides: Overrides = NO_OVERRIDES,
+    overrides: Overrides = _NONE,
+    only: Relation | None = None,
     decay_rate: float = DECAY_RATE,
-    least: float = LEAST,
-) -> ConsolidationPlan:
+) -> list[Action]:
     """Plan the changes that a page of claims makes. Planning stores nothing.
 
     Args:
@@ -196,23 +139,22 @@ def plan(
         judge: says how a later statement stands to an earlier one.
         now: the present.
         overrides: verdicts, such as a model's, that count instead of the judge's.
+        only: the one relation that counts; all, if not given.
         decay_rate: of new facts, per day.
-        least: confidence below which a verdict does not count.
 
     Returns:
-        Inserts, credits and supersessions in the order of the claims, then how far the
-        session was read. Planned again after it was applied, a page adds and retires nothing.
+        Inserts, credits and supersessions in the order of the claims. Planned again after it
+        was applied, a page adds and retires nothing.
     """
-    planner = _Planner(page, write, judge, now, overrides, decay_rate, least)
+    planner = _Planner(page, write, judge, now, overrides, only, decay_rate)
     for index in range(len(page.claims)):
         planner.take(index)
-    done = Consolidated(page.session, page.through, now, page.finished)
-    return ConsolidationPlan((*planner.actions, done), planner.report())
+    return planner.actions
 
 
 def find_unclear_pairs(
-    page: ClaimPage, *, judge: Judge, now: datetime, likely: float = LIKELY, clear: float = CLEAR
-) -> list[UnclearPair]:
+    page: ClaimPage, *, judge: Judge, now: datetime
+) -> dict[tuple[int, str], tuple[Statement, Statement]]:
     """Return the pairs of ``page`` that a model should judge, where there is one.
 
     These are conflicts of which the judge is not sure, and pairs about the same subject that
@@ -222,23 +164,25 @@ def find_unclear_pairs(
         page: the claims, and the facts that may have to do with them.
         judge: the judge whose word counts without a model.
         now: the present; what has ended by then is not asked about.
-        likely: likeness of vectors from which two are alike.
-        clear: confidence from which the judge's word is enough.
+
+    Returns:
+        (index of the claim, id of the fact) → what was so first, which may be the claim, and
+        the other one.
     """
-    questions = []
+    unclear = {}
     for index, (claim, candidates) in enumerate(zip(page.claims, page.candidates, strict=True)):
         for candidate in candidates:
-            known = _known_fact(candidate)
+            known, likeness = _known_fact(candidate), candidate.likeness
             if not _is_current(candidate.record, now) or not _related(claim, candidate.record):
                 continue
-            old, new = _ordered(claim, known, candidate.likeness)
-            verdict = judge.judge(old, new)
-            if verdict.relation is Relation.DUPLICATE:
-                continue
-            alike = (candidate.likeness or 0.0) >= likely
-            if alike if verdict.relation is Relation.NONE else verdict.confidence < clear:
-                questions.append(UnclearPair(index, candidate.record.id, old, new))
-    return questions
+            pair = _ordered(claim, known, likeness)
+            verdict = judge.judge(*pair)
+            open_ = verdict.confidence < CLEAR
+            if verdict.relation is Relation.NONE:
+                open_ = (likeness or 0.0) >= LIKELY
+            if open_ and verdict.relation is not Relation.DUPLICATE:
+                unclear[index, candidate.record.id] = pair
+    return unclear
 
 
 @dataclass(slots=True)
@@ -250,33 +194,25 @@ class _Planner:
     judge: Judge
     now: datetime
     overrides: Overrides
+    only: Relation | None
     decay_rate: float
-    least: float
     actions: list[Action] = field(default_factory=list)
     inserted: list[_KnownFact] = field(default_factory=list)
     stored: dict[str, _KnownFact] = field(init=False)
-    counts: Counter[str] = field(default_factory=Counter)
-    dropped: Counter[str] = field(default_factory=Counter)
 
     def __post_init__(self) -> None:
         """Take in the facts that have not ended."""
-        candidates = (each for listed in self.page.candidates for each in listed)
         self.stored = {
             each.record.id: _known_fact(each)
-            for each in candidates
+            for listed in self.page.candidates
+            for each in listed
             if _is_current(each.record, self.now)
         }
-
-    def report(self) -> ConsolidationReport:
-        """Return the figures."""
-        return ConsolidationReport(**self.counts, dropped=MappingProxyType(dict(self.dropped)))
 
     def take(self, index: int) -> None:
         """Plan what one claim changes."""
         claim = self.page.claims[index]
-        why = _unfit(claim)
-        if why is not None:
-            self.dropped[why] += 1
+        if not _may_be_fact(claim):
             return
         clashes = list(self._clashes(index))
         same = self._same(claim, clashes)
@@ -286,14 +222,17 @@ class _Planner:
             same.sources |= set(fresh)
             same.time = same.time.confirmed(_time_of(claim))
             self.actions.append(Reinforce(same.record.id, self.now, fresh, CREDITED))
-            self.counts["credited"] += 1
-        else:
-            self.counts["known"] += 1
 
-    def _clashes(self, index: int) -> Iterator[_JudgedFact]:
+    def _clashes(self, index: int) -> Iterator[tuple[_KnownFact, Verdict]]:
         """Yield what has to do with a claim, by a verdict that counts."""
         claim = self.page.claims[index]
-        for known, likeness in self._pairs(index):
+        pairs = [
+            (self.stored[each.record.id], each.likeness)
+            for each in self.page.candidates[index]
+            if each.record.id in self.stored
+        ]
+        pairs += [(each, self.page.between.get((each.claim, index))) for each in self.inserted]
+        for known, likeness in pairs:
             if not _related(claim, known.record):
                 continue
             verdict = self.overrides.get((index, known.record.id))
@@ -301,22 +240,18 @@ class _Planner:
                 verdict = self.judge.judge(*_ordered(claim, known, likeness))
             elif verdict.relation is Relation.DUPLICATE and not _may_be_one(claim, known):
                 continue
-            if verdict.relation is not Relation.NONE and verdict.confidence >= self.least:
+            counts = verdict.relation is not Relation.NONE and verdict.confidence >= LEAST
+            if counts and self.only in {None, verdict.relation}:
                 yield known, verdict
 
-    def _pairs(self, index: int) -> Iterator[tuple[_KnownFact, float | None]]:
-        for candidate in self.page.candidates[index]:
-            if candidate.record.id in self.stored:
-                yield self.stored[candidate.record.id], candidate.likeness
-        for known in self.inserted:
-            yield known, self.page.between.get((known.claim or 0, index))
-
-    def _same(self, claim: Claim, clashes: Sequence[_JudgedFact]) -> _KnownFact | None:
+    def _same(
+        self, claim: Claim, clashes: Sequence[tuple[_KnownFact, Verdict]]
+    ) -> _KnownFact | None:
         """Return the fact that says what a claim says, if there is one that still may."""
         same = [
             (known, verdict.confidence)
             for known, verdict in clashes
-            if verdict.relation is Relation.DUPLICATE and self._shared(known.record)
+            if verdict.relation is Relation.DUPLICATE and self._is_shared(known.record)
         ]
         for known, _ in same:
             if set(claim.sources) <= known.sources:
@@ -330,98 +265,44 @@ class _Planner:
                 return known
         return None
 
-    def _insert(self, index: int, clashes: Sequence[_JudgedFact]) -> None:
+    def _insert(self, index: int, clashes: Sequence[tuple[_KnownFact, Verdict]]) -> None:
         claim = self.page.claims[index]
+        time, trust = _time_of(claim), _trust(claim)
         ends: list[_KnownFact] = []
         heir: _KnownFact | None = None
         for known, verdict in sorted(clashes, key=lambda each: -each[1].confidence):
+            record = known.record
             if known.over:
                 continue
-            if _time_of(claim).counts_after(known.time):
-                if self._own(known.record) and _may_retire(claim, known.record, verdict):
+            if time.counts_after(known.time):
+                # What other agents go by is not retired by what they do not see.
+                own = self.page.agent in {None, record.agent}
+                if own and _may_retire(claim, record, verdict):
                     ends.append(known)
-                else:
-                    self.counts["both_kept"] += 1
-            elif self._shared(known.record) and _outranks(known.record.trust, _trust(claim)):
+            elif self._is_shared(record) and _RANK[record.trust] >= _RANK[trust]:
                 heir = known if heir is None or heir.time.said < known.time.said else heir
         insert = self.write(_draft(claim, self.page.session, self.decay_rate, ends))
-        sources = set(claim.sources)
-        made = _KnownFact(insert.record, _time_of(claim), sources, index, heir is not None)
+        made = _KnownFact(insert.record, time, set(claim.sources), index)
         self.inserted.append(made)
         self.actions.append(insert)
-        self.counts["added"] += 1
         for known in ends:
             self._supersede(known, insert.record)
         if heir is not None:
             self._supersede(made, heir.record)
 
-    def _shared(self, record: Record) -> bool:
+    def _is_shared(self, record: Record) -> bool:
         """Return whether all see a fact who see what this page brings."""
         return record.agent in {None, self.page.agent}
-
-    def _own(self, record: Record) -> bool:
-        """Return whether nobody sees a fact who does not see what this page brings."""
-        return self.page.agent in {None, record.agent}
 
     def _supersede(self, known: _KnownFact, by: Record) -> None:
         known.over = True
         confidence = min(SUPERSEDED, known.record.confidence)
         reason = "a later statement took its place"
         self.actions.append(Supersede(known.record.id, by.id, self.now, confidence, reason))
-        self.counts["superseded"] += 1
 
 
 def _known_fact(candidate: CandidateFact) -> _KnownFact:
-    record = candidate.record
-    over = record.superseded_by is not None
-    return _KnownFact(record, _held(candidate), set(record.source_ids), over=over)
-
-
-def _is_current(record: Record, now: datetime) -> bool:
-    """Return whether a record is a fact that has not ended."""
-    return record.kind is Kind.FACT and is_active(record, now)
-
-
-def _unfit(claim: Claim) -> str | None:
-    """Return why a claim cannot become a fact, if it cannot."""
-    if not claim.content.strip():
-        return "it says nothing"
-    if not claim.sources:
-        return "it has no source"
-    about = normalize_subject(_claim_statement(claim))
-    if about == "user" and _trust(claim) is not Trust.PERSON:
-        return "it is about the user without the user's word"
-    return None
-
-
-def _trust(claim: Claim) -> Trust:
-    return TRUST.get(claim.speaker, Trust.PERSON)
-
-
-def _outranks(by: Trust, other: Trust) -> bool:
-    return _RANK[by] >= _RANK[other]
-
-
-def _may_retire(claim: Claim, old: Record, verdict: Verdict) -> bool:
-    """Return whether a claim has the standing to take the place of a fact.
-
-    Agents and tools never retire what a person said. What someone asked to remember, or
-    confirmed, gives way only to a person's correction or clear update.
-    """
-    if not _outranks(_trust(claim), old.trust):
-        return False
-    if old.decay_rate > 0:
-        return True
-    clear = claim.category is Category.CORRECTION or verdict.confidence >= CLEAR
-    return _trust(claim) is Trust.PERSON and clear
-
-
-def _time_of(claim: Claim) -> StatementTime:
-    return StatementTime(claim.said_at, min(claim.said_at, claim.event_time))
-
-
-def _held(candidate: CandidateFact) -> StatementTime:
-    record = candidate.record
+    record, last = candidate.record, candidate.said_last
     told = record.attributes.get("said_at")
     try:
         said = datetime.fromisoformat(told) if isinstance(told, str) else None
@@ -430,8 +311,43 @@ def _held(candidate: CandidateFact) -> StatementTime:
     if said is None or said.tzinfo is None:
         # Nobody says when it was said: then it counts from when it happened, or was stored.
         said = min(record.event_time, record.created_at)
-    first, last = StatementTime(said, min(record.event_time, said)), candidate.said_last
-    return first if last is None or last <= said else first.confirmed(StatementTime(last, last))
+    time = StatementTime(said, min(record.event_time, said))
+    if last is not None and last > said:
+        time = time.confirmed(StatementTime(last, last))
+    over = record.superseded_by is not None
+    return _KnownFact(record, time, set(record.source_ids), over=over)
+
+
+def _is_current(record: Record, now: datetime) -> bool:
+    """Return whether a record is a fact that has not ended."""
+    return record.kind is Kind.FACT and is_active(record, now)
+
+
+def _may_be_fact(claim: Claim) -> bool:
+    """Return whether a claim says something, on evidence; of the user only the user's word is."""
+    about = normalize_subject(_claim_statement(claim))
+    own = about != "user" or _trust(claim) is Trust.PERSON
+    return bool(claim.content.strip() and claim.sources and own)
+
+
+def _trust(claim: Claim) -> Trust:
+    return TRUST.get(claim.speaker, Trust.PERSON)
+
+
+def _may_retire(claim: Claim, old: Record, verdict: Verdict) -> bool:
+    """Return whether a claim has the standing to take the place of a fact.
+
+    Agents and tools never retire what a person said. What someone asked to remember, or
+    confirmed, gives way only to a person's correction or clear update.
+    """
+    trust = _trust(claim)
+    clear = claim.category is Category.CORRECTION or verdict.confidence >= CLEAR
+    protected = old.decay_rate <= 0 and not (trust is Trust.PERSON and clear)
+    return _RANK[trust] >= _RANK[old.trust] and not protected
+
+
+def _time_of(claim: Claim) -> StatementTime:
+    return StatementTime(claim.said_at, min(claim.said_at, claim.event_time))
 
 
 def _claim_statement(claim: Claim, likeness: float | None = None) -> Statement:

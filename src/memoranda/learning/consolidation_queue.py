@@ -29,10 +29,6 @@ class ConsolidationRequest:
     but: str | None = None
     until: int | None = None
 
-    def replaces(self, other: ConsolidationRequest) -> bool:
-        """Return whether it does what an older request wanted."""
-        return self.scope == other.scope and self.session is None and other.session is None
-
 
 Work = Callable[[Event], object]
 """Does what was asked for; stops early when the event is set."""
@@ -60,8 +56,9 @@ class ConsolidationQueue:
             if self._stop.is_set():
                 return
             if request.session is None:
-                for waiting in [each for each in self._wanted if request.replaces(each)]:
-                    del self._wanted[waiting]
+                for each in list(self._wanted):
+                    if each.scope == request.scope and each.session is None:
+                        del self._wanted[each]
             self._wanted[request] = work
             if self._thread is None:
                 self._thread = Thread(target=self._run, name="memoranda-consolidation", daemon=True)

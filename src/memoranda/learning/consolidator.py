@@ -10,11 +10,9 @@ import logging
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import datetime
 from functools import partial
 from itertools import combinations, islice
 from threading import Event
-from typing import NamedTuple
 
 from memoranda.errors import (
     ConfigError,
@@ -26,23 +24,24 @@ from memoranda.errors import (
     StoreClosed,
 )
 from memoranda.learning import consolidation_plan as planning
-from memoranda.learning.claims import Claim, Extractor, Judge, Relation, Statement, Turn, Verdict
+from memoranda.learning.claims import Claim, Relation, Turn
 from memoranda.learning.conflicts import RuleJudge
+from memoranda.learning.extraction import RuleFactExtractor
 from memoranda.learning.extraction.exclusions import blank_exclusions
-from memoranda.learning.llm.model_extractor import ModelExtractor
-from memoranda.learning.llm.model_judge import ModelJudge
+from memoranda.learning.llm.model_stages import extract_claims, judge_pairs
 from memoranda.learning.stage_models import StageModels
-from memoranda.learning.turns import TurnReader
-from memoranda.model.actions import Action, Consolidated, Insert, Reinforce, Supersede, Touch
+from memoranda.model.actions import Action, AdvanceSession, Insert, Reinforce, Supersede, Touch
 from memoranda.model.checks import clean
-from memoranda.model.models import Kind, Record, Scope
+from memoranda.model.models import Kind, Record, Scope, Trust
 from memoranda.model.ports import DateReader
-from memoranda.model.query import Filter, Vector
+from memoranda.model.query import Filter, Order, Vector
 from memoranda.model.reports import StageReport
 from memoranda.model.sessions import SessionInfo
+from memoranda.records.pages import session_episodes
 from memoranda.records.service import RecordService
 from memoranda.search.service import SearchService
 from memoranda.settings.sections import ConsolidationSettings
+from memoranda.text import recalled as recalled_text
 from memoranda.text.secrets import secret_kind
 
 log = logging.getLogger("memoranda.consolidate")
@@ -55,65 +54,72 @@ CANDIDATES = 8
 """Facts that a new one is compared with."""
 MOST_LINES = 200
 """Lines of a report."""
-
-
-class AttributedTurn(NamedTuple):
-    """A turn, and the agent that it belongs to, if any."""
-
-    agent: str | None
-    turn: Turn
-
-
-@dataclass(slots=True)
-class ConsolidationTally:
-    """A running count: actions applied, sessions finished, and failures."""
-
-    actions: list[Action] = field(default_factory=list)
-    sessions: int = 0
-    failed: dict[str, str] = field(default_factory=dict)
-
-    def report(self, *, dry_run: bool) -> StageReport:
-        """Return it as a report."""
-        kinds = Counter(type(action) for action in self.actions)
-        lines = (line for action in self.actions if (line := _describe(action)))
-        return StageReport(
-            stage="consolidate",
-            count=kinds[Insert],
-            counts={
-                "sessions": self.sessions,
-                "facts": kinds[Insert],
-                "credited": kinds[Reinforce],
-                "superseded": kinds[Supersede],
-            },
-            lines=tuple(islice(lines, MOST_LINES)),
-            failed=self.failed,
-            dry_run=dry_run,
-            actions=tuple(self.actions),
-        )
-
-
-def _describe(action: Action) -> str | None:
-    match action:
-        case Insert():
-            return f"+ {action.record.content}"
-        case Reinforce():
-            return f"= {action.id} was said again"
-        case Supersede():
-            return f"- {action.id} is superseded by {action.by}: {action.reason}"
-    return None
+SPEAKER = "user"
+"""Who said what nobody is named for."""
+ALIKE = 5
+"""Records among which that is looked for which a line may tell."""
 
 
 @dataclass(frozen=True, slots=True)
-class SingleRelationJudge:
-    """A judge that passes on only verdicts of one relation."""
+class TurnReader:
+    """Reads the episodes of one scope as turns, without text that memory itself had recalled."""
 
-    inner: Judge
-    relation: Relation
+    records: RecordService
+    searcher: SearchService
 
-    def judge(self, old: Statement, new: Statement) -> Verdict:
-        """Return the verdict, or that there is none."""
-        verdict = self.inner.judge(old, new)
-        return verdict if verdict.relation is self.relation else Verdict(Relation.NONE, 1.0, "")
+    def read(
+        self, episodes: Sequence[Record], recalled: Mapping[str, str]
+    ) -> tuple[list[Turn], list[str]]:
+        """Return ``episodes`` as turns, without recalled memory: whole lines, or its very words.
+
+        Args:
+            episodes: what was said.
+            recalled: id → content of the records that were recalled into the session.
+
+        Returns:
+            The turns in order, and the ids of records that were recalled and quoted in them:
+            these were used, and not newly said.
+        """
+        turns: list[Turn] = []
+        used: list[str] = []
+        for episode in episodes:
+            text = recalled_text.without_recalled(episode.content)
+            lines = self._recalled_lines(text)
+            text = recalled_text.without_lines(text, lines)
+            text, quoted = recalled_text.without_quotes(text, recalled)
+            used += [*lines.values(), *quoted]
+            turn = Turn(
+                id=episode.id,
+                speaker=episode.source_role or SPEAKER,
+                text=text,
+                at=episode.event_time.astimezone(self.searcher.zone),
+                person=episode.trust is Trust.PERSON,
+                agent=episode.agent,
+            )
+            turns.append(turn)
+        return turns, list(dict.fromkeys(used))
+
+    def recalled(self, session: str) -> dict[str, str]:
+        """Return id and content of the records that were recalled into a session."""
+        store, scope = self.records.store, self.records.scope
+        where = Filter.at_any_time(recalled_in=session)
+        found = store.records(scope, where, order=Order.RECALLED)
+        # What was said in the session itself is no quote of itself.
+        return {record.id: record.content for record in found if record.session_id != session}
+
+    def _recalled_lines(self, text: str) -> dict[str, str]:
+        """Return the lines of recall in a text, and which records they tell.
+
+        Those of records that recall had to put on one line, or to cut, are only known by looking
+        for them: that is for now, when nobody waits.
+        """
+        found: dict[str, str] = {}
+        for line in recalled_text.lines(text):
+            where = Filter(now=self.records.now())
+            for hit in self.searcher.search(line, where, limit=ALIKE):
+                if recalled_text.is_line_of(line, hit.record.content):
+                    found.setdefault(line, hit.record.id)
+        return found
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -123,7 +129,6 @@ class Consolidator:
     Attributes:
         records: stores the facts.
         searcher: finds the facts that are known already.
-        turns: reads episodes.
         models: the language model, if there is one.
         rules: draws claims without a model.
         dates: finds the times that turns speak of.
@@ -134,9 +139,8 @@ class Consolidator:
 
     records: RecordService
     searcher: SearchService
-    turns: TurnReader
     models: StageModels
-    rules: Extractor
+    rules: RuleFactExtractor
     dates: DateReader
     embed: Callable[[str], Vector | None]
     settings: ConsolidationSettings
@@ -158,21 +162,42 @@ class Consolidator:
             until: position of the last episode to read, where not all are to be.
             dry_run: change nothing.
         """
-        tally = ConsolidationTally()
-        for info in self._pending(session, but):
+        if session is None:
+            waiting = self.records.store.sessions(self.records.scope, pending=True, exclude=but)
+            pending = list(waiting.values())
+        else:
+            pending = [each for each in [self.session(session)] if each.consolidated_at is None]
+        done: list[Action] = []
+        failed: dict[str, str] = {}
+        finished = 0
+        for info in pending:
             if self.stop.is_set():
                 break
             try:
-                tally.sessions += self._consolidate(info, tally, until, dry_run=dry_run)
+                finished += self._consolidate(info, done, until, dry_run=dry_run)
             except StoreClosed:
                 raise
-            except LLMError as error:
-                # The others would wait for the same model: they wait for its return instead.
-                tally.failed[info.id] = str(error)
-                break
             except MemorandaError as error:
-                tally.failed[info.id] = str(error)
-        return tally.report(dry_run=dry_run)
+                failed[info.id] = str(error)
+                if isinstance(error, LLMError):
+                    break  # The others would wait for the same model: they wait for its return.
+        kinds = Counter(type(action) for action in done)
+        counts = {
+            "sessions": finished,
+            "facts": kinds[Insert],
+            "credited": kinds[Reinforce],
+            "superseded": kinds[Supersede],
+        }
+        lines = (line for action in done if (line := _describe(action)))
+        return StageReport(
+            stage="consolidate",
+            count=kinds[Insert],
+            counts=counts,
+            lines=tuple(islice(lines, MOST_LINES)),
+            failed=failed,
+            dry_run=dry_run,
+            actions=tuple(done),
+        )
 
     def session(self, id: str) -> SessionInfo:
         """Return a session.
@@ -180,7 +205,7 @@ class Consolidator:
         Raises:
             NotFound: there is none of that id.
         """
-        found = self.records.store.session(self.records.scope, clean(id, "session"))
+        found = self.records.store.sessions(self.records.scope, id=clean(id, "session")).get(id)
         if found is None:
             message = f"there is no session {id!r} for user {self.records.scope.user!r}"
             raise NotFound(message)
@@ -206,92 +231,83 @@ class Consolidator:
         judge = RuleJudge(threshold=self.settings.duplicate_at)
         page = planning.ClaimPage(
             session=session,
-            through=0,
-            finished=False,
             agent=scope.agent,
             claims=claims,
             candidates=[self._candidates(scope, claim) for claim in claims],
             between=self._similarities(claims),
         )
-        plan = planning.plan(
+        model = self.models.for_stage(self.records.scope, "conflict")
+        overrides: planning.Overrides = {}
+        asks = model is not None and only is None
+        unclear = planning.find_unclear_pairs(page, judge=judge, now=now) if asks else {}
+        if model is not None and unclear:
+            try:
+                verdicts = self.models.wait(judge_pairs(model, list(unclear.values())))
+                overrides = dict(zip(unclear, verdicts, strict=True))
+            except LLMError as error:
+                log.warning("conflicts are left to rules: %s", error)
+        return planning.plan(
             page,
             write=partial(self.records.planner.plan, scope, reason="consolidated"),
-            judge=judge if only is None else SingleRelationJudge(judge, only),
+            judge=judge,
             now=now,
-            overrides=self._model_verdicts(page, judge, now) if only is None else {},
+            overrides=overrides,
+            only=only,
             decay_rate=self.settings.decay_rate,
         )
-        # How far the session was read is said by who reads it.
-        return list(plan.actions[:-1])
-
-    def _pending(self, session: str | None, but: str | None) -> list[SessionInfo]:
-        if session is None:
-            return self.records.store.sessions(self.records.scope, pending=True, exclude=but)
-        found = self.session(session)
-        return [found] if found.consolidated_at is None else []
 
     def _consolidate(
-        self, info: SessionInfo, tally: ConsolidationTally, until: int | None, *, dry_run: bool
+        self, info: SessionInfo, done: list[Action], until: int | None, *, dry_run: bool
     ) -> bool:
         """Consolidate one session; whether it was read to its end here."""
-        after = info.through
-        recalled = self.turns.recalled(info.id)
-        context = self._context(info, recalled)
+        reader = TurnReader(self.records, self.searcher)
+        recalled, after = reader.recalled(info.id), info.through
+        last = self._episodes(info.id, max(-1, after - BEFORE), BEFORE)
+        context, _ = reader.read([each for each in last if (each.position or 0) <= after], recalled)
         while not self.stop.is_set():
-            episodes, finished = self._next_page(info.id, after, until)
+            found = self._episodes(info.id, after, PAGE)
+            episodes = [each for each in found if until is None or (each.position or 0) <= until]
+            finished = len(episodes) == len(found) < PAGE
             if not episodes and not finished:
                 return False
-            through = max([after, *(item.position or 0 for item in episodes)])
-            read = self.turns.read(episodes, recalled)
-            turns = _attribute(episodes, read.turns)
+            through = max([after, *(each.position or 0 for each in episodes)])
+            turns, used = reader.read(episodes, recalled)
             actions = list(self._learn(info.id, turns, context))
-            if read.used:
-                actions.append(Touch(read.used, self.records.now()))
-            done = Consolidated(
-                info.id, through, self.records.now(), finished=finished, after=after
-            )
-            if not dry_run and not self._apply([*actions, done], done):
+            now = self.records.now()
+            if used:
+                actions.append(Touch(tuple(used), now))
+            read = AdvanceSession(info.id, through, now, finished=finished, after=after)
+            if not dry_run and not self._apply([*actions, read], read):
                 return False
-            tally.actions += actions
+            done += actions
             if finished or len(episodes) < PAGE:
                 return finished
             after, context = through, turns[-BEFORE:]
         return False
 
-    def _next_page(self, session: str, after: int, until: int | None) -> tuple[list[Record], bool]:
-        """Return the next episodes to read, and whether no more are there."""
-        found = self._episodes(session, after, PAGE)
-        wanted = [item for item in found if until is None or (item.position or 0) <= until]
-        return wanted, len(found) < PAGE and len(wanted) == len(found)
-
-    def _context(self, info: SessionInfo, recalled: Mapping[str, str]) -> list[AttributedTurn]:
-        last = self._episodes(info.id, max(-1, info.through - BEFORE), BEFORE)
-        read = [item for item in last if (item.position or 0) <= info.through]
-        return _attribute(read, self.turns.read(read, recalled).turns)
-
     def _episodes(self, session: str, after: int, limit: int) -> list[Record]:
         store, scope = self.records.store, self.records.scope
-        return store.episodes(scope, session, after=after, limit=limit)
+        return session_episodes(store, scope, session, after=after, limit=limit)
 
-    def _apply(self, actions: Sequence[Action], done: Consolidated) -> bool:
+    def _apply(self, actions: Sequence[Action], read: AdvanceSession) -> bool:
         """Apply the plan of a page; false if another process has read on meanwhile."""
         try:
             self.records.apply(actions)
         except InvalidInput:
-            now = self.records.store.session(self.records.scope, done.session)
-            if now is not None and now.through != done.after:
+            now = self.records.store.sessions(self.records.scope, id=read.session).get(read.session)
+            if now is not None and now.through != read.after:
                 return False
             raise
         return True
 
     def _learn(
-        self, session: str, turns: Sequence[AttributedTurn], context: Sequence[AttributedTurn]
+        self, session: str, turns: Sequence[Turn], context: Sequence[Turn]
     ) -> Iterator[Action]:
         # What an agent kept to itself stays its own: facts are the agent's whose talk it was,
         # and what others heard is not even told to understand it by.
         for agent in dict.fromkeys(each.agent for each in turns):
-            before = [each.turn for each in context if each.agent in {None, agent}]
-            claims = self._extract([each.turn for each in turns if each.agent == agent], before)
+            before = [each for each in context if each.agent in {None, agent}]
+            claims = self._extract([each for each in turns if each.agent == agent], before)
             # Whoever drew it: what opens a door never becomes knowledge.
             claims = [claim for claim in claims if secret_kind(claim.content) is None]
             yield from self.plan(session, claims, scope=Scope(self.records.scope.user, agent))
@@ -313,24 +329,24 @@ class Consolidator:
         # What was said in confidence, or taken back, is no model's business either.
         open_turns = blank_exclusions([*before, *turns])
         context, page = open_turns[: len(before)], open_turns[len(before) :]
-        extractor = ModelExtractor(model, self.dates)
-        return self.models.wait(extractor.extract(page, before=context))
+        asked = extract_claims(model, page, before=context, reader=self.dates)
+        return self.models.wait(asked)
 
     def _candidates(self, scope: Scope, claim: Claim) -> list[planning.CandidateFact]:
         """Return the known facts that a claim is compared with."""
         where = Filter(now=self.records.now(), kinds=(Kind.FACT,))
         hits = self.searcher.of(scope).search(claim.content, where, limit=CANDIDATES)
         ids = list(dict.fromkeys(source for hit in hits for source in hit.record.source_ids))
-        sources = self.records.store.get_many(scope, ids)
-        said_at = {item.id: item.event_time for item in sources}
+        sources = self.records.store.get(scope, ids)
+        said_at = {item.id: item.event_time for item in sources.values()}
         found = []
         for hit in hits:
             vector = hit.why.arms.get("vector")
-            times = [said_at[key] for key in hit.record.source_ids if key in said_at]
-            similarity = None if vector is None else vector.score
-            found.append(
-                planning.CandidateFact(hit.record, similarity, said_last=max(times, default=None))
+            last = max(
+                (said_at[each] for each in hit.record.source_ids if each in said_at), default=None
             )
+            likeness = None if vector is None else vector.score
+            found.append(planning.CandidateFact(hit.record, likeness, last))
         return found
 
     def _similarities(self, claims: Sequence[Claim]) -> dict[tuple[int, int], float]:
@@ -345,26 +361,13 @@ class Consolidator:
             if first is not None and second is not None
         }
 
-    def _model_verdicts(
-        self, page: planning.ClaimPage, judge: Judge, now: datetime
-    ) -> planning.Overrides:
-        """Return what the model says of pairs that rules do not decide.
 
-        A model that fails leaves them to the rules.
-        """
-        model = self.models.for_stage(self.records.scope, "conflict")
-        questions = [] if model is None else planning.find_unclear_pairs(page, judge=judge, now=now)
-        if model is None or not questions:
-            return planning.NO_OVERRIDES
-        pairs = [(question.old, question.new) for question in questions]
-        try:
-            verdicts = self.models.wait(ModelJudge(model).judge(pairs))
-        except LLMError as error:
-            log.warning("conflicts are left to rules: %s", error)
-            return planning.NO_OVERRIDES
-        keys = ((question.claim, question.record) for question in questions)
-        return dict(zip(keys, verdicts, strict=True))
-
-
-def _attribute(episodes: Sequence[Record], turns: Sequence[Turn]) -> list[AttributedTurn]:
-    return [AttributedTurn(item.agent, turn) for item, turn in zip(episodes, turns, strict=True)]
+def _describe(action: Action) -> str | None:
+    match action:
+        case Insert():
+            return f"+ {action.record.content}"
+        case Reinforce():
+            return f"= {action.id} was said again"
+        case Supersede():
+            return f"- {action.id} is superseded by {action.by}: {action.reason}"
+    return None

@@ -12,8 +12,8 @@ from functools import cache
 
 from memoranda.learning.claims import Category, Statement
 from memoranda.learning.parsed_text import ParsedText, parse_text, stem_set
-from memoranda.learning.verbs import tells_event
-from memoranda.text.languages import LanguageData, load
+from memoranda.learning.verbs import Aspect, read_aspect
+from memoranda.text.patterns import LanguageData, load
 
 _EN = LanguageData("en", "comparison")
 
@@ -26,7 +26,7 @@ COSINE = 0.95
 Of pairs of short facts with nothing else to tell them apart, paraphrases have 0.94 to 0.99
 and other values of one attribute up to 0.92 (``morning`` and ``afternoon``).
 """
-_EVENTS = frozenset({Category.EVENT, Category.PLAN})
+_EVENTS = frozenset({Category.EVENT, Category.PLAN, None})
 
 
 def jaccard_similarity(first: str, second: str) -> float:
@@ -47,13 +47,14 @@ def find_difference(first: str, second: str) -> str | None:
     one, other = parse_text(first), parse_text(second)
     apart = one.content ^ other.content
     owned = {word.stem for word in (*one.words, *other.words) if word.owned}
-    others = one.persons != other.persons or _speak_of_others(one.pronouns, other.pronouns)
+    pronouns = one.pronouns and other.pronouns
+    nested = one.pronouns <= other.pronouns or other.pronouns <= one.pronouns
     reasons = (
         ("number", one.values != other.values),
         ("negation", one.markers != other.markers),
         ("name", _name_differs(one, other)),
-        ("person", others),
-        ("owner", bool(apart & owned)),
+        ("person", one.persons != other.persons or (pronouns and not nested)),
+        ("owner", apart & owned),
         ("opposite", _are_opposite(one, other)),
         ("order", _turned_round(one, other)),
     )
@@ -84,11 +85,12 @@ def score_duplicate(
     if find_difference(old.text, new.text) is not None:
         return 0.0
     share = jaccard_similarity(old.text, new.text)
-    if share >= threshold and not _replaced(one, other):
+    if share >= threshold and (one.content <= other.content or other.content <= one.content):
         return share
     likeness = min(max(old.likeness or 0.0, new.likeness or 0.0), 1.0)
     # Who likes something need not do it, or the other way round.
-    return likeness if likeness >= cosine and _liked(one) == _liked(other) else 0.0
+    liked = [any(w.text in _EN.words("likings") for w in each.words) for each in (one, other)]
+    return likeness if likeness >= cosine and liked[0] == liked[1] else 0.0
 
 
 def says_more(text: str, than: str) -> bool:
@@ -96,17 +98,10 @@ def says_more(text: str, than: str) -> bool:
 
     Credited to a fact that says less, it would be lost.
     """
-    known = parse_text(than).content | stem_set("adding_nothing")
-    return any(
-        word.stem in parse_text(text).content - known
-        and len(word.text) > 1
-        and not word.text.endswith("ly")
-        for word in parse_text(text).words
-    )
-
-
-def _liked(reading: ParsedText) -> bool:
-    return any(word.text in _EN.words("likings") for word in reading.words)
+    parsed = parse_text(text)
+    more = parsed.content - parse_text(than).content - stem_set("adding_nothing")
+    told = (word.text for word in parsed.words if word.stem in more)
+    return any(len(word) > 1 and not word.endswith("ly") for word in told)
 
 
 def normalize_subject(statement: Statement) -> str | None:
@@ -129,18 +124,15 @@ def _same_time(old: Statement, new: Statement) -> bool:
     What happened on two days happened twice, and what goes on is no single happening. What is
     so (``is still working on it``) is the same on any day, whatever it was filed under.
     """
-    happenings = tells_event(old.text), tells_event(new.text)
+    happenings = [read_aspect(each.text) is not Aspect.STATE for each in (old, new)]
     filed = {old.category, new.category}
     if not any(happenings) and Category.PLAN not in filed:
         return True
-    if happenings[0] != happenings[1]:
+    if not all(happenings) and any(happenings):
         return False
-    return _same_day(old, new) or not filed & {*_EVENTS, None} or _dated(old.text)
-
-
-def _dated(text: str) -> bool:
-    """Return whether a text says itself on which day it is, so that no other day counts."""
-    return any(word.kind == "date" for word in parse_text(text).words)
+    # A text that says itself on which day it is counts on no other day.
+    dated = any(word.kind == "date" for word in parse_text(old.text).words)
+    return dated or not filed & _EVENTS or _same_day(old, new)
 
 
 def _same_day(old: Statement, new: Statement) -> bool:
@@ -149,22 +141,9 @@ def _same_day(old: Statement, new: Statement) -> bool:
     )
 
 
-def _replaced(one: ParsedText, other: ParsedText) -> bool:
-    """Return whether each has a word that the other lacks."""
-    return bool(one.content - other.content and other.content - one.content)
-
-
-def _speak_of_others(one: frozenset[str], other: frozenset[str]) -> bool:
-    return bool(one and other) and not (one <= other or other <= one)
-
-
 def _name_differs(one: ParsedText, other: ParsedText) -> bool:
     """Return whether a name is missing in one of them, or stands elsewhere among the names."""
-    mine = {word.text for word in one.words}
-    yours = {word.text for word in other.words}
-    if not set(one.names) <= yours or not set(other.names) <= mine:
-        return True
-    names = set(one.names) | set(other.names)
+    names = {*one.names, *other.names}
     order = [[word.text for word in each.words if word.text in names] for each in (one, other)]
     return list(dict.fromkeys(order[0])) != list(dict.fromkeys(order[1]))
 

@@ -13,10 +13,9 @@ from itertools import pairwise
 import Stemmer
 
 from memoranda.text.calendar import month_numbers
-from memoranda.text.languages import LanguageData, load
-from memoranda.text.patterns import compile_pattern, expand
+from memoranda.text.patterns import LanguageData, compile_pattern, load
 
-_EN = LanguageData("en", "comparison")
+_EN = LanguageData("en", "comparison", {"month": lambda: month_numbers("en")})
 _TOKEN = compile_pattern(
     r"(?P<date>\x01[\d-]+\x01)"
     r"|(?P<number>(?:(?<![\w)])[-\u2212])?\d+(?:[.,:/]\d+)*)(?:(?:st|nd|rd|th)\b)?"
@@ -99,11 +98,10 @@ def parse_text(text: str) -> ParsedText:
     """Return ``text`` as it is compared."""
     words = _split_words(text)
     plain = [word for word in words if word.kind == "word"]
-    pronouns, used_to = (
-        _EN.mapping("pronouns"),
-        ["ended" for one, other in pairwise(words) if (one.text, other.text) == ("used", "to")],
-    )
-    negations = ["not"] * len(_UNSPACED_NOT.findall(text))
+    pronouns = _EN.mapping("pronouns")
+    markers = [marker for word in words if (marker := _marker(word))]
+    markers += ["ended" for pair in pairwise(words) if [w.text for w in pair] == ["used", "to"]]
+    markers += ["not"] * len(_UNSPACED_NOT.findall(text))
     return ParsedText(
         words=words,
         content=frozenset(
@@ -113,7 +111,7 @@ def parse_text(text: str) -> ParsedText:
         ),
         values=tuple(word.text for word in words if word.kind in {"number", "date"}),
         names=tuple(word.text for word in plain if word.name),
-        markers=tuple(sorted([*filter(None, map(_marker, words)), *used_to, *negations])),
+        markers=tuple(sorted(markers)),
         pronouns=frozenset(pronouns[word.text] for word in plain if word.text in pronouns),
         persons=frozenset(word.stem for word in plain if word.text in _EN.words("persons")),
     )
@@ -136,14 +134,7 @@ def mark_dates(text: str) -> str:
     text = unicodedata.normalize("NFKC", text).replace("’", "'")
     pattern, meanings = _idioms()
     text = pattern.sub(lambda found: meanings[int(str(found.lastgroup)[1:])], text)
-    return _date_pattern().sub(_write_date, text)
-
-
-@cache
-def _date_pattern() -> re.Pattern[str]:
-    months = "|".join(sorted(month_numbers("en"), key=len, reverse=True))
-    date = expand(load("en", "comparison")["date"], {"month": months})
-    return compile_pattern(date, re.IGNORECASE)
+    return _EN.pattern("date").sub(_write_date, text)
 
 
 @cache
@@ -160,30 +151,28 @@ def _split_words(text: str) -> tuple[ParsedWord, ...]:
     found: list[tuple[str, str, bool, bool, int, int]] = []
     owned = False
     matches = list(_TOKEN.finditer(text))
-    tokens = [match[0].casefold() for match in matches]
-    for place, match in enumerate(matches):
+    tokens = ["", *(match[0].casefold() for match in matches), "of"]
+    for place, match in enumerate(matches, 1):
+        # Not "one of them", "this one".
+        number = not (
+            tokens[place - 1] in _EN.words("no_number_before")
+            or tokens[place + 1] in _EN.words("no_number_after")
+        )
         kind = str(match.lastgroup)
         for part, owner in _split_token(kind, match[kind]):
-            name = kind == "word" and cased and part[0].isupper() and len(part) > 1
             plain = _EN.mapping("number_words").get(part.casefold(), _fold(part))
-            if tokens[place] == "one" and not _is_number(tokens, place):
+            if tokens[place] == "one" and not number:
                 plain = "one"
-            name = name and (plain not in _EN.words("never_names") or part == "May")
+            named = plain not in _EN.words("never_names") or part == "May"
+            capital = kind == "word" and cased and part[0].isupper() and len(part) > 1
             sort = "number" if plain.isdigit() and kind == "word" else kind
-            found.append((plain, sort, name, owned, match.start(), match.end()))
+            found.append((plain, sort, capital and named, owned, match.start(), match.end()))
             owned = owner or plain in _EN.words("possessive")
     stemmed = stems([each[0] for each in found])
     return tuple(
         ParsedWord(plain, stem if kind == "word" else plain, kind, name, own, start, end)
         for (plain, kind, name, own, start, end), stem in zip(found, stemmed, strict=True)
     )
-
-
-def _is_number(tokens: Sequence[str], place: int) -> bool:
-    """Return whether ``one`` is a number where it stands: not in ``one of them``, ``this one``."""
-    before = tokens[place - 1] if place else ""
-    after = tokens[place + 1] if place + 1 < len(tokens) else "of"
-    return before not in _EN.words("no_number_before") and after not in _EN.words("no_number_after")
 
 
 def _split_token(kind: str, token: str) -> list[tuple[str, bool]]:

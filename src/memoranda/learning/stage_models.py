@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Coroutine
 from concurrent.futures import CancelledError, Future
 from concurrent.futures import TimeoutError as FutureTimeout
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from threading import Lock, Thread
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -51,8 +51,13 @@ class ModelRunner:
             if self._closed:
                 answer.close()
                 raise LLMError(CLOSED)
+            if self._loop is None:
+                self._loop = asyncio.new_event_loop()
+                run = self._loop.run_forever
+                self._thread = Thread(target=run, name="memoranda-llm", daemon=True)
+                self._thread.start()
             # Under the lock: what is asked before the end is cancelled by it.
-            future: Future[T] = asyncio.run_coroutine_threadsafe(answer, self._running())
+            future: Future[T] = asyncio.run_coroutine_threadsafe(answer, self._loop)
         try:
             return future.result(timeout)
         except CancelledError as error:
@@ -65,15 +70,6 @@ class ModelRunner:
             future.cancel()
             raise
 
-    def _running(self) -> asyncio.AbstractEventLoop:
-        import asyncio  # noqa: PLC0415 - only with a model
-
-        if self._loop is None:
-            self._loop = asyncio.new_event_loop()
-            self._thread = Thread(target=self._loop.run_forever, name="memoranda-llm", daemon=True)
-            self._thread.start()
-        return self._loop
-
     def close(self) -> None:
         """Stop the loop; what was asked and not answered fails."""
         import asyncio  # noqa: PLC0415 - only with a model
@@ -82,12 +78,11 @@ class ModelRunner:
             loop, thread = self._loop, self._thread
             self._loop = self._thread = None
             self._closed = True
-        if loop is None or thread is None:
-            return
-        asyncio.run_coroutine_threadsafe(_cancelled(), loop).result()
-        loop.call_soon_threadsafe(loop.stop)
-        thread.join()
-        loop.close()
+        if loop is not None and thread is not None:
+            asyncio.run_coroutine_threadsafe(_cancelled(), loop).result()
+            loop.call_soon_threadsafe(loop.stop)
+            thread.join()
+            loop.close()
 
 
 async def _cancelled() -> None:
@@ -134,28 +129,24 @@ class StageModel:
         )
 
 
-@dataclass(slots=True)
-class StageModels:
+class StageModels(ModelRunner):
     """The language model of a memory, if it has one; what each stage uses is written down.
 
-    Attributes:
+    Args:
         model: the model.
         store: where its use is written down.
         clock: the time.
-        runner: asks it.
     """
 
-    model: LanguageModel | None
-    store: Store
-    clock: Clock
-    runner: ModelRunner = field(default_factory=ModelRunner)
+    def __init__(self, model: LanguageModel | None, store: Store, clock: Clock) -> None:
+        """Ask nothing yet."""
+        super().__init__()
+        self.model = model
+        self._store = store
+        self._clock = clock
 
     def for_stage(self, scope: Scope, stage: str) -> StageModel | None:
         """Return the model, whose use then counts for ``stage``; ``None`` without one."""
         if self.model is None:
             return None
-        return StageModel(self.model, self.store, scope, stage, self.clock)
-
-    def wait(self, answer: Coroutine[Any, Any, T], *, timeout: float | None = None) -> T:
-        """Return what ``answer`` gives, as :meth:`ModelRunner.wait` does."""
-        return self.runner.wait(answer, timeout=timeout)
+        return StageModel(self.model, self._store, scope, stage, self._clock)

@@ -7,7 +7,7 @@ from enum import StrEnum
 from functools import lru_cache
 
 from memoranda.learning.parsed_text import ParsedWord, parse_text
-from memoranda.text.languages import LanguageData
+from memoranda.text.patterns import LanguageData
 
 _EN = LanguageData("en", "comparison")
 _FORMS = LanguageData("en", "extraction")
@@ -84,11 +84,6 @@ _S_ENDINGS = "us"
 """Letters before a last ``s`` that show that it is no ending of a verb: ``class``, ``bus``."""
 
 
-def tells_event(text: str) -> bool:
-    """Return whether ``text`` reports an event, rather than a state."""
-    return read_aspect(text) is not Aspect.STATE
-
-
 @lru_cache(maxsize=4096)
 def read_aspect(text: str) -> Aspect:
     """Return tense and aspect of the first finite verb of ``text``.
@@ -100,68 +95,56 @@ def read_aspect(text: str) -> Aspect:
         if word.text in _EN.words("have_forms"):
             return _perfect(words, place)
         if word.text in _EN.words("was_forms") or (word.text == "got" and place):
-            return _was(words, place)
-        if word.text in _EN.words("present") or _present(words, place):
+            after = _after_adverbs(words, place)
+            alone = not (is_participle(after) or after.endswith("ing"))
+            was = alone and word.text in {"was", "were"}
+            return Aspect.STATE if _is_denied(words, place) else Aspect.WAS if was else Aspect.PAST
+        if word.text in _EN.words("present") or _is_present(words, place):
             return Aspect.STATE
         if place and word.kind == "word" and not word.name and is_past(word.text):
-            return Aspect.STATE if _used_to(words, place) else Aspect.PAST
+            used_to = word.text == "used" and _text(words, place + 1) == "to"
+            return Aspect.STATE if used_to else Aspect.PAST
     return Aspect.STATE
 
 
-def _was(words: Sequence[ParsedWord], place: int) -> Aspect:
-    if _denied(words, place + 1):
-        return Aspect.STATE
-    after = _skip(words, place + 1)
-    alone = after is None or not (
-        is_participle(words[after].text) or words[after].text.endswith("ing")
-    )
-    return Aspect.WAS if alone and words[place].text in {"was", "were"} else Aspect.PAST
+def _text(words: Sequence[ParsedWord], place: int) -> str:
+    return words[place].text if place < len(words) else ""
+
+
+def _after_adverbs(words: Sequence[ParsedWord], place: int) -> str:
+    """Return the first word behind ``place`` that is no adverb; empty where there is none."""
+    adverbs = _EN.words("adverbs")
+    return next((word.text for word in words[place + 1 :] if word.text not in adverbs), "")
+
+
+def _is_denied(words: Sequence[ParsedWord], place: int) -> bool:
+    return any(word.text in _EN.words("negators") for word in words[place + 1 : place + 4])
 
 
 def _perfect(words: Sequence[ParsedWord], place: int) -> Aspect:
     """Return the aspect of what a form of ``have`` begins."""
-    after = _skip(words, place + 1)
-    plain = Aspect.PAST if words[place].text == "had" else Aspect.STATE
-    if _denied(words, place + 1) or any(
-        word.text == "always" for word in words[place + 1 : after or place]
-    ):
+    behind = [word.text for word in words[place + 1 :]]
+    plain = [each for each in behind if each not in _EN.words("adverbs")]
+    verb = plain[0] if plain else ""
+    always = bool(verb) and "always" in behind[: behind.index(verb)]
+    if _is_denied(words, place) or always:
         return Aspect.STATE
-    if after is None or not is_participle(words[after].text):
-        return plain
-    if words[after].text != "been":
-        return Aspect.STATE if words[after].text in {"got", "had"} else Aspect.PERFECT
-    then = _skip(words, after + 1)
-    told = then is not None and (words[then].text == "to" or is_participle(words[then].text))
-    return Aspect.PERFECT if told else Aspect.STATE
+    if not is_participle(verb):
+        return Aspect.PAST if words[place].text == "had" else Aspect.STATE
+    if verb != "been":
+        return Aspect.STATE if verb in {"got", "had"} else Aspect.PERFECT
+    then = _after_adverbs(words, place + 1 + behind.index(verb))
+    return Aspect.PERFECT if then == "to" or is_participle(then) else Aspect.STATE
 
 
-def _skip(words: Sequence[ParsedWord], place: int) -> int | None:
-    """Return the place of the first word from ``place`` on that is no adverb."""
-    return next(
-        (at for at in range(place, len(words)) if words[at].text not in _EN.words("adverbs")), None
-    )
-
-
-def _denied(words: Sequence[ParsedWord], place: int) -> bool:
-    return any(word.text in _EN.words("negators") for word in words[place : place + 3])
-
-
-def _used_to(words: Sequence[ParsedWord], place: int) -> bool:
-    after = words[place + 1].text if place + 1 < len(words) else ""
-    return words[place].text == "used" and after == "to"
-
-
-def _present(words: Sequence[ParsedWord], place: int) -> bool:
+def _is_present(words: Sequence[ParsedWord], place: int) -> bool:
     """Return whether a word is a verb in the present: it stands behind its subject."""
-    word = words[place]
+    word, adverbs = words[place], _EN.words("adverbs")
     if word.text in _EN.words("likings") and not word.text.endswith("ed"):
         return True
-    if word.kind != "word" or word.name or word.owned or word.text in _EN.words("adverbs", "ended"):
-        return False
-    before = next(
-        (each for each in reversed(words[:place]) if each.text not in _EN.words("adverbs")), None
-    )
-    if before is None:
+    other = word.kind != "word" or word.name or word.owned
+    before = next((each for each in reversed(words[:place]) if each.text not in adverbs), None)
+    if other or before is None or word.text in adverbs | _EN.words("ended"):
         return False
     if before.text in _EN.words("plain_subjects"):
         return not is_past(word.text)

@@ -10,12 +10,12 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta, tzinfo
 from functools import cache
+from itertools import groupby
 
 from memoranda.learning.claims import Category
 from memoranda.model.models import Kind, Record, Trust
 from memoranda.model.ports import Analyzer, EntityExtractor, NameMatcher
-from memoranda.text.languages import LanguageData
-from memoranda.text.patterns import compile_pattern
+from memoranda.text.patterns import LanguageData, compile_pattern
 from memoranda.text.recalled import without_recalled
 
 _EN = LanguageData("en", "digest")
@@ -99,41 +99,38 @@ class WeekRecords:
 
 
 @dataclass(frozen=True, slots=True)
-class Digest:
-    """The text of a weekly digest, and the ids of the records it is based on.
-
-    Attributes:
-        text: Markdown; empty where there is nothing to say.
-        sources: ids of the records of which something is in it.
-    """
-
-    text: str
-    sources: tuple[str, ...]
-
-
-@dataclass(frozen=True, slots=True)
 class _DigestLine:
     section: str
     text: str
     sources: tuple[str, ...]
 
 
-def write_digest(week: WeekRecords, readers: DigestReaders) -> Digest:
-    """Return the digest of a week. The same records give the same text."""
-    changed = list(_changed(week))
-    ahead = list(_ahead(week))
-    told = {source for line in (*changed, *ahead) for source in line.sources}
-    new = list(_new(week, told))
+def write_digest(week: WeekRecords, readers: DigestReaders) -> tuple[str, tuple[str, ...]]:
+    """Return the digest of a week, and the ids of the records of which something is in it.
+
+    It is Markdown, and empty where there is nothing to say. The same records give the same text.
+    """
+    changed, ahead = list(_changed(week)), list(_ahead(week))
+    new = list(_new(week, {source for line in (*changed, *ahead) for source in line.sources}))
     talked = find_names(week, readers)
     again = find_recurring_words(week, readers, talked)
     if len(new) < LEAST_FACTS and not (changed or ahead or again):
-        return Digest("", ())
-    closing = [*_listed("Talked about", talked), *_listed("Came up again", again)]
+        return "", ()
     opening = _opening(week)
-    kept = list(_fitting([*changed, *ahead, *new], LONGEST - len(opening) - _length(closing)))
-    text = "\n".join([opening, *_sections([*kept, *closing])])
+    closing = [*_listed("Talked about", talked), *_listed("Came up again", again)]
+    kept: list[_DigestLine] = []
+    for line in (*changed, *ahead, *new):
+        if len(_render(opening, [*kept, line, *closing])) <= LONGEST:
+            kept.append(line)
     sources = dict.fromkeys(source for line in (*kept, *closing) for source in line.sources)
-    return Digest(text, tuple(sources))
+    return _render(opening, [*kept, *closing]), tuple(sources)
+
+
+def _render(opening: str, lines: Sequence[_DigestLine]) -> str:
+    text = opening
+    for section, group in groupby(lines, key=lambda line: line.section):
+        text = "\n".join([text, f"**{section}**", *(line.text for line in group)])
+    return text
 
 
 def shorten_statement(record: Record, limit: int = LINE) -> str:
@@ -181,15 +178,17 @@ def _new(week: WeekRecords, told: set[str]) -> Iterator[_DigestLine]:
         if fact.id not in told:
             groups[statement_category(fact) or ""].append(fact)
     order = {name: place for place, name in enumerate(FIRST)}
-    ranked = sorted(groups.items(), key=lambda item: (order.get(item[0], len(order)), item[0]))
-    turns = [
-        (turn, place, name, fact)
-        for place, (name, facts) in enumerate(ranked)
-        for turn, fact in enumerate(sorted(facts, key=_standing))
-    ]
-    chosen = sorted(turns, key=lambda each: each[:2])[:MOST_NEW]
-    for _, _, name, fact in sorted(chosen, key=lambda each: (each[1], each[0])):
-        label = f"{name}: " if name else ""
+    ranked = sorted(groups, key=lambda name: (order.get(name, len(order)), name))
+    chosen = sorted(
+        (
+            (turn, place, fact)
+            for place, name in enumerate(ranked)
+            for turn, fact in enumerate(sorted(groups[name], key=_standing))
+        ),
+        key=lambda each: each[:2],
+    )[:MOST_NEW]
+    for _, place, fact in sorted(chosen, key=lambda each: (each[1], each[0])):
+        label = f"{ranked[place]}: " if ranked[place] else ""
         yield _DigestLine("New", f"- {label}{shorten_statement(fact)}", (fact.id,))
 
 
@@ -202,8 +201,9 @@ def _standing(fact: Record) -> tuple[bool, float]:
 def _listed(section: str, subjects: Sequence[DigestSubject]) -> Iterator[_DigestLine]:
     top = subjects[:MOST_SUBJECTS]
     if top:
-        text = ", ".join(f"{' '.join(each.name.split())[:40]} ({each.records})" for each in top)
-        yield _DigestLine(section, text, tuple(source for each in top for source in each.sources))
+        parts = (f"{' '.join(each.name.split())[:40]} ({len(each.sources)})" for each in top)
+        sources = tuple(source for each in top for source in each.sources)
+        yield _DigestLine(section, ", ".join(parts), sources)
 
 
 def _opening(week: WeekRecords) -> str:
@@ -213,33 +213,6 @@ def _opening(week: WeekRecords) -> str:
         f"Week of {first} to {week.date(week.now)}: {facts} new fact{'s' * (facts != 1)}, "
         f"{len(sessions)} session{'s' * (len(sessions) != 1)}."
     )
-
-
-def _fitting(lines: Iterable[_DigestLine], room: int) -> Iterator[_DigestLine]:
-    section = ""
-    for line in lines:
-        cost = len(line.text) + 1 + (0 if line.section == section else _heading(line.section))
-        if cost <= room:
-            room -= cost
-            section = line.section
-            yield line
-
-
-def _length(lines: Sequence[_DigestLine]) -> int:
-    return sum(len(line.text) + 1 + _heading(line.section) for line in lines)
-
-
-def _heading(section: str) -> int:
-    return len(f"**{section}**") + 1
-
-
-def _sections(lines: Sequence[_DigestLine]) -> Iterator[str]:
-    section = ""
-    for line in lines:
-        if line.section != section:
-            section = line.section
-            yield f"**{section}**"
-        yield line.text
 
 
 def _distinct(records: Iterable[Record]) -> list[Record]:
@@ -256,12 +229,10 @@ class DigestSubject:
 
     Attributes:
         name: as it is written most often.
-        records: how many records speak of it.
-        sources: ids of these.
+        sources: ids of the records that speak of it.
     """
 
     name: str
-    records: int
     sources: tuple[str, ...]
 
 
@@ -286,11 +257,11 @@ def find_names(week: WeekRecords, readers: DigestReaders) -> list[DigestSubject]
         else:
             sources[same] |= sources[folded]
     found = [
-        DigestSubject(_commonest(spellings[folded]), len(sources[folded]), tuple(sources[folded]))
+        DigestSubject(_commonest(spellings[folded]), tuple(sources[folded]))
         for folded in known
         if len(sources[folded]) >= SEVERAL
     ]
-    return sorted(found, key=lambda subject: (-subject.records, subject.name))
+    return sorted(found, key=lambda subject: (-len(subject.sources), subject.name))
 
 
 def find_recurring_words(
@@ -304,44 +275,32 @@ def find_recurring_words(
         names: what is told by name, and no more as a word.
     """
     known = {term for subject in names for term in readers.words.terms(subject.name)}
-    sessions: dict[str, set[str]] = defaultdict(set)
-    sources: dict[str, list[Record]] = defaultdict(list)
+    records: dict[str, list[Record]] = defaultdict(list)
     in_sessions = [record for record in week.said if record.session_id is not None]
     for record in in_sessions:
         for term in readers.words.query_terms(without_recalled(record.content)):
             if term not in known:
-                sessions[term].add(record.session_id or "")
-                sources[term].append(record)
-    ranked = sorted(
-        (
-            term
-            for term, where in sessions.items()
-            if len(where) >= SEVERAL
-            and len(sources[term]) <= max(SEVERAL * 2, OFTEN * len(in_sessions))
-            and any(record.kind is Kind.FACT for record in sources[term])
-        ),
-        key=lambda term: (-len(sessions[term]), -len(sources[term]), term),
-    )
-    return list(_spelt(ranked, sources, readers))
-
-
-def _spelt(
-    terms: Sequence[str], sources: dict[str, list[Record]], readers: DigestReaders
-) -> Iterator[DigestSubject]:
-    """Yield terms as they are written, each word once: in two languages it has two terms."""
-    seen: set[str] = set()
+                records[term].append(record)
+    sessions = {term: len({each.session_id for each in own}) for term, own in records.items()}
+    often = max(SEVERAL * 2, OFTEN * len(in_sessions))
     read_terms = cache(readers.words.terms)
-    for term in terms:
-        spellings: Counter[str] = Counter(
+    found: dict[str, DigestSubject] = {}
+    for term in sorted(records, key=lambda term: (-sessions[term], -len(records[term]), term)):
+        own = records[term]
+        fact = any(record.kind is Kind.FACT for record in own)
+        if sessions[term] < SEVERAL or len(own) > often or not fact:
+            continue
+        spellings = Counter(
             token.lower()
-            for record in sources[term]
+            for record in own
             for token in _WORD.findall(record.content)
             if read_terms(token) == [term]
         )
         word = _commonest(spellings) if spellings else term
-        if word not in seen and _tells(word):
-            seen.add(word)
-            yield DigestSubject(word, len(sources[term]), tuple(each.id for each in sources[term]))
+        # In two languages a word has two terms: it is told once.
+        if word not in found and _tells(word):
+            found[word] = DigestSubject(word, tuple(each.id for each in own))
+    return list(found.values())
 
 
 def _tells(word: str) -> bool:

@@ -1,20 +1,30 @@
 """Finds junk in a memory: duplicates, contradictions, loops, secrets, injections and more.
 
-Works on plain entries, so that the memories of other programs can be looked at, too. It only
-reports; what to do about a finding is for a person to say.
+Works on plain entries, so that the memories of other programs can be looked at, too: ours, a
+MEMORY.md, or the export of another program. It only reports; what to do about a finding is for a
+person to say.
 """
 
 from __future__ import annotations
 
+import json
 import re
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from itertools import combinations
+from pathlib import Path
+from typing import Any
 
-from memoranda.learning.claims import Judge, Relation, Statement
+from memoranda.errors import InvalidInput
+from memoranda.learning.claims import Relation, Statement
+from memoranda.learning.conflicts import RuleJudge
 from memoranda.learning.parsed_text import parse_text
+from memoranda.model.models import Kind, Record, Scope, Trust, is_active
+from memoranda.model.ports import Store
+from memoranda.records.pages import record_pages
+from memoranda.text.patterns import compile_pattern
 from memoranda.text.recalled import lines, without_recalled
 from memoranda.text.secrets import mask_secrets, secret_kind
 
@@ -27,6 +37,18 @@ OPENING = 3
 BRIEF = 2
 """Words up to which one that is shared is a half of what an entry says."""
 EXCERPT = 100
+KNOWLEDGE = (Kind.FACT, Kind.REFLECTION)
+"""What is known. What was said is looked at for secrets, loops and injections alone."""
+BULLET = compile_pattern(r"^\s*(?:[-*+]|\d{1,3}[.)])\s+(?:\[[ xX]\]\s+)?(?P<text>\S.*)$")
+TEXTS = ("memory", "text", "content", "data", "fact")
+TIMES = ("updated_at", "created_at", "timestamp", "date")
+WHO = ("subject", "user_id")
+OWNERS = ("user_id", "user")
+INJECTED = compile_pattern(
+    r"\b(?:ignore|disregard|forget) (?:all |any |the |your )*(?:previous|prior|above|earlier)"
+    r" (?:instructions|rules|prompts)\b|</?memoranda-memory\b|<\|im_start\|>",
+    re.IGNORECASE,
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -102,44 +124,66 @@ class Audit:
         return not any(self.findings.values())
 
 
-INJECTED = re.compile(
-    r"\b(?:ignore|disregard|forget) (?:all |any |the |your )*(?:previous|prior|above|earlier)"
-    r" (?:instructions|rules|prompts)\b|</?memoranda-memory\b|<\|im_start\|>",
-    re.IGNORECASE,
-)
+def audit_memory(store: Store, scope: Scope, now: datetime) -> Audit:
+    """Audit all active records of a scope."""
+    pages = record_pages(store, scope, now)
+    held = [record for page in pages for record in page if is_active(record, now)]
+    entries = [_entry(store, scope, record) for record in held if record.kind in KNOWLEDGE]
+    said = [_entry(store, scope, record) for record in held if record.kind not in KNOWLEDGE]
+    return audit(entries, said=said, now=now)
+
+
+def audit_file(path: Path, now: datetime) -> Audit:
+    """Audit a file: Markdown with a bullet for each memory, or a JSON list of memories.
+
+    Args:
+        path: the file. JSON is a list, or an object whose ``results`` or ``memories`` is one;
+            each memory a text, or an object with one under ``memory``, ``text`` or ``content``.
+        now: the present.
+
+    Raises:
+        InvalidInput: it cannot be read, or holds no memories in one of these forms.
+    """
+    try:
+        text = path.read_text("utf-8-sig")
+    except (OSError, UnicodeDecodeError) as error:
+        message = f"{path} cannot be read: {error}; name a Markdown or JSON file"
+        raise InvalidInput(message) from error
+    if text.lstrip()[:1] in {"[", "{"}:
+        found = _from_json(path, text)
+    else:
+        bullets = ((number, BULLET.match(line)) for number, line in enumerate(text.splitlines(), 1))
+        found = [AuditEntry(id=f"line {n}", text=each["text"]) for n, each in bullets if each]
+    if not found:
+        message = f"{path} holds no memories: neither bullets nor a JSON list of texts"
+        raise InvalidInput(message)
+    return audit(found, now=now)
 
 
 def audit(
     entries: Sequence[AuditEntry],
     *,
     said: Sequence[AuditEntry] = (),
-    judge: Judge,
     now: datetime,
-    stale_after: timedelta = STALE,
 ) -> Audit:
     """Return what is wrong with ``entries``.
 
     Args:
         entries: what is known, oldest first.
         said: what was said: looked at for loops, secrets and injections alone.
-        judge: says how two statements stand to each other.
         now: the present.
-        stale_after: how long nobody has asked for what is called stale.
     """
-    exact = tuple(_exact(entries))
+    exact = list(_exact(entries))
     again = {other for finding in exact for other in finding.ids[1:]}
-    single = [entry for entry in entries if entry.id not in again]
-    near, contradictions = _pairs(single, judge, now)
-    found: dict[str, Iterable[Finding]] = {
-        "exact duplicates": exact,
-        "near duplicates": near,
-        "contradictions": contradictions,
-        "loops": _each([*entries, *said], _loop),
-        "stale": _each(entries, lambda entry: _stale(entry, now, stale_after)),
-        "orphans": _each(entries, _orphan),
-        "secrets": _each([*entries, *said], _secret),
-        "injections": _each([*entries, *said], _injected),
-    }
+    near, contradictions = _pairs([entry for entry in entries if entry.id not in again], now)
+    found = {"exact duplicates": exact, "near duplicates": near, "contradictions": contradictions}
+    found |= {kind: [] for kind in ("loops", "stale", "orphans", "secrets", "injections")}
+    for entry in entries:
+        for kind, why in (*_faults_of_facts(entry, now), *_faults(entry)):
+            found[kind].append(_finding([entry], why))
+    for entry in said:
+        for kind, why in _faults(entry):
+            found[kind].append(_finding([entry], why))
     return Audit(
         entries=len(entries) + len(said),
         findings={kind: tuple(each) for kind, each in found.items()},
@@ -152,15 +196,6 @@ def _finding(entries: Sequence[AuditEntry], why: str) -> Finding:
     return Finding(tuple(entry.id for entry in entries), why, shown)
 
 
-def _each(
-    entries: Sequence[AuditEntry], fault: Callable[[AuditEntry], str | None]
-) -> Iterator[Finding]:
-    for entry in entries:
-        why = fault(entry)
-        if why is not None:
-            yield _finding([entry], why)
-
-
 def _exact(entries: Sequence[AuditEntry]) -> Iterator[Finding]:
     same: defaultdict[tuple[str | None, str], list[AuditEntry]] = defaultdict(list)
     for entry in entries:
@@ -170,16 +205,18 @@ def _exact(entries: Sequence[AuditEntry]) -> Iterator[Finding]:
             yield _finding(group, f"{len(group)} times the same words")
 
 
-def _pairs(
-    entries: Sequence[AuditEntry], judge: Judge, now: datetime
-) -> tuple[list[Finding], list[Finding]]:
+def _pairs(entries: Sequence[AuditEntry], now: datetime) -> tuple[list[Finding], list[Finding]]:
     near: list[Finding] = []
     contradictions: list[Finding] = []
+    judge = RuleJudge()
     for one, other in _alike(entries):
         if one.over or other.over or one.id in other.settled or other.id in one.settled:
             continue
         old, new = sorted((one, other), key=lambda entry: entry.at or now)
-        verdict = judge.judge(_statement(old, now), _statement(new, now))
+        said = [
+            Statement(each.text, each.at or now, each.subject, each.category) for each in (old, new)
+        ]
+        verdict = judge.judge(*said)
         if verdict.relation is Relation.DUPLICATE:
             near.append(_finding([old, new], verdict.why))
         elif verdict.relation is not Relation.NONE:
@@ -213,36 +250,96 @@ def _keys(text: str) -> set[tuple[str, int]]:
     return words | {(opening, 2)}
 
 
-def _statement(entry: AuditEntry, now: datetime) -> Statement:
-    return Statement(entry.text, entry.at or now, entry.subject, entry.category)
-
-
-def _loop(entry: AuditEntry) -> str | None:
+def _faults(entry: AuditEntry) -> Iterator[tuple[str, str]]:
+    """Yield what is wrong with an entry, known or said: the kind of fault, and why."""
     if without_recalled(entry.text) != entry.text or lines(entry.text):
-        return "it holds what memory itself had told"
-    if entry.id in entry.sources:
-        return "it rests on itself"
-    if entry.derived and not entry.by_person:
-        return "it was drawn from what no person said"
-    return None
+        yield "loops", "it holds what memory itself had told"
+    elif entry.id in entry.sources:
+        yield "loops", "it rests on itself"
+    elif entry.derived and not entry.by_person:
+        yield "loops", "it was drawn from what no person said"
+    if (kind := secret_kind(entry.text)) is not None:
+        yield "secrets", f"it seems to hold {kind}"
+    if INJECTED.search(entry.text):
+        yield "injections", "it speaks to the model like an instruction"
 
 
-def _stale(entry: AuditEntry, now: datetime, after: timedelta) -> str | None:
-    if entry.used_at is None or now - entry.used_at < after:
+def _faults_of_facts(entry: AuditEntry, now: datetime) -> Iterator[tuple[str, str]]:
+    """Yield what is wrong with what is known, and would not be with what was said."""
+    if entry.used_at is not None and now - entry.used_at >= STALE:
+        yield "stale", f"nobody has asked for it for {(now - entry.used_at).days} days"
+    if entry.sources and entry.known is not None and not entry.known & set(entry.sources):
+        yield "orphans", "nothing that it was drawn from is there any more"
+
+
+# Entries
+
+
+def _entry(store: Store, scope: Scope, record: Record) -> AuditEntry:
+    there = store.get(scope, record.source_ids).values()
+    subject, category, settled = (
+        value if isinstance(value := record.attributes.get(name), str) else None
+        for name in ("subject", "category", "supersedes")
+    )
+    return AuditEntry(
+        id=record.id,
+        text=record.content,
+        at=record.event_time,
+        subject=subject,
+        category=category,
+        sources=record.source_ids,
+        known=frozenset(source.id for source in there),
+        used_at=record.last_accessed or record.created_at,
+        derived=bool(record.source_ids) and record.kind is Kind.FACT,
+        by_person=record.trust is Trust.PERSON,
+        settled=frozenset() if settled is None else frozenset({settled}),
+        over=record.superseded_by is not None,
+    )
+
+
+def _from_json(path: Path, text: str) -> list[AuditEntry]:
+    try:
+        given: Any = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        message = f"{path} is no JSON: {error}"
+        raise InvalidInput(message) from error
+    if isinstance(given, Mapping):
+        given = next((given[name] for name in ("results", "memories") if name in given), [given])
+    if not isinstance(given, Sequence) or isinstance(given, str):
+        return []
+    found = (_foreign(item, place) for place, item in enumerate(given))
+    return sorted(
+        (entry for entry in found if entry is not None),
+        key=lambda entry: entry.at or datetime.max.replace(tzinfo=UTC),
+    )
+
+
+def _foreign(item: object, place: int) -> AuditEntry | None:
+    """Return an entry of another program's export, if that is one."""
+    fields: Mapping[str, Any] = item if isinstance(item, Mapping) else {"text": item}
+
+    def text_of(names: Sequence[str]) -> str | None:
+        return next((fields[name] for name in names if isinstance(fields.get(name), str)), None)
+
+    text = text_of(TEXTS) or ""
+    times = [moment for name in TIMES if (moment := _moment(fields.get(name))) is not None]
+    if not text.strip():
         return None
-    return f"nobody has asked for it for {(now - entry.used_at).days} days"
+    return AuditEntry(
+        id=str(fields.get("id", f"item {place}")),
+        text=text,
+        at=times[0] if times else None,
+        subject=text_of(WHO),
+        used_at=max(times, default=None),
+        owner=text_of(OWNERS),
+    )
 
 
-def _orphan(entry: AuditEntry) -> str | None:
-    if not entry.sources or entry.known is None or entry.known & set(entry.sources):
+def _moment(given: object) -> datetime | None:
+    try:
+        if isinstance(given, int | float) and not isinstance(given, bool):
+            return datetime.fromtimestamp(given, UTC)
+        moment = datetime.fromisoformat(given) if isinstance(given, str) else None
+    except (ValueError, OverflowError, OSError):
         return None
-    return "nothing that it was drawn from is there any more"
-
-
-def _secret(entry: AuditEntry) -> str | None:
-    kind = secret_kind(entry.text)
-    return None if kind is None else f"it seems to hold {kind}"
-
-
-def _injected(entry: AuditEntry) -> str | None:
-    return "it speaks to the model like an instruction" if INJECTED.search(entry.text) else None
+    return moment if moment is None or moment.tzinfo else moment.replace(tzinfo=UTC)

@@ -9,7 +9,7 @@ same. Episodes, reflections and facts with a decay rate of 0 never fade.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from datetime import datetime, timedelta
 
 from memoranda.model.actions import Action, Fade, Retire
@@ -71,24 +71,23 @@ def plan(records: Iterable[Record], now: datetime, threshold: float = THRESHOLD)
     """Plan the confidence that each record has left, and which records retire.
 
     Args:
-        records: what may have faded (``LifeStore.fading``), superseded facts among them. What
+        records: what may have faded (``Subset.DECAYING``), superseded facts among them. What
             does not fade, and what has ended, is passed over.
         now: the present. If the clock was set back, less has faded, and nothing is retired
             for it.
         threshold: confidence below which a record is retired.
     """
-    return list(_planned(records, now, threshold))
-
-
-def _planned(records: Iterable[Record], now: datetime, threshold: float) -> Iterator[Action]:
+    actions: list[Action] = []
     for record in records:
         if not is_decaying(record) or not is_active(record, now):
             continue
         left = confidence(record, now)
         if left < threshold:
-            yield Retire(record.id, now, f"faded: confidence {_below(left, threshold)}")
+            reason = f"faded: confidence {_below(left, threshold)}"
+            actions.append(Retire(record.id, now, reason))
         elif abs(left - record.confidence) > ROUNDING:
-            yield Fade(record.id, now, left)
+            actions.append(Fade(record.id, now, left))
+    return actions
 
 
 def _strength(record: Record) -> float:

@@ -1,7 +1,8 @@
 """Runs jobs at their times, each run once among all processes, and again where it failed.
 
 A store says which process has claimed a run and which runs are done; jobs are plain functions
-that can be run twice without harm.
+that can be run twice without harm. The upkeep of a whole store is such a schedule: each stage, for
+every user, is a job of it.
 """
 
 from __future__ import annotations
@@ -10,19 +11,21 @@ import logging
 import os
 import secrets
 import socket
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import datetime, timedelta, tzinfo
+from functools import partial
 from threading import Event, Thread, current_thread
-from types import TracebackType
 from typing import Self
 
-from memoranda.errors import InvalidInput, MemorandaError, StoreClosed
-from memoranda.maintenance.triggers import CronTimes, Interval
+from memoranda.errors import MemorandaError, StoreClosed
+from memoranda.maintenance.service import STAGES
+from memoranda.maintenance.triggers import CronTimes, Interval, parse_times
 from memoranda.model.checks import require_aware
 from memoranda.model.clock import Clock
 from memoranda.model.ports import JobStore
+from memoranda.model.reports import StageReport
 
 log = logging.getLogger("memoranda.maintenance.schedule")
 
@@ -35,6 +38,11 @@ NAP = timedelta(minutes=1)
 """How long the loop sleeps at most: clocks are set, and machines sleep, without telling."""
 RENEWALS = 3
 """How often a claim is renewed before it would end: two may fail."""
+AT_START = "expire"
+"""The stage that also runs when a process begins to serve (requirement S1.38)."""
+
+OnReport = Callable[[str, StageReport], object]
+"""Called with a user and what a stage did for them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,67 +116,7 @@ def following(job: Job, last_due: datetime | None, now: datetime) -> datetime | 
     """Return when a job is due next, if none of its runs is due at ``now``; ``None`` is never."""
     if job.times is None:
         return None
-    if isinstance(job.times, Interval) and last_due is not None:
-        return job.times.next(last_due)
-    return job.times.next(now)
-
-
-class JobLease:
-    """A lease on one run: it ends by itself if its holder is killed."""
-
-    def __init__(
-        self,
-        store: JobStore,
-        *,
-        job: str,
-        holder: str,
-        due: datetime,
-        clock: Clock,
-        lease: timedelta,
-    ) -> None:
-        """Claim nothing yet; ``lease`` is how long a claim lasts."""
-        self._store = store
-        self._job = job
-        self._holder = holder
-        self._due = due
-        self._clock = clock
-        self._lease = lease
-
-    def take(self) -> bool:
-        """Take the run or renew the claim on it; false if it is done, or another's."""
-        now = self._clock.now()
-        return self._store.claim(
-            self._job, self._holder, due=self._due, now=now, until=now + self._lease
-        )
-
-    def complete(self) -> None:
-        """Say that the run is done."""
-        self._store.complete(self._job, self._holder, due=self._due, at=self._clock.now())
-
-    @contextmanager
-    def renewed(self) -> Iterator[None]:
-        """Renew the claim from a thread of its own until the block ends."""
-        done = Event()
-        thread = Thread(
-            target=self._renew, args=(done,), name=f"memoranda-claim-{self._job}", daemon=True
-        )
-        thread.start()
-        try:
-            yield
-        finally:
-            done.set()
-            thread.join()
-
-    def _renew(self, done: Event) -> None:
-        while not done.wait(self._lease.total_seconds() / RENEWALS):
-            try:
-                if not self.take():
-                    log.warning(
-                        "the claim on %s ended before its run; it may be run twice", self._job
-                    )
-                    return
-            except MemorandaError as error:
-                log.warning("the claim on %s could not be renewed: %s", self._job, error)
+    return job.times.next(last_due if isinstance(job.times, Interval) and last_due else now)
 
 
 @dataclass(slots=True)
@@ -201,14 +149,8 @@ class Schedule:
             clock: the time.
             holder: a name that no other schedule has; made, if not given.
             lease: how long after a process was killed another takes its run over.
-
-        Raises:
-            InvalidInput: two jobs have the same name.
         """
-        names = [job.name for job in jobs]
-        for name in names:
-            if names.count(name) > 1:
-                raise InvalidInput(f"two jobs are called {name!r}; give each a name of its own")
+        self._states = {job.name: _JobState() for job in jobs}
         self._jobs = tuple(jobs)
         self._store = store
         self._clock = clock
@@ -216,25 +158,24 @@ class Schedule:
         self._lease = lease
         self._started: datetime | None = None
         self._seen: Mapping[str, datetime] = {}
-        self._states = {name: _JobState() for name in names}
 
-    def step(self, now: datetime, stop: Event | None = None) -> list[JobResult]:
-        """Run what is due at ``now`` and not done or being done elsewhere; return the runs.
+    def step(self, now: datetime | None = None, stop: Event | None = None) -> list[JobResult]:
+        """Run what is due and not done or being done elsewhere; return the runs.
 
         Where a job fails, the error is logged and kept, its run stays undone, and a later step
         tries it again: after a minute, then after twice as long each time, up to six times.
 
         Args:
-            now: the present.
+            now: the present, if not by the clock.
             stop: when set, no further job is begun.
 
         Raises:
             MemorandaError: the store failed.
         """
-        now = require_aware(now, "now")
+        now = require_aware(self._clock.now() if now is None else now, "now")
         self._started = self._started or now
-        last = self._seen = self._last()
-        found = [(self._due(job, last.get(job.name), now), job) for job in self._jobs]
+        self._seen = self._last()
+        found = [(self._due(job, self._seen.get(job.name), now), job) for job in self._jobs]
         ready = [(moment, job) for moment, job in found if moment is not None]
         ran: list[JobResult] = []
         for moment, job in sorted(ready, key=lambda pair: pair[0]):
@@ -252,7 +193,7 @@ class Schedule:
         while not stop.is_set():
             ran: list[JobResult] = []
             try:
-                ran = self.step(self._clock.now(), stop)
+                ran = self.step(stop=stop)
             except StoreClosed:
                 return
             except MemorandaError as error:
@@ -260,21 +201,29 @@ class Schedule:
             if not ran:  # Else something may have come due meanwhile.
                 stop.wait(self.pause(self._clock.now()).total_seconds())
 
+    def background(self) -> ScheduleThread:
+        """Return a thread that runs it, to be started and closed."""
+        return ScheduleThread(self)
+
     def pause(self, now: datetime) -> timedelta:
         """Return how long nothing is to be done; at most a minute."""
         moments = [following(job, self._seen.get(job.name), now) for job in self._jobs]
         moments += [state.wait_until for state in self._states.values()]
         return min([NAP, *(each - now for each in moments if each is not None and each > now)])
 
-    def next_runs(self, now: datetime) -> list[NextRun]:
+    def next_runs(self, now: datetime | None = None) -> list[NextRun]:
         """Return when each job runs next, in the order of the jobs.
 
         Raises:
             MemorandaError: the store failed.
         """
-        now = require_aware(now, "now")
-        last = self._last()
-        return [self._next(job, last.get(job.name), now) for job in self._jobs]
+        now = require_aware(self._clock.now() if now is None else now, "now")
+        found, last = [], self._last()
+        for job in self._jobs:
+            done = last.get(job.name)
+            at = now if due(job, done, now) is not None else following(job, done, now)
+            found.append(NextRun(job.name, at, done, self._states[job.name].error))
+        return found
 
     def _last(self) -> dict[str, datetime]:
         return {run.job: run.due for run in self._store.job_runs()}
@@ -293,53 +242,63 @@ class Schedule:
         state = self._states[job.name]
         if state.due != moment:
             state.due, state.failures, state.wait_until = moment, 0, None
-        if state.failures >= ATTEMPTS:
-            return False
         wait = state.wait_until
         # A wait that is longer than any is one of a clock that has been set back since.
-        return wait is None or not now < wait <= now + LONGEST_RETRY
+        waits = wait is not None and now < wait <= now + LONGEST_RETRY
+        return state.failures < ATTEMPTS and not waits
 
     def _attempt(self, job: Job, moment: datetime) -> list[JobResult]:
         state = self._states[job.name]
-        lease = JobLease(
-            self._store,
-            job=job.name,
-            holder=self._holder,
-            due=moment,
-            clock=self._clock,
-            lease=self._lease,
-        )
-        result: object = None
+
+        def claim() -> bool:
+            """Take the run or renew the claim on it; false if it is done, or another's."""
+            now = self._clock.now()
+            until = now + self._lease
+            return self._store.claim(job.name, self._holder, due=moment, now=now, until=until)
+
         try:
-            if not lease.take():
+            if not claim():
                 state.wait_until = self._clock.now() + FIRST_RETRY
                 return []
-            with lease.renewed():
+            with self._renewed(job.name, claim):
                 result = job.run(moment)
-            lease.complete()
+            self._store.complete(job.name, self._holder, due=moment, at=self._clock.now())
         except StoreClosed:
             raise
         except Exception as error:
             # Whatever a job does wrong, the others go on.
             log.exception("the job %s failed; it is tried again", job.name)
-            return [self._failed(job, moment, f"{type(error).__name__}: {error}")]
+            delay = min(FIRST_RETRY * 2**state.failures, LONGEST_RETRY)
+            state.failures += 1
+            state.wait_until = self._clock.now() + delay
+            state.error = f"{type(error).__name__}: {error}"
+            return [JobResult(job.name, moment, error=state.error)]
         state.failures, state.wait_until, state.error = 0, None, None
         return [JobResult(job.name, moment, result)]
 
-    def _failed(self, job: Job, moment: datetime, error: str) -> JobResult:
-        state = self._states[job.name]
-        delay = min(FIRST_RETRY * 2**state.failures, LONGEST_RETRY)
-        state.failures += 1
-        state.wait_until = self._clock.now() + delay
-        state.error = error
-        return JobResult(job.name, moment, error=error)
+    @contextmanager
+    def _renewed(self, job: str, claim: Callable[[], bool]) -> Iterator[None]:
+        """Renew a claim from a thread of its own until the block ends."""
+        done = Event()
 
-    def _next(self, job: Job, last: datetime | None, now: datetime) -> NextRun:
-        error = self._states[job.name].error
-        if job.times is None:
-            return NextRun(job.name, None, last, error)
-        waiting = due(job, last, now) is not None
-        return NextRun(job.name, now if waiting else following(job, last, now), last, error)
+        def renew() -> None:
+            while not done.wait(self._lease.total_seconds() / RENEWALS):
+                try:
+                    if not claim():
+                        log.warning(
+                            "the claim on %s ended before its run; it may be run twice", job
+                        )
+                        return
+                except MemorandaError as error:
+                    log.warning("the claim on %s could not be renewed: %s", job, error)
+
+        thread = Thread(target=renew, name=f"memoranda-claim-{job}", daemon=True)
+        thread.start()
+        try:
+            yield
+        finally:
+            done.set()
+            thread.join()
 
 
 class ScheduleThread:
@@ -378,11 +337,71 @@ class ScheduleThread:
         self.start()
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         """Close."""
         self.close()
+
+
+class MaintenanceSchedule(Schedule):
+    """The scheduled upkeep of a whole store.
+
+    Any number of processes may keep up one store: each run is made by one of them, and what a
+    killed process left is done by another.
+    """
+
+    def __init__(
+        self,
+        *,
+        users: Callable[[], Iterable[str]],
+        run_stage: Callable[[str, str], StageReport],
+        times: Iterable[tuple[str, object]],
+        zone: tzinfo,
+        store: JobStore,
+        clock: Clock,
+        on_report: OnReport | None = None,
+    ) -> None:
+        """Plan the jobs that the settings name; run nothing yet.
+
+        Args:
+            users: gives every user of the store.
+            run_stage: runs a stage, for a user.
+            times: when each stage runs, by name, as the settings write it.
+            zone: of whose clock.
+            store: where processes agree who runs what.
+            clock: the time.
+            on_report: called after each stage for a user.
+
+        Raises:
+            ConfigError: a time of the settings cannot be read.
+        """
+        self._users, self._run_stage, self._on_report = users, run_stage, on_report
+        chosen = {name: parse_times(str(value), zone) for name, value in times if name in STAGES}
+        jobs = [
+            Job(name, chosen[name], partial(self._run_for_all, name), at_start=name == AT_START)
+            for name in STAGES
+        ]
+        super().__init__(jobs, store, clock=clock)
+
+    def _run_for_all(self, stage: str, _due: datetime) -> tuple[StageReport, ...]:
+        reports: list[StageReport] = []
+        failed: dict[str, str] = {}
+        for user in self._users():
+            try:
+                report = self._run_stage(user, stage)
+            except StoreClosed:
+                raise
+            except Exception as error:
+                # What is wrong with the memory of one user is no reason to leave the others'.
+                log.exception("%s failed for %s", stage, user)
+                failed[user] = f"{type(error).__name__}: {error}"
+                continue
+            if report.count:
+                log.info("%s for %s: %s", stage, user, report)
+            if self._on_report is not None:
+                self._on_report(user, report)
+            reports.append(report)
+            failed |= {f"{user}/{what}": why for what, why in report.failed.items()}
+        if failed:
+            what, why = next(iter(failed.items()))
+            raise MemorandaError(f"{stage} failed for {len(failed)} ({what}: {why})")
+        return tuple(reports)

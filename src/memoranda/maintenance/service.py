@@ -2,24 +2,31 @@
 
 Each stage reads what its plan needs, plans, and applies the plan. Each can be run again at any
 time, also after a crash.
+
+Expiry retires records whose retention is over. A record carries its end from when it was stored,
+and the policy of the present may end it sooner, never later: what had ended stays ended. The end
+of a day is the user's midnight. Enrichment reads records with few entities again, once, by
+providers that are too slow for each message, and stamps them, also where these found nothing.
 """
 
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
-from functools import partial
-from itertools import islice
-from typing import Protocol
+from datetime import datetime, time, timedelta
+from itertools import chain, islice
+from typing import Any, Final, Protocol
 
 from memoranda.entities.pipeline import ACCURATE, EntityPipeline
 from memoranda.errors import InvalidInput, LLMError, MemorandaError
-from memoranda.maintenance import decay, enrich, expire
+from memoranda.maintenance import decay
 from memoranda.model.actions import Action, Enrich, Fade, Retire
-from memoranda.model.models import Mention, Scope
+from memoranda.model.checks import require_aware
+from memoranda.model.models import Kind, Mention, Record, Scope, is_active
 from memoranda.model.ports import Store
+from memoranda.model.query import Filter, Order, Subset
 from memoranda.model.reports import MaintenanceReport, StageReport
 from memoranda.records.drafts import Retention
 
@@ -31,20 +38,23 @@ BATCH = 500
 """Actions of one transaction: others may write in between."""
 MOST_LINES = 200
 """Lines of a report."""
+UNITS = ((timedelta(days=1), "day"), (timedelta(hours=1), "hour"), (timedelta(minutes=1), "minute"))
+ENRICHED: Final = (Kind.FACT, Kind.EPISODE)
+"""What is enriched."""
+FEW: Final = 2
+"""Entities that a record has at most to be read again."""
+A_NIGHT: Final = 50
+"""Records of one run."""
+STAMP: Final = "enriched_at"
+"""The attribute that says when a record was read again."""
+UNAVAILABLE: Final = "no accurate provider of names is set up (spacy or llm)"
 
 
-class ConsolidateSessions(Protocol):
-    """Turns sessions into facts."""
-
-    def __call__(self, session: str | None = None, *, dry_run: bool = False) -> StageReport:
-        """Consolidate one session, or all that wait; report what was done."""
-
-
-class WriteReflection(Protocol):
-    """Writes the weekly insight."""
+class Stage(Protocol):
+    """A stage that another service carries out."""
 
     def __call__(self, *, dry_run: bool = False) -> StageReport:
-        """Write it, if one is due; report what was done."""
+        """Do what is due; report what was done."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,8 +69,8 @@ class Maintenance:
         decay_threshold: confidence below which a fact is retired.
         names: gives what finds names.
         link_entities: links what waits for it to its entities.
-        consolidate_sessions: the stage ``consolidate``.
-        write_reflection: the stage ``reflect``.
+        consolidate: turns all sessions that wait into facts.
+        reflect: writes the weekly insight, if one is due.
     """
 
     scope: Scope
@@ -70,8 +80,8 @@ class Maintenance:
     decay_threshold: float
     names: Callable[[], EntityPipeline]
     link_entities: Callable[[], None]
-    consolidate_sessions: ConsolidateSessions
-    write_reflection: WriteReflection
+    consolidate: Stage
+    reflect: Stage
 
     def run(
         self, stages: Iterable[str] | None = None, *, dry_run: bool = False
@@ -86,21 +96,21 @@ class Maintenance:
             if name not in STAGES:
                 message = f"stage={name!r:.80} does not exist; use {', '.join(STAGES)}"
                 raise InvalidInput(message)
-        chosen = (name for name in STAGES if name in wanted)
+        chosen = [name for name in STAGES if name in wanted]
         return MaintenanceReport(
             stages=tuple(self.run_stage(name, dry_run=dry_run) for name in chosen)
         )
 
     def run_stage(self, stage: str, *, dry_run: bool = False) -> StageReport:
         """Run the stage of that name."""
-        verbs: dict[str, Callable[[], StageReport]] = {
-            "expire": partial(self.expire, dry_run=dry_run),
-            "enrich": partial(self.enrich, dry_run=dry_run),
-            "consolidate": partial(self.consolidate_sessions, dry_run=dry_run),
-            "decay": partial(self.decay, dry_run=dry_run),
-            "reflect": partial(self.write_reflection, dry_run=dry_run),
+        verbs: dict[str, Stage] = {
+            "expire": self.expire,
+            "enrich": self.enrich,
+            "consolidate": self.consolidate,
+            "decay": self.decay,
+            "reflect": self.reflect,
         }
-        return verbs[stage]()
+        return verbs[stage](dry_run=dry_run)
 
     def run_scheduled(self, stage: str) -> StageReport:
         """Run a stage that is due.
@@ -108,10 +118,10 @@ class Maintenance:
         Raises:
             MemorandaError: the reflection is due, and sessions of the week are no facts yet.
         """
-        if stage == "reflect" and self._pending():
+        if stage == "reflect" and self.store.sessions(self.scope, pending=True):
             # Both are due on Sunday at three, and the week is to be seen with all its facts.
-            self.consolidate_sessions()
-            if self._pending():
+            self.consolidate()
+            if self.store.sessions(self.scope, pending=True):
                 raise MemorandaError("sessions are still being consolidated; it is tried again")
         return self.run_stage(stage)
 
@@ -133,89 +143,167 @@ class Maintenance:
     def expire(self, *, dry_run: bool = False) -> StageReport:
         """Retire what is past its retention."""
         now = self.now()
-        older = {
-            kind: self.store.recorded(self.scope, kind, now=now, before=before)
-            for kind, before in expire.cutoffs(self.retention, now).items()
-        }
-        plan = expire.plan(self.store.expired(self.scope, now), older, self.retention, now)
-        self._apply(plan.actions, dry_run=dry_run)
-        counts = {kind.value: number for kind, number in plan.counts.items()}
-        return _report("expire", plan.actions, counts, dry_run=dry_run)
+        older = [
+            self._records(Order.NEWEST, now=now, kinds=(kind,), recorded_before=before)[::-1]
+            for kind, before in cutoffs(self.retention, now).items()
+        ]
+        ended = self._records(now=now, retired=True, subset=Subset.ENDED)
+        over = plan_expiry(chain(ended, *older), self.retention, now)
+        counts = Counter(record.kind.value for record, _ in over)
+        return self._finish("expire", [each for _, each in over], counts, dry_run=dry_run)
+
+    def _records(self, order: Order = Order.RECORDED, **conditions: Any) -> list[Record]:
+        return self.store.records(self.scope, Filter(**conditions), order=order)
 
     def decay(self, *, dry_run: bool = False) -> StageReport:
         """Lower the confidence of decaying facts; retire those below the threshold."""
         now = self.now()
-        actions = decay.plan(self.store.decaying(self.scope, now), now, self.decay_threshold)
-        self._apply(actions, dry_run=dry_run)
+        decaying = self._records(now=now, subset=Subset.DECAYING)
+        actions = decay.plan(decaying, now, self.decay_threshold)
         retired = sum(isinstance(action, Retire) for action in actions)
         counts = {"faded": len(actions) - retired, "retired": retired}
-        return _report("decay", actions, counts, dry_run=dry_run)
+        return self._finish("decay", actions, counts, dry_run=dry_run)
 
     def enrich(self, *, dry_run: bool = False) -> StageReport:
         """Find names again, more accurately, in records with few of them."""
         names, now = self.names(), self.now()
         if not names.accurate_available:
-            return StageReport(stage="enrich", skipped=enrich.UNAVAILABLE, dry_run=dry_run)
+            return StageReport(stage="enrich", skipped=UNAVAILABLE, dry_run=dry_run)
         self.link_entities()
-        candidates = self.store.unenriched(
-            self.scope, kinds=enrich.KINDS, most=enrich.MOST, limit=enrich.LIMIT, now=now
-        )
+        where = Filter(now=now, kinds=ENRICHED, subset=Subset.UNENRICHED, most_entities=FEW)
+        candidates = self.store.records(self.scope, where, limit=A_NIGHT)
         if dry_run:
             lines = tuple(f"{record.id} is read again" for record in candidates)
             counts = {"records": len(candidates)}
             return StageReport(
                 stage="enrich", count=len(candidates), counts=counts, lines=lines, dry_run=True
             )
-        plan = enrich.plan(candidates, partial(_read_names, names), now)
-        self._apply(plan.actions, dry_run=False)
-        mentions = sum(len(action.mentions) for action in plan.actions)
-        counts = {"records": len(plan.actions), "mentions": mentions}
-        return _report("enrich", plan.actions, counts, failed=plan.failed)
 
-    def _pending(self) -> bool:
-        return bool(self.store.sessions(self.scope, pending=True))
+        def extract(text: str) -> Sequence[Mention]:
+            reading = names.read(ACCURATE, text)
+            if reading.failed:
+                failed = ", ".join(reading.failed)
+                raise LLMError(f"{failed} failed on it; it is read again next time")
+            return reading.mentions
 
-    def _apply(self, actions: Sequence[Action], *, dry_run: bool) -> None:
-        if dry_run:
-            return
-        for start in range(0, len(actions), BATCH):
+        actions, failed = plan_enrichment(candidates, extract, now)
+        mentions = sum(len(action.mentions) for action in actions)
+        counts = {"records": len(actions), "mentions": mentions}
+        return self._finish("enrich", actions, counts, failed=failed)
+
+    def _finish(
+        self,
+        stage: str,
+        actions: Sequence[Action],
+        counts: Mapping[str, int],
+        *,
+        failed: Mapping[str, str] | None = None,
+        dry_run: bool = False,
+    ) -> StageReport:
+        """Apply the actions of a stage, if they are not only to be shown, and report them."""
+        for start in range(0, 0 if dry_run else len(actions), BATCH):
             self.store.apply(self.scope, actions[start : start + BATCH])
+        return StageReport(
+            stage=stage,
+            count=len(actions),
+            counts=counts,
+            lines=tuple(islice(_describe(actions), MOST_LINES)),
+            failed=failed or {},
+            dry_run=dry_run,
+        )
 
 
-def _report(
-    stage: str,
-    actions: Sequence[Action],
-    counts: Mapping[str, int],
-    *,
-    failed: Mapping[str, str] | None = None,
-    dry_run: bool = False,
-) -> StageReport:
-    lines = (line for action in actions if (line := _describe(action)))
-    return StageReport(
-        stage=stage,
-        count=len(actions),
-        counts=counts,
-        lines=tuple(islice(lines, MOST_LINES)),
-        failed=failed or {},
-        dry_run=dry_run,
-    )
+def _describe(actions: Iterable[Action]) -> Iterator[str]:
+    for action in actions:
+        match action:
+            case Retire():
+                yield f"- {action.id}: {action.reason}"
+            case Fade():
+                yield f"~ {action.id}: confidence {action.confidence:.2f}"
+            case Enrich():
+                yield f"+ {action.id}: {len(action.mentions)} names"
 
 
-def _read_names(names: EntityPipeline, text: str) -> list[Mention]:
-    """Return the names in a text; a text that a provider failed on is read another night."""
-    reading = names.read(ACCURATE, text)
-    if reading.failed:
-        message = f"{', '.join(reading.failed)} failed on it; it is read again next time"
-        raise LLMError(message)
-    return reading.mentions
+def cutoffs(retention: Retention, now: datetime) -> dict[Kind, datetime]:
+    """Return since when records of each kind are all still to be kept.
+
+    Whatever was recorded before may be over, and is to be given to :func:`plan_expiry`.
+    Kinds that are kept for ever are left out.
+    """
+    found: dict[Kind, datetime] = {}
+    for kind in Kind:
+        if kind in retention.until_midnight:
+            today = datetime.combine(now.astimezone(retention.zone).date(), time(), retention.zone)
+            found[kind] = require_aware(today, "midnight")
+        elif kind in retention.spans:
+            try:
+                # One more, as what is as old as the span is over, too.
+                found[kind] = now - retention.spans[kind] + timedelta(milliseconds=1)
+            except OverflowError:  # Longer than the calendar, so for ever.
+                continue
+    return found
 
 
-def _describe(action: Action) -> str | None:
-    match action:
-        case Retire():
-            return f"- {action.id}: {action.reason}"
-        case Fade():
-            return f"~ {action.id}: confidence {action.confidence:.2f}"
-        case Enrich():
-            return f"+ {action.id}: {len(action.mentions)} names"
-    return None
+def plan_expiry(
+    records: Iterable[Record], retention: Retention, now: datetime
+) -> list[tuple[Record, Retire]]:
+    """Plan the retirement of all records past their retention, each once.
+
+    Args:
+        records: those whose validity ended by itself, and believed ones of which some may be
+            past the present policy, which was another when they were stored. Facts among
+            them, also confirmed ones, end only if the policy sets facts an end.
+        retention: the present policy.
+        now: the present.
+    """
+    ended: dict[str, tuple[Record, Retire]] = {}
+    for record in records:
+        end, until = retention.end(record.kind, record.created_at), record.valid_until
+        if is_active(record, now) and end is not None and end <= now:
+            reason = _policy(record.kind, retention)
+        elif until is not None and until <= now:
+            own = until == end
+            stored = f"it was stored to be kept until {until:%Y-%m-%d %H:%M} UTC"
+            reason = _policy(record.kind, retention) if own else stored
+        else:
+            continue
+        ended.setdefault(record.id, (record, Retire(record.id, now, f"expired: {reason}")))
+    return list(ended.values())
+
+
+def _policy(kind: Kind, retention: Retention) -> str:
+    """Say how long a kind is kept."""
+    if kind in retention.until_midnight:
+        return f"{kind.value} is kept until the day ends in {retention.zone}"
+    span = retention.spans[kind]
+    for unit, name in UNITS:
+        if span % unit == timedelta():
+            number = span // unit
+            return f"{kind.value} is kept for {number} {name}{'s' if number != 1 else ''}"
+    return f"{kind.value} is kept for {span.total_seconds():g} seconds"
+
+
+def plan_enrichment(
+    records: Iterable[Record], extract: Callable[[str], Sequence[Mention]], now: datetime
+) -> tuple[list[Enrich], dict[str, str]]:
+    """Plan what names records are linked to as well, and tell which could not be read, and why.
+
+    Args:
+        records: what was never enriched and has few entities. Others are passed over.
+        extract: reads a text; may be slow. Where it raises, its record is not stamped, and so
+            is read another night.
+        now: the present.
+    """
+    actions: list[Enrich] = []
+    failed: dict[str, str] = {}
+    for record in records:
+        if record.kind not in ENRICHED or STAMP in record.attributes:
+            continue
+        try:
+            actions.append(Enrich(record.id, now, tuple(extract(record.content))))
+        except MemorandaError as error:
+            failed[record.id] = str(error)
+        except Exception as error:
+            log.exception("the names in %s could not be read", record.id)
+            failed[record.id] = f"{type(error).__name__}: {error}"
+    return actions, failed

@@ -10,9 +10,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta, tzinfo
 
+from apscheduler.triggers.combining import OrTrigger
 from apscheduler.triggers.cron import CronTrigger
 
 from memoranda.errors import ConfigError
@@ -21,7 +23,7 @@ from memoranda.settings.parsing import SPAN, parse_span
 from memoranda.text.patterns import compile_pattern
 
 OFF = "off"
-FIELDS = 5
+FIELDS = ("minute", "hour", "day", "month", "day_of_week")
 REFUSED = (
     "{!r} is no time for a job: {}; write five fields (minute hour day month weekday), such as "
     "'0 3 * * *', or 'off'"
@@ -33,7 +35,7 @@ HORIZON = timedelta(days=9 * 366)
 """Longer than from one 29 February to the next."""
 WIDEN = 4
 WEEKDAYS = ("sun", "mon", "tue", "wed", "thu", "fri", "sat")
-WEEKDAY = r"[0-7]|sun|mon|tue|wed|thu|fri|sat"
+WEEKDAY = rf"[0-7]|{'|'.join(WEEKDAYS)}"
 WEEKDAY_ITEM = compile_pattern(
     rf"(?:\*|(?P<first>{WEEKDAY})(?:-(?P<last>{WEEKDAY}))?)(?:/(?P<step>[1-7]))?", re.ASCII
 )
@@ -50,12 +52,19 @@ class CronTimes:
         """
         self.text = " ".join(text.split())
         self.zone = zone
-        fields = self.text.lower().split(" ")
-        if len(fields) != FIELDS:
-            raise ConfigError(REFUSED.format(text, f"it has {len(fields)} fields"))
-        self._hourly = fields[1].startswith("*")
+        fields = dict(zip(FIELDS, self.text.lower().split(" "), strict=False))
+        if self.text.count(" ") + 1 != len(FIELDS):
+            wrong = f"it has {self.text.count(' ') + 1} fields"
+            raise ConfigError(REFUSED.format(text, wrong))
+        self._hourly = fields["hour"].startswith("*")
+        either = not fields["day"].startswith("*") and not fields["day_of_week"].startswith("*")
         try:
-            self._triggers = _triggers(fields)
+            fields["day_of_week"] = _weekdays(fields["day_of_week"])
+            choices = [{"day": "*"}, {"day_of_week": "*"}] if either else [{}]
+            # The clock's own face, which knows no zone: what time that is, is reckoned here.
+            self._face = OrTrigger(
+                [CronTrigger(**(fields | choice), timezone=UTC) for choice in choices]
+            )
         except ValueError as error:
             raise ConfigError(REFUSED.format(text, error)) from error
         if next(self._walls(EPOCH), None) is None:
@@ -67,15 +76,16 @@ class CronTimes:
 
     def next(self, after: datetime) -> datetime | None:
         """Return the first time later than ``after``, in UTC; ``None`` beyond the calendar."""
-        slack = self._moved(after)
+        moved = self._moved(after)
         best: datetime | None = None
-        for wall in self._walls(after.astimezone(self.zone).replace(tzinfo=None) - slack):
-            if best is not None and wall > best.astimezone(self.zone).replace(tzinfo=None) + slack:
+        for wall in self._walls(self._wall(after) - moved):
+            if best is not None and wall > self._wall(best) + moved:
                 break
-            later = [moment for moment in self._moments(wall) if moment > after]
-            best = min([*later, best] if best is not None else later, default=None)
-            if best is not None and not slack:
-                break
+            moments = [wall.replace(tzinfo=self.zone, fold=fold).astimezone(UTC) for fold in (0, 1)]
+            if not self._hourly or moments[1] < moments[0]:  # Left out by the clock: comes later.
+                moments = moments[:1]
+            later = [moment for moment in moments if moment > after]
+            best = min(later if best is None else [*later, best], default=None)
         return best
 
     def last(self, until: datetime, *, since: datetime | None = None) -> datetime | None:
@@ -90,33 +100,23 @@ class CronTimes:
                 return found
             span *= WIDEN
 
+    def _wall(self, moment: datetime) -> datetime:
+        """Return what the clock shows."""
+        return moment.astimezone(self.zone).replace(tzinfo=None)
+
     def _walls(self, start: datetime) -> Iterator[datetime]:
         """Yield what the clock shows when the job is due, from ``start`` on."""
         moment = start.replace(tzinfo=UTC)
-        try:
-            while True:
-                fits = [each.get_next_fire_time(None, moment) for each in self._triggers]
-                found = min((each for each in fits if each is not None), default=None)
-                if found is None:
-                    return
+        with suppress(OverflowError, ValueError):  # The end of the calendar.
+            while (found := self._face.get_next_fire_time(None, moment)) is not None:
                 yield found.replace(tzinfo=None)
                 moment = found + MINUTE
-        except (OverflowError, ValueError):  # The end of the calendar.
-            return
-
-    def _moments(self, wall: datetime) -> list[datetime]:
-        first, second = (
-            wall.replace(tzinfo=self.zone, fold=fold).astimezone(UTC) for fold in (0, 1)
-        )
-        return [first, second] if self._hourly and first < second else [first]
 
     def _moved(self, moment: datetime) -> timedelta:
         """Return by how much the clock is moved around ``moment``."""
         try:
-            offsets = [
-                (moment + by).astimezone(self.zone).utcoffset() or timedelta()
-                for by in (-DAY_AND_HOUR, timedelta(), DAY_AND_HOUR)
-            ]
+            around = [moment - DAY_AND_HOUR, moment, moment + DAY_AND_HOUR]
+            offsets = [each.astimezone(self.zone).utcoffset() or timedelta() for each in around]
         except OverflowError:  # The first or the last day that there is.
             return timedelta()
         return max(offsets) - min(offsets)
@@ -171,43 +171,22 @@ def parse_times(text: str, zone: tzinfo) -> CronTimes | Interval | None:
         raise ConfigError(message) from error
 
 
-def _triggers(fields: list[str]) -> list[CronTrigger]:
-    minute, hour, day, month, weekday = fields
-    days = _weekdays(weekday)
-    pairs = [(day, days)]
-    if not (day.startswith("*") or weekday.startswith("*")):
-        pairs = [(day, "*"), ("*", days)]
-    return [
-        # The clock's own face, which knows no zone: what time that is, is reckoned here.
-        CronTrigger(
-            minute=minute, hour=hour, day=of_month, month=month, day_of_week=of_week, timezone=UTC
-        )
-        for of_month, of_week in pairs
-    ]
-
-
 def _weekdays(text: str) -> str:
     """Return the days by name: the library counts them from Monday, cron from Sunday."""
-    if text == "*":
-        return text
-    days = sorted({day for item in text.split(",") for day in _item(item)})
-    return ",".join(WEEKDAYS[day] for day in days)
+    days = (day for item in text.split(",") for day in _days(item))
+    return "*" if text == "*" else ",".join(WEEKDAYS[day % 7] for day in days)
 
 
-def _item(text: str) -> list[int]:
-    match = WEEKDAY_ITEM.fullmatch(text)
+def _days(item: str) -> range:
+    """Return the days of an item of the field, from Sunday as 0; 7 is Sunday again."""
+    match = WEEKDAY_ITEM.fullmatch(item)
     if match is None:
-        raise ValueError(f"{text!r} is no day of the week (0-7, sun-sat)")
-    first = _number(match["first"] or "0")
-    last = first
-    if match["last"]:
-        last = _number(match["last"])
-    elif match["first"] is None or match["step"]:
-        last = 6
-    if last < first:
-        last += 7
-    return [day % 7 for day in range(first, last + 1, int(match["step"] or 1))]
-
-
-def _number(day: str) -> int:
-    return int(day) if day.isdecimal() else WEEKDAYS.index(day)
+        raise ValueError(f"{item!r} is no day of the week (0-7, sun-sat)")
+    named, step = match["first"] is not None, match["step"]
+    first, last = (
+        int(day) if day.isdecimal() else WEEKDAYS.index(day)
+        for day in (match["first"] or "0", match["last"] or "6")
+    )
+    if named and not match["last"] and not step:
+        last = first
+    return range(first, last + 1 if last >= first else last + 8, int(step or 1))

@@ -2,28 +2,35 @@
 
 from __future__ import annotations
 
+import hashlib
 import ipaddress
 import signal
 import socket
 import sys
+from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
+from hmac import compare_digest
 from importlib import import_module
 from typing import Any
 
 import anyio
+from mcp.server.auth.provider import AccessToken
 from mcp.server.mcpserver import MCPServer
 from mcp.server.transport_security import TransportSecuritySettings
-from starlette.types import ASGIApp
 
 from memoranda.errors import ConfigError, InvalidInput
 from memoranda.settings.parsing import names
 from memoranda.settings.sections import McpSettings
+from memoranda.text.patterns import compile_pattern
 
 PATH = "/mcp"
 GRACE = 3  # seconds that open requests have to end when the server is told to
 LOCAL = ("localhost", "127.0.0.1", "[::1]")
 HIGHEST_PORT = 65_535
+ADDRESS = compile_pattern(
+    r"(?:\[(?P<six>[^\[\]]*:[^\[\]]*)\]|(?P<host>[^:\[\]]+)):(?P<port>[0-9]{1,9})"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,13 +47,11 @@ class Address:
         Raises:
             InvalidInput: it is of no such form.
         """
-        host, _, port = text.rpartition(":")
-        bare = host.removeprefix("[").removesuffix("]")
-        plain = port.isascii() and port.isdigit() and int(port) <= HIGHEST_PORT
-        if not bare or not plain or (":" in bare) != (host != bare):
+        found = ADDRESS.fullmatch(text)
+        if found is None or int(found["port"]) > HIGHEST_PORT:
             message = f"--http={text!r:.80} is no address; write HOST:PORT such as 127.0.0.1:8000"
             raise InvalidInput(message)
-        return cls(bare, int(port))
+        return cls(found["six"] or found["host"], int(found["port"]))
 
     @property
     def is_local(self) -> bool:
@@ -68,12 +73,11 @@ def bound(address: Address, settings: McpSettings) -> socket.socket:
         ConfigError: others could reach it and no tokens are set, or it cannot be listened at.
     """
     if settings.tokens is None and not address.is_local:
-        message = (
+        raise ConfigError(
             f"--http={address} can be reached by other machines, and no tokens are set; set "
             f"mcp.tokens (MEMORANDA_MCP__TOKENS='TOKEN=USER'), or listen at "
             f"127.0.0.1:{address.port}"
         )
-        raise ConfigError(message)
     family = socket.AF_INET6 if ":" in address.host else socket.AF_INET
     # With its protocol named: else asyncio does not send small answers at once (TCP_NODELAY).
     listening = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
@@ -87,23 +91,6 @@ def bound(address: Address, settings: McpSettings) -> socket.socket:
     return listening
 
 
-def web_app(server: MCPServer[Any], address: Address, settings: McpSettings) -> ASGIApp:
-    """Return the application that serves ``address``; Host and Origin are always checked."""
-    # No page elsewhere can make a browser believe that these are its own names.
-    hosts = [str(address), *(f"{name}:{address.port}" for name in LOCAL)]
-    return server.streamable_http_app(
-        streamable_http_path=PATH,
-        host=address.host,
-        transport_security=TransportSecuritySettings(
-            allowed_hosts=[*hosts, *names(settings.allowed_hosts or "")],
-            allowed_origins=[
-                *(f"http://{host}" for host in hosts),
-                *names(settings.allowed_origins or ""),
-            ],
-        ),
-    )
-
-
 def serve(server: MCPServer[Any], address: Address, settings: McpSettings) -> None:
     """Serve until the process is told to stop; the server closes its memory then.
 
@@ -113,8 +100,17 @@ def serve(server: MCPServer[Any], address: Address, settings: McpSettings) -> No
     uvicorn = import_module("uvicorn")  # Not at the top: standard input and output need none.
     with bound(address, settings) as listening:
         here = Address(address.host, listening.getsockname()[1])
+        # No page elsewhere can make a browser believe that these are its own names.
+        hosts = [str(here), *(f"{name}:{here.port}" for name in LOCAL)]
+        origins = [f"http://{host}" for host in hosts]
+        security = TransportSecuritySettings(
+            allowed_hosts=[*hosts, *names(settings.allowed_hosts or "")],
+            allowed_origins=[*origins, *names(settings.allowed_origins or "")],
+        )
         config = uvicorn.Config(
-            web_app(server, here, settings),
+            server.streamable_http_app(
+                streamable_http_path=PATH, host=here.host, transport_security=security
+            ),
             # The same whatever else is installed, and blanks around a field are not part of it.
             http="h11",
             log_config=None,
@@ -129,3 +125,28 @@ def serve(server: MCPServer[Any], address: Address, settings: McpSettings) -> No
         sys.stderr.flush()
         with suppress(KeyboardInterrupt):
             anyio.run(web.serve, [listening])
+
+
+class Tokens:
+    """Knows the user of a token (the SDK's ``TokenVerifier``).
+
+    Args:
+        users: token → user.
+    """
+
+    def __init__(self, users: Mapping[str, str]) -> None:
+        """Keep digests, which are of one length whatever the token's."""
+        self._users = {_digest(token): user for token, user in users.items()}
+
+    async def verify_token(self, token: str) -> AccessToken | None:
+        """Return who may ask with ``token``; looks at all of them, however the first compare."""
+        given = _digest(token)
+        found = [user for each, user in self._users.items() if compare_digest(each, given)]
+        if not found:
+            return None
+        # A session belongs to the token that began it, and not to any other of its user.
+        return AccessToken(token=token, client_id=given.hex(), scopes=[], subject=found[0])
+
+
+def _digest(token: str) -> bytes:
+    return hashlib.sha256(token.encode("utf-8", "surrogatepass")).digest()

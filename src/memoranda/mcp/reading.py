@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
 from typing import Annotated, Any, TypeVar
 
 import anyio.to_thread
@@ -21,8 +21,7 @@ from mcp_types import (
 from pydantic import Field
 
 from memoranda.errors import InvalidInput, MemorandaError
-from memoranda.mcp.results import stored
-from memoranda.mcp.tools import NOTHING, caller
+from memoranda.mcp.tools import NOTHING, caller, stored
 from memoranda.model.models import Record
 from memoranda.serving.late import LateMemory
 
@@ -33,7 +32,6 @@ HISTORY = "memoranda://notes/HISTORY.md"
 INSIGHT = "memoranda://insight/weekly"
 RECORD = "memoranda://records/{id}"
 MARKDOWN = "text/markdown"
-JSON = "application/json"
 REMEMBER = (
     "Go through this session and store what will still matter in later ones, each with "
     "store_memory as one self-contained sentence with names and absolute dates: facts about me "
@@ -62,7 +60,7 @@ def add_resources(server: MCPServer[Any], memory: LateMemory) -> None:
         found = _read(lambda: memory.of(caller()).insight())
         return "" if found is None else found.content
 
-    @server.resource(RECORD, name="record", title="Memory by id", mime_type=JSON)
+    @server.resource(RECORD, name="record", title="Memory by id", mime_type="application/json")
     def record(id: str) -> str:
         """One memory with its source, times and confidence."""
         found = _read(lambda: memory.of(caller()).record(id))
@@ -91,25 +89,18 @@ def add_prompts(server: MCPServer[Any], memory: LateMemory) -> None:
         return REMEMBER
 
 
-def completion(
-    memory: LateMemory,
-) -> Callable[[ServerRequestContext[Any, Any], CompleteRequestParams], Awaitable[CompleteResult]]:
-    """Return what completes the id of a memory from words that it is found by."""
-
-    async def complete(
-        _: ServerRequestContext[Any, Any], params: CompleteRequestParams
-    ) -> CompleteResult:
-        ref, text = params.ref, params.argument.value
-        if not isinstance(ref, ResourceTemplateReference) or ref.uri != RECORD:
-            return CompleteResult(completion=Completion(values=[]))
-        user = caller()
-        try:
-            found = await anyio.to_thread.run_sync(lambda: memory.of(user).ids(text))
-        except MemorandaError as error:
-            raise MCPError(code=INVALID_PARAMS, message=str(error)) from error
-        return CompleteResult(completion=Completion(values=found))
-
-    return complete
+async def complete(
+    memory: LateMemory, _: ServerRequestContext[Any, Any], params: CompleteRequestParams
+) -> CompleteResult:
+    """Complete the id of a memory from words that it is found by."""
+    ref, text, user = params.ref, params.argument.value, caller()
+    if not isinstance(ref, ResourceTemplateReference) or ref.uri != RECORD:
+        return CompleteResult(completion=Completion(values=[]))
+    try:
+        found = await anyio.to_thread.run_sync(lambda: memory.of(user).ids(text))
+    except MemorandaError as error:
+        raise MCPError(code=INVALID_PARAMS, message=str(error)) from error
+    return CompleteResult(completion=Completion(values=found))
 
 
 def _read(read: Callable[[], Value]) -> Value:

@@ -1,14 +1,19 @@
-"""Starting the server, as ``memoranda mcp`` does."""
+"""Starting the server, as ``memoranda mcp`` does: over HTTP, or standard input and output."""
 
 from __future__ import annotations
 
 import logging
+import os
+import signal
 import sys
+from typing import Any, NoReturn
 
-from memoranda.mcp import http as web
-from memoranda.mcp import stdio
+import anyio
+import anyio.to_thread
+from mcp.server.mcpserver import MCPServer
+
+from memoranda.mcp.http import Address, Tokens, serve
 from memoranda.mcp.server import build
-from memoranda.mcp.tokens import Tokens
 from memoranda.serving.late import LateMemory
 from memoranda.settings.sections import users_by_token
 from memoranda.settings.settings import Settings
@@ -39,12 +44,12 @@ def run(
     memory = LateMemory(location, user=user or settings.user, settings=settings)
     chosen = tools or settings.mcp.tools
     if http is not None:
-        address = web.Address.parse(http)
+        address = Address.parse(http)
         tokens = settings.mcp.tokens
         verifier = None if tokens is None else Tokens(users_by_token(tokens))
-        web.serve(build(memory, tools=chosen, verifier=verifier), address, settings.mcp)
+        serve(build(memory, tools=chosen, verifier=verifier), address, settings.mcp)
     else:
-        stdio.serve(build(memory, tools=chosen), memory)
+        serve_stdio(build(memory, tools=chosen), memory)
 
 
 def _log_to_stderr() -> None:
@@ -53,3 +58,35 @@ def _log_to_stderr() -> None:
     logging.getLogger("memoranda").handlers.clear()
     form = "%(asctime)s %(levelname)s %(name)s: %(message)s"
     logging.basicConfig(stream=sys.stderr, level=logging.WARNING, format=form)
+
+
+def serve_stdio(server: MCPServer[Any], memory: LateMemory) -> NoReturn:
+    """Serve until the input ends or the process is told to stop; close ``memory``, and exit."""
+    anyio.run(_run_stdio, server, memory)
+    _exit()
+
+
+async def _run_stdio(server: MCPServer[Any], memory: LateMemory) -> None:
+    async with anyio.create_task_group() as tasks:
+        if sys.platform != "win32":  # There the loop knows no signals.
+            tasks.start_soon(_stop_on_signal, memory)
+        await server.run_stdio_async()
+        tasks.cancel_scope.cancel()
+
+
+async def _stop_on_signal(memory: LateMemory) -> None:
+    with anyio.open_signal_receiver(signal.SIGINT, signal.SIGTERM) as signals:
+        async for _ in signals:
+            await anyio.to_thread.run_sync(memory.close)
+            _exit()
+
+
+def _exit() -> NoReturn:
+    """End the process; all is saved.
+
+    One thread may wait for a line of the input, and nothing can wake it; another may import what
+    nobody will ask for.
+    """
+    logging.shutdown()
+    sys.stderr.flush()
+    os._exit(0)

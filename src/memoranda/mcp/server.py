@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import AsyncIterator, Callable
-from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from functools import partial
 from typing import Any
 
 import anyio.to_thread
 from mcp.server import ServerRequestContext
 from mcp.server.auth.provider import TokenVerifier
 from mcp.server.auth.settings import AuthSettings
-from mcp.server.context import CallNext, HandlerResult, ServerMiddleware
+from mcp.server.context import CallNext, HandlerResult
 from mcp.server.mcpserver import Context, MCPServer
 from mcp.server.mcpserver.exceptions import ToolError, UnexpectedToolError
 from mcp.server.subscriptions import ResourceUpdated
@@ -27,9 +28,8 @@ from mcp_types import (
 from pydantic import AnyHttpUrl, ValidationError
 
 from memoranda.errors import MemorandaError
-from memoranda.mcp.reading import add_prompts, add_resources, completion
-from memoranda.mcp.results import failure
-from memoranda.mcp.tools import MemoryTools
+from memoranda.mcp.reading import add_prompts, add_resources, complete
+from memoranda.mcp.tools import MemoryTools, failure
 from memoranda.mcp.watching import Watchers, changed
 from memoranda.model.installed import installed_version
 from memoranda.serving.late import LateMemory
@@ -59,7 +59,7 @@ class MemoryServer(MCPServer[None]):
         super().__init__("memoranda", subscriptions=self._watchers, **named)
         self._watchers.serve(self._lowlevel_server)
         self._lowlevel_server.add_request_handler(
-            "completion/complete", CompleteRequestParams, completion(memory)
+            "completion/complete", CompleteRequestParams, partial(complete, memory)
         )
 
     async def call_tool(
@@ -125,6 +125,21 @@ def build(
         tools: ``full``, or ``basic`` for three (requirement S1.29).
         verifier: whose tokens HTTP requests must bring, if any are needed.
     """
+
+    @asynccontextmanager
+    async def lifespan(_: MCPServer[None]) -> AsyncIterator[None]:
+        try:
+            yield
+        finally:
+            with anyio.CancelScope(shield=True):
+                await anyio.to_thread.run_sync(memory.close)
+
+    async def warm(ctx: ServerRequestContext[Any, Any], call_next: CallNext) -> HandlerResult:
+        result = await call_next(ctx)
+        memory.load()  # After the first answer, not before.
+        return result
+
+    issuer = AuthSettings(issuer_url=ISSUER, resource_server_url=None)
     server = MemoryServer(
         memory,
         title="memoranda",
@@ -133,40 +148,11 @@ def build(
         version=installed_version(),
         tools=MemoryTools(memory).tools(tools),
         token_verifier=verifier,
-        auth=None
-        if verifier is None
-        else AuthSettings(issuer_url=ISSUER, resource_server_url=None),
-        lifespan=_lifespan(memory),
-        middleware=[_warming(memory)],
+        auth=None if verifier is None else issuer,
+        lifespan=lifespan,
+        middleware=[warm],
         log_level="WARNING",
     )
     add_resources(server, memory)
     add_prompts(server, memory)
     return server
-
-
-def _lifespan(
-    memory: LateMemory,
-) -> Callable[[MCPServer[None]], AbstractAsyncContextManager[None]]:
-    """Return what closes ``memory`` when the server ends."""
-
-    @asynccontextmanager
-    async def serving(_: MCPServer[None]) -> AsyncIterator[None]:
-        try:
-            yield
-        finally:
-            with anyio.CancelScope(shield=True):
-                await anyio.to_thread.run_sync(memory.close)
-
-    return serving
-
-
-def _warming(memory: LateMemory) -> ServerMiddleware[Any]:
-    """Return what has ``memory`` import its modules after the first answer, not before."""
-
-    async def warm(ctx: ServerRequestContext[Any, Any], call_next: CallNext) -> HandlerResult:
-        result = await call_next(ctx)
-        memory.load()
-        return result
-
-    return warm

@@ -35,6 +35,7 @@ MOST_URIS = 1_000
 PATIENCE = 1.0
 """Seconds that a session has to take a message, before it is taken for gone."""
 CHANGING = frozenset({"store_memory", "forget_memory", "correct_fact", "confirm_fact"})
+Request = ServerRequestContext[Any, Any]
 LEVELS: tuple[LoggingLevel, ...] = get_args(LoggingLevel)
 """From ``debug`` to ``emergency``."""
 
@@ -88,7 +89,7 @@ class Watchers:
                 if waiting.cancelled_caught:
                     self._sessions.pop(key, None)
 
-    async def failed(self, ctx: ServerRequestContext[Any, Any], message: str) -> None:
+    async def failed(self, ctx: Request, message: str) -> None:
         """Tell ``message`` to the client of a request, if it asked for a log of errors."""
         watcher = self._sessions.get(id(ctx.session.client_params))
         if ctx.protocol_version in MODERN_PROTOCOL_VERSIONS:
@@ -98,21 +99,17 @@ class Watchers:
             wanted = level is not None and LEVELS.index(level) <= LEVELS.index("error")
         if wanted:
             told = LoggingMessageNotificationParams(level="error", logger="memoranda", data=message)
-            await ctx.session.send_notification(
-                LoggingMessageNotification(params=told), related_request_id=ctx.request_id
-            )
+            line = LoggingMessageNotification(params=told)
+            await ctx.session.send_notification(line, related_request_id=ctx.request_id)
 
     def serve(self, server: Server[Any]) -> None:
         """Answer the requests of the revisions with a handshake."""
-        server.add_request_handler("resources/subscribe", SubscribeRequestParams, self._subscribe)
-        server.add_request_handler(
-            "resources/unsubscribe", UnsubscribeRequestParams, self._unsubscribe
-        )
-        server.add_request_handler("logging/setLevel", SetLevelRequestParams, self._set_level)
+        add = server.add_request_handler
+        add("resources/subscribe", SubscribeRequestParams, self._subscribe)
+        add("resources/unsubscribe", UnsubscribeRequestParams, self._unsubscribe)
+        add("logging/setLevel", SetLevelRequestParams, self._set_level)
 
-    async def _subscribe(
-        self, ctx: ServerRequestContext[Any, Any], params: SubscribeRequestParams
-    ) -> EmptyResult:
+    async def _subscribe(self, ctx: Request, params: SubscribeRequestParams) -> EmptyResult:
         watcher = self._watcher(ctx)
         if len(watcher.uris) >= MOST_URIS and params.uri not in watcher.uris:
             message = f"a session can watch {MOST_URIS} resources; unsubscribe from some first"
@@ -121,19 +118,15 @@ class Watchers:
         watcher.uris.add(params.uri)
         return EmptyResult()
 
-    async def _unsubscribe(
-        self, ctx: ServerRequestContext[Any, Any], params: UnsubscribeRequestParams
-    ) -> EmptyResult:
+    async def _unsubscribe(self, ctx: Request, params: UnsubscribeRequestParams) -> EmptyResult:
         self._watcher(ctx).uris.discard(params.uri)
         return EmptyResult()
 
-    async def _set_level(
-        self, ctx: ServerRequestContext[Any, Any], params: SetLevelRequestParams
-    ) -> EmptyResult:
+    async def _set_level(self, ctx: Request, params: SetLevelRequestParams) -> EmptyResult:
         self._watcher(ctx).level = params.level
         return EmptyResult()
 
-    def _watcher(self, ctx: ServerRequestContext[Any, Any]) -> Watcher:
+    def _watcher(self, ctx: Request) -> Watcher:
         """Return what is known of a session: that which began with these parameters."""
         begun = ctx.session.client_params
         if begun is None:

@@ -23,8 +23,14 @@ from memoranda.model.query import Vector
 from memoranda.model.usage import Usage
 
 
+class Action:
+    """One change; what it does is told by its type."""
+
+    __slots__ = ()
+
+
 @dataclass(frozen=True, slots=True)
-class Insert:
+class Insert(Action):
     """Add a record. Its position is given by the store.
 
     Attributes:
@@ -39,7 +45,7 @@ class Insert:
 
 
 @dataclass(frozen=True, slots=True)
-class Close:
+class Close(Action):
     """End the validity of a record; it stays for ``as_of`` and history."""
 
     id: str
@@ -49,7 +55,7 @@ class Close:
 
 
 @dataclass(frozen=True, slots=True)
-class Reweigh:
+class Reweigh(Action):
     """Set confidence and decay rate, from which it fades anew: a confirmation, a conflict."""
 
     id: str
@@ -60,7 +66,7 @@ class Reweigh:
 
 
 @dataclass(frozen=True, slots=True)
-class Touch:
+class Touch(Action):
     """Count one recall of each record, whose confidence goes back to its full strength.
 
     Leaves no history; unknown ids are passed over.
@@ -77,7 +83,7 @@ class Touch:
 
 
 @dataclass(frozen=True, slots=True)
-class Fade:
+class Fade(Action):
     """Set the confidence that decay has left of a record's strength. Leaves no history.
 
     Passed over where the record was recalled or said again after ``at``.
@@ -89,7 +95,7 @@ class Fade:
 
 
 @dataclass(frozen=True, slots=True)
-class Retire:
+class Retire(Action):
     """End the validity of a record, if it has not ended, and drop its vector and its links.
 
     It stays for ``as_of``, where words find it, and for history. Passed over if it was recalled
@@ -102,7 +108,7 @@ class Retire:
 
 
 @dataclass(frozen=True, slots=True)
-class Reinforce:
+class Reinforce(Action):
     """Add sources to a record that was stated again; its decay starts anew from its strength.
 
     Sources that it has already are passed over; where none is left, nothing happens.
@@ -115,7 +121,7 @@ class Reinforce:
 
 
 @dataclass(frozen=True, slots=True)
-class Supersede:
+class Supersede(Action):
     """Record that ``by`` superseded a record, whose confidence is lowered.
 
     It is not closed: it stays findable, behind what replaced it, whose attribute ``supersedes``
@@ -130,7 +136,7 @@ class Supersede:
 
 
 @dataclass(frozen=True, slots=True)
-class Enrich:
+class Enrich(Action):
     """Link a record to more entities, and stamp its attribute ``enriched_at`` (S4.13)."""
 
     id: str
@@ -139,7 +145,7 @@ class Enrich:
 
 
 @dataclass(frozen=True, slots=True)
-class LinkEntities:
+class LinkEntities(Action):
     """Link a record to the entities it mentions, and take it off the list of those that wait.
 
     Passed over where it waits no longer.
@@ -150,7 +156,7 @@ class LinkEntities:
 
 
 @dataclass(frozen=True, slots=True)
-class MergeEntities:
+class MergeEntities(Action):
     """Make two entities one: all names of ``other`` mean ``entity`` from now on.
 
     A decision of a person: it outlives a rebuild, and rules of names do not undo it.
@@ -161,7 +167,7 @@ class MergeEntities:
 
 
 @dataclass(frozen=True, slots=True)
-class SplitEntity:
+class SplitEntity(Action):
     """Make an alias of an entity an entity of its own, for good, and so its mentions."""
 
     entity: str
@@ -169,7 +175,7 @@ class SplitEntity:
 
 
 @dataclass(frozen=True, slots=True)
-class Decide:
+class KeepNameDecision(Action):
     """Keep a decision on a name that was made elsewhere, unless there is one on it: an import.
 
     Attributes:
@@ -182,7 +188,7 @@ class Decide:
 
 
 @dataclass(frozen=True, slots=True)
-class Consolidated:
+class AdvanceSession(Action):
     """Say how far the episodes of a session have become facts.
 
     Attributes:
@@ -202,7 +208,7 @@ class Consolidated:
 
 
 @dataclass(frozen=True, slots=True)
-class Noted:
+class AdvanceNotes(Action):
     """Record up to which episode the history of the notes covers a session; never back.
 
     A session that is not there is passed over.
@@ -213,14 +219,14 @@ class Noted:
 
 
 @dataclass(frozen=True, slots=True)
-class KeepNotes:
+class KeepNotes(Action):
     """Store the last synced content of MEMORY.md, replacing that of the same scope and folder."""
 
     base: NotesBase
 
 
 @dataclass(frozen=True, slots=True)
-class Spend:
+class Spend(Action):
     """Add to what a stage has used of a language model."""
 
     stage: str
@@ -230,7 +236,7 @@ class Spend:
 
 
 @dataclass(frozen=True, slots=True)
-class Erase:
+class Erase(Action):
     """Remove records and every trace of their text: index, vectors, links, messages, history.
 
     What they replaced, records of the user with the very same text, and what was derived from
@@ -244,7 +250,7 @@ class Erase:
 
 
 @dataclass(frozen=True, slots=True)
-class PutVectors:
+class PutVectors(Action):
     """Store the embeddings of records and take these off the pending list.
 
     Attributes:
@@ -257,14 +263,14 @@ class PutVectors:
 
 
 @dataclass(frozen=True, slots=True)
-class OpenConversation:
+class OpenConversation(Action):
     """Create a conversation, or update the settings of the one with this id."""
 
     info: ConversationInfo
 
 
 @dataclass(frozen=True, slots=True)
-class Append:
+class Append(Action):
     """Add a message at the end of a transcript."""
 
     conversation: str
@@ -272,7 +278,7 @@ class Append:
 
 
 @dataclass(frozen=True, slots=True)
-class Pin:
+class Pin(Action):
     """Keep a message in every view, or stop keeping it."""
 
     conversation: str
@@ -281,14 +287,24 @@ class Pin:
 
 
 @dataclass(frozen=True, slots=True)
-class ClearView:
-    """Leave all messages so far out of every later view; the transcript keeps them."""
+class UpdateConversation(Action):
+    """Change what is kept of a conversation beside its settings; what is not given stays.
+
+    Attributes:
+        conversation: its id.
+        clear: leave all messages so far out of every later view; the transcript keeps them.
+        calibration: of its token counts, by those of the provider.
+        ended_at: when it was finished.
+    """
 
     conversation: str
+    clear: bool = False
+    calibration: Calibration | None = None
+    ended_at: datetime | None = None
 
 
 @dataclass(frozen=True, slots=True)
-class Prune:
+class Prune(Action):
     """Keep the receipt of a pruning: what its cuts name is out of every later view.
 
     A cut that holds fewer messages than it says, as some were erased, loses its summary.
@@ -299,7 +315,7 @@ class Prune:
 
 
 @dataclass(frozen=True, slots=True)
-class Summarize:
+class Summarize(Action):
     """Give cuts of a pruning their summaries; what is gone by now is passed over.
 
     So is a cut that lost a message to an erasure: its summary may hold what was erased.
@@ -314,15 +330,7 @@ class Summarize:
 
 
 @dataclass(frozen=True, slots=True)
-class Calibrate:
-    """Store the calibration of a conversation's token counts by those of the provider."""
-
-    conversation: str
-    calibration: Calibration
-
-
-@dataclass(frozen=True, slots=True)
-class Recount:
+class Recount(Action):
     """Set the token counts of messages, by their ids: the model, and so the tokenizer, changed.
 
     Ids that are not there are passed over.
@@ -330,43 +338,3 @@ class Recount:
 
     conversation: str
     tokens: Mapping[str, int]
-
-
-@dataclass(frozen=True, slots=True)
-class EndConversation:
-    """Mark a conversation as finished."""
-
-    conversation: str
-    at: datetime
-
-
-Action = (
-    Insert
-    | Close
-    | Reweigh
-    | Touch
-    | Fade
-    | Retire
-    | Reinforce
-    | Supersede
-    | Enrich
-    | LinkEntities
-    | MergeEntities
-    | SplitEntity
-    | Decide
-    | Consolidated
-    | Noted
-    | KeepNotes
-    | Spend
-    | Erase
-    | PutVectors
-    | OpenConversation
-    | Append
-    | Pin
-    | ClearView
-    | Prune
-    | Summarize
-    | Calibrate
-    | Recount
-    | EndConversation
-)

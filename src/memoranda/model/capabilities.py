@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Protocol
 
 TRANSACTIONS = "transactions"
 FULL_TEXT = "full-text search"
@@ -29,10 +27,3 @@ class Capability:
     name: str
     native: bool
     detail: str
-
-
-class Capable(Protocol):
-    """A store that says what its storage does by itself: nothing is silently missing."""
-
-    def capabilities(self) -> Sequence[Capability]:
-        """Return one entry for each of ``NAMES``, in their order."""

@@ -8,11 +8,12 @@ between two guesses is a memory that is hours or a day wrong.
 from __future__ import annotations
 
 import hashlib
+import json
 import math
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from memoranda.errors import InvalidInput
 
@@ -167,3 +168,20 @@ def located(place: str) -> Iterator[None]:
     except InvalidInput as error:
         message = f"{place}: {error}"
         raise InvalidInput(message) from error
+
+
+def parse_metadata(metadata: object) -> Mapping[str, Any]:
+    """Return a copy of ``metadata`` as JSON would give it back."""
+    if metadata is None:
+        return {}
+    if not isinstance(metadata, Mapping) or not all(isinstance(key, str) for key in metadata):
+        message = f"metadata must be a mapping with text keys, got {metadata!r:.80}"
+        raise InvalidInput(message)
+    try:
+        text = json.dumps(dict(metadata), allow_nan=False, ensure_ascii=False)
+        text.encode()
+    except (TypeError, ValueError, RecursionError) as error:
+        message = f"metadata must be plain JSON (no NaN, no objects of classes): {error}"
+        raise InvalidInput(message) from error
+    copy: dict[str, Any] = json.loads(text)
+    return copy

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import secrets
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from threading import Lock
 from typing import Protocol
 
-from memoranda.model.checks import to_ms
+from memoranda.model.checks import require_aware, to_ms
 
 
 class Clock(Protocol):
@@ -23,6 +24,21 @@ class SystemClock:
     def now(self) -> datetime:
         """Return the present as an aware UTC datetime."""
         return datetime.now(UTC)
+
+
+@dataclass(frozen=True, slots=True)
+class CheckedClock:
+    """Tells the time of ``source``, a clock from outside, as the store keeps it."""
+
+    source: Clock
+
+    def now(self) -> datetime:
+        """Return the present in UTC, cut to the millisecond.
+
+        Raises:
+            InvalidInput: the clock gives no datetime, or one without a time zone.
+        """
+        return require_aware(self.source.now(), "clock")
 
 
 ALPHABET = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"  # Crockford's base 32: no I, L, O, U

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import logging
-from collections import defaultdict
 from collections.abc import Callable
 from dataclasses import dataclass
 from threading import Lock
 from typing import Any
+
+from memoranda.errors import InvalidInput
 
 log = logging.getLogger("memoranda.events")
 
@@ -29,13 +30,25 @@ class Events:
     Thread-safe. An exception in a subscriber is logged and goes no further.
     """
 
-    def __init__(self) -> None:
-        """Start without subscribers."""
-        self._callbacks: dict[str, list[Callback]] = defaultdict(list)
+    def __init__(self, *names: str) -> None:
+        """Start without subscribers; ``names`` are what can happen."""
+        self._callbacks: dict[str, list[Callback]] = {name: [] for name in names}
         self._lock = Lock()
 
     def on(self, name: str, callback: Callback) -> None:
-        """Call ``callback`` whenever ``name`` happens."""
+        """Call ``callback`` whenever ``name`` happens.
+
+        Raises:
+            InvalidInput: there is no such event, or the callback cannot be called.
+        """
+        if name not in self._callbacks:
+            names = ", ".join(self._callbacks)
+            raise InvalidInput(f"event={name!r} never happens; use one of {names}")
+        given: object = callback
+        if not callable(given):
+            raise InvalidInput(
+                f"callback={callback!r:.80} cannot be called; pass a function of one event"
+            )
         with self._lock:
             self._callbacks[name].append(callback)
 

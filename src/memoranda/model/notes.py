@@ -1,15 +1,9 @@
-"""Values of the Markdown notes, and the port by which they use a store."""
+"""Values of the Markdown notes."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Protocol
-
-from memoranda.model.models import Record
-
-if TYPE_CHECKING:
-    from memoranda.model.models import Scope
 
 MEMORY_FILE = "MEMORY.md"
 HISTORY_FILE = "HISTORY.md"
@@ -73,27 +67,3 @@ class NotesBase:
 
     folder: str
     lines: tuple[NotedLine, ...] = ()
-
-
-class NotesStore(Protocol):
-    """The port of a store for the Markdown notes."""
-
-    def notes_base(self, scope: Scope, folder: str) -> NotesBase | None:
-        """Return what ``KeepNotes`` last kept for exactly this scope and folder, or ``None``."""
-
-    def notes_kept(self, scope: Scope) -> list[tuple[Scope, str]]:
-        """Return the scopes and folders for which ``KeepNotes`` kept something.
-
-        Of the scope itself; where it names no agent, also of all agents of the user.
-        """
-
-    def noteworthy(self, scope: Scope, *, now: datetime, limit: int) -> list[Record]:
-        """Return the facts that are worth a line in MEMORY.md, at most ``limit``.
-
-        Those that are believed, that nothing took the place of, and whose trust is not
-        external. First what a person stands behind, then what never fades, then what is
-        believed most, then the newest.
-        """
-
-    def noteworthy_version(self, scope: Scope, *, now: datetime) -> str:
-        """Return a text that is another whenever other facts are standing. Cheap."""

@@ -18,11 +18,11 @@ from contextlib import AbstractContextManager
 from datetime import datetime
 from typing import TYPE_CHECKING, Protocol, TypeVar
 
-from memoranda.model.capabilities import Capable
-from memoranda.model.notes import NotesStore
+from memoranda.model.query import Order
 
 if TYPE_CHECKING:
     from memoranda.model.actions import Action
+    from memoranda.model.capabilities import Capability
     from memoranda.model.models import (
         Change,
         ConversationInfo,
@@ -37,11 +37,12 @@ if TYPE_CHECKING:
         Scope,
         ToolCall,
     )
+    from memoranda.model.notes import NotesBase
     from memoranda.model.query import (
         Filter,
         IndexChanges,
         IndexVersion,
-        Lineage,
+        RecordRelation,
         TermMatches,
         Vectors,
     )
@@ -50,6 +51,7 @@ if TYPE_CHECKING:
 
 
 T = TypeVar("T")
+Key = TypeVar("Key", str, int)
 VECTORS = "vectors"
 ENTITIES = "entities"
 """Kinds of work that records wait for: what is derived from them later."""
@@ -207,131 +209,6 @@ class Summarizer(Protocol):
         """
 
 
-class RecordStore(Protocol):
-    """Records, as rows."""
-
-    def get(self, scope: Scope, id: str) -> Record | None:
-        """Return the record, active or not, or ``None``."""
-
-    def get_many(self, scope: Scope, ids: Sequence[str]) -> list[Record]:
-        """Return the records that exist, active or not, in the order of ``ids``."""
-
-    def page(self, scope: Scope, where: Filter, *, limit: int, after: str | None) -> list[Record]:
-        """Return at most ``limit`` matching records in the order they were recorded.
-
-        The first is the one recorded after ``after``, the last id of the page before.
-
-        Raises:
-            NotFound: ``after`` is no record of this scope.
-        """
-
-    def latest(self, scope: Scope, where: Filter) -> Record | None:
-        """Return the matching record that was recorded last."""
-
-    def versions(self, scope: Scope, ids: Sequence[str]) -> list[str]:
-        """Return the records that one of ``ids`` replaced, and those that these did, oldest first.
-
-        Without ``ids`` themselves.
-        """
-
-    def copies(self, scope: Scope, ids: Sequence[str]) -> list[str]:
-        """Return the other records whose text is exactly that of one of ``ids``, oldest first."""
-
-    def derived(self, scope: Scope, ids: Sequence[str]) -> list[str]:
-        """Return the records derived from ``ids``, directly or through others.
-
-        Not what a person asked to remember (origin ``api``): that stands on its own word.
-        """
-
-    def citing(self, scope: Scope, ids: Sequence[str]) -> list[Record]:
-        """Return the records that name one of ``ids`` as a source, active or not, oldest first.
-
-        Also what stands on its own word and was only credited with it.
-        """
-
-    def history(self, scope: Scope, id: str) -> list[Change]:
-        """Return what was done to a record, oldest first; an erased one leaves only that."""
-
-    def count(self, scope: Scope, where: Filter) -> dict[Kind, int]:
-        """Return how many records match, by kind; kinds without any are left out."""
-
-    def newest(self, scope: Scope) -> datetime | None:
-        """Return when the newest record was recorded."""
-
-    def with_hashes(self, scope: Scope, hashes: Sequence[str], *, now: datetime) -> list[Record]:
-        """Return the active records whose content has one of these hashes, oldest first."""
-
-
-class LifeStore(Protocol):
-    """The queries of upkeep: sessions, decaying and expired records, usage of models."""
-
-    def sessions(
-        self, scope: Scope, *, pending: bool = False, exclude: str | None = None
-    ) -> list[SessionInfo]:
-        """Return the sessions with episodes, the first seen first.
-
-        With ``pending`` only those not consolidated, and never the one to ``exclude``.
-        """
-
-    def session(self, scope: Scope, id: str) -> SessionInfo | None:
-        """Return one session with episodes, or ``None``."""
-
-    def episodes(self, scope: Scope, session: str, *, after: int, limit: int) -> list[Record]:
-        """Return the first ``limit`` episodes of a session beyond position ``after``, in order.
-
-        Also those that have expired; not those that were forgotten or corrected.
-        """
-
-    def recalled(self, scope: Scope, session: str) -> list[str]:
-        """Return the records that were recalled into a conversation, the last one first."""
-
-    def decaying(self, scope: Scope, now: datetime) -> list[Record]:
-        """Return the active facts that have a decay rate, oldest first."""
-
-    def expired(self, scope: Scope, now: datetime) -> list[Record]:
-        """Return the records whose validity ended by itself and that were not retired yet."""
-
-    def recorded(
-        self,
-        scope: Scope,
-        kind: Kind,
-        *,
-        now: datetime,
-        since: datetime | None = None,
-        before: datetime | None = None,
-    ) -> list[Record]:
-        """Return the active records of a kind recorded in a span of time, oldest first."""
-
-    def unenriched(
-        self, scope: Scope, *, kinds: Sequence[Kind], most: int, limit: int, now: datetime
-    ) -> list[Record]:
-        """Return active records that were never enriched, with at most ``most`` entities.
-
-        The oldest ``limit`` of them (requirement S4.12).
-        """
-
-    def usage(self, scope: Scope) -> list[StageUsage]:
-        """Return what stages have used of language models, by stage and model."""
-
-
-class JobStore(Protocol):
-    """Which process runs a scheduled job, and which runs are done."""
-
-    def claim(
-        self, job: str, holder: str, *, due: datetime, now: datetime, until: datetime
-    ) -> bool:
-        """Take the run of a job that was due at ``due``, or renew one's own claim.
-
-        False if it was finished, as was a later one, or while another holder's claim lasts.
-        """
-
-    def complete(self, job: str, holder: str, *, due: datetime, at: datetime) -> None:
-        """Say that the run is done and give up the claim; nothing, if it is another's by now."""
-
-    def job_runs(self) -> list[JobRun]:
-        """Return the last finished run of each job, by name."""
-
-
 class SearchStore(Protocol):
     """What ranking reads. It works with ordinals, and asks for texts only at the end."""
 
@@ -339,7 +216,9 @@ class SearchStore(Protocol):
         """Return the records and vectors of the scope's user that came after ``since``.
 
         Of all the user's agents, active or not; where rows known to the reader have
-        changed or gone, all of them anew. Rows are in the order of their ordinals.
+        changed or gone, all of them anew. Rows are in the order of their ordinals. With rows
+        that may rest on others comes the lineage of all records, also of those no longer
+        believed, as far as sources and replacements are there.
         """
 
     def match_terms(self, scope: Scope, terms: Sequence[str], *, limit: int) -> TermMatches:
@@ -350,110 +229,52 @@ class SearchStore(Protocol):
         guessed from it.
         """
 
-    def passing(self, scope: Scope, where: Filter) -> list[int]:
-        """Return the ordinals of the records that the scope sees and the filter lets through."""
-
     def mentioning(self, scope: Scope, names: Sequence[str]) -> list[tuple[int, int]]:
         """Return ordinals of the records that mention entities with these names or aliases.
 
         With each the number of distinct entities; most first, then newest.
         """
 
-    def lineage(self, scope: Scope) -> Lineage:
-        """Return the sources of the user's records, and which record superseded which.
+    def ordinals(self, scope: Scope, where: Filter) -> list[int]:
+        """Return the ordinals of the records that the scope sees and the filter lets through."""
 
-        Only sources and replacements that are there; also of records no longer believed.
-        """
+    def get(self, scope: Scope, keys: Sequence[Key]) -> Mapping[Key, Record]:
+        """Return the records with these ids, or these ordinals, in the order of ``keys``.
 
-    def by_ordinals(self, scope: Scope, ordinals: Sequence[int]) -> dict[int, Record]:
-        """Return the records with these ordinals, as far as they exist in the scope."""
-
-
-class VectorQueue(Protocol):
-    """Which records still wait for their vectors, and for which model."""
-
-    def pending(self, scope: Scope | None, work: str = VECTORS, *, limit: int) -> list[Record]:
-        """Return the oldest records that wait for a work; of all users where scope is ``None``."""
-
-    def pending_count(self, scope: Scope | None, work: str = VECTORS) -> int:
-        """Return how many records wait."""
-
-    def vector_model(self) -> tuple[str, int] | None:
-        """Return name and dimensions of the model of the stored vectors; ``None`` before any."""
-
-    def reset_vectors(self, model: str, dimensions: int) -> int:
-        """Drop all vectors, name the new model and mark every record pending; return their count.
-
-        Atomic. Also how the first model of a store is named.
+        As far as they exist in the scope, active or not.
         """
 
 
-class EntityStore(Protocol):
-    """Entities under their canonical names."""
+class JobStore(Protocol):
+    """Which process does what only one may do at a time, and which scheduled runs are done."""
 
-    def entity(self, scope: Scope, name: str, where: Filter) -> Entity | None:
-        """Return the entity with this name or alias, ignoring case; its newest records with it.
-
-        Only records that the filter lets through are counted and returned.
-        """
-
-    def entities(
-        self, scope: Scope, where: Filter, *, type: str | None, limit: int
-    ) -> list[Entity]:
-        """Return the entities of matching records, most mentioned first, then by name."""
-
-    def decisions(self, scope: Scope) -> Mapping[str, str]:
-        """Return merges and splits that persons decided: folded name → the name of its entity.
-
-        One that stands alone has itself. For an agent, only of names in what it sees.
-        """
-
-
-class TranscriptStore(Protocol):
-    """Conversations, message by message, in the order they were added."""
-
-    def conversation(self, scope: Scope, id: str) -> ConversationInfo | None:
-        """Return the conversation, or ``None``."""
-
-    def conversations(self, scope: Scope) -> list[ConversationInfo]:
-        """Return all conversations, the newest first."""
-
-    def quoting(self, scope: Scope, records: Sequence[str]) -> int:
-        """Return how many messages hold the text of these records."""
-
-    def messages(
+    def claim(
         self,
-        scope: Scope,
-        conversation: str,
+        name: str,
+        holder: str,
         *,
-        last: int | None = None,
-        after: int | None = None,
-        cleared: bool = False,
-        pinned: bool = False,
-    ) -> list[Message]:
-        """Return messages in order: the ``last`` so many, or all.
+        now: datetime,
+        until: datetime,
+        due: datetime | None = None,
+    ) -> bool:
+        """Take or renew the lease ``name``; false while another holder's is unexpired.
 
-        Those left behind by ``ClearView`` only with ``cleared``, only those whose position
-        is greater than ``after``, and with ``pinned`` only those that are.
+        With ``due`` it is the run of the job of that name that was due then: false also where
+        that run was finished, or a later one.
         """
 
-    def prunings(self, scope: Scope, conversation: str) -> list[Pruning]:
-        """Return the receipts of all prunings of a conversation, oldest first."""
+    def complete(self, job: str, holder: str, *, due: datetime, at: datetime) -> None:
+        """Say that the run is done and give up the claim; nothing, if it is another's by now."""
+
+    def job_runs(self) -> list[JobRun]:
+        """Return the last finished run of each job, by name."""
 
 
-class Store(
-    RecordStore,
-    LifeStore,
-    JobStore,
-    SearchStore,
-    VectorQueue,
-    EntityStore,
-    TranscriptStore,
-    NotesStore,
-    Capable,
-    Protocol,
-):
-    """A whole store: the read ports, one way to write, and its own upkeep."""
+class Store(SearchStore, JobStore, Protocol):
+    """A whole store: one way to write, the reads of all rooms, and its own upkeep.
+
+    Reads that only one caller needs are composed above it, of filters, orders and limits.
+    """
 
     @property
     def location(self) -> str:
@@ -470,11 +291,140 @@ class Store(
             StoreError: the storage failed; nothing was changed.
         """
 
-    def lease(self, name: str, holder: str, *, now: datetime, until: datetime) -> bool:
-        """Take or renew the lease ``name``; false while another holder's is unexpired."""
+    def snapshot(self) -> AbstractContextManager[None]:
+        """Let all reads of this thread inside the block see one moment."""
+
+    # Records
+
+    def records(
+        self,
+        scope: Scope | None,
+        where: Filter,
+        *,
+        order: Order = Order.RECORDED,
+        limit: int | None = None,
+        after: str | None = None,
+    ) -> list[Record]:
+        """Return the matching records, at most ``limit``.
+
+        Args:
+            scope: who asks; ``None`` is all users, only for ``Filter.waiting``.
+            where: which records.
+            order: in which order.
+            limit: how many at most.
+            after: in the order of recording, begin behind the record with this id.
+
+        Raises:
+            NotFound: ``after`` is no record of this scope.
+        """
+
+    def count(self, scope: Scope | None, where: Filter) -> dict[Kind, int]:
+        """Return how many records match, by kind; kinds without any are left out.
+
+        Without a scope as in :meth:`records`.
+        """
+
+    def related(self, scope: Scope, ids: Sequence[str], relation: RecordRelation) -> list[str]:
+        """Return the other records that stand in a relation to one of ``ids``, oldest first."""
+
+    def history(self, scope: Scope, id: str) -> list[Change]:
+        """Return what was done to a record, oldest first; an erased one leaves only that."""
+
+    # Entities
+
+    def entities(
+        self,
+        scope: Scope,
+        where: Filter,
+        *,
+        name: str | None = None,
+        type: str | None = None,
+        limit: int,
+    ) -> list[Entity]:
+        """Return the entities of matching records, most mentioned first, then by name.
+
+        Only those that have ``name``, ignoring case, also as an alias; only those of ``type``.
+        Only records that the filter lets through are counted.
+        """
+
+    def decisions(self, scope: Scope) -> Mapping[str, str]:
+        """Return merges and splits that persons decided: folded name → the name of its entity.
+
+        One that stands alone has itself. For an agent, only of names in what it sees.
+        """
+
+    # Conversations
+
+    def conversations(self, scope: Scope, id: str | None = None) -> Mapping[str, ConversationInfo]:
+        """Return all conversations by their ids, the newest first, or only that of ``id``."""
+
+    def messages(
+        self,
+        scope: Scope,
+        id: str | None = None,
+        *,
+        records: Sequence[str] | None = None,
+        last: int | None = None,
+        after: int | None = None,
+        cleared: bool = False,
+        pinned: bool = False,
+    ) -> list[Message]:
+        """Return messages in order: the ``last`` so many, or all.
+
+        Those of the conversation ``id``, or those that hold the text of ``records``. What was
+        left behind by clearing the view only with ``cleared``, only those whose position is
+        greater than ``after``, and with ``pinned`` only those that are.
+        """
+
+    def prunings(self, scope: Scope, id: str) -> list[Pruning]:
+        """Return the receipts of all prunings of a conversation, oldest first."""
+
+    # Sessions, notes and usage
+
+    def sessions(
+        self,
+        scope: Scope,
+        *,
+        id: str | None = None,
+        pending: bool = False,
+        exclude: str | None = None,
+    ) -> Mapping[str, SessionInfo]:
+        """Return the sessions with episodes by their ids, the first seen first, or only ``id``.
+
+        With ``pending`` only those not consolidated, and never the one to ``exclude``.
+        """
+
+    def notes_bases(self, scope: Scope) -> Mapping[tuple[Scope, str], NotesBase]:
+        """Return what ``KeepNotes`` last kept, by scope and folder.
+
+        Of the scope itself; where it names no agent, also of all agents of the user.
+        """
+
+    def noteworthy_version(self, scope: Scope, *, now: datetime) -> str:
+        """Return a text that is another whenever other facts are noteworthy. Cheap."""
+
+    def usage(self, scope: Scope) -> list[StageUsage]:
+        """Return what stages have used of language models, by stage and model."""
+
+    # The whole store
+
+    def vector_model(self) -> tuple[str, int] | None:
+        """Return name and dimensions of the model of the stored vectors; ``None`` before any."""
+
+    def reset_vectors(self, model: str, dimensions: int) -> int:
+        """Drop all vectors, name the new model and let every record wait; return their count.
+
+        Atomic. Also how the first model of a store is named.
+        """
 
     def users(self) -> list[str]:
         """Return every user with a record or a conversation, in order."""
+
+    def capabilities(self) -> Sequence[Capability]:
+        """Return one entry for each of ``capabilities.NAMES``, in their order.
+
+        It says what the storage does by itself: nothing is silently missing.
+        """
 
     def verify(self) -> list[str]:
         """Compare what is derived with what is canonical; one line per problem, none if sound."""
@@ -494,9 +444,6 @@ class Store(
 
     def size(self) -> int:
         """Return the bytes that the store takes."""
-
-    def snapshot(self) -> AbstractContextManager[None]:
-        """Let all reads of this thread inside the block see one moment."""
 
     def close(self) -> None:
         """Release files and connections. Closing twice is harmless."""

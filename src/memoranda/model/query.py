@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
+from enum import StrEnum
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
-from memoranda.model.models import NO_ATTRIBUTES, Kind
+from memoranda.model.checks import EPOCH
+from memoranda.model.models import Kind
 
 if TYPE_CHECKING:
     import numpy as np
@@ -18,6 +20,58 @@ Vector: TypeAlias = "npt.NDArray[np.float32]"
 
 Vectors: TypeAlias = "npt.NDArray[np.float32]"
 """Shape ``(rows, dimensions)``, rows of unit length."""
+
+
+class Subset(StrEnum):
+    """Records that a stage asks for, by what the store knows of them beside their fields.
+
+    - standing: neither forgotten nor replaced; it may have ended by itself.
+    - ended: its validity ended by itself, and it was not retired yet.
+    - decaying: facts that have a decay rate and were not retired.
+    - unenriched: never enriched, and not retired (requirement S4.12).
+    - noteworthy: facts that nothing took the place of and whose trust is not external.
+    """
+
+    STANDING = "standing"
+    ENDED = "ended"
+    DECAYING = "decaying"
+    UNENRICHED = "unenriched"
+    NOTEWORTHY = "noteworthy"
+
+
+class Order(StrEnum):
+    """The orders in which a store gives records.
+
+    - recorded: as they were stored.
+    - latest: the one stored last first.
+    - newest: by ``created_at``, the newest first: an import may have stored it before others.
+    - happened: by ``event_time``, the newest first.
+    - position: by their places in a session.
+    - recalled: those of ``Filter.recalled_in``, the last recalled first.
+    - noteworthy: what a person stands behind, then what never fades, is believed most, is newest.
+    """
+
+    RECORDED = "recorded"
+    LATEST = "latest"
+    NEWEST = "newest"
+    HAPPENED = "happened"
+    POSITION = "position"
+    RECALLED = "recalled"
+    NOTEWORTHY = "noteworthy"
+
+
+class RecordRelation(StrEnum):
+    """How records are bound to others (see ``Store.related``).
+
+    - versions: one of them replaced it, or a record that one of them replaced.
+    - copies: its text is exactly that of one of them.
+    - derived: it was derived from one of them, directly or through others. Not what a person
+      asked to remember (origin ``api``): that stands on its own word.
+    """
+
+    VERSIONS = "versions"
+    COPIES = "copies"
+    DERIVED = "derived"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,6 +89,16 @@ class Filter:
         metadata: records whose attributes equal all of these.
         since: happened at or after.
         until: happened before.
+        recorded_since: recorded at or after.
+        recorded_before: recorded before.
+        subset: only those that a stage asks for.
+        hashes: their content has one of these hashes.
+        citing: they name one of these records as a source, also one they were only credited with.
+        beyond: their position in the session is greater.
+        recalled_in: they were recalled into this conversation.
+        entity: they mention the entity with this id.
+        most_entities: they mention at most so many entities.
+        waiting: they wait for this work, ``VECTORS`` or ``ENTITIES``.
     """
 
     now: datetime
@@ -44,9 +108,24 @@ class Filter:
     session: str | None = None
     exclude_session: str | None = None
     tags: tuple[str, ...] = ()
-    metadata: Mapping[str, Any] = field(default_factory=lambda: NO_ATTRIBUTES)
+    metadata: Mapping[str, Any] = field(default_factory=dict)
     since: datetime | None = None
     until: datetime | None = None
+    recorded_since: datetime | None = None
+    recorded_before: datetime | None = None
+    subset: Subset | None = None
+    hashes: Sequence[str] | None = None
+    citing: Sequence[str] | None = None
+    beyond: int | None = None
+    recalled_in: str | None = None
+    entity: str | None = None
+    most_entities: int | None = None
+    waiting: str | None = None
+
+    @classmethod
+    def at_any_time(cls, **conditions: Any) -> Filter:
+        """Return a filter that asks of no record whether it is still believed."""
+        return cls(now=EPOCH, retired=True, **conditions)
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,6 +193,19 @@ class IndexVersion:
 
 
 @dataclass(frozen=True, slots=True)
+class Lineage:
+    """Which records are sources of which, and which superseded which, by ordinals.
+
+    Attributes:
+        sources: pairs (fact, a record that it was drawn from).
+        replaced: pairs (record, the record that took its place).
+    """
+
+    sources: Sequence[tuple[int, int]] = ()
+    replaced: Sequence[tuple[int, int]] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class IndexChanges:
     """The changes of a user's records since the version that a reader knows.
 
@@ -123,6 +215,7 @@ class IndexChanges:
         rows: records that came.
         ordinals: records whose vectors came, one for each row of ``vectors``.
         vectors: float32 array of shape (len(ordinals), dimensions).
+        lineage: of all records that there are; ``None`` where it is as it was before.
     """
 
     version: IndexVersion
@@ -130,16 +223,4 @@ class IndexChanges:
     rows: Sequence[IndexRow]
     ordinals: Sequence[int]
     vectors: Vectors
-
-
-@dataclass(frozen=True, slots=True)
-class Lineage:
-    """Which records are sources of which, and which superseded which, by ordinals.
-
-    Attributes:
-        sources: pairs (fact, a record that it was drawn from).
-        replaced: pairs (record, the record that took its place).
-    """
-
-    sources: Sequence[tuple[int, int]]
-    replaced: Sequence[tuple[int, int]]
+    lineage: Lineage | None = None

@@ -2,30 +2,27 @@
 
 from __future__ import annotations
 
-from collections import deque
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from datetime import datetime
-from threading import Condition
 from typing import Any
 
 from memoranda.conversation.formats.parse import parse_messages
 from memoranda.entities.rules import RuleExtractor as RuleNames
 from memoranda.errors import InvalidInput, LLMError
-from memoranda.learning.claims import Category, Claim, Relation, Statement, Turn, Verdict
+from memoranda.learning.claims import Category, Claim, Relation, Statement, Turn
 from memoranda.learning.conflicts import RuleJudge
 from memoranda.learning.extraction import RuleFactExtractor
 from memoranda.learning.stage_models import ModelRunner
-from memoranda.model.checks import content_hash, known, number, require_aware, storable
+from memoranda.model.checks import EPOCH, content_hash, known, number, require_aware, storable
 from memoranda.model.clock import Clock, IdFactory, SystemClock
 from memoranda.model.models import Kind, Message, Record
 from memoranda.model.notes import MEMORY_BYTES
 from memoranda.model.ports import LanguageModel
 from memoranda.notes import Notes
-from memoranda.notes.document import Document, parse
+from memoranda.notes.document import NoteItem, parse
 from memoranda.notes.history_entries import HistoryEntryWriter, write_raw_entry
-from memoranda.notes.model_summarizer import ModelSummarizer
+from memoranda.notes.model_summarizer import summarize
 from memoranda.notes.projection import project
 from memoranda.providers.opening import open_language_model
 from memoranda.settings.settings import Settings
@@ -93,8 +90,8 @@ class ConsolidationService:
         self._ids = IdFactory(self._clock)
         self._names = RuleNames()
         self._dates = DateParser()
-        self._queue: deque[object] = deque()
-        self._turn = Condition()
+        # One thread takes what is asked in the order in which it comes (a sequential queue).
+        self._queue = ThreadPoolExecutor(1, "memoranda-notes")
 
     def close(self) -> None:
         """Stop waiting for a model; what is being asked fails."""
@@ -116,8 +113,7 @@ class ConsolidationService:
         """
         turns = self._turns(messages)
         memory = storable(current_memory, "current_memory")
-        with self._in_order():
-            return self._made(turns, memory)
+        return self._queue.submit(self._made, turns, memory).result()
 
     def consolidate_into(
         self, notes: Notes, messages: Iterable[Message | Mapping[str, Any]]
@@ -132,33 +128,19 @@ class ConsolidationService:
             InvalidInput: an argument cannot be used.
         """
         turns = self._turns(messages)
-        with self._in_order():
-            memory = notes.read_memory()
-            try:
-                result = self._made(turns, memory)
-            except LLMError:
-                raw = write_raw_entry(turns[-RAW:], turns[-1].at, len(turns))
-                result = ConsolidationResult(history_entry=raw)
-            if result.history_entry is not None:
-                notes.append_history_rotated(result.history_entry)
-            if result.memory_update is not None:
-                notes.write_memory(result.memory_update)
-        return result
+        return self._queue.submit(self._write, notes, turns).result()
 
-    @contextmanager
-    def _in_order(self) -> Iterator[None]:
-        """Let one at a time through, the first come first (a sequential queue)."""
-        ticket = object()
-        with self._turn:
-            self._queue.append(ticket)
+    def _write(self, notes: Notes, turns: Sequence[Turn]) -> ConsolidationResult:
         try:
-            with self._turn:
-                self._turn.wait_for(lambda: self._queue[0] is ticket)
-            yield
-        finally:  # Also of one who gave up waiting.
-            with self._turn:
-                self._queue.remove(ticket)
-                self._turn.notify_all()
+            result = self._made(turns, notes.read_memory())
+        except LLMError:
+            raw = write_raw_entry(turns[-RAW:], turns[-1].at, len(turns))
+            result = ConsolidationResult(history_entry=raw)
+        if result.history_entry is not None:
+            notes.append_history_rotated(result.history_entry)
+        if result.memory_update is not None:
+            notes.write_memory(result.memory_update)
+        return result
 
     def _turns(self, messages: Iterable[Message | Mapping[str, Any]]) -> list[Turn]:
         now = require_aware(self._clock.now(), "clock")
@@ -189,8 +171,7 @@ class ConsolidationService:
                 memory, RuleFactExtractor(self._dates, self._names).extract(turns)
             )
         else:
-            writer = ModelSummarizer(self._model, most_bytes=self._most_bytes)
-            asked = writer.consolidate(turns, memory, at)
+            asked = summarize(self._model, turns, memory, at, most_bytes=self._most_bytes)
             made = self._runner.wait(asked, timeout=self._timeout)
             entry, update = made.history_entry, made.memory_update
         return ConsolidationResult(entry or None, update if update and update != memory else None)
@@ -200,9 +181,26 @@ class ConsolidationService:
         document, judge = parse(memory), RuleJudge()
         new: list[Claim] = []
         for claim in claims:
-            placed, document = _placed(document, claim, judge)
-            if not placed:
-                _add(new, claim, judge)
+            said = _said(claim)
+            told: list[tuple[NoteItem | Claim, Statement]] = [
+                *((item, Statement(item.text, EPOCH)) for item in document.items),
+                *((each, _said(each)) for each in new),
+            ]
+            for earlier, statement in told:
+                verdict = judge.judge(statement, said)
+                if verdict.relation is Relation.DUPLICATE:
+                    break
+                # What is older goes, as it would in a store.
+                clear = claim.category is Category.CORRECTION or verdict.confidence >= CLEAR
+                if verdict.relation is Relation.NONE or not clear:
+                    continue
+                if isinstance(earlier, Claim):
+                    new[new.index(earlier)] = claim
+                else:
+                    document = document.replace({earlier: claim.content})
+                break
+            else:
+                new.append(claim)
         facts = [self._record(claim) for claim in new]
         return project(document, facts, max_bytes=self._most_bytes).text
 
@@ -220,39 +218,5 @@ class ConsolidationService:
         )
 
 
-def _placed(document: Document, claim: Claim, judge: RuleJudge) -> tuple[bool, Document]:
-    """Return whether a line says a claim, and the document, in which it may have replaced one."""
-    new = _said(claim)
-    for item in document.items:
-        verdict = judge.judge(Statement(item.text, _EARLIER), new)
-        if verdict.relation is Relation.DUPLICATE:
-            return True, document
-        if _replaces(claim, verdict):
-            return True, document.replace({item: claim.content})
-    return False, document
-
-
-def _add(claims: list[Claim], claim: Claim, judge: RuleJudge) -> None:
-    """Add a claim to those of the same talk, in the place of one that it makes untrue."""
-    new = _said(claim)
-    for place, earlier in enumerate(claims):
-        verdict = judge.judge(_said(earlier), new)
-        if verdict.relation is Relation.DUPLICATE:
-            return
-        if _replaces(claim, verdict):
-            claims[place] = claim
-            return
-    claims.append(claim)
-
-
 def _said(claim: Claim) -> Statement:
     return Statement(claim.content, claim.said_at, claim.subject, str(claim.category))
-
-
-def _replaces(claim: Claim, verdict: Verdict) -> bool:
-    """Return whether what is older goes, as it would in a store."""
-    clear = claim.category is Category.CORRECTION or verdict.confidence >= CLEAR
-    return verdict.relation is not Relation.NONE and clear
-
-
-_EARLIER = datetime.fromisoformat("1970-01-01T00:00:00+00:00")

@@ -13,7 +13,6 @@ import shutil
 import stat
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
-from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from pathlib import Path
 
@@ -31,166 +30,10 @@ from memoranda.model.checks import storable
 
 FULL = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
 FORBIDDEN = frozenset({errno.EACCES, errno.EPERM, errno.EROFS})
-
-
-@contextmanager
-def translated(path: Path, *, writing: bool) -> Iterator[None]:
-    """Raise a :class:`~memoranda.errors.StoreError` in place of an ``OSError``.
-
-    Args:
-        path: the file or folder that is worked on, for the message.
-        writing: whether it is to be changed.
-    """
-    try:
-        yield
-    except OSError as error:
-        raise _meaning(error, path, writing=writing) from error
-
-
-def _meaning(error: OSError, path: Path, *, writing: bool) -> MemorandaError:
-    if isinstance(error, Timeout):
-        return StoreBusy(
-            f"the notes in {path} stayed locked by another writer beyond the timeout; "
-            f"try again when it is done"
-        )
-    if error.errno in FULL:
-        return StoreFull(f"no space left to write {path}; free some, nothing written was lost")
-    if isinstance(error, FileExistsError | NotADirectoryError):
-        return _no_folder(error, path)
-    if error.errno in FORBIDDEN:
-        return _forbidden(error, path, writing=writing)
-    verb = "written" if writing else "read"
-    return StoreError(f"{path} cannot be {verb} ({error.strerror or error}); check the path")
-
-
-def _no_folder(error: OSError, path: Path) -> MemorandaError:
-    for place in (path, *path.parents):
-        if place.is_dir():
-            break
-        if place.exists() or place.is_symlink():
-            return StoreError(
-                f"{place} is not a folder, so no notes can be in it; "
-                f"move it away, or name another folder for the notes"
-            )
-    return StoreError(f"{path} cannot be used ({error.strerror or error}); check the path")
-
-
-def _forbidden(error: OSError, path: Path, *, writing: bool) -> MemorandaError:
-    place = error.filename or path
-    if writing:
-        return StoreReadOnly(
-            f"{path} cannot be written ({place}: {error.strerror}); nothing was changed. "
-            f"Check the permissions of the file and its folder, or name another folder"
-        )
-    return StoreError(f"{place} cannot be read ({error.strerror}); check its permissions")
-
-
 PRIVATE = 0o600
 PRIVATE_FOLDER = 0o700
 BINARY: int = getattr(os, "O_BINARY", 0)  # Windows would change line ends without it.
 NO_LINK: int = getattr(os, "O_NOFOLLOW", 0)
-
-
-@dataclass(frozen=True, slots=True)
-class Place:
-    """Where the text of a name is, links followed.
-
-    Attributes:
-        path: the file.
-        found: what the system says of it; ``None`` if it does not exist.
-    """
-
-    path: Path
-    found: os.stat_result | None
-
-
-def locate(folder: Path, name: str) -> Place:
-    """Return the regular file that ``name`` stands for in ``folder``, or would stand for.
-
-    Raises:
-        InvalidInput: ``name`` is no plain name of a file.
-        StoreError: it is a folder, a pipe, or a link that leads out of the folder or nowhere.
-    """
-    if name in {"", ".", ".."} or {"/", "\\", "\x00", os.sep} & set(name):
-        message = f"{name!r:.200} is no name of a file in the folder of the notes; leave out paths"
-        raise InvalidInput(message)
-    path = folder / name
-    try:
-        found = path.lstat()
-        if stat.S_ISLNK(found.st_mode):
-            path = _followed(folder, path)
-            found = path.lstat()
-    except FileNotFoundError:
-        return Place(path, None)
-    if stat.S_ISDIR(found.st_mode):
-        message = f"{path} is a folder, but must be a file; move it away or rename it"
-        raise StoreError(message)
-    if not stat.S_ISREG(found.st_mode):
-        message = f"{path} is not a regular file; move it away or rename it"
-        raise StoreError(message)
-    return Place(path, found)
-
-
-def _followed(folder: Path, link: Path) -> Path:
-    """Return where a link leads, if that is a file in the folder."""
-    target = Path(os.path.realpath(link))
-    if not target.is_relative_to(os.path.realpath(folder)):
-        message = (
-            f"{link} is a link that leads out of its folder, to {target}, and is neither read nor "
-            f"written; put a copy of that file in its place, or use {target.parent} for the notes"
-        )
-        raise StoreError(message)
-    if target.is_symlink() or not target.exists():
-        message = (
-            f"{link} is a link that leads nowhere, to {target}; "
-            f"remove the link, or create the file that it names"
-        )
-        raise StoreError(message)
-    return target
-
-
-def make_folder(folder: Path) -> None:
-    """Make a folder that is its owner's alone, with those above it that are missing."""
-    if folder.is_dir():
-        return
-    if not folder.parent.exists():
-        make_folder(folder.parent)
-    try:
-        folder.mkdir(PRIVATE_FOLDER)
-    except FileExistsError:
-        if not folder.is_dir():  # Another process may have been faster.
-            raise
-    else:
-        sync_folder(folder.parent)
-
-
-def sync_folder(folder: Path) -> None:
-    """Wait until the disk has the names in a folder."""
-    if os.name == "nt":  # A folder cannot be opened there; NTFS keeps its own journal.
-        return
-    try:
-        descriptor = os.open(folder, os.O_RDONLY)
-    except PermissionError:  # It may be written, but not listed.
-        return
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
-
-
-def read_bytes(place: Place) -> bytes:
-    """Return what is in a file; nothing, if there is none."""
-    if place.found is None:
-        return b""
-    with translated(place.path, writing=False):
-        try:
-            descriptor = os.open(place.path, os.O_RDONLY | NO_LINK | BINARY)
-        except FileNotFoundError:
-            return b""
-        with os.fdopen(descriptor, "rb") as file:
-            return file.read()
-
-
 LOCK = ".memoranda.lock"
 PART = ".memoranda.part"
 POLL = 0.0005  # seconds between two looks at a lock that another writer holds
@@ -214,6 +57,9 @@ class NotesFolder:
         InvalidInput: a name is no plain name of a file, or a text cannot be stored.
         StoreError: what has the name is a folder, a link out of the folder or nowhere, or
             otherwise no file that can be used; the message names it and the remedy.
+        StoreBusy: another one did not let go of the lock in time.
+        StoreFull: there is no room; nothing was changed.
+        StoreReadOnly: the file or its folder cannot be written.
     """
 
     def __init__(self, folder: Path, *, busy_timeout: float = BUSY_TIMEOUT) -> None:
@@ -224,15 +70,12 @@ class NotesFolder:
 
     @contextmanager
     def locked(self) -> Iterator[None]:
-        """Keep all other writers out. May be nested in one thread; makes the folder.
-
-        Raises:
-            StoreBusy: another one did not let go in time.
-            StoreReadOnly: the folder cannot be written.
-        """
-        with translated(self.folder, writing=True):
-            make_folder(self.folder)
-            lock = self._lock_here()
+        """Keep all other writers out. May be nested in one thread; makes the folder."""
+        with _translated(self.folder, writing=True):
+            _make_folder(self.folder)
+            if self._process != os.getpid():  # A lock does not go with a process that was forked.
+                self._lock, self._process = self._new_lock(), os.getpid()
+            lock = self._lock
             if (self.folder / LOCK).is_dir():
                 raise StoreError(
                     f"{self.folder / LOCK} is a folder where the lock of the notes must be a file; "
@@ -240,7 +83,7 @@ class NotesFolder:
                 )
             lock.acquire(timeout=self._busy_timeout, poll_interval=POLL)
         try:
-            with translated(self.folder, writing=True):
+            with _translated(self.folder, writing=True):
                 _remove(self.folder / PART)  # A crash may have left it.
             yield
         finally:
@@ -251,37 +94,43 @@ class NotesFolder:
         """Keep writers out while several files are read, where there have been any; leave no trace.
 
         Yields whether nobody could write meanwhile: if not, a first writer may have come.
-
-        Raises:
-            StoreBusy: a writer did not let go in time.
         """
         with ExitStack() as held:
-            with translated(self.folder, writing=False):
+            with _translated(self.folder, writing=False):
                 shared = (self.folder / LOCK).exists()
             if shared:
                 with suppress(StoreReadOnly):  # Who may only read does so without the lock.
                     held.enter_context(self.locked())
             yield shared
 
+    def _new_lock(self) -> BaseFileLock:
+        # One a folder in this process: who holds it can go on through another NotesFolder.
+        return FileLock(self.folder / LOCK, mode=PRIVATE, is_singleton=True)
+
     # Reading
 
     def read(self, name: str) -> str:
-        """Return the text of a file, with its line ends as they are; empty, if there is none.
-
-        Raises:
-            StoreError: it is not UTF-8, or may not be read.
-        """
-        place = self._place(name, writing=False)
-        data = read_bytes(place)
+        """Return the text of a file, with its line ends as they are; empty, if there is none."""
+        path = self._path(name, writing=False)
+        data = _read(path)
         try:
             return data.decode()
         except UnicodeDecodeError as error:
-            raise _not_utf8(place.path, data, error.start) from error
+            line = data.count(b"\n", 0, error.start) + 1
+            utf16 = data.startswith((b"\xff\xfe", b"\xfe\xff"))
+            raise StoreError(
+                f"{path} is not UTF-8: byte 0x{data[error.start]:02x} at position {error.start}, "
+                f"line {line}; {'it looks like UTF-16; ' if utf16 else ''}"
+                f"open it in an editor and save it as UTF-8. It was left as it is"
+            ) from error
 
     def stamp(self, name: str) -> Stamp | None:
         """Return what is another one after every change of a file; ``None``, if there is none."""
-        found = self._place(name, writing=False).found
-        return (found.st_ino, found.st_size, found.st_mtime_ns) if found else None
+        path = self._path(name, writing=False)
+        with _translated(path, writing=False), suppress(FileNotFoundError):
+            found = path.stat()
+            return found.st_ino, found.st_size, found.st_mtime_ns
+        return None
 
     def names(self, pattern: str) -> list[str]:
         """Return the names of what is in the folder and matches a pattern, in order.
@@ -289,12 +138,14 @@ class NotesFolder:
         Args:
             pattern: as of a shell, such as ``HISTORY-*.md``; case matters.
         """
-        with translated(self.folder, writing=False):
-            try:
-                found = [entry.name for entry in self.folder.iterdir()]
-            except FileNotFoundError:
-                return []
+        found: list[str] = []
+        with _translated(self.folder, writing=False), suppress(FileNotFoundError):
+            found = [entry.name for entry in self.folder.iterdir()]
         return sorted(name for name in found if fnmatchcase(name, pattern))
+
+    def _path(self, name: str, *, writing: bool = True) -> Path:
+        with _translated(self.folder / name, writing=writing):
+            return _locate(self.folder, name)
 
     # Writing
 
@@ -303,17 +154,12 @@ class NotesFolder:
 
         Where there is no file, empty text makes none.
         It has the permissions and the owner of the old file; a new one is its owner's alone.
-
-        Raises:
-            StoreFull: there is no room.
-            StoreReadOnly: the file or its folder cannot be written.
         """
         data = _encoded(text, name)
-        if read_bytes(self._place(name, writing=False)) == data:
-            return False
-        with self.locked():
-            place = self._place(name)
-            return read_bytes(place) != data and self._replace(place, data)
+        while (before := _read(self._path(name, writing=False))) != data:
+            if self._replace(name, before, data):
+                return True
+        return False
 
     def swap(self, name: str, old: str, new: str) -> bool:
         """Put ``new`` in the place of a file that says ``old``, as ``write`` does.
@@ -322,70 +168,148 @@ class NotesFolder:
             Whether it said ``old`` to the last moment. If not, somebody changed it: then nothing
             is written.
         """
-        before, data = _encoded(old, name), _encoded(new, name)
-        with self.locked():
-            place = self._place(name)
-            if read_bytes(place) != before:
-                return False
-            return before == data or self._replace(place, data, before=before)
+        return self._replace(name, _encoded(old, name), _encoded(new, name))
 
-    def append(self, name: str, text: str) -> None:
-        """Add ``text`` at the end of a file, on a new line.
-
-        Raises:
-            StoreFull: there is no room; nothing was added.
-            StoreReadOnly: the file cannot be written.
-        """
-        self.append_each([name], text)
-
-    def append_each(self, names: Sequence[str], text: str) -> None:
-        """Add ``text`` to several files, as ``append`` does: to all of them, or to none."""
+    def append(self, names: Sequence[str], text: str) -> None:
+        """Add ``text`` at the end of several files, on a new line: to all of them, or to none."""
         data = _encoded(text, "text")
         with self.locked(), ExitStack() as opened:
-            # A link may make two names one file.
-            places = list({place.path: place for place in map(self._place, names)}.values())
-            ends = [opened.enter_context(_at_end(place)) for place in places]
-            for place, descriptor in zip(places, ends, strict=True):
-                with translated(place.path, writing=True):
+            paths = dict.fromkeys(map(self._path, names))  # A link may make two names one file.
+            ends = [opened.enter_context(_at_end(path)) for path in paths]
+            for path, descriptor in zip(paths, ends, strict=True):
+                with _translated(path, writing=True):
                     _add(descriptor, data)
 
-    def _lock_here(self) -> BaseFileLock:
-        if self._process != os.getpid():  # A lock does not go with a process that was forked.
-            self._lock, self._process = self._new_lock(), os.getpid()
-        return self._lock
-
-    def _new_lock(self) -> BaseFileLock:
-        # One a folder in this process: who holds it can go on through another NotesFolder.
-        return FileLock(self.folder / LOCK, mode=PRIVATE, is_singleton=True)
-
-    def _place(self, name: str, *, writing: bool = True) -> Place:
-        with translated(self.folder / name, writing=writing):
-            return locate(self.folder, name)
-
-    @staticmethod
-    def _replace(place: Place, data: bytes, *, before: bytes | None = None) -> bool:
+    def _replace(self, name: str, before: bytes, data: bytes) -> bool:
         """Put a file of ``data`` in the place of one, if that still has the bytes ``before``."""
-        part = place.path.with_name(PART)
-        with translated(place.path, writing=True):
-            if place.found:  # A file that is protected from writing is not replaced either.
-                os.close(os.open(place.path, os.O_WRONLY | NO_LINK | BINARY))
-            _remove(part)
-            try:
-                _write_new(part, data, place)
-                if before is not None and read_bytes(place) != before:
-                    return False
-                part.replace(place.path)
-            finally:
+        with self.locked():
+            path = self._path(name)
+            if _read(path) != before:
+                return False
+            if before == data:
+                return True
+            part = path.with_name(PART)
+            with _translated(path, writing=True):
                 _remove(part)
-            sync_folder(part.parent)
+                try:
+                    _write_new(part, data, path)
+                    if _read(path) != before:
+                        return False
+                    part.replace(path)
+                finally:
+                    _remove(part)
+                _sync_folder(part.parent)
         return True
 
 
-def _encoded(text: str, name: str) -> bytes:
+@contextmanager
+def _translated(path: Path, *, writing: bool) -> Iterator[None]:
+    """Raise a :class:`~memoranda.errors.StoreError` in place of an ``OSError``.
+
+    Args:
+        path: the file or folder that is worked on, for the message.
+        writing: whether it is to be changed.
+    """
     try:
-        return text.encode()
-    except UnicodeEncodeError:
-        return storable(text, name).encode()  # It says what is wrong.
+        yield
+    except OSError as error:
+        raise _meaning(error, path, writing=writing) from error
+
+
+def _meaning(error: OSError, path: Path, *, writing: bool) -> MemorandaError:
+    if isinstance(error, Timeout):
+        return StoreBusy(
+            f"the notes in {path} stayed locked by another writer beyond the timeout; "
+            f"try again when it is done"
+        )
+    if error.errno in FULL:
+        return StoreFull(f"no space left to write {path}; free some, nothing written was lost")
+    if isinstance(error, FileExistsError | NotADirectoryError):
+        there = next(each for each in (path, *path.parents) if os.path.lexists(each))
+        if not there.is_dir():
+            return StoreError(
+                f"{there} is not a folder, so no notes can be in it; "
+                f"move it away, or name another folder for the notes"
+            )
+    if error.errno in FORBIDDEN:
+        place = error.filename or path
+        if writing:
+            return StoreReadOnly(
+                f"{path} cannot be written ({place}: {error.strerror}); nothing was changed. "
+                f"Check the permissions of the file and its folder, or name another folder"
+            )
+        return StoreError(f"{place} cannot be read ({error.strerror}); check its permissions")
+    verb = "written" if writing else "read"
+    return StoreError(f"{path} cannot be {verb} ({error.strerror or error}); check the path")
+
+
+def _locate(folder: Path, name: str) -> Path:
+    """Return the path of the regular file that ``name`` stands for, or would stand for."""
+    if name in {"", ".", ".."} or {"/", "\\", "\x00", os.sep} & set(name):
+        message = f"{name!r:.200} is no name of a file in the folder of the notes; leave out paths"
+        raise InvalidInput(message)
+    path = folder / name
+    try:
+        if path.is_symlink():
+            path = _followed(folder, path)
+        mode = path.lstat().st_mode
+    except FileNotFoundError:
+        return path
+    if stat.S_ISDIR(mode):
+        raise StoreError(f"{path} is a folder, but must be a file; move it away or rename it")
+    if not stat.S_ISREG(mode):
+        raise StoreError(f"{path} is not a regular file; move it away or rename it")
+    return path
+
+
+def _followed(folder: Path, link: Path) -> Path:
+    """Return where a link leads, if that is a file in the folder."""
+    target = Path(os.path.realpath(link))
+    if not target.is_relative_to(os.path.realpath(folder)):
+        raise StoreError(
+            f"{link} is a link that leads out of its folder, to {target}, and is neither read nor "
+            f"written; put a copy of that file in its place, or use {target.parent} for the notes"
+        )
+    if target.is_symlink() or not target.exists():
+        raise StoreError(
+            f"{link} is a link that leads nowhere, to {target}; "
+            f"remove the link, or create the file that it names"
+        )
+    return target
+
+
+def _make_folder(folder: Path) -> None:
+    """Make a folder that is its owner's alone, with those above it that are missing."""
+    if folder.is_dir():
+        return
+    if not folder.parent.exists():
+        _make_folder(folder.parent)
+    try:
+        folder.mkdir(PRIVATE_FOLDER)
+    except FileExistsError:
+        if not folder.is_dir():  # Another process may have been faster.
+            raise
+    else:
+        _sync_folder(folder.parent)
+
+
+def _sync_folder(folder: Path) -> None:
+    """Wait until the disk has the names in a folder."""
+    if os.name == "nt":  # A folder cannot be opened there; NTFS keeps its own journal.
+        return
+    with suppress(PermissionError):  # It may be written, but not listed.
+        descriptor = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
+
+
+def _read(path: Path) -> bytes:
+    """Return what is in a file; nothing, if there is none."""
+    with _translated(path, writing=False), suppress(FileNotFoundError):
+        return path.read_bytes()
+    return b""
 
 
 def _remove(part: Path) -> None:
@@ -393,12 +317,19 @@ def _remove(part: Path) -> None:
         part.unlink()
 
 
-def _write_new(part: Path, data: bytes, place: Place) -> None:
-    """Write a new file to the disk, with the permissions of the file whose place it takes."""
+def _write_new(part: Path, data: bytes, old: Path) -> None:
+    """Write a new file to the disk, with owner and permissions of the one whose place it takes."""
+    is_new = not old.exists()
+    if not is_new:  # A file that is protected from writing is not replaced either.
+        os.close(os.open(old, os.O_WRONLY | NO_LINK | BINARY))
     descriptor = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL | NO_LINK | BINARY, PRIVATE)
     try:
-        if place.found:
-            _belong(part, place)
+        if not is_new:
+            mine, theirs = part.stat(), old.stat()
+            if (mine.st_uid, mine.st_gid) != (theirs.st_uid, theirs.st_gid):
+                with suppress(PermissionError):
+                    os.chown(part, theirs.st_uid, theirs.st_gid)
+            shutil.copymode(old, part)
         rest = memoryview(data)
         while rest:
             rest = rest[os.write(descriptor, rest) :]
@@ -407,29 +338,20 @@ def _write_new(part: Path, data: bytes, place: Place) -> None:
         os.close(descriptor)
 
 
-def _belong(part: Path, place: Place) -> None:
-    """Give a new file owner and permissions of an old one, as far as this process may."""
-    mine, old = part.stat(), place.found
-    if old and (mine.st_uid, mine.st_gid) != (old.st_uid, old.st_gid):
-        with suppress(PermissionError):
-            os.chown(part, old.st_uid, old.st_gid)
-    shutil.copymode(place.path, part)
-
-
 @contextmanager
-def _at_end(place: Place) -> Iterator[int]:
+def _at_end(path: Path) -> Iterator[int]:
     """Open a file to add to it; if that fails, it becomes what it was."""
-    flags = os.O_RDWR | os.O_APPEND | os.O_CREAT | NO_LINK | BINARY
-    with translated(place.path, writing=True):
-        descriptor = os.open(place.path, flags, PRIVATE)
+    is_new = not path.exists()
+    with _translated(path, writing=True):
+        descriptor = os.open(path, os.O_RDWR | os.O_APPEND | os.O_CREAT | NO_LINK | BINARY, PRIVATE)
     try:
         size = os.lseek(descriptor, 0, os.SEEK_END)
         try:
             yield descriptor
         except BaseException:
             os.ftruncate(descriptor, size)
-            if place.found is None and not size:
-                place.path.unlink(missing_ok=True)
+            if is_new and not size:
+                path.unlink(missing_ok=True)
             raise
     finally:
         os.close(descriptor)
@@ -445,11 +367,8 @@ def _add(descriptor: int, data: bytes) -> None:
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
 
-def _not_utf8(path: Path, data: bytes, position: int) -> StoreError:
-    line = data.count(b"\n", 0, position) + 1
-    utf16 = data.startswith((b"\xff\xfe", b"\xfe\xff"))
-    looks = "it looks like UTF-16; " if utf16 else ""
-    return StoreError(
-        f"{path} is not UTF-8: byte 0x{data[position]:02x} at position {position}, line {line}; "
-        f"{looks}open it in an editor and save it as UTF-8. It was left as it is"
-    )
+def _encoded(text: str, name: str) -> bytes:
+    try:
+        return text.encode()
+    except UnicodeEncodeError:
+        return storable(text, name).encode()  # It says what is wrong.

@@ -3,38 +3,40 @@
 An entry tells what was asked, decided, done, failed and left open, in sentences as they were
 said. Together they are to tell most in the room there is: greedy maximum coverage under a budget
 (Lin and Bilmes 2011, "A class of submodular functions for document summarization").
+
+English, with the commonest forms of German, Spanish, French and Portuguese: a sentence asks,
+decides, tells what is done, failed or left open; what no pattern knows is simply said.
 """
 
 from __future__ import annotations
 
+import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import datetime, timedelta
+from enum import StrEnum
+from functools import cache, lru_cache
+from typing import NamedTuple
 
-from memoranda.learning.claims import Turn
-from memoranda.learning.extraction.exclusions import blank_exclusions
-from memoranda.learning.extraction.speaker import ROLES
+from memoranda.learning.claims import ROLES, Turn
+from memoranda.learning.extraction.exclusions import blank_exclusions, is_injection
+from memoranda.learning.extraction.sentences import blank_others, blank_texts, split_sentences
+from memoranda.learning.parsed_text import stems
 from memoranda.model.models import DateMention
 from memoranda.model.ports import DateReader, EntityExtractor
-from memoranda.notes.quotable_sentences import (
-    AGENTS,
-    LINE,
-    TOOL_TEXT,
-    LineLabel,
-    QuotableSentence,
-    read_sentences,
-    weigh_words,
-)
-from memoranda.text.languages import LanguageData
-from memoranda.text.lines import cut, one_line, stamp
-from memoranda.text.patterns import compile_pattern
-from memoranda.text.secrets import HIDDEN, looks_secret, without_secrets
+from memoranda.text.lines import MARK, MARKUP, cut, one_line, stamp
+from memoranda.text.patterns import LanguageData, compile_pattern
+from memoranda.text.secrets import HIDDEN, looks_secret, mask_secrets, without_secrets
 
 _EN = LanguageData("en", "history")
+_COMPARISON = LanguageData("en", "comparison")
 _EXTRACTION = LanguageData("en", "extraction")
 
 LONGEST = 1_500
 """Characters of an entry."""
+LINE = 160
+"""Characters of a sentence in an entry."""
 LISTED, LIST, LIST_ITEM = 330, 150, 40
 """Characters that are kept for names, figures and times; those of each list, and of one item."""
 TOPIC, TOPICS = 80, 4
@@ -51,6 +53,74 @@ LEAST = 0.5
 """A sentence that adds less is not worth a line, nor a conversation that tells less an entry."""
 MOST_LINES = 12
 """Lines that quote."""
+QUESTION = 0.35
+"""What a question is worth that one person asks another, and not an assistant."""
+REACTION = 0.6
+"""What a person's sentence is worth that is about the other one: mostly praise."""
+LABELLED = 18
+"""Characters that a line has beside its sentences: who, and what is done."""
+AGAIN, STILL = 0.05, 0.25
+"""What a word is worth that is told already; the second where something is decided or the like."""
+POWER = 0.7
+"""How much its length counts against a sentence: with 1, lines are many and short."""
+NAMED = frozenset({"person", "organization", "location", "project", "other"})
+RAW_MESSAGES, RAW_LENGTH = 10, 200
+"""Messages of a raw entry, and characters of each (requirement S2.32)."""
+RAW_READ = 1_000
+"""Characters of a message that are looked at for secrets when it is on one line."""
+TOOL_TEXT = 20_000
+"""Characters that are read of what a tool gave."""
+LONG, HEAD, TAIL = 2_500, 900, 500
+"""Of a person's turn longer than the first, what stands in the middle is taken for pasted."""
+AGENTS = frozenset({"assistant", "agent", "model"})
+"""Speakers that are no persons, and whose words are words."""
+TERSE = 4
+"""Words of a sentence that, after one about a secret, may be the secret itself."""
+SHORT = 3
+"""Letters of a name by which people call each other."""
+
+_FIGURE = compile_pattern(
+    r"[$€£¥₹]\s?\d[\d.,]*\d\s?(?:[kKmM]\b|million\b|billion\b)?|[$€£¥₹]\s?\d"
+    r"|(?<![\w.])\d[\d.,]*\s?(?:%|€|\$|£|°[CF]?|(?:USD|EUR|GBP|CHF|BRL)\b)"
+    r"|(?<![\w:])\d{1,2}:\d{2}(?!:?\d)(?:\s?[ap]\.?m\b)?"
+    r"|(?<![\w.,:/-])\d(?:[\d.,]*\d)?[\s-](?P<unit>[^\W\d_]{2,20})"
+)
+_YEAR = compile_pattern(r"\b\d{4}\b")
+_FULL_STOP = compile_pattern(r"(?<=[\u3002\uff01\uff1f])(?!$)")
+_ASKS = compile_pattern(r"[?\uff1f\u061f]|[吗嗎呢か]\s*[\u3002]?$")
+_EMPHASIS = compile_pattern(r"\*\*|__|(?<!\w)[*_](?=\w)|(?<=\w)[*_](?!\w)")
+_MARK = compile_pattern(r"^(?:[-*•]|\d{1,2}[.)])\s+")
+_REQUEST_END = compile_pattern(r"[.!?:\n]")
+_OPENING = compile_pattern(r"[^\w\"'(]+")
+_MEMBER = compile_pattern(
+    r"\s*\{.{0,200}?\"(?:error|message|detail)\"\s*:\s*\"([^\"]{1,400})\"", re.DOTALL
+)
+_QUOTATION = compile_pattern(
+    r"\"[^\"]*\"|“[^”]*”|«[^»]*»|„[^“”]*[“”]|(?<![^\s:(])'(?=[A-Z])[^\n]{1,300}?(?<=[\w.,!?])'(?!\w)"
+)
+_ANY_WORD = compile_pattern(r"[^\W\d_]+(?:['’-][^\W\d_]+)*")
+_TOKEN = compile_pattern(
+    r"(?P<unspaced>[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff]+)"
+    r"|(?P<number>\d+(?:[.,:/]\d+)*)|(?P<word>[^\W\d_]+(?:['’][^\W\d_]+)*)"
+)
+# What words tell: figures, names, numbers in words, pairs of letters without spaces, empty words.
+_NUMBER, _NAME, _COUNT, _PAIR, _SMALL = 1.5, 1.6, 1.2, 0.4, 0.2
+# By length: in any language the words that hold a sentence together are short.
+_BY_LENGTH = (0.0, 0.1, 0.2, 0.5, 0.8)
+
+
+class LineLabel(StrEnum):
+    """The label of a line: a request, a decision, something done and so on."""
+
+    ASKED = "asked"
+    DECIDED = "decided"
+    DONE = "done"
+    FAILED = "failed"
+    PLANNED = "planned"
+    OPEN = "open"
+    SAID = "said"
+
+
 WORTH: Mapping[LineLabel, float] = {
     LineLabel.ASKED: 1.0,
     LineLabel.DECIDED: 1.6,
@@ -60,32 +130,30 @@ WORTH: Mapping[LineLabel, float] = {
     LineLabel.OPEN: 1.3,
     LineLabel.SAID: 1.0,
 }
-QUESTION = 0.35
-"""What a question is worth that one person asks another, and not an assistant."""
-REACTION = 0.6
-"""What a person's sentence is worth that is about the other one: mostly praise."""
-LABELLED = 18
-"""Characters that a line has beside its sentences: who, and what is done."""
-AGAIN, STILL = 0.05, 0.25
-"""What a word is worth that is told already; the second where something is decided or the like."""
 PLAIN = frozenset({LineLabel.SAID, LineLabel.ASKED, LineLabel.PLANNED})
-POWER = 0.7
-"""How much its length counts against a sentence: with 1, lines are many and short."""
-NAMED = frozenset({"person", "organization", "location", "project", "other"})
-RAW_MESSAGES, RAW_LENGTH = 10, 200
-"""Messages of a raw entry, and characters of each (requirement S2.32)."""
-RAW_READ = 1_000
-"""Characters of a message that are looked at for secrets when it is on one line."""
-_FIGURE = compile_pattern(
-    r"[$€£¥₹]\s?\d[\d.,]*\d\s?(?:[kKmM]\b|million\b|billion\b)?|[$€£¥₹]\s?\d"
-    r"|(?<![\w.])\d[\d.,]*\s?(?:%|€|\$|£|°[CF]?|(?:USD|EUR|GBP|CHF|BRL)\b)"
-    r"|(?<![\w:])\d{1,2}:\d{2}(?!:?\d)(?:\s?[ap]\.?m\b)?"
-    r"|(?<![\w.,:/-])\d(?:[\d.,]*\d)?[\s-](?P<unit>[^\W\d_]{2,20})"
-)
-_YEAR = compile_pattern(r"\b\d{4}\b")
 
-Line = tuple[QuotableSentence, ...]
-"""Sentences of one message that do the same, and stand on one line."""
+
+@dataclass(frozen=True, slots=True)
+class QuotableSentence:
+    """A sentence that an entry may quote.
+
+    Attributes:
+        place: where it stands in the conversation.
+        turn: who said it, and when.
+        label: what it does.
+        text: the sentence on one line, perhaps shortened.
+        whole: the sentence on one line.
+        words: what its words tell, by their stems.
+        quotable: whether it may be a line; an assistant's may not, unless nobody else spoke.
+    """
+
+    place: int
+    turn: Turn
+    label: LineLabel
+    text: str
+    whole: str
+    words: Mapping[str, float]
+    quotable: bool = True
 
 
 class HistoryEntryWriter:
@@ -117,12 +185,13 @@ class HistoryEntryWriter:
         """
         sentences = read_sentences(turns)
         sentences = [each for each in sentences if each.quotable] or sentences
-        if sum(each.weight for each in sentences) < LEAST:
+        if sum(sum(each.words.values()) for each in sentences) < LEAST:
             return ""
         chat = not all(turn.person for turn in turns) or _speakers(turns) <= ROLES
         heading, listed = _heading(turns, sentences, at), self._list_items(turns, sentences)
         room = LONGEST - len(heading)
         lines = self._lines(heading, choose_lines(sentences, room - LISTED, chat=chat), at)
+        # What the lists do not need is room for more lines.
         free = room - sum(len(line) + 1 for line in [*lines[1:], *_lists(listed, lines)])
         room += max(0, free) - LISTED
         lines = self._lines(heading, choose_lines(sentences, room, chat=chat), at)
@@ -130,7 +199,9 @@ class HistoryEntryWriter:
             _add(lines, line)
         return "\n".join(lines)
 
-    def _lines(self, heading: str, chosen: Sequence[Line], at: datetime) -> list[str]:
+    def _lines(
+        self, heading: str, chosen: Iterable[Sequence[QuotableSentence]], at: datetime
+    ) -> list[str]:
         lines = [heading]
         for line in chosen:
             text = " ".join(self._with_dates(each, at.date().isoformat()) for each in line)
@@ -152,99 +223,84 @@ class HistoryEntryWriter:
         self, turns: Sequence[Turn], sentences: Sequence[QuotableSentence]
     ) -> Mapping[str, list[str]]:
         """Return what lists may hold: all the names, numbers and times that persons speak of."""
-        persons = [each for each in sentences if each.turn.person] or sentences
-        return {
-            "names": self._find_names(persons, {one.lower() for one in _speakers(turns)}),
-            "numbers": self._find_figures(persons),
-            "dates": list(self._find_times(persons)),
-        }
-
-    def _find_times(self, sentences: Iterable[QuotableSentence]) -> Iterator[str]:
-        """Yield the times that are spoken of, as ISO days with the words that were used."""
-        for each in sentences:
-            for mention in self._dates.read(each.whole, each.turn.at):
-                day, words = write_iso(mention), one_line(mention.text)
-                yield day if words == day or len(words) > LIST_ITEM else f"{day} ({words})"
-
-    def _find_figures(self, sentences: Iterable[QuotableSentence]) -> list[str]:
-        """Return the numbers with what they count, but for those of dates."""
-        found: list[str] = []
-        for each in sentences:
-            if not any(map(str.isdigit, each.whole)):
-                continue
-            taken = [(one.start, one.end) for one in self._dates.read(each.whole, each.turn.at)]
+        speakers = {one.lower() for one in _speakers(turns)}
+        names: Counter[str] = Counter()
+        numbers: dict[str, None] = {}
+        dates: list[str] = []
+        for each in [each for each in sentences if each.turn.person] or sentences:
+            times = self._dates.read(each.whole, each.turn.at)
+            for time in times:
+                day, words = write_iso(time), one_line(time.text)
+                dates.append(day if words == day or len(words) > LIST_ITEM else f"{day} ({words})")
             for match in _FIGURE.finditer(each.whole):
-                inside = any(start < match.end() and match.start() < end for start, end in taken)
-                if not inside and _is_unit(match["unit"]):
-                    found.append(match[0].strip())
-        return list(dict.fromkeys(found))
-
-    def _find_names(self, sentences: Sequence[QuotableSentence], speakers: set[str]) -> list[str]:
-        """Return the names that are spoken of, the most frequent first."""
-        counts: Counter[str] = Counter()
-        for each in sentences:
+                start, end = match.span()
+                of_a_time = any(time.start < end and start < time.end for time in times)
+                if not of_a_time and _is_unit(match["unit"]):
+                    numbers[match[0].strip()] = None
             for mention in self._names.extract(each.whole):
                 name = one_line(mention.text)
                 low = name.lower()
                 known = low in speakers or any(low in one.split() for one in speakers)
                 if mention.type in NAMED and len(name) <= LIST_ITEM and not known:
-                    counts[name] += 1
-        return [name for name, _ in counts.most_common()]
+                    names[name] += 1
+        frequent = [name for name, _ in names.most_common()]
+        return {"names": frequent, "numbers": list(numbers), "dates": dates}
 
 
-def choose_lines(sentences: Sequence[QuotableSentence], room: int, *, chat: bool) -> list[Line]:
+# Which sentences are quoted
+
+
+def choose_lines(
+    sentences: Sequence[QuotableSentence], room: int, *, chat: bool
+) -> list[list[QuotableSentence]]:
     """Return at most :data:`MOST_LINES` lines of at most ``room`` characters, in their order.
+
+    A line holds sentences of one message that do the same.
 
     Args:
         sentences: what may be quoted.
         room: characters, those around each sentence included.
         chat: whether questions are asked of an assistant.
     """
-    worth = [_worth(each, chat=chat) for each in sentences]
-    left = set(range(len(sentences)))
+    left = {at: (each, _worth(each, chat=chat)) for at, each in enumerate(sentences)}
     told: set[str] = set()
-    lines: dict[tuple[str, LineLabel, int], list[QuotableSentence]] = {}
+    lines: list[list[QuotableSentence]] = []
     while True:
-        best = max(
-            (
-                (_gain(sentences[at], told) * worth[at] / cost**POWER, -at, cost)
-                for at in left
-                if (cost := _cost(sentences[at], lines)) is not None and cost <= room
-            ),
-            default=None,
-        )
-        if best is None or best[0] * best[2] ** POWER < LEAST:
+        best = (0.0, 0, 0, 0.0)
+        for at, (each, worth) in left.items():
+            fits = _line_for(each, lines) is not None
+            cost = len(each.text) + (1 if fits else LABELLED)
+            if cost > room or (len(lines) == MOST_LINES and not fits):
+                continue
+            again = AGAIN if each.label in PLAIN else STILL
+            words = each.words.items()
+            gain = worth * sum(weight * (again if word in told else 1) for word, weight in words)
+            best = max(best, (gain / cost**POWER, -at, cost, gain))
+        _, place, cost, gain = best
+        if gain < LEAST:
             break
-        chosen = sentences[-best[1]]
-        left.remove(-best[1])
-        lines.setdefault(_line_of(chosen, lines), []).append(chosen)
+        chosen, _ = left.pop(-place)
+        line = _line_for(chosen, lines)
+        if line is None:
+            lines.append([chosen])
+        else:
+            line.append(chosen)
         told |= chosen.words.keys()
-        room -= best[2]
-    ordered = [tuple(sorted(line, key=lambda each: each.place)) for line in lines.values()]
-    return sorted(ordered, key=lambda line: line[0].place)
+        room -= cost
+    for line in lines:
+        line.sort(key=lambda each: each.place)
+    return sorted(lines, key=lambda line: line[0].place)
 
 
-def _line_of(
-    sentence: QuotableSentence,
-    lines: Mapping[tuple[str, LineLabel, int], Sequence[QuotableSentence]],
-) -> tuple[str, LineLabel, int]:
-    """Return the line on which a sentence goes: one of its message with room, or a new one."""
-    number = 0
-    while held := lines.get((sentence.turn.id, sentence.label, number)):
-        if sum(len(each.text) + 1 for each in held) + len(sentence.text) <= LINE:
-            break
-        number += 1
-    return sentence.turn.id, sentence.label, number
-
-
-def _cost(
-    sentence: QuotableSentence,
-    lines: Mapping[tuple[str, LineLabel, int], Sequence[QuotableSentence]],
-) -> int | None:
-    """Return the characters that a sentence takes; ``None`` where no line is left."""
-    if lines.get(_line_of(sentence, lines)):
-        return len(sentence.text) + 1
-    return len(sentence.text) + LABELLED if len(lines) < MOST_LINES else None
+def _line_for(
+    sentence: QuotableSentence, lines: Iterable[list[QuotableSentence]]
+) -> list[QuotableSentence] | None:
+    """Return the line of its message in which there is room for a sentence, if there is one."""
+    for line in lines:
+        same = line[0].turn.id == sentence.turn.id and line[0].label is sentence.label
+        if same and sum(len(each.text) + 1 for each in line) + len(sentence.text) <= LINE:
+            return line
+    return None
 
 
 def _worth(sentence: QuotableSentence, *, chat: bool) -> float:
@@ -257,23 +313,16 @@ def _worth(sentence: QuotableSentence, *, chat: bool) -> float:
     return WORTH[sentence.label] * (REACTION if reaction else 1)
 
 
-def _gain(sentence: QuotableSentence, told: set[str]) -> float:
-    again = AGAIN if sentence.label in PLAIN else STILL
-    return sum(weight * (again if word in told else 1) for word, weight in sentence.words.items())
+# How an entry is written
 
 
 def write_iso(mention: DateMention) -> str:
     """Return the time of a mention as ISO 8601 has it: ``2023-05-07``, ``2023-06``, ``2022``."""
-    since = last = mention.since
-    if mention.until - since > timedelta(microseconds=1):
-        last = mention.until - timedelta(microseconds=1)
-    if mention.precision == "year":
-        return f"{since.year:04}"
-    if mention.precision == "month":
-        return f"{since.year:04}-{since.month:02}"
-    if mention.precision == "time" or since.date() == last.date():
-        return since.date().isoformat()
-    return f"{since.date().isoformat()}/{last.date().isoformat()}"
+    since = mention.since.date().isoformat()
+    if mention.precision in {"year", "month"}:
+        return since[: 4 if mention.precision == "year" else 7]
+    last = max(mention.since, mention.until - timedelta(microseconds=1)).date().isoformat()
+    return since if mention.precision == "time" or since == last else f"{since}/{last}"
 
 
 def _is_unit(word: str | None) -> bool:
@@ -284,21 +333,19 @@ def _is_unit(word: str | None) -> bool:
 
 
 def _lists(listed: Mapping[str, Sequence[str]], lines: Sequence[str]) -> list[str]:
-    """Return the lists of what no line tells."""
-    shown = "\n".join(lines)
-    found = [_list(label, items, shown) for label, items in listed.items()]
-    return [line for line in found if line]
-
-
-def _list(label: str, items: Iterable[str], shown: str) -> str:
-    line = f"- {label}:"
-    for item in items:
-        if item.partition(" (")[0] in shown or f" {item}," in line:
-            continue
-        if len(line) + len(item) + 2 > LIST:
-            break
-        line += f" {item},"
-    return line.removesuffix(",") if line.endswith(",") else ""
+    """Return the lines of what no line tells."""
+    shown, found = "\n".join(lines), []
+    for label, items in listed.items():
+        line = f"- {label}:"
+        for item in items:
+            if item.partition(" (")[0] in shown or f" {item}," in line:
+                continue
+            if len(line) + len(item) + 2 > LIST:
+                break
+            line += f" {item},"
+        if line.endswith(","):
+            found.append(line.removesuffix(","))
+    return found
 
 
 def _speakers(turns: Sequence[Turn]) -> set[str]:
@@ -314,8 +361,7 @@ def _heading(turns: Sequence[Turn], sentences: Sequence[QuotableSentence], at: d
     first, last = min(turn.at.date() for turn in turns), max(turn.at.date() for turn in turns)
     span = f", {first.isoformat()} to {last.isoformat()}" if first != last else ""
     about = _topic(sentences)
-    rest = f"{counted}{who}{span}"
-    line = f"{stamp(at)} About {about}: {rest}" if about else f"{stamp(at)} {rest}"
+    line = f"{stamp(at)} {f'About {about}: ' if about else ''}{counted}{who}{span}"
     return line if not looks_secret(line) else f"{stamp(at)} {counted}{span}"
 
 
@@ -326,14 +372,13 @@ def _topic(sentences: Sequence[QuotableSentence]) -> str:
     nouns: set[str] = set()
     for each in sentences:
         found = [word for word in weigh_words(each.whole) if word.weight >= TELLING]
-        told_here = [word.stem for word in found if not word.stem[0].isdigit()]
-        counts.update(dict.fromkeys(told_here).keys())
+        counts.update(dict.fromkeys(w.stem for w in found if not w.stem[0].isdigit()).keys())
         for word in found:
             written[word.stem][word.written.removesuffix("'s")] += 1
         if each.turn.person or each.turn.speaker in AGENTS:
             nouns |= {word.stem for word in found if word.noun}
-    place = {stem: at for at, stem in enumerate(counts)}
-    best = sorted(counts.keys() & nouns, key=lambda stem: (-counts[stem], place[stem]))[:TOPICS]
+    # Of equals the one that was told first: so a counter has them.
+    best = [stem for stem, _ in counts.most_common() if stem in nouns][:TOPICS]
     words = [written[stem].most_common(1)[0][0] for stem in best if counts[stem] >= LEAST_TOLD]
     return ", ".join(words) if words else f"“{cut(sentences[0].text, TOPIC).rstrip('.')}”"
 
@@ -348,13 +393,13 @@ def _who(sentence: QuotableSentence) -> str:
 
 
 def _add(lines: list[str], line: str) -> None:
-    """Add a line if it has any text, fits, and makes no secret together with the others."""
+    """Add a line if it fits, and makes no secret together with the others."""
     text = "\n".join([*lines, line])
-    if line and len(text) <= LONGEST and not looks_secret(text):
+    if len(text) <= LONGEST and not looks_secret(text):
         lines.append(line)
 
 
-def write_raw_entry(messages: Sequence[tuple[str, str] | Turn], at: datetime, total: int) -> str:
+def write_raw_entry(turns: Sequence[Turn], at: datetime, total: int) -> str:
     """Return the last messages of a conversation as an entry of the history.
 
     ``[2026-02-27 14:30] [raw-fallback] last 10 of 54 messages:`` and a line ``- role: text`` for
@@ -362,20 +407,13 @@ def write_raw_entry(messages: Sequence[tuple[str, str] | Turn], at: datetime, to
     was taken back are left out of it.
 
     Args:
-        messages: turns, or pairs of role and text; at least the last ten, in order.
+        turns: at least the last ten, in order.
         at: when it is written, in the user's time zone.
         total: how many messages the conversation has.
     """
-    turns = [
-        each if isinstance(each, Turn) else Turn("", *each, at, each[0] not in _NO_PERSONS)
-        for each in messages
-    ]
     last = [_raw_line(turn) for turn in blank_exclusions(turns)[-RAW_MESSAGES:]]
     heading = f"{stamp(at)} [raw-fallback] last {len(last)} of {total} messages:"
     return "\n".join([heading, *last])
-
-
-_NO_PERSONS = AGENTS | {"tool", "system"}
 
 
 def _raw_line(message: Turn) -> str:
@@ -385,3 +423,239 @@ def _raw_line(message: Turn) -> str:
     if len(text) > RAW_READ:  # No half of a secret at the end of what is looked at.
         text = text[:RAW_READ].rpartition(" ")[0] or text[:RAW_READ]
     return f"- {one_line(message.speaker)[:NAME]}: {without_secrets(text)[:RAW_LENGTH]}".rstrip()
+
+
+# Which sentences can be quoted
+
+
+def read_sentences(turns: Sequence[Turn]) -> list[QuotableSentence]:
+    """Return what may be quoted of ``turns``, in order; nothing that is secret or no sentence."""
+    turns = blank_exclusions(turns)
+    speakers = _speakers(turns)
+    words = {word.lower() for speaker in speakers - ROLES for word in speaker.split()}
+    names = frozenset(words | {word[:SHORT] for word in words})
+    chat = speakers <= ROLES or not all(turn.person for turn in turns)
+    found: list[QuotableSentence] = []
+    suspect = False
+    for turn in turns:
+        for text, asks in _split_turn(turn):
+            # What is said right after a word about a secret may be the secret.
+            terse = suspect and not asks and len(text.split()) <= TERSE
+            hidden = terse or HIDDEN in text or looks_secret(text)
+            suspect = _EN.pattern("secret_topic").search(text) is not None or (suspect and hidden)
+            injected = turn.person and is_injection(text)
+            if injected or hidden or MARKUP.search(text) or _is_casual(text, names):
+                continue
+            label = _find_label(text, asks=asks, person=turn.person, chat=chat)
+            lead = _lead(names).match(text)
+            whole = (text[lead.end() :] or text) if lead else text
+            short = _window(whole)
+            weights = {w: weight for w, weight in _word_weights(short).items() if w not in names}
+            quotable = label is not None and not whole.endswith(":")
+            label = label or LineLabel.SAID
+            place = len(found)
+            found.append(QuotableSentence(place, turn, label, short, whole, weights, quotable))
+        if failure := _failure(turn):
+            weights, label = _word_weights(failure), LineLabel.FAILED
+            found.append(QuotableSentence(len(found), turn, label, failure, failure, weights))
+    return found
+
+
+def _split_turn(turn: Turn) -> Iterator[tuple[str, bool]]:
+    """Yield the sentences that a turn's speaker says in plain words, and whether they ask."""
+    if turn.speaker == "system" or not (turn.person or turn.speaker in AGENTS):
+        return
+    text = mask_secrets(turn.text)
+    for sentence in split_sentences(text):
+        if len(text) > LONG and HEAD < sentence.start < len(text) - TAIL:
+            continue
+        raw = text[sentence.start : sentence.start + len(sentence.shown)]
+        for part in _FULL_STOP.split(raw):
+            said = _MARK.sub("", one_line(_EMPHASIS.sub("", part)))
+            if said:
+                yield said, sentence.question or _ASKS.search(said) is not None
+    if turn.person and (request := _request(text)):
+        yield request, True
+
+
+def _request(text: str) -> str:
+    """Return how a person asks to work on a text, without that text."""
+    own = blank_others(text)
+    pairs = enumerate(zip(own, blank_texts(own), strict=True))
+    place = next((at for at, (sign, kept) in pairs if sign != kept), None)
+    if place is None:
+        return ""
+    opening = _OPENING.match(own, place)
+    place = opening.end() if opening else place
+    end = _REQUEST_END.search(own, place)
+    return one_line(own[place : end.start() if end else None])[:LINE]
+
+
+def _failure(turn: Turn) -> str:
+    """Return what a tool said first when it failed; nothing where that is secret or an order."""
+    text = turn.text[:TOOL_TEXT]
+    if turn.person or turn.speaker in AGENTS | {"system"}:
+        return ""
+    test = _EN.pattern("failed_test", re.MULTILINE).search(text)
+    if test is not None:
+        said = test[0]
+    elif _EN.pattern("failure").match(text) and not looks_secret(text):
+        rows = [line for line in text.split("\n") if line.strip()]
+        traced = rows[0].lstrip().lower().startswith("traceback")
+        member = _MEMBER.match(text)
+        said = member[1] if member else rows[-1] if traced else rows[0]
+    else:
+        return ""
+    said = cut(one_line(said), LINE)
+    hidden = looks_secret(said) or MARKUP.search(said) or is_injection(said)
+    return "" if hidden else f"{one_line(turn.speaker)[:NAME]} \u2014 {said}"
+
+
+@lru_cache(maxsize=64)
+def _lead(names: frozenset[str]) -> re.Pattern[str]:
+    """Return what courtesies look like that stand before a sentence, and may call one by name."""
+    called = "".join(rf"|{re.escape(name)}" for name in sorted(names))
+    leads = f"(?:{_EN.source('courtesies')})" + (rf"(?:\s(?:{called[1:]})\b)?" if called else "")
+    return compile_pattern(
+        rf"(?:(?:{leads}{called})\b(?:\s*[,!.\u2026-]+\s*|\s+(?=(?:i|we|my)\b)))+", re.IGNORECASE
+    )
+
+
+def _window(text: str) -> str:
+    """Return the sentence, or of a long one the run of clauses that tells most."""
+    if len(text) <= LINE:
+        return text
+    parts = [part for part in _EN.pattern("clause_break", 0).split(text) if part]
+    told = [sum(_word_weights(part).values()) for part in parts]
+    best = (-1.0, 0, 0)
+    for first in range(len(parts)):
+        length = 0
+        for end in range(first + 1, len(parts) + 1):
+            length += len(parts[end - 1]) + 1
+            if length > LINE - len(MARK) * 4 and end > first + 1:
+                break
+            # Of runs that tell as much the shortest, and of these the first.
+            run = (sum(told[first:end]), first - end, -first)
+            best = max(best, run)
+    first, end = -best[2], -best[2] - best[1]
+    shown = " ".join(parts[first:end]).rstrip(" ,;:")
+    opened = f"{MARK} " if first else ""
+    closed = f" {MARK}" if end < len(parts) else ""
+    return opened + cut(shown, LINE - len(opened) - len(closed)) + closed
+
+
+def _is_casual(text: str, names: frozenset[str]) -> bool:
+    """Return whether a sentence is a greeting, thanks or the like, and nothing else.
+
+    Args:
+        text: the sentence.
+        names: of the speakers, in lower case.
+    """
+    if any(sign.isdigit() for sign in text):
+        return False
+    if _EN.pattern("casual_unspaced", 0).fullmatch(text):
+        return True
+    words = [word.lower().replace("’", "'") for word in _ANY_WORD.findall(text)]
+    return all(word in _EN.words("casual") or word in names for word in words)
+
+
+def _find_label(text: str, *, asks: bool, person: bool, chat: bool) -> LineLabel | None:
+    """Return the label of a sentence; ``None`` for an assistant's sentence without one.
+
+    Args:
+        text: the sentence.
+        asks: whether it ends with a question mark.
+        person: whether a person says it.
+        chat: whether persons talk with an assistant, and so ask it for things.
+    """
+    text = text.replace("’", "'")
+    if not person:
+        if asks:
+            return None
+        if _EN.pattern("agent_failed").search(text):
+            return LineLabel.FAILED
+        return LineLabel.DONE if _EN.pattern("agent_done").search(text) else None
+    if asks or (chat and _EN.pattern("request").search(text)):
+        return LineLabel.ASKED
+    own = _QUOTATION.sub("", text)
+    for label in map(LineLabel, ("decided", "open", "failed", "done", "planned")):
+        found = _EN.pattern(label).search(own)
+        if found and (label is not LineLabel.PLANNED or _EN.pattern("own").search(own)):
+            return label
+    return LineLabel.SAID
+
+
+# What words tell
+
+
+class WeightedWord(NamedTuple):
+    """A word of a sentence.
+
+    Attributes:
+        stem: by which it is compared.
+        written: as it stands there.
+        weight: how much it tells.
+        noun: whether it stands there as a name or a noun, as far as its neighbours show.
+    """
+
+    stem: str
+    written: str
+    weight: float
+    noun: bool = True
+
+
+def weigh_words(text: str) -> list[WeightedWord]:
+    """Return the informative words of a sentence, in order."""
+    found: list[WeightedWord] = []
+    before = ""
+    for place, match in enumerate(_TOKEN.finditer(text)):
+        kind, token = match.lastgroup, match[0]
+        if kind == "unspaced":
+            pairs = [token[at : at + 2] for at in range(max(1, len(token) - 1))]
+            found += [WeightedWord(pair, pair, _PAIR) for pair in pairs]
+        elif kind == "number":
+            found.append(WeightedWord(token, token, _NUMBER))
+        else:
+            low = token.lower().replace("’", "'").removesuffix("'s")
+            weight = _weight(token, low, first=place == 0)
+            found.append(WeightedWord(low, token, weight, _is_noun(token, before)))
+        before = token.lower()
+    stemmed = stems([word.stem for word in found])
+    return [
+        word._replace(stem=stem) for word, stem in zip(found, stemmed, strict=True) if word.weight
+    ]
+
+
+def _word_weights(text: str) -> dict[str, float]:
+    """Return how informative each word of a sentence is, by its stem."""
+    found: dict[str, float] = {}
+    for word in weigh_words(text):
+        found[word.stem] = max(word.weight, found.get(word.stem, 0))
+    return found
+
+
+def _is_noun(token: str, before: str) -> bool:
+    """Return whether a word is a name or a noun: by a capital, its ending or what leads to it."""
+    if (token[0].isupper() and before) or before in _EN.words("determiners"):
+        return True
+    low = token.lower()
+    nominal = low.endswith(tuple(_EN.words("noun_endings"))) or before in _EN.words("noun_leads")
+    return nominal and not low.endswith(("ing", "ed", "ly"))
+
+
+def _weight(token: str, low: str, *, first: bool) -> float:
+    counts = low in _EN.words("number_words")
+    if low in _empty_words() or low.partition("'")[0] in _empty_words():
+        return _COUNT if counts else 0
+    if low in _EXTRACTION.words("vague", "evaluative", "adverbs", "light", "mental", "fillers"):
+        return _SMALL
+    if counts:
+        return _COUNT
+    if token[0].isupper() and not first:
+        return _NAME
+    return _BY_LENGTH[len(low)] if len(low) < len(_BY_LENGTH) else 1.0
+
+
+@cache
+def _empty_words() -> frozenset[str]:
+    return _EXTRACTION.words("stop", "second", "pronouns") | _COMPARISON.words("stop_words")

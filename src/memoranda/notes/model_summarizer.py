@@ -36,58 +36,47 @@ class Consolidation:
     memory_update: str = ""
 
 
-class ModelSummarizer:
-    """Summarizes a conversation for the history, and updates the notes. Stateless.
+async def summarize(
+    model: LanguageModel,
+    turns: Sequence[Turn],
+    memory: str,
+    at: datetime,
+    *,
+    most_bytes: int = MEMORY_BYTES,
+) -> Consolidation:
+    """Return the entry of a conversation and the new notes, as a model writes them.
+
+    The texts of the prompt are data: one JSON object a line, between tags that they cannot close.
+
+    An empty ``history_entry`` or ``memory_update`` says that there is nothing to write. An
+    entry begins with the time of ``at``, whatever the model wrote there, is one paragraph of
+    at most 2,000 characters, and holds no secret and no fence of memory. The update is as
+    the model gave it, but for such fences: it is a proposal, for
+    :func:`~memoranda.learning.llm.memory_proposal.proposal` to judge.
 
     Args:
         model: what writes.
+        turns: the talk.
+        memory: the notes as they stand.
+        at: when the talk is written down, in the user's time zone.
         most_bytes: size of the notes beyond which they are to be shortened.
+
+    Raises:
+        LLMError: the model failed; ``error.usage`` says what was spent.
     """
-
-    def __init__(self, model: LanguageModel, *, most_bytes: int = MEMORY_BYTES) -> None:
-        """Write with this model."""
-        self._model = model
-        self._most_bytes = most_bytes
-
-    async def consolidate(self, turns: Sequence[Turn], memory: str, at: datetime) -> Consolidation:
-        """Return the entry and the new notes.
-
-        An empty ``history_entry`` or ``memory_update`` says that there is nothing to write. An
-        entry begins with the time of ``at``, whatever the model wrote there, is one paragraph of
-        at most 2,000 characters, and holds no secret and no fence of memory. The update is as
-        the model gave it, but for such fences: it is a proposal, for
-        :func:`~memoranda.learning.llm.memory_proposal.proposal` to judge.
-
-        Args:
-            turns: the talk.
-            memory: the notes as they stand.
-            at: when the talk is written down, in the user's time zone.
-
-        Raises:
-            LLMError: the model failed; ``error.usage`` says what was spent.
-        """
-        task, prompt = self.prompt(turns, memory)
-        reply = await self._model.ask(task, prompt, Consolidation)
-        update = _TAG.sub("", _unfenced(reply.value.memory_update)).strip()
-        unchanged = update in {memory.strip(), EMPTY}
-        entry = _entry(reply.value.history_entry, at)
-        return Consolidation(entry, "" if unchanged else update)
-
-    def prompt(self, turns: Sequence[Turn], memory: str) -> tuple[str, str]:
-        """Return the instructions and the prompt; the first asks for less if notes are too long.
-
-        The texts are data: one JSON object a line, between tags that they cannot close.
-        """
-        task = instructions("summary")
-        if len(memory.encode(errors="replace")) > self._most_bytes:
-            task += f"\n\n{instructions('compress')}".replace("{bytes}", str(self._most_bytes))
-        rows = [
-            {"speaker": turn.speaker, "at": moment(turn.at), "text": shortened(turn.text)}
-            for turn in turns
-        ]
-        notes = memory.strip()
-        told = fenced("memory", [{"text": notes}]) if notes else EMPTY
-        return task, "\n\n".join([f"{MEMORY}\n{told}", f"{TALK}\n{fenced('turns', rows)}"])
+    task, notes = instructions("summary"), memory.strip()
+    if len(memory.encode(errors="replace")) > most_bytes:
+        task += f"\n\n{instructions('compress')}".replace("{bytes}", str(most_bytes))
+    rows = [
+        {"speaker": turn.speaker, "at": moment(turn.at), "text": shortened(turn.text)}
+        for turn in turns
+    ]
+    told = fenced("memory", [{"text": notes}]) if notes else EMPTY
+    prompt = f"{MEMORY}\n{told}\n\n{TALK}\n{fenced('turns', rows)}"
+    reply = await model.ask(task, prompt, Consolidation)
+    update = _TAG.sub("", _unfenced(reply.value.memory_update)).strip()
+    entry = _entry(reply.value.history_entry, at)
+    return Consolidation(entry, "" if update in {notes, EMPTY} else update)
 
 
 def _entry(written: str, at: datetime) -> str:

@@ -1,30 +1,48 @@
-"""MEMORY.md and the history: the memory manager of requirements S2. No model, no network."""
+r"""MEMORY.md and the history: the memory manager of requirements S2. No model, no network.
+
+An entry of the history is a heading ``## 2026-02-27T14:30:00.000Z``, a blank line, its text and a
+blank line. A line of a text that looks like such a heading gets a backslash in front, and one that
+has backslashes already gets one more, so that every text comes back as it was. Only a line feed
+ends a line here: other characters that break lines are part of the text.
+
+Files may be edited by hand. What stands before the first heading is no entry; moments may lack
+seconds or have another offset; and blank lines and line ends may be as an editor left them.
+"""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+import re
+import unicodedata
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager
-from datetime import datetime
-from itertools import islice
+from datetime import UTC, datetime
 from pathlib import Path
+from typing import NamedTuple
 
 from memoranda.errors import InvalidInput
 from memoranda.model.checks import clean, require_aware, storable
 from memoranda.model.clock import Clock, SystemClock
 from memoranda.model.notes import HISTORY_FILE, MEMORY_BYTES, MEMORY_FILE, HistoryEntry, stamp
 from memoranda.notes.files import BUSY_TIMEOUT, NotesFolder
-from memoranda.notes.history import (
-    Change,
-    having,
-    newest_first,
-    once,
-    parse_history,
-    render_entry,
-    rewrite_history,
-)
+from memoranda.text.patterns import compile_pattern
+
+Change = Callable[[HistoryEntry], str | None]
+"""Says what the text of an entry becomes; ``None`` removes the entry."""
 
 MONTHLY_FILES = "HISTORY-*.md"
+_MOMENT = (
+    r"[0-9]{4}-[0-9]{2}-[0-9]{2}[Tt ][0-9]{2}:[0-9]{2}(?::[0-9]{2}(?:\.[0-9]{1,6})?)?"
+    r"(?:[Zz]|[+-][0-9]{2}:?[0-9]{2})"
+)
+_REST = rf"[ \t]+(?P<at>{_MOMENT})[ \t]*\r?$"
+_LINE = f"##{_REST}"
+# Begins with plain characters, so it is found fast.
+_HEADING = compile_pattern(rf"##(?:(?<=\n##)|(?<=\A##)|(?<=\A\ufeff##)){_REST}", re.MULTILINE)
+_PLAIN = compile_pattern(rf"^(?=\\*{_LINE})", re.MULTILINE)
+_ESCAPED = compile_pattern(rf"^\\(?=\\*{_LINE})", re.MULTILINE)
+_OF_A_MOMENT = compile_pattern(r"[0-9][0-9t:.z-]*")
 
 
 class Notes:
@@ -57,17 +75,12 @@ class Notes:
         """Touch nothing yet."""
         self._files = NotesFolder(_absolute(folder), busy_timeout=busy_timeout)
         self._clock = clock or SystemClock()
-        self._max_memory_size = _positive(max_memory_size, "max_memory_size")
+        self.max_memory_size = _positive(max_memory_size, "max_memory_size")
 
     @property
     def folder(self) -> Path:
         """Where the files are: an absolute path, links followed."""
         return self._files.folder
-
-    @property
-    def max_memory_size(self) -> int:
-        """The bytes beyond which MEMORY.md is to be made smaller."""
-        return self._max_memory_size
 
     def locked(self) -> AbstractContextManager[None]:
         """Keep other writers out for a while, for what takes several steps. May be nested."""
@@ -95,7 +108,7 @@ class Notes:
             InvalidInput: ``content`` cannot be stored.
         """
         text = self.read_memory() if content is None else storable(content, "content")
-        return len(text.encode()) > self._max_memory_size
+        return len(text.encode()) > self.max_memory_size
 
     def append_history(self, entry: str, *, at: datetime | None = None) -> HistoryEntry:
         """Add an entry to HISTORY.md alone.
@@ -107,9 +120,7 @@ class Notes:
         Raises:
             InvalidInput: the text is blank or cannot be stored, or the moment has no time zone.
         """
-        told = self._told(entry, at)
-        self._files.append(HISTORY_FILE, render_entry(told.at, told.text))
-        return told
+        return self._append(entry, at, rotated=False)
 
     def append_history_rotated(self, entry: str, *, at: datetime | None = None) -> HistoryEntry:
         """Add an entry to HISTORY.md and to the file of its month (UTC), or to neither.
@@ -121,16 +132,21 @@ class Notes:
         Raises:
             InvalidInput: the text is blank or cannot be stored, or the moment has no time zone.
         """
-        told = self._told(entry, at)
-        files = [HISTORY_FILE, monthly_file(told.at)]
-        self._files.append_each(files, render_entry(told.at, told.text))
-        return told
+        return self._append(entry, at, rotated=True)
+
+    def _append(self, entry: str, at: datetime | None, *, rotated: bool) -> HistoryEntry:
+        moment = require_aware(self._clock.now() if at is None else at, "at")
+        added = HistoryEntry(moment, clean(entry, "entry"))
+        monthly = [f"HISTORY-{stamp(moment)[:7]}.md"] if rotated else []
+        self._files.append([HISTORY_FILE, *monthly], render_entry(moment, added.text))
+        return added
 
     def search(self, keyword: str, *, limit: int | None = None) -> list[HistoryEntry]:
         """Return the entries that have ``keyword`` in their text or moment, newest first.
 
         It is found within words, in whatever case and Unicode form. An entry that is in HISTORY.md
-        and in the file of its month is given once.
+        and in the file of its month is given once. Only a keyword that begins with a digit is
+        looked for in the moment, as ``2026-02-27``; or ``z`` would find every entry.
 
         Args:
             keyword: any text; in a moment, a part of ``2026-02-27T14:30:00.000Z``.
@@ -139,9 +155,14 @@ class Notes:
         Raises:
             InvalidInput: the keyword is blank, or the limit below 1.
         """
-        wanted = clean(keyword, "keyword")
-        most = limit if limit is None else _positive(limit, "limit")
-        return list(islice(having(newest_first(self._entries()), wanted), most))
+        wanted = _folded(clean(keyword, "keyword"))
+        in_moments = _OF_A_MOMENT.fullmatch(wanted) is not None
+
+        def has_it(entry: HistoryEntry) -> bool:
+            in_moment = in_moments and wanted in stamp(entry.at).lower()
+            return in_moment or wanted in _folded(entry.text)
+
+        return self._newest(has_it, limit)
 
     def history(
         self, *, since: datetime | None = None, limit: int | None = None
@@ -156,9 +177,22 @@ class Notes:
             InvalidInput: the moment has no time zone, or the limit is below 1.
         """
         first = since if since is None else require_aware(since, "since")
+        return self._newest(lambda entry: first is None or entry.at >= first, limit)
+
+    def _newest(
+        self, is_wanted: Callable[[HistoryEntry], bool], limit: int | None
+    ) -> list[HistoryEntry]:
+        """Return what is wanted by its moment; of one moment, what was added later comes first."""
         most = limit if limit is None else _positive(limit, "limit")
-        entries = (entry for entry in self._entries() if first is None or entry.at >= first)
-        return newest_first(entries)[:most]
+        texts: list[tuple[str, str]] = []
+        for _ in range(2):
+            # Or an entry that is just being added could be read in part.
+            with self._files.quiet() as alone:
+                texts = [(name, self._files.read(name)) for name in self._history_files()]
+            if alone or not texts:
+                break  # Else the first writer of all may have come meanwhile.
+        found = filter(is_wanted, _once(parse_history(text, name) for name, text in texts))
+        return sorted(found, key=lambda entry: entry.at)[::-1][:most]
 
     def rewrite(self, change: Change) -> int:
         """Change or remove entries in all files of the history, so that text can be erased.
@@ -176,56 +210,120 @@ class Notes:
         Raises:
             InvalidInput: a new text cannot be stored.
         """
-        changed: list[HistoryEntry] = []
-
-        def noted(entry: HistoryEntry) -> str | None:
-            new = change(entry)
-            if new != entry.text:
-                changed.append(entry)
-            return new if new is None else storable(new, "the new text of an entry")
-
         if not self._history_files():
             return 0
         with self._files.locked():
-            texts = [
-                (name, rewrite_history(self._files.read(name), noted, name)[0])
+            files = {
+                name: rewrite_history(self._files.read(name), change, name)
                 for name in self._history_files()
-            ]
-            for name, text in texts:
+            }
+            for name, (text, _) in files.items():
                 self._files.write(name, text)
-        by_file: dict[str, list[HistoryEntry]] = {}
-        for entry in changed:
-            by_file.setdefault(entry.file, []).append(entry)
-        return sum(1 for _ in once(by_file.values()))
-
-    def _told(self, entry: str, at: datetime | None) -> HistoryEntry:
-        moment = self._clock.now() if at is None else at
-        return HistoryEntry(require_aware(moment, "at"), clean(entry, "entry"))
-
-    def _entries(self) -> Iterator[HistoryEntry]:
-        texts: list[tuple[str, str]] = []
-        for _ in range(2):
-            # Or an entry that is just being added could be read in part.
-            with self._files.quiet() as alone:
-                texts = [(name, self._files.read(name)) for name in self._history_files()]
-            if alone or not texts:
-                break  # Else the first writer of all may have come meanwhile.
-        return once(parse_history(text, name) for name, text in texts)
+        return sum(1 for _ in _once(changed for _, changed in files.values()))
 
     def _history_files(self) -> list[str]:
         """Return the files of the history, HISTORY.md first."""
         return [*self._files.names(HISTORY_FILE), *self._files.names(MONTHLY_FILES)]
 
 
-def monthly_file(at: datetime) -> str:
-    """Return the name of the file for the month of a moment, which is in UTC."""
-    return f"HISTORY-{stamp(at)[:7]}.md"
+def render_entry(at: datetime, text: str, *, heading: str = "", line_end: str = "\n") -> str:
+    """Return an entry as it is added to a file. ``parse_history`` gives ``text`` back exactly."""
+    escaped = _PLAIN.sub(r"\\", text) if "##" in text else text
+    return f"{heading or f'## {stamp(at)}'}{line_end * 2}{escaped}{line_end * 2}"
+
+
+def parse_history(text: str, file: str = HISTORY_FILE) -> list[HistoryEntry]:
+    """Return the entries of a file in its order.
+
+    Args:
+        text: what is in the file; the last entry may lack its end.
+        file: the name of the file, for the entries.
+    """
+    return [HistoryEntry(each.at, each.text, file) for each in _places(text)]
+
+
+def rewrite_history(
+    text: str, change: Change, file: str = HISTORY_FILE
+) -> tuple[str, list[HistoryEntry]]:
+    """Return the text of a file with its entries changed, and those that were.
+
+    What stands between entries, and entries that ``change`` leaves as they are, keep every byte.
+    An entry keeps its heading; one whose text becomes blank is removed.
+    """
+    parts: list[str] = []
+    done, changed = 0, []
+    for place in _places(text):
+        entry = HistoryEntry(place.at, place.text, file)
+        new = change(entry)
+        if new == entry.text:
+            continue
+        changed.append(entry)
+        parts.append(text[done : place.start])
+        if new is not None and storable(new, "the new text of an entry").strip():
+            heading, line_end = place.heading, place.line_end
+            parts.append(render_entry(place.at, new, heading=heading, line_end=line_end))
+        done = place.end
+    return "".join([*parts, text[done:]]), changed
+
+
+class _EntryPlace(NamedTuple):
+    """An entry of a file: its moment, its text, its heading as written, and where it stands."""
+
+    at: datetime
+    text: str
+    heading: str
+    line_end: str
+    start: int
+    end: int
+
+
+def _places(text: str) -> Iterator[_EntryPlace]:
+    """Yield where the entries of a file are."""
+    found = [(match, at) for match in _HEADING.finditer(text) if (at := _moment(match["at"]))]
+    ends = [*(match.start() for match, _ in found[1:]), len(text)]
+    for (match, at), end in zip(found, ends, strict=False):
+        line_end = "\r\n" if match[0].endswith("\r") else "\n"
+        raw = text[match.end() + 1 : end].removeprefix(line_end)
+        raw = raw.removesuffix(line_end * (2 if raw.endswith(line_end * 2) else 1))
+        said = _ESCAPED.sub("", raw) if "##" in raw else raw
+        yield _EntryPlace(at, said, match[0].rstrip("\r"), line_end, match.start(), end)
+
+
+def _moment(written: str) -> datetime | None:
+    """Return the moment of a heading in UTC; ``None``, if there is no such day or hour."""
+    try:
+        return require_aware(datetime.fromisoformat(written.upper()), "at").astimezone(UTC)
+    except ValueError:  # InvalidInput, for a moment beyond the years 1 to 9999, is one too.
+        return None
+
+
+def _once(files: Iterable[Iterable[HistoryEntry]]) -> Iterator[HistoryEntry]:
+    """Yield the entries of several files, one that is in two of them only from the first.
+
+    Entries that are twice in one file were told twice, and stay two.
+    """
+    known: Counter[tuple[datetime, str]] = Counter()
+    for entries in files:
+        here: Counter[tuple[datetime, str]] = Counter()
+        for entry in entries:
+            key = entry.at, entry.text
+            here[key] += 1
+            if here[key] > known[key]:
+                yield entry
+        known |= here
+
+
+def _folded(text: str) -> str:
+    """Return text without what only its spelling makes different: case, width, composition."""
+    if text.isascii():
+        return text.lower()
+    whole = unicodedata.normalize("NFKC", unicodedata.normalize("NFKD", text).casefold())
+    return whole.replace("i\u0307", "i")  # What the Turkish capital I with a dot becomes.
 
 
 def _absolute(folder: object) -> Path:
     if not isinstance(folder, str | os.PathLike) or not str(folder).strip():
-        message = f"folder must be a path, such as 'notes', got {folder!r:.80}"
-        raise InvalidInput(message)
+        raise InvalidInput(f"folder must be a path, such as 'notes', got {folder!r:.80}")
     try:
         return Path(folder).expanduser().resolve()  # The same one, wherever the process goes later.
     except (OSError, ValueError, RuntimeError, TypeError) as error:
@@ -235,6 +333,5 @@ def _absolute(folder: object) -> Path:
 
 def _positive(number: object, name: str) -> int:
     if not isinstance(number, int) or isinstance(number, bool) or number < 1:
-        message = f"{name} must be a whole number from 1 on, got {number!r:.80}"
-        raise InvalidInput(message)
+        raise InvalidInput(f"{name} must be a whole number from 1 on, got {number!r:.80}")
     return number

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import unicodedata
 from collections.abc import Iterator, Sequence
+from collections.abc import Set as AbstractSet
+from itertools import groupby
 
-from memoranda.notes.document import Document, NoteItem, parse
-from memoranda.notes.markdown import Block, bare
+from memoranda.notes.document import BlockKind, Document, bare, parse
 
 SHORTEST = 4
 """Contents of fewer characters are taken out only where they are a whole item."""
@@ -24,111 +25,83 @@ def scrub(text: str, erased: Sequence[str]) -> tuple[str, int]:
     Returns:
         The new text, and how many items, lines and headings were erased.
     """
-    wanted = tuple(dict.fromkeys(each for each in map(_folded, erased) if each))
+    wanted = frozenset(filter(None, map(_folded, erased)))
     found = parse(text)
-    items = [item for item in found.items if _says(_item_text(found, item), item.text, wanted)]
-    inside = {at for item in found.items for at in range(item.start, item.stop)}
-    lines = _lines(found, wanted, inside)
-    spans = set(_spans(found, [each for each in erased if len(each.splitlines()) > 1]))
-    items += [
+    spread = set(_spread(found, erased))
+    items = [
         item
         for item in found.items
-        if item not in items and spans.intersection(range(item.start, item.stop))
+        if _says(wanted, item.text, " ".join(map(bare, found.lines[item.start : item.stop])))
+        or spread.intersection(range(item.start, item.stop))
     ]
-    lines |= {at for at in spans - inside if found.kinds[at] not in {Block.HEADING, Block.BLANK}}
-    headings = [each for each in found.headings if _says(each.text, each.text, wanted)]
+    inside = {at for item in found.items for at in range(item.start, item.stop)}
+    lines = _lines(found, wanted, inside) | {
+        at for at in spread - inside if found.kinds[at] not in {BlockKind.HEADING, BlockKind.BLANK}
+    }
+    headings = [each for each in found.headings if _says(wanted, each.text)]
     if not items and not lines and not headings:
         return text, 0
-    for heading in headings:
-        found = _without_words(found, heading.start, heading.stop, "#" * heading.level)
-    return found.remove(items, lines=lines).render(), len(items) + len(lines) + len(headings)
+    left = list(found.lines)
+    for each in headings:  # An ellipsis for the words of a heading; no line more or less.
+        for at in range(each.start, each.stop):
+            words = f"{'#' * each.level} {ERASED}" if at == each.start else ""
+            left[at] = words + left[at][len(bare(left[at])) :]
+    patched = parse(found.mark + "".join(left)).remove(items, lines=lines)
+    return patched.render(), len(items) + len(lines) + len(headings)
 
 
 def _folded(text: str) -> str:
     return " ".join(unicodedata.normalize("NFC", text).casefold().split())
 
 
-def _says(text: str, whole: str, wanted: Sequence[str]) -> bool:
-    folded, alone = _folded(text), _folded(whole)
+def _says(wanted: AbstractSet[str], *texts: str) -> bool:
     return any(
-        each in (alone, folded) or (len(each) >= SHORTEST and (each in folded or each in alone))
+        each == folded or (len(each) >= SHORTEST and each in folded)
+        for folded in map(_folded, texts)
         for each in wanted
     )
 
 
-def _item_text(document: Document, item: NoteItem) -> str:
-    return " ".join(map(bare, document.lines[item.start : item.stop]))
-
-
-def _lines(document: Document, wanted: Sequence[str], inside: set[int]) -> set[int]:
+def _lines(document: Document, wanted: AbstractSet[str], inside: set[int]) -> set[int]:
     """Return the lines that are no items and say it, one alone or several together."""
+
+    def kind_of(at: int) -> BlockKind | None:
+        kind = document.kinds[at]
+        return None if at in inside or kind in {BlockKind.BLANK, BlockKind.HEADING} else kind
+
     found: set[int] = set()
-    for block in _runs(document, inside):
-        said = [bare(document.lines[at]).strip(_MARKS) for at in block]
-        hit = {at for at, line in zip(block, said, strict=True) if _says(line, line, wanted)}
-        if not hit and _says(" ".join(said), "", wanted):
-            hit = set(block)
-        if hit and _frames(document.kinds[block[0]], hit, block):
-            hit = set(block)  # What is left would be read as something else.
+    for kind, block in groupby(range(len(document.kinds)), kind_of):
+        if kind is None:
+            continue
+        run = list(block)
+        said = {at: bare(document.lines[at]).strip(_MARKS) for at in run}
+        hit = {at for at, line in said.items() if _says(wanted, line)}
+        if not hit and _says(wanted, " ".join(said.values())):
+            hit = set(run)
+        # Without the lines that make a block what it is, the rest would be read otherwise.
+        frame = run[:2] if kind is BlockKind.TABLE else [run[0], run[-1]]
+        if kind in {BlockKind.TABLE, BlockKind.CODE, BlockKind.COMMENT} and hit.intersection(frame):
+            hit = set(run)
         found |= hit
     return found
 
 
-def _frames(kind: Block, hit: set[int], block: Sequence[int]) -> bool:
-    """Return whether lines of a block are among those that make it what it is."""
-    if kind is Block.TABLE:
-        return not hit.isdisjoint(block[:2])
-    return kind in {Block.CODE, Block.COMMENT} and not hit.isdisjoint((block[0], block[-1]))
+def _spread(document: Document, contents: Sequence[str]) -> Iterator[int]:
+    """Yield the lines over which contents of several lines are spread, a line each."""
 
+    def said(lines: Sequence[str]) -> list[tuple[int, str]]:
+        folded = ((at, _folded(line.strip().strip(_MARKS))) for at, line in enumerate(lines))
+        return [(at, line) for at, line in folded if line]
 
-def _runs(document: Document, inside: set[int]) -> Iterator[list[int]]:
-    """Yield lines of one kind that follow each other and belong to no item."""
-    run: list[int] = []
-    for at, kind in enumerate(document.kinds):
-        skipped = at in inside or kind in {Block.BLANK, Block.HEADING}
-        if run and (skipped or document.kinds[run[-1]] is not kind):
-            yield run
-            run = []
-        if not skipped:
-            run.append(at)
-    if run:
-        yield run
-
-
-def _spans(document: Document, contents: Sequence[str]) -> Iterator[int]:
-    """Yield the lines over which contents of several lines are spread."""
+    there = said(document.lines)
     for content in contents:
-        wanted = [line for line in map(_stripped, content.splitlines()) if line]
-        for at in range(len(document.lines)):
-            covered = _covered(document, at, wanted)
-            if covered:
-                yield from covered
-
-
-def _stripped(line: str) -> str:
-    return _folded(line.strip().strip(_MARKS))
-
-
-def _covered(document: Document, start: int, wanted: Sequence[str]) -> range | None:
-    """Return the lines from ``start`` on that say ``wanted``, a line each."""
-    at, left = start, list(wanted)
-    while left and at < len(document.lines):
-        said = _stripped(document.lines[at])
-        if said:
-            begins = len(left) == len(wanted)
-            if not (said.endswith(left[0]) if begins else said.startswith(left[0])):
-                return None
-            left.pop(0)
-        elif at == start:
-            return None
-        at += 1
-    return range(start, at) if wanted and not left else None
-
-
-def _without_words(document: Document, start: int, stop: int, marks: str) -> Document:
-    """Return ``document`` with an ellipsis for the words of a heading; no line more or less."""
-    lines = list(document.lines)
-    for at in range(start, stop):
-        end = lines[at][len(bare(lines[at])) :]
-        lines[at] = (f"{marks} {ERASED}" if at == start else "") + end
-    return parse(document.mark + "".join(lines))
+        wanted = [line for _, line in said(content.splitlines())]
+        if not wanted or len(content.splitlines()) == 1:
+            continue
+        for first in range(len(there) - len(wanted) + 1):
+            run = there[first : first + len(wanted)]
+            pairs = zip(run[1:], wanted[1:], strict=True)
+            if run[0][1].endswith(wanted[0]) and all(
+                line.startswith(each) for (_, line), each in pairs
+            ):
+                yield from range(run[0][0], run[-1][0] + 1)

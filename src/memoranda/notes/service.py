@@ -9,7 +9,6 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from threading import RLock
 
 from memoranda.errors import MemorandaError, StoreError
 from memoranda.model.actions import KeepNotes
@@ -20,6 +19,7 @@ from memoranda.notes.sync import NotesSyncState, SyncedNotes
 from memoranda.records.service import RecordService
 from memoranda.settings.settings import Settings
 from memoranda.store.locations import file_of, is_folder, is_server
+from memoranda.text.patterns import compile_pattern
 
 USER = "{user}"
 FOLDER, INSIDE = ".notes", "notes"
@@ -27,50 +27,32 @@ AGENTS = "agents"
 USERS = "users"
 LONGEST = 80
 """Characters of a folder's name."""
-UNSAFE = re.compile(r"[^\w@+.-]", re.ASCII)
+UNSAFE = compile_pattern(r"[^\w@+.-]", re.ASCII)
 # What Windows takes for a device, and what no folder can be called.
-RESERVED = re.compile(
+RESERVED = compile_pattern(
     r"(?:con|prn|aux|nul|com\d|lpt\d)(?:\..*)?|\.+.*|.*\.|agents|users", re.DOTALL
 )
 WRONG = "cannot be used:"
 
 
-class OpenNotes:
-    """The sync state of the notes of all scopes while a store is open. Thread-safe."""
+class OpenNotes(dict[Scope, NotesSyncState]):
+    """The sync state of the notes of each scope while a store is open. Thread-safe."""
 
-    def __init__(self) -> None:
-        """Nothing was read yet."""
-        self._states: dict[Scope, NotesSyncState] = {}
-        self._folders: dict[Scope, TemporaryDirectory[str]] = {}
-        self._lock = RLock()
-
-    def state(self, scope: Scope) -> NotesSyncState:
-        """Return how far the notes of a scope are in step."""
-        with self._lock:
-            return self._states.setdefault(scope, NotesSyncState())
-
-    def folder(self, scope: Scope) -> Path | None:
-        """Return the temporary folder of the notes of a scope, if there is one."""
-        with self._lock:
-            found = self._folders.get(scope)
-            return None if found is None else Path(found.name)
-
-    def new_folder(self, scope: Scope) -> Path:
-        """Return a folder for the notes of a scope that lasts as long as the memory."""
-        with self._lock:
-            if scope not in self._folders:
-                self._folders[scope] = TemporaryDirectory(prefix="memoranda-notes-")
-            return Path(self._folders[scope].name)
+    def __missing__(self, scope: Scope) -> NotesSyncState:
+        """Nothing was read of these notes yet."""
+        return self.setdefault(scope, NotesSyncState())
 
     def close(self, store: Store) -> None:
         """Remove the folders that last no longer; a server keeps nothing of them."""
-        with self._lock:
-            for scope, folder in self._folders.items():
+        for scope, state in list(self.items()):
+            with state.lock:
+                if state.folder is None:
+                    continue
                 if is_server(store.location):
                     with suppress(StoreError):
-                        store.apply(scope, [KeepNotes(NotesBase(folder.name))])
-                folder.cleanup()
-            self._folders.clear()
+                        store.apply(scope, [KeepNotes(NotesBase(state.folder.name))])
+                state.folder.cleanup()
+                state.folder = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,12 +74,19 @@ class NotesService:
 
         Those are gone when it is closed.
         """
-        folder = self._lasting(scope) or self.open_notes.folder(scope)
-        return self._notes(scope, folder) if folder else None
+        folder, opened = self._lasting(scope), self.open_notes[scope].folder
+        if folder is None and opened is not None:
+            folder = Path(opened.name)
+        return None if folder is None else self._notes(scope, folder)
 
     def open(self, scope: Scope) -> SyncedNotes:
         """Return the notes of ``scope``; of a memory without a file, in a temporary folder."""
-        return self._notes(scope, self._lasting(scope) or self.open_notes.new_folder(scope))
+        folder, state = self._lasting(scope), self.open_notes[scope]
+        if folder is None:
+            with state.lock:
+                state.folder = state.folder or TemporaryDirectory(prefix="memoranda-notes-")
+                folder = Path(state.folder.name)
+        return self._notes(scope, folder)
 
     def every(self, scope: Scope) -> Iterator[SyncedNotes]:
         """Yield all notes of a user, wherever they are: also those that agents of his have.
@@ -106,7 +95,8 @@ class NotesService:
         """
         user = Scope(scope.user)
         store = self.records_of(scope).store
-        found = dict.fromkeys(store.notes_kept(user))
+        known = store.notes_bases(user)
+        found = dict.fromkeys(known)
         for each in (user, scope):
             notes = self.find(each)
             if notes is not None:
@@ -114,7 +104,7 @@ class NotesService:
         for owner, folder in found:
             if Path(folder).is_dir():
                 yield self._notes(owner, Path(folder))
-            elif (base := store.notes_base(owner, folder)) is not None and base.lines:
+            elif (base := known.get((owner, folder))) is not None and base.lines:
                 store.apply(owner, [KeepNotes(NotesBase(folder))])
 
     def status(self, scope: Scope) -> str:
@@ -138,42 +128,32 @@ class NotesService:
             self.records_of(scope),
             folder,
             settings=self.settings,
-            state=self.open_notes.state(scope),
+            state=self.open_notes[scope],
             is_lasting=self._lasting(scope) is not None,
         )
 
     def _lasting(self, scope: Scope) -> Path | None:
-        location = self.records_of(scope).store.location
-        return folder_of(self.settings, location, scope)
+        """Return the folder of the notes of ``scope``; ``None`` for a memory without a file.
 
-
-def folder_of(settings: Settings, location: str, scope: Scope) -> Path | None:
-    """Return the folder of the notes of ``scope``; ``None`` for a memory without file or folder.
-
-    That of the setting ``notes.folder``, with ``{user}`` as the user; where it does not name the
-    user, others than the configured one have folders inside. Otherwise ``agent.notes/USER``
-    beside ``agent.db``; of a folder of Chroma, ``notes/USER`` in it, so that to copy or to remove
-    it is to copy or to remove all there is. An agent's are in ``agents/NAME`` inside.
-    """
-    chosen = settings.notes.folder
-    if chosen is not None:
-        folder = _chosen(chosen, settings, scope)
-    else:
-        file = file_of(location)
-        if file is None:
+        That of the setting ``notes.folder``, with ``{user}`` as the user; where it does not name
+        the user, others than the configured one have folders inside. Otherwise
+        ``agent.notes/USER`` beside ``agent.db``; of a folder of Chroma, ``notes/USER`` in it, so
+        that to copy or to remove it is to copy or to remove all there is. An agent's are in
+        ``agents/NAME`` inside.
+        """
+        chosen, location = self.settings.notes.folder, self.records_of(scope).store.location
+        name, file = folder_name(scope.user), file_of(location)
+        if chosen is not None:
+            folder = Path(chosen.replace(USER, name)).expanduser()
+            if USER not in chosen and scope.user != self.settings.user:
+                folder = folder / USERS / name
+        elif file is None:
             return None
-        file = file.expanduser()
-        every = file / INSIDE if is_folder(location) else file.with_name(f"{file.stem}{FOLDER}")
-        folder = every / folder_name(scope.user)
-    return folder if scope.agent is None else folder / AGENTS / folder_name(scope.agent)
-
-
-def _chosen(chosen: str, settings: Settings, scope: Scope) -> Path:
-    name = folder_name(scope.user)
-    if USER in chosen:
-        return Path(chosen.replace(USER, name)).expanduser()
-    folder = Path(chosen).expanduser()
-    return folder if scope.user == settings.user else folder / USERS / name
+        elif is_folder(location):
+            folder = file.expanduser() / INSIDE / name
+        else:
+            folder = file.expanduser().with_name(f"{file.stem}{FOLDER}") / name
+        return folder if scope.agent is None else folder / AGENTS / folder_name(scope.agent)
 
 
 def folder_name(name: str) -> str:

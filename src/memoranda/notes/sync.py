@@ -12,7 +12,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from threading import RLock
+from typing import NamedTuple
 
 from memoranda.errors import MemorandaError, StoreBusy, StoreClosed, StoreError
 from memoranda.model.actions import KeepNotes
@@ -26,15 +28,17 @@ from memoranda.model.notes import (
     NotesBase,
     line_of,
 )
+from memoranda.model.query import Filter, Order, Subset
 from memoranda.notes.document import Document, parse
-from memoranda.notes.edits import EditPlan, EditPlanner, Edits, digest_of, noted_line, read_edits
+from memoranda.notes.edits import EditPlan, Edits, digest_of, noted_line, read_edits
 from memoranda.notes.files import Stamp
 from memoranda.notes.git import NotesGit
 from memoranda.notes.notes import Notes
-from memoranda.notes.projection import Projection, project
+from memoranda.notes.projection import project
 from memoranda.notes.scrub import scrub
 from memoranda.records.service import RecordService
 from memoranda.settings.settings import Settings
+from memoranda.text.patterns import compile_pattern
 
 log = logging.getLogger("memoranda.notes")
 
@@ -57,10 +61,9 @@ UNSEEN = (
     "! {count} lines that memory had written while MEMORY.md was open elsewhere are back; take "
     "them out again if they were meant to go"
 )
-CONFLICT = re.compile(r"^<{7} .*\n(?:.*\n)*?={7}\n(?:.*\n)*?>{7} ", re.MULTILINE)
+CONFLICT = compile_pattern(r"^<{7} .*\n(?:.*\n)*?={7}\n(?:.*\n)*?>{7} ", re.MULTILINE)
 TRIES = 5
 """How often a file is read again that somebody changes at the same moment."""
-ENTRY_ADDED = "notes: an entry of the history"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -112,27 +115,24 @@ class NotesSyncState:
 
     Attributes:
         lock: held while they are read or written.
+        folder: where they are, if they last only as long as the memory.
         stamp: of MEMORY.md; ``None`` where there was none.
         version: of the facts that are worth a line.
         text: of MEMORY.md; ``None`` before it was first read.
-        problem: why they could not be read or written the last time.
-        uncommitted: why git could not keep them the last time.
-        warned: what a person was told about them.
+        warned: what was said of them, by what it is about: once is enough.
         preferred: facts that a model would rather keep in a file that is too long.
     """
 
     lock: RLock = field(default_factory=RLock)
+    folder: TemporaryDirectory[str] | None = None
     stamp: Stamp | None = None
     version: str = ""
     text: str | None = None
-    problem: str | None = None
-    uncommitted: str | None = None
-    warned: frozenset[str] = frozenset()
+    warned: dict[str, tuple[str, ...]] = field(default_factory=dict)
     preferred: frozenset[str] | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class _FileAndStore:
+class _FileAndStore(NamedTuple):
     """File and store at one moment, and what a person changed in the file."""
 
     version: str
@@ -189,11 +189,11 @@ class SyncedNotes(Notes):
             StoreError: it cannot be read or written; the message says why and what to do.
         """
         self.sync()
-        return super().read_memory()
+        return self.read_file()
 
     def read_file(self) -> str:
         """Return the text of MEMORY.md as it is, without a look at the store."""
-        return super().read_memory()
+        return self._files.read(MEMORY_FILE)
 
     def read_history(self) -> str:
         """Return the text of HISTORY.md; empty, if there is none."""
@@ -225,31 +225,18 @@ class SyncedNotes(Notes):
                     return text != seen
         raise self._busy()
 
-    def append_history(self, entry: str, *, at: datetime | None = None) -> HistoryEntry:
-        """Add an entry to HISTORY.md alone."""
-        self._register()
-        added = super().append_history(entry, at=at)
-        self._commit(ENTRY_ADDED)
+    def _append(self, entry: str, at: datetime | None, *, rotated: bool) -> HistoryEntry:
+        # The store has to know of this folder: what is erased must be found in it, too.
+        if (self.scope, str(self.folder)) not in self._store.notes_bases(self.scope):
+            self._keep(NotesBase(str(self.folder)))
+        added = super()._append(entry, at, rotated=rotated)
+        self._commit("notes: an entry of the history")
         return added
-
-    def append_history_rotated(self, entry: str, *, at: datetime | None = None) -> HistoryEntry:
-        """Add an entry to HISTORY.md and to the file of its month (UTC), or to neither."""
-        self._register()
-        added = super().append_history_rotated(entry, at=at)
-        self._commit(ENTRY_ADDED)
-        return added
-
-    def _register(self) -> None:
-        """Have the store know of this folder: what is erased must be found in it, too."""
-        folder = str(self.folder)
-        if self._store.notes_base(self.scope, folder) is None:
-            self._keep(NotesBase(folder))
 
     def fact_lines(self) -> Mapping[str, str]:
         """Return the facts that have a line in MEMORY.md: id → its text, from top to bottom."""
-        ids = [line.id for line in self._base().lines]
-        found = self._store.get_many(self.scope, ids)
-        return {record.id: line_of(record.content) for record in found}
+        found = self._store.get(self.scope, [line.id for line in self._base().lines])
+        return {record.id: line_of(record.content) for record in found.values()}
 
     def context_text(self, *, make: bool = False) -> str:
         """Return MEMORY.md for a context, if there is one: a context makes no file.
@@ -260,39 +247,24 @@ class SyncedNotes(Notes):
         Args:
             make: make the file where it is missing and there are facts for it.
         """
+        state = self._state
         try:
-            with self._state.lock:
-                if not make and not self.exists:
+            with state.lock:
+                stamp = self._files.stamp(MEMORY_FILE)
+                if stamp is None and not make:
                     return ""
-                self.refresh()
-                self._state.problem = None
-                return self._state.text or ""
+                if state.text is None or (state.stamp, state.version) != (stamp, self._version()):
+                    self.sync()
+                self._warn("context")
+                return state.text or ""
         except StoreClosed:
             raise
         except MemorandaError as error:
-            if self._state.problem != str(error):
-                log.warning("the notes are not kept: %s", error)
-                self._state.problem = str(error)
+            self._warn("context", f"the notes are not kept: {error}")
         try:
             return self.read_file()
         except MemorandaError:
             return ""
-
-    def refresh(self) -> None:
-        """Bring file and store into step, if one of them has changed; else it costs little.
-
-        Raises:
-            StoreError: the file cannot be read or written.
-        """
-        state = self._state
-        with state.lock:
-            unchanged = (
-                state.text is not None
-                and state.stamp == self._files.stamp(MEMORY_FILE)
-                and state.version == self._version()
-            )
-            if not unchanged:
-                self.sync()
 
     def prefer(self, ids: frozenset[str]) -> None:
         """Have these facts stay before others, as a model chose, while the file is too long."""
@@ -312,7 +284,8 @@ class SyncedNotes(Notes):
         """
         with self._state.lock:
             if not self.exists and not self._base().lines and not self._noteworthy(1):
-                return self._finish(NotesReport(), "")
+                self._remember("", self._version())
+                return NotesReport()
             for _ in range(TRIES):
                 with self.locked():
                     report = self._sync_once(accept_removals=accept_removals)
@@ -327,7 +300,12 @@ class SyncedNotes(Notes):
     def _sync_once(self, *, accept_removals: bool) -> NotesReport | None:
         """Do it once; ``None`` if somebody changed the file before it could be written."""
         text = self.read_file()
-        self._require_merged(text)
+        if merging := CONFLICT.search(text):  # Both sides in one file would become facts.
+            line = text.count("\n", 0, merging.start()) + 1
+            raise StoreError(
+                f"{self.folder / MEMORY_FILE} has an unresolved merge, line {line}; choose what is "
+                f"to stay and remove the lines with <<<<<<<, ======= and >>>>>>>"
+            )
         found = self._look(text, all_seen=accept_removals)
         report = NotesReport(restored=found.edits.cut_short)
         if report.restored:
@@ -336,30 +314,7 @@ class SyncedNotes(Notes):
             report = self._store_edits(found, accept_removals=accept_removals)
             # What was read is in the store now, and the file says nothing new any more.
             found = self._look(text)
-        held = frozenset(report.held)
-        projection = project(
-            found.document,
-            [fact for fact in found.facts if fact.id not in held],
-            max_bytes=self.max_memory_size,
-            edits=found.edits,
-            known=found.known,
-            preferred=self._state.preferred,
-        )
-        return self._write(text, projection, report, found)
-
-    def _require_merged(self, text: str) -> None:
-        """Refuse a file with the marks of a merge that git left to a person.
-
-        Raises:
-            StoreError: it has some; both sides in one file would become facts.
-        """
-        found = CONFLICT.search(text)
-        if found is not None:
-            line = text.count("\n", 0, found.start()) + 1
-            raise StoreError(
-                f"{self.folder / MEMORY_FILE} has an unresolved merge, line {line}; choose what is "
-                f"to stay and remove the lines with <<<<<<<, ======= and >>>>>>>"
-            )
+        return self._write(text, report, found)
 
     def _look(self, text: str, *, all_seen: bool = False) -> _FileAndStore:
         """Return file and store as they are, and what a person changed in the file.
@@ -369,14 +324,14 @@ class SyncedNotes(Notes):
         base, facts = self._base(), self._noteworthy()
         if all_seen:
             base = replace(base, lines=tuple(replace(line, batch=0) for line in base.lines))
-        mentioned = self._store.get_many(self.scope, [line.id for line in base.lines])
+        mentioned = list(self._store.get(self.scope, [line.id for line in base.lines]).values())
         # Also what took the place of what ended, however often.
         for _ in range(DEEPEST):
             there = {record.id for record in (*mentioned, *facts)}
             heirs = {each.superseded_by for each in mentioned if each.superseded_by} - there
             if not heirs:
                 break
-            mentioned += self._store.get_many(self.scope, sorted(heirs))
+            mentioned += self._store.get(self.scope, sorted(heirs)).values()
         # What has a line is a fact for it, however many are worth more.
         ranked = {fact.id for fact in facts}
         facts += [each for each in mentioned if self._is_current(each) and each.id not in ranked]
@@ -391,10 +346,12 @@ class SyncedNotes(Notes):
     def _store_edits(self, found: _FileAndStore, *, accept_removals: bool) -> NotesReport:
         """Take what a person changed into the store, in one transaction; report it."""
         edits = found.edits
-        held = () if accept_removals else _held_back(found)
-        removed = [id_ for id_ in edits.removed if id_ not in held]
-        planner = EditPlanner(self._records, found.facts)
-        plan = planner.plan(edits, found.known, removed=removed)
+        # What waited before waits on, whatever came into the file since.
+        waited = {line.id for line in found.base.lines if line.digest == WAITING}
+        waits = [each for each in edits.removed if edits.mass_removal or each in waited]
+        held = () if accept_removals else tuple(waits)
+        removed = [each for each in edits.removed if each not in held]
+        plan = EditPlan(self._records, found.facts, edits, found.known, removed=removed)
         lines = [noted_line(line.id, line.item.text) for line in (*edits.lines, *edits.stale)]
         lines += [noted_line(insert.record.id, insert.record.content) for insert in plan.inserts]
         lines += [NotedLine(id_, WAITING) for id_ in held]
@@ -402,47 +359,56 @@ class SyncedNotes(Notes):
         lines += [gone[line.id] for line in edits.erased if line.id in gone]
         base = replace(found.base, lines=tuple(lines))
         self._store.apply(self.scope, [*plan.actions, KeepNotes(base)])
-        self._emit(plan)
+        self._records.announce(plan.inserts)
+        for record in plan.corrected:
+            self._records.events.emit("corrected", record)
+        for id_ in plan.forgotten:
+            self._records.events.emit("forgotten", ForgetReceipt(id=id_, erased=False))
         problems = [HELD.format(count=len(held))] if held else []
         problems += [UNSEEN.format(count=len(edits.unseen))] if edits.unseen else []
         return NotesReport(
             added=tuple(plan.added),
             corrected=tuple(plan.corrected),
             forgotten=tuple(plan.forgotten),
-            held=tuple(held),
+            held=held,
             lines=(*plan.lines, *problems),
         )
 
-    def _emit(self, plan: EditPlan) -> None:
-        """Tell the subscribers of the memory what a person did in the file."""
-        self._records.announce(plan.inserts)
-        for record in plan.corrected:
-            self._records.events.emit("corrected", record)
-        for id_ in plan.forgotten:
-            self._records.events.emit("forgotten", ForgetReceipt(id=id_, erased=False))
-
-    def _write(
-        self, text: str, projection: Projection, report: NotesReport, found: _FileAndStore
-    ) -> NotesReport | None:
+    def _write(self, text: str, report: NotesReport, found: _FileAndStore) -> NotesReport | None:
         """Write what the file is to say, if nobody has changed it, and keep what it says."""
-        held = (NotedLine(id_, WAITING) for id_ in report.held)
-        base = replace(found.base, lines=(*_batched(projection.lines, found), *held))
+        projection = project(
+            found.document,
+            [fact for fact in found.facts if fact.id not in report.held],
+            max_bytes=self.max_memory_size,
+            edits=found.edits,
+            known=found.known,
+            preferred=self._state.preferred,
+        )
+        # Each line with the write that put it there; those of a new file were always there.
+        was = {line.id: line.batch for line in found.base.lines}
+        new = 0 if found.document.blank else max(was.values(), default=0) + 1
+        lines = [replace(line, batch=was.get(line.id, new)) for line in projection.lines]
+        lines += [NotedLine(id_, WAITING) for id_ in report.held]
+        base = replace(found.base, lines=tuple(lines))
         changed = projection.text != text
-        if changed:
-            if projection.dropped:
-                # A crash before the base is kept must not look as if a person had removed them.
-                left = tuple(x for x in found.base.lines if x.id not in projection.dropped)
-                self._keep(replace(base, lines=left))
-            if not self._files.swap(MEMORY_FILE, text, projection.text):
-                return None
+        if changed and projection.dropped:
+            # A crash before the base is kept must not look as if a person had removed them.
+            left = tuple(x for x in found.base.lines if x.id not in projection.dropped)
+            self._keep(replace(base, lines=left))
+        if changed and not self._files.swap(MEMORY_FILE, text, projection.text):
+            return None
         if base != self._base():
             self._keep(base)
         over, limit = projection.over, self.max_memory_size
         too_long = [OVER.format(file=MEMORY_FILE, over=over, limit=limit)] if over else []
-        lines = (*report.lines, *projection.changes, *too_long)
-        report = replace(report, written=changed, over=over, lines=lines)
-        self._warn(report)
-        return self._finish(report, projection.text, found.version)
+        done = (*report.lines, *projection.changes, *too_long)
+        report = replace(report, written=changed, over=over, lines=done)
+        problems = [each.removeprefix("! ") for each in done if each.startswith("!")]
+        self._warn("sync", *(f"{self.folder}: {each}" for each in problems))
+        self._remember(projection.text, found.version)
+        if report.written or report.changes:
+            self._commit(str(report))
+        return report
 
     def _keep(self, base: NotesBase) -> None:
         self._store.apply(self.scope, [KeepNotes(base)])
@@ -456,35 +422,27 @@ class SyncedNotes(Notes):
         else:
             log.warning("%s was empty or gone; it is restored from the store", path)
 
-    def _warn(self, report: NotesReport) -> None:
-        """Say once what a person has to know who did not ask."""
-        problems = [line for line in report.lines if line.startswith("!")]
-        for line in problems:
-            if line not in self._state.warned:
-                log.warning("%s: %s", self.folder, line.removeprefix("! "))
-        self._state.warned = frozenset(problems)
+    def _warn(self, about: str, *problems: str) -> None:
+        """Say once what a person has to know who did not ask, and again when it comes back."""
+        for each in problems:
+            if each not in self._state.warned.get(about, ()):
+                log.warning("%s", each)
+        self._state.warned[about] = problems
 
-    def _finish(self, report: NotesReport, text: str, version: str | None = None) -> NotesReport:
-        """Remember what file and store are like, and have git keep it where that is wanted."""
+    def _remember(self, text: str, version: str) -> None:
+        """Remember what file and store are like."""
         state = self._state
-        state.stamp, state.text = self._files.stamp(MEMORY_FILE), text
+        state.stamp, state.text, state.version = self._files.stamp(MEMORY_FILE), text, version
         if self.read_file() != text:  # An editor was faster than the stamp: read it again.
             state.stamp = None
-        state.version = self._version() if version is None else version
-        if report.written or report.changes:
-            self._commit(str(report))
-        return report
 
     def _commit(self, message: str) -> None:
         """Have git keep the notes, where that is wanted."""
-        if not self._commits:
-            return
-        try:
-            NotesGit(self.folder).commit(message)
-        except MemorandaError as error:  # Nobody waits for it: said once, and no more.
-            if str(error) != self._state.uncommitted:
-                log.warning("the notes were not committed: %s", error)
-                self._state.uncommitted = str(error)
+        if self._commits:
+            try:
+                NotesGit(self.folder).commit(message)
+            except MemorandaError as error:
+                self._warn("git", f"the notes were not committed: {error}")
 
     # Erasing
 
@@ -494,9 +452,11 @@ class SyncedNotes(Notes):
             before, after, count = self._scrub(MEMORY_FILE, contents)
             # What another fact says, too, comes back: its line was not taken out by a person.
             # A line that an erasure left behind which was cut off is known by the base, and goes.
-            lost = _digests(before) - _digests(after)
+            said, left = (
+                {digest_of(item.text) for item in parse(text).items} for text in (before, after)
+            )
             base = self._base()
-            lines = tuple(line for line in base.lines if line.digest not in lost)
+            lines = tuple(line for line in base.lines if line.digest not in said - left)
             if lines != base.lines:
                 self._keep(replace(base, lines=lines))
             self.sync()
@@ -520,35 +480,11 @@ class SyncedNotes(Notes):
 
     def _base(self) -> NotesBase:
         folder = str(self.folder)
-        found = self._store.notes_base(self.scope, folder)
-        return NotesBase(folder) if found is None else found
+        return self._store.notes_bases(self.scope).get((self.scope, folder), NotesBase(folder))
 
     def _noteworthy(self, limit: int = MOST_FACTS) -> list[Record]:
-        return self._store.noteworthy(self.scope, now=self._records.now(), limit=limit)
+        where = Filter(now=self._records.now(), subset=Subset.NOTEWORTHY)
+        return self._store.records(self.scope, where, order=Order.NOTEWORTHY, limit=limit)
 
     def _version(self) -> str:
         return self._store.noteworthy_version(self.scope, now=self._records.now())
-
-
-def _digests(text: str) -> set[str]:
-    return {digest_of(item.text) for item in parse(text).items}
-
-
-def _batched(lines: Sequence[NotedLine], found: _FileAndStore) -> list[NotedLine]:
-    """Return the lines of a file with the write that put them there.
-
-    Those of a new file were there when anybody opened it.
-    """
-    was = {line.id: line.batch for line in found.base.lines}
-    new = 0 if found.document.blank else max(was.values(), default=0) + 1
-    return [replace(line, batch=was.get(line.id, new)) for line in lines]
-
-
-def _held_back(found: _FileAndStore) -> tuple[str, ...]:
-    """Return what was removed and is believed on: until somebody says that it was meant."""
-    removed = found.edits.removed
-    if found.edits.mass_removal:
-        return removed
-    # What waited before waits on, whatever came into the file since.
-    waited = {line.id for line in found.base.lines if line.digest == WAITING}
-    return tuple(id_ for id_ in removed if id_ in waited)

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 
 from memoranda.model.models import Record
 from memoranda.model.notes import line_of
-from memoranda.text.languages import LanguageData
+from memoranda.text.patterns import LanguageData
 
 FACTS = "Facts"
 _OF_CATEGORY: Mapping[str, str] = {
@@ -24,7 +23,6 @@ _OF_CATEGORY: Mapping[str, str] = {
 TITLES = (*dict.fromkeys(_OF_CATEGORY.values()), FACTS)
 """The headings that memory makes, in the order of a new file."""
 LONGEST = 80
-_WORD = re.compile(r"\w+")
 _COARSE = frozenset({"event", "state", "identity", "possession"})
 _EN = LanguageData("en", "notes")
 
@@ -59,11 +57,6 @@ def _by_text(category: str, text: str) -> str:
 def as_title(text: str) -> str:
     """Return ``text`` as a heading can have it: one line, no marks around it, not too long."""
     return line_of(text)[:LONGEST].strip("# \t")
-
-
-def key_of(title: str) -> str:
-    """Return by what headings are compared: their words, without case, marks or pictures."""
-    return " ".join(_WORD.findall(title.casefold())) or line_of(title)
 
 
 def place(title: str) -> int:

@@ -1,33 +1,39 @@
-"""Writes entries for consolidated sessions into the history of the notes.
+"""Writes entries for consolidated sessions into the history of the notes, and erases from it.
 
 An entry names its session and its turns in a comment, so that a crash between writing it and
-saying so makes no second one, and so that it can be found when one of its turns is erased.
+saying so makes no second one, and so that it can be found when one of its turns is erased: then it
+is made anew from the turns that are left; whatever else holds the erased words loses the lines
+that do (law 7).
 """
 
 from __future__ import annotations
 
 import logging
-import re
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field
-from itertools import takewhile
+from functools import partial
 from threading import Event
-from typing import NamedTuple, Protocol
-from urllib.parse import quote
+from typing import NamedTuple
+from urllib.parse import quote, unquote
 
 from memoranda.errors import LLMError, MemorandaError, StoreClosed
 from memoranda.learning.claims import Claim, Turn
 from memoranda.learning.extraction.exclusions import blank_exclusions
 from memoranda.learning.llm.memory_proposal import read_proposal
 from memoranda.learning.stage_models import StageModels
-from memoranda.model.actions import Action, Noted
-from memoranda.model.models import Record, Scope
+from memoranda.model.actions import Action, AdvanceNotes
+from memoranda.model.models import Kind, Record, Scope
+from memoranda.model.notes import HistoryEntry
 from memoranda.model.ports import DateReader, LanguageModel, Store
 from memoranda.model.sessions import SessionInfo
 from memoranda.notes.history_entries import HistoryEntryWriter, write_raw_entry
-from memoranda.notes.model_summarizer import ModelSummarizer
+from memoranda.notes.model_summarizer import summarize
+from memoranda.notes.scrub import scrub
+from memoranda.notes.service import NotesService
 from memoranda.notes.sync import SyncedNotes
+from memoranda.records.pages import session_episodes
 from memoranda.records.service import RecordService
+from memoranda.text.patterns import compile_pattern
 
 log = logging.getLogger("memoranda.notes")
 
@@ -36,19 +42,14 @@ SPAN = 60
 RAW = 10
 """Messages that a raw entry keeps (consolidation's fallback)."""
 STAGE = "history"
-COMMENT = re.compile(r"<!-- memoranda: session=(\S*) turns=(\d+)-(\d+)( raw)? -->")
+COMMENT = compile_pattern(r"<!-- memoranda: session=(\S*) turns=(\d+)-(\d+)( raw)? -->")
+
+ERASED = "(erased on request)"
 
 PlanClaims = Callable[[str, Sequence[Claim]], Sequence[Action]]
 """What follows from claims of a session for what is believed."""
-
-
-class ReadTurns(Protocol):
-    """Reads episodes of a session as turns, without recalled memory."""
-
-    def __call__(
-        self, scope: Scope, session: str | None, episodes: Sequence[Record], /
-    ) -> Sequence[Turn]:
-        """Return the turns; with a session, also without what was recalled into it."""
+ReadTurns = Callable[[Scope, str | None, Sequence[Record]], Sequence[Turn]]
+"""Reads episodes as turns; with their session, also without what was recalled into it."""
 
 
 class Span(NamedTuple):
@@ -84,10 +85,11 @@ class HistoryReport:
         log.warning("session %r is told in the history later: %s", session, error)
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
 class HistoryWriter:
     """Writes entries for what sessions have become facts, in the words of a model or by rules.
 
-    Args:
+    Attributes:
         notes: where entries go; ``None`` where there are none, and then nothing is done.
         scope: whose sessions they are.
         store: where the sessions are.
@@ -101,46 +103,30 @@ class HistoryWriter:
         stop: ends the work early, between entries, when it is set.
     """
 
-    def __init__(
-        self,
-        notes: SyncedNotes | None,
-        scope: Scope,
-        *,
-        store: Store,
-        entry_writer: HistoryEntryWriter,
-        dates: DateReader,
-        read_turns: ReadTurns,
-        language: StageModels,
-        model: LanguageModel | None,
-        records: RecordService,
-        plan_claims: PlanClaims | None = None,
-        stop: Event | None = None,
-    ) -> None:
-        """Write nothing yet."""
-        self._notes = notes
-        self._scope = scope
-        self._store = store
-        self._entry_writer = entry_writer
-        self._dates = dates
-        self._read_turns = read_turns
-        self._language = language
-        self._model = model
-        self._records = records
-        self._plan_claims = plan_claims
-        self._stop = stop or Event()
+    notes: SyncedNotes | None
+    scope: Scope
+    store: Store
+    entry_writer: HistoryEntryWriter
+    dates: DateReader
+    read_turns: ReadTurns
+    language: StageModels
+    model: LanguageModel | None
+    records: RecordService
+    plan_claims: PlanClaims | None = None
+    stop: Event = field(default_factory=Event)
 
     def write(self, session: str | None = None, *, but: Collection[str] = ()) -> HistoryReport:
         """Write entries for one session, or for all that lack them, ``but`` for some."""
         report = HistoryReport()
-        if self._notes is None:
+        if self.notes is None:
             return report
-        for info in self._unwritten(session):
-            if self._stop.is_set():
+        for info in self.store.sessions(self.scope, id=session).values():
+            if self.stop.is_set():
                 break
-            if info.id in but:
+            if info.noted >= info.through or info.id in but:
                 continue
             try:
-                self._write_session(self._notes, info, report)
+                self._write_session(self.notes, info, report)
             except StoreClosed:
                 raise
             except LLMError as error:
@@ -149,8 +135,17 @@ class HistoryWriter:
                 break  # The others would wait for the same model.
             except MemorandaError as error:
                 report.wait(info.id, error)
-        self._sync(self._notes, report)
+        self._sync(self.notes, report)
         return report
+
+    def _sync(self, notes: SyncedNotes, report: HistoryReport) -> None:
+        try:
+            if report.entries or notes.exists:
+                notes.sync()
+        except StoreClosed:
+            raise
+        except MemorandaError as error:
+            log.warning("the notes could not be kept: %s", error)
 
     def write_fallback(self, session: str, until: int | None = None) -> bool:
         """Write the last messages of a session as a raw entry, until a summary can be written.
@@ -165,103 +160,147 @@ class HistoryWriter:
             Whether there is such an entry.
         """
         try:
-            info = self._store.session(self._scope, session)
-            if self._notes is None or info is None:
+            info = self.store.sessions(self.scope, id=session).get(session)
+            if self.notes is None or info is None:
                 return False
-            span = self._last_words(info, until)
+            # All that is not told yet, whether it became facts or not.
+            span = self._span(session, info.noted, until)
             if span is None:
                 return False
             text = write_raw_entry(span.turns[-RAW:], span.turns[-1].at, len(span.turns))
-            with self._notes.locked():
-                written = self._notes.read_history()
+            with self.notes.locked():
+                written = self.notes.read_history()
                 if span.raw not in written and span.comment not in written:
-                    self._notes.append_history_rotated(f"{text}\n{span.raw}")
+                    self.notes.append_history_rotated(f"{text}\n{span.raw}")
         except MemorandaError as error:
             log.warning("the last words of session %r could not be noted: %s", session, error)
             return False
         return True
 
-    def _unwritten(self, session: str | None) -> list[SessionInfo]:
-        if session is not None:
-            found = self._store.session(self._scope, session)
-            return [] if found is None or found.noted >= found.through else [found]
-        return [info for info in self._store.sessions(self._scope) if info.noted < info.through]
-
     def _write_session(self, notes: SyncedNotes, info: SessionInfo, report: HistoryReport) -> None:
         after = info.noted
-        while after < info.through and not self._stop.is_set():
-            span = self._next_span(info, after)
+        while after < info.through and not self.stop.is_set():
+            span = self._span(info.id, after, info.through, limit=SPAN)
             if span is None:
-                self._store.apply(self._scope, [Noted(info.id, info.through)])
+                self.store.apply(self.scope, [AdvanceNotes(info.id, info.through)])
                 return
             text, actions = self._entry(notes, span)
-            if not self._append(notes, after, span, text, actions):
-                return  # Another process tells it.
+            with notes.locked():
+                now = self.store.sessions(self.scope, id=info.id).get(info.id)
+                if now is None or now.noted != after:
+                    return  # Another process tells it.
+                if text and span.comment not in notes.read_history():
+                    notes.append_history_rotated(f"{text}\n{span.comment}")
+                self.store.apply(self.scope, [*actions, AdvanceNotes(info.id, span.last)])
+            self.records.announce(actions)
             if text:
                 report.entries += 1
                 report.lines.append(f"# {text.splitlines()[0]}")
             after = span.last
 
-    def _next_span(self, info: SessionInfo, after: int) -> Span | None:
-        """Return what the next entry tells; ``None`` if nothing is left of it."""
-        found = self._store.episodes(self._scope, info.id, after=after, limit=SPAN)
-        read = list(takewhile(lambda item: (item.position or 0) <= info.through, found))
-        return self._span(info.id, read)
-
-    def _last_words(self, info: SessionInfo, until: int | None) -> Span | None:
-        """Return all up to a position that is not told yet, whether it became facts or not."""
-        found: list[Record] = []
-        after = info.noted
-        while page := self._store.episodes(self._scope, info.id, after=after, limit=SPAN):
-            found += page
-            after = page[-1].position or 0
-        if until is not None:
-            found = [item for item in found if (item.position or 0) <= until]
-        return self._span(info.id, found)
-
-    def _span(self, session: str, episodes: Sequence[Record]) -> Span | None:
-        if not episodes:
+    def _span(
+        self, session: str, after: int, until: int | None, *, limit: int | None = None
+    ) -> Span | None:
+        """Return what comes after a position and is no later than another, if there is any."""
+        found = session_episodes(self.store, self.scope, session, after=after, limit=limit)
+        read = [item for item in found if until is None or (item.position or 0) <= until]
+        if not read:
             return None
-        turns = tuple(self._read_turns(self._scope, session, episodes))
-        return Span(session, episodes[0].position or 0, episodes[-1].position or 0, turns)
+        turns = tuple(self.read_turns(self.scope, session, read))
+        return Span(session, read[0].position or 0, read[-1].position or 0, turns)
 
     def _entry(self, notes: SyncedNotes, span: Span) -> tuple[str, Sequence[Action]]:
         """Return the entry, empty if nothing is worth one, and what a model noted beside it."""
         at = span.turns[-1].at
-        if self._model is None:
-            return self._entry_writer.write(span.turns, at), ()
+        if self.model is None:
+            return self.entry_writer.write(span.turns, at), ()
         memory = notes.read_file()
-        writer = ModelSummarizer(self._model, most_bytes=notes.max_memory_size)
         # The rules leave out by themselves what was said in confidence, or taken back.
         turns = tuple(blank_exclusions(span.turns))
-        made = self._language.wait(writer.consolidate(turns, memory, at))
+        most = notes.max_memory_size
+        made = self.language.wait(summarize(self.model, turns, memory, at, most_bytes=most))
         update = made.memory_update
-        if not update or self._plan_claims is None:
+        if not update or self.plan_claims is None:
             return made.history_entry, ()
-        proposed = read_proposal(memory, update, turns, notes.fact_lines(), self._dates)
+        proposed = read_proposal(memory, update, turns, notes.fact_lines(), self.dates)
         if notes.is_over(memory):
             notes.prefer(proposed.kept)
-        return made.history_entry, self._plan_claims(span.session, proposed.claims)
+        return made.history_entry, self.plan_claims(span.session, proposed.claims)
 
-    def _append(
-        self, notes: SyncedNotes, after: int, span: Span, text: str, actions: Sequence[Action]
-    ) -> bool:
-        """Write an entry and say so; false if another process has gone on meanwhile."""
-        with notes.locked():
-            now = self._store.session(self._scope, span.session)
-            if now is None or now.noted != after:
-                return False
-            if text and span.comment not in notes.read_history():
-                notes.append_history_rotated(f"{text}\n{span.comment}")
-            self._store.apply(self._scope, [*actions, Noted(span.session, span.last)])
-        self._records.announce(actions)
-        return True
 
-    def _sync(self, notes: SyncedNotes, report: HistoryReport) -> None:
-        try:
-            if report.entries or notes.exists:
-                notes.sync()
-        except StoreClosed:
-            raise
-        except MemorandaError as error:
-            log.warning("the notes could not be kept: %s", error)
+class NotesErasure:
+    """Takes what is erased out of all notes of a user: the history before, MEMORY.md after it.
+
+    Whatever a crash parts, nothing is left that nobody knows of: an erasure that did not come
+    about is asked for again, and a line of MEMORY.md whose record is gone is known by its digest.
+
+    Both methods return how many entries or lines changed, and raise a ``StoreError`` if a file
+    cannot be written; the message says which.
+
+    Args:
+        notes: finds the notes.
+        scope: whose they are.
+        erased: the records that are erased.
+        store: has the turns that are left.
+        entry_writer: makes an entry of them, by rules: a model may remember too well.
+        read_turns: reads episodes as turns.
+    """
+
+    def __init__(
+        self,
+        notes: NotesService,
+        scope: Scope,
+        erased: Sequence[Record],
+        *,
+        store: Store,
+        entry_writer: HistoryEntryWriter,
+        read_turns: ReadTurns,
+    ) -> None:
+        """Clean nothing yet."""
+        self._contents = tuple(dict.fromkeys(record.content for record in erased))
+        self._turns: dict[str, set[int]] = {}
+        for record in erased:
+            placed = record.kind is Kind.EPISODE and record.position is not None
+            if placed and record.session_id is not None:
+                self._turns.setdefault(record.session_id, set()).add(record.position or 0)
+        self._store = store
+        self._entry_writer = entry_writer
+        self._read_turns = read_turns
+        self._notes = list(notes.every(scope))
+
+    def history(self) -> int:
+        """Make entries anew without what is gone, while the turns beside it can still be read."""
+        for notes in self._notes:
+            notes.erase_damaged(self._contents)
+        return sum(notes.rewrite(partial(self._rewrite, notes.scope)) for notes in self._notes)
+
+    def lines(self) -> int:
+        """Remove the erased text from MEMORY.md, after the store has erased it."""
+        return sum(notes.erase_lines(self._contents) for notes in self._notes)
+
+    def _rewrite(self, scope: Scope, entry: HistoryEntry) -> str | None:
+        """Return what the text of an entry becomes."""
+        text = entry.text
+        found = COMMENT.search(text)
+        if found is not None:
+            session, first, last = unquote(found[1]), int(found[2]), int(found[3])
+            if any(first <= place <= last for place in self._turns.get(session, ())):
+                comment = found[0].replace(" raw -->", " -->")
+                text = f"{self._anew(scope, session, first, last)}\n{comment}"
+        cleaned, lines = scrub(text, self._contents)
+        return cleaned if lines else text
+
+    def _anew(self, scope: Scope, session: str, first: int, last: int) -> str:
+        """Return the entry of the turns that are left."""
+        gone = self._turns.get(session, set())
+        left = [
+            item
+            for item in session_episodes(
+                self._store, scope, session, after=first - 1, limit=last - first + 1
+            )
+            if (item.position or 0) <= last and item.position not in gone
+        ]
+        if not left:
+            return ERASED
+        turns = self._read_turns(scope, None, left)
+        return self._entry_writer.write(turns, turns[-1].at) or ERASED

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 import sys
 from collections.abc import Iterable, Mapping
@@ -12,9 +11,9 @@ from typing import TYPE_CHECKING, Any
 
 from memoranda.errors import InvalidInput
 from memoranda.model.actions import Insert
-from memoranda.model.checks import clean, content_hash, require_aware
+from memoranda.model.checks import clean, content_hash, parse_metadata, require_aware
 from memoranda.model.clock import Clock, IdFactory
-from memoranda.model.models import NO_ATTRIBUTES, Kind, Record, Scope, Trust
+from memoranda.model.models import Kind, Record, Scope, Trust
 from memoranda.settings.parsing import parse_span
 
 if TYPE_CHECKING:
@@ -154,7 +153,7 @@ class RecordPlanner:
         """
         kind = parse_kind(draft.kind)
         content = clean(draft.content, "content")
-        now = require_aware(self._clock.now(), "clock")
+        now = self._clock.now()
         happened = draft.event_time
         role = None if draft.role is None else clean(draft.role, "role")
         confidence = _number(draft.confidence, "confidence", most=1.0)
@@ -201,23 +200,6 @@ def parse_tags(tags: object) -> tuple[str, ...]:
         message = f"tags must be a list of texts, got {tags!r:.80}; write tags=[…]"
         raise InvalidInput(message)
     return tuple(dict.fromkeys(clean(tag, "a tag") for tag in tags))
-
-
-def parse_metadata(metadata: object) -> Mapping[str, Any]:
-    """Return a copy of ``metadata`` as JSON would give it back."""
-    if metadata is None:
-        return NO_ATTRIBUTES
-    if not isinstance(metadata, Mapping) or not all(isinstance(key, str) for key in metadata):
-        message = f"metadata must be a mapping with text keys, got {metadata!r:.80}"
-        raise InvalidInput(message)
-    try:
-        text = json.dumps(dict(metadata), allow_nan=False, ensure_ascii=False)
-        text.encode()
-    except (TypeError, ValueError, RecursionError) as error:
-        message = f"metadata must be plain JSON (no NaN, no objects of classes): {error}"
-        raise InvalidInput(message) from error
-    copy: dict[str, Any] = json.loads(text)
-    return copy
 
 
 def _number(value: object, name: str, most: float = math.inf) -> float:

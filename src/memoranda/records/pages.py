@@ -1,4 +1,4 @@
-"""All records of a scope, page by page."""
+"""Records in an order: all of a scope, page by page, and the episodes of a session."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from datetime import datetime
 
 from memoranda.model.models import Kind, Record, Scope
 from memoranda.model.ports import Store
-from memoranda.model.query import Filter
+from memoranda.model.query import Filter, Order, Subset
 
 PAGE = 500
 """Records of one page."""
@@ -21,6 +21,19 @@ def record_pages(
     All, or only those of ``kinds``.
     """
     where, after = Filter(now=now, retired=True, kinds=kinds), None
-    while page := store.page(scope, where, limit=PAGE, after=after):
+    while page := store.records(scope, where, limit=PAGE, after=after):
         yield page
         after = page[-1].id
+
+
+def session_episodes(
+    store: Store, scope: Scope, session: str, *, after: int, limit: int | None = None
+) -> list[Record]:
+    """Return the first episodes of a session beyond position ``after``, in order.
+
+    Also those that have expired; not those that were forgotten or corrected.
+    """
+    where = Filter.at_any_time(
+        kinds=(Kind.EPISODE,), session=session, beyond=after, subset=Subset.STANDING
+    )
+    return store.records(scope, where, order=Order.POSITION, limit=limit)

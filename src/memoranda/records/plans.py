@@ -1,10 +1,10 @@
-"""Plans the correction, confirmation, forgetting and erasing of records."""
+"""Plans the correction of records."""
 
 from __future__ import annotations
 
 from datetime import datetime
 
-from memoranda.model.actions import Action, Close, Erase, Insert, Reweigh
+from memoranda.model.actions import Action, Close, Insert
 from memoranda.model.models import Record
 from memoranda.records.drafts import Draft
 
@@ -36,23 +36,3 @@ def draft_correction(old: Record, content: str) -> Draft:
 def plan_correction(old: Record, new: Insert, at: datetime) -> list[Action]:
     """Plan that ``new`` supersedes ``old``, which stays for ``as_of`` and history."""
     return [new, Close(old.id, at, "corrected", superseded_by=new.record.id)]
-
-
-def plan_replacement(old: Record, new: Record, at: datetime) -> list[Action]:
-    """Plan that ``new``, stored by an action before, takes the place of ``old``."""
-    return [Close(old.id, at, "replaced", superseded_by=new.id)]
-
-
-def plan_confirmation(record: Record, at: datetime) -> list[Action]:
-    """Plan full confidence for a record, and that it never fades (requirement S4.64)."""
-    return [Reweigh(record.id, at, confidence=1.0, decay_rate=0.0, reason="confirmed")]
-
-
-def plan_forgetting(record: Record, at: datetime) -> list[Action]:
-    """Plan that a record is no longer active."""
-    return [Close(record.id, at, "forgotten", superseded_by=record.superseded_by)]
-
-
-def plan_erasure(id: str, at: datetime) -> list[Action]:
-    """Plan that every trace of a record is removed."""
-    return [Erase((id,), at, "erased on request")]

@@ -8,13 +8,13 @@ from datetime import datetime
 from typing import Protocol
 
 from memoranda.errors import InvalidInput, NotFound
-from memoranda.model.actions import Action, Insert
-from memoranda.model.checks import clean, require_aware
+from memoranda.model.actions import Action, Close, Erase, Insert, Reweigh
+from memoranda.model.checks import clean
 from memoranda.model.clock import Clock
 from memoranda.model.events import Events
 from memoranda.model.models import ForgetReceipt, Kind, Record, Scope, is_active
 from memoranda.model.ports import Store
-from memoranda.model.query import Filter
+from memoranda.model.query import Filter, RecordRelation
 from memoranda.records import plans
 from memoranda.records.drafts import Draft, RecordPlanner
 
@@ -65,7 +65,7 @@ class RecordService:
 
     def now(self) -> datetime:
         """Return the present moment, to the millisecond."""
-        return require_aware(self.clock.now(), "clock")
+        return self.clock.now()
 
     def plan(self, draft: Draft, *, reason: str = "remembered") -> Insert:
         """Return the action that stores ``draft``."""
@@ -87,7 +87,7 @@ class RecordService:
         if any(record.session_id is not None for record in records):
             # Their positions were given by the store.
             ids = [record.id for record in records]
-            stored = {record.id: record for record in self.store.get_many(self.scope, ids)}
+            stored = self.store.get(self.scope, ids)
             records = [stored.get(record.id, record) for record in records]
         for record in records:
             self.events.emit("remembered", record)
@@ -113,7 +113,9 @@ class RecordService:
         if record.superseded_by is not None:
             message = f"{id} is superseded: {record.superseded_by} took its place; forget that one"
             raise InvalidInput(message)
-        self.store.apply(self.scope, plans.plan_confirmation(record, self.now()))
+        # Full confidence, and it never fades (requirement S4.64).
+        full = Reweigh(id, self.now(), confidence=1.0, decay_rate=0.0, reason="confirmed")
+        self.store.apply(self.scope, [full])
         return self.existing(id)
 
     def forget(self, id: str, *, erase: bool = False) -> ForgetReceipt:
@@ -127,21 +129,22 @@ class RecordService:
             receipt = self._erase(id)
         else:
             if is_active(record, self.now()):
-                self.store.apply(self.scope, plans.plan_forgetting(record, self.now()))
+                end = Close(id, self.now(), "forgotten", superseded_by=record.superseded_by)
+                self.store.apply(self.scope, [end])
             receipt = ForgetReceipt(id=id, erased=False)
         self.events.emit("forgotten", receipt)
         return receipt
 
     def _erase(self, id: str) -> ForgetReceipt:
         store, scope = self.store, self.scope
-        versions = store.versions(scope, [id])
-        copies = store.copies(scope, [id, *versions])
-        derived = store.derived(scope, [id, *versions, *copies])
+        versions = store.related(scope, [id], RecordRelation.VERSIONS)
+        copies = store.related(scope, [id, *versions], RecordRelation.COPIES)
+        derived = store.related(scope, [id, *versions, *copies], RecordRelation.DERIVED)
         every = [id, *versions, *copies, *derived]
-        messages = store.quoting(scope, every)
-        notes = self.erase_from_notes(scope, store.get_many(scope, every))
+        messages = len(store.messages(scope, records=every, cleared=True))
+        notes = self.erase_from_notes(scope, list(store.get(scope, every).values()))
         entries = notes.history()
-        store.apply(scope, plans.plan_erasure(id, self.now()))
+        store.apply(scope, [Erase((id,), self.now(), "erased on request")])
         lines = notes.lines()  # It changes the store, too: before the wipe.
         return ForgetReceipt(
             id=id,
@@ -160,9 +163,8 @@ class RecordService:
         draft = Draft(content=clean(value, "value"), kind=Kind.CONTEXT, metadata={CONTEXT_KEY: key})
         new = self.plan(draft)
         closings = [
-            action
+            Close(old.id, self.now(), "replaced", superseded_by=new.record.id)
             for old in self._contexts(key)
-            for action in plans.plan_replacement(old, new.record, self.now())
         ]
         return self.apply([new, *closings])[0]
 
@@ -174,15 +176,15 @@ class RecordService:
     def _contexts(self, key: str) -> list[Record]:
         metadata: Mapping[str, str] = {CONTEXT_KEY: key}
         where = Filter(now=self.now(), kinds=(Kind.CONTEXT,), metadata=metadata)
-        return self.store.page(self.scope, where, limit=MOST_CONTEXTS, after=None)
+        return self.store.records(self.scope, where, limit=MOST_CONTEXTS)
 
     def same_fact(self, insert: Insert) -> list[Record]:
         """Return the active facts that say exactly what ``insert`` would store."""
         record = insert.record
         if record.kind is not Kind.FACT:
             return []
-        known = self.store.with_hashes(self.scope, [record.content_hash], now=record.created_at)
-        return [each for each in known if each.kind is Kind.FACT]
+        where = Filter(now=record.created_at, kinds=(Kind.FACT,), hashes=[record.content_hash])
+        return self.store.records(self.scope, where)
 
     def existing(self, id: str) -> Record:
         """Return the record ``id``, active or not.
@@ -190,7 +192,7 @@ class RecordService:
         Raises:
             NotFound: there is no such record.
         """
-        record = self.store.get(self.scope, clean(id, "id"))
+        record = self.store.get(self.scope, [clean(id, "id")]).get(id)
         if record is None:
             message = f"there is no record {id!r} for user {self.scope.user!r}"
             raise NotFound(message)

@@ -2,48 +2,35 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from types import MappingProxyType
 
 from rich.console import Group, RenderableType
 from rich.padding import Padding
 from rich.text import Text
 
 from memoranda.errors import InvalidInput
-from memoranda.maintenance.audit import Audit
+from memoranda.maintenance.audit import Finding
 from memoranda.memory import Memory
 from memoranda.rendering.layout import Column, Display, safe_text, table
 from memoranda.rendering.plain import one_line, pluralize
 
-REMEDIES: Mapping[str, str] = MappingProxyType(
-    {
-        "exact duplicates": "memoranda forget ID, all but one",
-        "near duplicates": "memoranda forget ID the poorer one, or correct ID it",
-        "contradictions": "memoranda correct ID or forget ID what is no longer true",
-        "loops": "memoranda forget ID",
-        "stale": "memoranda confirm ID what still holds, forget ID the rest",
-        "orphans": "memoranda confirm ID what still holds, forget ID the rest",
-        "secrets": "memoranda forget ID --erase",
-        "injections": "memoranda forget ID --erase",
-    }
-)
+REMEDIES = {
+    "exact duplicates": "memoranda forget ID, all but one",
+    "near duplicates": "memoranda forget ID the poorer one, or correct ID it",
+    "contradictions": "memoranda correct ID or forget ID what is no longer true",
+    "loops": "memoranda forget ID",
+    "stale": "memoranda confirm ID what still holds, forget ID the rest",
+    "orphans": "memoranda confirm ID what still holds, forget ID the rest",
+    "secrets": "memoranda forget ID --erase",
+    "injections": "memoranda forget ID --erase",
+}
 """What mends a fault in a memory of ours. Nothing is mended without a person's word."""
 OF_FILE = "change the file by hand"
-UNKNOWN = "memoranda forget ID, or correct ID"
 
 
 @dataclass(frozen=True, slots=True)
-class FaultExample:
-    """One finding: the entries, what is wrong with them, the beginning of the first one."""
-
-    ids: tuple[str, ...]
-    why: str
-    example: str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class FaultGroup:
     """All findings of one kind.
 
@@ -57,7 +44,7 @@ class FaultGroup:
     kind: str
     count: int
     remedy: str
-    findings: tuple[FaultExample, ...]
+    findings: tuple[Finding, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -89,44 +76,34 @@ def make_audit_report(
         InvalidInput: the file cannot be read or holds no memories, or there is no such kind.
     """
     found = memory.audit(path)
-    chosen = tuple(found.findings) if kind is None else (_kind(kind, found),)
+    findings = found.findings
+    if kind is not None:
+        wanted = " ".join(kind.casefold().replace("-", " ").replace("_", " ").split())
+        alike = [each for each in findings if wanted and each.startswith(wanted)]
+        if len(alike) != 1:
+            message = f"kind={kind!r:.80} does not exist; use one of {', '.join(findings)}"
+            raise InvalidInput(message)
+        findings = {alike[0]: findings[alike[0]]}
     return AuditReport(
         entries=found.entries,
-        clean=not any(found.findings[each] for each in chosen),
-        faults=tuple(_group_faults(each, found, of_file=path is not None) for each in chosen),
-    )
-
-
-def _kind(given: str, found: Audit) -> str:
-    wanted = " ".join(given.casefold().replace("-", " ").replace("_", " ").split())
-    alike = [kind for kind in found.findings if wanted and kind.startswith(wanted)]
-    if len(alike) == 1:
-        return alike[0]
-    message = f"kind={given!r:.80} does not exist; use one of {', '.join(found.findings)}"
-    raise InvalidInput(message)
-
-
-def _group_faults(kind: str, found: Audit, *, of_file: bool) -> FaultGroup:
-    findings = found.findings[kind]
-    return FaultGroup(
-        kind=kind,
-        count=len(findings),
-        remedy=OF_FILE if of_file else REMEDIES.get(kind, UNKNOWN),
-        findings=tuple(FaultExample(each.ids, each.why, each.example) for each in findings),
+        clean=not any(findings.values()),
+        faults=tuple(
+            FaultGroup(each, len(there), REMEDIES[each] if path is None else OF_FILE, there)
+            for each, there in findings.items()
+        ),
     )
 
 
 IDS_SHOWN = 3
 INDENT = (0, 0, 0, 2)
+SIGNAL = {True: "yellow", False: "green"}
 COLUMNS = (
     Column("kind", "kind"),
-    Column("found", lambda fault, _: Text(f"{fault.count:,}", _colour(fault)), number=True),
+    Column(
+        "found", lambda fault, _: Text(f"{fault.count:,}", SIGNAL[fault.count > 0]), number=True
+    ),
     Column("what mends it", lambda fault, _: fault.remedy if fault.count else "", "dim"),
 )
-
-
-def _colour(fault: FaultGroup) -> str:
-    return "yellow" if fault.count else "green"
 
 
 def show_audit(found: AuditReport, view: Display, limit: int) -> Iterator[RenderableType]:
@@ -145,7 +122,7 @@ def show_audit(found: AuditReport, view: Display, limit: int) -> Iterator[Render
             yield Padding(Text(more, "dim"), INDENT)
 
 
-def _show_example(finding: FaultExample) -> RenderableType:
+def _show_example(finding: Finding) -> RenderableType:
     ids = [one_line(each, 60) for each in finding.ids[:IDS_SHOWN]]
     if len(finding.ids) > IDS_SHOWN:
         ids.append(f"{len(finding.ids) - IDS_SHOWN} more")

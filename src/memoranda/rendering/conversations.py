@@ -10,8 +10,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime
-from itertools import islice
-from textwrap import dedent
+from itertools import groupby, islice
 
 from rich.console import RenderableType
 from rich.text import Text
@@ -21,13 +20,11 @@ from memoranda.conversation.explain import (
     SHOWN,
     ExplainedMessage,
     ExplainedTask,
-    FoldedMessages,
     MessageState,
     ViewExplanation,
-    fold,
-    marker_of,
 )
-from memoranda.model.models import Message, PrunedSpan, Pruning, ToolCall
+from memoranda.conversation.ledger import join_period, reference, start_of
+from memoranda.model.models import Message, Pruning, ToolCall
 from memoranda.rendering.layout import Column, Display, put_beside, safe_text, table
 from memoranda.rendering.plain import escape_controls, one_line, pluralize
 
@@ -37,22 +34,18 @@ STATES = {
     MessageState.PINNED: "green",
     MessageState.SHORTENED: "yellow",
     MessageState.WAITING: "yellow",
-    MessageState.OUT: "red",
-    MessageState.ORPHAN: "red",
-    MessageState.PRUNED: "red",
-    MessageState.CLEARED: "red",
-}
+}  # and red where a message is out
 MISSING = {
+    MessageState.PRUNED: "pruned",
     MessageState.OUT: "without room",
     MessageState.ORPHAN: "without counterpart",
-    MessageState.PRUNED: "pruned",
-    MessageState.CLEARED: "cleared",
+    MessageState.WAITING: "waiting for results",
 }
+GONE = {MessageState.CLEARED: " cleared", MessageState.PRUNED: " removed"}
 BAR = 30
 ALERTS = ((0.9, "red"), (0.8, "yellow"), (0.0, "green"))  # R6.1, R6.2
 HOUR, DAY, WEEK = 60, 24 * 60, 7 * 24 * 60  # minutes
 SHORT = 3  # lines of a message on a terminal
-CALLS = 4  # calls of a message on a terminal
 LONG_CALL = 2  # lines of a call on a terminal
 NARROW = 24  # columns of text below which it goes under its heading
 ROLE, TIME, SCORE = 9, 5, 5
@@ -120,15 +113,14 @@ def format_use(tokens: int, whole: int, *, exact: bool) -> Text:
 def format_age(moment: datetime, now: datetime, view: Display) -> str:
     """Return how long ago a moment was, as people say it; after a week its date."""
     minutes = int((now - moment).total_seconds() // 60)
-    if minutes < 1:
-        return "just now"
-    if minutes < HOUR:
-        return f"{minutes} min ago"
-    if minutes < DAY:
-        return f"{minutes // HOUR} h ago"
-    if minutes < WEEK:
-        return f"{pluralize(minutes // DAY, 'day')} ago"
-    return f"on {view.minute(moment)}"
+    ages = {
+        1: "just now",
+        HOUR: f"{minutes} min ago",
+        DAY: f"{minutes // HOUR} h ago",
+        WEEK: f"{pluralize(minutes // DAY, 'day')} ago",
+    }
+    known = (age for limit, age in ages.items() if minutes < limit)
+    return next(known, f"on {view.minute(moment)}")
 
 
 def format_call(call: ToolCall) -> str:
@@ -174,24 +166,21 @@ def show_receipt(done: Pruning, view: Display, *, dry: bool = False) -> Iterator
         ("tokens", f"{done.tokens:,} freed, {done.before:,} before, {done.after:,} after"),
     ):
         yield from view.hang(Text(f"  {name:<10}", "dim"), value)
-    rows = [(marker_of(cut), f"{cut.messages:,}", f"{cut.tokens:,}") for cut in done.cuts]
+    rows = [
+        (reference(cut.first, cut.last), f"{cut.messages:,}", f"{cut.tokens:,}")
+        for cut in done.cuts
+    ]
     wide = [max(map(len, column)) for column in zip(*rows, strict=True)]
     for cut, (marker, messages, tokens) in zip(done.cuts, rows, strict=True):
         noun = "message " if cut.messages == 1 else "messages"
         line = Text(f"  {marker:<{wide[0]}}", "bold")
         line.append(f"  {messages:>{wide[1]}} {noun}  {tokens:>{wide[2]}} tokens", "not bold")
-        yield view.fit(line.append(f"  {_format_period(cut, view)}", "not bold dim"))
+        period = join_period(view.minute(cut.since), view.minute(cut.until))
+        yield view.fit(line.append(f"  {period}", "not bold dim"))
         score = "" if cut.score is None else f"; highest score {cut.score:.2f}"
         yield from view.hang("    ", f"{cut.why}{score}", "dim")
         for sentence in (cut.summary or "").splitlines():
             yield from view.hang("    ", sentence, "dim italic")
-
-
-def _format_period(cut: PrunedSpan, view: Display) -> str:
-    """Return a span of time, without what its ends have in common."""
-    first, last = view.minute(cut.since), view.minute(cut.until)
-    day, _, time = last.partition(" ")
-    return first if first == last else f"{first} to {time if first.startswith(day) else last}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -251,9 +240,13 @@ def _heading(found: ViewExplanation, view: Display, options: TranscriptOptions) 
 def _summary(found: ViewExplanation, view: Display) -> Iterator[Text]:
     """Yield what is in memory: counts, the oldest message, the strategy (R7.2 to R7.4)."""
     figures = found.figures
-    held = f"Memory: {pluralize(figures.messages_in_context, 'message')}"
-    missing = ", ".join(_missing(found, view))
-    yield Text(held, "bold").append(f" ({missing})" if missing else "", "not bold")
+    states = Counter(line.state for line in found.lines)
+    missing = {state: f"{states[state]:,} {MISSING[state]}" for state in MISSING if states[state]}
+    if found.prunings and MessageState.PRUNED in missing:
+        age = format_age(found.prunings[-1].at, found.now, view)
+        missing[MessageState.PRUNED] += f" {age}"
+    held = Text(f"Memory: {pluralize(figures.messages_in_context, 'message')}", "bold")
+    yield held.append(f" ({', '.join(missing.values())})" if missing else "", "not bold")
     cleared = f", {found.cleared:,} of them cleared" if found.cleared else ""
     rows = {"in all": f"{pluralize(figures.total_messages, 'message')}{cleared}"}
     oldest = next((line.message for line in found.lines if line.state in SHOWN), None)
@@ -264,19 +257,6 @@ def _summary(found: ViewExplanation, view: Display) -> Iterator[Text]:
     rows["tokens"] = f"{'exact, by ' if figures.exact else estimate}{found.counter}"
     for name, value in rows.items():
         yield Text(f"  {name:<16}", "dim").append_text(safe_text(value, "not dim"))
-
-
-def _missing(found: ViewExplanation, view: Display) -> Iterator[str]:
-    states = Counter(line.state for line in found.lines)
-    if pruned := states[MessageState.PRUNED]:
-        last = found.prunings[-1:]
-        when = [format_age(each.at, found.now, view) for each in last]
-        yield " ".join([f"{pruned:,} pruned", *when])
-    for state in (MessageState.OUT, MessageState.ORPHAN):
-        if states[state]:
-            yield f"{states[state]:,} {MISSING[state]}"
-    if waiting := states[MessageState.WAITING]:
-        yield f"{waiting:,} waiting for results"
 
 
 class TranscriptRows:
@@ -291,7 +271,6 @@ class TranscriptRows:
         self._found, self._view, self._options = found, view, options
         self._day: date | None = None
         self._task = 0
-        self._shown: set[str] = set()
         tasks = {task.number: task for task in found.tasks}
         self._tasks: dict[int, ExplainedTask] = tasks if len(tasks) > 1 else {}
         self._calls = {
@@ -314,14 +293,14 @@ class TranscriptRows:
         if not found.lines and not found.info.system and not found.cleared:
             yield Text("no messages", "dim")
             return
-        titles = self._columns("#", "time", "role", "tokens", "score", style="dim")
+        titles = self._columns("#", "time", "role", "tokens", "score", dim="dim")
         titles.rstrip()
         yield self._view.fit(titles)
         if limit is None and found.info.system:
             start = self._columns("", "", "system", f"{found.system:,}", "1.00")
             yield from self._beside(start, list(self._content(found.info.system, Text())))
             yield from self._why(MessageState.IN, "system prompt, always in", None)
-        rows = list(fold(found, self._stands_alone))
+        rows = list(self._rows())
         skipped = max(0, len(rows) - limit) if limit else 0
         if skipped:
             more = f"… {pluralize(skipped, 'earlier row')}; --limit {len(rows)} shows all"
@@ -329,39 +308,40 @@ class TranscriptRows:
         elif found.cleared and not self._options.everything:
             cleared = f"… {pluralize(found.cleared, 'message')} cleared before"
             yield self._view.fit(Text(f"{cleared}; --all shows what they said", "dim"))
-        for row in rows[skipped:]:
-            yield from self._row(row)
+        for alone, lines in rows[skipped:]:
+            yield from self._row(lines, alone=alone)
 
-    def _stands_alone(self, line: ExplainedMessage) -> bool:
-        if self._options.everything or line.state in SHOWN or line.state is MessageState.WAITING:
-            return True
-        return self._options.explain and line.state in {MessageState.OUT, MessageState.ORPHAN}
+    def _rows(self) -> Iterator[tuple[bool, list[ExplainedMessage]]]:
+        """Yield the rows in order: a line alone, or the lines that one row stands for."""
+        alone = {*MessageState} if self._options.everything else {*SHOWN, MessageState.WAITING}
+        if self._options.explain:
+            alone |= {MessageState.OUT, MessageState.ORPHAN}
+        kinds = {state: "alone" if state in alone else "out" for state in MessageState}
+        if MessageState.CLEARED not in alone:
+            kinds[MessageState.CLEARED] = "cleared"
+        for kind, run in groupby(self._found.lines, key=lambda line: kinds[line.state]):
+            if kind == "alone":
+                yield from ((True, [line]) for line in run)
+            else:
+                yield False, list(run)
 
-    def _columns(
-        self, place: str, time: str, role: str, tokens: str, score: str, *, style: str = ""
-    ) -> Text:
-        dim = style or "dim"
-        return Text.assemble(
-            (f"{place:>{self._place}}", dim),
-            (f"{GAP}{time:<{TIME}}", dim),
-            (f"{GAP}{role:<{ROLE}}", style or ROLES.get(role, "")),
-            (f"{GAP}{tokens:>{self._tokens}}", style),
-            (f"{GAP}{score:>{SCORE}}{GAP}", style),
-        )
+    def _columns(self, *cells: str, dim: str = "") -> Text:
+        """Return the columns before the text of a row, of which the third is the role."""
+        styles = ("dim", "dim", ROLES.get(cells[2], ""), "", "")
+        formats = (f">{self._place}", f"<{TIME}", f"<{ROLE}", f">{self._tokens}", f">{SCORE}")
+        row = Text()
+        for cell, style, form in zip(cells, styles, formats, strict=True):
+            row.append(f"{cell:{form}}{GAP}", dim or style)
+        return row
 
-    def _row(self, row: ExplainedMessage | FoldedMessages) -> Iterator[Text]:
-        """Yield a message, or the line that stands for several."""
-        since = row.since if isinstance(row, FoldedMessages) else row.message.timestamp
-        day = self._view.local(since).date()
-        if day != self._day:
-            yield Text(f"{day:%Y-%m-%d}", "dim")
-        self._day = day
-        yield from self._new_task(row.task)
-        if isinstance(row, FoldedMessages):
-            yield from self._fold(row)
-            self._day = self._view.local(row.until).date()
-        else:
-            yield from self._message(row)
+    def _row(self, lines: Sequence[ExplainedMessage], *, alone: bool) -> Iterator[Text]:
+        """Yield a message, or what stands for several."""
+        first, last = (self._view.local(line.message.timestamp) for line in (lines[0], lines[-1]))
+        if first.date() != self._day:
+            yield Text(f"{first:%Y-%m-%d}", "dim")
+        self._day = last.date()
+        yield from self._new_task(lines[0].task)
+        yield from self._message(lines[0]) if alone else self._fold(lines)
 
     def _new_task(self, number: int | None) -> Iterator[Text]:
         task = self._tasks.get(number or 0)
@@ -385,7 +365,7 @@ class TranscriptRows:
             message.role,
             f"{line.tokens:,}",
             "" if line.score is None else f"{line.score:.2f}",
-            style=dim,
+            dim=dim,
         )
         body = list(self._body(line))
         for text in body if dim else ():
@@ -402,83 +382,80 @@ class TranscriptRows:
             yield from put_beside(start, body or [Text()])
 
     def _body(self, line: ExplainedMessage) -> Iterator[Text]:
-        message, tags = line.message, _tags(line)
-        if message.tool_result is not None:
-            start = tags + self._answered_call(message)
-            content = self._content(message.content, start, indent=len(ANSWER))
+        message, result, tags = line.message, line.message.tool_result, _tags(line)
+        if result is not None:
+            # Whose result it is is told where that is not clear.
+            name, parallel = self._calls.get(result.call_id, ("", 0))
+            tags.append("" if parallel == 1 else f"{one_line(name) or 'unknown call'}: ", "dim")
+            tags.append("error " if result.is_error else "", "bold red")
+            content = self._content(message.content, tags, indent=len(ANSWER))
             yield from put_beside(Text(ANSWER, "yellow"), content)
         elif message.content.strip() or not message.tool_calls:
             yield from self._content(message.content, tags)
             tags = Text()
-        calls = message.tool_calls if self._room is None else message.tool_calls[:CALLS]
-        for number, call in enumerate(calls):
+        for number, call in enumerate(message.tool_calls):
             text = safe_text(format_call(call), "yellow")
             lines = self._view.wrap([text if number else tags + text], self._room)
             yield from _shorten(lines, LONG_CALL, self._room)
-        if len(calls) < len(message.tool_calls):
-            yield Text(f"… {len(message.tool_calls) - len(calls)} more calls", "dim")
-
-    def _answered_call(self, message: Message) -> Text:
-        """Return what the result of a call begins with: whose it is, if that is not clear."""
-        found, result = Text(), message.tool_result
-        name, calls = self._calls.get(result.call_id if result else "", ("", 0))
-        if calls != 1:
-            found.append(f"{one_line(name) or 'unknown call'}: ", "dim")
-        return found.append("error " if result is not None and result.is_error else "", "bold red")
 
     def _content(self, content: str, start: Text, *, indent: int = 0) -> Iterator[Text]:
         """Yield what a message says behind ``start``, on a terminal its first lines."""
-        texts = content.replace("\r\n", "\n").split("\n") if content else [""]
+        texts = content.replace("\r\n", "\n").split("\n")
         room = None if self._room is None else max(1, self._room - indent)
         if room is not None:
             texts = [text for text in texts if text.strip()][: SHORT + 1] or [""]
             texts = [text[: room * SHORT + 1].expandtabs(4) for text in texts]
-            if indent:  # Of what a tool printed the lines matter, not how far they are indented.
-                texts = dedent("\n".join(texts)).split("\n")
         found = [safe_text(text) for text in texts]
         found[0] = start + found[0]
-        if room is not None and indent and len(found) > 1:
-            for text in found:
-                text.truncate(room, overflow="ellipsis")
-            yield from _shorten(found, SHORT, room)
-        else:
-            yield from _shorten(self._view.wrap(found, room), SHORT, room)
+        yield from _shorten(self._view.wrap(found, room), SHORT, room)
 
     def _why(self, state: MessageState, why: str, score: str | None) -> Iterator[Text]:
         if not self._options.explain:
             return
-        reason = Text(state.value, STATES[state]).append(f": {escape_controls(why)}", "dim")
+        reason = Text(state.value, STATES.get(state, "red")).append(
+            f": {escape_controls(why)}", "dim"
+        )
         if score is not None:
             # The sum stands in its column, unless it had to be limited.
             parts, _, total = score.partition(" = ")
             reason.append(f" · score {score if ',' in total else parts}", "dim")
         yield from self._view.hang(" " * (self._place + len(GAP)), reason)
 
-    def _fold(self, row: FoldedMessages) -> Iterator[Text]:
-        since, until = self._view.local(row.since), self._view.local(row.until)
-        end = f"{until:%H:%M}" if since.date() == until.date() else f"{until:%Y-%m-%d %H:%M}"
-        times = dict.fromkeys((f"{since:%H:%M}", end))
+    def _fold(self, lines: Sequence[ExplainedMessage]) -> Iterator[Text]:
+        first, last = lines[0].message, lines[-1].message
+        start, end = first.position or 0, last.position or 0
+        receipts = {line.pruning for line in lines}
+        prunings = [item for item in self._found.prunings if item.id in receipts]
+        near = (cut for item in prunings for cut in item.cuts)
+        cuts = sorted((cut for cut in near if cut.first <= end and start <= cut.last), key=start_of)
+        since, until = self._view.local(first.timestamp), self._view.local(last.timestamp)
+        same = since.date() == until.date()
+        times = dict.fromkeys(
+            (f"{since:%H:%M}", f"{until:{'%H:%M' if same else '%Y-%m-%d %H:%M'}}")
+        )
         parts = [
-            pluralize(row.messages, "message") + _describe_fold(row),
-            f"{row.tokens:,} tokens",
+            pluralize(len(lines), "message") + _describe_fold(lines),
+            f"{sum(line.tokens for line in lines):,} tokens",
             "–".join(times),
         ]
-        if row.prunings:
-            last = row.prunings[-1]
-            many = f"{len(row.prunings)} prunings, last " if len(row.prunings) > 1 else ""
-            when = format_age(last.at, self._found.now, self._view)
-            parts.append(f"{many}{last.trigger.replace('_', ' ')} {when}")
-        shown = (safe_text(part, "dim") for part in (*parts, row.id))
+        if prunings:
+            newest = prunings[-1]
+            many = f"{len(prunings)} prunings, last " if len(prunings) > 1 else ""
+            when = format_age(newest.at, self._found.now, self._view)
+            parts.append(f"{many}{newest.trigger.replace('_', ' ')} {when}")
+        shown = (safe_text(part, "dim") for part in (*parts, reference(start, end)))
         yield from self._view.flow(shown, "… ")
-        for sentence in (row.summary or "").splitlines():
-            yield from self._view.hang("  ", sentence, "dim italic")
-        score = "" if row.score is None else f"; highest score then {row.score:.2f}"
-        for item in row.prunings if self._options.explain else ():
+        for cut in cuts:
+            # A message that was pinned later parts a span: its summary stands at the first part.
+            for sentence in (cut.summary or "").splitlines() if cut.first >= start else ():
+                yield from self._view.hang("  ", sentence, "dim italic")
+        if not self._options.explain:
+            return
+        scores = [cut.score for cut in cuts if cut.score is not None]
+        score = f"; highest score then {max(scores):.2f}" if scores else ""
+        for item in prunings:
             trigger, at = item.trigger.replace("_", " "), self._view.minute(item.at)
-            how = f": {trigger}, {at}, {item.strategy}: {item.why}"
-            known = item.id in self._shown
-            self._shown.add(item.id)
-            line = f"{item.id}{' as above' if known else how}{score}"
+            line = f"{item.id}: {trigger}, {at}, {item.strategy}: {item.why}{score}"
             yield from self._view.hang("     ", line, "dim")
 
 
@@ -501,14 +478,13 @@ def _tags(line: ExplainedMessage) -> Text:
     if line.message.pinned:
         found.append("[pinned] ", "bold yellow")
     if line.state not in {MessageState.IN, MessageState.PINNED}:
-        found.append(f"[{line.state}] ", STATES[line.state])
+        found.append(f"[{line.state}] ", STATES.get(line.state, "red"))
     return found.append("[image] " * len(line.message.images), "blue")
 
 
-def _describe_fold(row: FoldedMessages) -> str:
-    if set(row.states) == {MessageState.CLEARED}:
-        return " cleared"
-    if set(row.states) == {MessageState.PRUNED}:
-        return " removed"
-    parts = [f"{count:,} {MISSING[state]}" for state, count in row.states.items()]
+def _describe_fold(lines: Sequence[ExplainedMessage]) -> str:
+    states = Counter(line.state for line in lines)
+    if len(states) == 1 and lines[0].state in GONE:
+        return GONE[lines[0].state]
+    parts = [f"{count:,} {MISSING[state]}" for state, count in states.items()]
     return f" left out ({', '.join(parts)})" if len(parts) > 1 else f" left out: {parts[0]}"

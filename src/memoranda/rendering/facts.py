@@ -1,11 +1,13 @@
-"""Shows facts with their confidence, date and source."""
+"""Shows facts with their confidence, date and source, and what consolidation learned."""
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from itertools import chain, islice
+from typing import Any
 
 from rich.console import Group, RenderableType
 from rich.text import Text
@@ -13,14 +15,26 @@ from rich.text import Text
 from memoranda.errors import InvalidInput, NotFound
 from memoranda.learning.claims import Category
 from memoranda.maintenance import decay
-from memoranda.memory import Memory, services_of
+from memoranda.memory import Memory, scope_of, services_of
+from memoranda.model.actions import Insert, Reinforce, Supersede
 from memoranda.model.checks import clean, limited
-from memoranda.model.models import Change, Kind, Record, Scope, is_active
+from memoranda.model.models import Change, Kind, Record, is_active
+from memoranda.model.ports import Progress
 from memoranda.model.query import Filter
-from memoranda.rendering.layout import DOT, LONGEST, Column, Display, details, safe_text, table
+from memoranda.model.reports import StageReport
+from memoranda.records.pages import record_pages
+from memoranda.rendering.layout import (
+    DOT,
+    LONGEST,
+    Column,
+    Display,
+    details,
+    join,
+    safe_text,
+    table,
+)
 from memoranda.rendering.plain import one_line, pluralize
 from memoranda.rendering.records import NAME, show_changes
-from memoranda.transfer.batches import BATCH
 
 CATEGORY = "category"
 CATEGORIES: tuple[str, ...] = tuple(category.value for category in Category)
@@ -67,7 +81,7 @@ class Fact:
     superseded_by: Version | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class Source:
     """A turn that states a fact, word for word.
 
@@ -127,24 +141,28 @@ def list_facts(
     Raises:
         InvalidInput: there is no such category, or the limit is none.
     """
-    kind, most = _category(category), limited(limit, "limit")
-    index = FactIndex.of(memory)
-    found: Sequence[Record] = index.newest_first()
+    if category is not None and category not in CATEGORIES:
+        raise InvalidInput(f"category={category!r:.80} does not exist; use {', '.join(CATEGORIES)}")
+    most, index = limited(limit, "limit"), FactIndex(memory)
+    found: Iterable[Record] = sorted(
+        index.records.values(), key=lambda record: (when_said(record), record.id), reverse=True
+    )
     if query is not None:
         where = Filter(
             now=index.now,
             kinds=(Kind.FACT,),
             retired=everything,
-            metadata={} if kind is None else {CATEGORY: kind},
+            metadata={} if category is None else {CATEGORY: category},
         )
-        found = _search(memory, clean(query, "query"), where, most + SPARE)
-    shown = [index.fact(record) for record in found]
+        searcher = services_of(memory).searcher(scope_of(memory))
+        hits = searcher.search(clean(query, "query"), where, limit=most + SPARE)
+        found = [hit.record for hit in hits]
     chosen = (
         fact
-        for fact in shown
-        if (everything or fact.state == BELIEVED) and kind in {None, fact.category}
+        for fact in map(index.fact, found)
+        if (everything or fact.state == BELIEVED) and category in {None, fact.category}
     )
-    return [fact for _, fact in zip(range(most), chosen, strict=False)]
+    return list(islice(chosen, most))
 
 
 def trace_fact(memory: Memory, id: str) -> Provenance:
@@ -154,16 +172,13 @@ def trace_fact(memory: Memory, id: str) -> Provenance:
         NotFound: there is no such record.
         InvalidInput: it is no fact.
     """
-    record = memory.get(id)
-    if record is None:
-        message = f"there is no record {id!r} for user {memory.user!r}"
-        raise NotFound(message)
+    parts, scope = services_of(memory), scope_of(memory)
+    record = parts.records(scope).existing(id)
     if record.kind is not Kind.FACT:
         message = f"{id} is no fact but of kind {record.kind.value}; memoranda show {id} shows it"
         raise InvalidInput(message)
-    index = FactIndex.of(memory)
-    store, scope = services_of(memory).store, _scope(memory)
-    there = {item.id: item for item in store.get_many(scope, record.source_ids)}
+    index = FactIndex(memory)
+    there = parts.store.get(scope, record.source_ids)
     return Provenance(
         fact=index.fact(record),
         sources=tuple(_source(source, there.get(source)) for source in record.source_ids),
@@ -173,65 +188,34 @@ def trace_fact(memory: Memory, id: str) -> Provenance:
     )
 
 
-def _scope(memory: Memory) -> Scope:
-    return memory._scope  # noqa: SLF001 - it sees inside, so that no door has to
-
-
-def _category(given: str | None) -> str | None:
-    if given is None or given in CATEGORIES:
-        return given
-    message = f"category={given!r:.80} does not exist; use {', '.join(CATEGORIES)}"
-    raise InvalidInput(message)
-
-
-def _search(memory: Memory, query: str, where: Filter, limit: int) -> list[Record]:
-    searcher = services_of(memory).searcher(_scope(memory))
-    return [hit.record for hit in searcher.search(query, where, limit=limit)]
-
-
 def _source(id: str, record: Record | None) -> Source:
     if record is None:
-        return Source(id=id)
-    return Source(
-        id=id,
-        text=record.content,
-        speaker=record.source_role or record.kind.value,
-        said_at=record.event_time,
-        session=record.session_id,
-        position=record.position,
-    )
+        return Source(id)
+    speaker, said_at = record.source_role or record.kind.value, record.event_time
+    return Source(id, record.content, speaker, said_at, record.session_id, record.position)
 
 
-@dataclass(frozen=True, slots=True)
 class FactIndex:
-    """All facts of a scope, and which superseded which."""
+    """All facts of a memory, active or not, and which superseded which."""
 
-    records: Mapping[str, Record]
-    heirs: Mapping[str, Sequence[Record]]
-    now: datetime
-    threshold: float
-
-    @classmethod
-    def of(cls, memory: Memory) -> FactIndex:
-        """Read the facts of ``memory``, active or not."""
-        records = {record.id: record for record in _read_all(memory)}
-        heirs: defaultdict[str, list[Record]] = defaultdict(list)
-        for record in records.values():
+    def __init__(self, memory: Memory) -> None:
+        """Read them."""
+        parts = services_of(memory)
+        self.now, self._threshold = parts.clock.now(), memory.settings.decay.threshold
+        self.records: dict[str, Record] = {}
+        self._replaced: defaultdict[str, list[Record]] = defaultdict(list)
+        for page in record_pages(parts.store, scope_of(memory), self.now, (Kind.FACT,)):
+            self.records |= {record.id: record for record in page}
+        for record in self.records.values():
             if record.superseded_by is not None:
-                heirs[record.superseded_by].append(record)
-        return cls(records, heirs, services_of(memory).now(), memory.settings.decay.threshold)
-
-    def newest_first(self) -> list[Record]:
-        """Return all facts, the one said last first."""
-        return sorted(
-            self.records.values(), key=lambda record: (when_said(record), record.id), reverse=True
-        )
+                self._replaced[record.superseded_by].append(record)
 
     def fact(self, record: Record) -> Fact:
         """Return what can be said of a record now."""
-        heir = None if record.superseded_by is None else self.records.get(record.superseded_by)
-        kind = record.attributes.get(CATEGORY)
-        state = self._state(record)
+        heir, kind = self.records.get(record.superseded_by or ""), record.attributes.get(CATEGORY)
+        state = BELIEVED if record.superseded_by is None else SUPERSEDED
+        if not is_active(record, self.now):
+            state = ENDED
         return Fact(
             record=record,
             state=state,
@@ -239,8 +223,8 @@ class FactIndex:
             category=kind if isinstance(kind, str) else None,
             said_at=when_said(record),
             said=max(1, len(record.source_ids)),
-            fades_on=None if state == ENDED else decay.retirement_date(record, self.threshold),
-            supersedes=tuple(map(_version, self.heirs.get(record.id, ()))),
+            fades_on=None if state == ENDED else decay.retirement_date(record, self._threshold),
+            supersedes=tuple(map(_version, self._replaced.get(record.id, ()))),
             superseded_by=None if heir is None else _version(heir),
         )
 
@@ -249,25 +233,17 @@ class FactIndex:
         found: dict[str, Record] = {}
         waiting = [record]
         while waiting:
-            for old in self.heirs.get(waiting.pop().id, ()):
-                if old.id not in found:
-                    found[old.id] = old
-                    waiting.append(old)
+            new = [old for old in self._replaced.get(waiting.pop().id, ()) if old.id not in found]
+            found |= {old.id: old for old in new}
+            waiting += new
         return sorted(found.values(), key=lambda old: (when_said(old), old.id))
 
     def successors(self, record: Record) -> list[Record]:
         """Return what took the place of a record, directly or not, in that order."""
         found: dict[str, Record] = {}
-        heir = self.records.get(record.superseded_by or "")
-        while heir is not None and heir.id not in found:
-            found[heir.id] = heir
-            heir = self.records.get(heir.superseded_by or "")
+        while (heir := self.records.get(record.superseded_by or "")) and heir.id not in found:
+            found[heir.id] = record = heir
         return list(found.values())
-
-    def _state(self, record: Record) -> str:
-        if not is_active(record, self.now):
-            return ENDED
-        return BELIEVED if record.superseded_by is None else SUPERSEDED
 
 
 def when_said(record: Record) -> datetime:
@@ -284,14 +260,6 @@ def when_said(record: Record) -> datetime:
 
 def _version(record: Record) -> Version:
     return Version(record.id, record.content, when_said(record))
-
-
-def _read_all(memory: Memory) -> Iterator[Record]:
-    parts, scope = services_of(memory), _scope(memory)
-    where, after = Filter(now=parts.now(), kinds=(Kind.FACT,), retired=True), None
-    while page := parts.store.page(scope, where, limit=BATCH, after=after):
-        yield from page
-        after = page[-1].id
 
 
 BLOCKS = " ▏▎▍▌▋▊▉█"
@@ -423,3 +391,134 @@ def place_of(session: str | None, position: int | None) -> str:
     if not session:
         return ""
     return one_line(session, 40) + ("" if position is None else f" #{position}")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LearnedFacts:
+    """What consolidation did, or would do.
+
+    Attributes:
+        sessions: how many sessions were read.
+        new: each new ``fact``, and the ``source`` that says it first, where that is there.
+        again: each ``fact`` that was stated again, with ``source`` and ``reason``.
+        replaced: each superseded ``fact``, the fact ``by`` which it was, and the ``reason``.
+        failed: session → what went wrong; it waits on.
+        dry_run: whether nothing was changed: then the ids of new facts are of no use.
+    """
+
+    sessions: int
+    new: Sequence[Mapping[str, Any]]
+    again: Sequence[Mapping[str, Any]]
+    replaced: Sequence[Mapping[str, Any]]
+    failed: Mapping[str, str]
+    dry_run: bool
+
+
+def consolidate_sessions(
+    memory: Memory,
+    session: str | None = None,
+    *,
+    dry_run: bool = False,
+    progress: Progress | None = None,
+) -> LearnedFacts:
+    """Consolidate one session, or all that wait, and return what was learned.
+
+    Args:
+        memory: where the sessions are.
+        session: only this one.
+        dry_run: change nothing. What two sessions say both then counts twice, as neither
+            becomes a fact before the other is read.
+        progress: told after each session.
+
+    Raises:
+        NotFound: there is no such session.
+    """
+    waiting = [info.id for info in memory.sessions(pending=True)] if session is None else [session]
+    reports: list[StageReport] = []
+    for done, each in enumerate(waiting, 1):
+        try:
+            reports.append(memory.consolidate(each, dry_run=dry_run))
+        except NotFound:
+            if session is not None:
+                raise
+            # It was erased since the list was made.
+        if progress is not None:
+            progress(done, len(waiting))
+    actions = [action for report in reports for action in report.actions]
+    made = {action.record.id: action.record for action in actions if isinstance(action, Insert)}
+    repeated = [action for action in actions if isinstance(action, Reinforce)]
+    superseded = [action for action in actions if isinstance(action, Supersede)]
+    wanted = chain(
+        *(record.source_ids[:1] for record in made.values()),
+        *((action.id, *action.sources[:1]) for action in repeated),
+        *((action.id, action.by) for action in superseded),
+    )
+    store = services_of(memory).store
+    known = {**store.get(scope_of(memory), list(dict.fromkeys(wanted))), **made}
+    return LearnedFacts(
+        sessions=sum(report.counts.get("sessions", 0) for report in reports),
+        new=[
+            {"fact": record, "source": _first(known, record.source_ids)} for record in made.values()
+        ],
+        again=[
+            {
+                "fact": known[action.id],
+                "source": _first(known, action.sources),
+                "reason": action.reason,
+            }
+            for action in repeated
+            if action.id in known
+        ],
+        replaced=[
+            {"fact": known[action.id], "by": known[action.by], "reason": action.reason}
+            for action in superseded
+            if {action.id, action.by} <= known.keys()
+        ],
+        failed={what: why for report in reports for what, why in report.failed.items()},
+        dry_run=dry_run,
+    )
+
+
+def _first(known: Mapping[str, Record], ids: Sequence[str]) -> Record | None:
+    return known.get(ids[0]) if ids else None
+
+
+SIGNS = {"+": "bold green", "=": "bold cyan", "-": "bold red", "~": "bold yellow"}
+LEARNED = (
+    Column("", lambda row, _: Text(row[0], SIGNS.get(row[0], "")), whole=True),
+    Column("said", lambda row, view: row[1] and view.day(row[1]), whole=True),
+    Column("who", lambda row, _: row[2], "cyan"),
+    Column("what", lambda row, _: row[3]),
+)
+Row = tuple[str, datetime | None, str, RenderableType]
+
+
+def show_learned(found: LearnedFacts, view: Display, limit: int | None = None) -> RenderableType:
+    """Return what was learned: new (+), said again (=), replaced (-)."""
+    rows = list(_rows(found))
+    more = [] if limit is None else rows[limit:]
+    if more:
+        rows[limit:] = [("", None, "", Text(f"… {len(more):,} more", "dim"))]
+    empty = "nothing new was said" if found.sessions else "nothing waits to be read"
+    return table(rows, LEARNED, view, empty=empty)
+
+
+def _rows(found: LearnedFacts) -> Iterator[Row]:
+    for new in found.new:
+        fact, kind = new["fact"], new["fact"].attributes.get("category")
+        category = one_line(kind, 20) if isinstance(kind, str) else ""
+        yield _row("+", fact, new["source"], category, "" if found.dry_run else fact.id)
+    for again in found.again:
+        fact, reason = again["fact"], one_line(again["reason"])
+        yield _row("=", fact, again["source"], fact.id, reason)
+    for old in found.replaced:
+        now = f"now: {one_line(old['by'].content, SHORT)}"
+        yield _row("-", old["fact"], None, old["fact"].id, now)
+
+
+def _row(sign: str, fact: Record, source: Record | None, *about: str) -> Row:
+    place = "" if source is None else place_of(source.session_id, source.position)
+    content = safe_text(one_line(fact.content, LONGEST), "dim strike" if sign == "-" else "")
+    what = Group(content, safe_text(join(*about, place), "dim"))
+    said = fact.event_time if source is None else source.event_time
+    return sign, said, name_source(fact), what

@@ -14,15 +14,14 @@ from memoranda.notes.writer import COMMENT
 from memoranda.rendering.layout import Column, Display, safe_text
 from memoranda.rendering.plain import escape_controls, one_line
 from memoranda.rendering.records import NAME
+from memoranda.text.patterns import compile_pattern
 
 SHORT = 9  # characters of a commit's id
-HEADING = re.compile(r"#{1,6} ")
-REMARK = re.compile(r"\s*<!--.*-->\s*")
+HEADING = compile_pattern(r"#{1,6} ")
+REMARK = compile_pattern(r"\s*<!--.*-->\s*")
 EDITS = ("+", "~", "-")  # actions of a person
 ACTIONS = {"+": "green", "~": "yellow", "-": "red", "!": "bold yellow"}
 CHANGES = (("+++", "bold"), ("---", "bold"), ("diff ", "bold"), ("index ", "dim"), ("@@", "cyan"))
-SIDES = {"+": "green", "-": "red"}
-FOUND = "bold yellow"
 COMMITS = (
     Column("commit", lambda commit, _: commit.id[:SHORT], "yellow", whole=True),
     Column("when", "at", whole=True),
@@ -57,14 +56,14 @@ def show_entries(
             shown = safe_text(line)
             if keyword is not None:
                 word = re.escape(escape_controls(keyword.strip()))
-                shown.highlight_regex(f"(?i){word}", FOUND)
+                shown.highlight_regex(f"(?i){word}", "bold yellow")
             yield shown
 
 
 def show_difference(text: str) -> Iterator[Text]:
     """Yield a difference as git prints it, in its colours."""
     for line in text.removesuffix("\n").split("\n"):
-        side = SIDES.get(line[:1], "")
+        side = {"+": "green", "-": "red"}.get(line[:1], "")
         style = next((style for start, style in CHANGES if line.startswith(start)), side)
         yield safe_text(line, style)
 

@@ -8,19 +8,18 @@ from __future__ import annotations
 
 import dataclasses
 import json
-import re
 from collections.abc import Mapping
 from datetime import datetime
 from enum import Enum
 from pathlib import Path
 from typing import Any
 
-CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
-LATIN_CONTROL = re.compile(r"[\x7f-\x9f]")
-PICTURES = 0x2400  # "symbol for null", the first of Unicode's control pictures
-DELETE = "\x7f"
-DELETE_PICTURE = "\u2421"
-REPLACEMENT = "\ufffd"
+from memoranda.text.patterns import compile_pattern
+
+LATIN_CONTROL = compile_pattern(r"[\x7f-\x9f]")
+VISIBLE = {code: 0x2400 + code for code in range(0x20) if chr(code) not in "\t\n"}
+"""Control characters, and what is shown for them: Unicode has pictures of those of ASCII."""
+VISIBLE |= {0x7F: 0x2421, **dict.fromkeys(range(0x80, 0xA0), 0xFFFD)}
 
 
 def to_json(value: Any) -> Any:
@@ -47,13 +46,7 @@ def format_json(value: Any, *, indent: int | None = None, ascii_only: bool = Fal
 
 def escape_controls(text: str) -> str:
     """Return ``text`` with control characters other than newline and tab made visible."""
-    return CONTROL.sub(lambda match: _picture(match[0]), text)
-
-
-def _picture(control: str) -> str:
-    if control < " ":
-        return chr(PICTURES + ord(control))
-    return DELETE_PICTURE if control == DELETE else REPLACEMENT
+    return text.translate(VISIBLE)
 
 
 def one_line(text: str, longest: int | None = None) -> str:

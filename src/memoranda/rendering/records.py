@@ -57,24 +57,22 @@ def speaker(record: Record) -> str:
 
 def show_hits(found: Sequence[Hit], view: Display, *, why: bool = False) -> RenderableType:
     """Return hits with rank, score, date, speaker and text, and their reasons if wanted."""
+
+    def style(hit: Hit) -> str:
+        return "bold" if hit is found[0] else ""
+
+    def what(hit: Hit) -> RenderableType:
+        reasons = (_reasons(hit), Text()) if why else ()
+        return Group(_content(hit.record, style(hit)), _label(hit.record), *reasons)
+
     columns = (
-        Column("#", lambda row, _: str(row[0]), number=True),
-        Column("score", lambda row, _: Text(f"{row[1].score:.2f}", _rank(row)), number=True),
-        Column("when", lambda row, view: view.day(row[1].record.event_time), whole=True),
-        Column("who", lambda row, _: speaker(row[1].record), "cyan"),
-        Column("what", lambda row, _: _hit(row, why=why)),
+        Column("#", lambda hit, _: str(found.index(hit) + 1), number=True),
+        Column("score", lambda hit, _: Text(f"{hit.score:.2f}", style(hit)), number=True),
+        Column("when", lambda hit, view: view.day(hit.record.event_time), whole=True),
+        Column("who", lambda hit, _: speaker(hit.record), "cyan"),
+        Column("what", lambda hit, _: what(hit)),
     )
-    return table(enumerate(found, 1), columns, view, empty="nothing found")
-
-
-def _rank(row: tuple[int, Hit]) -> str:
-    return "bold" if row[0] == 1 else ""
-
-
-def _hit(row: tuple[int, Hit], *, why: bool) -> RenderableType:
-    record = row[1].record
-    reasons = (_reasons(row[1]), Text()) if why else ()
-    return Group(_content(record, _rank(row)), _label(record), *reasons)
+    return table(found, columns, view, empty="nothing found")
 
 
 def _content(record: Record, style: str = "") -> Text:
@@ -117,24 +115,24 @@ def show_record(found: Record, view: Display) -> RenderableType:
     """Return everything about a record."""
     decay = f", fades {found.decay_rate:g} a day" if found.decay_rate else ""
     last = f", last {view.minute(found.last_accessed)}" if found.last_accessed else ""
-    rows: tuple[tuple[str, str | None], ...] = (
-        ("kind", found.kind.value),
-        ("happened", view.minute(found.event_time)),
-        ("recorded", view.minute(found.created_at)),
-        ("until", view.minute(found.valid_until) if found.valid_until else None),
-        ("replaced by", found.superseded_by),
-        ("said by", found.source_role),
-        ("session", found.session_id),
-        ("agent", found.agent),
-        ("tags", ", ".join(found.tags)),
-        ("metadata", ", ".join(f"{key}={value}" for key, value in found.attributes.items())),
-        ("derived from", ", ".join(found.source_ids)),
-        ("confidence", f"{found.confidence:.2f}{decay}"),
-        ("recalled", f"{found.access_count} times{last}"),
-        ("origin", f"{found.origin}, {found.trust.value}"),
-    )
+    rows = {
+        "kind": found.kind.value,
+        "happened": view.minute(found.event_time),
+        "recorded": view.minute(found.created_at),
+        "until": view.minute(found.valid_until) if found.valid_until else None,
+        "replaced by": found.superseded_by,
+        "said by": found.source_role,
+        "session": found.session_id,
+        "agent": found.agent,
+        "tags": ", ".join(found.tags),
+        "metadata": ", ".join(f"{key}={value}" for key, value in found.attributes.items()),
+        "derived from": ", ".join(found.source_ids),
+        "confidence": f"{found.confidence:.2f}{decay}",
+        "recalled": f"{found.access_count} times{last}",
+        "origin": f"{found.origin}, {found.trust.value}",
+    }
     return Panel(
-        Group(safe_text(found.content), Text(), details(rows)),
+        Group(safe_text(found.content), Text(), details(rows.items())),
         title=Text(found.id),
         title_align="left",
         border_style="dim",
@@ -152,11 +150,6 @@ def _pairs(values: Any) -> Text:
     return safe_text(", ".join(pairs), "dim")
 
 
-def show_entities(found: Sequence[Entity], view: Display) -> RenderableType:
-    """Return entities, with how often they are mentioned."""
-    return table(found, ENTITIES, view, empty="no entities")
-
-
 def show_entity(found: Entity, view: Display) -> RenderableType:
     """Return the profile of an entity with its newest records."""
     head = safe_text(one_line(found.name), "bold")
@@ -167,19 +160,12 @@ def show_entity(found: Entity, view: Display) -> RenderableType:
     return Group(head, show_records(found.records, view))
 
 
-def show_context(built: Context, view: Display) -> RenderableType:
-    """Return the messages of what ``Conversation.context`` built, and its receipt."""
-    return Group(*_messages(built), *_receipt(built, view))
-
-
-def _messages(built: Context) -> Iterator[RenderableType]:
+def show_context(built: Context, view: Display) -> Iterator[RenderableType]:
+    """Yield the messages of what ``Conversation.context`` built, and its receipt."""
     for message in built.messages:
         yield safe_text(str(message["role"]), "bold cyan")
         text, calls = str(message.get("content") or ""), message.get("tool_calls")
         yield Padding(safe_text(f"{text}\n{calls}".strip() if calls else text), (0, 0, 0, 2))
-
-
-def _receipt(built: Context, view: Display) -> Iterator[RenderableType]:
     receipt = built.receipt
     yield table(receipt.included, RECEIPT, view)
     left = "; nothing stayed out"
@@ -192,12 +178,12 @@ def _receipt(built: Context, view: Display) -> Iterator[RenderableType]:
     yield total.append(left, "not bold")
 
 
-def list_erased(receipt: ForgetReceipt, derived: str = "record derived from it") -> list[str]:
+def list_erased(receipt: ForgetReceipt) -> list[str]:
     """Return what an erasure removed beside the record, part by part."""
     counts = (
         (len(receipt.versions), "former version", None),
         (len(receipt.copies), "exact copy", "exact copies"),
-        (len(receipt.derived), derived, derived.replace("record", "records", 1)),
+        (len(receipt.derived), "record derived from it", "records derived from it"),
         (receipt.messages, "message", None),
         (receipt.notes, "place in the notes", "places in the notes"),
     )

@@ -1,177 +1,31 @@
-"""The arms: the evidence of each retrieval method for every record of a user.
+"""The arms, each the evidence of one retrieval method, and their fusion to one score.
 
-Each is a function from arrays to an array with one number a record, in a unit of its own
+An arm is a function from arrays to an array with one number a record, in a unit of its own
 that does not depend on the other records found: a share of the query, a cosine. So the
 numbers of different queries can be compared, and adding them up needs no normalising.
 
-What a question asks for: how things are now, how they were, or neither for sure.
+Of the fusions, ``blend`` adds the arms up by fixed weights. ``rrf`` is reciprocal rank fusion
+(Cormack, Clarke and Büttcher 2009; requirement S4.60), which looks at ranks alone. ``cosine`` is
+meaning alone (requirement S1.15): what is not like the query at all, at a right angle or beyond,
+is no answer, and neither age, nor confidence, nor what stands around a record counts, so the same
+two texts always score the same.
 
-Only what is true now can be out of date. "What is my rent?" has one answer at a time, the
-newest; "Which cities did I see?" has many, and "What was the rent at first?" has an old one.
+A fact says again what a turn said. Shown side by side they would look like two pieces of
+evidence, so one stands for both.
 """
 
 from __future__ import annotations
 
-import re
-from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
-from enum import Enum
-from functools import cache
-from itertools import takewhile
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
-import numpy.typing as npt
 
 from memoranda.model.query import TermMatches, Vector
-from memoranda.search.index import Floats, Rows
-from memoranda.text.languages import LanguageData, load
-from memoranda.text.patterns import compile_pattern
-from memoranda.text.terms import fold, normalize
-
-_ENGLISH = LanguageData("en", "questions")
-_PAST = _ENGLISH.pattern("past")
-_STATE = _ENGLISH.pattern("state", re.IGNORECASE | re.DOTALL)
-_DONE = _ENGLISH.pattern("done")
-_PRESENT = _ENGLISH.pattern("present")
-_DOES = _ENGLISH.pattern("does")
-_OWN = _ENGLISH.pattern("own")
-_HEAD_ENDS = _ENGLISH.pattern("head_ends")
-_LEADS = _ENGLISH.pattern("leads")
-_MANY = _ENGLISH.pattern("many")
-_WORD = compile_pattern(r"[^\W_]+")
-SHORT = 3  # letters from which a common beginning means a common word
-
-
-@cache
-def generic_words() -> frozenset[str]:
-    """Return the words that stand for anything: "number", "name", "value"."""
-    return _ENGLISH.words("generic")
-
-
-@cache
-def _sorts() -> tuple[tuple[re.Pattern[str], frozenset[str]], ...]:
-    """Return the sorts of values that can answer, by what is asked."""
-    rows = load("en", "questions")["sorts"]
-    return tuple(
-        (compile_pattern(pattern, re.IGNORECASE), frozenset(sorts.split()))
-        for pattern, sorts in rows
-    )
-
-
-class AskedState(Enum):
-    """Which state of things a question is about."""
-
-    NOW = "now"
-    THEN = "then"
-    OPEN = "open"
-
-
-@dataclass(frozen=True, slots=True)
-class ParsedQuestion:
-    """A question, as far as it matters which of two answers is the newer.
-
-    Attributes:
-        text: normalised.
-        weights: its terms, each with its share (0 to 1) of what the question tells.
-        head: the terms of what is asked for: "response" and "time" in "What is the response
-            time of the API?"; empty where that is not clear.
-        beginnings: what the inflections of its telling words begin with.
-        nouns: beginnings of the word for it, in any inflection, or of all the question's words.
-        sorts: the sorts of values that can answer it; empty is any, or a text.
-        own: whether it is about the one who asks.
-        done: whether it asks how often something was done: what is done again is done more
-            often, so only who speaks of a change has a newer answer.
-        many: whether it asks for several things.
-    """
-
-    text: str
-    weights: Mapping[str, float]
-    head: frozenset[str]
-    beginnings: tuple[str, ...]
-    nouns: tuple[str, ...]
-    sorts: frozenset[str]
-    own: bool
-    done: bool
-    many: bool
-
-    def touches(self, sentence: str) -> bool:
-        """Return whether ``sentence`` can hold a term of the question, at little cost."""
-        text = sentence.lower() if sentence.isascii() else fold(sentence)
-        return any(beginning in text for beginning in self.beginnings)
-
-    def share(self, terms: frozenset[str]) -> float:
-        """Return how much of the question (0 to 1) is in ``terms``."""
-        return sum(weight for term, weight in self.weights.items() if term in terms)
-
-
-def state_of(query: str) -> AskedState:
-    """Return which state of things ``query`` is about."""
-    text = _DONE.sub(r"\g<counted>do ", normalize(query))
-    if _PAST.search(text):
-        return AskedState.THEN
-    return AskedState.NOW if _STATE.search(text) and _PRESENT.search(text) else AskedState.OPEN
-
-
-def read_question(query: str, terms: Sequence[str], weights: Sequence[float]) -> ParsedQuestion:
-    """Return what ``query`` asks for.
-
-    Args:
-        query: the question.
-        terms: its terms.
-        weights: how much each of them tells, on any scale; nothing where nobody used it.
-    """
-    text = " ".join(normalize(query).split())
-    state = _STATE.search(text)
-    head = _head(state["rest"]) if state is not None else ""
-    telling = {term: weight for term, weight in zip(terms, weights, strict=True) if weight}
-    whole = sum(telling.values())
-    named, words = _terms_of(head, telling), _terms_of(text, telling)
-    beginnings = tuple({stem for _, stem in words})
-    return ParsedQuestion(
-        text=text,
-        weights={term: weight / whole for term, weight in telling.items()},
-        head=frozenset(term for term, _ in named),
-        beginnings=beginnings,
-        nouns=(named[-1][1],) if named else beginnings,
-        sorts=next((sorts for pattern, sorts in _sorts() if pattern.search(text)), frozenset()),
-        own=_OWN.search(text) is not None,
-        done=_DONE.search(text) is not None,
-        many=state is not None and state["what"] is not None and _MANY.search(head) is not None,
-    )
-
-
-def _head(rest: str) -> str:
-    if _DOES.match(rest):
-        return ""
-    rest = _LEADS.sub("", rest)
-    end = _HEAD_ENDS.search(rest)
-    return rest if end is None else rest[: end.start()]
-
-
-def _terms_of(text: str, terms: Collection[str]) -> list[tuple[str, str]]:
-    """Return the term of each telling word of ``text``, with what its inflections begin with.
-
-    What is not ASCII has no inflections here: such terms stand for themselves.
-    """
-    found = []
-    for word in _WORD.findall(fold(text)):
-        near = [term for term in terms if term[:SHORT] == word[:SHORT]]
-        if near and len(word) >= SHORT and word not in generic_words():
-            stem, term = max((_common_beginning(word, term), term) for term in near)
-            found.append((term, stem))
-    return found + [(term, term) for term in terms if not term.isascii()]
-
-
-def _common_beginning(one: str, other: str) -> str:
-    """Return what both words begin with."""
-    alike = takewhile(lambda pair: pair[0] == pair[1], zip(one, other, strict=False))
-    return "".join(letter for letter, _ in alike)
-
+from memoranda.search.index import Floats, Mask, Places, Rows
 
 K1, B = 1.2, 0.75  # BM25 (Robertson and Zaragoza 2009), as in FTS5
 FULL_LENGTH = 200.0  # characters from which a text counts as substantial
-
-Mask = npt.NDArray[np.bool_]
 
 
 @dataclass(frozen=True, slots=True)
@@ -318,3 +172,157 @@ def said_by(rows: Rows, speaker: str) -> Floats:
         return np.zeros(len(rows), np.float32)
     said: Floats = (rows.table["speaker"] == number).astype(np.float32)
     return said
+
+
+LENT = 0.5  # of what a fact scores above a turn, how much it lends it
+
+
+@dataclass(frozen=True, slots=True)
+class ScoredRecords:
+    """Every record of a user against one query: evidence by arm, factors and score."""
+
+    evidence: Mapping[str, Floats]
+    fused: FusedEvidence
+    recency: Floats
+    confidence: Floats
+    precedence: Floats
+    score: Floats
+
+    def moved(self, score: Mapping[int, float]) -> ScoredRecords:
+        """Return the same with other scores of some records, for what is true now."""
+        if not score:
+            return self
+        rows = list(score)
+        new, factor = self.score.copy(), self.precedence.copy()
+        new[rows] = list(score.values())
+        factor[rows] *= new[rows] / self.score[rows]
+        return replace(self, precedence=factor, score=new)
+
+    def lowered(self, rows: Places, factor: float) -> ScoredRecords:
+        """Return the same with the scores of some records times ``factor``."""
+        if not len(rows):
+            return self
+        return self.moved({row: factor * float(self.score[row]) for row in rows.tolist()})
+
+    def lent(self, name: str, evidence: Floats) -> ScoredRecords:
+        """Return the same where each record scores at least its ``evidence`` of a new arm."""
+        factors = self.recency * self.confidence * self.precedence
+        lacking = LENT * np.maximum(evidence - self.score, 0) / np.maximum(factors, 1e-9)
+        share: Floats = lacking.astype(np.float32)
+        fused = FusedEvidence(self.fused.score + share, {**self.fused.shares, name: share})
+        score: Floats = self.score + LENT * np.maximum(evidence - self.score, 0)
+        return replace(self, evidence={**self.evidence, name: evidence}, fused=fused, score=score)
+
+
+LONGEST_LIST = 1_000  # a rank below this adds next to nothing
+
+
+@dataclass(frozen=True, slots=True)
+class Weights:
+    """What full evidence of each arm adds to a score before it is divided by their sum.
+
+    Measured on LoCoMo (turns) and BEAM (rounds) at once: see docs/retrieval.md.
+    """
+
+    lexical: float = 0.9
+    vector: float = 1.0
+    context: float = 1.0
+    entity: float = 0.0
+    temporal: float = 0.3
+    length: float = 0.2
+    user: float = 0.1
+
+
+@dataclass(frozen=True, slots=True)
+class FusedEvidence:
+    """The fused scores of all records, and the share of each arm in them."""
+
+    score: Floats
+    shares: Mapping[str, Floats]
+
+
+def blend(evidence: Mapping[str, Floats], weights: Weights) -> FusedEvidence:
+    """Return the weighted sum of ``evidence``, divided by the sum of the weights in use.
+
+    The score is 1 for a record with full evidence of every arm that was asked.
+    """
+    used: dict[str, float] = {name: getattr(weights, name) for name in evidence}
+    whole = sum(used.values()) or 1.0
+    shares = {
+        name: (evidence[name] * (weight / whole)).astype(np.float32)
+        for name, weight in used.items()
+        if weight
+    }
+    return FusedEvidence(_total(shares), shares)
+
+
+def rrf(evidence: Mapping[str, Floats], wanted: Mask, k: int) -> FusedEvidence:
+    """Return the sum of ``1 / (k + rank)`` over the arms in which a record was found.
+
+    A record without evidence in an arm, or one that is not ``wanted``, has no rank there.
+    """
+    shares = {name: _reciprocal(values, wanted, k) for name, values in evidence.items()}
+    return FusedEvidence(_total(shares), shares)
+
+
+def score_alone(arm: str, evidence: Floats) -> ScoredRecords:
+    """Return scores that are one arm's evidence, from 0 to 1, and nothing else: ``cosine``.
+
+    Args:
+        arm: ``vector``; or ``lexical``, where there are no vectors now and the share of the
+            query's words that a record holds stands in for its likeness. ``why`` names it, so
+            that nobody takes the one for the other.
+        evidence: what it says of each record; float32, shape (records,).
+    """
+    score: Floats = np.clip(evidence, 0, 1).astype(np.float32)
+    same = np.ones(len(score), np.float32)
+    return ScoredRecords({arm: score}, FusedEvidence(score, {arm: score}), same, same, same, score)
+
+
+def merge_facts(
+    rows: Rows, scored: ScoredRecords, found: Mask, how: str
+) -> tuple[ScoredRecords, Mask]:
+    """Merge each fact with its sources into one result; return scores and which records to show.
+
+    Args:
+        rows: the user's records.
+        scored: against a query.
+        found: which of them can be shown.
+        how: ``source``, a fact lends its score to the turns it was drawn from and is not shown
+            beside them; ``better``, whichever scores higher is shown; ``apart``, both are.
+    """
+    pairs = pairs_among(rows.sources, found)
+    if how == "apart" or not len(pairs):
+        return scored, found
+    facts, sources = pairs[:, 0], pairs[:, 1]
+    shown = found.copy()
+    score = scored.score
+    if how == "better":
+        shown[facts[score[sources] >= score[facts]]] = False
+        shown[sources[score[facts] > score[sources]]] = False
+        return scored, shown
+    shown[facts] = False
+    if how == "off":
+        return scored, shown
+    best: Floats = np.zeros(len(rows), np.float32)
+    np.maximum.at(best, sources, score[facts])
+    return scored.lent("fact", best), shown
+
+
+def pairs_among(pairs: Places, found: Mask) -> Places:
+    """Return the pairs of which both records were found."""
+    both: Places = pairs[found[pairs[:, 0]] & found[pairs[:, 1]]]
+    return both
+
+
+def _total(shares: Mapping[str, Floats]) -> Floats:
+    total: Floats = np.stack(list(shares.values())).sum(axis=0).astype(np.float32)
+    return total
+
+
+def _reciprocal(values: Floats, wanted: Mask, k: int) -> Floats:
+    share = np.zeros(len(values), np.float32)
+    found = np.flatnonzero((values > 0) & wanted)
+    order = found[np.argsort(-values[found], kind="stable")][:LONGEST_LIST]
+    share[order] = 1 / (k + np.arange(1, len(order) + 1))
+    return share

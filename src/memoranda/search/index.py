@@ -49,6 +49,7 @@ ROW = np.dtype(
 )
 
 Floats = npt.NDArray[np.float32]
+Mask = npt.NDArray[np.bool_]
 Places = npt.NDArray[np.intp]
 FADE = 350.0  # characters over which evidence falls to 1/e
 FAINTEST = 0.02  # weights below this are left out
@@ -111,7 +112,7 @@ class Surroundings:
             found[..., :-step] += np.multiply(weight, own[..., step:], out=part)
         return np.take(found, self.place, axis=-1)
 
-    def mean(self, evidence: Floats, counts: npt.NDArray[np.bool_]) -> Floats:
+    def mean(self, evidence: Floats, counts: Mask) -> Floats:
         """Return the weighted mean of the evidence around each record, over those that count."""
         if counts.all():
             whole: Floats = self.gathered(evidence) / self.total[self.place]
@@ -228,11 +229,9 @@ class UserIndex:
             if changes.reset:
                 self._forget()
             if changes.rows or changes.ordinals or self._rows is None:
-                # What is only said rests on nothing, so adding it changes no lineage.
-                new = self._rows is None or any(r.kind != Kind.EPISODE for r in changes.rows)
                 self._rows = self._extended(changes)
-                if new:
-                    self._rows = self._rows.with_lineage(store.lineage(Scope(scope.user)))
+                if changes.lineage is not None:
+                    self._rows = self._rows.with_lineage(changes.lineage)
             self._version = changes.version
             return self._rows
 

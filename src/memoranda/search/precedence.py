@@ -4,33 +4,179 @@ Lexical and semantic evidence cannot tell what is true now from what was true be
 the same of the same thing, but for a value. So the best candidates are read, and a later text
 that brings an earlier one up to date is moved just above it. All else stays in its place.
 
-What a text states: its sentences, the words of change in them, and their values.
-
-A value is a number, a share, a price, a time or the like. Two statements about the same thing
-with different values of one sort cannot both be true at the same time.
-
-Whether a statement is about another thing of the same sort as a question.
-
-That is where it has another word in the place of one of the question's: "the red bicycle" is
-not "the blue bicycle", and "the flight to Rome" is not "the flight to Oslo".
+- Only what is true now can be out of date. "What is my rent?" has one answer at a time, the
+  newest; "Which cities did I see?" has many, and "What was the rent at first?" has an old one.
+- A value is a number, a share, a price, a time or the like. Two statements about the same thing
+  with different values of one sort cannot both be true at the same time.
+- A statement is about a rival where it has another word in the place of one of the question's:
+  "the flight to Rome" is not "the flight to Oslo".
 """
 
 from __future__ import annotations
 
 import re
 from bisect import bisect_left
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from enum import Enum
+from functools import cache
+from itertools import takewhile
 
 import numpy as np
 
-from memoranda.model.models import Record
+from memoranda.model.models import Kind, Record
 from memoranda.model.ports import Analyzer
-from memoranda.search.evidence import ParsedQuestion, generic_words
+from memoranda.search.evidence import ScoredRecords, pairs_among
+from memoranda.search.index import KINDS, Mask, Places, Rows
 from memoranda.text.calendar import calendar_numbers, month_numbers
-from memoranda.text.languages import LanguageData, load
-from memoranda.text.patterns import compile_pattern
-from memoranda.text.terms import DEFAULT, cut_sentences, normalize, stop_words
+from memoranda.text.patterns import LanguageData, compile_pattern, load
+from memoranda.text.terms import DEFAULT, cut_sentences, fold, normalize, stop_words
+
+# --- what a question asks for ---
+
+_ASKED = LanguageData("en", "questions")
+_PAST = _ASKED.pattern("past")
+_STATE = _ASKED.pattern("state", re.IGNORECASE | re.DOTALL)
+_DONE = _ASKED.pattern("done")
+_PRESENT = _ASKED.pattern("present")
+_DOES = _ASKED.pattern("does")
+_OWN = _ASKED.pattern("own")
+_HEAD_ENDS = _ASKED.pattern("head_ends")
+_LEADS = _ASKED.pattern("leads")
+_MANY = _ASKED.pattern("many")
+_QUESTION_WORD = compile_pattern(r"[^\W_]+")
+SHORTEST_STEM = 3  # letters from which a common beginning means a common word
+
+
+@cache
+def generic_words() -> frozenset[str]:
+    """Return the words that stand for anything: "number", "name", "value"."""
+    return _ASKED.words("generic")
+
+
+@cache
+def _sorts() -> tuple[tuple[re.Pattern[str], frozenset[str]], ...]:
+    """Return the sorts of values that can answer, by what is asked."""
+    rows = load("en", "questions")["sorts"]
+    return tuple(
+        (compile_pattern(pattern, re.IGNORECASE), frozenset(sorts.split()))
+        for pattern, sorts in rows
+    )
+
+
+class QuestionTense(Enum):
+    """Which state of things a question is about."""
+
+    NOW = "now"
+    THEN = "then"
+    OPEN = "open"
+
+
+@dataclass(frozen=True, slots=True)
+class ParsedQuestion:
+    """A question, as far as it matters which of two answers is the newer.
+
+    Attributes:
+        text: normalised.
+        weights: its terms, each with its share (0 to 1) of what the question tells.
+        head: the terms of what is asked for: "response" and "time" in "What is the response
+            time of the API?"; empty where that is not clear.
+        beginnings: what the inflections of its telling words begin with.
+        nouns: beginnings of the word for it, in any inflection, or of all the question's words.
+        sorts: the sorts of values that can answer it; empty is any, or a text.
+        own: whether it is about the one who asks.
+        done: whether it asks how often something was done: what is done again is done more
+            often, so only who speaks of a change has a newer answer.
+        many: whether it asks for several things.
+    """
+
+    text: str
+    weights: Mapping[str, float]
+    head: frozenset[str]
+    beginnings: tuple[str, ...]
+    nouns: tuple[str, ...]
+    sorts: frozenset[str]
+    own: bool
+    done: bool
+    many: bool
+
+    def touches(self, sentence: str) -> bool:
+        """Return whether ``sentence`` can hold a term of the question, at little cost."""
+        text = sentence.lower() if sentence.isascii() else fold(sentence)
+        return any(beginning in text for beginning in self.beginnings)
+
+    def share(self, terms: frozenset[str]) -> float:
+        """Return how much of the question (0 to 1) is in ``terms``."""
+        return sum(weight for term, weight in self.weights.items() if term in terms)
+
+
+def state_of(query: str) -> QuestionTense:
+    """Return which state of things ``query`` is about."""
+    text = _DONE.sub(r"\g<counted>do ", normalize(query))
+    if _PAST.search(text):
+        return QuestionTense.THEN
+    return (
+        QuestionTense.NOW if _STATE.search(text) and _PRESENT.search(text) else QuestionTense.OPEN
+    )
+
+
+def read_question(query: str, terms: Sequence[str], weights: Sequence[float]) -> ParsedQuestion:
+    """Return what ``query`` asks for.
+
+    Args:
+        query: the question.
+        terms: its terms.
+        weights: how much each of them tells, on any scale; nothing where nobody used it.
+    """
+    text = " ".join(normalize(query).split())
+    state = _STATE.search(text)
+    head = _head(state["rest"]) if state is not None else ""
+    telling = {term: weight for term, weight in zip(terms, weights, strict=True) if weight}
+    whole = sum(telling.values())
+    named, words = _terms_of(head, telling), _terms_of(text, telling)
+    beginnings = tuple({stem for _, stem in words})
+    return ParsedQuestion(
+        text=text,
+        weights={term: weight / whole for term, weight in telling.items()},
+        head=frozenset(term for term, _ in named),
+        beginnings=beginnings,
+        nouns=(named[-1][1],) if named else beginnings,
+        sorts=next((sorts for pattern, sorts in _sorts() if pattern.search(text)), frozenset()),
+        own=_OWN.search(text) is not None,
+        done=_DONE.search(text) is not None,
+        many=state is not None and state["what"] is not None and _MANY.search(head) is not None,
+    )
+
+
+def _head(rest: str) -> str:
+    if _DOES.match(rest):
+        return ""
+    rest = _LEADS.sub("", rest)
+    end = _HEAD_ENDS.search(rest)
+    return rest if end is None else rest[: end.start()]
+
+
+def _terms_of(text: str, terms: Collection[str]) -> list[tuple[str, str]]:
+    """Return the term of each telling word of ``text``, with what its inflections begin with.
+
+    What is not ASCII has no inflections here: such terms stand for themselves.
+    """
+    found = []
+    for word in _QUESTION_WORD.findall(fold(text)):
+        near = [term for term in terms if term[:SHORTEST_STEM] == word[:SHORTEST_STEM]]
+        if near and len(word) >= SHORTEST_STEM and word not in generic_words():
+            stem, term = max((_common_beginning(word, term), term) for term in near)
+            found.append((term, stem))
+    return found + [(term, term) for term in terms if not term.isascii()]
+
+
+def _common_beginning(one: str, other: str) -> str:
+    """Return what both words begin with."""
+    alike = takewhile(lambda pair: pair[0] == pair[1], zip(one, other, strict=False))
+    return "".join(letter for letter, _ in alike)
+
+
+# --- what a text states ---
 
 LONGEST = 2_500  # characters of a text that are read
 MOST_SENTENCES = 40
@@ -486,3 +632,49 @@ def _both_say(question: ParsedQuestion, old: StatedAnswer, new: StatedAnswer) ->
 
 def _same_speaker(one: Record, other: Record) -> bool:
     return one.source_role == other.source_role or None in {one.source_role, other.source_role}
+
+
+def find_superseded(rows: Rows, found: Mask) -> Places:
+    """Return the facts that were found and whose replacements were found, too."""
+    old = pairs_among(rows.replaced, found)[:, 0]
+    places: Places = np.unique(old[rows.table["kind"][old] != KINDS[Kind.EPISODE]])
+    return places
+
+
+def raise_successors(
+    rows: Rows,
+    scored: ScoredRecords,
+    shown: Mask,
+    facts: Sequence[int],
+    fits: Callable[[int], bool],
+) -> dict[int, float]:
+    """Return new scores, by row, of records that rank below one that they superseded.
+
+    Args:
+        rows: the user's records.
+        scored: against a query.
+        shown: which of them are shown.
+        facts: the records that answer the query best, whether they are shown or stand behind
+            the turns they were drawn from.
+        fits: whether a record speaks of what is asked; only asked of what would be moved.
+    """
+    best = np.zeros(len(rows), bool)
+    best[list(facts)] = True
+    pairs = pairs_among(rows.replaced, best)
+    score: dict[int, float] = {}
+    for old, new in pairs[np.argsort(pairs[:, 1], kind="stable")].tolist():
+        said = {row: score.get(row, float(scored.score[row])) for row in _shown(rows, new, shown)}
+        before = _shown(rows, old, shown) - said.keys()
+        if not said or not before:
+            continue
+        top = max(said, key=lambda row: (said[row], -row))
+        over = max(score.get(row, float(scored.score[row])) for row in before)
+        if said[top] <= over and fits(new):
+            score[top] = float(np.nextafter(np.float32(over), np.float32(2)))
+    return score
+
+
+def _shown(rows: Rows, row: int, shown: Mask) -> set[int]:
+    """Return a record and what it was drawn from, as far as they are shown."""
+    sources = rows.sources[rows.sources[:, 0] == row, 1].tolist()
+    return {each for each in (row, *sources) if shown[each]}

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, tzinfo
+from functools import cached_property, partial
 
 import numpy as np
 
@@ -13,12 +14,17 @@ from memoranda.errors import EmbeddingError
 from memoranda.model.checks import to_ms
 from memoranda.model.models import ArmEvidence, Hit, Record, Scope, Why
 from memoranda.model.ports import Analyzer, EntityExtractor, SearchStore
-from memoranda.model.query import Filter, Vector
-from memoranda.search import cosine, evidence, fuse, lineage, precedence
-from memoranda.search.evidence import AskedState, Mask, ParsedQuestion, read_question, state_of
-from memoranda.search.fuse import Scored, SearchQuery
-from memoranda.search.index import KINDS, NEVER, NO_NUMBER, Floats, IndexCache, Rows
-from memoranda.search.precedence import competes
+from memoranda.model.query import Filter, TermMatches, Vector
+from memoranda.search import evidence, precedence
+from memoranda.search.evidence import ScoredRecords
+from memoranda.search.index import KINDS, NEVER, NO_NUMBER, Floats, IndexCache, Mask, Rows
+from memoranda.search.precedence import (
+    ParsedQuestion,
+    QuestionTense,
+    competes,
+    read_question,
+    state_of,
+)
 
 log = logging.getLogger("memoranda.search")
 
@@ -26,6 +32,7 @@ MOST_MATCHES = 20_000
 MOST_TERMS = 256  # of a query; whoever pastes a book gets answers to its beginning
 EXCERPT = 120
 FEW = 16  # records up to which counting the better ones is faster than sorting all
+SUPERSEDED = 0.9  # what is left of the score of a record whose replacement is found, too
 DAY_MS = 86_400_000
 PRIORS = frozenset({"length", "user"})  # evidence that does not depend on the query
 FADING = ("fact", "context")  # kinds of which the newer one is the truer one
@@ -52,7 +59,7 @@ class Ranking:
     """
 
     fusion: str = "blend"
-    weights: fuse.Weights = field(default_factory=fuse.Weights)
+    weights: evidence.Weights = field(default_factory=evidence.Weights)
     rrf_k: int = 60
     recency: float = 0.05
     recency_days: float = 30.0
@@ -63,10 +70,11 @@ class Ranking:
     facts: str = "source"
 
 
+@dataclass(frozen=True, kw_only=True)
 class Retriever:
     """Ranks the records of a store for a query; by meaning, too, where it has vectors.
 
-    Args:
+    Attributes:
         store: what is searched.
         analyzer: makes the terms of a query, as it made those of the index.
         extractor: finds the names in a query.
@@ -77,32 +85,20 @@ class Retriever:
         ranking: how evidence becomes a score.
     """
 
-    def __init__(
-        self,
-        store: SearchStore,
-        *,
-        analyzer: Analyzer,
-        extractor: EntityExtractor,
-        embed: Callable[[str], Vector | None],
-        zone: tzinfo,
-        times: Callable[[str, datetime], tuple[datetime, datetime] | None],
-        ranking: Ranking,
-    ) -> None:
-        """Start with no index in memory."""
-        self._store = store
-        self._analyzer = analyzer
-        self._extractor = extractor
-        self._embed = embed
-        self._zone = zone
-        self._times = times
-        self._ranking = ranking
-        self._cache = IndexCache()
+    store: SearchStore
+    analyzer: Analyzer
+    extractor: EntityExtractor
+    embed: Callable[[str], Vector | None]
+    zone: tzinfo
+    times: Callable[[str, datetime], tuple[datetime, datetime] | None]
+    ranking: Ranking
+    _cache: IndexCache = field(default_factory=IndexCache)
 
     @property
     def reads_entities(self) -> bool:
         """Whether the names in a query are looked for among the entities."""
-        ranked = self._ranking.fusion == "rrf"
-        return self._ranking.entity and (ranked or self._ranking.weights.entity > 0)
+        ranked = self.ranking.fusion == "rrf"
+        return self.ranking.entity and (ranked or self.ranking.weights.entity > 0)
 
     def forget(self) -> None:
         """Drop what is held in memory, for example after an erasure."""
@@ -123,182 +119,77 @@ class Retriever:
         Only those of which some arm says that they answer the query. ``skip`` names records
         that are not wanted though they pass. Equal scores are in the order of recording.
         """
-        rows = self._cache.of(scope.user).rows(self._store, scope)
+        rows = self._cache.of(scope.user).rows(self.store, scope)
         visible = _visible(rows, scope, where)
-        wanted = visible & self._passing(rows, scope, where)
-        if not wanted.any():
-            return []
-        weighed = self._by_meaning if self._ranking.fusion == cosine.NAME else self._weighed
-        scored, found, records = weighed(rows, scope, query, where, visible=visible, wanted=wanted)
-        order = _best(scored.score, found, limit + len(skip))
-        beside = _beside(rows, order, visible)
-        # One read for both: each costs more than what it reads.
-        records |= self._records(scope, rows, sorted({*order, *beside.values()} - records.keys()))
-        picked = {
-            row: records[row]
-            for row in order
-            if row in records
-            and records[row].id not in skip
-            and (min_score is None or scored.score[row] >= min_score)
-        }
-        best = dict(list(picked.items())[:limit])
-        around = {key: records[other] for key, other in beside.items() if other in records}
-        return self._hits(scored, best, around)
-
-    def _weighed(
-        self, rows: Rows, scope: Scope, query: str, where: Filter, *, visible: Mask, wanted: Mask
-    ) -> tuple[Scored, Mask, dict[int, Record]]:
-        """Return scores by all arms, which records to show, and those that were read for it."""
-        asked = self._asked(scope, query, where)
-        scored = self._scored(rows, scope, asked, visible=visible, wanted=wanted)
-        found = wanted & _told(scored.evidence)
-        return self._settled(rows, scope, asked, scored, found=found, visible=visible)
-
-    def _by_meaning(
-        self, rows: Rows, scope: Scope, query: str, where: Filter, *, visible: Mask, wanted: Mask
-    ) -> tuple[Scored, Mask, dict[int, Record]]:
-        """Return the same by the cosine alone; by the words where there are no vectors now."""
-        likeness = evidence.likeness(rows, self._vector(query))
-        if likeness is None:
-            matches = self._asked(scope, query, where).matches
-            words = evidence.lexical(rows, matches, visible, around=False)
-            scored = cosine.scored("lexical", words.coverage)
-        else:
-            scored = cosine.scored("vector", likeness)
-        found = wanted & _told(scored.evidence)
-        return scored, found if where.retired else cosine.current(rows, found, visible), {}
-
-    def _asked(self, scope: Scope, query: str, where: Filter) -> SearchQuery:
-        terms = self._analyzer.query_terms(query)[:MOST_TERMS]
-        matches = self._store.match_terms(scope, terms, limit=MOST_MATCHES)
-        named = self._times(query, where.now.astimezone(self._zone))
-        times = None if named is None else (to_ms(named[0]), to_ms(named[1]))
-        return SearchQuery(query, terms, matches, times, to_ms(where.now))
-
-    def _scored(
-        self, rows: Rows, scope: Scope, asked: SearchQuery, *, visible: Mask, wanted: Mask
-    ) -> Scored:
-        found = self._evidence(rows, scope, asked, visible)
-        fused = (
-            fuse.rrf(found, wanted, self._ranking.rrf_k)
-            if self._ranking.fusion == "rrf"
-            else fuse.blend(found, self._ranking.weights)
-        )
-        recency, confidence = self._factors(rows, asked.now)
-        score: Floats = fused.score * recency * confidence
-        return Scored(found, fused, recency, confidence, np.ones(len(rows), np.float32), score)
-
-    def _evidence(
-        self, rows: Rows, scope: Scope, asked: SearchQuery, visible: Mask
-    ) -> dict[str, Floats]:
-        words = evidence.lexical(rows, asked.matches, visible, around=self._ranking.neighbours)
-        meaning = evidence.semantic(rows, self._vector(asked.text), visible)
-        ranked = self._ranking.fusion == "rrf"
-        found = {"lexical": words.bm25 if ranked else words.coverage, "vector": meaning.likeness}
-        if not ranked:
-            found |= {"length": evidence.substance(rows), "user": evidence.said_by(rows, "user")}
-            if self._ranking.neighbours:
-                found["context"] = meaning.around
-        names: list[str] = []
-        asks_names = self.reads_entities
-        if asks_names:
-            names = [mention.text for mention in self._extractor.extract(asked.text)]
-        if names or (ranked and asks_names):
-            mentions = self._store.mentioning(scope, names) if names else ()
-            found["entity"] = evidence.entities(rows, mentions, len(names))
-        if asked.named is not None:
-            found["temporal"] = evidence.temporal(rows, *asked.named)
-        only = self._ranking.only
-        heard = {name: values for name, values in found.items() if not only or name in only}
-        return heard or {"lexical": np.zeros(len(rows), np.float32)}
-
-    def _settled(
-        self,
-        rows: Rows,
-        scope: Scope,
-        asked: SearchQuery,
-        scored: Scored,
-        *,
-        found: Mask,
-        visible: Mask,
-    ) -> tuple[Scored, Mask, dict[int, Record]]:
-        """Return scores and which records to show, with what is true now above what was.
-
-        Only so many candidates are looked at, the same whatever the limit. The third value
-        are the records that were read for it.
-        """
-        ranking = self._ranking
-        asks = AskedState.THEN
-        if ranking.precedence and not ranking.only and not asked.long_ago:
-            asks = state_of(asked.text)
-        told: list[int] = []
-        if asks is not AskedState.THEN and len(rows.replaced):
-            told = _best(scored.score, found, precedence.DEPTH)
-            scored = scored.lowered(lineage.superseded(rows, found), lineage.SUPERSEDED)
-        scored, shown = lineage.folded(rows, scored, found, ranking.facts)
-        if asks is AskedState.THEN or not (told or asks is AskedState.NOW):
-            return scored, shown, {}
-        weights = evidence.rarity(rows, asked.matches, visible)
-        question = read_question(asked.text, asked.terms, weights.tolist())
-        records: dict[int, Record] = {}
-        if asks is AskedState.NOW:
-            # Who holds too little of the question is no answer, whatever the text is.
-            enough = evidence.held(rows, asked.matches, weights) >= precedence.LEAST
-            best = _said(rows, _best(scored.score, shown, precedence.DEPTH))
-            records = self._records(scope, rows, [row for row in best if enough[row]])
-            candidates = _candidates(rows, scored, records)
-            scored = scored.moved(precedence.raise_updates(question, candidates, self._analyzer))
-        if told:
-            fits = self._fitting(scope, rows, question)
-            scored = scored.moved(lineage.raised(rows, scored, shown, told, fits))
-        return scored, shown, records
-
-    def _fitting(self, scope: Scope, rows: Rows, question: ParsedQuestion) -> Callable[[int], bool]:
-        """Return whether a record speaks of what is asked, and not of a rival of it."""
-
-        def fits(row: int) -> bool:
-            record = self._records(scope, rows, [row]).get(row)
-            if record is None:
-                return False
-            terms = frozenset(self._analyzer.terms(record.content))
-            return not competes(question, record.content, terms, self._analyzer)
-
-        return fits
-
-    def _vector(self, query: str) -> Vector | None:
-        try:
-            return self._embed(query)
-        except EmbeddingError as error:
-            log.warning("searching without vectors: %s", error)
-            return None
-
-    def _passing(self, rows: Rows, scope: Scope, where: Filter) -> Mask:
+        wanted = visible & _filtered(rows, where)
         if where.tags or where.metadata:
             passing = np.zeros(len(rows), bool)
-            passing[rows.places(self._store.passing(scope, where))] = True
-            return passing
-        return _filtered(rows, where)
+            passing[rows.places(self.store.ordinals(scope, where))] = True
+            wanted &= passing
+        if not wanted.any():
+            return []
+        search = SingleSearch(self, scope, query, where, rows, visible, wanted)
+        return search.hits(limit=limit, min_score=min_score, skip=skip)
 
-    def _factors(self, rows: Rows, now: int) -> tuple[Floats, Floats]:
-        fades = np.flatnonzero(_of_kinds(rows, FADING))
-        age = np.maximum(0, now - rows.table["event"][fades]) / DAY_MS
-        recency = np.ones(len(rows), np.float32)
-        recency[fades] = 1 - self._ranking.recency * (1 - 0.5 ** (age / self._ranking.recency_days))
-        confidence = (0.5 + 0.5 * rows.table["confidence"]).astype(np.float32)
-        return recency, confidence
 
-    def _records(self, scope: Scope, rows: Rows, order: Sequence[int]) -> dict[int, Record]:
-        ordinals = rows.table["ordinal"][list(order)].tolist()
-        found = self._store.by_ordinals(scope, ordinals)
-        return {row: found[o] for row, o in zip(order, ordinals, strict=True) if o in found}
+@dataclass(frozen=True)
+class SingleSearch:
+    """One query against the records of a user.
 
-    def _hits(
-        self, scored: Scored, best: Mapping[int, Record], around: Mapping[tuple[int, int], Record]
-    ) -> list[Hit]:
+    Attributes:
+        parts: what searches.
+        scope, query, where: whose records, what is asked, and which records count.
+        rows: the user's records.
+        visible: those of the scope that were active at the moment of asking.
+        wanted: those of them that pass the filter.
+        read: the records that were read so far, by row.
+    """
+
+    parts: Retriever
+    scope: Scope
+    query: str
+    where: Filter
+    rows: Rows
+    visible: Mask
+    wanted: Mask
+    read: dict[int, Record] = field(default_factory=dict)
+
+    @cached_property
+    def terms(self) -> list[str]:
+        """The distinct terms of the query."""
+        return self.parts.analyzer.query_terms(self.query)[:MOST_TERMS]
+
+    @cached_property
+    def matches(self) -> TermMatches:
+        """Which records hold them."""
+        return self.parts.store.match_terms(self.scope, self.terms, limit=MOST_MATCHES)
+
+    @cached_property
+    def named(self) -> tuple[int, int] | None:
+        """The half-open stretch of time that the query names, in milliseconds since 1970."""
+        found = self.parts.times(self.query, self.where.now.astimezone(self.parts.zone))
+        return None if found is None else (to_ms(found[0]), to_ms(found[1]))
+
+    def hits(self, *, limit: int, min_score: float | None, skip: frozenset[str]) -> list[Hit]:
+        """Return the best records, best first."""
+        ranking = self.parts.ranking
+        scored, shown = self._by_meaning() if ranking.fusion == "cosine" else self._by_all_arms()
+        order = _best(scored.score, shown, limit + len(skip))
+        beside = _beside(self.rows, order, self.visible)
+        # One read for both: each costs more than what it reads.
+        self._records([*order, *beside.values()])
+        picked = [
+            row
+            for row in order
+            if row in self.read
+            and self.read[row].id not in skip
+            and (min_score is None or scored.score[row] >= min_score)
+        ][:limit]
         shares = scored.fused.shares
-        ranks = {name: _ranks(scored.evidence[name], list(best)) for name in shares}
+        ranks = {name: _ranks(scored.evidence[name], picked) for name in shares}
         hits = []
-        for row, record in best.items():
+        for row in picked:
+            record = self.read[row]
             arms = {
                 name: ArmEvidence(
                     ranks[name][row], float(scored.evidence[name][row]), float(share[row])
@@ -306,6 +197,7 @@ class Retriever:
                 for name, share in shares.items()
                 if share[row]
             }
+            before, after = (self.read.get(beside.get((row, step), -1)) for step in (-1, 1))
             why = Why(
                 arms=arms,
                 recency=float(scored.recency[row]),
@@ -313,33 +205,134 @@ class Retriever:
                 precedence=float(scored.precedence[row]),
                 when=record.event_time,
                 speaker=record.source_role,
-                before=_excerpt(around.get((row, -1))),
-                after=_excerpt(around.get((row, 1))),
+                before=_excerpt(before),
+                after=_excerpt(after),
             )
             hits.append(Hit(record, float(scored.score[row]), why))
         return hits
 
+    def _by_meaning(self) -> tuple[ScoredRecords, Mask]:
+        """Return scores by the cosine alone, or by the words where there are no vectors now.
 
-def _said(rows: Rows, places: Sequence[int]) -> list[int]:
-    """Return those of the records that nobody said who only repeats what others said."""
-    repeat = {rows.speakers.get(role) for role in precedence.REPEATERS}
-    told_by = rows.table["speaker"][list(places)].tolist()
-    return [row for row, by in zip(places, told_by, strict=True) if by not in repeat]
+        The second value is which records to show.
+        """
+        likeness = evidence.likeness(self.rows, self._vector())
+        if likeness is None:
+            words = evidence.lexical(self.rows, self.matches, self.visible, around=False)
+            scored = evidence.score_alone("lexical", words.coverage)
+        else:
+            scored = evidence.score_alone("vector", likeness)
+        shown = self.wanted & _told(scored.evidence)
+        if not self.where.retired:
+            shown[precedence.find_superseded(self.rows, self.visible)] = False
+        return scored, shown
 
+    def _by_all_arms(self) -> tuple[ScoredRecords, Mask]:
+        """Return scores by all arms, with what is true now above what was, and what to show.
 
-def _candidates(
-    rows: Rows, scored: Scored, records: Mapping[int, Record]
-) -> list[precedence.PrecedenceCandidate]:
-    table = rows.table
-    return [
-        precedence.PrecedenceCandidate(
-            row,
-            (int(table["event"][row]), int(table["ordinal"][row])),
-            float(scored.score[row]),
-            record,
+        Only so many candidates are looked at for that, the same whatever the limit.
+        """
+        rows, ranking, analyzer = self.rows, self.parts.ranking, self.parts.analyzer
+        scored = self._fused()
+        found = self.wanted & _told(scored.evidence)
+        long_ago = self.named is not None and self.named[1] <= to_ms(self.where.now)
+        asks = QuestionTense.THEN
+        if ranking.precedence and not ranking.only and not long_ago:
+            asks = state_of(self.query)
+        told: list[int] = []
+        if asks is not QuestionTense.THEN and len(rows.replaced):
+            told = _best(scored.score, found, precedence.DEPTH)
+            scored = scored.lowered(precedence.find_superseded(rows, found), SUPERSEDED)
+        scored, shown = evidence.merge_facts(rows, scored, found, ranking.facts)
+        if asks is QuestionTense.THEN or not (told or asks is QuestionTense.NOW):
+            return scored, shown
+        weights = evidence.rarity(rows, self.matches, self.visible)
+        question = read_question(self.query, self.terms, weights.tolist())
+        if asks is QuestionTense.NOW:
+            # Who holds too little of the question is no answer, whatever the text is. What those
+            # say again who only repeat what others said is none either.
+            enough = evidence.held(rows, self.matches, weights) >= precedence.LEAST
+            repeat = [rows.speakers.get(role, NO_NUMBER - 1) for role in precedence.REPEATERS]
+            enough &= ~np.isin(rows.table["speaker"], repeat)
+            best = _best(scored.score, shown, precedence.DEPTH)
+            candidates = [
+                precedence.PrecedenceCandidate(
+                    row,
+                    (int(rows.table["event"][row]), int(rows.table["ordinal"][row])),
+                    float(scored.score[row]),
+                    record,
+                )
+                for row, record in self._records([row for row in best if enough[row]]).items()
+            ]
+            scored = scored.moved(precedence.raise_updates(question, candidates, analyzer))
+        if told:
+            fits = partial(self._fits, question)
+            scored = scored.moved(precedence.raise_successors(rows, scored, shown, told, fits))
+        return scored, shown
+
+    def _fits(self, question: ParsedQuestion, row: int) -> bool:
+        """Return whether a record speaks of what is asked, and not of a rival of it."""
+        record = self._records([row]).get(row)
+        if record is None:
+            return False
+        terms = frozenset(self.parts.analyzer.terms(record.content))
+        return not competes(question, record.content, terms, self.parts.analyzer)
+
+    def _fused(self) -> ScoredRecords:
+        """Return the evidence of all arms as one score, the newer and surer facts first."""
+        ranking, table = self.parts.ranking, self.rows.table
+        found = self._evidence()
+        fused = (
+            evidence.rrf(found, self.wanted, ranking.rrf_k)
+            if ranking.fusion == "rrf"
+            else evidence.blend(found, ranking.weights)
         )
-        for row, record in records.items()
-    ]
+        fades = np.flatnonzero(_of_kinds(self.rows, FADING))
+        age = np.maximum(0, to_ms(self.where.now) - table["event"][fades]) / DAY_MS
+        recency = np.ones(len(self.rows), np.float32)
+        recency[fades] = 1 - ranking.recency * (1 - 0.5 ** (age / ranking.recency_days))
+        confidence = (0.5 + 0.5 * table["confidence"]).astype(np.float32)
+        score: Floats = fused.score * recency * confidence
+        return ScoredRecords(found, fused, recency, confidence, np.ones_like(recency), score)
+
+    def _evidence(self) -> dict[str, Floats]:
+        """Return the evidence of each arm that is asked."""
+        rows, ranking = self.rows, self.parts.ranking
+        words = evidence.lexical(rows, self.matches, self.visible, around=ranking.neighbours)
+        meaning = evidence.semantic(rows, self._vector(), self.visible)
+        ranked = ranking.fusion == "rrf"
+        found = {"lexical": words.bm25 if ranked else words.coverage, "vector": meaning.likeness}
+        if not ranked:
+            found |= {"length": evidence.substance(rows), "user": evidence.said_by(rows, "user")}
+            if ranking.neighbours:
+                found["context"] = meaning.around
+        if self.parts.reads_entities:
+            names = [mention.text for mention in self.parts.extractor.extract(self.query)]
+            mentions = self.parts.store.mentioning(self.scope, names) if names else ()
+            if names or ranked:
+                found["entity"] = evidence.entities(rows, mentions, len(names))
+        if self.named is not None:
+            found["temporal"] = evidence.temporal(rows, *self.named)
+        asked = {arm: found[arm] for arm in found if not ranking.only or arm in ranking.only}
+        return asked or {"lexical": np.zeros(len(rows), np.float32)}
+
+    def _vector(self) -> Vector | None:
+        try:
+            return self.parts.embed(self.query)
+        except EmbeddingError as error:
+            log.warning("searching without vectors: %s", error)
+            return None
+
+    def _records(self, wanted: Iterable[int]) -> dict[int, Record]:
+        """Return records by row, those that were read before without asking the store."""
+        order = list(wanted)
+        missing = sorted({row for row in order if row not in self.read})
+        ordinals = self.rows.table["ordinal"][missing].tolist()
+        found = self.parts.store.get(self.scope, ordinals) if missing else {}
+        self.read.update(
+            (row, found[o]) for row, o in zip(missing, ordinals, strict=True) if o in found
+        )
+        return {row: self.read[row] for row in order if row in self.read}
 
 
 def _beside(rows: Rows, order: Sequence[int], visible: Mask) -> dict[tuple[int, int], int]:

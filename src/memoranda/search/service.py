@@ -14,9 +14,10 @@ from memoranda.model.actions import Touch
 from memoranda.model.checks import clean, content_hash, limited, number
 from memoranda.model.models import Hit, Kind, Recall, Record, Scope, is_active
 from memoranda.model.ports import ENTITIES, VECTORS, Store, TokenCounter
-from memoranda.model.query import Filter
+from memoranda.model.query import Filter, Order
 from memoranda.search.recall import pack
 from memoranda.search.search import Retriever
+from memoranda.text.patterns import compile_pattern
 from memoranda.text.secrets import looks_secret, without_secrets
 
 RECALLED = 20
@@ -25,7 +26,7 @@ RECALLED_FACTS = 5
 """The same where the setting ``retrieval.recall`` wants facts alone."""
 CLOSED = "close"
 """The action in a record's history by which somebody, and not time, ended it."""
-GREETING = re.compile(
+GREETING = compile_pattern(
     r"(?:\W*(?:hi+|hello|hey+|yo|good (?:morning|afternoon|evening|night)|thanks?(?: you)?|thx|ty|"
     r"cheers|ok(?:ay)?|k|yes|yeah|yep|no|nope|sure|great|cool|nice|perfect|fine|bye|goodbye|hallo|"
     r"danke|bitte|ja|nein|merci|salut|bonjour|oui|non|hola|gracias|vale|si|sí|ola|olá|obrigad[oa]|"
@@ -108,7 +109,7 @@ class SearchService:
         turns = [hit.record.id for hit in hits if hit.record.kind is Kind.EPISODE]
         facts = [
             fact
-            for fact in (self.store.citing(self.scope, turns) if turns else ())
+            for fact in self._citing(turns)
             if fact.kind is Kind.FACT and fact.superseded_by is None
         ]
         hidden = {
@@ -157,7 +158,7 @@ class SearchService:
         hidden = skip | self._copies_of_question(text, where)
         if not is_small_talk(text):
             hits = self.search_for_model(text, where, limit=most, skip=hidden)
-        insight = self.store.latest(self.scope, Filter(now=where.now, kinds=(Kind.REFLECTION,)))
+        insight = self._insight(Filter(now=where.now))
         found = pack(
             [hit for hit in hits if insight is None or hit.record.id != insight.id],
             budget=budget,
@@ -171,14 +172,14 @@ class SearchService:
 
     def _copies_of_question(self, text: str, where: Filter) -> frozenset[str]:
         """Return earlier turns with the very text of a question: they do not answer it."""
-        asked = self.store.with_hashes(self.scope, [content_hash(text)], now=where.now)
+        asked = self.store.records(self.scope, Filter(now=where.now, hashes=[content_hash(text)]))
         return frozenset(record.id for record in asked if record.kind is Kind.EPISODE)
 
     def linked_facts(self, hits: Sequence[Hit], where: Filter) -> FactsByTurn:
         """Return the active facts extracted from the turns among ``hits``, by turn."""
         turns = [hit.record.id for hit in hits if hit.record.kind is Kind.EPISODE]
         found: FactsByTurn = {}
-        for record in self.store.citing(self.scope, turns) if turns else ():
+        for record in self._citing(turns):
             active = is_active(record, where.now) and record.superseded_by is None
             if record.kind is Kind.FACT and active:
                 for source in set(record.source_ids) & set(turns):
@@ -199,8 +200,19 @@ class SearchService:
 
     def latest_insight(self, where: Filter) -> Record | None:
         """Return the newest weekly insight as a model may see it."""
-        found = self.store.latest(self.scope, replace(where, kinds=(Kind.REFLECTION,)))
+        found = self._insight(where)
         return None if found is None else mask_secrets(found)
+
+    def _insight(self, where: Filter) -> Record | None:
+        insights = replace(where, kinds=(Kind.REFLECTION,))
+        found = self.store.records(self.scope, insights, order=Order.LATEST, limit=1)
+        return found[0] if found else None
+
+    def _citing(self, turns: Sequence[str]) -> list[Record]:
+        """Return the records that name one of ``turns`` as a source, active or not."""
+        if not turns:
+            return []
+        return self.store.records(self.scope, Filter.at_any_time(citing=turns))
 
 
 def mask_secrets(record: Record) -> Record:

@@ -37,8 +37,6 @@ EXTRAS = {
 }
 WAL_AT, WAL = 18, b"\x02\x02"
 """Where an SQLite file says how it is written, and that it is by a write-ahead log."""
-OTHERS = stat.S_IRWXG | stat.S_IRWXO
-NOTES = "may hold notes of what was erased"
 CANARY = "Captain Almeida keeps a lighthouse near Lisbon and paints small boats."
 DECOYS = (
     "The quarterly report has forty pages of tables about steel prices.",
@@ -89,26 +87,23 @@ def examine(memory: Memory, file: Path | None = None) -> list[Check]:
         checks += [] if file is None else [_journal(file)]
         # To open a memory is to bring its schema to the newest.
         checks.append(passed("schema", detail=f"version {len(schema_steps())}, the newest"))
-    checks += [
-        *_stand_ins(store),
-        _soundness(memory),
-        *_vectors(memory),
-        _model_files(memory.settings),
+    # What stands in for what the storage does not do by itself.
+    stand_ins = (each for each in store.capabilities() if not each.native)
+    checks += [passed(each.name, detail=each.detail) for each in stand_ins]
+    checks += [_soundness(memory), *_vectors(memory), _model_files(memory.settings)]
+    return [
+        *checks,
+        _notes(memory),
+        _extras(),
+        _language(memory),
+        _names(memory),
+        *_arms(memory),
     ]
-    about = [_notes(memory), _extras(), _language(memory), _names(memory)]
-    return [*checks, *about, *_arms(memory)]
 
 
 def located(location: str | Path | None, settings: Settings) -> Path | None:
     """Return the file or folder that :class:`Memory` would open, or ``None``."""
     return file_of(place(location, settings))
-
-
-def _stand_ins(store: Store) -> list[Check]:
-    """Say what stands in for what the storage does not do by itself."""
-    return [
-        passed(each.name, detail=each.detail) for each in store.capabilities() if not each.native
-    ]
 
 
 def _notes(memory: Memory) -> Check:
@@ -130,7 +125,7 @@ def _file(file: Path, store: Store) -> Check:
     detail = f"{file}, {amount:,} bytes, mode {mode:04o}"
     if not os.access(file, os.W_OK):
         return failed(name, detail=f"{detail}, read-only", remedy="allow writing")
-    if mode & OTHERS and os.name == "posix":
+    if mode & (stat.S_IRWXG | stat.S_IRWXO) and os.name == "posix":
         return noted(
             name,
             detail=f"{detail}: others on this machine may read it",
@@ -160,7 +155,7 @@ def _soundness(memory: Memory) -> Check:
         return passed("contents", detail="index, links and vectors agree with records")
     if all("--purge" in problem for problem in problems):
         remedy = "memoranda doctor --purge"
-    elif all(NOTES in problem for problem in problems):
+    elif all("may hold notes of what was erased" in problem for problem in problems):
         remedy = "memoranda notes sync, as the user whose notes they are"
     else:
         remedy = "memoranda doctor --rebuild"
@@ -169,22 +164,15 @@ def _soundness(memory: Memory) -> Check:
 
 def _vectors(memory: Memory) -> list[Check]:
     parts = services_of(memory)
-    problem, waiting = parts.derivations.problem, parts.store.pending_count(None)
+    problem, waiting = parts.derivations.problem, parts.derivations.waiting(None)
     if problem is None:
         detail = f"{waiting:,} records wait; the next search embeds those of its user"
         return [
             passed("vectors", detail=parts.vector_status()),
             passed("waiting", detail=detail if waiting else "every record has one"),
         ]
-    chosen_off = memory.settings.embedding.model == "none" and parts.embedder is None
-    mismatch = "--reembed" in problem
-    remedy = "memoranda doctor --reembed" if mismatch else None
-    off = Check(
-        name="vectors",
-        ok=None if parts.embedder is None else False,
-        detail=f"off: {problem}",
-        remedy=None if chosen_off else remedy,
-    )
+    remedy = "memoranda doctor --reembed" if "--reembed" in problem else None
+    off = Check("vectors", None if parts.embedder is None else False, f"off: {problem}", remedy)
     return [off, noted("waiting", detail=f"{waiting:,} records without a vector")]
 
 
@@ -193,12 +181,9 @@ def _model_files(settings: Settings) -> Check:
     try:
         found = files.find(settings.embedding.folder)
     except ModelUnavailable as error:
-        return Check(
-            name="local model",
-            ok=False if settings.embedding.model == "local" else None,
-            detail=str(error).removesuffix(f"; {files.REMEDY}"),
-            remedy=files.REMEDY.removeprefix("run: ") if wanted else None,
-        )
+        needed = False if settings.embedding.model == "local" else None
+        remedy = files.REMEDY.removeprefix("run: ") if wanted else None
+        return Check("local model", needed, str(error).removesuffix(f"; {files.REMEDY}"), remedy)
     return passed("local model", detail=f"{files.MODEL} in {found.weights.parent}")
 
 
@@ -208,19 +193,15 @@ def _extras() -> Check:
     detail = f"installed: {', '.join(there) or 'none'}"
     if absent:
         detail += f"; not installed: {', '.join(absent)}"
-    return Check(
-        name="extras",
-        ok=True if "local" in there else None,
-        detail=detail,
-        remedy=None if "local" in there else "pip install 'memoranda[local]'",
-    )
+    if "local" in there:
+        return passed("extras", detail=detail)
+    return noted("extras", detail=detail, remedy="pip install 'memoranda[local]'")
 
 
 def _language(memory: Memory) -> Check:
     model = services_of(memory).models.model
     if model is None:
-        detail = "none: rules do all that a model would do better"
-        return noted("language model", detail=detail)
+        return noted("language model", detail="none: rules do all that a model would do better")
     return passed("language model", detail=f"{model.name} (it was not asked)")
 
 
@@ -228,67 +209,46 @@ def _names(memory: Memory) -> Check:
     """Look at what finds names: providers that settings name and nobody set up are no fault."""
     found = services_of(memory).names(Scope(memory.user))
     used = (f"{strategy}: {', '.join(order)}" for strategy, order in found.strategies.items())
-    detail = "; ".join(used)
-    if not found.missing:
+    detail, missing = "; ".join(used), found.missing
+    if not missing:
         return passed("names", detail=detail)
-    return noted(
-        "names",
-        detail=f"{detail}; without {', '.join(found.missing)}",
-        remedy="; ".join(found.missing.values()),
-    )
+    detail += f"; without {', '.join(missing)}"
+    return noted("names", detail=detail, remedy="; ".join(missing.values()))
 
 
 def _arms(memory: Memory) -> list[Check]:
     parts = services_of(memory)
+    embedder, clock, own = parts.embedder, parts.clock, memory.settings
     try:
-        with Memory(
-            MEMORY,
-            user="canary",
-            settings=memory.settings,
-            embedder=parts.embedder,
-            clock=parts.clock,
-        ) as cage:
+        with Memory(MEMORY, user="canary", settings=own, embedder=embedder, clock=clock) as cage:
             for decoy in DECOYS:
-                cage.remember(decoy, event_time=parts.now() - timedelta(days=400))
-            canary = cage.remember(CANARY, event_time=parts.now() - timedelta(days=1)).id
+                cage.remember(decoy, event_time=clock.now() - timedelta(days=400))
+            canary = cage.remember(CANARY, event_time=clock.now() - timedelta(days=1)).id
             return [
                 _arm(cage, canary, "lexical", "boat painting"),
-                _vector(cage, canary),
-                _entity(cage, canary),
+                noted("vector arm", detail=cage.stats().vectors)
+                if embedder is None
+                else _arm(cage, canary, "vector", CANARY),
+                _arm(cage, canary, "entity", "lisbon"),
                 _arm(cage, canary, "temporal", "what happened yesterday?"),
             ]
     except MemorandaError as error:
         return [failed("arms", detail=f"the canary could not be asked for: {error}")]
 
 
-def _vector(cage: Memory, canary: str) -> Check:
-    if services_of(cage).embedder is None:
-        return noted("vector arm", detail=cage.stats().vectors)
-    return _arm(cage, canary, "vector", CANARY)
-
-
 def _arm(cage: Memory, canary: str, arm: str, query: str) -> Check:
-    first = [
-        hit.record.id
-        for hit in cage.search(query, limit=len(DECOYS) + 1)
-        if arm in hit.why.arms and hit.why.arms[arm].rank == 1
-    ]
-    if first == [canary]:
+    if arm == "entity":
+        entity = cage.entity(query)
+        finds = entity is not None and canary in [record.id for record in entity.records]
+    else:
+        hits = cage.search(query, limit=len(DECOYS) + 1)
+        arms = {hit.record.id: hit.why.arms.get(arm) for hit in hits}
+        finds = [key for key, found in arms.items() if found and found.rank == 1] == [canary]
+    if finds:
         return passed(f"{arm} arm", detail="finds its canary")
     problem = services_of(cage).derivations.problem if arm == "vector" else None
     return failed(
         f"{arm} arm",
         detail=problem or f"does not find its canary by {query!r}",
         remedy="pip install --force-reinstall memoranda" if problem is None else None,
-    )
-
-
-def _entity(cage: Memory, canary: str) -> Check:
-    found = cage.entity("lisbon")
-    if found is not None and any(record.id == canary for record in found.records):
-        return passed("entity arm", detail="finds its canary")
-    return failed(
-        "entity arm",
-        detail="does not find its canary by 'lisbon'",
-        remedy="pip install --force-reinstall memoranda",
     )

@@ -10,10 +10,9 @@ from memoranda.model.ports import Embedder
 from memoranda.settings.settings import Settings
 
 if TYPE_CHECKING:
-    from memoranda.serving.opened import Opened
-    from memoranda.serving.verbs import Verbs
+    from memoranda.serving.verbs import ServedMemory, Verbs
 
-OPENED = "memoranda.serving.opened"
+OPENED = "memoranda.serving.verbs"
 """The module that brings all of a memory with it, which takes most of a second to import."""
 
 
@@ -36,12 +35,10 @@ class LateMemory:
         embedder: Embedder | None = None,
     ) -> None:
         """Open and import nothing yet."""
+        self._given = {"user": user, "settings": settings, "embedder": embedder}
         self._location = location
-        self._user = user
-        self._settings = settings
-        self._embedder = embedder
         self._opening = Lock()
-        self._opened: Opened | None = None
+        self._opened: ServedMemory | None = None
         self._starting = Lock()
         self._loading: Thread | None = None
 
@@ -63,14 +60,10 @@ class LateMemory:
         """
         module = import_module(OPENED)
         with self._opening:
-            opened: Opened | None = self._opened
-            if opened is None:
-                opened = self._opened = module.Opened(
-                    self._location,
-                    user=self._user,
-                    settings=self._settings,
-                    embedder=self._embedder,
-                )
+            opened: ServedMemory = self._opened or module.ServedMemory(
+                self._location, **self._given
+            )
+            self._opened = opened
         return opened.verbs(user)
 
     def close(self) -> None:

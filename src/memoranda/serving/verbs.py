@@ -1,4 +1,4 @@
-"""The verbs that a model may use over a protocol, with records as results."""
+"""An opened memory of a server: the verbs that a model may use, for each user, and its upkeep."""
 
 from __future__ import annotations
 
@@ -12,15 +12,18 @@ from memoranda.errors import EmbeddingError, InvalidInput, NotFound
 from memoranda.memory import Memory, scope_of, services_of
 from memoranda.model.checks import clean
 from memoranda.model.models import Entity, Hit, Kind, Recall, Record, is_active
-from memoranda.model.ports import Progress
+from memoranda.model.ports import Embedder, Progress
 from memoranda.model.query import Filter
 from memoranda.model.reports import MemoryStats
 from memoranda.records.drafts import Draft, parse_kind
 from memoranda.search.service import mask_secrets
+from memoranda.settings.settings import Settings
 from memoranda.text.recalled import without_recalled
 from memoranda.text.secrets import HIDDEN, looks_secret, without_secrets
 from memoranda.tools.agent import ORIGIN, ROLE, AgentTools, kept
 
+LAST_MOMENTS = 2.0
+"""Seconds that closing waits for a job at hand; the next process takes it up from there."""
 MOST_IDS = 20
 LONGEST_METADATA = 4_000
 """Characters of the metadata of one memory, as JSON."""
@@ -35,6 +38,9 @@ class Verbs:
         parts, scope = services_of(memory), scope_of(memory)
         self._derivations, self._scope = parts.derivations, scope
         self._records, self._searcher = parts.records(scope), parts.searcher(scope)
+        self._tools = AgentTools(
+            self._records, self._searcher, stats=memory.stats, entity=memory.entity
+        )
 
     def embed(self, progress: Progress) -> None:
         """Make the pending vectors of the user's records, as a search would."""
@@ -73,11 +79,16 @@ class Verbs:
             InvalidInput: it may not be kept: a secret, an order, what memory itself had told.
         """
         text = _new(content)
-        _kept_metadata(metadata or {})
+        length = len(json.dumps(metadata or {}, default=str))
+        if length > LONGEST_METADATA:  # It comes back with every hit.
+            message = f"metadata has {length:,} characters, more than {LONGEST_METADATA:,}"
+            raise InvalidInput(f"{message}; put what is long into content")
+        for line in _lines(metadata or {}):
+            kept(line, "metadata")
         draft = Draft(content=text, kind=kind, metadata=metadata, role=ROLE, origin=ORIGIN)
         insert = self._records.plan(draft)
         for known in self._records.same_fact(insert):
-            if _says(known, insert.record.attributes):
+            if insert.record.attributes.items() <= known.attributes.items():
                 return known
         return self._records.apply([insert])[0]
 
@@ -91,11 +102,11 @@ class Verbs:
 
     def correct(self, id: str, content: str) -> Record:
         """Return the fact that takes the place of the fact ``id``."""
-        return self._tools().corrected(id, _new(content))
+        return self._tools.corrected(id, _new(content))
 
     def confirm(self, id: str) -> Record:
         """Return the fact ``id``, which never fades from now on."""
-        return self._tools().confirmed(id)
+        return self._tools.confirmed(id)
 
     def stats(self) -> MemoryStats:
         """Return figures."""
@@ -128,10 +139,40 @@ class Verbs:
         found = self._memory.get(id)
         return _told(found) if found and is_active(found, self._records.now()) else None
 
-    def _tools(self) -> AgentTools:
-        return AgentTools(
-            self._records, self._searcher, stats=self._memory.stats, entity=self._memory.entity
-        )
+
+class ServedMemory:
+    """A memory that is served, for all its users.
+
+    A server may be the only process that lives for long, so it runs the jobs of the settings:
+    what expired is retired when it starts and every hour (S1.38, S1.39). Of several servers on one
+    store, one runs each job.
+    """
+
+    def __init__(
+        self, location: str | None, *, user: str, settings: Settings, embedder: Embedder | None
+    ) -> None:
+        """Open the memory and start its upkeep.
+
+        Raises:
+            MemorandaError: the store cannot be opened, or a time of a job cannot be read.
+        """
+        self._memory = Memory(location, user=user, settings=settings, embedder=embedder)
+        try:
+            self._upkeep = self._memory.schedule().background()
+        except BaseException:
+            self._memory.close()
+            raise
+        if settings.mcp.upkeep:
+            self._upkeep.start()
+
+    def verbs(self, user: str | None) -> Verbs:
+        """Return what a model may do with the memory of ``user``, else that of the server."""
+        return Verbs(self._memory if user is None else self._memory.as_user(user))
+
+    def close(self) -> None:
+        """End the upkeep and close the memory."""
+        self._upkeep.close(LAST_MOMENTS)
+        self._memory.close()
 
 
 def _unsecret(text: str) -> str:
@@ -143,27 +184,8 @@ def _new(content: str) -> str:
     """Return ``content`` if it may be kept, and is not what memory itself had told (law 9)."""
     text = kept(content)
     if without_recalled(text) != text:
-        message = "content holds what memory had told; store only what is new"
-        raise InvalidInput(message)
+        raise InvalidInput("content holds what memory had told; store only what is new")
     return text
-
-
-def _kept_metadata(metadata: Mapping[str, Any]) -> None:
-    """Refuse metadata that may not be kept: it comes back with every hit."""
-    length = len(json.dumps(metadata, default=str))
-    if length > LONGEST_METADATA:
-        message = (
-            f"metadata has {length:,} characters, more than {LONGEST_METADATA:,}; "
-            f"put what is long into content"
-        )
-        raise InvalidInput(message)
-    for line in _lines(metadata):
-        kept(line, "metadata")
-
-
-def _says(known: Record, metadata: Mapping[str, Any]) -> bool:
-    """Return whether a record has all that is to be stored with its text."""
-    return all(known.attributes.get(name) == value for name, value in metadata.items())
 
 
 def _lines(value: object, name: str = "") -> Iterator[str]:

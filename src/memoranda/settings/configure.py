@@ -10,12 +10,10 @@ import json
 import os
 import shlex
 import stat
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
-
-from pydantic import BaseModel, SecretStr
 
 from memoranda.errors import ConfigError, InvalidInput
 from memoranda.settings import fields as declared
@@ -23,7 +21,7 @@ from memoranda.settings.fields import MASK, Field
 from memoranda.settings.files import SettingsFile, rewrite
 from memoranda.settings.nested import MISSING, Place, value_at, with_value, without
 from memoranda.settings.settings import Settings, config_path, origins
-from memoranda.settings.sources import DEFAULT, Origins, set_variable, stray_names
+from memoranda.settings.sources import is_object, set_variable, stray_names
 
 OTHERS = stat.S_IRWXG | stat.S_IRWXO
 GENERAL = "general"
@@ -100,12 +98,15 @@ class SettingChange:
 
 def list_settings(settings: Settings) -> list[Setting]:
     """Return every setting in the order of declaration; of values by name, each by itself."""
-    known = origins(type(settings))
-    return [
-        Setting(name=".".join(place), value=value, source=known.source(place))
-        for field in declared.fields(Settings)
-        for place, value in _values(field, settings)
-    ]
+    known, found = origins(type(settings)), []
+    values = settings.model_dump(mode="json")  # Secrets are asterisks in it.
+    for field in declared.fields(Settings):
+        value = value_at(values, field.place)
+        inside = [(*field.place, name) for name in value] if field.has_names else []
+        for place in inside or [field.place]:
+            inner = value_at(values, place)
+            found.append(Setting(name=".".join(place), value=inner, source=known.source(place)))
+    return found
 
 
 def groups() -> dict[str, str]:
@@ -133,7 +134,7 @@ def explain(name: str) -> Explanation:
     try:
         known = origins()
         value = known.value(place)
-        value = value_at(_unwrap(Settings()), place)
+        value = value_at(Settings().model_dump(mode="json"), place)
     except ConfigError as error:
         problem = str(error)
     return Explanation(
@@ -141,7 +142,7 @@ def explain(name: str) -> Explanation:
         meaning=field.meaning,
         type=field.type,
         allowed=field.allowed,
-        default=_mask(field, _unwrap(field.default)) if place == field.place else None,
+        default=field.default if place == field.place else None,
         value=_mask(field, value),
         source=None if known is None else known.source(place),
         line=None if known is None else known.line(place),
@@ -167,16 +168,16 @@ def put(name: str, text: str) -> SettingChange:
     field, place = declared.find(Settings, name)
     given = _parse_given(field, place, text)
 
-    def change(file: SettingsFile) -> SettingsFile:
+    def edit(file: SettingsFile) -> SettingsFile:
         # As an argument it is tried even where the environment hides it.
         others = replace(file, values=without(file.values, place))
-        value = value_at(_unwrap(_draft(others)(**with_value({}, place, given))), place)
-        after = _replace_names(file, place, value, given)
+        made = _draft(others)(**with_value({}, place, given)).model_dump(mode="json")
+        after = _replace_names(file, place, given if field.is_secret else value_at(made, place))
         _draft(after)()
         return after
 
     path = config_path()
-    changed = rewrite(path, change)
+    changed = rewrite(path, edit)
     return SettingChange(
         name=name,
         value=_mask(field, given),
@@ -202,7 +203,7 @@ def unset(name: str) -> SettingChange:
     if not in_file and name not in declared.groups(Settings):
         place = declared.find(Settings, name)[1]
 
-    def change(file: SettingsFile) -> SettingsFile:
+    def edit(file: SettingsFile) -> SettingsFile:
         after = _remove(file, place)
         wrong = _problem(after)
         if wrong is not None and _problem(file) is None:
@@ -210,11 +211,9 @@ def unset(name: str) -> SettingChange:
         return after
 
     path = config_path()
-    changed = rewrite(path, change)
-    overriding = _overriding(place)
-    return SettingChange(
-        name=name, value=None, path=path, changed=changed, overridden_by=overriding
-    )
+    changed = rewrite(path, edit)
+    over = _overriding(place)
+    return SettingChange(name=name, value=None, path=path, changed=changed, overridden_by=over)
 
 
 def stray_variables() -> list[str]:
@@ -229,43 +228,19 @@ def stray_variables() -> list[str]:
     return told
 
 
-def _values(field: Field, settings: Settings) -> Iterator[tuple[Place, Any]]:
-    value = value_at(_unwrap(settings), field.place)
-    if field.has_names and value:
-        for name, inner in value.items():
-            yield (*field.place, name), inner
-    else:
-        yield field.place, _mask(field, value)
-
-
-def _unwrap(value: Any) -> Any:
-    if isinstance(value, BaseModel):
-        return {name: _unwrap(getattr(value, name)) for name in type(value).model_fields}
-    if isinstance(value, Mapping):
-        return {name: _unwrap(inner) for name, inner in value.items()}
-    if isinstance(value, SecretStr):
-        return value.get_secret_value()
-    return str(value) if isinstance(value, Path) else value
-
-
 def _mask(field: Field, value: Any) -> Any:
     if value is None or value is MISSING:
         return None
     return MASK if field.is_secret else value
 
 
-def _text(value: Any) -> str:
-    return ("false", "true")[value] if isinstance(value, bool) else str(value)
-
-
 def _example(field: Field, place: Place) -> str:
     name, value = ".".join(place), field.example
-    if field.has_names and place == field.place:
+    if field.has_names:
         ((inner, value),) = field.example.items()
-        name = f"{name}.{inner}"
-    elif field.has_names:
-        ((_, value),) = field.example.items()
-    return f"memoranda config set {shlex.quote(name)} {shlex.quote(_text(value))}"
+        name = f"{name}.{inner}" if place == field.place else name
+    text = str(value).lower() if isinstance(value, bool) else str(value)
+    return f"memoranda config set {shlex.quote(name)} {shlex.quote(text)}"
 
 
 def _parse_given(field: Field, place: Place, text: str) -> str | dict[str, Any]:
@@ -275,17 +250,12 @@ def _parse_given(field: Field, place: Place, text: str) -> str | dict[str, Any]:
         raise InvalidInput(f"{field.name}={text!r:.80} is no Unicode text") from error
     if not field.has_names or place != field.place:
         return text
-    try:
-        given = json.loads(text)
-    except ValueError:
-        given = None
-    if not isinstance(given, dict):
-        message = (
+    if not is_object(text):
+        raise InvalidInput(
             f"{field.name}={text!r:.80} is no JSON object; set one value of it by its name: "
             f"{_example(field, place)}"
         )
-        raise InvalidInput(message)
-    return given
+    return dict(json.loads(text))
 
 
 def _draft(file: SettingsFile) -> type[Settings]:
@@ -305,15 +275,14 @@ def _problem(file: SettingsFile) -> str | None:
     return None
 
 
-def _replace_names(file: SettingsFile, place: Place, value: Any, given: Any) -> SettingsFile:
-    if not isinstance(given, Mapping):
+def _replace_names(file: SettingsFile, place: Place, value: Any) -> SettingsFile:
+    """Return the file with a value; of one with names, those that stay keep their lines."""
+    if not isinstance(value, Mapping):
         return file.with_value(place, value)
     there = value_at(file.values, place)
-    for name in there if isinstance(there, Mapping) else ():
-        if name not in given:
-            file = file.without((*place, name))
-    for name in given:
-        file = file.with_value((*place, name), value[name])
+    names = [*there, *value] if isinstance(there, Mapping) else value
+    for name in names:
+        file = file.with_value((*place, name), value.get(name, MISSING))
     return file
 
 
@@ -323,9 +292,9 @@ def _remove(file: SettingsFile, place: Place) -> SettingsFile:
         # One by one, so that the comments between them stay.
         for name in there:
             file = _remove(file, (*place, name))
-    return file.without(place)
+    return file.with_value(place, MISSING)
 
 
 def _overriding(place: Place) -> str | None:
-    known = Origins(environment=origins().environment)
-    return set_variable(place) if known.source(place) != DEFAULT else None
+    given = value_at(origins().environment, place)
+    return None if given is MISSING else set_variable(place)

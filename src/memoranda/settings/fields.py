@@ -8,7 +8,7 @@ import types
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from difflib import SequenceMatcher
+from difflib import get_close_matches
 from functools import cache
 from itertools import pairwise
 from pathlib import Path
@@ -156,16 +156,10 @@ def suggestion(model: type[BaseModel], name: str) -> str:
 
 
 def nearest(name: str, known: Sequence[str]) -> str | None:
-    """Return which of the ``known`` dotted names is most like ``name``, or like its last part."""
-
-    def likeness(candidate: str) -> tuple[float, float]:
-        whole = SequenceMatcher(None, wanted, candidate).ratio()
-        last = SequenceMatcher(None, wanted.rpartition(".")[2], candidate.rpartition(".")[2])
-        return max(whole, last.ratio()), whole
-
-    wanted = name.lower()
-    best = max(known, key=likeness)
-    return best if likeness(best)[0] >= ALIKE else None
+    """Return which of the ``known`` dotted names ``name``, or the last part of it, is most like."""
+    parts = {each.rpartition(".")[2]: each for each in known} | {each: each for each in known}
+    found = get_close_matches(name.lower(), parts, n=1, cutoff=ALIKE)
+    return parts[found[0]] if found else None
 
 
 def plain(docstring: str) -> str:
@@ -174,43 +168,29 @@ def plain(docstring: str) -> str:
 
 
 def _field(place: Place, info: FieldInfo, meaning: str) -> Field:
-    kind, optional = _required(info.annotation)
-    origin = get_origin(kind)
+    kind, optional = info.annotation, False
+    if get_origin(kind) in {Union, types.UnionType}:
+        (kind,) = [each for each in get_args(kind) if each is not type(None)]
+        optional = True
+    origin, inner = get_origin(kind), get_args(kind)
+    allowed = tuple(map(str, inner)) if origin is Literal else ()
+    if allowed:
+        words = f"one of {', '.join(allowed)}"
+    elif origin is dict:
+        words = f"names, each with a {KINDS[inner[1]]}"
+    else:
+        limits = [(each, name) for each in info.metadata for name in BOUNDS if hasattr(each, name)]
+        bounds = [f"{BOUNDS[name]} {getattr(each, name):g}" for each, name in limits]
+        words = ", ".join([KINDS[kind], *bounds])
     default = info.get_default(call_default_factory=True, validated_data={})
     (example,) = info.examples or [default]
     return Field(
         place=place,
         meaning=plain(meaning),
         default=default,
-        type=_type(kind, info, optional=optional),
-        allowed=tuple(map(str, get_args(kind))) if origin is Literal else (),
+        type=f"{words}; may be left out" if optional else words,
+        allowed=allowed,
         example=example,
         is_secret=kind is SecretStr,
         has_names=origin is dict,
     )
-
-
-def _required(annotation: Any) -> tuple[Any, bool]:
-    if get_origin(annotation) in {Union, types.UnionType}:
-        (kind,) = [each for each in get_args(annotation) if each is not type(None)]
-        return kind, True
-    return annotation, False
-
-
-def _type(kind: Any, info: FieldInfo, *, optional: bool) -> str:
-    origin, inner = get_origin(kind), get_args(kind)
-    if origin is Literal:
-        words = f"one of {', '.join(map(str, inner))}"
-    elif origin is dict:
-        words = f"names, each with a {KINDS[inner[1]]}"
-    else:
-        words = ", ".join([KINDS[kind], *_bounds(info)])
-    return f"{words}; may be left out" if optional else words
-
-
-def _bounds(info: FieldInfo) -> Iterator[str]:
-    for each in info.metadata:
-        for attribute, words in BOUNDS.items():
-            limit = getattr(each, attribute, None)
-            if limit is not None:
-                yield f"{words} {limit:g}"

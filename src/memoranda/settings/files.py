@@ -18,7 +18,7 @@ from typing import Any
 from platformdirs import user_config_path
 
 from memoranda.errors import ConfigError
-from memoranda.settings.formats import Format, TomlFormat, YamlFormat, drop, put
+from memoranda.settings.formats import Format, TomlFormat, YamlFormat, change
 from memoranda.settings.nested import Place
 
 VARIABLE = "MEMORANDA_CONFIG"
@@ -52,25 +52,14 @@ class SettingsFile:
         return known.get(place)
 
     def with_value(self, place: Place, value: Any) -> SettingsFile:
-        """Return the file with ``value`` at ``place``; its comments stay.
+        """Return the file with ``value`` at ``place``, or nothing there if it is ``MISSING``.
 
         Raises:
             ConfigError: the file is written in a way that does not allow it.
         """
-        return self._changed(place, lambda form: put(form, self.text, place, value))
-
-    def without(self, place: Place) -> SettingsFile:
-        """Return the file without what is at ``place``; its comments stay.
-
-        Raises:
-            ConfigError: the file is written in a way that does not allow it.
-        """
-        return self._changed(place, lambda form: drop(form, self.text, place))
-
-    def _changed(self, place: Place, change: Callable[[Format], str]) -> SettingsFile:
         form = format_of(self.path)
         try:
-            text = change(form)
+            text = change(form, self.text, place, value)
             return SettingsFile(self.path, text, form.parse(text))
         except ValueError as error:
             message = f"{self.path}: cannot change {'.'.join(place)}: {error}; edit the file"
@@ -95,11 +84,10 @@ def config_path() -> Path:
     folder = user_config_path("memoranda")
     present = [folder / name for name in NAMES if (folder / name).is_file()]
     if len(present) > 1:
-        message = (
+        raise ConfigError(
             f"there are several settings files: {' and '.join(map(str, present))}; "
             f"keep one of them, or name it in {VARIABLE}"
         )
-        raise ConfigError(message)
     return present[0] if present else folder / NAMES[0]
 
 
@@ -141,8 +129,8 @@ def read(path: Path | None = None) -> SettingsFile:
         raise ConfigError(f"{path} is not valid {form.name}: {why}") from error
 
 
-def rewrite(path: Path, change: Callable[[SettingsFile], SettingsFile]) -> bool:
-    """Replace the file at ``path`` by what ``change`` makes of it, at once or not at all.
+def rewrite(path: Path, edit: Callable[[SettingsFile], SettingsFile]) -> bool:
+    """Replace the file at ``path`` by what ``edit`` makes of it, at once or not at all.
 
     Others wait meanwhile, so that each change is made to what the one before left. The file
     keeps its permissions, its way to end lines and, if it is a link, its place; a new one can
@@ -163,7 +151,7 @@ def rewrite(path: Path, change: Callable[[SettingsFile], SettingsFile]) -> bool:
         target.parent.mkdir(parents=True, exist_ok=True)
         with SoftFileLock(lock, timeout=PATIENCE, mode=PRIVATE):
             before = read(path)
-            after = change(before)
+            after = edit(before)
             changed = after.text != before.text
             if changed:
                 _replace(target, after.text)

@@ -16,7 +16,8 @@ from __future__ import annotations
 import io
 import re
 import tomllib
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Mapping
+from contextlib import suppress
 from typing import Any
 
 from memoranda.settings.nested import MISSING, Place, value_at, walk, with_value, without
@@ -42,12 +43,10 @@ class TomlFormat:
         found: dict[Place, int] = {}
         raw, first = text.split("\n"), 1
         for last in range(1, len(raw) + 1):
-            try:
+            with suppress(tomllib.TOMLDecodeError):
                 known = walk(tomllib.loads("\n".join(raw[:last]) + "\n"))
-            except tomllib.TOMLDecodeError:
-                continue
-            found = {place: found.get(place, first) for place, _ in known}
-            first = last + 1
+                found = {place: found.get(place, first) for place, _ in known}
+                first = last + 1
         return found
 
     def insert(self, text: str, place: Place, value: Any) -> str:
@@ -63,12 +62,12 @@ class TomlFormat:
             changed = tomlkit.dumps(document)
             return changed if text.endswith("\n") else changed.removesuffix("\n")
         # Added at the end it would stand below comments on what follows.
-        body = getattr(table, "value", table)
-        beside = [key for key, item in getattr(body, "body", ()) if key and _is_line(item)]
+        body, groups = getattr(table, "value", table), tomlkit.items.AoT | tomlkit.items.Table
+        lines = [k for k, v in getattr(body, "body", ()) if k and not isinstance(v, groups)]
         item = tomlkit.item(value)
-        if beside and not isinstance(table, tomlkit.items.InlineTable):
-            item.trivia.indent = body[beside[-1]].trivia.indent
-            body._insert_after(beside[-1], tomlkit.key(place[-1]), item)  # noqa: SLF001 - the only way to say where
+        if lines and not isinstance(table, tomlkit.items.InlineTable):
+            item.trivia.indent = body[lines[-1]].trivia.indent
+            body._insert_after(lines[-1], tomlkit.key(place[-1]), item)  # noqa: SLF001 - the only way to say where
         else:
             table.append(place[-1], item)
         return tomlkit.dumps(document)
@@ -81,17 +80,10 @@ class TomlFormat:
         table: Any = document
         for name in place[:-1]:
             table = table[name]
-        gone = table[place[-1]]
-        body = getattr(getattr(gone, "value", None), "body", ())
+        body = getattr(getattr(table[place[-1]], "value", None), "body", ())
         if not any(isinstance(item, tomlkit.items.Comment) for _, item in body):
             del table[place[-1]]
         return tomlkit.dumps(document)
-
-
-def _is_line(item: Any) -> bool:
-    from tomlkit.items import AoT, Table
-
-    return not isinstance(item, AoT | Table)
 
 
 class YamlFormat:
@@ -106,7 +98,7 @@ class YamlFormat:
     def parse(self, text: str) -> dict[str, Any]:
         """Return what ``text`` says, every value as text."""
         root = self._compose(text)
-        return {} if root is None else self._values(root)
+        return {} if root is None else dict(self._read(root, (), {}, set()))
 
     def stored(self, value: Any) -> str:
         """Return the text of ``value``."""
@@ -114,11 +106,13 @@ class YamlFormat:
 
     def lines(self, text: str) -> dict[Place, int]:
         """Return the line of each name."""
-        root = self._compose(text)
-        return {} if root is None else dict(self._names(root, ()))
+        root, found = self._compose(text), dict[Place, int]()
+        if root is not None:
+            self._read(root, (), found, set())
+        return found
 
     def insert(self, text: str, place: Place, value: Any) -> str:
-        """Return ``text`` with ``value`` at ``place``, a new line below the others of its group."""
+        """Return ``text`` with ``value`` at ``place``, a new line among the others of its group."""
         engine, document = self._load(text)
         group, rest = document, list(place)
         while len(rest) > 1 and group.get(rest[0]) is not None:
@@ -129,7 +123,10 @@ class YamlFormat:
         if rest[0] in group:
             group[rest[0]] = value
         else:
-            self._add(group, rest[0], value)
+            # Comments below the last line are about what follows, and stay below it.
+            last = next(reversed(group), None)
+            above = last is not None and "#" in self._comment_below(group, last)
+            group.insert(len(group) - above, rest[0], value)
         return self._dump(engine, document, text)
 
     def delete(self, text: str, place: Place) -> str:
@@ -154,6 +151,7 @@ class YamlFormat:
         return DoubleQuotedScalarString(value) if odd else value
 
     def _load(self, text: str) -> tuple[Any, Any]:
+        """Return what writes a document as ``text`` is written, and the document."""
         from ruamel.yaml import YAML
         from ruamel.yaml.comments import CommentedMap
 
@@ -161,12 +159,8 @@ class YamlFormat:
         engine.preserve_quotes, engine.width = True, 1 << 20
         engine.explicit_start = re.search(r"^---", text, re.MULTILINE) is not None
         root = self._compose(text)
-        nested = [] if root is None else [value for _, value in root.value]
-        columns = (
-            node.start_mark.column
-            for node in nested
-            if node.id == "mapping" and not node.flow_style
-        )
+        groups = [value for _, value in root.value if value.id == "mapping"] if root else []
+        columns = (group.start_mark.column for group in groups if not group.flow_style)
         engine.indent(mapping=next(columns, self.indent))
         document = engine.load(text)
         if document is None:
@@ -182,44 +176,15 @@ class YamlFormat:
         changed = written.getvalue()
         return changed if text.endswith("\n") or not text else changed.removesuffix("\n")
 
-    def _add(self, group: Any, name: str, value: Any) -> None:
-        """Add a name at the end of a group, above comments on what follows the group."""
-        from ruamel.yaml.error import CommentMark
-        from ruamel.yaml.tokens import CommentToken
-
-        last = next(reversed(group), None)
-        below = "" if last is None else self._comment_below(group, last, take=True)
-        group[name] = value
-        if below:
-            group, name = self._last_line(group, name)
-            group.ca.items[name] = [
-                None,
-                None,
-                CommentToken(f"\n{below}", CommentMark(0), None),
-                None,
-            ]
-
-    def _comment_below(self, group: Any, name: str, *, take: bool = False) -> str:
-        """Return the lines of comment and space below a value, and take them away if asked."""
-        group, name = self._last_line(group, name)
-        tokens = group.ca.items.get(name)
-        if not tokens or tokens[2] is None:
-            return ""
-        first, newline, below = tokens[2].value.partition("\n")
-        if take:
-            tokens[2].value = first + newline
-        return str(below)
-
     @staticmethod
-    def _last_line(group: Any, name: str) -> tuple[Any, str]:
-        """Return the group and name on whose line the value at ``name`` ends."""
-        value = group[name]
-        while (
-            hasattr(value, "fa") and not value.fa.flow_style() and value and hasattr(value, "items")
-        ):
+    def _comment_below(group: Any, name: str) -> str:
+        """Return the lines of comment and space below the last line of a value."""
+        value: Any = group[name]
+        while hasattr(value, "items") and value and not value.fa.flow_style():
             group, name = value, next(reversed(value))
             value = group[name]
-        return group, name
+        tokens = group.ca.items.get(name)
+        return str(tokens[2].value).partition("\n")[2] if tokens and tokens[2] else ""
 
     def _compose(self, text: str) -> Any:
         from ruamel.yaml import YAML
@@ -236,51 +201,40 @@ class YamlFormat:
         if root is None or (root.id == "scalar" and root.value == ""):
             return None
         if root.id != "mapping":
-            raise ValueError(
-                f"it holds a {root.id}, not names with values{_position(root.start_mark)}"
-            )
-        self._refuse_unknown(root, set())
+            where = _position(root.start_mark)
+            raise ValueError(f"it holds a {root.id}, not names with values{where}")
         return root
 
-    def _refuse_unknown(self, node: Any, seen: set[int]) -> None:
-        """Refuse what settings do not need: aliases, tags, names that appear twice."""
+    def _read(self, node: Any, place: Place, lines: dict[Place, int], seen: set[int]) -> Any:
+        """Return what a node says, every value as text, and note the line of each name.
+
+        What settings do not need is refused: aliases, tags, names that appear twice.
+        """
+        where = _position(node.start_mark)
         if id(node) in seen:
-            raise ValueError(
-                f"settings take no aliases; repeat the value{_position(node.start_mark)}"
-            )
+            raise ValueError(f"settings take no aliases; repeat the value{where}")
         seen.add(id(node))
         kind = str(node.tag).removeprefix(self.standard)
         if kind not in self.kinds:
-            raise ValueError(f"settings take no {kind}{_position(node.start_mark)}")
+            raise ValueError(f"settings take no {kind}{where}")
+        if node.id == "scalar":
+            return None if not node.style and node.value in self.empty else node.value
+        if node.id == "sequence":
+            return [self._read(each, place, {}, seen) for each in node.value]
         names: set[str] = set()
-        for key, value in node.value if node.id == "mapping" else ():
+        found = {}
+        for key, value in node.value:
             if key.id != "scalar" or key.value in names:
                 problem = "appears twice" if key.id == "scalar" else "is no name"
                 raise ValueError(f"{key.value!r:.80} {problem}{_position(key.start_mark)}")
             names.add(key.value)
-            self._refuse_unknown(key, seen)
-            self._refuse_unknown(value, seen)
-        for each in node.value if node.id == "sequence" else ():
-            self._refuse_unknown(each, seen)
-
-    def _values(self, node: Any) -> dict[str, Any]:
-        return {
-            key.value: self._value(value)
-            for key, value in node.value
-            if not (value.id == "scalar" and not value.style and value.value in self.empty)
-        }
-
-    def _value(self, node: Any) -> Any:
-        if node.id == "mapping":
-            return self._values(node)
-        return node.value if node.id == "scalar" else [self._value(each) for each in node.value]
-
-    def _names(self, node: Any, within: Place) -> Iterator[tuple[Place, int]]:
-        for key, value in node.value:
-            place = (*within, key.value)
-            yield place, key.start_mark.line + 1
-            if value.id == "mapping":
-                yield from self._names(value, place)
+            self._read(key, place, lines, seen)
+            inner = (*place, key.value)
+            lines[inner] = key.start_mark.line + 1
+            said = self._read(value, inner, lines, seen)
+            if said is not None:
+                found[key.value] = said
+        return found
 
 
 def _position(mark: Any) -> str:
@@ -290,34 +244,23 @@ def _position(mark: Any) -> str:
 Format = TomlFormat | YamlFormat
 
 
-def put(form: Format, text: str, place: Place, value: Any) -> str:
-    """Return ``text`` with ``value`` at ``place``; the comments stay.
-
-    Raises:
-        ValueError: the file is written in a way that does not allow it.
-    """
-    wanted = with_value(form.parse(text), place, form.stored(value))
-    return _checked(form, lambda: form.insert(text, place, value), wanted)
-
-
-def drop(form: Format, text: str, place: Place) -> str:
-    """Return ``text`` without what is at ``place``; the comments stay.
+def change(form: Format, text: str, place: Place, value: Any = MISSING) -> str:
+    """Return ``text`` with ``value`` at ``place``, or without what is there; the comments stay.
 
     Raises:
         ValueError: the file is written in a way that does not allow it.
     """
     values = form.parse(text)
-    if value_at(values, place) is MISSING:
+    if value is MISSING and value_at(values, place) is MISSING:
         return text
-    return _checked(form, lambda: form.delete(text, place), without(values, place))
-
-
-def _checked(form: Format, change: Callable[[], str], wanted: Mapping[str, Any]) -> str:
-    try:
-        changed = change()
+    # tomlkit's own errors are ValueErrors; others come of what stands in the way.
+    with suppress(AttributeError, LookupError, TypeError, ValueError):
+        if value is MISSING:
+            wanted, changed = without(values, place), form.delete(text, place)
+        else:
+            wanted = with_value(values, place, form.stored(value))
+            changed = form.insert(text, place, value)
         # A group that has lost its last value may go, too.
         if compact(form.parse(changed)) == compact(wanted):
             return changed
-    except (AttributeError, LookupError, TypeError, ValueError):
-        pass  # tomlkit's own are ValueErrors; others come of what stands in the way.
     raise ValueError("it is written in a way that cannot be changed here")

@@ -23,5 +23,4 @@ def parse_span(text: str) -> timedelta:
     try:
         return timedelta(**{UNITS[match[2]]: int(match[1])})
     except OverflowError as error:
-        message = f"{text!r} is too long a time; write forever"
-        raise ValueError(message) from error
+        raise ValueError(f"{text!r} is too long a time; write forever") from error

@@ -54,8 +54,7 @@ class MemorySettings(Section):
     @classmethod
     def _says_something(cls, value: str | None) -> str | None:
         if value is not None and not value.strip():
-            message = f"{value!r} names nothing; write a name, or leave it out"
-            raise ValueError(message)
+            raise ValueError(f"{value!r} names nothing; write a name, or leave it out")
         return value
 
 
@@ -194,11 +193,10 @@ class ConversationSettings(Section):
     @model_validator(mode="after")
     def _in_order(self) -> ConversationSettings:
         if not self.prune_to <= self.prune_at <= self.aggressive_at:
-            message = (
+            raise ValueError(
                 f"prune_to={self.prune_to}, prune_at={self.prune_at} and "
                 f"aggressive_at={self.aggressive_at} must each be at least the one before"
             )
-            raise ValueError(message)
         if self.aggressive_to > self.prune_to:
             message = f"aggressive_to={self.aggressive_to} must be at most prune_to={self.prune_to}"
             raise ValueError(message)
@@ -258,8 +256,7 @@ class NotesSettings(Section):
         if value is None:
             return None
         if not value.strip():
-            message = f"{value!r} names no folder; name one, or leave it out"
-            raise ValueError(message)
+            raise ValueError(f"{value!r} names no folder; name one, or leave it out")
         for found in re.findall(r"\{[^{}]*\}", value):
             if found != "{user}":
                 message = f"{value!r} has the unknown placeholder {found}; only {{user}} is known"
@@ -310,8 +307,7 @@ class EntitySettings(Section):
         allowed = ("regex", "spacy") if quick else ("regex", "spacy", "llm")
         for name in names(value) or ("",):
             if name not in allowed:
-                message = f"{name!r} is none of {', '.join(allowed)}"
-                raise ValueError(message)
+                raise ValueError(f"{name!r} is none of {', '.join(allowed)}")
         return value
 
 
@@ -380,14 +376,12 @@ def users_by_token(tokens: SecretStr) -> dict[str, str]:
     for place, pair in enumerate(pairs, 1):
         token, _, user = (part.strip() for part in pair.rpartition("="))
         if not token or not user:
-            message = f"entry {place} of {len(pairs)} is no token with its user; {FORM}"
-            raise ValueError(message)
+            raise ValueError(f"entry {place} of {len(pairs)} is no token with its user; {FORM}")
         if len(token) < LEAST_TOKEN or not token.isascii() or not token.isprintable():
-            message = (
+            raise ValueError(
                 f"the token of entry {place} has {len(token)} characters; use {LEAST_TOKEN} or "
                 f"more of plain ASCII, such as openssl rand -hex 32 prints"
             )
-            raise ValueError(message)
         if token in found:
             message = f"the token of entry {place} stands twice; give each user one of their own"
             raise ValueError(message)

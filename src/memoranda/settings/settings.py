@@ -24,25 +24,9 @@ from pydantic_settings import (
 from tzlocal import get_localzone
 
 from memoranda.errors import ConfigError
+from memoranda.settings import sections
 from memoranda.settings.files import SettingsFile, config_path, read
 from memoranda.settings.profile import apply_profile
-from memoranda.settings.sections import (
-    AgentSettings,
-    ConsolidationSettings,
-    ConversationSettings,
-    DecaySettings,
-    EmbeddingSettings,
-    EntitySettings,
-    LLMSettings,
-    McpSettings,
-    MemorySettings,
-    NotesSettings,
-    RetentionSettings,
-    RetrievalSettings,
-    ScheduleSettings,
-    StorageSettings,
-    TokenSettings,
-)
 from memoranda.settings.sources import Origins, explain_errors, explain_not_json
 
 __all__ = ["Settings", "config_path", "origins"]
@@ -69,21 +53,21 @@ class Settings(BaseSettings):
     """Whose memory, if the caller does not say."""
     timezone: str | None = Field(default=None, examples=["Europe/Lisbon"])
     """The user's time zone, such as ``Europe/Lisbon``. Otherwise the machine's."""
-    memory: MemorySettings = MemorySettings()
-    storage: StorageSettings = StorageSettings()
-    embedding: EmbeddingSettings = EmbeddingSettings()
-    retrieval: RetrievalSettings = RetrievalSettings()
-    retention: RetentionSettings = RetentionSettings()
-    conversation: ConversationSettings = ConversationSettings()
-    tokens: TokenSettings = TokenSettings()
-    llm: LLMSettings = LLMSettings()
-    consolidation: ConsolidationSettings = ConsolidationSettings()
-    notes: NotesSettings = NotesSettings()
-    agent: AgentSettings = AgentSettings()
-    decay: DecaySettings = DecaySettings()
-    entities: EntitySettings = EntitySettings()
-    schedule: ScheduleSettings = ScheduleSettings()
-    mcp: McpSettings = McpSettings()
+    memory: sections.MemorySettings = sections.MemorySettings()
+    storage: sections.StorageSettings = sections.StorageSettings()
+    embedding: sections.EmbeddingSettings = sections.EmbeddingSettings()
+    retrieval: sections.RetrievalSettings = sections.RetrievalSettings()
+    retention: sections.RetentionSettings = sections.RetentionSettings()
+    conversation: sections.ConversationSettings = sections.ConversationSettings()
+    tokens: sections.TokenSettings = sections.TokenSettings()
+    llm: sections.LLMSettings = sections.LLMSettings()
+    consolidation: sections.ConsolidationSettings = sections.ConsolidationSettings()
+    notes: sections.NotesSettings = sections.NotesSettings()
+    agent: sections.AgentSettings = sections.AgentSettings()
+    decay: sections.DecaySettings = sections.DecaySettings()
+    entities: sections.EntitySettings = sections.EntitySettings()
+    schedule: sections.ScheduleSettings = sections.ScheduleSettings()
+    mcp: sections.McpSettings = sections.McpSettings()
 
     def __init__(self, **values: Any) -> None:
         """Read file and environment; ``values`` win over both."""

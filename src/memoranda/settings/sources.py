@@ -46,14 +46,12 @@ class Origins:
         What follows from the section ``memory`` has the name of the setting it follows from, or
         ``memory``.
         """
-        if value_at(self.arguments, place) is not MISSING:
-            return ARGUMENT
-        if value_at(self.environment, place) is not MISSING:
-            return set_variable(place) or variable(place)
-        if self.file is not None and value_at(self.file.values, place) is not MISSING:
-            return str(self.file.path)
-        follows = self._derived().get(place)
-        return DEFAULT if follows is None else ".".join(follows[1])
+        given = [value_at(level, place) is not MISSING for level in self._levels()]
+        if not any(given):
+            follows = self._derived().get(place)
+            return DEFAULT if follows is None else ".".join(follows[1])
+        file = str(self.file.path) if self.file else ""
+        return (ARGUMENT, set_variable(place) or variable(place), file)[given.index(True)]
 
     def value(self, place: Place) -> Any:
         """Return the raw value that the source of ``place`` gives, or ``MISSING``."""
@@ -66,16 +64,16 @@ class Origins:
             return None
         return self.file.line(place)
 
+    def _levels(self) -> tuple[Mapping[str, Any], ...]:
+        return self.arguments, self.environment, self.file.values if self.file else {}
+
     def _given(self, place: Place) -> Any:
-        levels = (self.arguments, self.environment, self.file.values if self.file else {})
-        values = (value_at(each, place) for each in levels)
+        values = (value_at(level, place) for level in self._levels())
         return next((value for value in values if value is not MISSING), MISSING)
 
     def _derived(self) -> dict[Place, tuple[Any, Place]]:
         section = {name: self._given((NAME, name)) for name in MemorySettings.model_fields}
-        return derive_settings(
-            {name: value for name, value in section.items() if value is not MISSING}
-        )
+        return derive_settings({k: value for k, value in section.items() if value is not MISSING})
 
 
 def set_variable(place: Place) -> str | None:
@@ -156,19 +154,19 @@ def _locate(place: Place, text: str, model: type[BaseModel], origins: Origins) -
 def explain_not_json(model: type[BaseModel]) -> str:
     """Return which variable of the environment holds no JSON, though its setting needs it."""
     known = list(fields(model))
-    places = [(name,) for name in groups(model)] + [each.place for each in known if each.has_names]
-    for place in places:
+    for place in [(name,) for name in groups(model)] + [f.place for f in known if f.has_names]:
         name = variable(place)
         raw = next((value for each, value in os.environ.items() if each.upper() == name), None)
-        if raw is not None and not _is_object(raw):
+        if raw is not None and not is_object(raw):
             inside = next(each for each in known if each.place[: len(place)] == place)
             single = variable((*place, "name")) if inside.has_names else inside.variable
             return f"settings: {name} is no JSON object; write one, or set such as {single}"
     return f"settings: a variable of the environment is not understood; see {REMEDY}"
 
 
-def _is_object(raw: str) -> bool:
+def is_object(text: str) -> bool:
+    """Whether ``text`` is a JSON object."""
     try:
-        return isinstance(json.loads(raw), dict)
+        return isinstance(json.loads(text), dict)
     except ValueError:
         return False

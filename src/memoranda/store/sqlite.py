@@ -10,11 +10,11 @@ from __future__ import annotations
 import os
 import threading
 import time
-from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager, suppress
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
 from functools import cache
 from pathlib import Path
+from types import UnionType
 from typing import Any
 
 import apsw
@@ -31,17 +31,17 @@ from memoranda.errors import (
 from memoranda.model import capabilities
 from memoranda.model.capabilities import Capability
 from memoranda.model.ports import Analyzer, NameMatcher
-from memoranda.model.query import TermMatches
 from memoranda.store.sql.dialect import (
     NONE,
+    Dialect,
     FullText,
+    Postings,
     Row,
     SqlConnection,
     Values,
-    render,
     schema_steps,
 )
-from memoranda.store.sql.rows import dump
+from memoranda.store.sql.pool import ConnectionPool
 from memoranda.store.sql.store import SqlStore
 from memoranda.store.sql.transaction import PURGE
 
@@ -52,7 +52,6 @@ PATIENCE = 5.0
 """Seconds that a purge waits for readers."""
 STATEMENT_CACHE = 200
 CHECKPOINT_PAGES = 2_000
-MOST_COUNTED = 255
 SETUP = (
     "PRAGMA foreign_keys = ON",
     "PRAGMA secure_delete = ON",
@@ -72,7 +71,7 @@ ANALYZE sqlite_schema;
 INSERT INTO sqlite_stat1 (tbl, idx, stat) VALUES
     ('records', 'sqlite_autoindex_records_1', '100000 1'),
     ('records', 'records_user', '100000 2000'),
-    ('records', 'records_kind', '100000 2000 500 500'),
+    ('records', 'records_kind', '100000 2000 500 250 1'),
     ('records', 'records_session', '100000 2000 50 1'),
     ('records', 'records_hash', '100000 2000 1'),
     ('records', 'records_replaced', '5000 100 1'),
@@ -90,40 +89,36 @@ CAPABILITIES = (
     Capability(capabilities.PROCESSES, native=True, detail="any number on one file"),
     Capability(capabilities.PURGE, native=True, detail="free pages are overwritten"),
 )
-MEANINGS: tuple[tuple[tuple[type[apsw.Error], ...], type[StoreError], str], ...] = (
-    (
-        (apsw.BusyError, apsw.LockedError),
+MEANINGS: dict[type[apsw.Error] | UnionType, tuple[type[StoreError], str]] = {
+    apsw.BusyError | apsw.LockedError: (
         errors.StoreBusy,
         (
-            "{path} stayed locked by another process beyond the timeout; "
-            "try again, or raise the setting storage.busy_timeout"
+            "{path} stayed locked by another process beyond the timeout; try again, or raise the "
+            "setting storage.busy_timeout"
         ),
     ),
-    (
-        (apsw.NotADBError, apsw.CorruptError),
+    apsw.NotADBError | apsw.CorruptError: (
         NotADatabase,
         (
-            "{path} is not a memoranda database, or it is damaged ({error}); "
-            "choose another path or restore a backup"
+            "{path} is not a memoranda database, or it is damaged ({error}); choose another path "
+            "or restore a backup"
         ),
     ),
-    (
-        (apsw.FullError,),
+    apsw.FullError: (
         errors.StoreFull,
         "no space left to write {path}; free some space, nothing stored was lost",
     ),
-    (
-        (apsw.CantOpenError,),
+    apsw.CantOpenError: (
         StoreReadOnly,
         "{path} cannot be opened; check that its folder exists and may be written",
     ),
-    (
-        (apsw.ReadOnlyError, apsw.PermissionsError, apsw.AuthError),
+    apsw.ReadOnlyError | apsw.PermissionsError | apsw.AuthError: (
         StoreReadOnly,
         "{path} cannot be written; check the permissions of the file and its folder",
     ),
-    ((apsw.ConnectionClosedError,), StoreClosed, "the memory in {path} was closed"),
-)
+    apsw.ConnectionClosedError: (StoreClosed, "the memory in {path} was closed"),
+    apsw.Error: (StoreError, "{path}: {name}: {error}"),
+}
 _creating = threading.Lock()
 
 
@@ -139,43 +134,31 @@ def translated(path: str) -> Iterator[None]:
         )
         raise InvalidInput(message) from error
     except apsw.Error as error:
-        for causes, meaning, message in MEANINGS:
-            if isinstance(error, causes):
-                raise meaning(message.format(path=path, error=error)) from error
-        message = f"{path}: {type(error).__name__}: {error}"
-        raise StoreError(message) from error
+        meaning, message = next(MEANINGS[cause] for cause in MEANINGS if isinstance(error, cause))
+        name = type(error).__name__
+        raise meaning(message.format(path=path, error=error, name=name)) from error
 
 
-class SqliteDialect:
-    """The SQL dialect of SQLite (see :mod:`memoranda.store.sql.dialect`)."""
-
-    def macro(self, name: str, *arguments: str) -> str:
-        """Return the SQL that replaces a macro in a shared statement."""
-        match name:
-            case "texts" | "ints":
-                return f"SELECT value FROM json_each({arguments[0]})"
-            case "attribute":
-                ours, wanted = arguments
-                return (
-                    f"EXISTS (SELECT 1 FROM json_each({ours}) a JOIN json_each({wanted}) b "
-                    "ON a.key = b.key AND a.value IS b.value AND (a.type = b.type OR "
-                    "(a.type IN ('integer', 'real') AND b.type IN ('integer', 'real'))))"
-                )
-        return {"least": "min(", "greatest": "max("}[name]
-
-    def schema(self, sql: str) -> str:
-        """Return the schema with SQLite's types."""
-        once = sql.replace("SERIAL_ONCE PRIMARY KEY", "INTEGER PRIMARY KEY AUTOINCREMENT")
-        return once.replace("SERIAL PRIMARY KEY", "INTEGER PRIMARY KEY")
-
-
-DIALECT = SqliteDialect()
+DIALECT = Dialect(
+    {
+        "texts": "SELECT value FROM json_each({0})",
+        "ints": "SELECT value FROM json_each({0})",
+        "attribute": (
+            "EXISTS (SELECT 1 FROM json_each({0}) a JOIN json_each({1}) b "
+            "ON a.key = b.key AND a.value IS b.value AND (a.type = b.type OR "
+            "(a.type IN ('integer', 'real') AND b.type IN ('integer', 'real'))))"
+        ),
+        "least": "min(",
+        "greatest": "max(",
+    },
+    {r"\bSERIAL PRIMARY KEY\b": "INTEGER PRIMARY KEY"},
+)
 
 
 @cache
 def in_sqlite(sql: str) -> str:
     """Return a shared statement in SQLite's dialect."""
-    return render(DIALECT, sql)
+    return DIALECT.render(sql)
 
 
 class SqliteConnection:
@@ -209,11 +192,6 @@ class SqliteConnection:
         """Carry out a statement for each of ``rows``."""
         self.raw.executemany(in_sqlite(sql), rows)
 
-    def returning_many(self, sql: str, rows: Sequence[Values]) -> list[Row]:
-        """Carry out a statement for each of ``rows`` and return what each returns, in order."""
-        found: list[Any] = self.raw.executemany(in_sqlite(sql), rows).fetchall()
-        return found
-
 
 class Fts5:
     """Finds records by their terms, in an FTS5 index without texts.
@@ -236,7 +214,7 @@ class Fts5:
         connection.run_many(
             "INSERT INTO records_fts (rowid, terms) VALUES (:key, :terms)",
             [
-                {"key": key, "terms": " ".join(_token(user, term) for term in terms.split(" "))}
+                {"key": key, "terms": _token(user, terms.replace(" ", f" {user}q"))}
                 for key, user, terms in rows
             ],
         )
@@ -251,43 +229,12 @@ class Fts5:
         """Take all records out."""
         connection.run("INSERT INTO records_fts (records_fts) VALUES ('delete-all')")
 
-    def match(
-        self, connection: SqlConnection, user: int, terms: Sequence[str], *, limit: int
-    ) -> TermMatches:
-        """Return which records hold which terms; the rarer terms first, where they are too many."""
-        found = [
-            connection.all(
-                "SELECT doc, count(*) FROM records_terms WHERE term = :term GROUP BY doc",
-                {"term": _token(user, term)},
-            )
-            for term in terms
-        ]
-        frequencies = [len(rows) for rows in found]
-        kept: set[int] = set()
-        for number in sorted(range(len(terms)), key=lambda each: (frequencies[each], terms[each])):
-            for row in found[number]:
-                if len(kept) >= limit:
-                    break
-                kept.add(row[0])
-        counts = {key: bytearray(len(terms)) for key in sorted(kept)}
-        for number, rows in enumerate(found):
-            for key, times in rows:
-                if key in counts:
-                    counts[key][number] = min(MOST_COUNTED, times)
-        lengths: Counter[int] = Counter(
-            dict(
-                connection.all(
-                    "SELECT key, term_count FROM records WHERE key IN (@ints(:keys))",
-                    {"keys": dump(list(counts))},
-                )
-            )
-        )
-        return TermMatches(
-            ordinals=list(counts),
-            counts=[bytes(each) for each in counts.values()],
-            lengths=[lengths[key] for key in counts],
-            frequencies=frequencies,
-        )
+    def postings(
+        self, connection: SqlConnection, user: int, terms: Sequence[str]
+    ) -> list[Postings]:
+        """Return for each term which of the user's records hold it, in order, and how often."""
+        sql = "SELECT doc, count(*) FROM records_terms WHERE term = :term GROUP BY doc"
+        return [connection.all(sql, {"term": _token(user, term)}) for term in terms]
 
     def keys(self, connection: SqlConnection) -> set[int]:
         """Return the keys of all records that are indexed."""
@@ -310,10 +257,7 @@ def _token(user: int, term: str) -> str:
     return f"{user}q{term}" if term else ""
 
 
-Hook = Callable[[SqliteConnection], None]
-
-
-class SqliteDatabase:
+class SqliteDatabase(ConnectionPool[SqliteConnection]):
     """Lends connections of one database to threads.
 
     Args:
@@ -321,13 +265,13 @@ class SqliteDatabase:
         busy_timeout: seconds to wait for another process's transaction.
         power_safe: whether a commit waits until the disk has it.
         vfs: name of a registered SQLite VFS, for encryption or tests of failure.
-        on_begin: called in each transaction that writes, before all else.
-        before_commit: called in it after all else; what it raises rolls the transaction back.
-        wrap_full_text: puts another index around that of FTS5.
+        full_text: the index of terms, where it is not plain FTS5.
 
     Raises:
         StoreError: the file cannot be used; it is left as it was.
     """
+
+    BEGIN_SNAPSHOT = "BEGIN"
 
     def __init__(
         self,
@@ -336,11 +280,10 @@ class SqliteDatabase:
         busy_timeout: float = BUSY_TIMEOUT,
         power_safe: bool = False,
         vfs: str | None = None,
-        on_begin: Hook | None = None,
-        before_commit: Hook | None = None,
-        wrap_full_text: Callable[[Fts5], FullText] | None = None,
+        full_text: FullText | None = None,
     ) -> None:
         """Open the writing connection, creating the file (mode 0600) if need be."""
+        super().__init__()
         path = os.fspath(path)
         self.in_memory = path == MEMORY
         # Connections are opened later, too, when the working folder may be another one.
@@ -348,16 +291,9 @@ class SqliteDatabase:
         self.busy_timeout = busy_timeout
         self._power_safe = power_safe
         self._vfs = vfs
-        self._on_begin = on_begin
-        self._before_commit = before_commit
-        index = Fts5()
-        self.full_text: FullText = index if wrap_full_text is None else wrap_full_text(index)
+        self.full_text: FullText = full_text or Fts5()
         self.damage: type[Exception] = apsw.CorruptError
-        self._idle: list[SqliteConnection] = []
-        self._pool_lock = threading.Lock()
         self._write_lock = threading.RLock()
-        self._local = threading.local()
-        self._closed = False
         if not self.in_memory:
             _create_private(self.path)
         self._writer = self._open(first=True)
@@ -372,72 +308,46 @@ class SqliteDatabase:
         """The path of the file, or ``:memory:``."""
         return self.path
 
+    def _translated(self) -> AbstractContextManager[None]:
+        return translated(self.path)
+
     @contextmanager
-    def read(self) -> Iterator[SqliteConnection]:
-        """Lend a connection for reading; inside a snapshot, always the same one."""
-        pinned = getattr(self._local, "pinned", None)
-        if pinned is not None:
-            with translated(self.path):
-                yield pinned
-        elif self.in_memory:
-            with self._write_lock, translated(self.path):
-                self._require_open()
-                yield self._writer
-        else:
-            connection = self._borrow()
-            try:
-                with translated(self.path):
-                    yield connection
-            finally:
-                self._give_back(connection)
+    def _lend(self) -> Iterator[SqliteConnection]:
+        if not self.in_memory:
+            with super()._lend() as connection:
+                yield connection
+            return
+        with self._write_lock, translated(self.path):
+            self._require_open()
+            yield self._writer
 
     @contextmanager
     def snapshot(self) -> Iterator[None]:
         """Let the reads of this thread inside the block see one moment of the database."""
-        if self.in_memory:
-            with self._write_lock:
-                self._require_open()
-                yield
-        elif getattr(self._local, "pinned", None) is not None:
+        # In memory nobody else reads or writes meanwhile.
+        with self._lend() if self.in_memory else super().snapshot():
             yield
-        else:
-            with self.read() as connection:
-                connection.raw.execute("BEGIN")
-                self._local.pinned = connection
-                try:
-                    yield
-                finally:
-                    self._local.pinned = None
-                    connection.raw.execute("COMMIT")
 
     @contextmanager
     def write(self) -> Iterator[SqliteConnection]:
         """Lend the writing connection inside one transaction: committed, or never begun."""
         with self._write_lock, translated(self.path):
             self._require_open()
-            raw = self._writer.raw
-            raw.execute("BEGIN IMMEDIATE")
+            connection = self._writer
             try:
-                if self._on_begin is not None:
-                    self._on_begin(self._writer)
-                yield self._writer
-                if self._before_commit is not None:
-                    self._before_commit(self._writer)
-                raw.execute("COMMIT")
+                self._begin(connection)
+                yield connection
+                self._commit(connection)
             except BaseException:
-                if raw.in_transaction:
-                    raw.execute("ROLLBACK")
+                if connection.raw.in_transaction:
+                    connection.raw.execute("ROLLBACK")
                 raise
 
-    @contextmanager
-    def alone(self) -> Iterator[SqliteConnection]:
-        """Lend the writing connection outside a transaction, for VACUUM and checkpoints."""
-        with self._write_lock, translated(self.path):
-            self._require_open()
-            try:
-                yield self._writer
-            finally:
-                self._writer.raw.set_busy_timeout(round(self.busy_timeout * 1000))
+    def _begin(self, connection: SqliteConnection) -> None:
+        connection.raw.execute("BEGIN IMMEDIATE")
+
+    def _commit(self, connection: SqliteConnection) -> None:
+        connection.raw.execute("COMMIT")
 
     def close(self) -> None:
         """Close every connection; a reader that is still out is closed when it comes back."""
@@ -476,13 +386,17 @@ class SqliteDatabase:
 
     def purge(self) -> bool:
         """Rewrite the index and the file without what was erased; false while others read it."""
-        with self.alone() as connection:
+        with self._write_lock, translated(self.path), ExitStack() as afterwards:
+            self._require_open()
+            connection = self._writer
             asked = connection.value("SELECT value FROM meta WHERE name = :name", {"name": PURGE})
             connection.run("INSERT INTO records_fts (records_fts) VALUES ('optimize')")
             connection.raw.execute("VACUUM")
             if not self.in_memory:
                 # Whoever writes waits meanwhile, so this waits for readers only for a moment.
                 connection.raw.set_busy_timeout(round(min(self.busy_timeout, PATIENCE) * 1000))
+                usual = round(self.busy_timeout * 1000)
+                afterwards.callback(connection.raw.set_busy_timeout, usual)
                 state = connection.one("PRAGMA wal_checkpoint (TRUNCATE)")
                 if state is None or state[0]:
                     return False
@@ -569,25 +483,6 @@ class SqliteDatabase:
             )
             raise SchemaTooNew(message)
         return version
-
-    def _borrow(self) -> SqliteConnection:
-        with self._pool_lock:
-            self._require_open()
-            if self._idle:
-                return self._idle.pop()
-        return self._open()
-
-    def _give_back(self, connection: SqliteConnection) -> None:
-        with self._pool_lock:
-            if not self._closed:
-                self._idle.append(connection)
-                return
-        connection.raw.close()
-
-    def _require_open(self) -> None:
-        if self._closed:
-            message = f"the memory in {self.path} was closed; open it again with Memory(…)"
-            raise StoreClosed(message)
 
     def _open(self, *, first: bool = False) -> SqliteConnection:
         with translated(self.path):

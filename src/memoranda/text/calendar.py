@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from functools import cache
 from typing import Literal
 
-from memoranda.text.languages import languages_with, load
+from memoranda.text.patterns import languages_with, load
 
 Table = Literal["months", "short_months", "weekdays", "short_weekdays", "seasons"]
 

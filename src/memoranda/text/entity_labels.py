@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from functools import cache
 
-from memoranda.text.languages import load
-from memoranda.text.patterns import compile_pattern
+from memoranda.text.patterns import compile_pattern, load
 
 TEXT_LIMIT = 20_000
 """Only so many characters of a text are read for names: a turn, not a book."""

@@ -1,14 +1,21 @@
-"""The one place where patterns over text from outside are compiled.
+"""Patterns and word lists: what reads plain text is compiled, and its language data read, here.
 
-Everything that reads what people, models or files have written asks here, so that the
-engine can be exchanged for one that never backtracks. A pattern is compiled when it is
+Everything that reads what people, models or files have written asks here for its patterns, so
+that the engine can be exchanged for one that never backtracks. A pattern is compiled when it is
 first used: a process pays only for those that it meets.
+
+What the product knows of each language stands in ``memoranda/languages/<code>/<topic>.toml`` and
+is read when it is first needed; the README there says how to add a language.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable
+import tomllib
+from collections.abc import Callable, Iterable, Mapping
+from functools import cache
+from pathlib import Path
+from types import MappingProxyType
 from typing import Any, Protocol, cast
 
 _METHODS = (
@@ -73,3 +80,133 @@ def any_of(words: Iterable[str]) -> str:
     r"""Return a group that matches any of the words, the longest first; a space is any ``\s+``."""
     ordered = sorted(words, key=lambda word: (-len(word), word))
     return "(?:" + "|".join(word.replace(" ", r"\s+") for word in ordered) + ")"
+
+
+_FOLDER = Path(__file__).parent.parent / "languages"
+
+
+@cache
+def load(code: str, topic: str) -> Mapping[str, Any]:
+    """Return the tables of one language on one topic; arrays come as tuples.
+
+    Args:
+        code: the language by its ISO 639-1 code, such as ``"en"``.
+        topic: the name of the file without its ending, such as ``"dates"``.
+
+    Raises:
+        FileNotFoundError: the language has no such file.
+    """
+    frozen: Mapping[str, Any] = _frozen(tomllib.loads(read_text(code, f"{topic}.toml")))
+    return frozen
+
+
+@cache
+def languages_with(topic: str) -> tuple[str, ...]:
+    """Return the codes of the languages that have data on a topic, in order."""
+    return tuple(sorted(file.parent.name for file in _FOLDER.glob(f"*/{topic}.*")))
+
+
+def read_text(code: str, name: str) -> str:
+    """Return a file of a language as it is."""
+    return (_FOLDER / code / name).read_text("utf-8")
+
+
+@cache
+def words_of(topic: str, *codes: str) -> frozenset[str]:
+    """Return the words of the plain lists ``<topic>.txt`` of some languages, or of all.
+
+    What follows a ``#`` is a comment; an underscore stands for the space inside a name.
+    """
+    found: set[str] = set()
+    for code in codes or languages_with(topic):
+        lines = read_text(code, f"{topic}.txt").splitlines()
+        found.update(word for line in lines for word in line.partition("#")[0].split())
+    return frozenset(word.replace("_", " ") for word in found)
+
+
+class WordLists:
+    """The word lists of a topic over all languages, as attributes: ``names.titles``.
+
+    Each is a set, put together from the arrays of that name in every ``<code>/<topic>.toml``
+    when it is first used.
+    """
+
+    def __init__(self, topic: str) -> None:
+        """Stand for the files of a topic, which are not read yet."""
+        self._topic = topic
+
+    def __getattr__(self, name: str) -> frozenset[str]:
+        """Read a list, and keep it."""
+        files = [load(code, self._topic) for code in languages_with(self._topic)]
+        words = frozenset(word for file in files for word in file.get(name, ()))
+        if not words:
+            raise AttributeError(f"no language has {name} in its {self._topic}.toml")
+        setattr(self, name, words)
+        return words
+
+
+class LanguageData:
+    """The word lists and patterns of one language on one topic, each read when first used.
+
+    In its file, an array is a list of words, a string is a pattern, which may go over several
+    lines, and a table maps words to words. ``{name}`` stands for another entry of the file.
+    """
+
+    def __init__(
+        self, code: str, topic: str, more: Mapping[str, Callable[[], Iterable[str]]] | None = None
+    ) -> None:
+        """Stand for ``languages/<code>/<topic>.toml``, which is not read yet.
+
+        Args:
+            code: the language.
+            topic: the name of the file.
+            more: lists of words from elsewhere that patterns of the file may name.
+        """
+        self._code = code
+        self._topic = topic
+        self._more = more or {}
+        self._words: dict[tuple[str, ...], frozenset[str]] = {}
+        self._patterns: dict[tuple[str, int], re.Pattern[str]] = {}
+
+    def words(self, *names: str) -> frozenset[str]:
+        """Return the words of one or several lists as a set.
+
+        ``{name}`` in a list stands for the words of that list.
+        """
+        if names not in self._words:
+            listed: list[str] = [
+                each for name in names for each in load(self._code, self._topic)[name]
+            ]
+            lists = [self.words(each[1:-1]) for each in listed if each.startswith("{")]
+            plain = (each for each in listed if not each.startswith("{"))
+            self._words[names] = frozenset(plain).union(*lists)
+        return self._words[names]
+
+    def mapping(self, name: str) -> Mapping[str, str]:
+        """Return a table of words and what stands for them."""
+        found: Mapping[str, str] = load(self._code, self._topic)[name]
+        return found
+
+    def source(self, name: str) -> str:
+        """Return a pattern as text; of a list of words, what matches any of them."""
+        if name in self._more:
+            return any_of(self._more[name]())
+        value = load(self._code, self._topic)[name]
+        return expand(value, self) if isinstance(value, str) else any_of(value)
+
+    __getitem__ = source
+
+    def pattern(self, name: str, flags: int = re.IGNORECASE) -> re.Pattern[str]:
+        """Return a pattern ready to use; without regard to case unless ``flags`` say so."""
+        if (name, flags) not in self._patterns:
+            self._patterns[name, flags] = compile_pattern(lambda: self.source(name), flags)
+        return self._patterns[name, flags]
+
+
+def _frozen(value: Any) -> Any:
+    """Return a value of a file so that nobody who shares it can change it."""
+    if isinstance(value, dict):
+        return MappingProxyType({key: _frozen(each) for key, each in value.items()})
+    if isinstance(value, list):
+        return tuple(_frozen(each) for each in value)
+    return value

@@ -11,8 +11,7 @@ import re
 from collections.abc import Sequence
 from itertools import pairwise
 
-from memoranda.text.languages import LanguageData
-from memoranda.text.patterns import compile_pattern
+from memoranda.text.patterns import LanguageData, compile_pattern
 
 HIDDEN = "[…]"
 """What stands for a secret."""

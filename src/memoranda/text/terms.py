@@ -72,8 +72,7 @@ from itertools import pairwise
 
 import Stemmer
 
-from memoranda.text.languages import load, words_of
-from memoranda.text.patterns import compile_pattern
+from memoranda.text.patterns import compile_pattern, load, words_of
 
 _APOSTROPHES = "\u2018\u2019\u02bc\u055a\ua78c"
 _DASHES = "\u2010\u2011\u2013\u2014\u2015\u2212"

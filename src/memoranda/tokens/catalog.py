@@ -7,21 +7,21 @@ from __future__ import annotations
 
 import hashlib
 import math
-import re
 import tomllib
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
-from functools import cache
+from functools import cache, lru_cache, partial
 from pathlib import Path
 from threading import Lock
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
-from memoranda.errors import ConfigError, InvalidInput
+from memoranda.errors import ConfigError
 from memoranda.model.models import Image, ToolCall
 from memoranda.model.ports import TokenCounter
+from memoranda.text.patterns import compile_pattern
 from memoranda.tokens.estimate import DEFAULT, ENCODINGS, EstimatedCounter
 from memoranda.tokens.exact import huggingface_counter, openai_counter
 from memoranda.tokens.pictures import size_in_url
@@ -30,80 +30,46 @@ if TYPE_CHECKING:
     from memoranda.settings.sections import TokenSettings
 
 ImageRule = Callable[[Image], int]
-"""Returns the tokens of a picture."""
+"""Returns the tokens of a picture; of one whose size is not known the most there can be."""
 
 
-@dataclass(frozen=True, slots=True)
-class Tiles:
-    """OpenAI's rule: a base, and so much for each tile of 512 by 512 pixels.
+def tiles(image: Image, *, base: int = 85, tile: int = 170) -> int:
+    """Return the tokens by OpenAI's rule: a base, and so much for each 512 by 512 pixels.
 
     Before, a picture is made to fit into 2048 by 2048 pixels and its shorter side into 768.
-    With ``detail="low"`` it costs the base alone. One whose size is not known costs what eight
-    tiles do, the most there can be.
+    With ``detail="low"`` it costs the base alone; eight tiles are the most there can be.
     """
-
-    base: int = 85
-    tile: int = 170
-
-    def __call__(self, image: Image) -> int:
-        """Return the tokens of ``image``."""
-        if image.detail == "low":
-            return self.base
-        size = size_in_url(image.url)
-        if size is None:
-            return self.base + 8 * self.tile
-        scale = min(1.0, 2048 / max(size))
-        scale *= min(1.0, 768 / (min(size) * scale))
-        across, down = (max(1, math.ceil(round(side * scale) / 512)) for side in size)
-        return self.base + across * down * self.tile
+    if image.detail == "low":
+        return base
+    size = size_in_url(image.url)
+    if size is None:
+        return base + 8 * tile
+    scale = min(1.0, 2048 / max(size))
+    scale *= min(1.0, 768 / (min(size) * scale))
+    across, down = (max(1, math.ceil(round(side * scale) / 512)) for side in size)
+    return base + across * down * tile
 
 
-@dataclass(frozen=True, slots=True)
-class Patches:
-    """OpenAI's rule for small models: patches of 32 by 32 pixels, 1536 at most, times a factor.
-
-    One whose size is not known costs the most there can be.
-    """
-
-    factor: float
-    most: int = 1536
-
-    def __call__(self, image: Image) -> int:
-        """Return the tokens of ``image``."""
-        size = size_in_url(image.url)
-        patches = self.most if size is None else math.prod(math.ceil(side / 32) for side in size)
-        return math.ceil(min(patches, self.most) * self.factor)
+def patches(image: Image, *, factor: float, most: int = 1536) -> int:
+    """Return the tokens by OpenAI's rule for small models: patches of 32 by 32 pixels."""
+    size = size_in_url(image.url)
+    count = most if size is None else math.prod(math.ceil(side / 32) for side in size)
+    return math.ceil(min(count, most) * factor)
 
 
-@dataclass(frozen=True, slots=True)
-class Area:
-    """Anthropic's rule: width times height over 750, after the longer side is made to fit.
-
-    One whose size is not known costs the most there can be.
-    """
-
-    side: int = 1568
-    most: int = 1600
-
-    def __call__(self, image: Image) -> int:
-        """Return the tokens of ``image``."""
-        size = size_in_url(image.url)
-        if size is None:
-            return self.most
-        scale = min(1.0, self.side / max(size))
-        return min(self.most, math.ceil(math.prod(size) * scale * scale / 750))
+def area(image: Image, *, side: int = 1568, most: int = 1600) -> int:
+    """Return the tokens by Anthropic's rule: pixels over 750, the longer side made to fit."""
+    size = size_in_url(image.url)
+    if size is None:
+        return most
+    scale = min(1.0, side / max(size))
+    return min(most, math.ceil(math.prod(size) * scale * scale / 750))
 
 
-@dataclass(frozen=True, slots=True)
-class Flat:
-    """The same for every picture."""
-
-    tokens: int
-
-    def __call__(self, image: Image) -> int:
-        """Return the tokens of any image."""
-        del image
-        return self.tokens
+def flat(image: Image, *, tokens: int) -> int:
+    """Return the same for every picture."""
+    del image
+    return tokens
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,43 +86,32 @@ class ChatFormat:
     message: int = 4
     reply: int = 3
     call: int = 4
-    images: ImageRule = Tiles()
+    images: ImageRule = tiles
 
 
 OPENAI = ChatFormat()
 # Of Anthropic's format only the rule for pictures is published. The rest is as OpenAI's, with
 # room for the block that a call is there.
-ANTHROPIC = ChatFormat(call=12, images=Area())
+ANTHROPIC = ChatFormat(call=12, images=area)
 
 
+@dataclass(frozen=True, slots=True)
 class ChatMeter:
     """Measures messages with a counter for their text, and a format for the rest."""
 
-    def __init__(self, counter: TokenCounter, format: ChatFormat = OPENAI) -> None:
-        """Measure text with ``counter``; the format is OpenAI's unless another is known."""
-        self._counter = counter
-        self._format = format
-
-    @property
-    def counter(self) -> TokenCounter:
-        """What measures the text."""
-        return self._counter
-
-    @property
-    def format(self) -> ChatFormat:
-        """What is added to the text."""
-        return self._format
+    counter: TokenCounter
+    format: ChatFormat = OPENAI
 
     @property
     def reply(self) -> int:
         """Tokens that open the model's reply, once in a context."""
-        return self._format.reply
+        return self.format.reply
 
     def message(
         self, content: str, calls: Sequence[ToolCall] = (), images: Sequence[Image] = ()
     ) -> int:
         """Return the tokens of a message with its calls, its images and what is around them."""
-        count, form = self._counter.count, self._format
+        count, form = self.counter.count, self.format
         called = sum(count(call.name) + count(call.arguments) + form.call for call in calls)
         return count(content) + called + sum(map(form.images, images)) + form.message
 
@@ -173,48 +128,21 @@ class CachedCounter:
     Texts are kept as hashes only, so memory does not depend on their length, and nothing of an
     erased text remains. Thread-safe; the lock is never held while the inner counter works, so
     two threads may count the same new text twice.
+
+    Attributes:
+        name, exact: of the inner counter.
+        hits: how many counts were found here.
+        misses: how many counts the inner counter had to make.
     """
 
     def __init__(self, inner: TokenCounter, *, max_bytes: int = 2 * MEBIBYTE) -> None:
-        """Keep counts of ``inner`` in at most ``max_bytes``; the least recently used go first.
-
-        Raises:
-            InvalidInput: ``max_bytes`` has no room for a single count.
-        """
-        if max_bytes < ENTRY_BYTES:
-            raise InvalidInput(
-                f"max_bytes must be at least {ENTRY_BYTES}, got {max_bytes}; "
-                f"for no cache use the inner counter"
-            )
-        self._inner = inner
+        """Keep counts of ``inner`` in at most ``max_bytes``; the least recently used go first."""
+        self.name, self.exact = inner.name, inner.exact
+        self.hits = self.misses = 0
+        self._count = inner.count
         self._capacity = max_bytes // ENTRY_BYTES
         self._counts: OrderedDict[bytes, int] = OrderedDict()
-        self._hits = self._misses = 0
         self._lock = Lock()
-
-    @property
-    def exact(self) -> bool:
-        """Whether the inner counter is exact."""
-        return self._inner.exact
-
-    @property
-    def name(self) -> str:
-        """The name of the inner counter."""
-        return self._inner.name
-
-    @property
-    def hits(self) -> int:
-        """How many counts were found here."""
-        return self._hits
-
-    @property
-    def misses(self) -> int:
-        """How many counts the inner counter had to make."""
-        return self._misses
-
-    def __len__(self) -> int:
-        """Return how many counts are kept."""
-        return len(self._counts)
 
     def count(self, text: str) -> int:
         """Return what the inner counter returns for ``text``, at the latest by asking it."""
@@ -225,10 +153,10 @@ class CachedCounter:
             known = self._counts.get(key)
             if known is not None:
                 self._counts.move_to_end(key)
-                self._hits += 1
+                self.hits += 1
                 return known
-            self._misses += 1
-        count = self._inner.count(text)
+            self.misses += 1
+        count = self._count(text)
         with self._lock:
             self._counts[key] = count
             if len(self._counts) > self._capacity:
@@ -239,14 +167,14 @@ class CachedCounter:
 LIST = Path(__file__).with_name("models.toml")
 ESTIMATE = "estimate"
 FORMATS = {"openai": OPENAI, "anthropic": ANTHROPIC}
-RULES: dict[str, Callable[..., ImageRule]] = {
-    "tiles": Tiles,
-    "patches": Patches,
-    "area": Area,
-    "flat": Flat,
+RULES: dict[str, Callable[..., int]] = {
+    "tiles": tiles,
+    "patches": patches,
+    "area": area,
+    "flat": flat,
 }
 # What may stand before a model's name: "openai/", "openai:", "us.anthropic.".
-BEFORE = re.compile(r"[/:]|(?<![^/:.])[a-z]+\.")
+BEFORE = compile_pattern(r"[/:]|(?<![^/:.])[a-z]+\.")
 WILDCARDS = frozenset("*?[]")
 KEPT_MODELS = 1_000
 NOTHING: Mapping[str, Any] = MappingProxyType({})
@@ -254,41 +182,22 @@ NOTHING: Mapping[str, Any] = MappingProxyType({})
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ModelFamily:
-    """An entry of ``models.toml``."""
-
-    name: str
-    match: tuple[str, ...]
-    window: int
-    tokenizer: str
-    factor: float = 1.0
-    format: ChatFormat = OPENAI
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ModelInfo:
-    """What the catalog knows of a model, and from where.
+    """What is known of a model: an entry of ``models.toml``, and what the settings say.
 
     Attributes:
-        model: the name that was asked for.
-        family: the family of models it belongs to; ``None`` if it is not known.
-        limit: its context window in tokens, if that is known.
-        limit_from: the pattern that gave the limit, and whose it is, such as
-            ``gpt-4o* (known models)`` or ``my-* (settings)``.
+        name: of the family; ``None`` if the model is not known.
+        window: its context window in tokens, if that is known.
         tokenizer: what is to count: ``o200k_base``, ``cl100k_base``, the path of a
             ``tokenizer.json``, or ``estimate``. Where it cannot be loaded an estimate counts;
             ``Catalog.meter(model).counter`` tells.
-        tokenizer_from: as ``limit_from``.
         encoding: where an estimate counts, the encoding it is for.
         factor: on an estimate.
         format: what is added to the text of a message.
     """
 
-    model: str | None
-    family: str | None = None
-    limit: int | None = None
-    limit_from: str | None = None
+    name: str | None = None
+    window: int | None = None
     tokenizer: str = ESTIMATE
-    tokenizer_from: str | None = None
     encoding: str = DEFAULT
     factor: float = 1.0
     format: ChatFormat = OPENAI
@@ -334,48 +243,27 @@ class Catalog:
             _pattern(key, "tokenizers"): _tokenizer(key, tokenizers[key]) for key in tokenizers
         }
         self._timeout = load_timeout
-        self._meters: dict[str | None, ChatMeter] = {}
         self._counters: dict[tuple[str, str, float], TokenCounter] = {}
-        self._known: dict[str | None, ModelInfo] = {}
-        self._lock = Lock()
+        # Names come from outside, in any number.
+        self._known = lru_cache(KEPT_MODELS)(self._look_up)
 
     def context_limit(self, model: str | None) -> int | None:
         """Return the context window of ``model`` in tokens; ``None`` if it is not known."""
-        return self.known(model).limit
+        return self._known(model).window
 
-    def known(self, model: str | None) -> ModelInfo:
-        """Return what is known of ``model``, and where from. Loads nothing."""
-        found = self._known.get(model)
-        if found is None:
-            if len(self._known) >= KEPT_MODELS:
-                self._known.clear()
-            found = self._known[model] = self._looked_up(model)
-        return found
+    def known(self, model: str | None) -> ModelFamily:
+        """Return what is known of ``model``. Loads nothing."""
+        return self._known(model)
 
-    def _looked_up(self, model: str | None) -> ModelInfo:
-        names = _names(model)
-        limit, mine = _best(names, self._limits), _best(names, self._tokenizers)
+    def _look_up(self, model: str | None) -> ModelFamily:
+        name = (model or "").strip().lower()
+        names = [name, *(name[found.end() :] for found in BEFORE.finditer(name))]
         listed = _best(names, families())
-        known = ModelInfo(model=model)
-        if listed:
-            family = families()[listed]
-            known = replace(
-                known,
-                family=family.name,
-                limit=family.window,
-                limit_from=f"{listed} (known models)",
-                tokenizer=family.tokenizer,
-                tokenizer_from=f"{listed} (known models)",
-                encoding=family.tokenizer if family.tokenizer in ENCODINGS else DEFAULT,
-                factor=family.factor,
-                format=family.format,
-            )
+        limit, tokenizer = _best(names, self._limits), _best(names, self._tokenizers)
+        known = families()[listed] if listed else ModelFamily()
         if limit:
-            known = replace(known, limit=self._limits[limit], limit_from=f"{limit} (settings)")
-        if mine:
-            chosen = self._tokenizers[mine]
-            known = replace(known, tokenizer=chosen, tokenizer_from=f"{mine} (settings)")
-        return known
+            known = replace(known, window=self._limits[limit])
+        return replace(known, tokenizer=self._tokenizers[tokenizer]) if tokenizer else known
 
     def meter(self, model: str | None) -> ChatMeter:
         """Return what measures messages for ``model``; of an unknown one by cautious estimates.
@@ -383,28 +271,14 @@ class Catalog:
         The first meter with a tokenizer loads it, which can take ``load_timeout``. Later ones
         share its counter and its cache.
         """
-        with self._lock:
-            meter = self._meters.get(model)
-        if meter is None:
-            known = self.known(model)
-            meter = ChatMeter(self._counter(known), known.format)
-            with self._lock:
-                if len(self._meters) >= KEPT_MODELS:
-                    self._meters.clear()
-                meter = self._meters.setdefault(model, meter)
-        return meter
-
-    def _counter(self, known: ModelInfo) -> TokenCounter:
+        known = self._known(model)
         key = (known.tokenizer, known.encoding, known.factor)
-        with self._lock:
-            counter = self._counters.get(key)
-        if counter is None:
-            loaded = CachedCounter(self._load(known))
-            with self._lock:  # Not while it loads: others need not wait for a download.
-                counter = self._counters.setdefault(key, loaded)
-        return counter
+        if key not in self._counters:
+            # Another thread may be quicker; the first one stays.
+            self._counters.setdefault(key, CachedCounter(self._load(known)))
+        return ChatMeter(self._counters[key], known.format)
 
-    def _load(self, known: ModelInfo) -> TokenCounter:
+    def _load(self, known: ModelFamily) -> TokenCounter:
         if known.tokenizer == ESTIMATE:
             return EstimatedCounter(known.encoding, factor=known.factor)
         if known.tokenizer in ENCODINGS:
@@ -415,22 +289,14 @@ class Catalog:
 @cache
 def families() -> Mapping[str, ModelFamily]:
     """Return the known models: a family for each of its patterns."""
-    entries = tomllib.loads(LIST.read_text("utf-8"))["family"]
-    return {pattern: family for family in map(_family, entries) for pattern in family.match}
-
-
-def _family(entry: dict[str, Any]) -> ModelFamily:
-    form = FORMATS[entry.pop("format", "openai")]
-    if images := entry.pop("images", None):
-        rule = RULES[images.pop("rule")](**images)
-        form = ChatFormat(message=form.message, reply=form.reply, call=form.call, images=rule)
-    return ModelFamily(match=tuple(entry.pop("match")), format=form, **entry)
-
-
-def _names(model: str | None) -> list[str]:
-    """Return the name in small letters, and what remains of it behind each provider."""
-    name = (model or "").strip().lower()
-    return [name, *(name[found.end() :] for found in BEFORE.finditer(name))]
+    found: dict[str, ModelFamily] = {}
+    for entry in tomllib.loads(LIST.read_text("utf-8"))["family"]:
+        form, patterns = FORMATS[entry.pop("format", "openai")], entry.pop("match")
+        if images := entry.pop("images", None):
+            form = replace(form, images=partial(RULES[images.pop("rule")], **images))
+        encoding = entry["tokenizer"] if entry["tokenizer"] in ENCODINGS else DEFAULT
+        found |= dict.fromkeys(patterns, ModelFamily(encoding=encoding, format=form, **entry))
+    return found
 
 
 def _best(names: Iterable[str], patterns: Iterable[str]) -> str | None:
@@ -447,15 +313,15 @@ def _weight(pattern: str) -> tuple[int, int]:
     return len(pattern) - wildcards, -wildcards
 
 
-def _pattern(key: object, setting: str) -> str:
-    if not isinstance(key, str) or not key.strip():
+def _pattern(key: str, setting: str) -> str:
+    if not key.strip():
         message = f"tokens.{setting}: {key!r} is no model; write its name or a pattern like my-*"
         raise ConfigError(message)
     return key.strip()
 
 
-def _limit(key: str, value: object) -> int:
-    if isinstance(value, bool) or not isinstance(value, int) or value <= 0:
+def _limit(key: str, value: int) -> int:
+    if value <= 0:
         raise ConfigError(
             f"tokens.limits[{key!r}] = {value!r} is no number of tokens above 0; "
             f"give the context window of the model, such as 128000"
@@ -463,8 +329,8 @@ def _limit(key: str, value: object) -> int:
     return value
 
 
-def _tokenizer(key: str, value: object) -> str:
-    if isinstance(value, str) and (value in {ESTIMATE, *ENCODINGS} or value.endswith(".json")):
+def _tokenizer(key: str, value: str) -> str:
+    if value in {ESTIMATE, *ENCODINGS} or value.endswith(".json"):
         return value
     raise ConfigError(
         f"tokens.tokenizers[{key!r}] = {value!r} is unknown; use {', '.join(ENCODINGS)}, "

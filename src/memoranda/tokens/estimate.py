@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import logging
 import math
-import re
 import zlib
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping
@@ -18,7 +17,7 @@ from functools import cache, cached_property
 from pathlib import Path
 from threading import Lock
 
-from memoranda.errors import InvalidInput
+from memoranda.text.patterns import compile_pattern
 from memoranda.tokens.pieces import pieces
 
 # The longest text that a tokenizer is given at once. Memory stays small whatever the text is,
@@ -27,7 +26,7 @@ STRETCH = 65_536
 NEAR_END = 4_096
 # Places that no piece of OpenAI's patterns crosses: before a space after anything but white
 # space, and between a line break and a letter.
-BREAK = re.compile(r"(?<=\S)(?= )|(?<=\n)(?=[^\W\d_])")
+BREAK = compile_pattern(r"(?<=\S)(?= )|(?<=\n)(?=[^\W\d_])")
 
 
 def whole(text: str) -> str:
@@ -201,6 +200,9 @@ class EstimatedCounter:
     larger counts outside English: who does not know the tokenizer is on the safe side with it.
     The sketch of an encoding (0.2 or 0.4 MB on disk, 10 or 20 MB in memory) is read by the first
     count and shared by all counters. Thread-safe; never fails.
+
+    Attributes:
+        name: ``estimate (cl100k_base)``, with the factor if there is one.
     """
 
     exact = False
@@ -212,23 +214,11 @@ class EstimatedCounter:
             encoding: ``cl100k_base`` or ``o200k_base``.
             factor: multiplies every count, for a tokenizer that is known to make more or fewer
                 tokens of the same text.
-
-        Raises:
-            InvalidInput: the encoding is another, or the factor is no number above 0.
         """
-        if encoding not in ENCODINGS:
-            message = f"no estimate for encoding={encoding!r}; use {' or '.join(ENCODINGS)}"
-            raise InvalidInput(message)
-        if not (factor > 0 and math.isfinite(factor)):
-            raise InvalidInput(f"factor must be a number above 0, got {factor!r}")
+        times = "" if factor == 1 else f" × {factor:g}"
+        self.name = f"estimate ({encoding}{times})"
         self._encoding = encoding
         self._factor = factor
-
-    @property
-    def name(self) -> str:
-        """``estimate (cl100k_base)``, with the factor if there is one."""
-        times = "" if self._factor == 1 else f" × {self._factor:g}"
-        return f"estimate ({self._encoding}{times})"
 
     def count(self, text: str) -> int:
         """Return the estimated number of tokens of ``text``; 0 for an empty text only."""
@@ -259,13 +249,9 @@ class PieceCosts(dict[str, int]):
         return cost
 
 
-_SHARED: dict[str, PieceCosts] = {}
-
-
+@cache
 def _costs(encoding: str) -> PieceCosts:
-    costs = _SHARED.get(encoding)
-    # Two threads may both find none; both get the one that is kept.
-    return _SHARED.setdefault(encoding, PieceCosts(load(encoding))) if costs is None else costs
+    return PieceCosts(load(encoding))
 
 
 log = logging.getLogger("memoranda.tokens")

@@ -1,15 +1,12 @@
 """Exact counts by a model's own tokenizer: OpenAI's encodings, or a ``tokenizer.json``.
 
 Of OpenAI's encodings, what needs no network comes first: the package rs_bpe, which holds the
-vocabularies, then tiktoken with a vocabulary it has downloaded before, then with a download.
+vocabularies, then tiktoken, which downloads them once.
 """
 
 from __future__ import annotations
 
-import hashlib
 import logging
-import os
-import tempfile
 from collections.abc import Callable
 from functools import partial
 from importlib import import_module
@@ -24,12 +21,6 @@ from memoranda.tokens.estimate import ENCODINGS, estimate_instead, stretches, wh
 
 log = logging.getLogger("memoranda.tokens")
 
-ADDRESS = "https://openaipublic.blob.core.windows.net/encodings/{}.tiktoken"
-# sha256 of the published vocabularies, the same as tiktoken checks.
-PUBLISHED = {
-    "cl100k_base": "223921b76ee99bde995b7ff738513eef100fb51d18c93597a113bcffe865b2a7",
-    "o200k_base": "446a9538cb6c348e3516120d7c08b09f57c36495e2acfffe59a5bf8b0cfb1a2d",
-}
 # Every alternative of both patterns, and how many tokens tiktoken makes of it.
 CANARY = "It's 12345 o'CLOCK — don't!?\r\n\r\n\tTeäHeißt 東京タワー🗼  مرحبا   \n x+=1;//  "
 CANARY_TOKENS = {"cl100k_base": 41, "o200k_base": 33}
@@ -43,19 +34,18 @@ _loading = {encoding: Lock() for encoding in ENCODINGS}
 
 
 class ExactCounter:
-    """Counts with a tokenizer itself. Special tokens in a text are ordinary text to it."""
+    """Counts with a tokenizer itself. Special tokens in a text are ordinary text to it.
+
+    Attributes:
+        name: the encoding, or the path of the tokenizer's file.
+    """
 
     exact = True
 
     def __init__(self, name: str, count: Callable[[str], int]) -> None:
         """Count with ``count``, which takes any text without lone surrogates."""
-        self._name = name
+        self.name = name
         self._count = count
-
-    @property
-    def name(self) -> str:
-        """The encoding, or the path of the tokenizer's file."""
-        return self._name
 
     def count(self, text: str) -> int:
         """Return how many tokens ``text`` has; a lone surrogate counts as U+FFFD."""
@@ -80,14 +70,9 @@ def openai_counter(encoding: str, *, timeout: float) -> TokenCounter:
 
 
 def _load(encoding: str, timeout: float) -> TokenCounter:
-    ways: list[Callable[[], ExactCounter | str]] = [partial(rust, encoding)]
-    if find_spec("tiktoken"):
-        ways += [partial(tiktoken_on_disk, encoding), partial(tiktoken_download, encoding, timeout)]
-    else:
-        ways.append(lambda: "tiktoken is not installed")
     tried = []
-    for way in ways:
-        found = way()
+    for way in (rust, partial(tiktoken, timeout=timeout)):
+        found = way(encoding)
         if isinstance(found, ExactCounter):
             return found
         tried.append(found)
@@ -106,34 +91,14 @@ def rust(encoding: str) -> ExactCounter | str:
     return ExactCounter(encoding, count)
 
 
-def tiktoken_on_disk(encoding: str) -> ExactCounter | str:
-    """Return a counter by tiktoken and a vocabulary it downloaded before, or why there is none."""
-    folder = tiktoken_folder()
-    file = (
-        folder / hashlib.sha1(ADDRESS.format(encoding).encode(), usedforsecurity=False).hexdigest()
-    )
-    try:
-        data = file.read_bytes()
-    except OSError:
-        return f"tiktoken has no {encoding} in {folder}"
-    if hashlib.sha256(data).hexdigest() != PUBLISHED[encoding]:
-        return f"{file} is not the published {encoding}"
-    return _tiktoken(encoding)
+def tiktoken(encoding: str, *, timeout: float) -> ExactCounter | str:
+    """Return a counter by tiktoken, or why there is none in time.
 
-
-def tiktoken_folder() -> Path:
-    """Return where tiktoken keeps what it has downloaded."""
-    for variable in ("TIKTOKEN_CACHE_DIR", "DATA_GYM_CACHE_DIR"):
-        if variable in os.environ:
-            return Path(os.environ[variable])
-    return Path(tempfile.gettempdir()) / "data-gym-cache"
-
-
-def tiktoken_download(encoding: str, timeout: float) -> ExactCounter | str:
-    """Return a counter by tiktoken and a fresh vocabulary, or why there is none in time.
-
-    tiktoken itself waits for ever, so it does on a thread that nothing waits for.
+    It may download the vocabulary, and itself waits for ever: so it does on a thread that nothing
+    waits for.
     """
+    if not find_spec("tiktoken"):
+        return "tiktoken is not installed"
     answer: SimpleQueue[ExactCounter | str] = SimpleQueue()
     work = Thread(
         target=lambda: answer.put(_tiktoken(encoding)),
@@ -149,10 +114,10 @@ def tiktoken_download(encoding: str, timeout: float) -> ExactCounter | str:
 
 def _tiktoken(encoding: str) -> ExactCounter | str:
     try:
-        tiktoken = import_module("tiktoken")
+        package = import_module("tiktoken")
         # Not tiktoken.get_encoding: it would hold a lock for all encodings while it downloads.
         parts = import_module("tiktoken_ext.openai_public").ENCODING_CONSTRUCTORS[encoding]()
-        encode = tiktoken.Encoding(**parts).encode_ordinary
+        encode = package.Encoding(**parts).encode_ordinary
     except Exception as error:
         log.debug("tiktoken could not load %s", encoding, exc_info=True)
         return f"tiktoken: {type(error).__name__}: {error!s:.200}"

@@ -13,6 +13,8 @@ from functools import cache
 from itertools import groupby
 from typing import NamedTuple
 
+from memoranda.text.patterns import compile_pattern
+
 # From here to the end there are only marks that select variants, and characters without a
 # meaning, which are in none of the classes.
 PLANES_END = 0x40000
@@ -35,7 +37,7 @@ def pieces(encoding: str) -> re.Pattern[str]:
 
     Every alternative takes time by the length of what it reads, for any text.
     """
-    return re.compile(
+    return compile_pattern(
         "|".join(_cl100k(classes()) if encoding == "cl100k_base" else _o200k(classes()))
     )
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
+from typing import Annotated
 
 from memoranda.errors import InvalidInput, NotFound
 from memoranda.learning.extraction.exclusions import is_order
@@ -17,64 +18,22 @@ from memoranda.records.service import RecordService
 from memoranda.search.recall import fenced, remembered
 from memoranda.search.service import SearchService, mask_secrets
 from memoranda.text.secrets import secret_kind
-from memoranda.tools.tool import Spec, Tool, described, parameters
+from memoranda.tools.tool import TEXT, Tool, described
 
 MOST_FOUND = 20
 ROLE = "agent"
 ORIGIN = "tool"
 LINKED = 10  # records of an entity that are shown
 
-INTEGER = {"type": "integer", "minimum": 1, "maximum": MOST_FOUND}
-TAGS = {"type": "array", "items": {"type": "string"}}
-
-
-SEARCH = Spec(
-    "search_memory",
-    "Search long-term memory: facts, earlier conversations and insights. Use it before you say "
-    "that you do not know something about the user or the past.",
-    parameters(
-        {"query": described("What to look for, as a question or words.")},
-        kind=described(
-            "Only this kind of memory.",
-            {"type": "string", "enum": [kind.value for kind in Kind]},
-        ),
-        limit=described("How many results at most; 5 if not given.", INTEGER),
-    ),
+FACT_ID = described("Id of the fact, as search_memory shows it.")
+KIND = described(
+    "Only this kind of memory.", {"type": "string", "enum": [kind.value for kind in Kind]}
 )
-REMEMBER = Spec(
-    "remember_fact",
-    "Save a fact for good: something durable that the user said or asked you to keep. One "
-    "self-contained sentence with names and dates.",
-    parameters(
-        {"content": described("The fact, one sentence.")},
-        tags=described("Labels to find it by.", TAGS),
-    ),
+LIMIT = described(
+    "How many results at most; 5 if not given.",
+    {"type": "integer", "minimum": 1, "maximum": MOST_FOUND},
 )
-CORRECT = Spec(
-    "correct_fact",
-    "Replace a remembered fact that is wrong or no longer true.",
-    parameters(
-        {
-            "id": described("Id of the old fact, as search_memory shows it."),
-            "content": described("What is true instead, one sentence."),
-        }
-    ),
-)
-CONFIRM = Spec(
-    "confirm_fact",
-    "Protect a fact that the user has confirmed: it never fades.",
-    parameters({"id": described("Id of the fact, as search_memory shows it.")}),
-)
-STATS = Spec(
-    "memory_stats",
-    "How much memory holds, by kind, and when something was last recorded.",
-    parameters({}),
-)
-ENTITY = Spec(
-    "get_entity_info",
-    "All that is known about a person, place, organization or project.",
-    parameters({"name": described("Its name, or another name it goes by.")}),
-)
+TAGS = described("Labels to find it by.", {"type": "array", "items": TEXT})
 
 
 class AgentTools:
@@ -103,16 +62,26 @@ class AgentTools:
 
     def tools(self) -> list[Tool]:
         """Return the tools."""
-        return [
-            SEARCH.tool(self._search),
-            REMEMBER.tool(self._remember),
-            CORRECT.tool(self._correct),
-            CONFIRM.tool(self._confirm),
-            STATS.tool(self._stats),
-            ENTITY.tool(self._entity),
-        ]
+        functions = (
+            self.search_memory,
+            self.remember_fact,
+            self.correct_fact,
+            self.confirm_fact,
+            self.memory_stats,
+            self.get_entity_info,
+        )
+        return [Tool.of(function) for function in functions]
 
-    def _search(self, query: str, kind: str | None = None, limit: int = 5) -> str:
+    def search_memory(
+        self,
+        query: Annotated[str, described("What to look for, as a question or words.")],
+        kind: Annotated[str | None, KIND] = None,
+        limit: Annotated[int, LIMIT] = 5,
+    ) -> str:
+        """Search long-term memory: facts, earlier conversations and insights.
+
+        Use it before you say that you do not know something about the user or the past.
+        """
         kinds = () if kind is None else (parse_kind(kind),)
         where = Filter(now=self._records.now(), kinds=kinds)
         most = min(limited(limit, "limit"), MOST_FOUND)
@@ -122,20 +91,33 @@ class AgentTools:
         facts = self._searcher.record_access(hits, where)
         # A turn has no id to correct or confirm by; the facts that were drawn from it have.
         told = [record for hit in hits for record in (hit.record, *facts.get(hit.record.id, ()))]
-        return fenced(self._lines(_once(told)))
+        return fenced(self._lines({record.id: record for record in told}.values()))
 
     def _lines(self, records: Iterable[Record]) -> list[str]:
         zone = self._searcher.zone
         return [remembered(mask_secrets(record), zone, id=True) for record in records]
 
-    def _remember(self, content: str, tags: Sequence[str] = ()) -> str:
+    def remember_fact(
+        self,
+        content: Annotated[str, described("The fact, one sentence.")],
+        tags: Annotated[Sequence[str], TAGS] = (),
+    ) -> str:
+        """Save a fact for good: something durable that the user said or asked you to keep.
+
+        One self-contained sentence with names and dates.
+        """
         draft = Draft(content=kept(content), tags=tags, role=ROLE, origin=ORIGIN)
         insert = self._records.plan(draft)
         for known in self._records.same_fact(insert):
             return f"Known already as {known.id}."
         return f"Remembered as {self._records.apply([insert])[0].id}."
 
-    def _correct(self, id: str, content: str) -> str:
+    def correct_fact(
+        self,
+        id: Annotated[str, described("Id of the old fact, as search_memory shows it.")],
+        content: Annotated[str, described("What is true instead, one sentence.")],
+    ) -> str:
+        """Replace a remembered fact that is wrong or no longer true."""
         return f"Corrected: {self.corrected(id, content).id} takes the place of {id}."
 
     def corrected(self, id: str, content: str) -> Record:
@@ -148,13 +130,13 @@ class AgentTools:
         old, text = self._fact(id), kept(content)
         if text == old.content:
             # It would only put the agent's word in the place of a person's.
-            message = f"{id} says just that already; there is nothing to correct"
-            raise InvalidInput(message)
+            raise InvalidInput(f"{id} says just that already; there is nothing to correct")
         # The agent's own word, whoever's the old one was: it is no evidence of what a person said.
         draft = replace(plans.draft_correction(old, text), role=ROLE, origin=ORIGIN, source_ids=())
         return self._records.correct(old, draft)
 
-    def _confirm(self, id: str) -> str:
+    def confirm_fact(self, id: Annotated[str, FACT_ID]) -> str:
+        """Protect a fact that the user has confirmed: it never fades."""
         return f"Confirmed: {self.confirmed(id).id} never fades."
 
     def confirmed(self, id: str) -> Record:
@@ -168,24 +150,23 @@ class AgentTools:
 
     def _fact(self, id: str) -> Record:
         """Return a fact that is believed: turns and insights are not the agent's to change."""
-        found = self._records.store.get(self._records.scope, clean(id, "id"))
+        found = self._records.store.get(self._records.scope, [clean(id, "id")]).get(id)
         if found is None or found.kind is not Kind.FACT:
-            message = f"there is no fact {id!r:.80}; take an id that begins with fact_"
-            raise NotFound(message)
+            raise NotFound(f"there is no fact {id!r:.80}; take an id that begins with fact_")
         return self._records.require_active(found)
 
-    def _stats(self) -> str:
-        stats = self._figures()
+    def memory_stats(self) -> str:
+        """How much memory holds, by kind, and when something was last recorded."""
+        stats, when = self._figures(), "never"
         counts = ", ".join(f"{number} {kind}" for kind, number in stats.records.items())
-        newest = stats.newest
-        when = (
-            "never"
-            if newest is None
-            else f"{newest.astimezone(self._searcher.zone):%Y-%m-%d %H:%M}"
-        )
+        if stats.newest is not None:
+            when = f"{stats.newest.astimezone(self._searcher.zone):%Y-%m-%d %H:%M}"
         return f"{counts}; {stats.conversations} conversations; last recorded {when}"
 
-    def _entity(self, name: str) -> str:
+    def get_entity_info(
+        self, name: Annotated[str, described("Its name, or another name it goes by.")]
+    ) -> str:
+        """All that is known about a person, place, organization or project."""
         entity = self._profile(name)
         if entity is None:
             return f"Nothing is known of {name!r:.80}."
@@ -207,13 +188,7 @@ def kept(content: object, name: str = "content") -> str:
     text = clean(content, name)
     found = secret_kind(text)
     if found is not None:
-        message = f"{name} seems to hold {found}; secrets are not kept in memory"
-        raise InvalidInput(message)
+        raise InvalidInput(f"{name} seems to hold {found}; secrets are not kept in memory")
     if is_order(text):
-        message = f"{name} is an order to the assistant and no fact; it is not kept"
-        raise InvalidInput(message)
+        raise InvalidInput(f"{name} is an order to the assistant and no fact; it is not kept")
     return text
-
-
-def _once(records: Iterable[Record]) -> list[Record]:
-    return list({record.id: record for record in records}.values())

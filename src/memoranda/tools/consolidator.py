@@ -8,26 +8,27 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime
-from typing import Any
+from typing import Annotated, Any
 
 from memoranda.errors import InvalidInput, NotFound
 from memoranda.learning.claims import Category, Claim, Relation, Statement
 from memoranda.learning.conflicts import RuleJudge
 from memoranda.learning.consolidation_plan import SUPERSEDED
-from memoranda.learning.consolidator import CANDIDATES, PAGE, Consolidator
+from memoranda.learning.consolidator import CANDIDATES, PAGE, SPEAKER, Consolidator
 from memoranda.learning.extraction.exclusions import is_refused
-from memoranda.learning.turns import SPEAKER
-from memoranda.model.actions import Consolidated, Insert, Supersede
+from memoranda.model.actions import AdvanceSession, Insert, Supersede
 from memoranda.model.checks import clean, require_aware
 from memoranda.model.models import Kind, Record, Trust
 from memoranda.model.query import Filter
 from memoranda.model.sessions import SessionInfo
+from memoranda.records.pages import session_episodes
 from memoranda.search.recall import fenced, remembered
 from memoranda.text.secrets import secret_kind
-from memoranda.tools.tool import TEXT, Spec, Tool, described, parameters
+from memoranda.tools.tool import TEXT, Tool, described
 
 MOST_TURNS = 2**31
 SESSION = described("Id of the session.")
+AFTER = described("Position of the last turn of the page before.", {"type": "integer"})
 FACT = {
     "type": "object",
     "properties": {
@@ -46,46 +47,7 @@ FACT = {
     },
     "required": ["content", "source_ids"],
 }
-
-
-IS_DONE = Spec(
-    "is_session_consolidated",
-    "Whether a session was consolidated already: then there is nothing to do.",
-    parameters({"session_id": SESSION}),
-)
-EPISODES = Spec(
-    "get_episodes_for_consolidation",
-    f"The next {PAGE} turns of a session that were not read yet.",
-    parameters(
-        {"session_id": SESSION},
-        after=described("Position of the last turn of the page before.", {"type": "integer"}),
-    ),
-)
-SAVE = Spec(
-    "save_facts_batch",
-    "Save facts drawn from the session. What is known already is credited instead.",
-    parameters(
-        {
-            "session_id": SESSION,
-            "facts": described("The facts.", {"type": "array", "items": FACT}),
-        }
-    ),
-)
-CONFLICTS = Spec(
-    "detect_conflicts",
-    "Facts that may contradict a fact, with what rules say of each.",
-    parameters({"fact_id": described("The new fact.")}),
-)
-RESOLVE = Spec(
-    "resolve_conflict",
-    "Let a newer fact take the place of an older one that is no longer true.",
-    parameters({"old_id": described("The older fact."), "new_id": described("The newer fact.")}),
-)
-MARK = Spec(
-    "mark_session_consolidated",
-    "Say that all of a session was read.",
-    parameters({"session_id": SESSION}),
-)
+FACTS = described("The facts.", {"type": "array", "items": FACT})
 
 
 class ConsolidatorTools:
@@ -100,24 +62,29 @@ class ConsolidatorTools:
 
     def tools(self) -> list[Tool]:
         """Return the tools."""
-        return [
-            IS_DONE.tool(self._is_done),
-            EPISODES.tool(self._episodes),
-            SAVE.tool(self._save),
-            CONFLICTS.tool(self._conflicts),
-            RESOLVE.tool(self._resolve),
-            MARK.tool(self._mark),
-        ]
+        functions = (
+            self.is_session_consolidated,
+            self.get_episodes_for_consolidation,
+            self.save_facts_batch,
+            self.detect_conflicts,
+            self.resolve_conflict,
+            self.mark_session_consolidated,
+        )
+        return [Tool.of(function) for function in functions]
 
     def _info(self, session: str) -> SessionInfo:
         return self._consolidator.session(session)
 
-    def _is_done(self, session_id: str) -> str:
+    def is_session_consolidated(self, session_id: Annotated[str, SESSION]) -> str:
+        """Whether a session was consolidated already: then there is nothing to do."""
         return "no" if self._info(session_id).consolidated_at is None else "yes"
 
-    def _episodes(self, session_id: str, after: int | None = None) -> str:
+    def get_episodes_for_consolidation(
+        self, session_id: Annotated[str, SESSION], after: Annotated[int | None, AFTER] = None
+    ) -> str:
+        """The next 30 turns of a session that were not read yet."""
         start = self._info(session_id).through if after is None else _position(after)
-        found = self._store.episodes(self._scope, session_id, after=start, limit=PAGE)
+        found = session_episodes(self._store, self._scope, session_id, after=start, limit=PAGE)
         if not found:
             return "There are no more turns."
         zone = self._searcher.zone
@@ -125,11 +92,15 @@ class ConsolidatorTools:
         lines = [remembered(record, zone, id=True) for record in found]
         return f"{fenced(lines)}\nLast position: {last}"
 
-    def _save(self, session_id: str, facts: Sequence[Mapping[str, Any]]) -> str:
+    def save_facts_batch(
+        self,
+        session_id: Annotated[str, SESSION],
+        facts: Annotated[Sequence[Mapping[str, Any]], FACTS],
+    ) -> str:
+        """Save facts drawn from the session. What is known already is credited instead."""
         self._info(session_id)
         if isinstance(facts, str | Mapping) or not isinstance(facts, Sequence):
-            message = f"facts must be a list of objects, got {facts!r:.80}"
-            raise InvalidInput(message)
+            raise InvalidInput(f"facts must be a list of objects, got {facts!r:.80}")
         claims = [self._claim(session_id, fact, place) for place, fact in enumerate(facts)]
         actions = self._consolidator.plan(session_id, claims, only=Relation.DUPLICATE)
         self._records.apply(actions)
@@ -139,8 +110,7 @@ class ConsolidatorTools:
 
     def _claim(self, session: str, fact: object, place: int) -> Claim:
         if not isinstance(fact, Mapping):
-            message = f"facts[{place}] must be an object, got {fact!r:.80}"
-            raise InvalidInput(message)
+            raise InvalidInput(f"facts[{place}] must be an object, got {fact!r:.80}")
         sources = self._sources(session, fact.get("source_ids"), place)
         first = sources[0]
         category = fact.get("category", Category.STATE)
@@ -172,25 +142,24 @@ class ConsolidatorTools:
         if not isinstance(named, Sequence) or not all(isinstance(id_, str) for id_ in named):
             message = f"facts[{place}].source_ids must list the ids of episodes, got {ids!r:.80}"
             raise InvalidInput(message)
-        found = self._store.get_many(self._scope, list(named))
+        found = self._store.get(self._scope, list(named)).values()
         own = [item for item in found if item.session_id == session and item.kind is Kind.EPISODE]
         own.sort(key=lambda item: item.trust is not Trust.PERSON)
         if not own or own[0].trust is not Trust.PERSON:
-            message = (
+            raise InvalidInput(
                 f"facts[{place}].source_ids={named!r:.200} names no turn of a person in session "
                 f"{session!r}; only what a person said is evidence"
             )
-            raise InvalidInput(message)
         return own
 
     def _fact(self, id: str) -> Record:
-        record = self._store.get(self._scope, clean(id, "id"))
+        record = self._store.get(self._scope, [clean(id, "id")]).get(id)
         if record is None or record.kind is not Kind.FACT:
-            message = f"there is no fact {id!r} for user {self._scope.user!r}"
-            raise NotFound(message)
+            raise NotFound(f"there is no fact {id!r} for user {self._scope.user!r}")
         return record
 
-    def _conflicts(self, fact_id: str) -> str:
+    def detect_conflicts(self, fact_id: Annotated[str, described("The new fact.")]) -> str:
+        """Facts that may contradict a fact, with what rules say of each."""
         fact = self._fact(fact_id)
         where = Filter(now=self._records.now(), kinds=(Kind.FACT,))
         hits = self._searcher.search(
@@ -203,7 +172,12 @@ class ConsolidatorTools:
             lines.append(f"{line} ({verdict.relation.value}: {verdict.why})")
         return fenced(lines) if lines else "No fact has to do with it."
 
-    def _resolve(self, old_id: str, new_id: str) -> str:
+    def resolve_conflict(
+        self,
+        old_id: Annotated[str, described("The older fact.")],
+        new_id: Annotated[str, described("The newer fact.")],
+    ) -> str:
+        """Let a newer fact take the place of an older one that is no longer true."""
         old, new = self._fact(old_id), self._fact(new_id)
         if new.superseded_by is not None:
             message = f"{new.superseded_by} took the place of {new.id}; name what is true now"
@@ -216,12 +190,12 @@ class ConsolidatorTools:
         self._store.apply(self._scope, [action])
         return f"{old.id} is believed less ({confidence:g}); {new.id} took its place."
 
-    def _mark(self, session_id: str) -> str:
+    def mark_session_consolidated(self, session_id: Annotated[str, SESSION]) -> str:
+        """Say that all of a session was read."""
         info = self._info(session_id)
-        after = info.through
-        while page := self._store.episodes(self._scope, session_id, after=after, limit=PAGE):
-            after = max(after, *(record.position or 0 for record in page))
-        done = Consolidated(session_id, after, self._records.now(), finished=True)
+        rest = session_episodes(self._store, self._scope, session_id, after=info.through)
+        after = max([info.through, *(record.position or 0 for record in rest)])
+        done = AdvanceSession(session_id, after, self._records.now(), finished=True)
         self._store.apply(self._scope, [done])
         return f"{session_id} is consolidated."
 
@@ -244,6 +218,5 @@ def _moment(given: object, default: datetime, place: int) -> datetime:
     try:
         moment = datetime.fromisoformat(str(given))
     except ValueError as error:
-        message = f"facts[{place}].event_time={given!r} is no time in ISO 8601"
-        raise InvalidInput(message) from error
+        raise InvalidInput(f"facts[{place}].event_time={given!r} is no time in ISO 8601") from error
     return require_aware(moment, f"facts[{place}].event_time")

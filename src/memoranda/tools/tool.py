@@ -7,7 +7,7 @@ import json
 from asyncio import to_thread
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Self
 
 from memoranda.errors import InvalidInput, NotFound
 
@@ -20,20 +20,14 @@ LONGEST_ERROR = 600
 class Signature:
     """The signature of a tool, where frameworks look for that of a function."""
 
-    def __get__(
-        self, tool: Tool | AsyncTool | None, owner: type | None = None
-    ) -> inspect.Signature:
+    def __get__(self, tool: Tool | None, owner: type | None = None) -> inspect.Signature:
         """Return the arguments that a model may give, all of them by name."""
         if tool is None:  # The class has the signature of its own constructor.
             raise AttributeError
-        function = tool.tool.function if isinstance(tool, AsyncTool) else tool.function
-        signature = inspect.signature(function, eval_str=True)
-        return signature.replace(
-            parameters=[
-                each.replace(kind=inspect.Parameter.KEYWORD_ONLY)
-                for each in signature.parameters.values()
-            ]
-        )
+        signature = inspect.signature(tool.function, eval_str=True)
+        own = signature.parameters.values()
+        named = [each.replace(kind=inspect.Parameter.KEYWORD_ONLY) for each in own]
+        return signature.replace(parameters=named)
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +51,22 @@ class Tool:
 
     __signature__ = Signature()
 
+    @classmethod
+    def of(cls, function: Callable[..., str]) -> Self:
+        """Return the tool that a function is, with its name, its docstring and its arguments.
+
+        Each argument is annotated with its schema: ``Annotated[str, described("What it is.")]``.
+        """
+        arguments = inspect.signature(function, eval_str=True).parameters.values()
+        schema = {
+            "type": "object",
+            "properties": {each.name: each.annotation.__metadata__[0] for each in arguments},
+            "required": [each.name for each in arguments if each.default is each.empty],
+            "additionalProperties": False,
+        }
+        description = " ".join((function.__doc__ or "").split())
+        return cls(function.__name__, description, schema, function)
+
     @property
     def __name__(self) -> str:
         """The name, as of any function: frameworks look here."""
@@ -69,131 +79,72 @@ class Tool:
 
     def __call__(self, **arguments: Any) -> str:
         """Call the function with what a model gave as arguments; null is as not given."""
-        arguments = {name: value for name, value in arguments.items() if self._counts(name, value)}
-        try:
-            inspect.signature(self.function).bind(**arguments)
-        except TypeError as error:
-            takes = ", ".join(self.parameters.get("properties", {})) or "none"
-            return _told(f"Error: {self.name}: {error}; its arguments are: {takes}")
-        try:
-            return self.function(**arguments)
-        except (InvalidInput, NotFound) as error:
-            return _told(f"Error: {error}")
-
-    def _counts(self, name: str, value: object) -> bool:
-        """Return whether an argument is more than a null for what may be left out."""
-        takes = self.parameters.get("properties", {})
-        optional = name in takes and name not in self.parameters.get("required", ())
-        return value is not None or not optional
+        return self._answer(arguments)
 
     def call(self, arguments: str | Mapping[str, Any] | None = None) -> str:
         """Call the function with arguments as providers give them: JSON text, or a mapping."""
-        if arguments is None or arguments == "":
-            return self()
+        return self._answer_provider(arguments)
+
+    def _answer(self, arguments: Mapping[str, Any]) -> str:
+        takes = self.parameters.get("properties", {})
+        optional = takes.keys() - self.parameters.get("required", ())
+        given = {
+            name: value
+            for name, value in arguments.items()
+            if value is not None or name not in optional
+        }
+        try:
+            inspect.signature(self.function).bind(**given)
+        except TypeError as error:
+            known = ", ".join(takes) or "none"
+            return _shorten(f"Error: {self.name}: {error}; its arguments are: {known}")
+        try:
+            return self.function(**given)
+        except (InvalidInput, NotFound) as error:
+            return _shorten(f"Error: {error}")
+
+    def _answer_provider(self, arguments: str | Mapping[str, Any] | None) -> str:
         if isinstance(arguments, str):
             try:
-                arguments = json.loads(arguments)
+                arguments = json.loads(arguments or "{}")
             except ValueError as error:
-                return _told(f"Error: {self.name}: the arguments are no JSON: {error}")
+                return _shorten(f"Error: {self.name}: the arguments are no JSON: {error}")
+        elif arguments is None:
+            arguments = {}
         if not isinstance(arguments, Mapping):
             return f"Error: {self.name}: the arguments must be an object, got {arguments!r:.80}"
-        return self(**{str(name): value for name, value in arguments.items()})
+        return self._answer({str(name): value for name, value in arguments.items()})
 
     def openai(self) -> dict[str, Any]:
         """Return it in the form of OpenAI's chat completions."""
-        return {
-            "type": "function",
-            "function": {
-                "name": self.name,
-                "description": self.description,
-                "parameters": dict(self.parameters),
-            },
-        }
+        about = {"name": self.name, "description": self.description}
+        return {"type": "function", "function": {**about, "parameters": dict(self.parameters)}}
 
     def anthropic(self) -> dict[str, Any]:
         """Return it in the form of Anthropic's messages."""
-        return {
-            "name": self.name,
-            "description": self.description,
-            "input_schema": dict(self.parameters),
-        }
+        about = {"name": self.name, "description": self.description}
+        return {**about, "input_schema": dict(self.parameters)}
 
 
-def _told(error: str) -> str:
+def _shorten(error: str) -> str:
     return error if len(error) <= LONGEST_ERROR else f"{error[: LONGEST_ERROR - 1]}…"
 
 
-@dataclass(frozen=True, slots=True)
-class AsyncTool:
+class AsyncTool(Tool):
     """A tool for code that must not block: awaited, it does its work in a thread."""
 
-    tool: Tool
+    __slots__ = ()
+    __doc__ = Tool.__doc__  # Of a tool that is its description.
 
-    __signature__ = Signature()
-
-    @property
-    def name(self) -> str:
-        """What the model calls it."""
-        return self.tool.name
-
-    @property
-    def __name__(self) -> str:
-        """The name, as of any function."""
-        return self.tool.name
-
-    @property
-    def __doc__(self) -> str:  # type: ignore[override]
-        """The description, as of any function."""
-        return self.tool.description
-
-    @property
-    def description(self) -> str:
-        """What it does, for the model."""
-        return self.tool.description
-
-    @property
-    def parameters(self) -> Schema:
-        """JSON schema of its arguments."""
-        return self.tool.parameters
-
-    async def __call__(self, **arguments: Any) -> str:
+    async def __call__(self, **arguments: Any) -> str:  # type: ignore[override]
         """Call the function with what a model gave as arguments."""
-        return await to_thread(self.tool, **arguments)
+        return await to_thread(self._answer, arguments)
 
-    async def call(self, arguments: str | Mapping[str, Any] | None = None) -> str:
+    async def call(  # type: ignore[override]
+        self, arguments: str | Mapping[str, Any] | None = None
+    ) -> str:
         """Call the function with arguments as providers give them."""
-        return await to_thread(self.tool.call, arguments)
-
-    def openai(self) -> dict[str, Any]:
-        """Return it in the form of OpenAI's chat completions."""
-        return self.tool.openai()
-
-    def anthropic(self) -> dict[str, Any]:
-        """Return it in the form of Anthropic's messages."""
-        return self.tool.anthropic()
-
-
-@dataclass(frozen=True, slots=True)
-class Spec:
-    """A tool without its function: what a model is told of it."""
-
-    name: str
-    description: str
-    parameters: Schema
-
-    def tool(self, function: Callable[..., str]) -> Tool:
-        """Return the tool that calls ``function``."""
-        return Tool(self.name, self.description, self.parameters, function)
-
-
-def parameters(required: Mapping[str, Schema], **optional: Schema) -> Schema:
-    """Return the JSON schema of a function's arguments."""
-    return {
-        "type": "object",
-        "properties": {**required, **optional},
-        "required": list(required),
-        "additionalProperties": False,
-    }
+        return await to_thread(self._answer_provider, arguments)
 
 
 def described(text: str, schema: Schema = TEXT) -> Schema:

@@ -7,21 +7,37 @@ order of the lines gives the positions, so sessions and receipts name episodes a
 their ids, and nothing is off where some were erased. Vectors, index and entity links are derived
 and made anew when a file is read, and so is enrichment; the history of changes stays behind, but
 for when a record was closed or retired.
+
+A file is read back in batches, keeping ids, and only what is not there yet. It is read twice: the
+first time everything in it is checked, so that a broken line or an id that is taken leaves the
+store as it was.
 """
 
 from __future__ import annotations
 
 import json
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from typing import Any, NamedTuple
+from typing import Any
 
-from memoranda.conversation.formats.new_message import parse_role
+from memoranda.conversation.formats.parse import parse_role
 from memoranda.errors import InvalidInput
-from memoranda.model.actions import Decide
-from memoranda.model.checks import clean, content_hash
+from memoranda.model.actions import (
+    Action,
+    AdvanceSession,
+    Append,
+    Close,
+    Insert,
+    KeepNameDecision,
+    OpenConversation,
+    Prune,
+    Retire,
+    UpdateConversation,
+)
+from memoranda.model.checks import clean, content_hash, located, parse_metadata
 from memoranda.model.json_object import JsonObject, iso, json_fields, json_value, read_dataclass
 from memoranda.model.models import (
     NO_ATTRIBUTES,
@@ -38,10 +54,12 @@ from memoranda.model.models import (
     ToolResult,
     Trust,
 )
-from memoranda.model.ports import Store
-from memoranda.records.drafts import parse_kind, parse_metadata, parse_tags
+from memoranda.model.ports import Progress, Store
+from memoranda.model.query import Filter
+from memoranda.records.drafts import parse_kind, parse_tags
 from memoranda.records.pages import record_pages
-from memoranda.transfer.json_files import ARCHIVE_NAMES, MEMORANDA
+from memoranda.transfer.batches import BATCH, ImportTarget, ProgressCounter, TransferCounts
+from memoranda.transfer.json_files import ARCHIVE_NAMES, FileFormat, JsonFile, JsonValues
 
 VERSION = 3
 # Version 1 knew no prunings, calibration, images and tasks; version 2 neither strength, endings,
@@ -49,49 +67,30 @@ VERSION = 3
 READABLE = (1, 2, VERSION)
 ENRICHED = "enriched_at"
 ENDINGS = {"closed_at": "close", "retired_at": "retire"}
-RECORD = (
-    "id", "kind", "content", "content_hash", "agent", "session_id", "position", "event_time",
-    "created_at", "valid_until", "closed_at", "retired_at", "superseded_by", "confidence",
-    "access_count", "last_accessed", "decay_rate", "strength", "strength_at", "source_ids",
-    "source_role", "origin", "trust", "tags", "attributes",
-)  # fmt: skip
-SESSION = ("id", "consolidated_at", "through")
-DECISION = ("name", "target")
-CONVERSATION = (
-    "id", "system", "model", "context_limit", "created_at", "ended_at", "cleared_through",
-    "calibration",
-)  # fmt: skip
-MESSAGE = (
-    "id", "role", "content", "timestamp", "tokens", "importance", "pinned", "tool_calls",
-    "tool_result", "images", "task", "record_id",
-)  # fmt: skip
-PRUNING = ("id", "at", "trigger", "why", "strategy", "before", "after", "cuts")
+KEYS = {
+    "record": (
+        "id", "kind", "content", "content_hash", "agent", "session_id", "position", "event_time",
+        "created_at", "valid_until", *ENDINGS, "superseded_by", "confidence",
+        "access_count", "last_accessed", "decay_rate", "strength", "strength_at", "source_ids",
+        "source_role", "origin", "trust", "tags", "attributes",
+    ),
+    "decision": ("name", "target"),
+    "session": ("id", "consolidated_at", "through"),
+    "conversation": (
+        "id", "system", "model", "context_limit", "created_at", "ended_at", "cleared_through",
+        "calibration",
+    ),
+    "message": (
+        "conversation", "id", "role", "content", "timestamp", "tokens", "importance", "pinned",
+        "tool_calls", "tool_result", "images", "task", "record_id",
+    ),
+    "pruning": (
+        "conversation", "id", "at", "trigger", "why", "strategy", "before", "after", "cuts",
+    ),
+}  # fmt: skip
 CUT = ("first", "last", "messages", "tokens", "since", "until", "why", "score", "summary")
 """The keys of each line, in their order."""
-
-
-@dataclass(frozen=True, slots=True)
-class ArchivedConversation:
-    """A stored conversation with all its messages and the receipts of its prunings."""
-
-    info: ConversationInfo
-    messages: tuple[Message, ...]
-    prunings: tuple[Pruning, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class ArchivedRecord:
-    """A record, and when an action ended it.
-
-    Attributes:
-        record: the record.
-        closed_at: when it was forgotten or replaced; ``None`` if it was not.
-        retired_at: when it was taken out of vectors and links.
-    """
-
-    record: Record
-    closed_at: datetime | None = None
-    retired_at: datetime | None = None
+IMPORTED = "imported"
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,97 +108,70 @@ class ArchivedSession:
     through: str | None
 
 
-class MessageLine(NamedTuple):
-    """A message and the conversation it belongs to."""
+@dataclass(frozen=True, slots=True)
+class ArchiveEntry:
+    """A part of a file: a record, a decision, a session or a conversation.
 
-    conversation: str
-    message: Message
+    Attributes:
+        place: where it begins.
+        actions: what stores it where nothing of it is there.
+        session: the session, whose actions depend on what the store has.
+        lines: how many lines it takes.
+    """
 
+    place: str
+    actions: Sequence[Action] = ()
+    session: ArchivedSession | None = None
+    lines: int = 1
 
-class PruningLine(NamedTuple):
-    """The receipt of a pruning and the conversation it belongs to."""
-
-    conversation: str
-    pruning: Pruning
-
-
-ArchivePart = Decide | ArchivedRecord | ArchivedSession | ArchivedConversation
-"""What a file is made of, each in one line, a conversation in several."""
-ArchiveLine = (
-    Decide | ArchivedRecord | ArchivedSession | ConversationInfo | MessageLine | PruningLine
-)
-"""What one line holds."""
 
 # Out
 
 
-def header(scope: Scope, now: datetime) -> str:
-    """Return the first line of a file."""
-    return _dump(
-        {"format": MEMORANDA, "version": VERSION, "user": scope.user, "exported_at": iso(now)}
-    )
+def archive_lines(store: Store, scope: Scope, now: datetime) -> Iterator[tuple[str, str]]:
+    """Yield type and text of each line of what the scope sees.
 
-
-def archive_parts(store: Store, scope: Scope, now: datetime) -> Iterator[ArchivePart]:
-    """Return what the scope sees, with a page of records or one conversation in memory."""
+    A page of records or one conversation is in memory.
+    """
+    head = {"format": FileFormat.MEMORANDA, "version": VERSION}
+    yield "header", _dump(head | {"user": scope.user, "exported_at": iso(now)})
     for name, target in store.decisions(scope).items():
-        yield Decide(name, target)
-    sessions = {info.id: info for info in store.sessions(scope)}
+        yield _line("decision", {"name": name, "target": target})
+    sessions = store.sessions(scope)
     read: dict[str, str] = {}
     for page in record_pages(store, scope, now):
         for record in page:
-            yield _archived(store, scope, record)
+            yield _line("record", _record_value(store, scope, record))
             info = sessions.get(record.session_id or "")
             if info and record.kind is Kind.EPISODE and (record.position or 0) <= info.through:
                 read[info.id] = record.id
     for info in sessions.values():
         if info.consolidated_at is not None or info.id in read:
-            yield ArchivedSession(info.id, info.consolidated_at, read.get(info.id))
-    for each in reversed(store.conversations(scope)):
+            session = ArchivedSession(info.id, info.consolidated_at, read.get(info.id))
+            yield _line("session", json_fields(session, KEYS["session"]))
+    for each in reversed(list(store.conversations(scope).values())):
+        yield _line("conversation", json_fields(each, KEYS["conversation"]))
         messages = store.messages(scope, each.id, cleared=True)
-        prunings = store.prunings(scope, each.id)
-        yield ArchivedConversation(each, tuple(messages), tuple(prunings))
+        for message in messages:
+            yield _line("message", json_fields(message, KEYS["message"][1:]), each.id)
+        for pruning in store.prunings(scope, each.id):
+            value = json_fields(pruning, KEYS["pruning"][1:])
+            yield _line("pruning", value | {"cuts": _cut_values(messages, pruning)}, each.id)
 
 
-def _archived(store: Store, scope: Scope, record: Record) -> ArchivedRecord:
-    if record.valid_until is None:
-        return ArchivedRecord(record)
-    moments: dict[str, datetime] = {}
-    for change in store.history(scope, record.id):
-        moments.setdefault(change.action, change.at)
-    return ArchivedRecord(record, *(moments.get(action) for action in ENDINGS.values()))
-
-
-def dump_part(part: ArchivePart) -> Iterator[str]:
-    """Yield the lines of a part."""
-    match part:
-        case Decide():
-            yield _line("decision", json_fields(part, DECISION))
-        case ArchivedRecord():
-            yield _line("record", _record_value(part))
-        case ArchivedSession():
-            yield _line("session", json_fields(part, SESSION))
-        case ArchivedConversation(info=info):
-            yield _line("conversation", json_fields(info, CONVERSATION))
-            for message in part.messages:
-                yield _line("message", {"conversation": info.id, **json_fields(message, MESSAGE)})
-            for pruning in part.prunings:
-                value = json_fields(pruning, PRUNING) | {"cuts": _cut_values(part, pruning)}
-                yield _line("pruning", {"conversation": info.id, **value})
-
-
-def _record_value(part: ArchivedRecord) -> dict[str, Any]:
-    value = {
-        name: json_value(getattr(part if name in ENDINGS else part.record, name)) for name in RECORD
-    }
+def _record_value(store: Store, scope: Scope, record: Record) -> dict[str, Any]:
+    value = json_fields(record, [name for name in KEYS["record"] if name not in ENDINGS])
     # What enrichment added is a link, and stays behind: it is to be done again.
-    attributes = {name: item for name, item in part.record.attributes.items() if name != ENRICHED}
-    return value | {"attributes": attributes}
+    value["attributes"] = {k: item for k, item in record.attributes.items() if k != ENRICHED}
+    ended: dict[str, datetime] = {}
+    for change in store.history(scope, record.id) if record.valid_until is not None else ():
+        ended.setdefault(change.action, change.at)
+    value |= {name: json_value(ended.get(action)) for name, action in ENDINGS.items()}
+    return {name: value[name] for name in KEYS["record"]}
 
 
-def _cut_values(part: ArchivedConversation, pruning: Pruning) -> list[dict[str, Any]]:
+def _cut_values(messages: Sequence[Message], pruning: Pruning) -> list[dict[str, Any]]:
     """Return the spans that were pruned, by the ids of their messages that were not erased."""
-    messages = part.messages
     places = [message.position or 0 for message in messages]
     found = []
     for cut in pruning.cuts:
@@ -210,8 +182,9 @@ def _cut_values(part: ArchivedConversation, pruning: Pruning) -> list[dict[str, 
     return found
 
 
-def _line(kind: str, value: Mapping[str, Any]) -> str:
-    return _dump({"type": kind, **value})
+def _line(kind: str, value: Mapping[str, Any], conversation: str | None = None) -> tuple[str, str]:
+    whose = {} if conversation is None else {"conversation": conversation}
+    return kind, _dump({"type": kind, **whose, **value})
 
 
 def _dump(value: Mapping[str, Any]) -> str:
@@ -226,13 +199,64 @@ def is_header(value: object) -> bool:
     return isinstance(value, Mapping) and value.get("format") in ARCHIVE_NAMES
 
 
-def check_header(value: Mapping[str, Any]) -> datetime | None:
-    """Return the moment of an older file, of which :func:`mark_ended` has to guess the endings.
+def archive_entries(file: JsonValues, scope: Scope) -> Iterator[ArchiveEntry]:
+    """Yield what a file holds, as the scope's own.
+
+    Its records belong to the scope's user, and where the scope names an agent, those of
+    any agent to that one.
+
+    Raises:
+        InvalidInput: a line is not as an export writes it; the message names place and key.
+    """
+    items = iter(file.items())
+    header = next(items)
+    with located(header.place):
+        exported_at = _exported_at(header.value)
+    opened: _OpenConversation | None = None
+    for place, value in items:
+        with located(place):
+            line = JsonObject(value)
+            kind = line.text("type")
+            if kind not in KEYS:
+                raise InvalidInput(
+                    f"type={kind!r} is unknown; "
+                    f"use record, decision, session, conversation, message or pruning"
+                )
+            line.require_only(("type", *KEYS[kind]))
+            if kind in {"message", "pruning"}:
+                _add(opened, kind, line)
+                continue
+        if opened:
+            yield opened.entry()
+        opened = None
+        with located(place):
+            if kind == "record":
+                yield ArchiveEntry(place, _record_actions(line, scope, exported_at))
+            elif kind == "decision":
+                yield ArchiveEntry(place, [read_dataclass(KeepNameDecision, line)])
+            elif kind == "session":
+                yield ArchiveEntry(place, session=read_dataclass(ArchivedSession, line))
+            else:
+                opened = _OpenConversation(place, _read_info(line))
+    if opened:
+        yield opened.entry()
+
+
+def _read_info(line: JsonObject) -> ConversationInfo:
+    given = line.get("calibration")
+    calibration = Calibration()
+    if given is not None:
+        calibration = read_dataclass(Calibration, JsonObject(given))
+    return read_dataclass(ConversationInfo, line, calibration=calibration)
+
+
+def _exported_at(header: Mapping[str, Any]) -> datetime | None:
+    """Return the moment of an older file, whose records do not say what ended them.
 
     Raises:
         InvalidInput: it is of a newer memoranda, or of no version.
     """
-    version = value.get("version")
+    version = header.get("version")
     if version not in READABLE:
         raise InvalidInput(
             f"version={version!r} of the format is unknown, this memoranda reads up to {VERSION}; "
@@ -240,65 +264,17 @@ def check_header(value: Mapping[str, Any]) -> datetime | None:
         )
     if version == VERSION:
         return None
-    return JsonObject(value).optional_moment("exported_at") or datetime.max.replace(tzinfo=UTC)
+    return JsonObject(header).optional_moment("exported_at") or datetime.max.replace(tzinfo=UTC)
 
 
-def mark_ended(part: ArchivedRecord, exported_at: datetime) -> ArchivedRecord:
-    """Return a record of an older file, which does not say what ended it.
-
-    What had ended when the file was written counts as forgotten, so that nobody learns from it.
-    """
-    end = part.record.valid_until
-    return part if end is None or end > exported_at else replace(part, closed_at=end)
-
-
-def parse_line(value: object, scope: Scope, places: Mapping[str, int]) -> ArchiveLine:
-    """Return what a line holds, as the scope's own.
-
-    Its records belong to the scope's user, and where the scope names an agent, those of
-    any agent to that one.
-
-    Args:
-        value: the line.
-        scope: whose it will be.
-        places: positions by id of the messages that came before in its conversation.
-
-    Raises:
-        InvalidInput: it is not as an export writes it; the message names the key.
-    """
-    line = JsonObject(value)
-    match line.text("type"):
-        case "record":
-            line.require_only(("type", *RECORD))
-            return _read_record(line, scope)
-        case "decision":
-            line.require_only(("type", *DECISION))
-            return read_dataclass(Decide, line)
-        case "session":
-            line.require_only(("type", *SESSION))
-            return read_dataclass(ArchivedSession, line)
-        case "conversation":
-            line.require_only(("type", *CONVERSATION))
-            return read_dataclass(ConversationInfo, line, calibration=_calibration(line))
-        case "message":
-            line.require_only(("type", "conversation", *MESSAGE))
-            return MessageLine(line.text("conversation"), _read_message(line))
-        case "pruning":
-            line.require_only(("type", "conversation", *PRUNING))
-            cuts = tuple(_read_cut(cut, places) for cut in line.objects("cuts"))
-            pruning = read_dataclass(Pruning, line, id=_id(line, "prn"), cuts=cuts)
-            return PruningLine(line.text("conversation"), pruning)
-    raise InvalidInput(
-        f"type={line.get('type')!r} is unknown; "
-        f"use record, decision, session, conversation, message or pruning"
-    )
-
-
-def _read_record(line: JsonObject, scope: Scope) -> ArchivedRecord:
+def _record_actions(line: JsonObject, scope: Scope, exported_at: datetime | None) -> list[Action]:
     kind = parse_kind(line.get("kind"))
     content, agent = line.text("content"), line.optional_text("agent")
     attributes = dict(parse_metadata(line.get("attributes")))
     attributes.pop(ENRICHED, None)
+    trust = Trust.PERSON if line.get("trust") is None else line.get("trust")
+    if not isinstance(trust, str) or trust not in set(Trust):
+        raise InvalidInput(f"trust={trust!r:.80} is unknown; use one of {', '.join(Trust)}")
     record = read_dataclass(
         Record,
         line,
@@ -311,24 +287,78 @@ def _read_record(line: JsonObject, scope: Scope) -> ArchivedRecord:
         confidence=line.number("confidence", 1.0, most=1.0),
         strength_at=line.optional_moment("strength_at") or line.optional_moment("last_accessed"),
         source_ids=tuple(clean(source, "a source id") for source in line.list("source_ids")),
-        origin=line.optional_text("origin") or f"import:{MEMORANDA}",
-        trust=_trust(line.get("trust")),
+        origin=line.optional_text("origin") or f"import:{FileFormat.MEMORANDA}",
+        trust=Trust(trust),
         tags=parse_tags(line.list("tags")),
         attributes=attributes or NO_ATTRIBUTES,
     )
-    return ArchivedRecord(
-        record, line.optional_moment("closed_at"), line.optional_moment("retired_at")
-    )
+    closed, retired = (line.optional_moment(name) for name in ENDINGS)
+    # What had ended when an older file was written counts as forgotten, so that nobody learns
+    # from it.
+    if exported_at and record.valid_until and record.valid_until <= exported_at:
+        closed = record.valid_until
+    actions: list[Action] = [Insert(record, mentions=None, reason=IMPORTED)]
+    if closed is not None:
+        actions.append(Close(record.id, closed, IMPORTED, superseded_by=record.superseded_by))
+    if retired is not None:
+        actions.append(Retire(record.id, retired, IMPORTED))
+    return actions
 
 
-def _calibration(line: JsonObject) -> Calibration:
-    if line.get("calibration") is None:
-        return Calibration()
-    return read_dataclass(Calibration, JsonObject(line.get("calibration")))
+@dataclass(frozen=True, slots=True)
+class _OpenConversation:
+    """A conversation of a file while its lines are read."""
+
+    place: str
+    info: ConversationInfo
+    messages: dict[str, Message] = field(default_factory=dict)
+    prunings: dict[str, Pruning] = field(default_factory=dict)
+
+    def entry(self) -> ArchiveEntry:
+        """Return the whole conversation; refuse one cleared through a message that it has not."""
+        info = self.info
+        if info.cleared_through is not None and info.cleared_through not in self.messages:
+            raise InvalidInput(
+                f"{self.place}: cleared_through={info.cleared_through!r} "
+                f"is no message of the conversation {info.id!r}"
+            )
+        actions: list[Action] = [OpenConversation(info)]
+        for message in self.messages.values():
+            actions.append(Append(info.id, message))
+            if message.id == info.cleared_through:
+                actions.append(UpdateConversation(info.id, clear=True))
+        actions += [Prune(info.id, pruning) for pruning in self.prunings.values()]
+        actions.append(
+            UpdateConversation(info.id, calibration=info.calibration, ended_at=info.ended_at)
+        )
+        lines = 1 + len(self.messages) + len(self.prunings)
+        return ArchiveEntry(self.place, actions, lines=lines)
+
+
+def _add(opened: _OpenConversation | None, kind: str, line: JsonObject) -> None:
+    """Add a message, or the receipt of a pruning, to the conversation that was opened last."""
+    name = line.text("conversation")
+    if opened is None or opened.info.id != name:
+        raise InvalidInput(f"a {kind} must follow the line of its conversation {name!r}")
+    known: dict[str, Any] = opened.messages
+    found: Message | Pruning
+    if kind == "message":
+        found = _read_message(line)
+    else:
+        places = {key: place for place, key in enumerate(known)}
+        cuts = tuple(_read_cut(cut, places) for cut in line.objects("cuts"))
+        found = read_dataclass(Pruning, line, id=_id(line, "prn"), cuts=cuts)
+        known = opened.prunings
+    if found.id in known:
+        message = f"two {kind}s of the conversation {name!r} have the same id {found.id!r}"
+        raise InvalidInput(message)
+    known[found.id] = found
 
 
 def _read_message(line: JsonObject) -> Message:
     result = line.get("tool_result")
+    if result is not None:
+        result = read_dataclass(ToolResult, JsonObject(result), blank=("call_id",))
     return read_dataclass(
         Message,
         line,
@@ -339,28 +369,22 @@ def _read_message(line: JsonObject) -> Message:
             read_dataclass(ToolCall, call, blank=("id", "name", "arguments"))
             for call in line.objects("tool_calls")
         ),
-        tool_result=None
-        if result is None
-        else read_dataclass(ToolResult, JsonObject(result), blank=("call_id",)),
+        tool_result=result,
         images=tuple(read_dataclass(Image, image) for image in line.objects("images")),
     )
 
 
 def _read_cut(line: JsonObject, places: Mapping[str, int]) -> PrunedSpan:
     line.require_only(CUT)
-    first, last = (_place(line, name, places) for name in ("first", "last"))
-    if first > last:
+    ends = {}
+    for name in ("first", "last"):
+        key = line.text(name)
+        if key not in places:
+            raise InvalidInput(f"{name}={key!r:.80} is no message before it in the conversation")
+        ends[name] = places[key]
+    if ends["first"] > ends["last"]:
         raise InvalidInput(f"first={line.get('first')!r} comes after last={line.get('last')!r}")
-    return read_dataclass(PrunedSpan, line, blank=("summary",), first=first, last=last)
-
-
-def _place(line: JsonObject, name: str, places: Mapping[str, int]) -> int:
-    place = places.get(line.text(name))
-    if place is None:
-        raise InvalidInput(
-            f"{name}={line.get(name)!r:.80} is no message before it in the conversation"
-        )
-    return place
+    return read_dataclass(PrunedSpan, line, blank=("summary",), **ends)
 
 
 def _id(line: JsonObject, prefix: str) -> str:
@@ -370,9 +394,126 @@ def _id(line: JsonObject, prefix: str) -> str:
     return name
 
 
-def _trust(value: object) -> Trust:
-    if value is None:
-        return Trust.PERSON
-    if not isinstance(value, str) or value not in set(Trust):
-        raise InvalidInput(f"trust={value!r:.80} is unknown; use one of {', '.join(Trust)}")
-    return Trust(value)
+# Into a store
+
+
+def restore(target: ImportTarget, file: JsonFile, progress: Progress | None) -> TransferCounts:
+    """Bring the memory in ``file`` into the scope's.
+
+    Records and conversations keep their ids, times and order; positions in a session are
+    counted anew. What is there already is left as it is: a conversation gets the messages
+    it lacks, and keeps its own settings, view and prunings. A batch of records is one
+    transaction, a conversation is never parted, so that an import that was cut short goes
+    on where it stopped. Decisions on names that were made here stay.
+
+    Raises:
+        InvalidInput: a line is broken, or an id belongs to another user of the store;
+            nothing was written.
+    """
+    total = 0
+    others = [Scope(user) for user in target.store.users() if user != target.scope.user]
+    for batch in _batches(file, target.scope):
+        total += sum(entry.lines for entry in batch)
+        _refuse_taken(target.store, others, batch)
+    steps, moved = ProgressCounter(total, progress), TransferCounts()
+    read: Counter[str] = Counter()
+    for batch in _batches(file, target.scope):
+        moved = moved.plus(_write(target, batch, read))
+        steps.advance(sum(entry.lines for entry in batch))
+    return moved
+
+
+def _batches(file: JsonFile, scope: Scope) -> Iterator[list[ArchiveEntry]]:
+    batch: list[ArchiveEntry] = []
+    size = 0
+    for entry in archive_entries(file, scope):
+        batch.append(entry)
+        size += entry.lines
+        if size >= BATCH:
+            yield batch
+            batch, size = [], 0
+    if batch:
+        yield batch
+
+
+def _refuse_taken(store: Store, others: Sequence[Scope], batch: Sequence[ArchiveEntry]) -> None:
+    """Refuse ids of other users: the same record cannot be in one store for two."""
+    records: dict[str, str] = {}
+    messages: dict[str, dict[str, str]] = {}
+    for entry in batch:
+        for action in entry.actions:
+            if isinstance(action, Insert):
+                records[action.record.id] = entry.place
+            elif isinstance(action, Append):
+                messages.setdefault(action.conversation, {})[action.message.id] = entry.place
+    for other in others:
+        taken = {name: records[name] for name in store.get(other, list(records))}
+        for name, places in messages.items():
+            held = store.messages(other, name, cleared=True)
+            taken |= {item.id: places[item.id] for item in held if item.id in places}
+        for name, place in taken.items():
+            raise InvalidInput(
+                f"{place}: {name} belongs to another user of this store; import the file "
+                f"as the user who exported it, or into another store"
+            )
+
+
+def _write(
+    target: ImportTarget, batch: Sequence[ArchiveEntry], read: Counter[str]
+) -> TransferCounts:
+    store, scope, everyone = target.store, target.scope, target.everyone
+    inserts = [a for entry in batch for a in entry.actions if isinstance(a, Insert)]
+    records = [insert.record.id for insert in inserts]
+    known = set(store.get(everyone, records))
+    actions: list[Action] = []
+    moved = TransferCounts()
+    for entry in batch:
+        match entry.actions:
+            case [Insert(record=record), *_]:
+                read[record.session_id or ""] += record.kind is Kind.EPISODE
+                if record.id in known:
+                    moved = moved.plus(TransferCounts(skipped=1))
+                    continue
+                known.add(record.id)
+                actions += entry.actions
+                moved = moved.plus(TransferCounts(records=1))
+            case [OpenConversation(info=info), *_]:
+                given = [action for action in entry.actions if isinstance(action, Append)]
+                new = given
+                if not store.conversations(everyone, info.id):
+                    actions += entry.actions
+                else:
+                    there = {item.id for item in store.messages(everyone, info.id, cleared=True)}
+                    new = [action for action in given if action.message.id not in there]
+                    actions += new
+                moved = moved.plus(TransferCounts(messages=len(new), skipped=len(given) - len(new)))
+            case decisions:
+                actions += decisions
+    store.apply(scope, actions)
+    sessions = [entry.session for entry in batch if entry.session]
+    store.apply(scope, list(_session_actions(target, sessions, read)))
+    return moved
+
+
+def _session_actions(
+    target: ImportTarget, sessions: Sequence[ArchivedSession], read: Counter[str]
+) -> Iterator[Action]:
+    """Say how far sessions were consolidated of which the store has what the file has, no more.
+
+    Of any other, the store has episodes that were never read.
+    """
+    store, scope, now = target.store, target.scope, target.records.now()
+    pending = store.sessions(scope, pending=True) if sessions else {}
+    for session in sessions:
+        where = Filter(now=now, retired=True, session=session.id, kinds=(Kind.EPISODE,))
+        held = store.count(target.everyone, where).get(Kind.EPISODE, 0)
+        if session.id not in pending or held != read[session.id]:
+            continue
+        through = session.through or ""
+        last = store.get(scope, [through]).get(through)
+        yield AdvanceSession(
+            session.id,
+            through=-1 if last is None or last.position is None else last.position,
+            at=session.consolidated_at or now,
+            finished=session.consolidated_at is not None,
+        )

@@ -3,26 +3,23 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, tzinfo
-from functools import partial
 from typing import NamedTuple
 
 from memoranda.conversation.conversation import Conversation
 from memoranda.conversation.conversation_store import ConversationStore
-from memoranda.conversation.transcript import MemoryTranscript, StoredTranscript
+from memoranda.conversation.transcript import StoredTranscript
 from memoranda.errors import InvalidInput
 from memoranda.model.actions import Insert
 from memoranda.model.checks import located
-from memoranda.model.clock import IdFactory
-from memoranda.model.models import ConversationInfo, Mention, Record, Scope
+from memoranda.model.models import ConversationInfo, Kind, Mention, Scope
 from memoranda.model.ports import EntityExtractor, Progress, Store
 from memoranda.records.drafts import Draft
 from memoranda.records.pages import record_pages
 from memoranda.records.service import RecordService
 from memoranda.text.secrets import secret_kind
-from memoranda.tokens.catalog import Catalog
 from memoranda.transfer.json_files import LeftOut
 
 BATCH = 500
@@ -36,16 +33,12 @@ class ImportTarget:
     Attributes:
         records: changes the records of its scope.
         conversations: opens the stored conversations of a scope.
-        catalog: counts the tokens of messages.
-        ids: makes the ids of messages.
         zone: the zone of times that name none.
         extractor: finds the names in a text.
     """
 
     records: RecordService
     conversations: Callable[[Scope], ConversationStore]
-    catalog: Catalog
-    ids: IdFactory
     zone: tzinfo
     extractor: EntityExtractor
 
@@ -70,10 +63,7 @@ class ImportTarget:
 
     def trial_conversation(self, id: str, model: str | None = None) -> Conversation:
         """Return an empty conversation in memory, which refuses what a stored one would refuse."""
-        info = ConversationInfo(id=id, created_at=self.records.now(), model=model)
-        return Conversation.over(
-            MemoryTranscript(info), catalog=self.catalog, clock=self.records.clock, ids=self.ids
-        )
+        return self.conversations(self.scope).unsaved(id, model=model)
 
     def transcript(self, id: str) -> StoredTranscript:
         """Return the transcript of a stored conversation."""
@@ -85,33 +75,58 @@ class ImportTarget:
         Raises:
             InvalidInput: it is another agent's.
         """
-        found = self.store.conversation(self.scope, id)
-        if found is None and self.store.conversation(self.everyone, id) is not None:
+        found = self.store.conversations(self.scope, id).get(id)
+        if found is None and self.store.conversations(self.everyone, id):
             raise InvalidInput(f"{place}: conversation {id!r} is another agent's; {remedy}")
         return found
 
 
-class Moved(NamedTuple):
+class TransferCounts(NamedTuple):
     """How many records and messages were moved, and how many were there already."""
 
     records: int = 0
     messages: int = 0
     skipped: int = 0
 
-    def plus(self, other: Moved) -> Moved:
+    def plus(self, other: TransferCounts) -> TransferCounts:
         """Return the sums."""
-        return Moved(*(one + two for one, two in zip(self, other, strict=True)))
+        return TransferCounts(*(one + two for one, two in zip(self, other, strict=True)))
+
+
+class ImportCounts(NamedTuple):
+    """What an import of another program's file did.
+
+    Attributes:
+        moved: how much was stored.
+        users: whose; none where it is the user who imports.
+        left_out: a line for each kind of thing that was left out.
+    """
+
+    moved: TransferCounts
+    users: tuple[str, ...] = ()
+    left_out: tuple[str, ...] = ()
 
 
 class PlacedDraft(NamedTuple):
-    """A draft, the place in a file from which it comes, and the names that this says are in it."""
+    """A draft as a file tells it.
+
+    Attributes:
+        place: where it stands, for messages.
+        scope: whose it is.
+        draft: what is to be stored.
+        mentions: the names that the file says are in it.
+        once: whether a fact that is there already is the same whenever it was learned, and
+            one that the file holds several times is one.
+    """
 
     place: str
+    scope: Scope
     draft: Draft
     mentions: tuple[Mention, ...] = ()
+    once: bool = False
 
 
-class Steps:
+class ProgressCounter:
     """Counts the units of work that are done and tells of each batch."""
 
     def __init__(self, total: int, progress: Progress | None) -> None:
@@ -131,85 +146,97 @@ class RecordKey(NamedTuple):
     """What makes a record of a file the same as a stored one.
 
     Attributes:
-        session: its session.
         content_hash: hash of its content.
+        session: its session.
         event_time: when it happened; ``None`` where the file does not say.
+        always: whether it is a fact that is the same in any session and at any time.
     """
 
-    session: str | None
     content_hash: str
-    event_time: datetime | None
+    session: str | None = None
+    event_time: datetime | None = None
+    always: bool = False
 
 
-class Additions:
-    """The drafts of a file for one user, of which only the new ones are stored.
+DraftReader = Callable[[LeftOut], Iterable[PlacedDraft]]
+"""Reads the drafts of a file, and counts what it leaves out."""
 
-    A draft is there already if a record, active or not, of the same session, content and
-    event time is; what the file holds several times is stored as often. So importing again
-    adds nothing, also after a crash in between, and what was forgotten stays forgotten.
+
+def import_drafts(
+    target: ImportTarget, format: str, read: DraftReader, progress: Progress | None
+) -> ImportCounts:
+    """Store the drafts of a file, of which only those that are not there yet.
+
+    A draft is there already if a record, active or not, of the same session, content and event
+    time is; what the file holds several times is stored as often. So importing again adds
+    nothing, also after a crash in between, and what was forgotten stays forgotten.
 
     Args:
         target: the memory.
-        drafts: gives the drafts; called once to check them and once to store them.
+        format: where the drafts come from.
+        read: called once to check the drafts and once to store them, a transaction for each batch.
+        progress: told after each batch.
 
     Raises:
         InvalidInput: a draft cannot be stored; nothing was written.
     """
+    left_out = LeftOut()
+    wanted: defaultdict[Scope, set[RecordKey]] = defaultdict(set)
+    total = 0
+    for placed in read(left_out):
+        wanted[placed.scope].add(_key(target, placed))
+        total += 1
+    held = {scope: _held(target.of(scope), keys) for scope, keys in wanted.items()}
+    steps, moved, origin = ProgressCounter(total, progress), TransferCounts(), f"import:{format}"
+    batches: defaultdict[Scope, list[PlacedDraft]] = defaultdict(list)
+    for found in read(LeftOut()):
+        placed = found._replace(draft=replace(found.draft, origin=origin))
+        batches[placed.scope].append(placed)
+        if len(batches[placed.scope]) == BATCH:
+            batch = batches.pop(placed.scope)
+            moved = moved.plus(_store(target.of(placed.scope), batch, held[placed.scope], steps))
+    for scope, batch in batches.items():
+        moved = moved.plus(_store(target.of(scope), batch, held[scope], steps))
+    users = tuple(dict.fromkeys(scope.user for scope in wanted))
+    return ImportCounts(moved, users, left_out.lines())
 
-    def __init__(self, target: ImportTarget, drafts: Callable[[], Iterable[PlacedDraft]]) -> None:
-        """Check every draft; store nothing yet."""
-        self._target = target
-        self._drafts = drafts
-        self._wanted: set[RecordKey] = set()
-        self.total = 0
-        for placed in drafts():
-            self._wanted.add(self._key(placed))
-            self.total += 1
 
-    def store(self, steps: Steps) -> Moved:
-        """Store what is new, a transaction for each batch."""
-        held = _held(self._target, self._wanted)
-        batch: list[Insert] = []
-        moved, seen = Moved(), 0
-        for placed in self._drafts():
-            key = self._key(placed)
-            if held[key]:
-                held[key] -= 1
-            else:
-                batch.append(self._plan(placed))
-            seen += 1
-            if seen == BATCH:
-                moved = moved.plus(self._flush(batch, seen, steps))
-                batch, seen = [], 0
-        return moved.plus(self._flush(batch, seen, steps)) if seen else moved
-
-    def _flush(self, batch: list[Insert], seen: int, steps: Steps) -> Moved:
-        self._target.store.apply(self._target.scope, batch)
-        steps.advance(seen)
-        return Moved(records=len(batch), skipped=seen - len(batch))
-
-    def _plan(self, placed: PlacedDraft) -> Insert:
-        with located(placed.place):
-            insert = self._target.records.plan(placed.draft, reason="imported")
-        if not placed.mentions:
-            return insert
+def _store(
+    target: ImportTarget,
+    batch: Sequence[PlacedDraft],
+    held: Counter[RecordKey],
+    steps: ProgressCounter,
+) -> TransferCounts:
+    """Store what is new of a batch for one scope; of ``held``, use up what is not."""
+    new: list[Insert] = []
+    for placed in batch:
+        key = _key(target, placed)
+        if held[key]:
+            held[key] -= not placed.once
+            continue
+        held[key] += placed.once
+        insert = target.records.plan(placed.draft, reason="imported")
         own = placed.mentions
-        others = (
-            item
-            for item in self._target.extractor.extract(placed.draft.content)
-            if not any(_overlap(item, one) for one in own)
-        )
-        return replace(insert, mentions=(*own, *others))
+        if own:
+            others = (
+                item
+                for item in target.extractor.extract(placed.draft.content)
+                if not any(item.start < one.end and one.start < item.end for one in own)
+            )
+            insert = replace(insert, mentions=(*own, *others))
+        new.append(insert)
+    target.store.apply(target.scope, new)
+    steps.advance(len(batch))
+    return TransferCounts(records=len(new), skipped=len(batch) - len(new))
 
-    def _key(self, placed: PlacedDraft) -> RecordKey:
-        with located(placed.place):
-            record = self._target.records.planner.record(self._target.scope, placed.draft)
-        happened = None if placed.draft.event_time is None else record.event_time
-        return RecordKey(record.session_id, record.content_hash, happened)
 
-
-def _overlap(one: Mention, other: Mention) -> bool:
-    return one.start < other.end and other.start < one.end
+def _key(target: ImportTarget, placed: PlacedDraft) -> RecordKey:
+    with located(placed.place):
+        record = target.records.planner.record(placed.scope, placed.draft)
+    if placed.once and record.kind is Kind.FACT:
+        return RecordKey(record.content_hash, always=True)
+    happened = None if placed.draft.event_time is None else record.event_time
+    return RecordKey(record.content_hash, record.session_id, happened)
 
 
 def _held(target: ImportTarget, wanted: set[RecordKey]) -> Counter[RecordKey]:
@@ -217,14 +244,14 @@ def _held(target: ImportTarget, wanted: set[RecordKey]) -> Counter[RecordKey]:
     held: Counter[RecordKey] = Counter()
     for page in record_pages(target.store, target.everyone, target.records.now()):
         for record in page:
-            held.update(_keys(record) & wanted)
+            key = RecordKey(record.content_hash, record.session_id, record.event_time)
+            keys = {key}
+            if record.event_time == record.created_at:  # It was stored without one.
+                keys.add(key._replace(event_time=None))
+            if record.kind is Kind.FACT:
+                keys.add(RecordKey(record.content_hash, always=True))
+            held.update(keys & wanted)
     return held
-
-
-def _keys(record: Record) -> set[RecordKey]:
-    key = RecordKey(record.session_id, record.content_hash, record.event_time)
-    without_time = record.event_time == record.created_at  # It was stored without one.
-    return {key, key._replace(event_time=None)} if without_time else {key}
 
 
 def is_kept(text: str, left_out: LeftOut) -> bool:
@@ -233,38 +260,3 @@ def is_kept(text: str, left_out: LeftOut) -> bool:
         return True
     left_out.add("facts that look like secrets")
     return False
-
-
-def import_facts(
-    target: ImportTarget,
-    read: Callable[[LeftOut], Iterable[tuple[Scope, PlacedDraft]]],
-    progress: Progress | None,
-) -> tuple[tuple[str, ...], Moved, tuple[str, ...]]:
-    """Store what ``read`` gives, each in its scope; what is there already is skipped.
-
-    Everything is checked before anything is written. A batch is one transaction, so an import
-    that was cut short goes on with the next.
-
-    Returns:
-        the users; how many facts were stored; a line for each kind of thing that was left out.
-
-    Raises:
-        InvalidInput: a fact cannot be stored; nothing was written.
-    """
-    left_out = LeftOut()
-    found: defaultdict[Scope, list[PlacedDraft]] = defaultdict(list)
-    for scope, placed in read(left_out):
-        found[scope].append(placed)
-    additions = [Additions(target.of(scope), partial(iter, each)) for scope, each in found.items()]
-    moved = store_additions(additions, progress)
-    users = tuple(dict.fromkeys(scope.user for scope in found))
-    return users or (target.scope.user,), moved, left_out.lines()
-
-
-def store_additions(additions: Iterable[Additions], progress: Progress | None) -> Moved:
-    """Store what is new of several users' drafts, all of which were checked."""
-    each = list(additions)
-    steps, moved = Steps(sum(found.total for found in each), progress), Moved()
-    for found in each:
-        moved = moved.plus(found.store(steps))
-    return moved

@@ -8,125 +8,78 @@ and pictures.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping
-from datetime import datetime
 from typing import Any
 
 from memoranda.model.checks import located
 from memoranda.model.json_object import JsonObject
-from memoranda.transfer.conversations import (
-    ForeignConversation,
-    ForeignMessage,
-    distinct,
-    each_conversation,
-)
-from memoranda.transfer.json_files import JsonItem, JsonValues, LeftOut, moment_of
+from memoranda.text.patterns import compile_pattern
+from memoranda.transfer.conversations import ForeignMessage, joined
+from memoranda.transfer.json_files import LeftOut, moment_of
 
-SPEAKERS = {"user": "user", "assistant": "assistant"}
+KEYS = ("id", "create_time", "title")
+"""Where a conversation has its id, its time and its title."""
+SPEAKERS = frozenset({"user", "assistant"})
 TEXTS = frozenset({"text", "multimodal_text"})
-EVERYONE = frozenset({None, "all"})
-"""To whom a message is that is no call of a tool."""
-CITATION = re.compile("\ue200[^\ue200\ue201]*\ue201")
+CITATION = compile_pattern("\ue200[^\ue200\ue201]*\ue201")
 """A reference to a source, in characters for private use."""
 
 
-def is_chatgpt(value: object) -> bool:
-    """Return whether a value of a file is a conversation of ChatGPT."""
-    return isinstance(value, Mapping) and isinstance(value.get("mapping"), Mapping)
-
-
-def read_conversations(file: JsonValues, left_out: LeftOut) -> Iterator[ForeignConversation]:
-    """Return the conversations of an export, each by its branch that was current.
+def read_messages(talk: JsonObject, place: str, left_out: LeftOut) -> Iterator[ForeignMessage]:
+    """Return the messages of a conversation, those of the branch that was current.
 
     Raises:
-        InvalidInput: a conversation is not in ChatGPT's form; the message names it.
+        InvalidInput: the conversation is not in ChatGPT's form; the error names the message.
     """
-    return each_conversation(file, _conversation, left_out)
-
-
-def _conversation(item: JsonItem, left_out: LeftOut) -> ForeignConversation:
-    fields = JsonObject(item.value)
-    name = fields.optional_text("conversation_id") or fields.text("id")
-    nodes = fields.get("mapping")
+    nodes = talk.get("mapping")
     JsonObject(nodes)  # It must be an object.
-    at = moment_of(fields.get("create_time"), "create_time")
-    title = fields.get("title")
-    branch = _branch(nodes, fields.get("current_node"))
-    aside = sum(map(_speaks, nodes.values())) - sum(_speaks(nodes[key]) for key in branch)
-    left_out.add("messages of branches that were given up", aside)
-    said = []
+    branch = _branch(nodes, talk.get("current_node"))
+    speaking = {key for key in nodes if _author(_at(nodes[key], "message")) in SPEAKERS}
+    left_out.add("messages of branches that were given up", len(speaking.difference(branch)))
     for key in branch:
-        place = f"{item.place}, message {key}"
-        with located(f"message {key}"):
-            found = _message_of(nodes[key], key, place, left_out)
-        if found is not None:
-            said.append(found)
-    return ForeignConversation(
-        id=name, messages=distinct(said, at), at=at, title=title if isinstance(title, str) else None
-    )
+        message = _at(nodes[key], "message")
+        if not isinstance(message, Mapping):
+            continue
+        content = message.get("content")
+        kind = _at(content, "content_type")
+        hidden = _at(message.get("metadata"), "is_visually_hidden_from_conversation")
+        if key not in speaking:
+            left_out.add("messages of the system and of tools")
+        elif hidden or not isinstance(kind, str) or kind not in TEXTS:
+            left_out.add("hidden messages and thoughts")
+        elif message.get("recipient") not in (None, "all"):
+            left_out.add("calls of tools")
+        elif text := _text(_at(content, "parts"), left_out):
+            with located(f"message {key}"):
+                at = moment_of(message.get("create_time"), "create_time")
+            where, role = f"{place}, message {key}", str(_author(message))
+            yield ForeignMessage(place=where, key=key, role=role, text=text, at=at)
 
 
 def _branch(nodes: Mapping[str, Any], current: object) -> list[str]:
     """Return the ids from the root to the current node; to the last leaf, where none is named."""
     if not isinstance(current, str) or current not in nodes:
-        parents = {_parent(node) for node in nodes.values()}
+        parents = {str(_at(node, "parent")) for node in nodes.values()}
         current = next((key for key in reversed(list(nodes)) if key not in parents), None)
     found: dict[str, None] = {}
     while isinstance(current, str) and current in nodes and current not in found:
         found[current] = None
-        current = _parent(nodes[current])
+        current = _at(nodes[current], "parent")
     return list(reversed(found))
 
 
-def _parent(node: object) -> str | None:
-    parent = node.get("parent") if isinstance(node, Mapping) else None
-    return parent if isinstance(parent, str) else None
+def _at(value: object, name: str) -> Any:
+    """Return what an object has under a name; ``None`` for what is no object."""
+    return value.get(name) if isinstance(value, Mapping) else None
 
 
-def _message(node: object) -> Mapping[str, Any] | None:
-    message = node.get("message") if isinstance(node, Mapping) else None
-    return message if isinstance(message, Mapping) else None
+def _author(message: object) -> str | None:
+    role = _at(_at(message, "author"), "role")
+    return role if isinstance(role, str) else None
 
 
-def _role(message: Mapping[str, Any]) -> str | None:
-    author = message.get("author")
-    role = author.get("role") if isinstance(author, Mapping) else None
-    return SPEAKERS.get(role) if isinstance(role, str) else None
-
-
-def _speaks(node: object) -> bool:
-    message = _message(node)
-    return message is not None and _role(message) is not None
-
-
-def _message_of(node: object, key: str, place: str, left_out: LeftOut) -> ForeignMessage | None:
-    message = _message(node)
-    if message is None:
-        return None
-    role, content = _role(message), message.get("content")
-    kind = content.get("content_type") if isinstance(content, Mapping) else None
-    metadata = message.get("metadata")
-    hidden = isinstance(metadata, Mapping) and metadata.get("is_visually_hidden_from_conversation")
-    recipient = message.get("recipient")
-    if role is None:
-        left_out.add("messages of the system and of tools")
-    elif hidden or not isinstance(kind, str) or kind not in TEXTS:
-        left_out.add("hidden messages and thoughts")
-    elif not (recipient is None or recipient in EVERYONE):
-        left_out.add("calls of tools")
-    elif text := _text(content, left_out):
-        return ForeignMessage(place=place, key=key, role=role, text=text, at=_time(message))
-    return None
-
-
-def _time(message: Mapping[str, Any]) -> datetime | None:
-    return moment_of(message.get("create_time"), "create_time")
-
-
-def _text(content: Any, left_out: LeftOut) -> str:
+def _text(parts: object, left_out: LeftOut) -> str:
     texts = []
-    parts = content.get("parts")
     for part in parts if isinstance(parts, list) else ():
         match part:
             case str():
@@ -137,4 +90,4 @@ def _text(content: Any, left_out: LeftOut) -> str:
                 left_out.add("pictures")
             case _:
                 left_out.add("parts of other kinds")
-    return "\n".join(text for text in texts if text.strip())
+    return joined(texts)

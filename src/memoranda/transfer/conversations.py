@@ -15,13 +15,21 @@ from hashlib import blake2b
 from itertools import groupby
 
 from memoranda.errors import StoreError
-from memoranda.model.actions import EndConversation, OpenConversation
+from memoranda.model.actions import OpenConversation, UpdateConversation
 from memoranda.model.checks import EPOCH, clean, content_hash, located, to_ms
 from memoranda.model.clock import ALPHABET
+from memoranda.model.json_object import JsonObject
 from memoranda.model.models import ConversationInfo, Message, ToolCall, ToolResult
 from memoranda.model.ports import Progress
-from memoranda.transfer.batches import BATCH, ImportTarget, Moved, Steps
-from memoranda.transfer.json_files import JsonItem, JsonValues, LeftOut, plain_text
+from memoranda.model.query import Filter
+from memoranda.transfer.batches import (
+    BATCH,
+    ImportCounts,
+    ImportTarget,
+    ProgressCounter,
+    TransferCounts,
+)
+from memoranda.transfer.json_files import JsonValues, LeftOut, moment_of, plain_text
 
 TIME_LETTERS, KEY_LETTERS = 10, 16
 """Letters of an id, of five bits each: the millisecond, then the digest."""
@@ -55,6 +63,18 @@ class ForeignMessage:
     result: ToolResult | None = None
     answer: str | None = None
 
+    def storable(self, at: datetime | None) -> ForeignMessage:
+        """Return it without characters that no store can hold, and with a time."""
+        calls = ((call.id, call.name, call.arguments) for call in self.calls)
+        result = self.result
+        return replace(
+            self,
+            at=at,
+            text=plain_text(self.text),
+            calls=tuple(ToolCall(*map(plain_text, call)) for call in calls),
+            result=result and replace(result, call_id=plain_text(result.call_id)),
+        )
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ForeignConversation:
@@ -74,21 +94,43 @@ class ForeignConversation:
     title: str | None = None
 
 
-def each_conversation(
-    file: JsonValues, read: Callable[[JsonItem, LeftOut], ForeignConversation], left_out: LeftOut
+ConversationReader = Callable[[LeftOut], Iterable[ForeignConversation]]
+"""Reads the conversations of a file, and counts what it leaves out."""
+MessageReader = Callable[[JsonObject, str, LeftOut], Iterator[ForeignMessage]]
+"""Reads the messages of a conversation in an export, which stands at a place."""
+
+
+def read_export(
+    file: JsonValues, keys: tuple[str, str, str], said: MessageReader, left_out: LeftOut
 ) -> Iterator[ForeignConversation]:
-    """Return the conversations of an export, each as ``read`` finds it; count those without talk.
+    """Return the conversations of an export; count those without talk.
+
+    Args:
+        file: the export.
+        keys: where a conversation has its id, its time and its title.
+        said: reads its messages.
+        left_out: counts what is no talk.
 
     Raises:
-        InvalidInput: ``read`` cannot read one; the message names it.
+        InvalidInput: a conversation is not in the export's form; the message names it.
     """
+    name, begun, title = keys
     for item in file.items():
         with located(item.place):
-            found = read(item, left_out)
-        if found.messages:
-            yield found
+            fields = JsonObject(item.value)
+            at = moment_of(fields.get(begun), begun)
+            key = fields.optional_text("conversation_id") or fields.text(name)
+            messages = distinct(said(fields, item.place, left_out), at)
+        if messages:
+            called = fields.get(title) if isinstance(fields.get(title), str) else None
+            yield ForeignConversation(id=key, messages=messages, at=at, title=called)
         else:
             left_out.add("conversations without talk")
+
+
+def joined(texts: Iterable[str]) -> str:
+    """Return the texts of a message as one, without those that are blank."""
+    return "\n".join(text for text in texts if text.strip())
 
 
 def distinct(
@@ -103,21 +145,8 @@ def distinct(
     found: dict[str, ForeignMessage] = {}
     for item in said:
         at = item.at or at
-        found.setdefault(item.key, _storable(item, at))
+        found.setdefault(item.key, item.storable(at))
     return tuple(found.values())
-
-
-def _storable(item: ForeignMessage, at: datetime | None) -> ForeignMessage:
-    result = item.result
-    return replace(
-        item,
-        at=at,
-        text=plain_text(item.text),
-        calls=tuple(
-            ToolCall(*map(plain_text, (call.id, call.name, call.arguments))) for call in item.calls
-        ),
-        result=None if result is None else replace(result, call_id=plain_text(result.call_id)),
-    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,26 +168,26 @@ class ConversationImport:
             InvalidInput: a message cannot be kept, or another agent has the conversation.
         """
         clean(found.id, "the name of a conversation")
-        place = found.messages[0].place if found.messages else found.id
-        self.target.conversation(found.id, place, "import as that agent, or without one")
+        remedy = "import as that agent, or without one"
+        self.target.conversation(found.id, found.messages[0].place, remedy)
         for batch in _batches(_joined(self._split(found)[1])):
             self._measured(batch, found)
 
-    def store(self, found: ForeignConversation) -> Moved:
+    def store(self, found: ForeignConversation) -> TransferCounts:
         """Store what is not there yet, a transaction for each batch; say how much that was."""
-        moved = Moved()
+        known, new = self._split(found)
+        moved = TransferCounts(skipped=len(_joined(known)))
         for attempt in range(ATTEMPTS):
-            known, new = self._split(found)
-            if not attempt:
-                moved = Moved(skipped=len(_joined(known)))
             try:
                 for messages in self._append(found, new):
-                    moved = moved.plus(Moved(messages=messages))
+                    moved = moved.plus(TransferCounts(messages=messages))
                 break
             except StoreError:
                 # Perhaps another process has stored them meanwhile; then fewer are new now.
-                if attempt == ATTEMPTS - 1 or len(self._split(found)[1]) == len(new):
+                _, rest = self._split(found)
+                if attempt == ATTEMPTS - 1 or len(rest) == len(new):
                     raise
+                new = rest
         self._end(found)
         return moved
 
@@ -171,10 +200,8 @@ class ConversationImport:
         now, it was erased.
         """
         known = self._known(found)
-        end = 0
-        for index, item in enumerate(found.messages, 1):
-            if self._digest(item) in known:
-                end = index
+        there = [self._digest(item) in known for item in found.messages]
+        end = _last(there)
         return found.messages[:end], self._not_erased(found, found.messages[end:])
 
     def _not_erased(
@@ -186,26 +213,23 @@ class ConversationImport:
         was taken out, what is older is not to come back.
         """
         store, scope = self.target.store, self.target.scope
-        info = store.conversation(scope, found.id)
+        info = store.conversations(scope, found.id).get(found.id)
         if info is None or info.ended_at is None or not info.revision:
             return rest
         held = store.messages(scope, found.id, cleared=True)
         if any(message.timestamp >= info.ended_at for message in held):
             return rest
-        gone = 0
-        for index, item in enumerate(rest, 1):
-            if item.at is not None and item.at <= info.ended_at:
-                gone = index
-        return rest[gone:]
+        older = [item.at is not None and item.at <= info.ended_at for item in rest]
+        return rest[_last(older) :]
 
     def _known(self, found: ForeignConversation) -> set[str]:
         """Return the digests of messages in this conversation, or in one that it repeats."""
         store, scope = self.target.store, self.target.scope
         names = [found.id]
-        if store.conversation(scope, found.id) is None:
+        if not store.conversations(scope, found.id):
             # A session that was resumed may repeat all of the one before, under its own name.
             hashes = list(dict.fromkeys(content_hash(item.text) for item in found.messages))
-            alike = store.with_hashes(scope, hashes, now=self.target.records.now())
+            alike = store.records(scope, Filter(now=self.target.records.now(), hashes=hashes))
             sessions = Counter(item.session_id for item in alike if item.session_id)
             names += [name for name, _ in sessions.most_common(MOST_ALIKE)]
         return {
@@ -219,7 +243,7 @@ class ConversationImport:
         if not new:
             return
         store, scope = self.target.store, self.target.scope
-        if store.conversation(scope, found.id) is None:
+        if not store.conversations(scope, found.id):
             times = (item.at for item in found.messages if item.at)
             begun = found.at or next(times, self.target.records.now())
             store.apply(scope, [OpenConversation(ConversationInfo(id=found.id, created_at=begun))])
@@ -232,23 +256,33 @@ class ConversationImport:
     def _end(self, found: ForeignConversation) -> None:
         """Mark how far it was imported: its end is when the last message was said."""
         store, scope = self.target.store, self.target.scope
-        info = store.conversation(scope, found.id)
+        info = store.conversations(scope, found.id).get(found.id)
         last = max((item.at for item in _joined(found.messages) if item.at), default=None)
         if info and last and (info.ended_at is None or info.ended_at < last):
-            store.apply(scope, [EndConversation(found.id, last)])
+            store.apply(scope, [UpdateConversation(found.id, ended_at=last)])
 
     def _measured(
         self, batch: Sequence[ForeignMessage], found: ForeignConversation
     ) -> list[Message]:
         """Return messages as the store takes them: counted, weighed, with ids of their own."""
         trial = self.target.trial_conversation(found.id)
-        first = found.messages[0].key if found.messages else None
         now = self.target.records.now()
+        title = plain_text(found.title) if found.title and found.title.strip() else None
         shapes = [
-            _message(item, item.at or now, found.title if item.key == first else None)
+            Message(
+                id=item.key,
+                role=item.role,
+                content=item.text,
+                timestamp=item.at or now,
+                tokens=0,  # Counted when it is taken.
+                tool_calls=item.calls,
+                tool_result=item.result,
+                task=title if item.key == found.messages[0].key else None,
+            )
             for item in batch
         ]
-        with located(_span(batch)):
+        first, last = batch[0].place, batch[-1].place
+        with located(first if first == last else f"{first} to {last}"):
             counted = trial.extend(shapes)
         return [
             replace(message, id=self._id(item, message.timestamp), position=None)
@@ -266,36 +300,31 @@ class ConversationImport:
 
 
 def import_conversations(
-    work: ConversationImport,
-    read: Callable[[LeftOut], Iterable[ForeignConversation]],
-    progress: Progress | None,
-) -> tuple[Moved, tuple[str, ...]]:
+    target: ImportTarget, format: str, read: ConversationReader, progress: Progress | None
+) -> ImportCounts:
     """Store the conversations of a file, one at a time; what is there already is skipped.
 
     The file is read twice, the first time only to check it: nothing is written of a file that
     is broken somewhere. An import that was cut short is gone on with by the next.
 
     Args:
-        work: where they go.
+        target: the memory.
+        format: where they come from.
         read: reads them; what it leaves out it counts.
         progress: told after each conversation.
-
-    Returns:
-        how many messages were stored, and a line for each kind of thing that was left out.
 
     Raises:
         InvalidInput: a message cannot be stored; nothing was written.
     """
-    left_out = LeftOut()
-    total = 0
+    work, left_out, total = ConversationImport(target, format), LeftOut(), 0
     for found in read(left_out):
         work.check(found)
         total += 1
-    steps, moved = Steps(total, progress), Moved()
+    steps, moved = ProgressCounter(total, progress), TransferCounts()
     for found in read(LeftOut()):
         moved = moved.plus(work.store(found))
         steps.advance(1)
-    return moved, left_out.lines()
+    return ImportCounts(moved, left_out=left_out.lines())
 
 
 def _joined(said: Sequence[ForeignMessage]) -> list[ForeignMessage]:
@@ -317,22 +346,9 @@ def _batches(said: Sequence[ForeignMessage]) -> Iterator[Sequence[ForeignMessage
         yield said[start : start + BATCH]
 
 
-def _message(item: ForeignMessage, at: datetime, title: str | None) -> Message:
-    return Message(
-        id=item.key,
-        role=item.role,
-        content=item.text,
-        timestamp=at,
-        tokens=0,  # Counted when it is taken.
-        tool_calls=item.calls,
-        tool_result=item.result,
-        task=plain_text(title) if title and title.strip() else None,
-    )
-
-
-def _span(batch: Sequence[ForeignMessage]) -> str:
-    first, last = batch[0].place, batch[-1].place
-    return first if first == last else f"{first} to {last}"
+def _last(marks: Sequence[bool]) -> int:
+    """Return the place behind the last mark that is set; 0 where none is."""
+    return max((place for place, mark in enumerate(marks, 1) if mark), default=0)
 
 
 def _letters(number: int, length: int) -> str:

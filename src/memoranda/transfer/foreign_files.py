@@ -13,15 +13,15 @@ from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path, PureWindowsPath
-from typing import NamedTuple
 
 from memoranda.errors import InvalidInput
+from memoranda.text.patterns import compile_pattern
 
 LARGEST = 2**20
 """Bytes; a memory that is loaded into every prompt is far smaller."""
 LARGEST_HISTORY = 2**24
 """Bytes of a history, which is never truncated."""
-HISTORY = re.compile(r"HISTORY.*\.md", re.IGNORECASE)
+HISTORY = compile_pattern(r"HISTORY.*\.md", re.IGNORECASE)
 OUTSIDE = "leads out of the folder"
 MOST_FILES = 10_000
 DEEPEST = 4
@@ -31,17 +31,6 @@ OPENING = (
     | getattr(os, "O_NOFOLLOW", 0)
     | getattr(os, "O_NONBLOCK", 0)
 )
-
-
-class SkippedFile(NamedTuple):
-    """A file that was not read, and why."""
-
-    file: str
-    why: str
-
-    def __str__(self) -> str:
-        """One line."""
-        return f"{self.file}: {self.why}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,23 +60,18 @@ class ForeignFolder:
 
     Attributes:
         root: the folder, links followed.
-        skipped: what was not read, in the order in which it was come across.
+        skipped: what was not read, and why, in the order in which it was come across.
     """
 
     def __init__(self, root: Path) -> None:
         """Read nothing yet."""
         self.root = root
         self._read: dict[Path, ForeignFile | None] = {}
-        self._skipped: dict[str, str] = {}
-
-    @property
-    def skipped(self) -> tuple[SkippedFile, ...]:
-        """What was not read, and why."""
-        return tuple(SkippedFile(*pair) for pair in self._skipped.items())
+        self.skipped: dict[str, str] = {}
 
     def skip(self, file: str, why: str) -> None:
         """Note that ``file`` was not read."""
-        self._skipped.setdefault(file, why)
+        self.skipped.setdefault(file, why)
 
     def text(self, path: Path, *, named: str | None = None) -> ForeignFile | None:
         """Return the file at ``path``; ``None`` where it is not to be read, which is noted.
@@ -97,7 +81,9 @@ class ForeignFolder:
             named: how a text names it, for the note.
         """
         try:
-            place = self._inside(path)
+            place = path.resolve(strict=True)
+            if not place.is_relative_to(self.root):
+                raise _UnreadableError(OUTSIDE)  # noqa: TRY301 - told as all that is not read
             if place not in self._read:
                 self._read[place] = None
                 name = place.relative_to(self.root).as_posix()
@@ -111,12 +97,6 @@ class ForeignFolder:
             why = f"cannot be read ({getattr(error, 'strerror', None) or error})"
         self.skip(named or self._shown(path), why)
         return None
-
-    def _inside(self, path: Path) -> Path:
-        place = path.resolve(strict=True)
-        if not place.is_relative_to(self.root):
-            raise _UnreadableError(OUTSIDE)
-        return place
 
     def linked(self, text: ForeignFile, target: str) -> ForeignFile | None:
         """Return the Markdown file that ``text`` leads to by a link or an import, as ``text``.
@@ -177,8 +157,7 @@ def root_of(path: Path) -> tuple[Path, Path | None]:
         place = path.resolve(strict=True)
         mode = place.stat().st_mode
     except FileNotFoundError as error:
-        message = f"there is no file {path}; check the path"
-        raise InvalidInput(message) from error
+        raise InvalidInput(f"there is no file {path}; check the path") from error
     except (OSError, RuntimeError, ValueError) as error:
         message = f"{path!s:.200} cannot be read ({error}); check its name and permissions"
         raise InvalidInput(message) from error
@@ -200,6 +179,5 @@ def _content(path: Path) -> str:
     try:
         return raw.decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        raise _UnreadableError(
-            "is no UTF-8 text; convert it, for example with iconv -t utf-8"
-        ) from error
+        why = "is no UTF-8 text; convert it, for example with iconv -t utf-8"
+        raise _UnreadableError(why) from error

@@ -3,33 +3,43 @@
 from __future__ import annotations
 
 import json
-import math
-import re
 import zipfile
 import zlib
 from collections import Counter
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
+from enum import StrEnum
 from pathlib import Path, PurePosixPath
-from typing import Any, BinaryIO, NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol
 
-from memoranda.conversation.formats.new_message import ROLES, SAME_ROLE
-from memoranda.conversation.sessions.format import is_metadata
+from pydantic import TypeAdapter, ValidationError
+
+from memoranda.conversation.formats.parse import ROLES, SAME_ROLE
+from memoranda.conversation.session_format import is_metadata
 from memoranda.errors import InvalidInput
 from memoranda.model.checks import clean, require_aware
 from memoranda.model.json_object import JsonObject
+from memoranda.text.patterns import compile_pattern
 
-MEMORANDA, OPENAI, SESSION, LOCOMO = "memoranda", "openai", "session", "locomo"
-ARCHIVE_NAMES = (MEMORANDA, "recollect")
+
+class FileFormat(StrEnum):
+    """What a file can be."""
+
+    MEMORANDA = "memoranda"
+    OPENAI = "openai"
+    SESSION = "session"
+    LOCOMO = "locomo"
+    MEMORY_MD = "memory-md"
+    CLAUDE_CODE = "claude-code"
+    CHATGPT = "chatgpt"
+    CLAUDE = "claude"
+    MEM0 = "mem0"
+    MCP_MEMORY = "mcp-memory"
+    CHROMA = "chroma"
+
+
+ARCHIVE_NAMES = (FileFormat.MEMORANDA, "recollect")
 """What the first line of an export calls the format; the second until version 0.1."""
-MEMORY_MD = "memory-md"
-CLAUDE_CODE, CHATGPT, CLAUDE = "claude-code", "chatgpt", "claude"
-MEM0, MCP_MEMORY, CHROMA = "mem0", "mcp-memory", "chroma"
-FORMATS = (
-    MEMORANDA, OPENAI, SESSION, LOCOMO, MEMORY_MD, CLAUDE_CODE, CHATGPT, CLAUDE, MEM0,
-    MCP_MEMORY, CHROMA,
-)  # fmt: skip
 KNOWN = (
     "known are memoranda (an export, or JSON Lines of objects with content), "
     "openai (chat messages in JSON or JSON Lines), "
@@ -46,6 +56,12 @@ OWN_ARGUMENTS = frozenset(
     {"kind", "tags", "metadata", "event_time", "session", "confidence", "decay_rate"}
 )
 """Arguments of ``remember`` that no chat message has."""
+CONVERSATIONS = compile_pattern(r"conversations(?:-\d+)?\.json")
+"""What they are called in an archive; large exports have several: ``conversations-000.json``."""
+MOST = 4 * 1024**3
+"""Bytes of a file in an archive that are still read."""
+CORRECT = f"correct it and import again; {KNOWN}"
+FETCH = "get the export again"
 
 
 class JsonItem(NamedTuple):
@@ -53,6 +69,13 @@ class JsonItem(NamedTuple):
 
     place: str
     value: Any
+
+
+class JsonValues(Protocol):
+    """A file of JSON values that can be read again and again."""
+
+    def items(self) -> Iterator[JsonItem]:
+        """Return its values with their places."""
 
 
 class BrokenLineHandler(Protocol):
@@ -63,10 +86,10 @@ class BrokenLineHandler(Protocol):
 
 
 class JsonFile:
-    """A file of JSON Lines, read line by line, or of one JSON value, read at once.
+    """A file of JSON Lines, read line by line; or one JSON value or a ZIP archive, read at once.
 
     Args:
-        path: the file.
+        path: the file; of an archive, the conversations in it.
         by_lines: whether it is known to be JSON Lines, also where the first line is broken.
 
     Raises:
@@ -74,10 +97,11 @@ class JsonFile:
     """
 
     def __init__(self, path: Path, *, by_lines: bool = False) -> None:
-        """Look whether the first line that is not blank is a value by itself."""
+        """Look whether it is an archive, or its first line that is not blank a value by itself."""
         self.path = path
-        self._document: Any = None
-        self.by_lines = self._starts_with_value() or by_lines
+        self.zipped = _is_archive(path)
+        self._documents = _unzipped(path) if self.zipped else {}
+        self._by_lines = not self.zipped and (self._starts_with_value() or by_lines)
 
     def items(self, broken: BrokenLineHandler | None = None) -> Iterator[JsonItem]:
         """Return what is in it: a value for each line or array element, or the only value.
@@ -91,23 +115,27 @@ class JsonFile:
         Raises:
             InvalidInput: a line is no JSON or no UTF-8; the message names it.
         """
-        if self.by_lines:
-            yield from self._by_lines(broken)
+        if self._by_lines:
+            for number, raw in self._raw_lines():
+                place = f"{self.path}, line {number}"
+                try:
+                    text = _decode(raw, place)
+                    if text.strip():
+                        yield JsonItem(place, _parse(text, str(self.path), number))
+                except InvalidInput:
+                    if broken is None:
+                        raise
+                    broken(place, unfinished=not raw.endswith(b"\n"))
             return
-        if self._document is None:
-            self._document = self._whole()
-        yield from _elements(str(self.path), self._document)
-
-    def _by_lines(self, broken: BrokenLineHandler | None) -> Iterator[JsonItem]:
-        for number, raw in self._raw_lines():
-            try:
-                text = self._decoded(raw, number)
-                if text.strip():
-                    yield JsonItem(f"{self.path}, line {number}", self._parsed(text, number))
-            except InvalidInput:
-                if broken is None:
-                    raise
-                broken(f"{self.path}, line {number}", unfinished=not raw.endswith(b"\n"))
+        if not self._documents:
+            text = "".join(_decode(raw, f"{self.path}, line {n}") for n, raw in self._raw_lines())
+            self._documents = {str(self.path): _parse(text, str(self.path))}
+        for place, document in self._documents.items():
+            if isinstance(document, list):
+                for number, value in enumerate(document, 1):
+                    yield JsonItem(f"{place}, item {number}", value)
+            else:
+                yield JsonItem(place, document)
 
     def first(self) -> JsonItem:
         """Return the first value.
@@ -115,200 +143,160 @@ class JsonFile:
         Raises:
             InvalidInput: the file holds none.
         """
-        return _first(self.items(), self.path)
+        for item in self.items():
+            return item
+        raise InvalidInput(f"{self.path} holds nothing to import; {KNOWN}")
+
+    def format(self) -> FileFormat:
+        """Return the format of the file, judged by its first value.
+
+        Raises:
+            InvalidInput: it is none of the known ones.
+        """
+        item = self.first()
+        found = recognise(item.value)
+        if found is None and self.zipped:
+            raise InvalidInput(f"{item.place}: these are no conversations of ChatGPT or claude.ai")
+        if found is None:
+            message = f"{item.place}: the format is unknown, found {item.value!r:.80}; {KNOWN}"
+            raise InvalidInput(message)
+        return found
 
     def _starts_with_value(self) -> bool:
-        for _, text in self._lines():
+        for number, raw in self._raw_lines():
+            text = _decode(raw, f"{self.path}, line {number}")
             if not text.strip():
                 continue
             try:
                 return isinstance(json.loads(text), dict | str)
             except (ValueError, RecursionError):
                 return False  # The first line of a value that goes over several lines.
-        message = f"{self.path} is empty; {KNOWN}"
-        raise InvalidInput(message)
-
-    def _lines(self) -> Iterator[tuple[int, str]]:
-        for number, raw in self._raw_lines():
-            yield number, self._decoded(raw, number)
+        raise InvalidInput(f"{self.path} is empty; {KNOWN}")
 
     def _raw_lines(self) -> Iterator[tuple[int, bytes]]:
-        with _opened(self.path) as file:
-            # Bytes are split at newlines alone; text would also be split at others.
-            for number, raw in enumerate(file, 1):
-                yield number, raw.removeprefix(BOM) if number == 1 else raw
-
-    def _decoded(self, raw: bytes, number: int) -> str:
+        """Yield lines with their numbers, split at newlines alone; text would split at others."""
         try:
-            return raw.decode()
-        except UnicodeDecodeError as error:
-            message = (
-                f"{self.path}, line {number}: not UTF-8 text (byte {raw[error.start]:#04x} at "
-                f"position {error.start}); convert the file, for example with iconv -t utf-8"
-            )
+            with self.path.open("rb") as file:
+                for number, raw in enumerate(file, 1):
+                    yield number, raw.removeprefix(BOM) if number == 1 else raw
+        except FileNotFoundError as error:
+            raise InvalidInput(f"there is no file {self.path}; check the path") from error
+        except IsADirectoryError as error:
+            raise InvalidInput(f"{self.path} is a folder; name a file in it") from error
+        except (OSError, ValueError) as error:
+            name = f"{self.path!s:.200}"
+            message = f"{name} cannot be read ({error}); check its name and permissions"
             raise InvalidInput(message) from error
 
-    def _whole(self) -> Any:
-        return self._parsed("".join(text for _, text in self._lines()), None)
 
-    def _parsed(self, text: str, number: int | None) -> Any:
-        try:
-            return json.loads(text, parse_constant=_refuse)
-        except json.JSONDecodeError as error:
-            line = error.lineno if number is None else number
-            reason, place = f"{error.msg} at column {error.colno}", f"{self.path}, line {line}"
-            raise InvalidInput(_broken(place, reason)) from error
-        except (ValueError, RecursionError) as error:
-            place = str(self.path) if number is None else f"{self.path}, line {number}"
-            raise InvalidInput(_broken(place, str(error))) from error
-
-
-def is_markdown(path: Path) -> bool:
-    """Whether ``path`` is a folder, or named as Markdown is: no JSON to look into."""
-    with suppress(OSError, ValueError):
-        return path.suffix.lower() == ".md" or path.is_dir()
-    return False
-
-
-def detect(file: JsonFile) -> str:
-    """Return the format of ``file``, judged by its first value.
-
-    Raises:
-        InvalidInput: it is none of the known ones.
-    """
-    item = file.first()
-    match item.value:
-        case {"format": str(name)} if name in ARCHIVE_NAMES:
-            return MEMORANDA
-        case value if is_metadata(value):
-            return SESSION
-        case {"conversation": dict(), "sample_id": _}:
-            return LOCOMO
-        case {"messages": list()}:
-            return OPENAI
-        case {"role": str(role), **rest} if role in CHAT and not OWN_ARGUMENTS & rest.keys():
-            return OPENAI
-        case {"content": _} | str():
-            return MEMORANDA
-    message = f"{item.place}: the format is unknown, found {item.value!r:.80}; {KNOWN}"
-    raise InvalidInput(message)
-
-
-def _elements(place: str, document: object) -> Iterator[JsonItem]:
-    if isinstance(document, list):
-        for number, value in enumerate(document, 1):
-            yield JsonItem(f"{place}, item {number}", value)
-    else:
-        yield JsonItem(place, document)
-
-
-def _first(items: Iterator[JsonItem], path: Path) -> JsonItem:
-    for item in items:
-        return item
-    raise InvalidInput(f"{path} holds nothing to import; {KNOWN}")
-
-
-@contextmanager
-def _opened(path: Path) -> Iterator[BinaryIO]:
+def _decode(raw: bytes, place: str) -> str:
     try:
-        with path.open("rb") as file:
-            yield file
-    except FileNotFoundError as error:
-        message = f"there is no file {path}; check the path"
+        return raw.decode()
+    except UnicodeDecodeError as error:
+        message = (
+            f"{place}: not UTF-8 text (byte {raw[error.start]:#04x} at "
+            f"position {error.start}); convert the file, for example with iconv -t utf-8"
+        )
         raise InvalidInput(message) from error
-    except IsADirectoryError as error:
-        message = f"{path} is a folder; name a file in it"
-        raise InvalidInput(message) from error
-    except (OSError, ValueError) as error:
-        message = f"{path!s:.200} cannot be read ({error}); check its name and permissions"
-        raise InvalidInput(message) from error
+
+
+def _parse(text: str | bytes, place: str, line: int | None = None, remedy: str = CORRECT) -> Any:
+    """Return the value of a whole text, or of a line, for which the error names its number."""
+    try:
+        return json.loads(text, parse_constant=_refuse)
+    except (ValueError, RecursionError) as error:
+        reason = str(error)
+        if isinstance(error, json.JSONDecodeError):
+            line, reason = line or error.lineno, f"{error.msg} at column {error.colno}"
+        where = place if line is None else f"{place}, line {line}"
+        raise InvalidInput(f"{where}: not valid JSON ({reason}); {remedy}") from error
 
 
 def _refuse(constant: str) -> None:
-    message = f"{constant} is no JSON number"
-    raise ValueError(message)
+    raise ValueError(f"{constant} is no JSON number")
 
 
-def _broken(place: str, reason: str) -> str:
-    return f"{place}: not valid JSON ({reason}); correct it and import again; {KNOWN}"
-
-
-CONVERSATIONS = re.compile(r"conversations(?:-\d+)?\.json")
-"""What they are called; large exports have several: ``conversations-000.json`` and so on."""
-MOST = 4 * 1024**3
-"""Bytes of a file in an archive that are still read."""
-
-
-class ZippedFile:
-    """The conversations in a ZIP archive, read at once for each file in it.
-
-    Args:
-        path: the archive.
-
-    Raises:
-        InvalidInput: it cannot be read, or holds no conversations.
-    """
-
-    def __init__(self, path: Path) -> None:
-        """Look which files in it hold conversations."""
-        self.path = path
-        self._documents: dict[str, Any] = {}
-        try:
-            with zipfile.ZipFile(path) as archive:
-                for info in sorted(archive.infolist(), key=lambda info: info.filename):
-                    if CONVERSATIONS.fullmatch(PurePosixPath(info.filename).name):
-                        self._documents[info.filename] = self._parsed(archive, info)
-        # A damaged member raises zlib's error, an encrypted one RuntimeError.
-        except (OSError, zipfile.BadZipFile, RuntimeError, NotImplementedError) as error:
-            message = f"{path} cannot be read ({error}); get the export again"
-            raise InvalidInput(message) from error
-        if not self._documents:
-            message = f"{path} holds no conversations.json; it is no export of ChatGPT or Claude"
-            raise InvalidInput(message)
-
-    def items(self) -> Iterator[JsonItem]:
-        """Return the conversations, each with its place."""
-        for name, document in self._documents.items():
-            yield from _elements(f"{self.path}, {name}", document)
-
-    def first(self) -> JsonItem:
-        """Return the first value.
-
-        Raises:
-            InvalidInput: there is none.
-        """
-        return _first(self.items(), self.path)
-
-    def _parsed(self, archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> Any:
-        place = f"{self.path}, {info.filename}"
-        if info.file_size > MOST:
-            message = f"{place} has {info.file_size:,} bytes, too many to read; unpack and split it"
-            raise InvalidInput(message)
-        try:
-            return json.loads(archive.read(info))
-        except (ValueError, RecursionError, zlib.error) as error:
-            message = f"{place}: not valid JSON ({error}); get the export again"
-            raise InvalidInput(message) from error
-
-
-def is_archive(path: Path) -> bool:
-    """Whether ``path`` is a ZIP archive."""
+def _is_archive(path: Path) -> bool:
     try:
         return zipfile.is_zipfile(path)
     except (OSError, ValueError):
         return False
 
 
+def _unzipped(path: Path) -> dict[str, Any]:
+    """Return the conversations in an archive by their places.
+
+    Raises:
+        InvalidInput: it cannot be read, or holds none.
+    """
+    found: dict[str, Any] = {}
+    try:
+        with zipfile.ZipFile(path) as archive:
+            for info in sorted(archive.infolist(), key=lambda info: info.filename):
+                if not CONVERSATIONS.fullmatch(PurePosixPath(info.filename).name):
+                    continue
+                place, size = f"{path}, {info.filename}", info.file_size
+                if size > MOST:
+                    message = f"{place} has {size:,} bytes, too many to read; unpack and split it"
+                    raise InvalidInput(message)
+                found[place] = _parse(archive.read(info), place, remedy=FETCH)
+    # A damaged member raises zlib's error, an encrypted one RuntimeError.
+    except (OSError, zipfile.BadZipFile, zlib.error, RuntimeError, NotImplementedError) as error:
+        raise InvalidInput(f"{path} cannot be read ({error}); {FETCH}") from error
+    if not found:
+        message = f"{path} holds no conversations.json; it is no export of ChatGPT or Claude"
+        raise InvalidInput(message)
+    return found
+
+
+def recognise(value: object) -> FileFormat | None:
+    """Return the format of a file that has ``value`` first; ``None`` for one that is unknown."""
+    found = _of_other_programs(value)
+    if found:
+        return found
+    match value:
+        case {"format": str(name)} if name in ARCHIVE_NAMES:
+            found = FileFormat.MEMORANDA
+        case _ if is_metadata(value):
+            found = FileFormat.SESSION
+        case {"conversation": dict(), "sample_id": _}:
+            found = FileFormat.LOCOMO
+        case {"messages": list()}:
+            found = FileFormat.OPENAI
+        case {"role": str(role), **rest} if role in CHAT and not OWN_ARGUMENTS & rest.keys():
+            found = FileFormat.OPENAI
+        case {"content": _} | str():
+            found = FileFormat.MEMORANDA
+    return found
+
+
+def _of_other_programs(value: object) -> FileFormat | None:
+    match value:
+        case (
+            {"type": str(), "sessionId": str()}
+            | {"type": "summary", "leafUuid": str()}
+            | {"type": "file-history-snapshot", "messageId": str()}
+        ):
+            return FileFormat.CLAUDE_CODE
+        case {"mapping": dict()}:
+            return FileFormat.CHATGPT
+        case {"chat_messages": list()}:
+            return FileFormat.CLAUDE
+        case {"memory": str(), "id": _} | {"results": [{"memory": str()}, *_]}:
+            return FileFormat.MEM0
+        case (
+            {"type": "entity", "name": str(), "observations": list()}
+            | {"type": "relation", "from": str(), "to": str()}
+            | {"entities": list(), "relations": list()}
+        ):
+            return FileFormat.MCP_MEMORY
+    return None
+
+
 NUL, NUL_PICTURE = "\x00", "\u2400"
-SURROGATE = re.compile("[\ud800-\udfff]")
+SURROGATE = compile_pattern("[\ud800-\udfff]")
 REPLACEMENT = "\ufffd"
-
-
-class JsonValues(Protocol):
-    """A file of JSON values that can be read again and again."""
-
-    def items(self) -> Iterator[JsonItem]:
-        """Return its values with their places."""
+MOMENT = TypeAdapter(datetime)
 
 
 class LeftOut:
@@ -357,21 +345,11 @@ def moment_of(value: object, name: str) -> datetime | None:
     Raises:
         InvalidInput: it is something else.
     """
-    found: datetime | None = None
+    if value is None:
+        return None
     try:
-        match value:
-            case None:
-                return None
-            case bool():
-                pass
-            case int() | float() if math.isfinite(value):
-                found = datetime.fromtimestamp(value, UTC)
-            case str():
-                found = datetime.fromisoformat(value)
-                found = found if found.tzinfo else found.replace(tzinfo=UTC)
-    except (ValueError, OverflowError, OSError):
-        pass
-    if found is None:
+        found = MOMENT.validate_python(value)
+    except ValidationError as error:
         message = f"{name}={value!r:.80} is no time; write it as 2026-03-02T18:05:00Z"
-        raise InvalidInput(message)
-    return require_aware(found, name)
+        raise InvalidInput(message) from error
+    return require_aware(found if found.tzinfo else found.replace(tzinfo=UTC), name)

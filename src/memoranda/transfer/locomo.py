@@ -6,81 +6,58 @@ import re
 from collections.abc import Iterator
 from contextlib import suppress
 from datetime import UTC, datetime, timedelta
-from functools import partial
 
 from memoranda.errors import InvalidInput
 from memoranda.model.checks import located
 from memoranda.model.json_object import JsonObject
 from memoranda.model.models import Kind, Scope
-from memoranda.model.ports import Progress
 from memoranda.records.drafts import Draft
 from memoranda.text.calendar import calendar_numbers
-from memoranda.transfer.batches import (
-    Additions,
-    ImportTarget,
-    Moved,
-    PlacedDraft,
-    store_additions,
-)
-from memoranda.transfer.json_files import LOCOMO, JsonFile
+from memoranda.text.patterns import compile_pattern
+from memoranda.transfer.batches import PlacedDraft
+from memoranda.transfer.json_files import JsonValues, LeftOut
 
-DATE = re.compile(
+DATE = compile_pattern(
     r"\s*(\d{1,2}):(\d{2})\s*([ap])m\s+on\s+(\d{1,2})\s+([a-z]+),?\s+(\d{4})\s*", re.IGNORECASE
 )
 """Such as ``1:56 pm on 8 May, 2023``."""
-SESSION = re.compile(r"session_(\d+)")
+SESSION = compile_pattern(r"session_(\d+)")
 HALF_DAY = 12
 
 
-def import_locomo(
-    target: ImportTarget, file: JsonFile, progress: Progress | None
-) -> tuple[tuple[str, ...], Moved]:
-    """Add each conversation as episodes of a user of its own, named by its ``sample_id``.
+def read_drafts(file: JsonValues, scope: Scope, _: LeftOut) -> Iterator[PlacedDraft]:
+    """Return each conversation as episodes of a user of its own, named by its ``sample_id``.
 
     Each session keeps its name, each turn its speaker, and its time is the session's plus a
     second for each turn. Times of LoCoMo name no zone; they are taken as UTC.
 
-    Returns:
-        the users, and how many records were added.
-
     Raises:
-        InvalidInput: a conversation is not in LoCoMo's form; nothing was written.
+        InvalidInput: a conversation is not in LoCoMo's form; the message names the turn.
     """
-    users: list[str] = []
-    additions: list[Additions] = []
     for item in file.items():
         with located(item.place):
             fields = JsonObject(item.value)
-            user = fields.text("sample_id")
+            whose = Scope(fields.text("sample_id"), scope.agent)
             conversation = JsonObject(fields.get("conversation"))
-        users.append(user)
-        drafts = partial(_episodes, item.place, conversation)
-        additions.append(Additions(target.of(Scope(user, target.scope.agent)), drafts))
-    return tuple(dict.fromkeys(users)), store_additions(additions, progress)
-
-
-def _episodes(place: str, conversation: JsonObject) -> Iterator[PlacedDraft]:
-    names = conversation.names()
-    for number in sorted(int(match[1]) for name in names if (match := SESSION.fullmatch(name))):
-        session = f"session_{number}"
-        turns = conversation.list(session)
-        if not turns:
-            continue
-        with located(f"{place}, {session}"):
-            start = session_date(conversation.get(f"{session}_date_time"))
-        for turn, value in enumerate(turns, 1):
-            where = f"{place}, {session}, turn {turn}"
-            with located(where):
-                draft = _episode(JsonObject(value), session, start + timedelta(seconds=turn))
-            if draft.content:
-                yield PlacedDraft(where, draft)
+        numbers = [int(m[1]) for name in conversation.names() if (m := SESSION.fullmatch(name))]
+        for session in (f"session_{number}" for number in sorted(numbers)):
+            turns = conversation.list(session)
+            if not turns:
+                continue
+            with located(f"{item.place}, {session}"):
+                start = session_date(conversation.get(f"{session}_date_time"))
+            for turn, value in enumerate(turns, 1):
+                place = f"{item.place}, {session}, turn {turn}"
+                with located(place):
+                    draft = _episode(JsonObject(value), session, start + timedelta(seconds=turn))
+                if draft.content:
+                    yield PlacedDraft(place, whose, draft)
 
 
 def _episode(turn: JsonObject, session: str, at: datetime) -> Draft:
     text, caption = turn.get("text") or "", turn.optional_text("blip_caption")
     if not isinstance(text, str):
-        message = f"text={text!r:.80} must be text"
-        raise InvalidInput(message)
+        raise InvalidInput(f"text={text!r:.80} must be text")
     shared = f" [shares a photo: {caption}]" if caption else ""
     return Draft(
         content=f"{text}{shared}" if text.strip() else shared.strip(),
@@ -89,7 +66,6 @@ def _episode(turn: JsonObject, session: str, at: datetime) -> Draft:
         role=turn.text("speaker"),
         event_time=at,
         metadata={"dia_id": turn.text("dia_id")},
-        origin=f"import:{LOCOMO}",
     )
 
 
@@ -107,5 +83,4 @@ def session_date(value: object) -> datetime:
         number = calendar_numbers("months", "en").get(month.lower(), 0)
         with suppress(ValueError):
             return datetime(int(year), number, int(day), hours, int(minute), tzinfo=UTC)
-    message = f"the date {value!r:.80} cannot be read; write it as 1:56 pm on 8 May, 2023"
-    raise InvalidInput(message)
+    raise InvalidInput(f"the date {value!r:.80} cannot be read; write it as 1:56 pm on 8 May, 2023")

@@ -14,40 +14,41 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, time, tzinfo
 from itertools import dropwhile, groupby, takewhile
 from pathlib import Path, PurePosixPath
+from typing import NamedTuple
 from urllib.parse import unquote
 
+from memoranda.errors import InvalidInput
 from memoranda.model.checks import require_aware
+from memoranda.model.models import Kind
 from memoranda.model.notes import line_of
-from memoranda.notes.document import NoteItem, parse
-from memoranda.notes.history import parse_history
-from memoranda.notes.markdown import bare, split
-from memoranda.text.languages import LanguageData
-from memoranda.transfer.foreign_files import (
-    HISTORY,
-    ForeignFile,
-    ForeignFolder,
-    SkippedFile,
-    root_of,
-)
+from memoranda.notes.document import NoteItem, bare, parse, split
+from memoranda.notes.notes import parse_history
+from memoranda.records.drafts import Draft
+from memoranda.text.patterns import LanguageData, compile_pattern
+from memoranda.text.secrets import secret_kind
+from memoranda.transfer.batches import ImportTarget, PlacedDraft
+from memoranda.transfer.foreign_files import HISTORY, ForeignFile, ForeignFolder, root_of
+from memoranda.transfer.json_files import LeftOut
 
 _EN = LanguageData("en", "notes")
-IMPORT = re.compile(r"@(?P<target>\S+)")
+IMPORT = compile_pattern(r"@(?P<target>\S+)")
 """A line of ``CLAUDE.md`` that stands for a file."""
-PLACEHOLDER = re.compile(r"[*_]*\([^()]*\)[*_]*")
+PLACEHOLDER = compile_pattern(r"[*_]*\([^()]*\)[*_]*")
 """What a template holds where nothing was learned yet: ``(User preferences)``."""
-NO_TOPIC = re.compile(
+NO_TOPIC = compile_pattern(
     r"\[?(?:\d{1,2}:\d{2}(?::\d{2})?(?:[ ]?[ap]m)?|\d{4}-\d{2}-\d{2})\b.*", re.IGNORECASE
 )
 """A heading that names a moment: ``09:00 Standup``."""
-BOLD = re.compile(r"(?:\*\*|__)(?P<head>[^*_]{1,40}?)[:.]?(?:\*\*|__)")
-LABEL = re.compile(r"(?P<head>[^\W\d_][\w'’-]*(?: [\w'’&-]+){0,3}):(?:\s.*)?", re.DOTALL)
-NAME = re.compile(r"(?P<head>[A-Z][\w'’-]*(?: [A-Z][\w'’-]*){0,2})(?: \([^()]*\))?")
+BOLD = compile_pattern(r"(?:\*\*|__)(?P<head>[^*_]{1,40}?)[:.]?(?:\*\*|__)")
+LABEL = compile_pattern(r"(?P<head>[^\W\d_][\w'’-]*(?: [\w'’&-]+){0,3}):(?:\s.*)?", re.DOTALL)
+NAME = compile_pattern(r"(?P<head>[A-Z][\w'’-]*(?: [A-Z][\w'’-]*){0,2})(?: \([^()]*\))?")
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,29 +72,26 @@ def statements(text: str) -> Iterator[MemoryStatement]:
     above: list[tuple[NoteItem, str]] = []
     for whole in parse(text).items:
         for item in _apart(whole, lines):
-            found = IMPORT.fullmatch(item.text)
-            if found is not None:
+            if found := IMPORT.fullmatch(item.text):
                 yield MemoryStatement(item, item.text, found["target"])
                 continue
-            while above and not _inside(item, above[-1][0]):
+            while above and not (
+                item.section == above[-1][0].section and item.indent >= above[-1][0].offset
+            ):
                 above.pop()
-            head = _head(item.text)
             owner = above[-1][1] if above else ""
             if item.listed:
+                # Those nested below it speak of the name that it begins with.
+                heads = (
+                    BOLD.match(item.text),
+                    LABEL.fullmatch(item.text),
+                    NAME.fullmatch(item.text),
+                )
+                head = next((found["head"].strip() for found in heads if found), None)
                 above.append((item, f"{owner}{head}: " if head else owner))
-            if not _says_nothing(item):
+            of_itself = not item.listed and _EN.pattern("of_itself", 0).fullmatch(item.text)
+            if not of_itself and not PLACEHOLDER.fullmatch(item.text):
                 yield MemoryStatement(item, _owned(item.text, owner))
-
-
-def topic(section: str | None) -> str | None:
-    """Return the heading that a statement stands under, if it is one of a topic."""
-    return None if section is None or NO_TOPIC.fullmatch(section) else section
-
-
-def _says_nothing(item: NoteItem) -> bool:
-    if PLACEHOLDER.fullmatch(item.text):
-        return True
-    return not item.listed and _EN.pattern("of_itself", 0).fullmatch(item.text) is not None
 
 
 def _apart(item: NoteItem, lines: tuple[str, ...]) -> Iterator[NoteItem]:
@@ -104,26 +102,12 @@ def _apart(item: NoteItem, lines: tuple[str, ...]) -> Iterator[NoteItem]:
     if not any(marks) or len(said) == 1:
         yield item
         return
-    keys = [(place, True) if mark else (-1, False) for place, mark in enumerate(marks)]
-    for _, run in groupby(range(len(said)), key=lambda place: keys[place]):
-        first, *more = run
-        text = line_of(" ".join(said[place] for place in (first, *more)))
-        if text:
-            start = item.start + first
-            yield replace(item, text=text, start=start, stop=start + 1 + len(more))
-
-
-def _inside(item: NoteItem, above: NoteItem) -> bool:
-    """Return whether an item is nested in another one of the same section."""
-    return item.section == above.section and item.indent >= above.offset
-
-
-def _head(text: str) -> str | None:
-    """Return the name that a statement begins with, of which those below it speak."""
-    for pattern in (BOLD.match(text), LABEL.fullmatch(text), NAME.fullmatch(text)):
-        if pattern is not None:
-            return pattern["head"].strip()
-    return None
+    for imports, run in groupby(range(len(said)), key=marks.__getitem__):
+        places = list(run)
+        for part in [[place] for place in places] if imports else [places]:
+            text, start = line_of(" ".join(said[place] for place in part)), item.start + part[0]
+            if text:
+                yield replace(item, text=text, start=start, stop=start + len(part))
 
 
 def _owned(text: str, owner: str) -> str:
@@ -137,40 +121,35 @@ def _owned(text: str, owner: str) -> str:
 
 DAY = r"(?P<day>\d{4}-\d{2}-\d{2})"
 HOUR = r"(?:[ T,]+(?P<hour>\d{1,2}:\d{2}(?::\d{2})?))?"
-EXACT = re.compile(
+EXACT = compile_pattern(
     r"^##[ \t]+\d{4}-\d{2}-\d{2}[Tt ]\d{2}:\d{2}\S*(?:[Zz]|[+-]\d{2}:?\d{2})[ \t]*\r?$",
     re.MULTILINE,
 )
 """The heading of an entry that names its moment with the zone."""
 STAMPS = (
-    re.compile(rf"\[{DAY}{HOUR}[^\]\n]*\][ \t]*(?P<rest>.*)"),
-    re.compile(rf"#{{1,4}}[ \t]+\[?{DAY}{HOUR}\]?(?P<rest>(?:\W.*)?)"),
+    compile_pattern(rf"\[{DAY}{HOUR}[^\]\n]*\][ \t]*(?P<rest>.*)"),
+    compile_pattern(rf"#{{1,4}}[ \t]+\[?{DAY}{HOUR}\]?(?P<rest>(?:\W.*)?)"),
 )
 """How an entry starts: ``[2026-02-27 14:30] …`` (nanobot), or ``## 2026-02-27 14:30``."""
-NO_TEXT = re.compile(r"#{1,6}(?:[ \t].*)?|<!--.*-->|-{3,}|\*{3,}|_{3,}")
+NO_TEXT = compile_pattern(r"#{1,6}(?:[ \t].*)?|<!--.*-->|-{3,}|\*{3,}|_{3,}")
 """Lines of no entry: headings, comments, rules."""
-DAILY = re.compile(rf"{DAY}(?P<slug>[-_ ].*)?\.md", re.IGNORECASE)
-SESSION = re.compile(r"# Session: (\d{4}-\d{2}-\d{2} \d{2}:\d{2}(?::\d{2})?) UTC")
-ABOUT = re.compile(r"- \*\*(?:Session Key|Session ID|Source)\*\*:.*|## Conversation Summary|")
+DAILY = compile_pattern(rf"{DAY}(?P<slug>[-_ ].*)?\.md", re.IGNORECASE)
+SESSION = compile_pattern(rf"# Session: {DAY} (?P<hour>\d{{2}}:\d{{2}}(?::\d{{2}})?) UTC")
+ABOUT = compile_pattern(r"- \*\*(?:Session Key|Session ID|Source)\*\*:.*|## Conversation Summary|")
 """The session that OpenClaw writes down at ``/new``: what was said, not what is so."""
 
 
-@dataclass(frozen=True, slots=True)
-class ForeignEntry:
-    """Something that happened, as a history of others tells it.
-
-    Attributes:
-        text: what it says.
-        at: when, in UTC; ``None`` where it does not say.
-        file: in which file of the folder it is.
-    """
-
-    text: str
-    at: datetime | None
-    file: str
+TELLER = "assistant"
+"""Who tells a history: what an agent wrote down is no word of the person."""
 
 
-def read_history(text: str, file: str, zone: tzinfo) -> Iterator[ForeignEntry]:
+def entry_draft(text: str, at: datetime | None, file: str) -> Draft:
+    """Return something that happened at a moment, as a file tells it."""
+    place = {"file": file}
+    return Draft(content=text, kind=Kind.EPISODE, role=TELLER, metadata=place, event_time=at)
+
+
+def read_history(text: str, file: str, zone: tzinfo) -> Iterator[Draft]:
     """Yield the entries of a history.
 
     Args:
@@ -181,23 +160,21 @@ def read_history(text: str, file: str, zone: tzinfo) -> Iterator[ForeignEntry]:
     exact = EXACT.search(text)
     start = len(text) if exact is None else exact.start()
     for at, said in _paragraphs(text[:start], zone):
-        yield ForeignEntry(said, at, file)
+        yield entry_draft(said, at, file)
     for entry in parse_history(text[start:], file):
         if entry.text.strip():
-            yield ForeignEntry(entry.text.strip(), entry.at, file)
+            yield entry_draft(entry.text.strip(), entry.at, file)
 
 
-def read_session(text: str, file: str) -> ForeignEntry | None:
+def read_session(text: str, file: str) -> Draft | None:
     """Return the session that OpenClaw wrote down in a file; ``None`` if it is something else."""
     first, *rest = text.strip().splitlines() or [""]
     match = SESSION.fullmatch(first.strip())
-    if match is None:
+    at = moment(match["day"], match["hour"], UTC) if match else None
+    if at is None:
         return None
     talk = "\n".join(dropwhile(lambda line: ABOUT.fullmatch(line.strip()) is not None, rest))
-    with suppress(ValueError):
-        at = require_aware(datetime.fromisoformat(f"{match[1]}+00:00"), "at")
-        return ForeignEntry(talk.strip(), at, file)
-    return None
+    return entry_draft(talk.strip(), at, file)
 
 
 def day_of(name: str, zone: tzinfo) -> datetime | None:
@@ -217,29 +194,22 @@ def moment(day: str, hour: str | None, zone: tzinfo) -> datetime | None:
 
 def _paragraphs(text: str, zone: tzinfo) -> Iterator[tuple[datetime | None, str]]:
     """Yield entries that start with a stamp of their own; before the first, each paragraph."""
-    at: datetime | None = None
-    lines: list[str] = []
-    dated = False
-    for line, fresh in _lines(text):
-        found = _stamp(line, zone) if fresh or line.startswith("#") else None
-        if found is not None or (fresh and not dated):
-            yield from _entry(at, lines)
-            lines = []
-        if found is not None:
-            at, rest = found
-            dated = True
-            lines.append(rest)
-        elif dated or NO_TEXT.fullmatch(line.strip()) is None:
-            lines.append(line)
-    yield from _entry(at, lines)
-
-
-def _lines(text: str) -> Iterator[tuple[str, bool]]:
-    """Yield each line, and whether a paragraph may start with it."""
-    fresh = True
+    entries: list[tuple[datetime | None, list[str]]] = [(None, [])]
+    fresh = True  # Whether a paragraph may start with the line.
     for line in text.replace("\r\n", "\n").split("\n"):
-        yield line, fresh
+        dated = entries[-1][0] is not None
+        found = _stamp(line, zone) if fresh or line.startswith("#") else None
+        if found:
+            entries.append((found[0], [found[1]]))
+        elif fresh and not dated:
+            entries.append((None, []))
+        if not found and (dated or NO_TEXT.fullmatch(line.strip()) is None):
+            entries[-1][1].append(line)
         fresh = not line.strip()
+    for at, lines in entries:
+        said = "\n".join(lines).strip()
+        if said:
+            yield at, said
 
 
 def _stamp(line: str, zone: tzinfo) -> tuple[datetime, str] | None:
@@ -249,12 +219,6 @@ def _stamp(line: str, zone: tzinfo) -> tuple[datetime, str] | None:
             at = moment(match["day"], match["hour"], zone)
             return None if at is None else (at, match["rest"].lstrip(" \t—–-:·"))
     return None
-
-
-def _entry(at: datetime | None, lines: list[str]) -> Iterator[tuple[datetime | None, str]]:
-    said = "\n".join(lines).strip()
-    if said:
-        yield at, said
 
 
 LOOKED_FOR = (
@@ -267,34 +231,14 @@ FIRST = ("MEMORY.md", "HISTORY.md")
 INSTRUCTIONS = ("CLAUDE.md", "CLAUDE.local.md", ".claude/CLAUDE.md")
 DEEPEST_IMPORT = 5
 """How many imports follow one another (Claude Code's own limit)."""
-LINK = re.compile(r"[*_]*\[(?P<title>[^\]]*)\]\(<?(?P<target>[^)<>]+?)>?\)")
-WIKI_LINK = re.compile(r"[*_]*\[\[(?P<title>[^\]|#]+)[^\]]*\]\]")
-REASON = re.compile(r"\*\*[^*]{1,40}(?::\*\*|\*\*:)")
+LINK = compile_pattern(r"[*_]*\[(?P<title>[^\]]*)\]\(<?(?P<target>[^)<>]+?)>?\)")
+WIKI_LINK = compile_pattern(r"[*_]*\[\[(?P<title>[^\]|#]+)[^\]]*\]\]")
+REASON = compile_pattern(r"\*\*[^*]{1,40}(?::\*\*|\*\*:)")
 """How a topic goes on after its rule: ``**Why:** …``, ``**How to apply:** …``."""
-TITLE = re.compile(r"(name|description):[ \t]*(.+)")
+TITLE = compile_pattern(r"(name|description):[ \t]*(.+)")
 
 
-@dataclass(frozen=True, slots=True)
-class ForeignFact:
-    """Something that a memory holds to be so.
-
-    Attributes:
-        text: what it says, on one line; a rule of a topic with its reasons.
-        section: the heading that it stands under, unless that is a time, or the name of its topic.
-        file: in which file of the folder it is.
-        line: the line of that file where it begins, from 1.
-        at: the start of the day whose log it is in, in UTC; ``None`` elsewhere.
-    """
-
-    text: str
-    section: str | None
-    file: str
-    line: int
-    at: datetime | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class ForeignMemory:
+class ForeignMemory(NamedTuple):
     """What was read, in the order of the files.
 
     Attributes:
@@ -303,9 +247,9 @@ class ForeignMemory:
         skipped: what was come across and not read, and why.
     """
 
-    facts: tuple[ForeignFact, ...]
-    entries: tuple[ForeignEntry, ...]
-    skipped: tuple[SkippedFile, ...]
+    facts: list[Draft]
+    entries: list[Draft]
+    skipped: dict[str, str]
 
 
 def read_memory_md(path: Path, zone: tzinfo = UTC) -> ForeignMemory:
@@ -324,14 +268,11 @@ def read_memory_md(path: Path, zone: tzinfo = UTC) -> ForeignMemory:
     """
     root, file = root_of(path)
     reader = _MarkdownMemoryReader(ForeignFolder(root), zone)
-    if file is None:
-        reader.read_folder()
-    else:
-        reader.read_file(file)
-    entries: dict[tuple[datetime | None, str], ForeignEntry] = {}
+    reader.read([file] if file else reader.paths())
+    entries: dict[tuple[datetime | None, str], Draft] = {}
     for entry in reader.entries:
-        entries.setdefault((entry.at, entry.text), entry)
-    return ForeignMemory(tuple(reader.facts), tuple(entries.values()), reader.files.skipped)
+        entries.setdefault((entry.event_time, entry.content), entry)
+    return ForeignMemory(reader.facts, list(entries.values()), reader.files.skipped)
 
 
 class _MarkdownMemoryReader:
@@ -340,33 +281,31 @@ class _MarkdownMemoryReader:
     def __init__(self, files: ForeignFolder, zone: tzinfo) -> None:
         self.files = files
         self.zone = zone
-        self.facts: list[ForeignFact] = []
-        self.entries: list[ForeignEntry] = []
+        self.facts: list[Draft] = []
+        self.entries: list[Draft] = []
         self._done: set[Path] = set()
 
-    def read_folder(self) -> None:
-        """Read all that is named as memories are."""
+    def paths(self) -> Iterator[Path]:
+        """Yield the files of the folder that are named as memories are."""
         root = self.files.root
-        for name in (*INSTRUCTIONS, *MEMORIES, *FIRST):
-            if os.path.lexists(root / name):
-                self.read_file(root / name)
+        named = (root / name for name in (*INSTRUCTIONS, *MEMORIES, *FIRST))
+        yield from filter(os.path.lexists, named)
         for path in self.files.markdown(root, depth=0):
             if HISTORY.fullmatch(path.name) or day_of(path.name, self.zone):
-                self.read_file(path)
+                yield path
         folder = root if root.name == FOLDER else root / FOLDER
         if folder.is_symlink():
             self.files.skip(FOLDER, "a link to a folder")
         elif folder.is_dir():
             # MEMORY.md names the topics, and HISTORY.md has what is in the files of the months.
-            first = (folder / name for name in FIRST)
-            for path in (*filter(os.path.lexists, first), *self.files.markdown(folder)):
-                self.read_file(path)
+            yield from filter(os.path.lexists, (folder / name for name in FIRST))
+            yield from self.files.markdown(folder)
 
-    def read_file(self, path: Path) -> None:
-        """Read the file at ``path``."""
-        text = self.files.text(path)
-        if text is not None:
-            self._read(text)
+    def read(self, paths: Iterable[Path]) -> None:
+        """Read the files at ``paths``."""
+        for path in paths:
+            if text := self.files.text(path):
+                self._read(text)
 
     def _read(self, text: ForeignFile, title: str | None = None) -> None:
         """Read a file once, as what its name or its first line says it is."""
@@ -377,7 +316,7 @@ class _MarkdownMemoryReader:
         if HISTORY.fullmatch(name):
             self.entries += read_history(text.text, text.file, self.zone)
         elif session := read_session(text.text, text.file):
-            self.entries += [session] if session.text else []
+            self.entries += [session] if session.content else []
         elif name.startswith("CLAUDE."):
             self._instructions(text, 0)
         elif name in MEMORIES:
@@ -411,22 +350,32 @@ class _MarkdownMemoryReader:
     def _topic(self, text: ForeignFile, title: str | None) -> None:
         """Read a file that is about one thing, or the log of a day."""
         head = _front_matter(text.text)
-        found = len(self.facts)
+        title, before = head.get("name") or title, len(self.facts)
         for stated in statements(text.text):
-            if head and len(self.facts) > found and REASON.match(stated.item.text):
+            if head and len(self.facts) > before and REASON.match(stated.item.text):
                 rule = self.facts[-1]
-                self.facts[-1] = replace(rule, text=f"{rule.text} {stated.item.text}")
+                self.facts[-1] = replace(rule, content=f"{rule.content} {stated.item.text}")
             else:
-                self._keep(text, stated, head.get("name") or title)
-        if len(self.facts) == found and "description" in head:
-            self.facts.append(
-                ForeignFact(head["description"], head.get("name") or title, text.file, 1)
-            )
+                self._keep(text, stated, title)
+        if len(self.facts) == before and "description" in head:
+            self._add(text.file, head["description"], title)
 
     def _keep(self, text: ForeignFile, stated: MemoryStatement, title: str | None = None) -> None:
-        at = day_of(text.file, self.zone)
-        section = topic(stated.item.section) or title
-        self.facts.append(ForeignFact(stated.text, section, text.file, stated.item.start + 1, at))
+        section = stated.item.section
+        if section is None or NO_TOPIC.fullmatch(section):
+            section = title
+        self._add(text.file, stated.text, section)
+
+    def _add(self, file: str, text: str, section: str | None) -> None:
+        place = {"section": section, "file": file}
+        self.facts.append(
+            Draft(
+                content=text,
+                metadata={name: value for name, value in place.items() if value},
+                event_time=day_of(file, self.zone),
+                decay_rate=0.0,
+            )
+        )
 
 
 def _link(item: NoteItem) -> tuple[str | None, str | None]:
@@ -450,3 +399,42 @@ def _front_matter(text: str) -> dict[str, str]:
     inner = takewhile(lambda line: line.rstrip() != "---", lines)
     pairs = (match.groups() for line in inner if (match := TITLE.fullmatch(line.rstrip())))
     return {key: value.strip().strip("\"'") for key, value in pairs if value.strip("\"' |>")}
+
+
+MOST_SHOWN = 3
+
+
+def read_drafts(path: Path, target: ImportTarget, left_out: LeftOut) -> Iterator[PlacedDraft]:
+    """Return what a Markdown memory holds: facts that a person stands behind, and episodes.
+
+    A fact is the same whenever it was learned; something that happened twice is two. Lines that
+    look like secrets are left out, and so is what could not be read.
+
+    Args:
+        path: a file or a folder, see :func:`memoranda.transfer.markdown_memory.read_memory_md`.
+        target: where it goes.
+        left_out: gets a line for each file that was not read, or holds secrets.
+
+    Raises:
+        InvalidInput: there is nothing at ``path``, or no memory in it.
+    """
+    memory, hidden, found = read_memory_md(path, target.zone), Counter[str](), list[Draft]()
+    for draft in (*memory.facts, *memory.entries):
+        lines = draft.content.split("\n")
+        plain = [line for line in lines if not secret_kind(line)]
+        text = "\n".join(plain).strip()
+        if secret_kind(text):  # One that goes over several lines.
+            plain, text = [], ""
+        hidden[(draft.metadata or {})["file"]] += len(lines) - len(plain)
+        if text:
+            found.append(replace(draft, content=text))
+    told = [f"{file}: {why}" for file, why in memory.skipped.items()]
+    for file, count in (+hidden).items():
+        what = "line looks like a secret" if count == 1 else "lines look like secrets"
+        told.append(f"{file}: {count} {what}, not imported")
+    if not found:
+        shown = "".join(f"; {line}" for line in told[:MOST_SHOWN])
+        raise InvalidInput(f"{path} holds no memory to import; looked for {LOOKED_FOR}{shown}")
+    for line in told:
+        left_out.tell(line)
+    yield from (PlacedDraft(str(path), target.scope, draft, once=True) for draft in found)

@@ -13,35 +13,16 @@ from typing import Any
 from memoranda.errors import InvalidInput
 from memoranda.model.checks import located
 from memoranda.model.json_object import JsonObject
-from memoranda.model.models import Kind, Scope
+from memoranda.model.models import Scope
 from memoranda.records.drafts import Draft
 from memoranda.transfer.batches import PlacedDraft, is_kept
-from memoranda.transfer.json_files import (
-    MEM0,
-    JsonItem,
-    JsonValues,
-    LeftOut,
-    moment_of,
-    text_of,
-)
+from memoranda.transfer.json_files import JsonItem, JsonValues, LeftOut, moment_of, text_of
 
 KEPT = ("id", "updated_at", "run_id", "app_id", "actor_id")
 """What is kept with a fact, as ``mem0_id`` and so on."""
 
 
-def is_mem0(value: object) -> bool:
-    """Return whether a value of a file is of mem0: a memory, or an answer with several."""
-    match value:
-        case {"memory": str(), "id": _}:
-            return True
-        case {"results": [{"memory": str()}, *_]}:
-            return True
-    return False
-
-
-def read_drafts(
-    file: JsonValues, scope: Scope, left_out: LeftOut
-) -> Iterator[tuple[Scope, PlacedDraft]]:
+def read_drafts(file: JsonValues, scope: Scope, left_out: LeftOut) -> Iterator[PlacedDraft]:
     """Return a fact for each memory, and whose it is.
 
     Raises:
@@ -51,33 +32,31 @@ def read_drafts(
     for item in _memories(file, left_out):
         with located(item.place):
             fields = JsonObject(item.value)
-            name = fields.get("id")
-            text = text_of(fields, "memory")
-            whose = Scope(
-                _name(fields, "user_id") or scope.user, _name(fields, "agent_id") or scope.agent
-            )
-            draft = _draft(fields, text, left_out)
-        if isinstance(name, str) and name in seen:
+            draft = _draft(fields, left_out)
+        user, agent = _name(fields, "user_id"), _name(fields, "agent_id")
+        key = fields.get("id")
+        if isinstance(key, str) and key in seen:
             left_out.add("memories that stand twice in the file")
             continue
-        if isinstance(name, str):
-            seen.add(name)
-        if is_kept(text, left_out):
-            yield whose, PlacedDraft(item.place, draft)
+        if isinstance(key, str):
+            seen.add(key)
+        if is_kept(draft.content, left_out):
+            whose = Scope(user or scope.user, agent or scope.agent)
+            yield PlacedDraft(item.place, whose, draft)
 
 
 def _memories(file: JsonValues, left_out: LeftOut) -> Iterator[JsonItem]:
     for item in file.items():
         value = item.value
-        if isinstance(value, Mapping) and "results" in value and "memory" not in value:
-            with located(item.place):
-                found = JsonObject(value)
-                results = found.list("results")
-                left_out.add("relations of mem0's graph", len(found.list("relations")))
-            for number, result in enumerate(results, 1):
-                yield JsonItem(f"{item.place}, result {number}", result)
-        else:
+        if not isinstance(value, Mapping) or "results" not in value or "memory" in value:
             yield item
+            continue
+        with located(item.place):
+            found = JsonObject(value)
+            results = found.list("results")
+            left_out.add("relations of mem0's graph", len(found.list("relations")))
+        for number, result in enumerate(results, 1):
+            yield JsonItem(f"{item.place}, result {number}", result)
 
 
 def _name(fields: JsonObject, name: str) -> str | None:
@@ -85,29 +64,18 @@ def _name(fields: JsonObject, name: str) -> str | None:
     return value if isinstance(value, str) and value.strip() else None
 
 
-def _draft(fields: JsonObject, text: str, left_out: LeftOut) -> Draft:
-    own = fields.get("metadata")
-    metadata: dict[str, Any] = dict(own) if isinstance(own, Mapping) else {}
+def _draft(fields: JsonObject, left_out: LeftOut) -> Draft:
+    own, tags = fields.get("metadata"), fields.get("categories")
     if own is not None and not isinstance(own, Mapping):
         left_out.add("metadata that are no object")
-    for name in KEPT:
-        if fields.get(name) is not None:
-            metadata[f"mem0_{name}"] = fields.get(name)
+    if tags is not None and not isinstance(tags, list):
+        raise InvalidInput(f"categories must be a list, got {tags!r:.80}")
+    metadata: dict[str, Any] = dict(own) if isinstance(own, Mapping) else {}
+    kept = {f"mem0_{name}": fields.get(name) for name in KEPT if fields.get(name) is not None}
     return Draft(
-        content=text,
-        kind=Kind.FACT,
-        tags=_tags(fields.get("categories")),
-        metadata=metadata,
+        content=text_of(fields, "memory"),
+        tags=[tag for tag in tags or () if isinstance(tag, str) and tag.strip()],
+        metadata=metadata | kept,
         event_time=moment_of(fields.get("created_at"), "created_at"),
         role=_name(fields, "role"),
-        origin=f"import:{MEM0}",
     )
-
-
-def _tags(categories: object) -> tuple[str, ...]:
-    if categories is None:
-        return ()
-    if isinstance(categories, list):
-        return tuple(tag for tag in categories if isinstance(tag, str) and tag.strip())
-    message = f"categories must be a list, got {categories!r:.80}"
-    raise InvalidInput(message)

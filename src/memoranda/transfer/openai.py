@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from operator import attrgetter
 from typing import Any
 
 from memoranda.errors import InvalidInput
@@ -11,13 +12,15 @@ from memoranda.model.checks import located
 from memoranda.model.json_object import JsonObject
 from memoranda.model.models import ConversationInfo, Message
 from memoranda.model.ports import Progress
-from memoranda.transfer.batches import ImportTarget, Moved, Steps
+from memoranda.transfer.batches import ImportTarget, ProgressCounter, TransferCounts
 from memoranda.transfer.json_files import JsonFile, JsonItem
 
 RENAME = "Rename the file to import it beside that one"
 
 
-def import_openai(target: ImportTarget, file: JsonFile, progress: Progress | None) -> Moved:
+def import_openai(
+    target: ImportTarget, file: JsonFile, progress: Progress | None
+) -> TransferCounts:
     """Add the conversations of ``file``, named after it: ``trip``, ``trip-2`` and so on.
 
     Each is added in one transaction. Of one that is stored already, only the messages that
@@ -28,7 +31,7 @@ def import_openai(target: ImportTarget, file: JsonFile, progress: Progress | Non
             went otherwise; nothing was written.
     """
     total = sum(1 for found in _conversations(file) if _missing(target, *found) is not None)
-    steps, moved = Steps(total, progress), Moved()
+    steps, moved = ProgressCounter(total, progress), TransferCounts()
     for place, name, messages in _conversations(file):
         new = _missing(target, place, name, messages)
         if new:
@@ -38,7 +41,7 @@ def import_openai(target: ImportTarget, file: JsonFile, progress: Progress | Non
             transcript = target.transcript(name)
             transcript.append(new)
             transcript.announce()
-        moved = moved.plus(Moved(messages=len(new), skipped=len(messages) - len(new)))
+        moved = moved.plus(TransferCounts(messages=len(new), skipped=len(messages) - len(new)))
         steps.advance(1)
     return moved
 
@@ -68,7 +71,12 @@ def _missing(target: ImportTarget, place: str, id: str, found: Sequence[JsonItem
     for item in found:
         with located(item.place):
             shape = _current_form(item.value)
-            if not _is_blank(shape):
+            says = not isinstance(shape, Mapping) or (
+                shape.get("role") not in {"system", "developer", "user", "assistant"}
+                or shape.get("tool_calls")
+                or str(shape.get("content") or "").strip()
+            )
+            if says:  # Else there is nothing to keep.
                 messages.extend(trial.extend([shape]))
     return missing_messages(target, place, id, messages, RENAME)
 
@@ -89,18 +97,14 @@ def missing_messages(
         InvalidInput: a stored conversation of the same name went otherwise.
     """
     stored = target.store.messages(target.everyone, id, cleared=True)
+    content = attrgetter("role", "content", "images", "tool_calls", "tool_result")
     for old, new in zip(stored, messages, strict=False):
-        if _content(old) != _content(new):
+        if content(old) != content(new):
             raise InvalidInput(
                 f"{place}: another conversation {id!r} is stored already; it differs from "
                 f"{new.content!r:.60} on. {remedy}"
             )
     return list(messages[len(stored) :])
-
-
-def _content(message: Message) -> tuple[object, ...]:
-    text = message.role, message.content, message.images
-    return *text, message.tool_calls, message.tool_result
 
 
 def _current_form(message: Any) -> Any:
@@ -110,13 +114,3 @@ def _current_form(message: Any) -> Any:
     call = message["function_call"]
     calls = [{"id": call.get("name"), "type": "function", "function": call}]
     return {**message, "tool_calls": calls}
-
-
-def _is_blank(message: Any) -> bool:
-    """Whether a message says nothing: no text, no call, no result. There is nothing to keep."""
-    return (
-        isinstance(message, Mapping)
-        and message.get("role") in {"system", "developer", "user", "assistant"}
-        and not message.get("tool_calls")
-        and not str(message.get("content") or "").strip()
-    )

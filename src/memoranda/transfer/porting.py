@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import os
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
@@ -18,55 +19,24 @@ from memoranda.model.json_object import parse_moment
 from memoranda.model.models import Scope
 from memoranda.model.ports import Progress, Store
 from memoranda.records.drafts import parse_draft
-from memoranda.store.locations import foreign_memories
-from memoranda.transfer import archive, chatgpt, chroma, claude, claude_code, mcp_memory, mem0
-from memoranda.transfer.batches import (
-    Additions,
-    ImportTarget,
-    Moved,
-    PlacedDraft,
-    Steps,
-    import_facts,
+from memoranda.transfer import (
+    chatgpt,
+    chroma,
+    claude,
+    claude_code,
+    locomo,
+    markdown_memory,
+    mcp_memory,
+    mem0,
 )
-from memoranda.transfer.conversations import (
-    ConversationImport,
-    ForeignConversation,
-    import_conversations,
-)
-from memoranda.transfer.json_files import (
-    CHATGPT,
-    CHROMA,
-    CLAUDE,
-    CLAUDE_CODE,
-    FORMATS,
-    KNOWN,
-    MCP_MEMORY,
-    MEM0,
-    MEMORANDA,
-    MEMORY_MD,
-    SESSION,
-    JsonFile,
-    LeftOut,
-    ZippedFile,
-    detect,
-    is_archive,
-    is_markdown,
-)
-from memoranda.transfer.locomo import import_locomo
-from memoranda.transfer.memory_md import import_memory_md
+from memoranda.transfer.archive import archive_lines, is_header, restore
+from memoranda.transfer.batches import ImportCounts, ImportTarget, PlacedDraft, import_drafts
+from memoranda.transfer.conversations import ConversationReader, import_conversations, read_export
+from memoranda.transfer.json_files import KNOWN, FileFormat, JsonFile, JsonValues, LeftOut
 from memoranda.transfer.openai import import_openai
-from memoranda.transfer.restore import restore
 from memoranda.transfer.session_files import import_session, session_lines
 
-KNOWN_BY: dict[str, Callable[[object], bool]] = {
-    CLAUDE_CODE: claude_code.is_line,
-    CHATGPT: chatgpt.is_chatgpt,
-    CLAUDE: claude.is_claude,
-    MEM0: mem0.is_mem0,
-    MCP_MEMORY: mcp_memory.is_mcp_memory,
-}
-CONVERSATIONS, CHROMA_FILE = "conversations.json", "chroma.sqlite3"
-OTHER_PROGRAMS = frozenset({*KNOWN_BY, CHROMA})
+UNPACKED, CHROMA_FILE = "conversations.json", "chroma.sqlite3"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -115,21 +85,23 @@ def export(
         InvalidInput: the file exists already, or cannot be written.
         NotFound: there is no such conversation.
     """
-    records = messages = 0
+    counts: Counter[str] = Counter()
     with _appearing(path) as file, store.snapshot():
         if conversation is not None:
             lines = list(session_lines(store, scope, conversation))
             file.writelines(lines)
             return PortingReport(
-                format=SESSION, users=(scope.user,), records=0, messages=len(lines) - 1
+                format=FileFormat.SESSION, users=(scope.user,), records=0, messages=len(lines) - 1
             )
-        file.write(archive.header(scope, now))
-        for part in archive.archive_parts(store, scope, now):
-            file.writelines(archive.dump_part(part))
-            records += isinstance(part, archive.ArchivedRecord)
-            if isinstance(part, archive.ArchivedConversation):
-                messages += len(part.messages)
-    return PortingReport(format=MEMORANDA, users=(scope.user,), records=records, messages=messages)
+        for kind, line in archive_lines(store, scope, now):
+            counts[kind] += 1
+            file.write(line)
+    return PortingReport(
+        format=FileFormat.MEMORANDA,
+        users=(scope.user,),
+        records=counts["record"],
+        messages=counts["message"],
+    )
 
 
 @contextmanager
@@ -138,8 +110,7 @@ def _appearing(path: Path) -> Iterator[IO[str]]:
     part: Path | None = None
     try:
         if path.exists():
-            message = f"{path} exists already; choose a new name for the export"
-            raise InvalidInput(message)
+            raise InvalidInput(f"{path} exists already; choose a new name for the export")
         with NamedTemporaryFile(  # Readable by its owner alone, and it stays so.
             "w", encoding="utf-8", newline="\n", dir=path.parent, prefix=".memoranda-", delete=False
         ) as file:
@@ -172,7 +143,7 @@ def import_file(
     Args:
         target: the memory; conversations of LoCoMo and memories of mem0 have their own users.
         path: the file; for ``memory-md`` and ``claude-code`` also a folder.
-        format: one of :data:`memoranda.transfer.json_files.FORMATS`; if not given, judged by the
+        format: a :class:`memoranda.transfer.json_files.FileFormat`; if not given, judged by the
             content, and a name that ends in ``.md``, or a folder without transcripts of Claude
             Code, is ``memory-md``.
         progress: told after each batch how many lines, conversations or turns are done.
@@ -181,102 +152,80 @@ def import_file(
         InvalidInput: the file is not there, of no known format, or broken; the message
             names the place, and nothing was written.
     """
-    if format is not None and format not in FORMATS:
+    if format is not None and format not in list(FileFormat):
         raise InvalidInput(f"format={format!r} is unknown; {KNOWN}")
-    users: tuple[str, ...] = (target.scope.user,)
-    left_out: tuple[str, ...] = ()
-    known = format or _recognised(path)
-    if known in OTHER_PROGRAMS:
-        users, moved, left_out = _import_foreign(target, _unpacked(path), known, progress)
-    elif known == MEMORY_MD or (known is None and is_markdown(path)):
-        known = MEMORY_MD
-        moved, left_out = import_memory_md(target, path, progress)
-    else:
-        file = JsonFile(path)
-        known = known or detect(file)
-        users, moved = _import_json(target, file, known, progress)
-    return PortingReport(format=known, users=users, left_out=left_out, **moved._asdict())
+    unpacked = path / UNPACKED  # In the folder of an export that somebody unpacked.
+    if format != FileFormat.MEMORY_MD and path.is_dir() and unpacked.is_file():
+        path = unpacked
+    known = FileFormat(format) if format else _format_of(path)
+    done = _import(target, path, known, progress)
+    return PortingReport(
+        format=known,
+        users=done.users or (target.scope.user,),
+        left_out=done.left_out,
+        **done.moved._asdict(),
+    )
 
 
-def _import_json(
-    target: ImportTarget, file: JsonFile, format: str, progress: Progress | None
-) -> tuple[tuple[str, ...], Moved]:
-    """Read a file of memoranda, a session, messages of OpenAI or conversations of LoCoMo."""
-    users: tuple[str, ...] = (target.scope.user,)
-    match format:
-        case "openai":
-            return users, import_openai(target, file, progress)
-        case "session":
-            return users, import_session(target, file.path, progress)
-        case "locomo":
-            return import_locomo(target, file, progress)
-        case _ if archive.is_header(file.first().value):
-            return users, restore(target, file, progress)
-    additions = Additions(target, partial(_plain_drafts, file))
-    return users, additions.store(Steps(additions.total, progress))
+def _format_of(path: Path) -> FileFormat:
+    """Return the format of a file, or of a folder, as what is in it tells.
+
+    Raises:
+        InvalidInput: it cannot be read, or is of no known format.
+    """
+    with suppress(OSError, ValueError):
+        if (path / CHROMA_FILE).is_file():
+            return FileFormat.CHROMA
+        if path.is_dir():
+            known = claude_code.holds_transcripts(path)
+            return FileFormat.CLAUDE_CODE if known else FileFormat.MEMORY_MD
+        if path.suffix.lower() == ".md":
+            return FileFormat.MEMORY_MD
+    return JsonFile(path).format()
 
 
-def _plain_drafts(file: JsonFile) -> Iterator[PlacedDraft]:
+def _import(
+    target: ImportTarget, path: Path, format: FileFormat, progress: Progress | None
+) -> ImportCounts:
+    if format == FileFormat.SESSION:
+        return ImportCounts(import_session(target, path, progress))
+    talks: ConversationReader | None = None
+    if format == FileFormat.CLAUDE_CODE:
+        talks = partial(claude_code.read_conversations, path)
+    elif format in EXPORTS:
+        form = EXPORTS[format]
+        talks = partial(read_export, JsonFile(path), form.KEYS, form.read_messages)
+    if talks:
+        return import_conversations(target, format, talks, progress)
+    if format in FOLDERS:
+        return import_drafts(target, format, partial(FOLDERS[format], path, target), progress)
+    file = JsonFile(path)
+    if format == FileFormat.OPENAI:
+        return ImportCounts(import_openai(target, file, progress))
+    if format == FileFormat.MEMORANDA and is_header(file.first().value):
+        return ImportCounts(restore(target, file, progress))
+    return import_drafts(target, format, partial(DRAFTS[format], file, target.scope), progress)
+
+
+def _plain_drafts(file: JsonValues, scope: Scope, _: LeftOut) -> Iterator[PlacedDraft]:
     """Yield records written as ``remember_many`` takes them, one for each line."""
     for place, value in file.items():
         known = value
         if isinstance(value, Mapping) and value.get("event_time") is not None:
             with located(place):
                 known = {**value, "event_time": parse_moment(value["event_time"], "event_time")}
-        yield PlacedDraft(place, parse_draft(known, place, f"import:{MEMORANDA}"))
+        yield PlacedDraft(place, scope, parse_draft(known, place))
 
 
-def _import_foreign(
-    target: ImportTarget, path: Path, format: str, progress: Progress | None
-) -> tuple[tuple[str, ...], Moved, tuple[str, ...]]:
-    """Store what another program keeps at ``path`` and is not there yet."""
-    scope = target.scope
-    if format == CHROMA:
-        read = partial(chroma.read_drafts, path, foreign_memories(path), scope)
-        return import_facts(target, read, progress)
-    talks: Callable[[LeftOut], Iterator[ForeignConversation]]
-    if format == CLAUDE_CODE:
-        talks = claude_code.Transcripts(path).conversations
-    else:
-        file = _opened(path)
-        if format == MEM0:
-            return import_facts(target, partial(mem0.read_drafts, file, scope), progress)
-        if format == MCP_MEMORY:
-            return import_facts(target, partial(mcp_memory.read_drafts, file, scope), progress)
-        reader = chatgpt if format == CHATGPT else claude
-        talks = partial(reader.read_conversations, file)
-    moved, left_out = import_conversations(ConversationImport(target, format), talks, progress)
-    return (scope.user,), moved, left_out
-
-
-def _opened(path: Path) -> JsonFile | ZippedFile:
-    """Return the file at ``path``, a ZIP archive by the conversations in it."""
-    return ZippedFile(path) if is_archive(path) else JsonFile(path)
-
-
-def _unpacked(path: Path) -> Path:
-    """Return the conversations in the folder of an export that somebody unpacked, else ``path``."""
-    inside = path / CONVERSATIONS
-    return inside if path.is_dir() and inside.is_file() else path
-
-
-def _recognised(path: Path) -> str | None:
-    """Return the format of what another program keeps, as far as the file or folder tells it.
-
-    Raises:
-        InvalidInput: it cannot be read.
-    """
-    if is_markdown(path) and not path.is_dir():
-        return None
-    path = _unpacked(path)
-    if (path / CHROMA_FILE).is_file():
-        return CHROMA
-    if path.is_dir():
-        return CLAUDE_CODE if claude_code.holds_transcripts(path) else None
-    file = _opened(path)
-    first = file.first()
-    found = next((name for name, knows in KNOWN_BY.items() if knows(first.value)), None)
-    if found is None and isinstance(file, ZippedFile):
-        message = f"{first.place}: these are no conversations of ChatGPT or claude.ai"
-        raise InvalidInput(message)
-    return found
+DRAFTS = {
+    FileFormat.MEMORANDA: _plain_drafts,
+    FileFormat.LOCOMO: locomo.read_drafts,
+    FileFormat.MEM0: mem0.read_drafts,
+    FileFormat.MCP_MEMORY: mcp_memory.read_drafts,
+}
+FOLDERS: Mapping[str, Callable[[Path, ImportTarget, LeftOut], Iterator[PlacedDraft]]] = {
+    FileFormat.CHROMA: chroma.read_drafts,
+    FileFormat.MEMORY_MD: markdown_memory.read_drafts,
+}
+EXPORTS = {FileFormat.CHATGPT: chatgpt, FileFormat.CLAUDE: claude}
+"""What reads the formats: drafts of a file of JSON, drafts at a path, talks of an export."""

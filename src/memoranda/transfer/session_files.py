@@ -8,28 +8,23 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
-from memoranda.conversation.sessions.format import (
-    SessionMetadata,
+from memoranda.conversation.session_file import FileTranscript
+from memoranda.conversation.session_format import (
+    FIRST_LINE,
     dump_line,
     message_value,
     metadata_value,
 )
-from memoranda.conversation.sessions.session_file import SessionContent, SessionFile
+from memoranda.conversation.transcript import place_of
 from memoranda.errors import InvalidInput, NotFound
-from memoranda.model.actions import (
-    Action,
-    Calibrate,
-    EndConversation,
-    OpenConversation,
-    Prune,
-)
+from memoranda.model.actions import Action, OpenConversation, Prune, UpdateConversation
 from memoranda.model.checks import located
-from memoranda.model.models import Calibration, ConversationInfo, Message, Pruning, Scope
+from memoranda.model.models import ConversationInfo, Message, Pruning, Scope
 from memoranda.model.ports import Progress, Store
-from memoranda.transfer.batches import ImportTarget, Moved, Steps
+from memoranda.transfer.batches import ImportTarget, ProgressCounter, TransferCounts
 from memoranda.transfer.openai import missing_messages
 
 # Out
@@ -44,24 +39,15 @@ def session_lines(store: Store, scope: Scope, id: str) -> Iterator[str]:
     Raises:
         NotFound: there is no such conversation.
     """
-    info = store.conversation(scope, id)
+    info = store.conversations(scope, id).get(id)
     if info is None:
-        message = f"there is no conversation {id!r} for user {scope.user!r}"
-        raise NotFound(message)
+        raise NotFound(f"there is no conversation {id!r} for user {scope.user!r}")
     messages = store.messages(scope, id, cleared=True)
-    places = [message.position or 0 for message in messages]
-    metadata = replace(
-        SessionMetadata.of(info),
-        cleared=bisect_left(places, info.start),
-        prunings=_moved(store.prunings(scope, id), places),
-    )
-    yield _text(dump_line(metadata_value(metadata)))
-    for said in messages:
-        yield _text(dump_line(message_value(said)))
-
-
-def _text(line: bytes) -> str:
-    return line.decode() + "\n"
+    places = [place_of(message) for message in messages]
+    settings = replace(info, start=bisect_left(places, info.start))
+    prunings = _moved(store.prunings(scope, id), places)
+    for value in (metadata_value(settings, prunings), *map(message_value, messages)):
+        yield dump_line(value).decode() + "\n"
 
 
 def _moved(prunings: Sequence[Pruning], places: Sequence[int]) -> tuple[Pruning, ...]:
@@ -81,130 +67,90 @@ def _moved(prunings: Sequence[Pruning], places: Sequence[int]) -> tuple[Pruning,
 # In
 
 
-@dataclass(frozen=True, slots=True)
-class SessionImport:
-    """A session that can be stored, and what of it is to be.
-
-    Attributes:
-        metadata: the first line; receipts and ``cleared`` go by the numbers of the messages.
-        messages: all that say something, with ids of their own.
-        new: those of them that are not stored yet, at the end.
-    """
-
-    metadata: SessionMetadata
-    messages: tuple[Message, ...]
-    new: tuple[Message, ...]
-
-
-def import_session(target: ImportTarget, path: Path, progress: Progress | None) -> Moved:
+def import_session(target: ImportTarget, path: Path, progress: Progress | None) -> TransferCounts:
     """Add the conversation in the session file at ``path``, under the name it has there.
 
     It keeps the moment of its creation. Of one that is stored already, only the messages that
-    are missing at its end, and receipts, are added. What was trimmed from the file is not in
-    it; ``NAME.trimmed`` can be imported by itself as messages.
+    are missing at its end, and receipts, are added.
 
     Raises:
         InvalidInput: a line is broken, or a stored conversation of the same name went
             otherwise; nothing was written.
     """
-    store, scope = target.store, target.scope
-    plan = _plan(target, path)
-    steps, name = Steps(1, progress), plan.metadata.id
-    known = store.conversation(scope, name)
+    file = FileTranscript(path)
+    _refuse_broken(file)
+    info, store, scope = file.info(), target.store, target.scope
+    name = info.id
+    known = target.conversation(name, str(path), "change key in the first line")
+    messages, places = _checked(target, file, info)
+    remedy = "Change key in the first line to import it beside that one"
+    new = missing_messages(target, str(path), name, messages, remedy)
+    steps = ProgressCounter(1, progress)
     if known is None:
-        store.apply(scope, _opening(plan.metadata))
-    _append(target, plan, known)
+        store.apply(
+            scope, [OpenConversation(info), UpdateConversation(name, calibration=info.calibration)]
+        )
+    _append(target, name, new, known, bisect_left(places, info.start))
     there = {pruning.id for pruning in store.prunings(scope, name)}
     actions: list[Action] = [
-        Prune(name, pruning) for pruning in plan.metadata.prunings if pruning.id not in there
+        Prune(name, item) for item in _moved(file.prunings(), places) if item.id not in there
     ]
-    ended = plan.metadata.ended_at
-    if ended is not None and (known is None or plan.new):
-        actions.append(EndConversation(name, ended))
-    if actions:
-        store.apply(scope, actions)
+    if info.ended_at is not None and (known is None or new):
+        actions.append(UpdateConversation(name, ended_at=info.ended_at))
+    store.apply(scope, actions)
     steps.advance(1)
-    return Moved(messages=len(plan.new), skipped=len(plan.messages) - len(plan.new))
+    return TransferCounts(messages=len(new), skipped=len(messages) - len(new))
 
 
-def _plan(target: ImportTarget, path: Path) -> SessionImport:
-    session = SessionFile(path).look()
-    _refuse_broken(path, session)
-    metadata = session.metadata
-    target.conversation(metadata.id, str(path), "change key in the first line")
-    messages, places = _checked(target, path, session)
-    remedy = "Change key in the first line to import it beside that one"
-    return SessionImport(
-        replace(
-            metadata,
-            cleared=bisect_left(places, metadata.cleared),
-            prunings=_moved(metadata.prunings, places),
-        ),
-        tuple(messages),
-        tuple(missing_messages(target, str(path), metadata.id, messages, remedy)),
-    )
-
-
-def _refuse_broken(path: Path, session: SessionContent) -> None:
-    if session.problems:
-        message = f"{path}, {session.problems[0]}; correct or remove the line, and import again"
+def _refuse_broken(file: FileTranscript) -> None:
+    if problems := file.problems:
+        message = f"{file.path}, {problems[0]}; correct or remove the line, and import again"
         raise InvalidInput(message)
-    if session.torn:
-        message = (
-            f"{path}, the last line: it is not finished, as after a crash; "
-            f"Conversation.open({str(path)!r}) repairs it"
+    if file.torn:
+        raise InvalidInput(
+            f"{file.path}, the last line: it is not finished, as after a crash; "
+            f"Conversation.open({str(file.path)!r}) repairs it"
         )
-        raise InvalidInput(message)
 
 
 def _checked(
-    target: ImportTarget, path: Path, session: SessionContent
+    target: ImportTarget, file: FileTranscript, info: ConversationInfo
 ) -> tuple[list[Message], list[int]]:
-    """Return the messages as the store takes them, and their positions in the file."""
-    metadata = session.metadata
-    # It refuses what the stored one would refuse, and counts tokens.
-    trial = target.trial_conversation(metadata.id, metadata.model)
+    """Return the messages as the store takes them, and their positions in the file.
+
+    Those that say nothing are left out; the trial refuses what the stored conversation would
+    refuse, and counts tokens.
+    """
+    trial = target.trial_conversation(info.id, info.model)
     messages: list[Message] = []
     places: list[int] = []
-    for message in session.messages:
-        if not _says_something(message):
+    for message in file.messages(cleared=True):
+        said = message.content.strip(), message.tool_calls, message.tool_result, message.images
+        if not any(said):
             continue
-        place = message.position or 0
-        with located(f"{path}, line {place - metadata.first + 2}"):
+        place = place_of(message)
+        with located(f"{file.path}, line {place + FIRST_LINE}"):
             (made,) = trial.extend([message])
         messages.append(replace(made, pinned=message.pinned, position=None))
         places.append(place)
     return messages, places
 
 
-def _says_something(message: Message) -> bool:
-    parts = message.content.strip(), message.tool_calls, message.tool_result, message.images
-    return any(parts)
-
-
-def _opening(metadata: SessionMetadata) -> list[Action]:
-    info = ConversationInfo(
-        id=metadata.id,
-        created_at=metadata.created_at,
-        system=metadata.system,
-        model=metadata.model,
-        context_limit=metadata.context_limit,
-    )
-    actions: list[Action] = [OpenConversation(info)]
-    if metadata.calibration != Calibration():
-        actions.append(Calibrate(metadata.id, metadata.calibration))
-    return actions
-
-
-def _append(target: ImportTarget, plan: SessionImport, known: ConversationInfo | None) -> None:
-    transcript = target.transcript(plan.metadata.id)
-    cleared = plan.metadata.cleared
+def _append(
+    target: ImportTarget,
+    name: str,
+    new: Sequence[Message],
+    known: ConversationInfo | None,
+    cleared: int,
+) -> None:
+    """Add what is new; the first ``cleared`` messages of the whole are out of view."""
+    transcript = target.transcript(name)
     there, start = (known.messages, known.start) if known else (0, 0)
     split = max(0, cleared - there)
-    if plan.new[:split]:
-        transcript.append(plan.new[:split])
+    if new[:split]:
+        transcript.append(new[:split])
     # Also where an import was cut short just before; not where others have gone on since.
     if start < cleared and there <= cleared:
         transcript.clear()
-    if plan.new[split:]:
-        transcript.append(plan.new[split:])
+    if new[split:]:
+        transcript.append(new[split:])

@@ -220,6 +220,13 @@ def test_what_is_no_reply_is_an_error_of_ours(server, spec, stream, body):
     assert error.usage.requests == len(server.received)
 
 
+def test_a_server_that_knows_no_tools_is_an_error_at_once(server, spec, stream):
+    """What it refuses stays refused: a talk has no other form to be asked in."""
+    server.play(failing(400, "tools are not supported"))
+    assert "not supported" in str(Talker(spec).fail(stream=stream, tools=[LOOK]))
+    assert len(server.received) == 1
+
+
 def test_nothing_is_sent_of_no_conversation(server, spec):
     """Messages that cannot be read are the caller's mistake."""
     with pytest.raises(InvalidInput):

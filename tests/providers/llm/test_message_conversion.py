@@ -1,7 +1,6 @@
 """What a conversation becomes before it is sent: in turn, answered, whole."""
 
 import base64
-import json
 from datetime import UTC, datetime
 from typing import NamedTuple
 
@@ -16,6 +15,7 @@ from pydantic_ai import (
     ToolCallPart,
     ToolReturnPart,
 )
+from pydantic_ai.messages import INTERRUPTED_TOOL_RETURN_CONTENT as NO_RESULT
 
 from memoranda.conversation.formats.render import render
 from memoranda.errors import InvalidInput
@@ -25,13 +25,11 @@ from memoranda.providers.llm.message_conversion import (
     CALL_ID,
     COMPATIBLE,
     GO_ON,
-    NO_RESULT,
     NOTE,
     OPENAI,
     OPENING,
     STRAY,
     MessageForm,
-    arguments_object,
     form_of,
     to_model_messages,
 )
@@ -102,7 +100,9 @@ def _turn(message):
         return Request([_part(part) for part in message.parts])
     texts = [part.content for part in message.parts if isinstance(part, TextPart)]
     calls = [part for part in message.parts if isinstance(part, ToolCallPart)]
-    return Response("".join(texts), tuple(Call(c.tool_call_id, c.tool_name, c.args) for c in calls))
+    return Response(
+        "".join(texts), tuple(Call(c.tool_call_id, c.tool_name, c.args_as_dict()) for c in calls)
+    )
 
 
 def _part(part):
@@ -181,7 +181,10 @@ def test_every_call_is_answered_at_once_and_once(given_messages, form):
             used += keys
             if keys:
                 answers = after.parts[: len(keys)]
-                assert [answer.id for answer in answers] == keys
+                found_keys = [answer.id for answer in answers]
+                assert (sorted(found_keys) if form is OPENAI else found_keys) == (
+                    sorted(keys) if form is OPENAI else keys
+                )
         else:
             results = [part for part in turn.parts if isinstance(part, Result)]
             before = turn.parts[: len(results)]
@@ -295,7 +298,7 @@ def test_what_memoranda_renders_is_read_whole():
         entries, form="openai", system="Be kind.", recalled="M", prompt="And?", recalled_last=True
     ).messages
     picture = Picture(data=b"pixel", media_type="image/png", detail="low")
-    calls = (Call("c1", "look", {}), Call("c2", "look", {"unparsed_arguments": "{no"}))
+    calls = (Call("c1", "look", {}), Call("c2", "look", {"INVALID_JSON": "{no"}))
     results = [Result("c1", "look", "one"), Result("c2", "look", "two")]
     assert turns(context, OPENAI) == [
         Request(
@@ -313,13 +316,12 @@ def test_what_memoranda_renders_is_read_whole():
 def test_a_call_without_a_result_gets_one_that_says_so():
     """An interrupted exchange is closed, with those of its results that are there."""
     given_messages = [user("x"), called("a", "b"), user("Never mind."), result("b", "done")]
-    assert turns(given_messages, OPENAI)[2] == Request(
-        [
-            Result("a", "look", NO_RESULT, is_error=True),
-            Result("b", "look", "done"),
-            UserText("Never mind."),
-        ]
-    )
+    parts = [
+        Result("a", "look", NO_RESULT),
+        Result("b", "look", "done"),
+        UserText("Never mind."),
+    ]
+    assert turns(given_messages, ANTHROPIC)[2] == Request(parts)
 
 
 def test_a_result_without_a_call_is_told_as_text():
@@ -385,16 +387,6 @@ def test_pictures_of_a_result_follow_all_results():
         Result("b", "look", "2"),
         UserText((Picture(url="https://h/p.png"),)),
     ]
-
-
-@given(st.text() | st.recursive(st.none() | st.floats() | st.text(), st.lists).map(json.dumps))
-def test_arguments_are_always_an_object_that_can_be_sent(text):
-    """What is no JSON object is kept word by word inside of one."""
-    found = arguments_object(text)
-    assert isinstance(found, dict)
-    json.dumps(found, allow_nan=False)
-    if text.strip() and "unparsed_arguments" in found:
-        assert found == {"unparsed_arguments": text}
 
 
 @pytest.mark.parametrize(

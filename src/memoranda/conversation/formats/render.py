@@ -19,24 +19,28 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from memoranda.conversation.formats.new_message import chat_part, image_block, input_part
-from memoranda.conversation.formats.parse import arguments_object
+from memoranda.conversation.formats.parse import arguments_object, known_detail
 from memoranda.errors import InvalidInput
 from memoranda.model.checks import content_hash
 from memoranda.model.models import Image, Marker, Message, ToolCall
+from memoranda.text.patterns import compile_pattern
 
 FORMS = ("openai", "responses", "anthropic")
-NAME = re.compile(r"[^a-zA-Z0-9_-]")
+NAME = compile_pattern(r"[^a-zA-Z0-9_-]")
 LONGEST_NAME = 64
 UNNAMED = "unnamed"
-PLAIN_ID = re.compile(r"[a-zA-Z0-9_-]+")
-ANY_ID = re.compile(r".+", re.DOTALL)
+PLAIN_ID = compile_pattern(r"[a-zA-Z0-9_-]{1,64}")
+CHAT_ID = compile_pattern(r".{1,40}", re.DOTALL)
 LONGEST_ID = 64
-LONGEST_CHAT_ID = 40
 OPENING = "(start)"
 """Stands for the user where a view would begin with the assistant."""
 FAILED = "(The tool failed and said nothing.)"
 """Stands for the text of an error without any."""
+INLINE = compile_pattern(r"data:([\w.+-]+/[\w.+-]+)(?:;[^;,]*)*;base64,(?=.)", re.IGNORECASE)
+MEDIA = {f"image/{name}": f"image/{name}" for name in ("png", "jpeg", "gif", "webp")}
+MEDIA["image/jpg"] = "image/jpeg"
+"""What all providers take, and what they call it."""
+WEB = ("https://", "http://")
 Json = dict[str, Any]
 
 
@@ -68,22 +72,8 @@ class InsertedText:
     quotes: bool
 
 
-@dataclass(frozen=True, slots=True)
-class ToolExchange:
-    """An assistant's calls and, directly after, the result of each."""
-
-    call: Message
-    results: tuple[Message, ...]
-
-    @property
-    def complete(self) -> bool:
-        """Whether each call has one result."""
-        answered = [item.tool_result.call_id for item in self.results if item.tool_result]
-        calls = [call.id for call in self.call.tool_calls]
-        return len(set(calls)) == len(calls) and sorted(answered) == sorted(calls)
-
-
-ContextPart = Message | ToolExchange | InsertedText
+ContextPart = InsertedText | tuple[Message, ...]
+"""A text, one message, or an assistant's calls and, directly after, the result of each."""
 
 
 def render(
@@ -115,21 +105,20 @@ def render(
     """
     if form not in FORMS:
         raise InvalidInput(f"form={form!r} is unknown; use one of {', '.join(FORMS)}")
-    body = _parts(entries)
+    parts = _parts(entries)
     if recalled and recalled_last:
-        last = body[-1] if body and not prompt else None
-        asked = isinstance(last, Message) and last.role == "user"
-        body.insert(len(body) - asked, InsertedText(recalled, quotes=False))
+        last = parts[-1] if parts and not prompt else None
+        asked = isinstance(last, tuple) and last[0].role == "user"
+        parts.insert(len(parts) - asked, InsertedText(recalled, quotes=False))
     if prompt:
-        body.append(InsertedText(prompt, quotes=True))
+        parts.append(InsertedText(prompt, quotes=True))
     head = _join([system, None if recalled_last else recalled])
     if form == "openai":
-        return RenderedContext(_chat(body, head), None)
+        return RenderedContext(_chat(parts, head), None)
     if form == "responses":
-        return RenderedContext(_input_items(body), head)
-    alternating = _AnthropicMessages(body)
-    texts = [text for text in (head, *alternating.system) if text and text.strip()]
-    return RenderedContext(alternating.messages, _join(texts))
+        return RenderedContext(_input_items(parts), head)
+    messages, texts = _alternating(parts)
+    return RenderedContext(messages, _join([head if head and head.strip() else None, *texts]))
 
 
 def _join(texts: Sequence[str | None]) -> str | None:
@@ -143,17 +132,17 @@ def _parts(entries: Iterable[Message | Marker]) -> list[ContextPart]:
         last = found[-1] if found else None
         if isinstance(entry, Marker):
             found.append(InsertedText(entry.text, entry.quotes))
-        elif entry.tool_calls:
-            found.append(ToolExchange(entry, ()))
         elif entry.role != "tool":
-            found.append(entry)
-        elif isinstance(last, ToolExchange):
-            found[-1] = ToolExchange(last.call, (*last.results, entry))
+            found.append((entry,))
+        elif isinstance(last, tuple) and last[0].tool_calls:
+            found[-1] = (*last, entry)
         else:
             raise _separated(entry)
     for part in found:
-        if isinstance(part, ToolExchange) and not part.complete:
-            raise _separated(part.call)
+        if isinstance(part, tuple):
+            calls = [call.id for call in part[0].tool_calls]
+            if len(set(calls)) < len(calls) or sorted(calls) != sorted(map(_answered, part[1:])):
+                raise _separated(part[0])
     return found
 
 
@@ -164,47 +153,28 @@ def _separated(message: Message) -> InvalidInput:
     )
 
 
-class CallIds:
-    """Ids of calls as a provider takes them. The same view gives the same ids.
+def _answered(message: Message) -> str:
+    return message.tool_result.call_id if message.tool_result else ""
+
+
+def _call_ids(calls: Iterable[ToolCall], taken: set[str], form: re.Pattern[str]) -> dict[str, str]:
+    """Return the ids to send for those of ``calls``. The same view gives the same ids.
 
     An id that the provider takes stays as it is; any other becomes a hash of itself, which
-    does not depend on what else is in the view. Of ids that occur again in a later exchange,
-    the later ones are numbered, unless ``repeated``.
-
-    Args:
-        form: what an id must match.
-        longest: most characters of an id.
-        repeated: whether later exchanges may use an id again.
+    does not depend on what else is in the view. Of those that are ``taken``, the later are
+    numbered.
     """
-
-    def __init__(
-        self, form: re.Pattern[str] = PLAIN_ID, longest: int = LONGEST_ID, *, repeated: bool = False
-    ) -> None:
-        """Start without any id taken."""
-        self._form = form
-        self._longest = longest
-        self._repeated = repeated
-        self._taken: set[str] = set()
-
-    def of(self, calls: Sequence[ToolCall]) -> Mapping[str, str]:
-        """Return the ids to send for those of ``calls``, which are answered together."""
-        if self._repeated:
-            self._taken.clear()
-        return {call.id: self._free(self._sendable(call.id)) for call in calls}
-
-    def _sendable(self, id: str) -> str:
-        if self._form.fullmatch(id) and len(id) <= self._longest:
-            return id
-        return f"call_{content_hash(id)}"
-
-    def _free(self, id: str) -> str:
-        chosen, number = id, 1
-        while chosen in self._taken:
+    found: dict[str, str] = {}
+    for call in calls:
+        sendable = call.id if form.fullmatch(call.id) else f"call_{content_hash(call.id)}"
+        chosen, number = sendable, 1
+        while chosen in taken:
             number += 1
             ending = f"_{number}"
-            chosen = id[: self._longest - len(ending)] + ending
-        self._taken.add(chosen)
-        return chosen
+            chosen = sendable[: LONGEST_ID - len(ending)] + ending
+        taken.add(chosen)
+        found[call.id] = chosen
+    return found
 
 
 def _function(call: ToolCall) -> dict[str, str]:
@@ -213,8 +183,35 @@ def _function(call: ToolCall) -> dict[str, str]:
     return {"name": name, "arguments": call.arguments if call.arguments.strip() else "{}"}
 
 
-def _answered(message: Message) -> str:
-    return message.tool_result.call_id if message.tool_result else ""
+# Pictures
+
+
+def _picture(image: Image, form: str) -> Json:
+    """Return a picture as a part of a message; its name where the provider would refuse it all."""
+    url, inline = image.url, INLINE.match(image.url)
+    schemes = ("https://",) if form == "anthropic" else WEB
+    start = url[:8].lower()
+    media = MEDIA.get(inline[1].lower()) if inline else None
+    if not media and (
+        inline or not any(start.startswith(each) and len(url) > len(each) for each in schemes)
+    ):
+        is_data = start.startswith("data:")
+        name = f"[image: {inline[1] if inline else 'data' if is_data else url}]"
+        return {"type": "input_text" if form == "responses" else "text", "text": name}
+    detail = known_detail(image.detail)
+    if form == "responses":
+        return {"type": "input_image", "image_url": url, "detail": detail}
+    if form == "openai":
+        place = {"url": url} if detail == "auto" else {"url": url, "detail": detail}
+        return {"type": "image_url", "image_url": place}
+    source = {"type": "url", "url": url}
+    if inline and media:
+        source = {"type": "base64", "media_type": media, "data": url[inline.end() :]}
+    return {"type": "image", "source": source}
+
+
+def _pictures(messages: Iterable[Message], form: str) -> list[Json]:
+    return [_picture(image, form) for message in messages for image in message.images]
 
 
 # OpenAI's chat completions
@@ -222,45 +219,30 @@ def _answered(message: Message) -> str:
 
 def _chat(parts: Sequence[ContextPart], head: str | None) -> list[Json]:
     messages: list[Json] = [{"role": "system", "content": head}] if head else []
-    ids = CallIds(ANY_ID, LONGEST_CHAT_ID, repeated=True)
     for part in parts:
-        match part:
-            case InsertedText(text, quotes):
-                messages.append({"role": "user" if quotes else "system", "content": text})
-            case ToolExchange(call, results):
-                known, said = ids.of(call.tool_calls), (call, *results)
-                messages += [openai_message(message, known) for message in said]
-                messages += _chat_images([image for item in said for image in item.images])
-            case Message():
-                messages.append(openai_message(part))
-                messages += [] if part.role == "user" else _chat_images(part.images)
+        if isinstance(part, InsertedText):
+            messages.append({"role": "user" if part.quotes else "system", "content": part.text})
+            continue
+        ids = _call_ids(part[0].tool_calls, set(), CHAT_ID)
+        messages += [_chat_message(message, ids) for message in part]
+        images = _pictures([item for item in part if item.role != "user"], "openai")
+        messages += [{"role": "user", "content": images}] if images else []
     return messages
 
 
-def openai_message(message: Message, ids: Mapping[str, str] | None = None) -> Json:
-    """Return ``message`` in the form of OpenAI's chat completions.
-
-    Args:
-        message: a message; its pictures come with it if it is the user's.
-        ids: what to write for the ids of its calls.
-    """
-    known = ids or {}
+def _chat_message(message: Message, ids: Mapping[str, str]) -> Json:
     shape: Json = {"role": message.role, "content": message.content}
     if message.role == "user" and message.images:
         text = [{"type": "text", "text": message.content}] if message.content else []
-        shape["content"] = [*text, *map(chat_part, message.images)]
+        shape["content"] = [*text, *_pictures([message], "openai")]
     if message.tool_calls:
         shape["tool_calls"] = [
-            {"id": known.get(call.id, call.id), "type": "function", "function": _function(call)}
+            {"id": ids[call.id], "type": "function", "function": _function(call)}
             for call in message.tool_calls
         ]
     if message.tool_result is not None:
-        shape["tool_call_id"] = known.get(_answered(message), _answered(message))
+        shape["tool_call_id"] = ids[_answered(message)]
     return shape
-
-
-def _chat_images(images: Sequence[Image]) -> list[Json]:
-    return [{"role": "user", "content": [chat_part(image) for image in images]}] if images else []
 
 
 # OpenAI's responses
@@ -268,39 +250,38 @@ def _chat_images(images: Sequence[Image]) -> list[Json]:
 
 def _input_items(parts: Sequence[ContextPart]) -> list[Json]:
     items: list[Json] = []
-    ids = CallIds()
+    taken: set[str] = set()
     for part in parts:
-        match part:
-            case InsertedText(text, quotes):
-                items += _input("user" if quotes else "developer", text)
-            case ToolExchange(call, results):
-                items += _exchange_items(call, results, ids.of(call.tool_calls))
-            case Message(role="user"):
-                items += _input("user", part.content, part.images)
-            case Message(role="assistant"):
-                items += _output(part.content) + _input("user", "", part.images)
-            case Message():
-                items += _input("developer", part.content) + _input("user", "", part.images)
+        if isinstance(part, InsertedText):
+            items += _input("user" if part.quotes else "developer", _input_texts(part.text))
+            continue
+        ids = _call_ids(part[0].tool_calls, taken, PLAIN_ID)
+        for message in part:
+            items += _message_items(message, ids)
+        if part[0].role != "user":
+            items += _input("user", _pictures(part[:1], "responses"))
     return items
 
 
-def _exchange_items(
-    call: Message, results: Sequence[Message], ids: Mapping[str, str]
-) -> list[Json]:
-    items = _output(call.content)
-    for each in call.tool_calls:
-        items.append({"type": "function_call", "call_id": ids[each.id], **_function(each)})
-    for result in results:
-        output: str | list[Json] = result.content
-        if result.images:
-            output = [*_input_texts(result.content), *map(input_part, result.images)]
-        known = ids[_answered(result)]
-        items.append({"type": "function_call_output", "call_id": known, "output": output})
-    return items + _input("user", "", call.images)
+def _message_items(message: Message, ids: Mapping[str, str]) -> list[Json]:
+    texts, images = _input_texts(message.content), _pictures([message], "responses")
+    match message.role:
+        case "user":
+            return _input("user", texts + images)
+        case "assistant":
+            said = {"type": "message", "role": "assistant", "content": message.content}
+            calls = [
+                {"type": "function_call", "call_id": ids[call.id], **_function(call)}
+                for call in message.tool_calls
+            ]
+            return [said, *calls] if message.content else calls
+        case "tool":
+            known, output = ids[_answered(message)], texts + images if images else message.content
+            return [{"type": "function_call_output", "call_id": known, "output": output}]
+    return _input("developer", texts)
 
 
-def _input(role: str, text: str, images: Sequence[Image] = ()) -> list[Json]:
-    content = [*_input_texts(text), *map(input_part, images)]
+def _input(role: str, content: Sequence[Json]) -> list[Json]:
     return [{"type": "message", "role": role, "content": content}] if content else []
 
 
@@ -308,69 +289,50 @@ def _input_texts(text: str) -> list[Json]:
     return [{"type": "input_text", "text": text}] if text else []
 
 
-def _output(text: str) -> list[Json]:
-    return [{"type": "message", "role": "assistant", "content": text}] if text else []
-
-
 # Anthropic's messages
 
 
-class _AnthropicMessages:
-    """Messages that alternate, and the system texts that were among them.
+def _alternating(parts: Sequence[ContextPart]) -> tuple[list[Json], list[str]]:
+    """Return messages that alternate, and the system texts that were among them.
 
     Where nothing is said, there are no messages; Anthropic wants at least one.
     """
-
-    def __init__(self, parts: Sequence[ContextPart]) -> None:
-        self.messages: list[Json] = []
-        self.system: list[str] = []
-        self._ids = CallIds()
-        for part in parts:
-            self._add(part)
-        last = self.messages[-1]["content"][-1] if self.messages else {}
-        if self.messages and self.messages[-1]["role"] == "assistant" and last["type"] == "text":
-            last["text"] = last["text"].rstrip()  # At the end, white space is refused.
-
-    def _add(self, part: ContextPart) -> None:
-        match part:
-            case InsertedText(text):
-                self._say("user", _text_blocks(text))
-            case ToolExchange(call, results):
-                self._exchange(call, results)
-            case Message(role="system"):
-                self.system += [part.content] if part.content.strip() else []
-                self._say("user", _image_blocks(part))
-            case Message(role="assistant"):
-                self._say("assistant", _text_blocks(part.content))
-                self._say("user", _image_blocks(part))
-            case Message():
-                self._say("user", _text_blocks(part.content) + _image_blocks(part))
-
-    def _say(self, role: str, blocks: Sequence[Json]) -> None:
-        """Add blocks to the last message if it has that role, or as the next one."""
-        if not blocks:
-            return
-        if not self.messages and role == "assistant":
-            self._say("user", _text_blocks(OPENING))
-        if not self.messages or self.messages[-1]["role"] != role:
-            self.messages.append({"role": role, "content": []})
-        self.messages[-1]["content"] += blocks
-
-    def _exchange(self, call: Message, results: Sequence[Message]) -> None:
-        ids = self._ids.of(call.tool_calls)
-        self._say("assistant", _text_blocks(call.content) + _tool_uses(call, ids))
-        self._say("user", [_tool_result(message, ids) for message in results])
+    messages: list[Json] = []
+    system: list[str] = []
+    taken: set[str] = set()
+    for part in parts:
+        if isinstance(part, InsertedText):
+            _say(messages, "user", _text_blocks(part.text))
+            continue
+        first, *results = part
+        text, ids = _text_blocks(first.content), _call_ids(first.tool_calls, taken, PLAIN_ID)
+        if first.role == "system":
+            system += [first.content] if text else []
+        else:
+            _say(messages, first.role, text + _tool_uses(first, ids))
+        _say(messages, "user", [_tool_result(message, ids) for message in results])
         # Results come first, and that of an error holds text alone.
-        for message in (call, *filter(_is_error, results)):
-            self._say("user", _image_blocks(message))
+        _say(messages, "user", _pictures([first, *filter(_is_error, results)], "anthropic"))
+    if messages and messages[-1]["role"] == "assistant":
+        last = messages[-1]["content"][-1]
+        if last["type"] == "text":
+            last["text"] = last["text"].rstrip()  # At the end, white space is refused.
+    return messages, system
+
+
+def _say(messages: list[Json], role: str, blocks: Sequence[Json]) -> None:
+    """Add blocks to the last message if it has that role, or as the next one."""
+    if not blocks:
+        return
+    if not messages and role == "assistant":
+        _say(messages, "user", _text_blocks(OPENING))
+    if not messages or messages[-1]["role"] != role:
+        messages.append({"role": role, "content": []})
+    messages[-1]["content"] += blocks
 
 
 def _text_blocks(text: str) -> list[Json]:
     return [{"type": "text", "text": text}] if text.strip() else []
-
-
-def _image_blocks(message: Message) -> list[Json]:
-    return [image_block(image) for image in message.images]
 
 
 def _tool_uses(call: Message, ids: Mapping[str, str]) -> list[Json]:
@@ -396,5 +358,5 @@ def _tool_result(message: Message, ids: Mapping[str, str]) -> Json:
         block["is_error"] = True
         content = content or _text_blocks(FAILED)
     else:
-        content += _image_blocks(message)
+        content += _pictures([message], "anthropic")
     return block | {"content": content} if content else block

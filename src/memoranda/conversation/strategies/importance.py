@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from memoranda.conversation.units import Selection, SelectionInput
+from memoranda.conversation.selection import Selection, SelectionInput
 
 
 class Importance:
@@ -21,7 +21,7 @@ class Importance:
 
     def select(self, given: SelectionInput, selection: Selection) -> None:
         """Keep old mistakes, the current task, then the rest by score."""
-        selection.take_old(given.kept_when_old)
+        selection.take_old(given)
         if selection.take_current(given):
             for group in given.ranked:
-                selection.take(group)
+                selection.take(group, "scores enough")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from memoranda.conversation.units import Selection, SelectionInput
+from memoranda.conversation.selection import NEWEST, Selection, SelectionInput
 
 
 class Recency:
@@ -15,5 +15,5 @@ class Recency:
     def select(self, given: SelectionInput, selection: Selection) -> None:
         """Keep the newest units."""
         for index in reversed(range(len(given.units))):
-            if index not in selection.kept and not selection.take([index]):
+            if index not in selection.kept and not selection.take([index], NEWEST):
                 return

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from memoranda.conversation.units import Selection, SelectionInput
+from memoranda.conversation.selection import NEWEST, Selection, SelectionInput
 
 
 class RollingWindow:
@@ -20,5 +20,5 @@ class RollingWindow:
 
     def select(self, given: SelectionInput, selection: Selection) -> None:
         """Keep old mistakes, then the newest turns."""
-        selection.take_old(given.kept_when_old)
-        selection.take_turns(given.turns)
+        selection.take_old(given)
+        selection.take_turns(given.turns, NEWEST)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from memoranda.conversation.units import Selection, SelectionInput
+from memoranda.conversation.selection import CURRENT, Selection, SelectionInput
 
 
 class CurrentTask:
@@ -14,7 +14,7 @@ class CurrentTask:
 
     def select(self, given: SelectionInput, selection: Selection) -> None:
         """Keep old mistakes, then the current task from its end."""
-        selection.take_old(given.kept_when_old)
+        selection.take_old(given)
         for index in reversed(range(given.current, len(given.units))):
-            if not selection.take([index]):
+            if not selection.take([index], CURRENT):
                 return

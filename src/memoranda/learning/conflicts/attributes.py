@@ -13,8 +13,7 @@ from functools import cache
 
 from memoranda.learning.conflicts.clauses import ParsedClause
 from memoranda.learning.parsed_text import ParsedWord, parse_text, stem_set
-from memoranda.text.languages import LanguageData, load
-from memoranda.text.patterns import compile_pattern, expand
+from memoranda.text.patterns import LanguageData, compile_pattern, expand, load
 
 _EN = LanguageData("en", "comparison")
 
@@ -57,15 +56,17 @@ def read_attribute(clause: ParsedClause) -> Attribute | None:
         normal = normal[lead.end() :]
     for name, pattern in _attribute_patterns():
         found = pattern.match(normal)
-        if found and _phrase(found["owner"]) and _valued(name, found["value"]):
-            return _placed(_made(clause, name, found["owner"], found["value"]))
-    if found := _EN.pattern("has_value").match(normal):
-        noun = f"{found['owner']} {found['noun']}"
-        return _noun(clause, noun, found["noun"], found["value"], shifted=False)
-    for pattern in (_EN.pattern("shifted_value"), _EN.pattern("noun_value")):
-        if found := pattern.match(normal):
-            shifted = pattern is _EN.pattern("shifted_value") or bool(clause.correcting)
-            return _noun(clause, found["noun"], found["noun"], found["value"], shifted=shifted)
+        if found and _is_phrase(found["owner"]) and _is_value(name, found["value"]):
+            made = _make(clause, name, found["owner"], found["value"])
+            placed = made and name == "residence" and made.people and made.key - made.people
+            # Where a thing moved to is a new value of where it is: only people reside.
+            return replace(made, name="noun", shifted=True) if made and placed else made
+    for form in ("has_value", "shifted_value", "noun_value"):
+        if found := _EN.pattern(form).match(normal):
+            noun, owner = found["noun"], found.groupdict().get("owner")
+            shifted = form == "shifted_value" or (form == "noun_value" and clause.has("correcting"))
+            whole = noun if owner is None else f"{owner} {noun}"
+            return _make_noun(clause, whole, noun, found["value"], shifted=shifted)
     return None
 
 
@@ -79,62 +80,82 @@ def _attribute_patterns() -> Sequence[tuple[str, re.Pattern[str]]]:
     ]
 
 
-def _phrase(owner: str) -> bool:
+def _is_phrase(owner: str) -> bool:
     """Return whether a text names somebody, rather than begins another clause."""
     words = owner.split()
     return len(words) == 1 or not _EN.words("other_clause") & set(words)
 
 
-def _valued(name: str, whole: str) -> bool:
+def _is_value(name: str, whole: str) -> bool:
     """Return whether a text is a value of an attribute."""
-    value = _EN.pattern("value_tail").sub("", whole)
-    words = set(value.split())
+    words = _EN.pattern("value_tail").sub("", whole).split()
     if name == "employer":
-        return not words & _EN.words("no_employers") and not value.split()[0].endswith("ing")
+        return not set(words) & _EN.words("no_employers") and not words[0].endswith("ing")
     return name != "residence" or not set(whole.split()) & _EN.words("groups")
 
 
-def _placed(made: Attribute | None) -> Attribute | None:
-    """Return where a thing moved to as a new value of where it is: only people reside."""
-    if made is None or made.name != "residence" or not made.key - made.people or not made.people:
-        return made
-    return replace(made, name="noun", shifted=True)
+def _make(clause: ParsedClause, name: str, owner: str, value: str) -> Attribute | None:
+    whole, value = value.strip(), _EN.pattern("value_tail").sub("", value.strip())
+    inside = {word.text for word in clause.words if word.name}
+    wanted, key = _telling_words(value, "value_stops"), _telling_words(owner, "key_stops")
+    if not wanted or any(word.kind in {"number", "date"} for word in key):
+        return None
+    kinds = {"date" if word.text in _EN.words("calendar") else word.kind for word in wanted}
+    sort = "name" if any(word.text in inside for word in wanted) else "word"
+    return Attribute(
+        name=name,
+        key=frozenset(word.stem for word in key),
+        people=parse_text(owner).persons | {word.stem for word in key if word.text in inside},
+        value=frozenset(word.stem for word in wanted),
+        beside=_count_beside(whole[len(value) :]),
+        sort=next((kind for kind in ("date", "number") if kind in kinds), sort),
+    )
 
 
-def _noun(
+def _count_beside(tail: str) -> int:
+    """Return how many words of what follows a value say something of their own."""
+    if _EN.pattern("company").match(tail) and not _EN.words("finite_verbs") & set(tail.split()):
+        return 0
+    said = tail.partition(" and ")[2] or _EN.pattern("aside").sub("", tail)
+    return len(_telling_words(said, "value_stops"))
+
+
+def _telling_words(text: str, stops: str) -> list[ParsedWord]:
+    return [word for word in parse_text(text).words if word.text not in _EN.words(stops)]
+
+
+def _make_noun(
     clause: ParsedClause, owner: str, noun: str, value: str, *, shifted: bool
 ) -> Attribute | None:
-    made = _made(clause, "noun", owner, value)
-    if made is None or not made.key - made.people - stem_set("empty_nouns"):
+    """Return what a noun is said to be, unless there are several of it, or it is an aim."""
+    made = _make(clause, "noun", owner, value)
+    several = _EN.pattern("of_many").search(noun) or _EN.pattern("of_many").match(value)
+    if made is None or several or value.startswith(("to ", "from ")):
         return None
-    if _one_of_many(noun, value):
+    key = made.key - made.people
+    if not key - stem_set("empty_nouns"):
         return None
-    single = (
-        _single(noun) and not _of_what(noun, made) and (shifted or _nominal(noun, value, made.sort))
-    )
+    words = noun.split()
+    # "Ana's deadline" does not say which of several.
+    owned = bool(made.people) or not {"user", "my", "our"}.isdisjoint(words)
+    unsaid = owned and key <= stem_set("several_at_once")
+    # "A nurse" names what it is, and does not only describe it.
+    named = not _EN.words("favoured", "titles").isdisjoint(words)
+    article = value.split(maxsplit=1)[0] in {"a", "an", "the"}
+    nominal = made.sort != "word" or (_EN.words("aims").isdisjoint(words) and (named or article))
+    single = _is_single(words) and not unsaid and (shifted or nominal)
     return replace(made, single=single, shifted=shifted)
 
 
-def _one_of_many(noun: str, value: str) -> bool:
-    """Return whether there are several of a noun, or a value tells an aim or an origin."""
-    several = _EN.pattern("of_many").search(noun) or _EN.pattern("of_many").match(value)
-    return bool(several) or value.startswith(("to ", "from "))
-
-
-def _of_what(noun: str, made: Attribute) -> bool:
-    """Return whether someone has several of a noun: ``Ana's deadline`` does not say which."""
-    owned = bool(made.people) or not {"user", "my", "our"}.isdisjoint(noun.split())
-    return owned and made.key - made.people <= stem_set("several_at_once")
-
-
-def _nominal(noun: str, value: str, sort: str) -> bool:
-    """Return whether a value names what a noun is, rather than describes it: ``a nurse``."""
-    if sort != "word":
-        return True
-    if _EN.words("aims") & set(noun.split()):
+def _is_single(words: Sequence[str]) -> bool:
+    """Return whether a noun phrase names something of which there is one at a time."""
+    if not words or len(words) > LONGEST or _EN.words("clausal") & set(words):
         return False
-    named = set(noun.split()) & (_EN.words("favoured", "titles"))
-    return bool(named) or value.split(maxsplit=1)[0] in {"a", "an", "the"}
+    last = words[words.index("of") - 1] if "of" in words[1:] else words[-1]
+    plural = last.endswith("s") and not last.endswith(("ss", "us", "is"))
+    return last in _EN.words("functional") or (
+        bool(_EN.words("favoured") & set(words)) and not plural
+    )
 
 
 def score_opposition(old: Attribute, new: Attribute, *, same_subject: bool) -> float:
@@ -168,9 +189,8 @@ def _unlike(old: Attribute, new: Attribute) -> bool:
     if old.sort == "number" and old.value & measures != new.value & measures:
         return True
     if old.sort == "date" and not new.shifted:
-        return old.value.isdisjoint(_EN.words("calendar")) != new.value.isdisjoint(
-            _EN.words("calendar")
-        )
+        days = _EN.words("calendar")
+        return old.value.isdisjoint(days) != new.value.isdisjoint(days)
     if old.name == "residence" and old.sort == "word":
         places = stem_set("dwellings"), stem_set("settlements")
         return not any(old.value & each and new.value & each for each in places)
@@ -182,50 +202,3 @@ def _agree(one: Attribute, other: Attribute) -> bool:
     if one.sort == "word" and not other.shifted and one.value & other.value:
         return True
     return one.value <= other.value or other.value <= one.value
-
-
-def _single(noun: str) -> bool:
-    """Return whether a noun phrase names something of which there is one at a time."""
-    words = noun.split()
-    if not words or len(words) > LONGEST or _EN.words("clausal") & set(words):
-        return False
-    head = words[: words.index("of")] if "of" in words[1:] else words
-    return head[-1] in _EN.words("functional") or (
-        bool(_EN.words("favoured") & set(words)) and not _plural(head[-1])
-    )
-
-
-def _plural(word: str) -> bool:
-    return word.endswith("s") and not word.endswith(("ss", "us", "is"))
-
-
-def _made(clause: ParsedClause, name: str, owner: str, value: str) -> Attribute | None:
-    whole, value = value.strip(), _EN.pattern("value_tail").sub("", value.strip())
-    inside = {word.text for word in clause.words if word.name}
-    wanted = _telling_words(value, "value_stops")
-    key = _telling_words(owner, "key_stops")
-    if not wanted or any(word.kind in {"number", "date"} for word in key):
-        return None
-    people = parse_text(owner).persons | {word.stem for word in key if word.text in inside}
-    kinds = {"date" if word.text in _EN.words("calendar") else word.kind for word in wanted}
-    sort = "name" if any(word.text in inside for word in wanted) else "word"
-    return Attribute(
-        name=name,
-        key=frozenset(word.stem for word in key),
-        people=frozenset(people),
-        value=frozenset(word.stem for word in wanted),
-        beside=_beside(whole[len(value) :]),
-        sort=next((kind for kind in ("date", "number") if kind in kinds), sort),
-    )
-
-
-def _beside(tail: str) -> int:
-    """Return how many words of what follows a value say something of their own."""
-    if _EN.pattern("company").match(tail) and not _EN.words("finite_verbs") & set(tail.split()):
-        return 0
-    said = tail.partition(" and ")[2] or _EN.pattern("aside").sub("", tail)
-    return len(_telling_words(said, "value_stops"))
-
-
-def _telling_words(text: str, stops: str) -> list[ParsedWord]:
-    return [word for word in parse_text(text).words if word.text not in _EN.words(stops)]

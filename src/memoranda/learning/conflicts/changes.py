@@ -1,8 +1,10 @@
-"""Finds what a newer clause changes: a new value, a reversal, an end, a replacement."""
+"""Finds what a newer clause changes: a new value, a reversal, an end, a denial, a replacement."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cache
+from itertools import takewhile
 
 from memoranda.learning.claims import Relation, Verdict
 from memoranda.learning.conflicts.attributes import read_attribute, score_opposition
@@ -13,12 +15,11 @@ from memoranda.learning.conflicts.clauses import (
     strip_interjections,
     subject_stems,
     text_core,
-    years,
 )
 from memoranda.learning.deduplication import opposite_axes
-from memoranda.learning.parsed_text import ParsedWord, parse_text, stem_set
+from memoranda.learning.parsed_text import ParsedWord, parse_text, stem_set, stems
 from memoranda.learning.verbs import Aspect
-from memoranda.text.languages import LanguageData
+from memoranda.text.patterns import LanguageData, load
 
 _EN = LanguageData("en", "comparison")
 HALF, MANY, MOST = 0.5, 0.6, 0.75
@@ -27,83 +28,92 @@ MOST_REPLACED = 2
 """Words that another one stands in the place of."""
 LEAST_FRAME = 3
 """Words with which two clauses begin alike, so that what follows them is the same thing anew."""
+SEVERAL = 2
+"""Words in common from which two texts speak of one deed."""
+REACH = 7
+"""Words behind a verb among which its object stands."""
 _HELD = frozenset({"residence", "employer", "occupation", "study", "drive", "rise", "diet"})
 _JOBS = frozenset({"employer", "occupation", "study", "rise"})
 
 
+# --- another value -----------------------------------------------------------------------
+
+
 def find_new_value(old: ParsedClause, new: ParsedClause, *, about: bool) -> Iterator[Verdict]:
     """Yield a verdict where both clauses give one attribute another value."""
-    if not _both_said(old, new) or old.negated or new.negated:
+    if not _both_said(old, new) or old.has("negated") or new.has("negated"):
         return
     one, other = read_attribute(old), read_attribute(new)
-    if one is None or other is None or ((old.added or new.added) and not new.strong):
+    added = (old.has("added") or new.has("added")) and not new.strong
+    if one is None or other is None or added:
         return
     if one.name != "birth" and _apart_in_time(old, new, held=one.name in _HELD):
         return
-    if one.name in _JOBS and (old.partly or new.partly) and not new.strong - _EN.words("became"):
+    partly = old.has("partly") or new.has("partly")
+    if one.name in _JOBS and partly and not new.strong - _EN.words("became"):
         return
     sure = score_opposition(one, other, same_subject=about)
     if not sure or (one.key ^ other.key) & stem_set("qualifying"):
         return
-    fixed = bool(new.correcting or (one.key & stem_set("fixed_nouns")) or one.name == "birth")
+    fixed = new.has("correcting") or one.key & stem_set("fixed_nouns") or one.name == "birth"
     relation = Relation.CONTRADICTION if fixed else Relation.UPDATE
     yield Verdict(relation, sure, f"another value of the same attribute ({one.name})")
 
 
-def find_reversal(old: ParsedClause, new: ParsedClause, *, about: bool) -> Iterator[Verdict]:
-    """Yield a verdict where one clause says what the other one denies."""
-    if not _both_said(old, new) or old.past != new.past or years(old) != years(new):
-        return
-    if {q.value for q in old.quantities} != {q.value for q in new.quantities}:
-        return
-    signs = [_sign(clause) for clause in (old, new)]
-    axes = [_axes(clause) for clause in (old, new)]
-    turned = {axis for axis in axes[0].keys() & axes[1].keys() if axes[0][axis] != axes[1][axis]}
-    flipped = signs[0] != signs[1]
-    if flipped == bool(turned) or not _one_time(old, new) or not _alike_felt(old, new):
-        return
-    left, right = (clause_core(clause, _opposing(clause)) for clause in (old, new))
-    if min(len(left), len(right)) <= 1 or not are_about_same_people(old, new, about=about):
-        return
-    if not (_denies(old, new) and _denies(new, old)):
-        return
-    smaller = min(len(left), len(right))
-    few = len(left & right) / smaller < MOST or len(left & right) / len(left | right) < MANY
-    # Of several things, one is denied: the others go on.
-    if few or (left > right and _EN.pattern("listed").search(old.text)):
-        return
-    over = "longer" in new.texts or (new.ending and not turned)
-    changed = bool(over or new.strong) and not new.correcting
-    relation = Relation.UPDATE if changed else Relation.CONTRADICTION
-    yield Verdict(relation, 0.85, "one says what the other denies")
-
-
 def _both_said(old: ParsedClause, new: ParsedClause) -> bool:
-    said = not (old.asked or new.asked) and old.wished == new.wished
-    return said and old.tried == new.tried
+    asked = old.has("asked") or new.has("asked")
+    return not asked and not {"wished", "tried"} & (old.marks ^ new.marks)
 
 
 def _apart_in_time(old: ParsedClause, new: ParsedClause, *, held: bool) -> bool:
     """Return whether each holds in its own time: ``in 2021 she lived`` and ``she lives``."""
-    if new.past and not new.strong:
+    if new.has("past") and not new.strong:
         return True
-    if held and old.past and not old.strong:
-        return True
-    return bool(
-        years(old) and years(new) and years(old) != years(new) and not new.strong and not held
+    if held:
+        return old.has("past") and not old.strong
+    return bool(old.years and new.years and old.years != new.years and not new.strong)
+
+
+# --- the opposite ------------------------------------------------------------------------
+
+
+def find_reversal(old: ParsedClause, new: ParsedClause, *, about: bool) -> Iterator[Verdict]:
+    """Yield a verdict where one clause says what the other one denies."""
+    alike = old.has("past") == new.has("past") and old.years == new.years
+    if not alike or not _both_said(old, new) or old.values != new.values:
+        return
+    one, other = _axes(old), _axes(new)
+    turned = any(one[axis] != other[axis] for axis in one.keys() & other.keys())
+    flipped = _sign(old) != _sign(new)
+    if flipped == turned or not _one_time(old, new) or not _alike_felt(old, new):
+        return
+    left, right = (
+        clause_core(each, frozenset(w.stem for w in each.words if w.text in opposite_axes()))
+        for each in (old, new)
     )
+    smaller = min(len(left), len(right))
+    if smaller <= 1 or not are_about_same_people(old, new, about=about):
+        return
+    if not (_denies(old, new) and _denies(new, old)):
+        return
+    few = len(left & right) / smaller < MOST or len(left & right) / len(left | right) < MANY
+    # Of several things, one is denied: the others go on.
+    if few or (left > right and _EN.pattern("listed").search(old.text)):
+        return
+    over = "longer" in new.texts or (new.texts & _EN.words("endings") and not turned)
+    changed = (over or new.strong) and not new.has("correcting")
+    relation = Relation.UPDATE if changed else Relation.CONTRADICTION
+    yield Verdict(relation, 0.85, "one says what the other denies")
 
 
 def _one_time(old: ParsedClause, new: ParsedClause) -> bool:
     """Return whether two clauses speak of one time: the present, or a day that both name."""
-    if not (_over_and_done(old) or _over_and_done(new)) or new.correcting:
-        return True
+    over_and_done = any(
+        each.aspect is not Aspect.STATE or each.texts & {"did", "was", "were", "had"}
+        for each in (old, new)
+    )
     days = {word.text for word in old.words if word.kind == "date"} | _EN.words("calendar")
-    return bool(days & old.texts & new.texts)
-
-
-def _over_and_done(clause: ParsedClause) -> bool:
-    return clause.aspect is not Aspect.STATE or bool(clause.texts & {"did", "was", "were", "had"})
+    return not over_and_done or new.has("correcting") or bool(days & old.texts & new.texts)
 
 
 def _sign(clause: ParsedClause) -> int:
@@ -117,8 +127,7 @@ def _sign(clause: ParsedClause) -> int:
 def _alike_felt(old: ParsedClause, new: ParsedClause) -> bool:
     """Return whether a dislike stands against a liking: who hates a dog may still have it."""
     felt = [each.texts & _EN.words("likings") for each in (old, new)]
-    disliked = (felt[0] | felt[1]) & _EN.words("disliking")
-    return not disliked or bool(felt[0] and felt[1])
+    return all(felt) or not (felt[0] | felt[1]) & _EN.words("disliking")
 
 
 def _denies(denial: ParsedClause, other: ParsedClause) -> bool:
@@ -126,28 +135,23 @@ def _denies(denial: ParsedClause, other: ParsedClause) -> bool:
     words = parse_text(strip_interjections(denial)).words
     stated = {word.stem for word in other.words} | {word.text for word in other.words}
     return all(
-        _states(words, place, stated)
+        _states(words[place + 1 :], stated)
         for place, word in enumerate(words)
         if word.text in _EN.words("negators") and not word.name
     )
 
 
-def _states(words: Sequence[ParsedWord], place: int, stated: set[str]) -> bool:
-    """Return whether what the negation at ``place`` negates is among what is stated."""
-    behind = words[place + 1 : place + 2]
-    verb = _next(words, place + 1)
-    if behind and behind[0].text == "longer":
-        verb = _next(words, place + 2)
-    if behind and behind[0].text in _EN.words("having") and not stated & _EN.words("having"):
+def _states(behind: Sequence[ParsedWord], stated: set[str]) -> bool:
+    """Return whether what a negation negates, which stands behind it, is among what is stated."""
+    first = behind[0].text if behind else ""
+    if first in _EN.words("having") and not stated & _EN.words("having"):
         return False
+    passing = _EN.words("adverbs", "passing")
+    told = behind[1:] if first == "longer" else behind
+    verb = next((word for word in told if word.text not in passing), None)
     if verb is None or verb.stem in stated:
         return True
     return verb.text in _EN.words("likings") and bool(stem_set("likings") & stated)
-
-
-def _next(words: Sequence[ParsedWord], place: int) -> ParsedWord | None:
-    passing = _EN.words("adverbs", "passing")
-    return next((word for word in words[place:] if word.text not in passing), None)
 
 
 def _axes(clause: ParsedClause) -> dict[int, int]:
@@ -157,8 +161,7 @@ def _axes(clause: ParsedClause) -> dict[int, int]:
     return dict(axes[word] for word in words if word in axes)
 
 
-def _opposing(clause: ParsedClause) -> frozenset[str]:
-    return frozenset(word.stem for word in clause.words if word.text in opposite_axes())
+# --- what is over ------------------------------------------------------------------------
 
 
 def find_replacement(old: ParsedClause, new: ParsedClause, *, about: bool) -> Iterator[Verdict]:
@@ -166,25 +169,25 @@ def find_replacement(old: ParsedClause, new: ParsedClause, *, about: bool) -> It
 
     Only what is so, or goes on, can be over: what happened stays true.
     """
-    if old.negated or old.asked or new.asked or new.wished != (new.wished and old.wished):
+    if old.has("negated", "asked") or new.has("asked"):
         return
-    if not _lasts(old) or not are_about_same_people(old, new, about=about, lax=True):
+    if (new.has("wished") and not old.has("wished")) or not _lasts(old) or not clause_core(old):
         return
-    if clause_core(old):
+    if are_about_same_people(old, new, about=about, lax=True):
         yield from _given_up(old, new)
-        if old.wished == new.wished and old.tried == new.tried:
+        if _both_said(old, new):
             yield from _exchanged(old, new)
             yield from _anew(old, new)
 
 
 def _lasts(clause: ParsedClause) -> bool:
-    if bool(clause.texts & _EN.words("shifts")):
+    if clause.texts & _EN.words("shifts"):
         return True
     return clause.aspect is Aspect.STATE and not _EN.pattern("used_to").search(clause.text)
 
 
 def _exchanged(old: ParsedClause, new: ParsedClause) -> Iterator[Verdict]:
-    mine = clause_core(old)
+    mine, said = clause_core(old), read_attribute(old)
     for name, relation in (("from_to", Relation.UPDATE), ("not_but", Relation.CONTRADICTION)):
         found = _EN.pattern(name).search(new.text)
         if found is None:
@@ -192,27 +195,19 @@ def _exchanged(old: ParsedClause, new: ParsedClause) -> Iterator[Verdict]:
         groups = {key.rstrip("23"): text for key, text in found.groupdict().items() if text}
         if found.groupdict().get("old3") and new.aspect is not Aspect.STATE:
             continue  # Once is not always.
-        if "moved" in groups and not _is_place(old):
-            continue
+        if "moved" in groups and (said is None or said.name not in {"residence", "noun"}):
+            continue  # It was no place.
         gone = text_core(groups["old"]) - stem_set("repeated_times")
-        if not gone or not gone <= mine or text_core(groups["new"]) <= mine:
-            continue
-        if _as_a_whole(old, new, gone):
+        named = gone and gone <= mine and not text_core(groups["new"]) <= mine
+        if named and _is_mainly_about(old, new, gone):
             yield Verdict(relation, 0.85, "the newer one names the older value as replaced")
 
 
-def _is_place(clause: ParsedClause) -> bool:
-    said = read_attribute(clause)
-    return said is not None and said.name in {"residence", "noun"}
-
-
-def _as_a_whole(
-    old: ParsedClause, new: ParsedClause, gone: frozenset[str], least: float = HALF
-) -> bool:
+def _is_mainly_about(old: ParsedClause, new: ParsedClause, gone: frozenset[str]) -> bool:
     """Return whether the older clause is about what is gone, and little else."""
     mine = clause_core(old) - subject_stems(old) - stem_set("repeated_times")
     about = gone | clause_core(new) | stem_set("holding")
-    return not mine or len(mine & about) / len(mine) > least
+    return not mine or len(mine & about) / len(mine) > HALF
 
 
 def _given_up(old: ParsedClause, new: ParsedClause) -> Iterator[Verdict]:
@@ -222,11 +217,12 @@ def _given_up(old: ParsedClause, new: ParsedClause) -> Iterator[Verdict]:
     text = _EN.pattern("over_tail").sub("", next(each for each in found.groups() if each))
     gone = text_core(text) - stem_set("likings") - subject_stems(new) - stem_set("repeated_times")
     things = gone - _EN.words("loose_words")
-    mine = clause_core(old) - subject_stems(old)
-    said = read_attribute(old)
-    job = not things and bool(gone) and said is not None and said.name in {"employer", "occupation"}
-    whole = things and len(things & mine) / len(things) >= MANY and _as_a_whole(old, new, things)
-    if job or whole:
+    mine, said = clause_core(old) - subject_stems(old), read_attribute(old)
+    if things:
+        over = len(things & mine) / len(things) >= MANY and _is_mainly_about(old, new, things)
+    else:
+        over = bool(gone) and said is not None and said.name in {"employer", "occupation"}
+    if over:
         yield Verdict(Relation.UPDATE, 0.85, "the newer one says that it is over")
 
 
@@ -236,43 +232,41 @@ def _anew(old: ParsedClause, new: ParsedClause) -> Iterator[Verdict]:
     Another word alone shows nothing: who now plays the piano may play the guitar as well. It
     stands for the same thing where what follows says so (``to work``, ``for testing``).
     """
-    cue = new.strong & {"now", "instead", "nowadays"} or new.correcting
-    if not cue or new.added or (old.texts | new.texts) & _EN.words("likings"):
+    correcting = new.has("correcting")
+    cue = correcting or new.strong & {"now", "instead", "nowadays"}
+    if not cue or new.has("added") or (old.texts | new.texts) & _EN.words("likings"):
         return
-    left, right = _frame(old), _frame(new)
-    before = _shared(left, right)
-    behind = _shared(left[before:][::-1], right[before:][::-1])
+    passing = _EN.words("strong_cues", "fillers") - _EN.words("shifts")
+    left, right = ([w for w in each.words if w.text not in passing] for each in (old, new))
+    before = _count_alike(left, right)
+    behind = _count_alike(left[before:][::-1], right[before:][::-1])
     gone, come = left[before : len(left) - behind], right[before : len(right) - behind]
     if not gone or not come or max(len(gone), len(come)) > MOST_REPLACED:
         return
     tail = [word.text for word in right[len(right) - behind :]]
     framed = len(tail) > 1 and tail[0] in _EN.words("prepositions") and before > 1
-    if framed or (new.correcting and before >= LEAST_FRAME):
-        relation = Relation.CONTRADICTION if new.correcting else Relation.UPDATE
+    if framed or (correcting and before >= LEAST_FRAME):
+        relation = Relation.CONTRADICTION if correcting else Relation.UPDATE
         yield Verdict(relation, 0.7, "the same is said anew with another word")
 
 
-def _frame(clause: ParsedClause) -> list[ParsedWord]:
-    passing = (_EN.words("strong_cues", "fillers")) - _EN.words("shifts")
-    return [word for word in clause.words if word.text not in passing]
-
-
-def _shared(one: list[ParsedWord], other: list[ParsedWord]) -> int:
+def _count_alike(one: Sequence[ParsedWord], other: Sequence[ParsedWord]) -> int:
     """Return how many words two begin with alike."""
-    same = (left.stem == right.stem for left, right in zip(one, other, strict=False))
-    return next((count for count, alike in enumerate(same) if not alike), min(len(one), len(other)))
+    pairs = zip(one, other, strict=False)
+    return sum(1 for _ in takewhile(lambda pair: pair[0].stem == pair[1].stem, pairs))
 
 
 def find_new_version(old: ParsedClause, new: ParsedClause, *, about: bool) -> Iterator[Verdict]:
     """Yield a verdict where something that is used has another version now."""
     cues = new.texts & (_EN.words("shifts") | {"now"})
-    if not cues or new.wished or new.tried or new.asked or old.asked or not _lasts(old):
+    if not cues or new.has("wished", "tried", "asked") or old.has("asked") or not _lasts(old):
         return
     if not are_about_same_people(old, new, about=about, lax=True):
         return
     mine, yours = _versions(old), _versions(new)
     for name in mine.keys() & yours.keys():
-        if mine[name] != yours[name] and _as_a_whole(old, new, frozenset((name, mine[name]))):
+        other = mine[name] != yours[name]
+        if other and _is_mainly_about(old, new, frozenset((name, mine[name]))):
             yield Verdict(Relation.UPDATE, 0.8, "another version of the same thing")
 
 
@@ -283,8 +277,105 @@ def _versions(clause: ParsedClause) -> dict[str, str]:
     for word in clause.words:
         if word.kind == "number" and name:
             found[name] = word.text
-        elif word.text in {"v", "version", "to", "from"}:
-            continue
-        else:
+        elif word.text not in {"v", "version", "to", "from"}:
             name = word.stem if word.name else ""
     return found
+
+
+# --- what was never done -----------------------------------------------------------------
+
+
+def find_denial(old: ParsedClause, new: ParsedClause, *, short: bool) -> Iterator[Verdict]:
+    """Yield a verdict where one clause denies what the other one says was done."""
+    for denial, other in ((new, old), (old, new)):
+        found = _EN.pattern("denied").search(denial.text)
+        if (
+            found is None
+            or other.has("negated")
+            or (other.has("wished") and not other.has("asked"))
+        ):
+            continue
+        limited = denial.has("wished") or _EN.pattern("limited_time").search(found[0])
+        if (limited or other.has("tried")) if short else "never" not in found[0].lower():
+            continue
+        # What was never done before may well have been done since, if it was done.
+        later = denial is old
+        if later and not _EN.pattern("done").search(other.text):
+            continue
+        rest = _EN.pattern("denied_end").sub("", found["rest"])
+        # "written routes or handled requests" are two things.
+        parts = [part for part in _EN.pattern("either_or").split(rest) if part.strip()]
+        sure = max((_score_denial(part, other, short=short) for part in parts), default=0.0)
+        if sure:
+            relation = Relation.UPDATE if later else Relation.CONTRADICTION
+            why = "one says never to have done what the other says was done"
+            yield Verdict(relation, sure, why)
+
+
+def _score_denial(text: str, other: ParsedClause, *, short: bool) -> float:
+    """Return how surely ``other`` says that something was done which ``text`` denies."""
+    denied = parse_text(text).words
+    things = [word for word in denied[1:] if _is_telling(word)]
+    if not things:
+        return 0.0
+    kind = _kind(denied[0])
+    wanted = {word.stem: 2.0 if word.name else 1.0 for word in things}
+    shared = wanted.keys() & other.content
+    if short and not _has_object(kind, denied[1:], other):
+        return 0.0
+    if other.has("asked"):
+        # A question may take the deed for granted: "my key obtained in March".
+        deed = next((word.stem for word in denied if word.text.endswith("ed")), None)
+        presumed = any(word.stem == deed and word.text.endswith("ed") for word in other.words)
+        if not presumed or len(shared) < max(SEVERAL, len(wanted)):
+            return 0.0
+    share = sum(wanted[stem] for stem in shared) / sum(wanted.values())
+    done = any(_kind(word) == kind for word in other.words)
+    enough = done or (len(shared) >= SEVERAL and not short)
+    if not enough or share < (HALF if done else MOST):
+        return 0.0
+    return min(0.95, 0.25 + 0.3 * share + 0.1 * len(shared) + 0.1 * done)
+
+
+def _kind(word: ParsedWord) -> str:
+    return _kinds().get(word.stem, _kinds().get(word.text, word.stem))
+
+
+@cache
+def _kinds() -> Mapping[str, str]:
+    """Return the stems and past forms of verbs that mean about the same, by one name for each."""
+    data = load("en", "comparison")
+    verbs = {verb: kind for kind, listed in data["doings"].items() for verb in listed}
+    past = {form: kind for kind, listed in data["past_doings"].items() for form in listed}
+    return dict(zip(stems(list(verbs)), verbs.values(), strict=True)) | past
+
+
+def _has_object(kind: str, things: Sequence[ParsedWord], other: ParsedClause) -> bool:
+    """Return whether a fact has the thing that is denied as the object of such a verb.
+
+    The thing is the last word of the object: ``routes`` in ``any Flask routes for the blog``.
+    Who sets up Flask has written none.
+    """
+    named = [word.stem for word in _before_parting(things) if _is_telling(word)]
+    thing = (named or [word.stem for word in things if _is_telling(word)])[-1]
+    for place, word in enumerate(other.words):
+        if _kind(word) == kind and not _goes_on(other.words, place):
+            behind = other.words[place + 1 : place + 1 + REACH]
+            if any(each.stem == thing for each in (_before_parting(behind) if named else behind)):
+                return True
+    return False
+
+
+def _before_parting(words: Sequence[ParsedWord]) -> Iterator[ParsedWord]:
+    return takewhile(lambda word: word.text not in _EN.words("parting"), words)
+
+
+def _goes_on(words: Sequence[ParsedWord], place: int) -> bool:
+    """Return whether a verb tells what is under way, or names a doing: it is not done yet."""
+    before = {word.text for word in words[max(place - 2, 0) : place]}
+    going = words[place].text.endswith("ing") and "been" not in before
+    return going and (not place or bool(before & {"is", "are", "am", "m", "s"}))
+
+
+def _is_telling(word: ParsedWord) -> bool:
+    return word.text not in _EN.words("stop_words") and word.stem not in stem_set("vague")

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
 from memoranda.learning.parsed_text import ParsedWord, mark_dates, parse_text, stem_set, stems
 from memoranda.learning.verbs import Aspect, read_aspect
-from memoranda.text.languages import LanguageData
-from memoranda.text.patterns import compile_pattern
+from memoranda.text.patterns import LanguageData, compile_pattern
 from memoranda.text.terms import cut_sentences
 
 _EN = LanguageData("en", "comparison")
@@ -45,6 +45,10 @@ class Quantity:
     goal: bool
 
 
+_MARKS = ("wished", "tried", "added", "partly", "negated", "past")
+"""Patterns by which a clause is marked wherever in it they stand."""
+
+
 @dataclass(frozen=True, slots=True)
 class ParsedClause:
     """A part of a text that says one thing.
@@ -56,16 +60,13 @@ class ParsedClause:
         content: the stems of what it is about.
         sentence: those of the sentence it stands in.
         quantities: its numbers and dates.
-        asked: whether it asks or requests.
-        wished: whether it speaks of what may be or is wanted.
-        tried: whether it speaks of what is tried or aimed at.
-        added: whether it speaks of what comes on top of something else: ``also``, ``another``.
-        partly: whether it speaks of what fills a part of the time: ``on weekends``.
         aspect: how its first verb stands to time.
-        negated: whether it says what is not.
-        past: whether it speaks of a time that is over.
-        strong, weak, ending: which cues of change it has.
-        correcting: whether it takes back what was said: ``Actually, …``.
+        marks: ``asked`` (it asks or requests), ``wished`` (it speaks of what may be or is wanted),
+            ``tried`` (of what is tried or aimed at), ``added`` (of what comes on top of something
+            else: ``also``, ``another``), ``partly`` (of what fills a part of the time: ``on
+            weekends``), ``negated`` (it says what is not), ``past`` (it speaks of a time that is
+            over), ``correcting`` (it takes back what was said: ``Actually, …``).
+        strong: cues of change that it has.
     """
 
     text: str
@@ -74,18 +75,24 @@ class ParsedClause:
     content: frozenset[str]
     sentence: frozenset[str]
     quantities: tuple[Quantity, ...]
-    asked: bool
-    wished: bool
-    tried: bool
-    added: bool
-    partly: bool
     aspect: Aspect
-    negated: bool
-    past: bool
+    marks: frozenset[str]
     strong: frozenset[str]
-    weak: frozenset[str]
-    ending: frozenset[str]
-    correcting: bool
+
+    def has(self, *marks: str) -> bool:
+        """Return whether the clause has one of these marks."""
+        return not self.marks.isdisjoint(marks)
+
+    @property
+    def years(self) -> frozenset[str]:
+        """The years that it names."""
+        found = (_YEAR.match(each.value) for each in self.quantities)
+        return frozenset(match[0] for match in found if match)
+
+    @property
+    def values(self) -> set[str]:
+        """Its numbers and dates."""
+        return {each.value for each in self.quantities}
 
 
 @lru_cache(maxsize=1024)
@@ -94,13 +101,11 @@ def split_clauses(text: str) -> tuple[ParsedClause, ...]:
     found = []
     for sentence in cut_sentences(mark_dates(_CODE.sub(" . ", text)), unspaced=False):
         content = parse_text(sentence).content
-        asked = sentence.rstrip().endswith("?")
-        split = _EN.pattern("clause_boundary").split
         led = _EN.pattern("sentence_lead").sub(r"\1 ", sentence)
-        parts = [part for part in split(led) if part and part.strip()]
-        for place, part in enumerate(parts):
-            last = asked and place == len(parts) - 1
-            found.append(_read_clause(part.strip(), content, asked=last and len(parts) == 1))
+        split = _EN.pattern("clause_boundary").split(led)
+        parts = [part.strip() for part in split if part and part.strip()]
+        asked = sentence.rstrip().endswith("?") and len(parts) == 1
+        found += [_read_clause(part, content, asked=asked) for part in parts]
     return tuple(clause for clause in found if clause.content)
 
 
@@ -123,6 +128,8 @@ def strip_interjections(clause: ParsedClause) -> str:
 def _read_clause(text: str, sentence: frozenset[str], *, asked: bool) -> ParsedClause:
     parsed = parse_text(text)
     said = frozenset(word.text for word in parsed.words)
+    marks = [name for name in _MARKS if _EN.pattern(name).search(text)]
+    marks += [name for name in ("asked", "correcting") if _EN.pattern(name).match(text)]
     return ParsedClause(
         text=text,
         words=parsed.words,
@@ -130,55 +137,48 @@ def _read_clause(text: str, sentence: frozenset[str], *, asked: bool) -> ParsedC
         content=parsed.content,
         sentence=sentence,
         quantities=_read_quantities(text, parsed.words),
-        asked=asked or bool(_EN.pattern("asked").match(text)),
-        wished=bool(_EN.pattern("wished").search(text)),
-        tried=bool(_EN.pattern("tried").search(text)),
-        added=bool(_EN.pattern("added").search(text)),
-        partly=bool(_EN.pattern("partly").search(text)),
         aspect=read_aspect(text),
-        negated=bool(_EN.pattern("negated").search(text)),
-        past=bool(_EN.pattern("past").search(text)),
+        marks=frozenset([*marks, *(["asked"] if asked else [])]),
         strong=said & _EN.words("strong_cues"),
-        weak=said & _EN.words("weak_cues"),
-        ending=said & _EN.words("endings"),
-        correcting=bool(_EN.pattern("correcting").match(text)),
     )
 
 
-def _read_quantities(text: str, words: tuple[ParsedWord, ...]) -> tuple[Quantity, ...]:
+def _read_quantities(text: str, words: Sequence[ParsedWord]) -> tuple[Quantity, ...]:
     goal = bool(_EN.pattern("goal").search(text))
     found = []
     for place, word in enumerate(words):
-        if word.kind not in {"number", "date"} or _part_of_name(words, place):
+        if word.kind not in {"number", "date"} or _is_part_of_name(words, place):
             continue
         previous = words[place - 1].text if place else ""
         around = {each.text for each in (*words[max(place - 7, 0) : place], *words[place:][:4])}
-        found.append(
-            Quantity(
-                value=word.text,
-                unit=_unit(words, place) if word.kind == "number" else (),
-                before=_before(words, place),
-                kind="date" if _is_year(words, place) else word.kind,
-                near=frozenset(around & (_EN.words("strong_cues") | {"new", "down"})),
-                verb=frozenset(each.stem for each in words[max(place - 3, 0) : place]),
-                origin=previous == "from"
-                and any(each.text == "to" for each in words[place + 1 : place + 5]),
-                goal=goal and previous in {"least", "by", "under", "below", "of", "achieve"},
-            )
+        ranges = any(each.text == "to" for each in words[place + 1 : place + 5])
+        plain = (each for each in reversed(words[:place]) if each.kind == "word")
+        quantity = Quantity(
+            value=word.text,
+            unit=_unit(words, place) if word.kind == "number" else (),
+            before=tuple(each.stem for each in plain if each.text not in _EN.words("said_beside")),
+            kind="date" if _is_year(words, place) else word.kind,
+            near=frozenset(around & (_EN.words("strong_cues") | {"new", "down"})),
+            verb=frozenset(each.stem for each in words[max(place - 3, 0) : place]),
+            origin=previous == "from" and ranges,
+            goal=goal and previous in _EN.words("before_goal"),
         )
+        found.append(quantity)
     return tuple(found)
 
 
-def _is_year(words: tuple[ParsedWord, ...], place: int) -> bool:
+def _is_year(words: Sequence[ParsedWord], place: int) -> bool:
     """Return whether a number is a year: ``in 2022``, but not ``in 2000 homes``."""
     before = words[place - 1].text if place else ""
-    after = words[place + 1] if place + 1 < len(words) else None
-    counts = after is not None and not after.name and after.text not in _EN.words("stop_words")
+    counts = any(
+        not after.name and after.text not in _EN.words("stop_words")
+        for after in words[place + 1 : place + 2]
+    )
     year = _YEAR.fullmatch(words[place].text) is not None
     return year and before in _EN.words("before_year") and not counts
 
 
-def _part_of_name(words: tuple[ParsedWord, ...], place: int) -> bool:
+def _is_part_of_name(words: Sequence[ParsedWord], place: int) -> bool:
     """Return whether a number names a thing rather than counts: ``v2.1``, ``sprint 2``."""
     word, unit = words[place], _unit(words, place)
     if word.kind == "date":
@@ -186,14 +186,13 @@ def _part_of_name(words: tuple[ParsedWord, ...], place: int) -> bool:
     if word.text.count(".") > 1 or not place:
         return word.text.count(".") > 1
     previous = words[place - 1]
-    if previous.text == "v":
-        return True
-    if previous.text in _EN.words("spans") and set(unit[:1]) & stem_set("lengths_of_time"):
+    spans = previous.text in _EN.words("spans") and set(unit[:1]) & stem_set("lengths_of_time")
+    if previous.text == "v" or spans:
         return True
     return not unit and previous.kind == "word" and previous.text not in _EN.words("name_breaks")
 
 
-def _unit(words: tuple[ParsedWord, ...], place: int) -> tuple[str, ...]:
+def _unit(words: Sequence[ParsedWord], place: int) -> tuple[str, ...]:
     """Return what a number counts: up to four words after it, or the sign before it."""
     if place and words[place - 1].kind == "sign":
         return (words[place - 1].text,)
@@ -209,19 +208,6 @@ def _unit(words: tuple[ParsedWord, ...], place: int) -> tuple[str, ...]:
     return tuple(unit)
 
 
-def _before(words: tuple[ParsedWord, ...], place: int) -> tuple[str, ...]:
-    return tuple(
-        word.stem
-        for word in reversed(words[:place])
-        if word.kind == "word" and word.text not in _EN.words("said_beside")
-    )
-
-
-def years(clause: ParsedClause) -> frozenset[str]:
-    """Return the years that a clause names."""
-    return frozenset(match[0] for each in clause.quantities if (match := _YEAR.match(each.value)))
-
-
 def clause_core(clause: ParsedClause, more: frozenset[str] = frozenset()) -> frozenset[str]:
     """Return what a clause is about, without cues of change, verbs of liking and ``more``."""
     return clause.content - stem_set("beside_core") - more
@@ -232,18 +218,16 @@ def text_core(text: str) -> frozenset[str]:
     return parse_text(text).content - stem_set("change_cues")
 
 
-def opening_name(clause: ParsedClause) -> list[str]:
+def _opening_name(clause: ParsedClause) -> ParsedWord | None:
     """Return the name with which a clause begins, if it does."""
-    return [
-        word.text
-        for word in clause.words[:3]
-        if word.name and word.text not in _EN.words("fillers")
-    ][:1]
+    fillers = _EN.words("fillers")
+    return next((w for w in clause.words[:3] if w.name and w.text not in fillers), None)
 
 
 def subject_stems(clause: ParsedClause) -> frozenset[str]:
-    """Return the stems of the names with which a clause begins, and of ``user``."""
-    return frozenset(stems(opening_name(clause))) | {"user"}
+    """Return the stem of the name with which a clause begins, and ``user``."""
+    name = _opening_name(clause)
+    return frozenset(stems([name.text] if name else [])) | {"user"}
 
 
 def are_about_same_people(
@@ -260,7 +244,7 @@ def are_about_same_people(
     one, other = parse_text(old.text), parse_text(new.text)
     if one.persons != other.persons:
         return False
-    first = [each[0] if each else None for each in (opening_name(old), opening_name(new))]
+    first = [each and each.text for each in (_opening_name(old), _opening_name(new))]
     if lax:
         return first[0] == first[1] or (about and None in first)
     return one.names == other.names or (about and set(one.names) ^ set(other.names) <= set(first))

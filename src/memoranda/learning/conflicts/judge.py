@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 
 from memoranda.learning.claims import Category, Relation, Statement, Verdict
 from memoranda.learning.conflicts.changes import (
+    find_denial,
     find_new_value,
     find_new_version,
     find_replacement,
@@ -24,10 +25,9 @@ from memoranda.learning.conflicts.clauses import (
     split_clauses,
     text_content,
 )
-from memoranda.learning.conflicts.denials import find_denial
 from memoranda.learning.conflicts.quantities import find_new_quantities
 from memoranda.learning.deduplication import COSINE, JACCARD, normalize_subject, score_duplicate
-from memoranda.text.languages import LanguageData
+from memoranda.text.patterns import LanguageData
 
 _EN = LanguageData("en", "comparison")
 
@@ -40,6 +40,7 @@ WHOLE = 0.9
 """The same where a fact is two sentences in one."""
 UNLIKE = 0.15
 """Likeness of vectors below which two texts have no theme in common, whatever words they share."""
+_SHORTEST = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,64 +71,53 @@ class RuleJudge:
             return Verdict(Relation.DUPLICATE, same, "they say the same")
         if new.likeness is not None and new.likeness < self.unlike:
             return Verdict(Relation.NONE, 0.9, "they have no theme in common")
-        short = _fact(old) and _fact(new)
         about = one is not None and one == other
         found = max(
-            _findings(old, new, short=short, about=about),
-            key=lambda verdict: verdict.confidence,
-            default=None,
+            _findings(old, new, about=about), key=lambda each: each.confidence, default=None
         )
         if found is None or found.confidence < self.least:
             return Verdict(Relation.NONE, 0.5, "nothing shows that one excludes the other")
         return found
 
 
-def _fact(statement: Statement) -> bool:
+def _is_fact(statement: Statement) -> bool:
     """Return whether a statement is a single fact rather than a message."""
     known = statement.category is not None or statement.subject is not None
     return known or is_brief(statement.text)
 
 
-def _findings(old: Statement, new: Statement, *, short: bool, about: bool) -> Iterator[Verdict]:
-    corrects = new.category == Category.CORRECTION
+def _findings(old: Statement, new: Statement, *, about: bool) -> Iterator[Verdict]:
+    short = _is_fact(old) and _is_fact(new)
     for later in split_clauses(new.text):
-        if short and _subordinate(later) and later.words[0].text not in _EN.words("relatives"):
+        if short and _is_aside(later) and later.words[0].text not in _EN.words("relatives"):
             continue
-        said = replace(later, correcting=True) if corrects else later
+        if new.category == Category.CORRECTION:
+            later = replace(later, marks=later.marks | {"correcting"})  # noqa: PLW2901
         for earlier in split_clauses(old.text):
-            if not short or _main(earlier, old):
-                yield from _pair(earlier, said, short=short, about=about)
+            if not short or _is_main(earlier, old):
+                yield from _pair(earlier, later, short=short, about=about)
 
 
-def _main(clause: ParsedClause, statement: Statement) -> bool:
+def _is_main(clause: ParsedClause, statement: Statement) -> bool:
     """Return whether a fact says little beside one of its clauses.
 
     That a part of what it says is over is no reason to end it as a whole.
     """
-    if _subordinate(clause):
-        return False
-    if clause.content and _EN.pattern("compound").search(statement.text):
-        return len(clause.content) >= WHOLE * len(text_content(statement.text))
-    return len(clause.content) >= MAIN * len(text_content(statement.text))
+    two = clause.content and _EN.pattern("compound").search(statement.text)
+    share = (WHOLE if two else MAIN) * len(text_content(statement.text))
+    return not _is_aside(clause) and len(clause.content) >= share
 
 
-def _subordinate(clause: ParsedClause) -> bool:
+def _is_aside(clause: ParsedClause) -> bool:
     """Return whether a clause only adds to the one before: ``…, pushed with 150 commits``."""
     first = clause.words[0]
-    return not first.name and (
-        first.text in _EN.words("adding")
-        or (first.text.endswith(("ing", "ed")) and len(first.text) > _SHORTEST)
-    )
-
-
-_SHORTEST = 4
+    participle = first.text.endswith(("ing", "ed")) and len(first.text) > _SHORTEST
+    return not first.name and (participle or first.text in _EN.words("adding"))
 
 
 def _pair(old: ParsedClause, new: ParsedClause, *, short: bool, about: bool) -> Iterator[Verdict]:
     yield from find_denial(old, new, short=short)
     if short:
-        yield from find_new_value(old, new, about=about)
-        yield from find_reversal(old, new, about=about)
-        yield from find_replacement(old, new, about=about)
-        yield from find_new_version(old, new, about=about)
+        for find in (find_new_value, find_reversal, find_replacement, find_new_version):
+            yield from find(old, new, about=about)
     yield from find_new_quantities(old, new, short=short)

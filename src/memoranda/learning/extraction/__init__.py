@@ -5,6 +5,6 @@ and ``predicates`` say what a part states and how surely it lasts, ``rewriting``
 third person. ``exclusions`` holds what is never kept.
 """
 
-from memoranda.learning.extraction.extractor import THRESHOLD, DateResolver, RuleFactExtractor
+from memoranda.learning.extraction.extractor import THRESHOLD, RuleFactExtractor
 
-__all__ = ["THRESHOLD", "DateResolver", "RuleFactExtractor"]
+__all__ = ["THRESHOLD", "RuleFactExtractor"]

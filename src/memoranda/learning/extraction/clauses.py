@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from memoranda.learning.extraction.rewriting import ClauseToken, is_mere_article
 from memoranda.learning.extraction.sentences import MASK, Sentence
-from memoranda.text.languages import LanguageData
+from memoranda.text.patterns import LanguageData
 
 _EN = LanguageData("en", "extraction")
 
@@ -16,6 +16,9 @@ CLAUSE_LIMIT = 320
 """A clause of more characters is cut there: nobody speaks so."""
 
 _LONGEST_ADJUNCT = 7
+_SHORTEST = 3
+_NAMED = 0.06
+_MOST_NAMED = 0.12
 _EDGE = " \t,;:.!?-–—…*_\"'()~"
 
 
@@ -73,26 +76,26 @@ def _parts(text: str) -> Iterator[tuple[int, int, str]]:
         yield begin, min(len(text), begin + CLAUSE_LIMIT), link
 
 
+def _words_after_lead(part: str) -> list[str]:
+    lead = _EN.pattern("lead_in").match(part)
+    return part[lead.end() if lead else 0 :].lower().split()
+
+
 def _is_adjunct(part: str) -> bool:
     """Return whether ``part`` only says when or where: ``Last week``, ``In the meantime``."""
-    lead = _EN.pattern("lead_in").match(part)
-    words = part[lead.end() if lead else 0 :].lower().split()
+    words = _words_after_lead(part)
     if not 0 < len(words) <= _LONGEST_ADJUNCT or _EN.words("auxiliaries").intersection(words):
         return False
     return words[0].strip(_EDGE) in _EN.words("adjuncts")
 
 
 def _is_asking(part: str) -> bool:
-    lead = _EN.pattern("lead_in").match(part)
-    words = part[lead.end() if lead else 0 :].split(maxsplit=2)
-    if not words:
-        return False
-    first = words[0].strip(_EDGE).lower()
+    words = _words_after_lead(part)
+    first = words[0].strip(_EDGE) if words else ""
     if first in {"when", "while", "where"}:
         return "?" in part
-    if first == "may" and words[1:] and words[1][0].isdigit():
-        return False
-    return first in _EN.words("interrogatives")
+    dated = first == "may" and words[1:] and words[1][0].isdigit()
+    return not dated and first in _EN.words("interrogatives")
 
 
 def _trimmed(text: str, start: int, end: int, names: frozenset[str]) -> tuple[int, int]:
@@ -102,7 +105,11 @@ def _trimmed(text: str, start: int, end: int, names: frozenset[str]) -> tuple[in
         begin = lead.end() if lead else start
         while begin < end and text[begin] in _EDGE:
             begin += 1
-        begin = _past_name(text, begin, end, names)
+        stop = begin
+        while stop < end and text[stop].isalpha():
+            stop += 1
+        if stop < end and text[stop] in ",!" and _is_name(text[begin:stop], names):
+            begin = stop + 1
         if begin == start:
             break
         start = begin
@@ -114,28 +121,11 @@ def _trimmed(text: str, start: int, end: int, names: frozenset[str]) -> tuple[in
     return start, end
 
 
-def _past_name(text: str, begin: int, end: int, names: frozenset[str]) -> int:
-    stop = begin
-    while stop < end and text[stop].isalpha():
-        stop += 1
-    if not _is_name(text[begin:stop], names) or text[stop : min(stop + 1, end)] not in {",", "!"}:
-        return begin
-    return stop + 1
-
-
-_SHORTEST_NAME = 3
-
-
 def _is_name(word: str, names: frozenset[str]) -> bool:
     """Return whether ``word`` is one of the names or the start of one (Mel, Melanie)."""
-    if len(word) < _SHORTEST_NAME or not word[0].isupper():
+    if len(word) < _SHORTEST or not word[0].isupper():
         return False
     return any(name.startswith(word) or word.startswith(name) for name in names)
-
-
-_SHORTEST = 3
-_NAMED = 0.06
-_MOST_NAMED = 0.12
 
 
 def weigh_words(words: Sequence[ClauseToken], *, lasting: bool) -> tuple[int, float]:
@@ -146,20 +136,21 @@ def weigh_words(words: Sequence[ClauseToken], *, lasting: bool) -> tuple[int, fl
         lasting: whether the kind of statement is of interest even if it is one word:
             ``vegetarian``.
     """
-    count, named, judging = 0, 0, 0
-    for place, word in enumerate(words):
-        following = words[place + 1].low if place + 1 < len(words) else ""
-        if word.low in _EN.words("evaluative") and (word.low, following) != ("back", "to"):
-            judging += 1
-        if carries_content(word):
-            count += 1
-            named += place > 0 and (not word.text[0].islower() or word.text[0] == MASK)
+    told = [(place, word) for place, word in enumerate(words) if carries_content(word)]
+    named = sum(
+        place > 0 and (not word.text[0].islower() or word.text[0] == MASK) for place, word in told
+    )
+    low = [word.low for word in words]
+    judging = sum(
+        each in _EN.words("evaluative") and low[place : place + 2] != ["back", "to"]
+        for place, each in enumerate(low)
+    )
     bonus = min(_MOST_NAMED, _NAMED * named) - min(0.08, 0.04 * judging)
-    if count == 1 and not lasting:
+    if len(told) == 1 and not lasting:
         bonus -= 0.08
-    elif count >= _SHORTEST:
+    elif len(told) >= _SHORTEST:
         bonus += 0.04
-    return count, bonus
+    return len(told), bonus
 
 
 def carries_content(word: ClauseToken) -> bool:
@@ -180,72 +171,59 @@ def measure_kept(words: Sequence[ClauseToken], least: int, *, hearer: bool, pers
         hearer: whether it is clear who ``you`` is.
         persons: whether ``he`` and ``she`` are clear from the clause's subject.
     """
+    low = [word.low for word in words]
     end = len(words)
     while True:
-        bad = _unclear(words[:end], hearer=hearer, persons=persons)
+        bad = _find_unclear(words[:end], hearer=hearer, persons=persons)
         if bad is None:
             return _without_tail(words, end, least)
-        end = _last_cut(words, bad, least)
+        cuts = (at for at in range(bad, least - 1, -1) if low[at] in _EN.words("clause_ends"))
+        cut = next(cuts, None)
+        end = 0 if cut is None else _before_links(low, cut, least)
         if end <= least:
             return 0
 
 
-def _unclear(words: Sequence[ClauseToken], *, hearer: bool, persons: bool) -> int | None:
+def _find_unclear(words: Sequence[ClauseToken], *, hearer: bool, persons: bool) -> int | None:
     """Return the place of the first word that cannot be understood here."""
-    known = _Antecedents(persons=persons)
-    for place, word in enumerate(words):
-        low = word.low
-        following = words[place + 1].low if place + 1 < len(words) else ""
-        if low == "following" and place:
-            return place
-        if low == "similar" and place and words[place - 1].low == "something":
-            return place
-        if low == "each" and following.startswith("other"):
-            return place
-        if (low in _EN.words("second") and not hearer) or (
-            low in _EN.words("hypothetical") and place > 1
-        ):
-            return place
-        points = low in _EN.words("pronouns") or (
-            low in {"that", "that's"} and _points(words, place)
+    low = [word.low for word in words]
+    singular = plural = False  # Whether one thing, or many, that a pronoun can mean came before.
+    for place, each in enumerate(low):
+        before = low[place - 1] if place else ""
+        after = low[place + 1] if place + 1 < len(low) else ""
+        elsewhere = (
+            (each == "following" and place)
+            or (each == "similar" and before == "something")
+            or (each == "each" and after.startswith("other"))
+            or (each in _EN.words("second") and not hearer)
+            or (each in _EN.words("hypothetical") and place > 1)
         )
-        if points and not known.explains(low, following):
+        if elsewhere:
             return place
-        known.see(word, named=place > 0 and word.text[0].isupper() and low != "i")
+        if each in _EN.words("pronouns") or _points(low, place):
+            if each in {"this", "these", "those"}:
+                clear = after in _EN.words("calendar_units") or (
+                    each == "this" and is_mere_article([after])
+                )
+            elif each in _EN.words("he_and_she"):
+                clear = persons
+            else:
+                clear = plural if each in _EN.words("they") else singular
+            if not clear:
+                return place
+        named = place > 0 and words[place].text[0].isupper() and each != "i"
+        singular = singular or named or each == "this" or each in _EN.words("determiners")
+        many = len(each) > _SHORTEST and each[-1] == "s"
+        plural = plural or many or each in _EN.words("plural_nouns")
     return None
 
 
-class _Antecedents:
-    """What a pronoun can stand for, so far in a clause."""
-
-    def __init__(self, *, persons: bool) -> None:
-        self.persons = persons
-        self.singular = self.plural = False
-
-    def explains(self, low: str, following: str) -> bool:
-        """Return whether it is clear what the pronoun ``low`` stands for."""
-        if low in {"this", "these", "those"}:
-            return following in _EN.words("calendar_units") or (
-                low == "this" and is_mere_article([following])
-            )
-        if low in _EN.words("he_and_she"):
-            return self.persons
-        return self.plural if low in _EN.words("they") else self.singular
-
-    def see(self, word: ClauseToken, *, named: bool) -> None:
-        """Take note of a word that brings up one thing, by name or not, or many."""
-        low = word.low
-        self.singular = self.singular or named or low in _EN.words("determiners") or low == "this"
-        plural = low in _EN.words("plural_nouns") or (len(low) > _SHORTEST and low[-1] == "s")
-        self.plural = self.plural or plural
-
-
-def _points(words: Sequence[ClauseToken], place: int) -> bool:
+def _points(low: Sequence[str], place: int) -> bool:
     """Return whether ``that`` stands for something instead of joining clauses."""
-    if words[place].low == "that's" or place + 1 == len(words):
-        return True
-    before = words[place - 1].low if place else ""
-    after = words[place + 1].low
+    if low[place] != "that" or place + 1 == len(low):
+        return low[place] in {"that", "that's"}
+    before = low[place - 1] if place else ""
+    after = low[place + 1]
     if before in _EN.words("before_that") or (
         after in _EN.words("vague") and not after.endswith("s")
     ):
@@ -253,15 +231,8 @@ def _points(words: Sequence[ClauseToken], place: int) -> bool:
     return after in {"is", "was", ",", "."} and before in {"", "and", "but"}
 
 
-def _last_cut(words: Sequence[ClauseToken], bad: int, least: int) -> int:
-    for place in range(bad, least - 1, -1):
-        if words[place].low in _EN.words("clause_ends"):
-            return _before_links(words, place, least)
-    return 0
-
-
-def _before_links(words: Sequence[ClauseToken], place: int, least: int) -> int:
-    while place > least and words[place - 1].low in _EN.words("links"):
+def _before_links(low: Sequence[str], place: int, least: int) -> int:
+    while place > least and low[place - 1] in _EN.words("links"):
         place -= 1
     return place
 
@@ -269,30 +240,25 @@ def _before_links(words: Sequence[ClauseToken], place: int, least: int) -> int:
 def _without_tail(words: Sequence[ClauseToken], end: int, least: int) -> int:
     """Cut a judgement or a word that hangs on: ``, which was great``, ``and``."""
     whole = end == len(words)
-    end = _without_known_cause(words, end, least)
+    low = [word.low for word in words[:end]]
+    # "because of the costs" at the end: which costs was said elsewhere, or never.
+    for place in range(max(least, end - 4), end - 2):
+        cause = low[place : place + 2] in (["because", "of"], ["due", "to"])
+        if cause and low[place + 2] in {"the", "that", "this", "these", "those", "it"}:
+            end = _before_links(low, place, least)
+            break
     for place in range(end - 1, least, -1):
-        low = words[place].low
-        empty = low in _EN.words("tail_openings") and not any(
+        empty = low[place] in _EN.words("tail_openings") and not any(
             carries_content(word) for word in words[place + 1 : end]
         )
-        if empty or (place == end - 1 and _hangs(words, place, whole=whole)):
+        if empty or (place == end - 1 and _hangs(low, place, whole=whole)):
             end = place
     return end
 
 
-def _without_known_cause(words: Sequence[ClauseToken], end: int, least: int) -> int:
-    """Cut ``because of the costs`` at the end: which costs was said elsewhere, or never."""
-    low = [word.low for word in words[:end]]
-    for place in range(max(least, end - 4), end - 2):
-        pointing = low[place + 2] in {"the", "that", "this", "these", "those", "it"}
-        if low[place : place + 2] in (["because", "of"], ["due", "to"]) and pointing:
-            return _before_links(words, place, least)
-    return end
-
-
-def _hangs(words: Sequence[ClauseToken], place: int, *, whole: bool) -> bool:
+def _hangs(low: Sequence[str], place: int, *, whole: bool) -> bool:
     """Return whether the last word leads to something that is not there."""
-    low = words[place].low
-    if low == "to":
-        return not whole or words[place - 1].low not in {"me", "us"}
-    return low in _EN.words("dangling") or (low in _EN.words("prepositions") and not whole)
+    if low[place] == "to":
+        return not whole or low[place - 1] not in {"me", "us"}
+    preposition = low[place] in _EN.words("prepositions")
+    return low[place] in _EN.words("dangling") or (preposition and not whole)

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
-from datetime import datetime
-from typing import Protocol
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+from functools import cache
 
-from memoranda.learning.claims import Category, Claim, ClaimDraft, Turn
+from memoranda.learning.claims import ROLES, Category, Claim, ClaimDraft, Turn
 from memoranda.learning.extraction.clauses import (
     Clause,
     carries_content,
@@ -17,21 +16,15 @@ from memoranda.learning.extraction.clauses import (
     weigh_words,
 )
 from memoranda.learning.extraction.exclusions import blank_exclusions, is_joke, is_order, is_refused
-from memoranda.learning.extraction.other_languages import read_foreign
 from memoranda.learning.extraction.rewriting import (
     ClauseToken,
+    Person,
     finish_sentence,
     lower_first_word,
     rewrite,
     split_tokens,
 )
 from memoranda.learning.extraction.sentences import Sentence, split_sentences
-from memoranda.learning.extraction.speaker import (
-    SpeakerContext,
-    build_context,
-    can_stand_for,
-    find_person,
-)
 from memoranda.learning.extraction.statements import (
     ClauseContext,
     ClauseStatement,
@@ -41,20 +34,18 @@ from memoranda.learning.extraction.statements import (
     read_statement,
 )
 from memoranda.learning.verbs import is_past
-from memoranda.model.models import DateMention, Mention
+from memoranda.model.models import Mention
 from memoranda.model.ports import EntityExtractor
-from memoranda.text.languages import LanguageData
-from memoranda.text.patterns import compile_pattern
+from memoranda.text.dates.statements import DateParser
+from memoranda.text.patterns import LanguageData, compile_pattern, expand, languages_with, load
 from memoranda.text.secrets import tells_secret
 
 _EN = LanguageData("en", "extraction")
-
-
 THRESHOLD = 0.5
 """What a claim must score by default; see ``benchmarks/facts.py`` for what others give."""
-
 _SURE = 0.9
 _MOST = 0.95
+_FOREIGN = 0.8
 _DATED = 0.08
 _DATED_PLAN = 0.16
 _WORTH_DATING = 0.12
@@ -64,24 +55,23 @@ _FEW = 2
 _SHORTEST = 2
 _CONTEXT = 6
 _LEAST_ENGLISH = 0.2
+_DOINGS = frozenset({Category.EVENT, Category.PLAN, Category.IDENTITY})
+_LASTING = frozenset({Category.IDENTITY, Category.POSSESSION, Category.RELATION})
+_PRECISION = {"time": 0, "day": 1, "week": 2, "month": 3, "year": 4, "span": 5}
 _CAPITAL = compile_pattern(r"(?<=[\w,;] )[A-Z][a-z]+|^[A-Z][a-z]+ ")
-
-
 _QUOTES = compile_pattern(r'"[^"]*"|“[^”]*”|«[^»]*»|`[^`]*`|https?://\S+')
-
-
-class DateResolver(Protocol):
-    """Finds the time expressions in a text, and writes them out as absolute dates."""
-
-    def read(self, text: str, said_at: datetime) -> list[DateMention]:
-        """Return the times in ``text``, in order, none overlapping."""
-
-    def resolve(self, text: str, said_at: datetime) -> str:
-        """Return ``text`` with relative times made absolute."""
+_FOREIGN_STATEMENTS = {
+    "name": ("{whose} name is {value}.", Category.IDENTITY),
+    "home": ("{who} lives in {value}.", Category.IDENTITY),
+    "taste": ("{who} likes {value}.", Category.PREFERENCE),
+    "age": ("{who} is {value} years old.", Category.IDENTITY),
+    "request": ('{who} said: "{value}."', Category.REMEMBER),
+}
+"""What the forms of other languages become: English around the speaker's own words."""
 
 
 class RuleFactExtractor:
-    """The :class:`~memoranda.learning.claims.Extractor` that needs no model.
+    """Draws claims from turns without a model.
 
     Finds what persons state of themselves, of those near them and of their projects, and says
     each as one sentence with names and dates in full. English; in German, Spanish and French
@@ -90,7 +80,7 @@ class RuleFactExtractor:
     """
 
     def __init__(
-        self, dates: DateResolver, names: EntityExtractor, *, threshold: float = THRESHOLD
+        self, dates: DateParser, names: EntityExtractor, *, threshold: float = THRESHOLD
     ) -> None:
         """Read with these.
 
@@ -111,30 +101,20 @@ class RuleFactExtractor:
         for place, turn in enumerate(around):
             if place < len(before) - _CONTEXT or not turn.person:
                 continue
-            context = build_context(turn, around, self._mentions(turn.text))
-            context.topic = topics.get(turn.speaker, "")
-            sentences = split_sentences(turn.text)
-            drafts = [draft for each in sentences for draft in _read(each, turn, context)]
-            topics[turn.speaker] = context.topic
-            if place >= len(before):
-                claims += self._claims(drafts, turn)
+            named = self._names.extract(turn.text) if _CAPITAL.search(turn.text) else []
+            reader = _TurnReader(turn, around, named, topics.get(turn.speaker, ""))
+            found: dict[str, Claim] = {}
+            for draft in list(reader.drafts()):
+                claim = self._claim(draft, turn) if place >= len(before) else None
+                if claim is not None:
+                    found.setdefault(claim.content.casefold(), claim)
+            topics[turn.speaker] = reader.topic
+            claims += found.values()
         return claims
-
-    def _mentions(self, text: str) -> list[Mention]:
-        return self._names.extract(text) if _CAPITAL.search(text) else []
-
-    def _claims(self, drafts: Sequence[ClaimDraft], turn: Turn) -> list[Claim]:
-        claims: dict[str, Claim] = {}
-        for draft in drafts:
-            claim = self._claim(draft, turn)
-            if claim is not None:
-                claims.setdefault(claim.content.casefold(), claim)
-        return list(claims.values())
 
     def _claim(self, draft: ClaimDraft, turn: Turn) -> Claim | None:
         if draft.score < self._threshold - _WORTH_DATING:
             return None
-        quote = turn.text[draft.start : draft.end]
         times = self._dates.read(draft.content, turn.at)
         score = draft.score
         if times:
@@ -142,7 +122,9 @@ class RuleFactExtractor:
         if round(score, 3) < self._threshold:
             return None
         content = self._dates.resolve(draft.content, turn.at) if times else draft.content
-        if _speaks_for_itself(content, turn.speaker):
+        # A statement that still holds a "my" or "I" of the speaker was misread.
+        told = _QUOTES.sub("", content).replace(turn.speaker, "")
+        if _EN.pattern("own_words", 0).search(told):
             return None
         time = min(times, key=lambda each: _PRECISION.get(each.precision, 9), default=None)
         return Claim(
@@ -154,38 +136,207 @@ class RuleFactExtractor:
             said_at=turn.at,
             event_time=time.since if time else turn.at,
             confidence=round(min(_MOST, score), 2),
-            quote=quote,
+            quote=turn.text[draft.start : draft.end],
         )
 
 
-_DOINGS = frozenset({Category.EVENT, Category.PLAN, Category.IDENTITY})
-_LASTING = frozenset({Category.IDENTITY, Category.POSSESSION, Category.RELATION})
-_PRECISION = {"time": 0, "day": 1, "week": 2, "month": 3, "year": 4, "span": 5}
+class _TurnReader:
+    """Reads the sentences of a turn, with what it and those around it have brought up."""
 
+    def __init__(
+        self, turn: Turn, around: Iterable[Turn], mentions: Sequence[Mention], topic: str
+    ) -> None:
+        """Read ``turn``.
 
-def _read(sentence: Sentence, turn: Turn, context: SpeakerContext) -> Iterator[ClaimDraft]:
-    """Yield what a sentence states."""
-    said = turn.text[sentence.start : sentence.start + len(sentence.shown)]
-    asked = _EN.pattern("remember_request").match(sentence.shown)
-    corrected = None if asked else _EN.pattern("correction").match(sentence.shown)
-    lead = asked or corrected
-    if tells_secret(said) or is_joke(said) or (lead and is_order(said)):
-        return
-    if lead is None:
-        foreign = read_foreign(sentence.shown, said, context.person)
-        if foreign is not None and not sentence.question and not is_refused(said):
-            yield foreign.move(sentence.start)
+        Args:
+            turn: what is read.
+            around: the turns said before it, and those of its page.
+            mentions: the named things in it.
+            topic: what a value was last given of: ``The deadline is``.
+        """
+        speakers = {each.speaker for each in around if each.person} - ROLES
+        self.turn = turn
+        self.chat = turn.speaker in ROLES  # It is said to an assistant.
+        self.hearers = frozenset(speakers - {turn.speaker})
+        hearer = next(iter(self.hearers)) if len(self.hearers) == 1 and not self.chat else ""
+        self.person = Person("the user" if self.chat else turn.speaker.strip(), hearer)
+        people = {
+            mention.text.split()[0].lower(): mention.text
+            for mention in mentions
+            if mention.type == "person" and mention.text.strip()
+        }
+        self.people = {
+            word: name
+            for word, name in people.items()
+            if not any(each.startswith(name) or name.startswith(each) for each in self.hearers)
+        }
+        self.last = ""  # The person spoken of last; empty where it is not clear.
+        self.topic = topic
+
+    def drafts(self) -> Iterator[ClaimDraft]:
+        """Yield what the sentences state."""
+        for sentence in split_sentences(self.turn.text):
+            yield from self._sentence(sentence)
+
+    def _said(self, part: Sentence | Clause) -> str:
+        return self.turn.text[part.start : part.start + len(part.shown)]
+
+    def _sentence(self, sentence: Sentence) -> Iterator[ClaimDraft]:
+        said = self._said(sentence)
+        asked = _EN.pattern("remember_request").match(sentence.shown)
+        corrected = None if asked else _EN.pattern("correction").match(sentence.shown)
+        lead = asked or corrected
+        if tells_secret(said) or is_joke(said) or (lead and is_order(said)):
             return
-        if not _is_english(sentence.shown):
-            return
-    else:
-        end = lead.end()
-        question = sentence.question and asked is None
-        sentence = Sentence(sentence.shown[end:], sentence.start + end, question)
-    sure = corrected is not None and _EN.pattern("sure_correction").search(corrected[0]) is not None
-    yield from _ClauseReader(turn, context, asked is not None, corrected is not None, sure).read(
-        sentence
-    )
+        if lead is None:
+            foreign = _read_foreign(sentence.shown, said, self.person)
+            if foreign is not None and not sentence.question and not is_refused(said):
+                yield foreign.move(sentence.start)
+                return
+            if not _is_english(sentence.shown):
+                return
+        else:
+            question = sentence.question and asked is None
+            sentence = Sentence(sentence.shown[lead.end() :], sentence.start + lead.end(), question)
+        sure = corrected is not None and _EN.pattern("sure_correction").search(corrected[0])
+        kind = Category.REMEMBER if asked else Category.CORRECTION if sure else None
+        before: Clause | None = None
+        for clause in split_clauses(sentence, self.hearers):
+            said = self._said(clause)
+            if is_refused(said):
+                before = None
+                continue
+            if self.chat:
+                for value in find_values(clause.shown, said, self.person):
+                    yield value.move(clause.start)
+            draft = self._corrected(clause, said) if corrected and not clause.asks else None
+            draft = draft or self._stated(clause, said, before, kind)
+            if draft is not None:
+                yield draft
+            before = clause
+
+    def _stated(
+        self, clause: Clause, said: str, before: Clause | None, kind: Category | None
+    ) -> ClaimDraft | None:
+        """Return what a clause states.
+
+        Args:
+            clause: what is read.
+            said: its text as it is written.
+            before: the clause before it, if that may be kept.
+            kind: what its statement is whatever it says, where somebody asks to remember it or
+                surely corrects something.
+        """
+        words = split_tokens(clause.shown)
+        if clause.asks or len(words) < _SHORTEST or words[0].low in _EN.words("asking_words"):
+            return None
+        setting = ClauseContext(
+            self.chat, frozenset(self.people), loose=kind is not None, opens=before is None
+        )
+        pronoun = _EN.pattern("he_or_she").match(clause.shown)
+        if pronoun and self.last:
+            return self._of_last(clause, said, pronoun, setting, kind)
+        stated = read_statement(words, setting)
+        if stated is not None and _is_doubtful(words, stated):
+            stated = None
+        self._note_person(words, stated)
+        draft = self._draft(said, clause.shown, words, stated, kind) if stated else None
+        if draft is None:
+            return None
+        self.topic = find_topic(draft.content) or self.topic
+        if before is not None and self.chat:
+            told = rewrite(before.shown, before.shown, self.person)
+            draft = draft._replace(content=complete_percent(draft.content, told))
+        return draft.move(clause.start)
+
+    def _of_last(
+        self,
+        clause: Clause,
+        said: str,
+        pronoun: re.Match[str],
+        setting: ClauseContext,
+        kind: Category | None,
+    ) -> ClaimDraft | None:
+        """Read ``She works at Siemens`` where it is clear who she is."""
+        other = "male_relatives" if pronoun[0].lower().startswith("she") else "female_relatives"
+        if not _EN.words(other).isdisjoint(self.last.lower().split()):
+            return None
+        name = self.last + (" is" if pronoun[0].endswith("'s") else "")
+        shown, said = name + clause.shown[pronoun.end() :], name + said[pronoun.end() :]
+        words = split_tokens(shown)
+        first = self.last.split()[0].lower().removesuffix("'s")
+        stated = read_statement(words, replace(setting, people=frozenset({first})))
+        if stated is None or not stated.third:
+            return None
+        draft = self._draft(said, shown, words, stated, kind, whole=True)
+        end = clause.start + pronoun.end() - len(name)
+        return draft and draft._replace(start=clause.start, end=end + draft.end)
+
+    def _draft(
+        self,
+        said: str,
+        shown: str,
+        words: Sequence[ClauseToken],
+        stated: ClauseStatement,
+        kind: Category | None,
+        *,
+        whole: bool = False,
+    ) -> ClaimDraft | None:
+        """Return a statement in the third person; ``whole`` from the begin of its clause on."""
+        kept, score = self._kept(words, stated, kind)
+        if not kept:
+            return None
+        begin, end = 0 if whole else kept[0].start, kept[-1].end
+        content = rewrite(said[begin:end], shown[begin:end], self.person, stated.prefix)
+        subject = self._subject(said, words, stated)
+        return ClaimDraft(content, subject, kind or stated.predicate.category, score, begin, end)
+
+    def _kept(
+        self, words: Sequence[ClauseToken], stated: ClauseStatement, kind: Category | None
+    ) -> tuple[Sequence[ClauseToken], float]:
+        """Return the words that can stand alone, none if too few, and the score they give."""
+        words, category = words[stated.first :], stated.predicate.category
+        rest = stated.predicate.rest - stated.first
+        length = measure_kept(words, rest, hearer=bool(self.person.hearer), persons=stated.third)
+        told = words[rest:length]
+        count, bonus = weigh_words(told, lasting=category in _LASTING)
+        if length <= rest or count == 0:
+            return (), 0.0
+        if count <= _FEW and category in _DOINGS and _is_bare(told):
+            bonus -= _BARE
+        score = round(stated.predicate.score + bonus, 3)
+        if any(word.low in _EN.words("second") for word in words[:length]):
+            score -= _HEARER_COST
+        return words[:length], score if kind is None else max(score, _SURE)
+
+    def _subject(self, said: str, words: Sequence[ClauseToken], stated: ClauseStatement) -> str:
+        own = words[stated.first].low in {"my", "our"}
+        if not stated.subject or (own and not stated.third):
+            return self.person.name
+        group = said[words[stated.first].start : words[stated.subject - 1].end]
+        spoken = rewrite(group, group, self.person).rstrip(".").removesuffix("'s")
+        return lower_first_word(spoken)
+
+    def _note_person(self, words: Sequence[ClauseToken], stated: ClauseStatement | None) -> None:
+        """Remember the one person that a clause brings up, for a ``she`` that follows."""
+        found = {self.people[word.low] for word in words if word.low in self.people}
+        if found:
+            self.last = found.pop() if len(found) == 1 else ""
+        elif stated is not None and stated.third:
+            self.last = _find_person(words[stated.first : stated.subject])
+
+    def _corrected(self, clause: Clause, said: str) -> ClaimDraft | None:
+        """Read ``Actually, it's April 5`` where it is clear what has that value."""
+        found = _EN.pattern("pointing_value").match(clause.shown)
+        if not self.topic or (not found and _has_subject(clause.shown)):
+            return None
+        value = said[found.end() :].lstrip() if found else said
+        if not found and not _EN.pattern("bare_value", 0).fullmatch(value):
+            return None
+        content = finish_sentence(f"{self.topic} {value}")
+        subject = lower_first_word(self.topic.rpartition(" ")[0])
+        start = clause.start
+        return ClaimDraft(content, subject, Category.CORRECTION, _SURE, start, start + len(said))
 
 
 def _is_english(shown: str) -> bool:
@@ -196,190 +347,68 @@ def _is_english(shown: str) -> bool:
     return known > len(words) * _LEAST_ENGLISH
 
 
-@dataclass(slots=True)
-class _ClauseReader:
-    """Reads the clauses of one sentence.
+@cache
+def _foreign_pattern(name: str) -> re.Pattern[str]:
+    """Return a form of the files ``about_oneself``, in all their languages."""
+    files = [load(code, "about_oneself") for code in languages_with("about_oneself")]
+    forms = {
+        key: "|".join(file[key] for file in files if key in file) for each in files for key in each
+    }
+    return compile_pattern(expand(forms[name], forms), re.IGNORECASE)
 
-    Attributes:
-        turn: whose sentence it is.
-        context: in which it is said.
-        asked: whether somebody asks to remember it.
-        corrected: whether it may correct what was said before.
-        sure: whether it surely does.
+
+def _read_foreign(shown: str, said: str, person: Person) -> ClaimDraft | None:
+    """Return what a sentence in another language states; ``None`` for nothing known.
+
+    What somebody asks to remember is kept as it stands; the rest becomes English around their
+    own words.
+
+    Args:
+        shown: the sentence, masked.
+        said: the sentence as it is written, as long.
+        person: who says it.
     """
-
-    turn: Turn
-    context: SpeakerContext
-    asked: bool
-    corrected: bool
-    sure: bool
-
-    def read(self, sentence: Sentence) -> Iterator[ClaimDraft]:
-        """Yield what each clause states; after a doubt the rest of the sentence is doubtful."""
-        before: Clause | None = None
-        for clause in split_clauses(sentence, self.context.hearers):
-            said = self._said(clause)
-            if is_refused(said):
-                before = None
-                continue
-            yield from self._clause(clause, said, before)
-            before = clause
-
-    def _said(self, clause: Clause) -> str:
-        return self.turn.text[clause.start : clause.start + len(clause.shown)]
-
-    def _clause(self, clause: Clause, said: str, before: Clause | None) -> Iterator[ClaimDraft]:
-        words = split_tokens(clause.shown)
-        if self.context.chat:
-            for value in find_values(clause.shown, said, self.context.person):
-                yield value.move(clause.start)
-        corrected = None if clause.asks else self._corrected(clause, said)
-        if corrected is not None:
-            yield corrected
-            return
-        if clause.asks or len(words) < _SHORTEST or words[0].low in _EN.words("asking_words"):
-            return
-        setting = ClauseContext(
-            self.context.chat,
-            frozenset(self.context.people),
-            loose=self.asked or self.sure,
-            opens=before is None,
-        )
-        pronoun = _EN.pattern("he_or_she").match(clause.shown)
-        if pronoun and self.context.last:
-            draft = self._of_last(clause, pronoun, setting)
-        else:
-            draft = self._stated(clause, words, said, setting)
-            if draft is not None and before is not None and self.context.chat:
-                told = rewrite(before.shown, before.shown, self.context.person)
-                draft = draft._replace(content=complete_percent(draft.content, told))
-        if draft is not None:
-            yield draft
-
-    def _stated(
-        self, clause: Clause, words: Sequence[ClauseToken], said: str, setting: ClauseContext
-    ) -> ClaimDraft | None:
-        stated = read_statement(words, setting)
-        if stated is None or _is_doubtful(words, stated):
-            self._note_person(words, None)
-            return None
-        self._note_person(words, stated)
-        kept, score = self._kept(words, stated)
-        if not kept:
-            return None
-        begin, end = kept[0].start, kept[-1].end
-        content = rewrite(
-            said[begin:end], clause.shown[begin:end], self.context.person, stated.prefix
-        )
-        subject = self._subject(said, words, stated)
-        self.context.topic = find_topic(content) or self.context.topic
-        at = clause.start
-        return ClaimDraft(content, subject, self._category(stated), score, at + begin, at + end)
-
-    def _kept(
-        self, words: Sequence[ClauseToken], stated: ClauseStatement
-    ) -> tuple[Sequence[ClauseToken], float]:
-        """Return the words that can stand alone, none if too few, and the score they give."""
-        words, category = words[stated.first :], stated.predicate.category
-        rest = stated.predicate.rest - stated.first
-        hearer = bool(self.context.person.hearer)
-        length = measure_kept(words, rest, hearer=hearer, persons=stated.third)
-        count, bonus = weigh_words(
-            words[rest:length], lasting=stated.predicate.category in _LASTING
-        )
-        if length <= rest or count == 0:
-            return (), 0.0
-        if count <= _FEW and category in _DOINGS and _is_bare(words[rest:length]):
-            bonus -= _BARE
-        score = round(stated.predicate.score + bonus, 3)
-        if any(word.low in _EN.words("second") for word in words[:length]):
-            score -= _HEARER_COST
-        if self.asked or self.sure:
-            score = max(score, _SURE)
-        return words[:length], score
-
-    def _category(self, stated: ClauseStatement) -> Category:
-        if self.asked:
-            return Category.REMEMBER
-        return Category.CORRECTION if self.sure else stated.predicate.category
-
-    def _subject(self, said: str, words: Sequence[ClauseToken], stated: ClauseStatement) -> str:
-        own = words[stated.first].low in {"my", "our"}
-        if not stated.subject or (own and not stated.third):
-            return self.context.person.name
-        first, last = words[stated.first], words[stated.subject - 1]
-        group = said[first.start : last.end]
-        spoken = rewrite(group, group, self.context.person).rstrip(".").removesuffix("'s")
-        return lower_first_word(spoken)
-
-    def _note_person(self, words: Sequence[ClauseToken], stated: ClauseStatement | None) -> None:
-        """Remember the one person that a clause brings up, for a ``she`` that follows."""
-        found = {self.context.people[word.low] for word in words if word.low in self.context.people}
-        if len(found) == 1:
-            self.context.last = found.pop()
-        elif len(found) > 1:
-            self.context.last = ""
-        elif stated is not None and stated.third:
-            self.context.last = find_person(words[stated.first : stated.subject])
-
-    def _of_last(
-        self, clause: Clause, pronoun: re.Match[str], setting: ClauseContext
-    ) -> ClaimDraft | None:
-        """Read ``She works at Siemens`` where it is clear who she is."""
-        name = self.context.last
-        tail = " is" if pronoun[0].endswith("'s") else ""
-        first = name.split()[0].lower().removesuffix("'s")
-        if not can_stand_for(pronoun[0], name):
-            return None
-        shown = name + tail + clause.shown[pronoun.end() :]
-        said = name + tail + self._said(clause)[pronoun.end() :]
-        words = split_tokens(shown)
-        stated = read_statement(words, replace(setting, people=frozenset({first})))
-        if stated is None or not stated.third:
-            return None
-        kept, score = self._kept(words, stated)
-        if not kept:
-            return None
-        end = kept[-1].end
-        content = rewrite(said[:end], shown[:end], self.context.person)
-        stop = clause.start + pronoun.end() + end - len(name + tail)
-        subject = self._subject(said, words, stated)
-        return ClaimDraft(content, subject, self._category(stated), score, clause.start, stop)
-
-    def _corrected(self, clause: Clause, said: str) -> ClaimDraft | None:
-        """Read ``Actually, it's April 5`` where it is clear what has that value."""
-        if not (self.corrected and self.context.topic) or _has_subject(clause.shown):
-            return None
-        found = _EN.pattern("pointing_value").match(clause.shown)
-        value = said[found.end() :].lstrip() if found else said
-        if not found and not _EN.pattern("bare_value", 0).fullmatch(value):
-            return None
-        content = finish_sentence(f"{self.context.topic} {value}")
-        subject = lower_first_word(self.context.topic.rpartition(" ")[0])
-        start = clause.start
-        return ClaimDraft(content, subject, Category.CORRECTION, _SURE, start, start + len(said))
+    denied = _foreign_pattern("denial").search(shown) is not None
+    for form, (becomes, category) in _FOREIGN_STATEMENTS.items():
+        found = _foreign_pattern(form).search(shown)
+        asked = category is Category.REMEMBER
+        if found is None or (denied and not asked):
+            continue
+        start, end = found.span(0 if asked else found.lastgroup or 0)
+        value = said[start:end].strip()
+        if asked:
+            value = value.rstrip(".! ").replace('"', "'")
+        text = becomes.format(whose=person.possessive, who=person.name, value=value)
+        text = text[0].upper() + text[1:]
+        return ClaimDraft(text, person.name, category, _FOREIGN, found.start(), found.end())
+    return None
 
 
-def _speaks_for_itself(content: str, speaker: str) -> bool:
-    """Return whether ``content`` still holds a ``my`` or ``I`` of the speaker: it was misread."""
-    rest = _QUOTES.sub("", content).replace(speaker, "")
-    return _EN.pattern("own_words", 0).search(rest) is not None
+def _find_person(group: Sequence[ClauseToken]) -> str:
+    """Return the person that ``group`` brings up, for a ``he`` that follows; empty in doubt.
+
+    A thing is no person, but whose it is may be one: ``my husband`` of ``my husband's birthday``.
+    """
+    owners = [place for place, word in enumerate(group) if word.low.endswith("'s")]
+    if not owners:
+        return " ".join(word.text for word in group)
+    relative = group[-1].low.removesuffix("'s") in _EN.words("relatives")
+    if len(owners) > 1 or (relative and owners[0] < len(group) - 1):
+        return ""
+    return " ".join(word.text for word in group[: owners[0] + 1]).removesuffix("'s")
 
 
 def _has_subject(shown: str) -> bool:
     """Return whether a corrected clause says itself what it is of: ``my start date was …``."""
-    if _EN.pattern("pointing_value").match(shown):
-        return False
-    words = split_tokens(shown)
-    owned = bool(words) and words[0].low in _EN.words("own_subjects")
-    return owned or any(_is_verb(word.low) for word in words)
-
-
-def _is_verb(low: str) -> bool:
-    if low == "may":
-        return False
-    habit = low.endswith("s") and low[:-1] in _EN.words("likes", "habits")
-    return habit or low in _EN.words("auxiliaries", "modals") or is_past(low)
+    words = [word.low for word in split_tokens(shown)]
+    verbs = (
+        low in _EN.words("auxiliaries", "modals")
+        or is_past(low)
+        or (low.endswith("s") and low[:-1] in _EN.words("likes", "habits"))
+        for low in words
+        if low != "may"
+    )
+    return bool(words) and (words[0] in _EN.words("own_subjects") or any(verbs))
 
 
 def _is_bare(words: Sequence[ClauseToken]) -> bool:

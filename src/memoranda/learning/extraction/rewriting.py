@@ -13,14 +13,12 @@ from typing import NamedTuple
 
 from memoranda.learning.extraction.sentences import MASK
 from memoranda.learning.verbs import expand_negation, is_participle, third_person
-from memoranda.text.languages import LanguageData
-from memoranda.text.patterns import compile_pattern
+from memoranda.text.patterns import LanguageData, compile_pattern
 
 _EN = LanguageData("en", "extraction")
 
 
 TOKEN = compile_pattern(rf"{MASK}+|[^\W_{MASK}]+(?:['’_-][^\W_{MASK}]+)*|[^\w\s]|_")
-_SELF = frozenset({"i", "we"})
 _NEAR = 3
 
 
@@ -68,12 +66,11 @@ def rewrite(text: str, shown: str, person: Person, prefix: str = "") -> str:
         person: who says it.
         prefix: what it leaves out: ``I`` or ``I am``.
     """
-    offset = len(prefix) + 1 if prefix else 0
     if prefix:
-        lowered = text[0].lower() + text[1:]
-        text, shown = f"{prefix} {lowered}", f"{prefix} {lowered[0]}{shown[1:]}"
-    walk = _ThirdPersonRewriter(text, split_tokens(shown), person)
-    return finish_sentence(walk.run(), keep=offset == 0)
+        lowered = text[0].lower()
+        text, shown = f"{prefix} {lowered}{text[1:]}", f"{prefix} {lowered}{shown[1:]}"
+    sentence = _ThirdPersonRewriter(text, split_tokens(shown), person).run()
+    return finish_sentence(sentence, keep=not prefix)
 
 
 def finish_sentence(sentence: str, *, keep: bool = True) -> str:
@@ -98,11 +95,11 @@ class _ThirdPersonRewriter:
     def __init__(self, text: str, words: list[ClauseToken], person: Person) -> None:
         self.text = text
         self.words = words
+        self.low = [word.low for word in words]
         self.person = person
-        self.out: list[str] = []
         self.named = False
         self.plural = False
-        self.past = not any(word.low in _EN.words("frequency") for word in words)
+        self.past = _EN.words("frequency").isdisjoint(self.low)
         self.pending = False
         """Whether the next verb is the speaker's, and must agree."""
         self.present = False
@@ -110,55 +107,45 @@ class _ThirdPersonRewriter:
 
     def run(self) -> str:
         """Return the clause with every word put into the third person."""
+        out: list[str] = []
         end = 0
         for place, word in enumerate(self.words):
-            gap = self.text[end : word.start]
             made = self._word(place, word)
             if made:
-                self.out += gap, made
-            elif not self.out or not self.out[-1].endswith(" "):
-                self.out.append(" ")
+                out += self.text[end : word.start], made
+            elif not out or not out[-1].endswith(" "):
+                out.append(" ")
             end = word.end
-        return "".join(self.out) + self.text[end:]
+        return "".join(out) + self.text[end:]
 
     def _word(self, place: int, word: ClauseToken) -> str:
         head, mark, tail = word.low.partition("'")
-        if head in _SELF and (word.low == head or mark):
+        if head in {"i", "we"} and (word.low == head or mark):
             return self._subject(place, head, tail)
         if self.pending:
             return self._verb(word)
         if word.low in _EN.words("own_pronouns"):
             return self._own(place, word.low)
         if self.person.hearer and head in _EN.words("hearer_pronouns"):
-            return self._hearer(head, tail)
+            if head in {"your", "yours"}:
+                return f"{self.person.hearer}'s"
+            verb = {"re": " is", "ve": " has", "ll": " will", "d": " would"}.get(tail, "")
+            return f"{self.person.hearer}{verb}"
         return self._other(place, word)
-
-    def _other(self, place: int, word: ClauseToken) -> str:
-        """Return a word that does not speak of the speaker; verbs joined by ``and`` agree."""
-        low = word.low
-        if self.present and self._continues(place, low):
-            return third_person(low, past=False)
-        if low in {"to", "can", "will", "by"} or low.endswith("ing"):
-            self.present = False
-        if low == "this" and self._introduces(place):
-            return "an" if self.words[place + 1].low[0] in "aeiou" else "a"
-        expanded = expand_negation(low, third=False)
-        return expanded or _EN.mapping("spoken_forms").get(low, self.text[word.start : word.end])
 
     def _subject(self, place: int, head: str, tail: str) -> str:
         name = self.person.name
-        self.plural = place > 0 and self.words[place - 1].low == "and" and head == "i"
+        self.named = True
+        self.plural = place > 0 and self.low[place - 1] == "and" and head == "i"
         verb = {"m": "am", "re": "are", "ve": "have", "ll": "will"}.get(tail, "")
         if tail == "d":
-            verb = "had" if self._after(place, is_participle) else "would"
+            near = self.low[place + 1 : place + 1 + _NEAR]
+            after = next((each for each in near if each not in _EN.words("adverbs")), "")
+            verb = "had" if is_participle(after) else "would"
         if tail == "s":
-            self.named = True
             return f"{name}'s"
-        self.named = True
-        if not verb:
-            self.pending = True
-            return name
-        return f"{name} {self._agree(verb)}"
+        self.pending = self.pending or not verb
+        return f"{name} {self._agree(verb)}" if verb else name
 
     def _agree(self, verb: str) -> str:
         if self.plural:
@@ -175,56 +162,48 @@ class _ThirdPersonRewriter:
             return written
         if low in _EN.words("fillers"):
             return ""
-        expanded = expand_negation(low, third=not self.plural)
-        if (low in _EN.words("adverbs") and expanded is None) or low in {"no", "longer"}:
+        made = expand_negation(low, third=not self.plural)
+        if (low in _EN.words("adverbs") and made is None) or low in {"no", "longer"}:
             return written
         self.pending = False
-        if expanded is None and low not in _EN.mapping("slang_third"):
-            expanded = self._agree(low)
-            changed = expanded != low and not self.plural
+        if made is None and low not in _EN.mapping("slang_third"):
+            made = self._agree(low)
+            changed = made != low and not self.plural
             self.present = changed and low not in _EN.words("auxiliaries")
-        made = expanded or _EN.mapping("slang_third")[low]
+        made = made or _EN.mapping("slang_third")[low]
         return written if made == low else made
 
-    def _continues(self, place: int, low: str) -> bool:
-        before = self.words[place - 1].low if place else ""
-        if before in _EN.words("adverbs") and place > 1:
-            before = self.words[place - 2].low
-        verb = low in _EN.words("habits") and low not in _EN.words("ambiguous_verbs")
-        return before in {"and", "or", "but"} and verb
-
-    def _introduces(self, place: int) -> bool:
-        return is_mere_article([word.low for word in self.words[place + 1 : place + 2]])
-
     def _own(self, place: int, low: str) -> str:
-        person = self.person
-        if low in {"my", "our"}:
-            following = [word.low for word in self.words[place + 1 : place + 1 + _NEAR]]
-            if self.named and not _EN.words("relatives").intersection(following):
-                return "their"
-            self.named = True
-            return person.possessive
-        if low in {"mine", "ours"}:
-            return "theirs" if self.named else person.possessive
+        """Return a pronoun of the speaker: at the first mention the name, ``their`` after it."""
         if low in {"myself", "ourselves"}:
             return "themselves"
-        self.named = True
-        return person.name
+        if low in {"mine", "ours"}:
+            return "theirs" if self.named else self.person.possessive
+        named, self.named = self.named, True
+        if low not in {"my", "our"}:
+            return self.person.name
+        following = self.low[place + 1 : place + 1 + _NEAR]
+        their = named and _EN.words("relatives").isdisjoint(following)
+        return "their" if their else self.person.possessive
 
-    def _hearer(self, head: str, tail: str) -> str:
-        hearer = self.person.hearer
-        if head in {"your", "yours"}:
-            return f"{hearer}'s"
-        verb = {"re": "is", "ve": "has", "ll": "will", "d": "would"}.get(tail)
-        return f"{hearer} {verb}" if verb else hearer
+    def _other(self, place: int, word: ClauseToken) -> str:
+        """Return a word that does not speak of the speaker; verbs joined by ``and`` agree."""
+        low = word.low
+        if self.present and self._continues(place, low):
+            return third_person(low, past=False)
+        if low in {"to", "can", "will", "by"} or low.endswith("ing"):
+            self.present = False
+        if low == "this" and is_mere_article(self.low[place + 1 : place + 2]):
+            return "an" if self.low[place + 1][0] in "aeiou" else "a"
+        expanded = expand_negation(low, third=False)
+        return expanded or _EN.mapping("spoken_forms").get(low, self.text[word.start : word.end])
 
-    def _after(self, place: int, fits: object) -> bool:
-        following = [
-            word.low
-            for word in self.words[place + 1 : place + 1 + _NEAR]
-            if word.low not in _EN.words("adverbs")
-        ]
-        return bool(following) and callable(fits) and bool(fits(following[0]))
+    def _continues(self, place: int, low: str) -> bool:
+        before = self.low[place - 1] if place else ""
+        if before in _EN.words("adverbs") and place > 1:
+            before = self.low[place - 2]
+        verb = low in _EN.words("habits") and low not in _EN.words("ambiguous_verbs")
+        return before in {"and", "or", "but"} and verb
 
 
 def is_mere_article(following: Sequence[str]) -> bool:

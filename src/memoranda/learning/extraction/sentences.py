@@ -12,41 +12,20 @@ import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from memoranda.text.languages import LanguageData
-from memoranda.text.patterns import compile_pattern
+from memoranda.text.patterns import LanguageData
 
 _EN = LanguageData("en", "extraction")
-
-
+_DE = LanguageData("de", "extraction")
+_PROSE = LanguageData("mul", "prose")
 TEXT_LIMIT = 20_000
 """Only so many characters of a turn are read."""
-
 SENTENCE_LIMIT = 1_500
 """Only so many characters of a sentence are read."""
-
 MASK = "\ue000"
 _BREAK = "\n"
-
-CODE_BLOCK = compile_pattern(r"(```|~~~).*?(?:\1|\Z)", re.DOTALL)
-_INLINE = compile_pattern(r"`[^`\n]{1,200}`")
-_URL = compile_pattern(r"\bhttps?://[^\s)>\]]+[^\s)>\].,;!?]")
-_QUOTED = compile_pattern(r'"[^"\n]{1,300}"|“[^”\n]{1,300}”|«[^»\n]{1,300}»|\\\([^\n]{1,300}?\\\)')
-_GAP = compile_pattern(r"[^\S\n]{4,}")
-_ARROWS = compile_pattern(r"(?:[-=]>\s*){2,}[^\n]*")
-_LINE = compile_pattern(r"[^\n]+")
-_NO_PROSE = compile_pattern(
-    r"\s*(?:#{1,6}\s|>|\||\$\s|\.\.\.\s|%\s|//|/\*|<[/!a-zA-Z]|@\w+[(\s]|-{3}|={3}|"
-    r"\[?\d{4}-\d\d-\d\d[T ]\d|\[?(?:ERROR|WARN|WARNING|INFO|DEBUG|TRACE|FATAL)\b|Traceback|"
-    r"at [\w.$]+\(|File \"|(?:def|class|import|from|return|const|let|var|function|SELECT|INSERT|"
-    r"CREATE|sudo|pip|npm|git|docker)\s+[\w{*(.]+[^a-z,.!?]*[({;:=*]|\w+Error:|[-*]{0,2}\s*\w+\s*=\s)"
-)
-_SYMBOLS = compile_pattern(r"[{}<>;=|\\$^~]|\(\)|::|->")
-_MARK = compile_pattern(r"\s*(?:[-*•]|\d{1,2}[.)])\s+(?:\[[ xX]\]\s+)?")
-_STOP = compile_pattern(
-    r"[.!?…]+[)\"'\ue000]?(?=\s|$)|[\u2600-\u27bf\U0001f000-\U0001faff\ufe0f]+|:\)|;\)|:D(?=\s|$)"
-)
 _LONGEST_ORDINAL = 12
 _CODE_SHARE = 0.06
+_CLOSING = {'"': '"', "“": "”", "«": "»", "'": "'"}
 
 
 class Sentence(NamedTuple):
@@ -62,48 +41,50 @@ class Sentence(NamedTuple):
     start: int
     question: bool
 
+    @property
+    def end(self) -> int:
+        """Where it ends in the turn."""
+        return self.start + len(self.shown)
+
 
 def split_sentences(text: str) -> Iterator[Sentence]:
     """Yield the sentences of prose in ``text``, in order."""
-    shown = _masked(text[:TEXT_LIMIT])
-    for line in _LINE.finditer(shown):
-        if _NO_PROSE.match(line[0]) or _is_code(line[0]):
-            continue
-        mark = _MARK.match(line[0])
-        yield from _split(line[0], line.start(), mark.end() if mark else 0)
-
-
-def _masked(text: str) -> str:
-    shown = text.replace("’", "'").replace("\u2018", "'").replace("\r", _BREAK).replace(MASK, " ")
-    shown = blank_reports(CODE_BLOCK.sub(_broken, blank_recalled(shown)))
-    shown = _GAP.sub(_broken, _ARROWS.sub(_broken, shown))
-    for pattern in (_INLINE, _URL, _QUOTED, _EN.pattern("single_quoted", 0)):
-        shown = pattern.sub(_hidden, shown)
-    return blank_texts(shown)
+    shown = text[:TEXT_LIMIT].replace("\r", _BREAK).replace(MASK, " ")
+    shown = blank_others(shown.replace("’", "'").replace("\u2018", "'"))
+    for name in ("arrows", "gap"):
+        shown = _PROSE.pattern(name, 0).sub(_broken, shown)
+    for pattern in (
+        *(_PROSE.pattern(name, 0) for name in ("inline_code", "url", "quoted")),
+        _EN.pattern("single_quoted", 0),
+    ):
+        shown = pattern.sub(lambda found: MASK * len(found[0]), shown)
+    offset = 0
+    for line in blank_texts(shown).split(_BREAK):
+        signs = len(_PROSE.pattern("code_signs", 0).findall(line))
+        code = signs > max(1, len(line) * _CODE_SHARE)
+        if line and not code and not _PROSE.pattern("no_prose", 0).match(line):
+            yield from _split(line, offset)
+        offset += len(line) + 1
 
 
 def _broken(found: re.Match[str]) -> str:
     return _BREAK * len(found[0])
 
 
-def _hidden(found: re.Match[str]) -> str:
-    return MASK * len(found[0])
-
-
-def _is_code(line: str) -> bool:
-    return len(_SYMBOLS.findall(line)) > max(1, len(line) * _CODE_SHARE)
-
-
-def _split(line: str, offset: int, begin: int) -> Iterator[Sentence]:
-    for stop in _STOP.finditer(line, begin):
-        short = _EN.pattern("abbreviation", 0).search(
-            line, max(begin, stop.start() - 6), stop.end()
-        )
-        if short and _goes_on(line, stop.end(), title=short["title"] is not None):
+def _split(line: str, offset: int) -> Iterator[Sentence]:
+    """Yield the sentences of a line that begins at ``offset`` of the turn."""
+    mark = _PROSE.pattern("list_mark", 0).match(line)
+    begin = mark.end() if mark else 0
+    for stop in _PROSE.pattern("sentence_end", 0).finditer(line, begin):
+        before = max(begin, stop.start() - 6)
+        short = _EN.pattern("abbreviation", 0).search(line, before, stop.end())
+        rest = line[stop.end() : stop.end() + 3].lstrip()
+        # A name may follow a title: "Dr. Silva".
+        goes_on = rest and (rest[0].islower() or rest[0].isdigit() or (short and short["title"]))
+        if (short and goes_on) or _is_ordinal(line, begin, stop.end()):
             continue
-        if _is_ordinal(line, begin, stop.end()):
-            continue
-        yield Sentence(line[begin : stop.end()][:SENTENCE_LIMIT], offset + begin, "?" in stop[0])
+        shown = line[begin : stop.end()][:SENTENCE_LIMIT]
+        yield Sentence(shown, offset + begin, "?" in stop[0])
         begin = stop.end()
     if line[begin:].strip():
         yield Sentence(line[begin : begin + SENTENCE_LIMIT], offset + begin, question=False)
@@ -114,74 +95,54 @@ def _is_ordinal(line: str, begin: int, end: int) -> bool:
     if not line[max(begin, end - 2) : end - 1].isdigit() or not line[end:].strip():
         return False
     lead = line[max(begin, end - _LONGEST_ORDINAL) : end]
-    found = _EN.pattern("german_month", 0).match(line, end)
-    return found is not None or _EN.pattern("german_ordinal").search(lead) is not None
+    month = _DE.pattern("month", 0).match(line, end)
+    return month is not None or _DE.pattern("ordinal").search(lead) is not None
 
 
-def _goes_on(line: str, end: int, *, title: bool) -> bool:
-    """Return whether the text after an abbreviation is still the same sentence.
+def blank_others(text: str) -> str:
+    """Return ``text``, as long as it was, without what is not its speaker's own word.
 
-    Args:
-        line: where it stands.
-        end: the character after the abbreviation.
-        title: whether a name may follow it: ``Dr. Silva``.
+    That is what memory gave back, code, and what follows ``she said:`` or ``As X says,``.
     """
-    rest = line[end : end + 3].lstrip()
-    return bool(rest) and (rest[0].islower() or rest[0].isdigit() or title)
-
-
-_FENCE = compile_pattern(
-    r"<memoranda-memory\b.*?(?:</memoranda-memory\s{0,9}>|\Z)", re.DOTALL | re.IGNORECASE
-)
-
-_REST = compile_pattern(r"[^.!?:\n]{0,160}")
-_CLOSING = {'"': '"', "“": "”", "«": "»", "'": "'"}
-_ENDS = compile_pattern(r"[.!?](?=\s|$)|\n")
-_BLANK = compile_pattern(r"\n[^\S\n]{0,9}\n")
-
-
-def blank_recalled(text: str) -> str:
-    """Return ``text`` with what was given back from memory broken off, to the end if unclosed."""
-    return _FENCE.sub(lambda found: _BREAK * len(found[0]), text)
-
-
-def blank_reports(text: str) -> str:
-    """Return ``text``, as long as it was, without what follows ``she said:``, ``As X says,``."""
-    pieces: list[str] = []
+    for name in ("recalled", "code_block"):
+        text = _PROSE.pattern(name, 0).sub(_broken, text)
     begin = 0
-    marks = sorted(
-        [*_EN.pattern("reported_speech").finditer(text), *_EN.pattern("citation").finditer(text)],
-        key=re.Match.start,
-    )
-    for found in marks:
-        if found.start() < begin:
-            continue
-        end = _report_end(text, found.end())
-        pieces += text[begin : found.start()], _BREAK * (end - found.start())
-        begin = end
-    return "".join(pieces) + text[begin:]
+    marks = [
+        mark
+        for name in ("reported_speech", "citation")
+        for mark in _EN.pattern(name).finditer(text)
+    ]
+    for found in sorted(marks, key=re.Match.start):
+        if found.start() >= begin:
+            begin = _report_end(text, found.end())
+            text = cut_out(text, found.start(), begin)
+    return text
+
+
+def cut_out(text: str, start: int, end: int) -> str:
+    """Return ``text``, as long as it was, broken off from ``start`` to ``end``."""
+    return text[:start] + _BREAK * (end - start) + text[end:]
 
 
 def blank_texts(text: str) -> str:
     """Return ``text``, as long as it was, broken off at a request to work on a text."""
     for found in _EN.pattern("text_request").finditer(text):
-        rest = _REST.match(text, found.end())
+        rest = _PROSE.pattern("rest_of_sentence", 0).match(text, found.end())
         asked = found[0] + (rest[0] if rest else "")
         if _EN.pattern("about_code").search(asked) is None:
-            return text[: found.start()] + _BREAK * (len(text) - found.start())
+            return cut_out(text, found.start(), len(text))
     return text
 
 
 def _report_end(text: str, start: int) -> int:
     """Return where the words that begin at ``start`` end: quote, paragraph or sentence."""
-    begin = start
-    while begin < len(text) and text[begin].isspace():
-        begin += 1
-    if text[begin : begin + 1] in _CLOSING and begin < len(text):
-        closed = text.find(_CLOSING[text[begin]], begin + 1)
+    begin = start + len(text[start:]) - len(text[start:].lstrip())
+    closing = _CLOSING.get(text[begin : begin + 1])
+    if closing:
+        closed = text.find(closing, begin + 1)
         return closed + 1 if closed >= 0 else len(text)
     if _BREAK in text[start:begin]:
-        blank = _BLANK.search(text, begin)
+        blank = _PROSE.pattern("blank_line", 0).search(text, begin)
         return blank.start() if blank else len(text)
-    found = _ENDS.search(text, begin)
+    found = _PROSE.pattern("report_end", 0).search(text, begin)
     return found.end() if found else len(text)

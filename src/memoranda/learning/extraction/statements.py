@@ -16,15 +16,15 @@ from memoranda.learning.extraction.rewriting import (
 )
 from memoranda.learning.extraction.sentences import MASK
 from memoranda.learning.verbs import is_participle, is_past
-from memoranda.text.languages import LanguageData
+from memoranda.text.patterns import LanguageData
 
 _EN = LanguageData("en", "extraction")
-
-
 _LONGEST_NAME = 3
 _LONGEST_LEAD = 14
 _LONGEST_GROUP = 8
 _SHORTEST_INNER = 3
+_NOUN_OF_VALUE = 0.58
+"""Score of ``a timeout of 30 s``."""
 
 
 class ClauseStatement(NamedTuple):
@@ -62,237 +62,213 @@ class ClauseContext:
     opens: bool = True
 
 
-def read_statement(words: Sequence[ClauseToken], setting: ClauseContext) -> ClauseStatement | None:
+Words = Sequence[ClauseToken]
+Low = Sequence[str]
+"""The same words in lower case."""
+
+
+def read_statement(words: Words, setting: ClauseContext) -> ClauseStatement | None:
     """Return what the clause of ``words`` states; ``None`` for nothing to keep."""
     if not words:
         return None
+    low = [word.low for word in words]
     rules = (_called, _first_person, _elided, _possessed, _favoured, _named, _value)
-    found = [stated for rule in rules if (stated := rule(words, setting)) is not None]
-    if not found and (inner := _subordinate(words, setting)) is not None:
+    found = [stated for rule in rules if (stated := rule(words, low, setting)) is not None]
+    if not found and (inner := _subordinate(words, low, setting)) is not None:
         found.append(inner)
     return max(found, key=lambda stated: stated.predicate.score, default=None)
 
 
-def _subordinate(words: Sequence[ClauseToken], setting: ClauseContext) -> ClauseStatement | None:
+def _has(words: Low, *lists: str) -> bool:
+    """Return whether one of ``words`` is in one of the lists."""
+    return not _EN.words(*lists).isdisjoint(words)
+
+
+def _subordinate(words: Words, low: Low, setting: ClauseContext) -> ClauseStatement | None:
     """Read ``after I failed the test`` in a clause that itself states nothing to keep."""
-    for place, word in enumerate(words[:-_SHORTEST_INNER]):
-        if word.low not in _EN.words("inner_openings") or (
-            place and words[place - 1].low in _EN.words("hypothetical")
-        ):
+    for place, opening in enumerate(low[:-_SHORTEST_INNER]):
+        before = low[place - 1] if place else ""
+        if opening not in _EN.words("inner_openings") or before in _EN.words("hypothetical"):
             continue
-        if any(each.low in _EN.words("hypothetical") for each in words[:place]):
+        if _has(low[:place], "hypothetical"):
             return None
-        led = place and words[place - 1].low in _EN.words("before_fact")
-        if word.low == "that" and not led:
-            continue
-        inner = words[place + 1 :]
-        head = inner[0].low.partition("'")[0]
-        rule = _first_person if head in {"i", "we"} else _possessed
-        stated = rule(inner, setting)
-        if stated is None:
+        if opening == "that" and before not in _EN.words("before_fact"):
             continue
         shift = place + 1
-        reading = stated.predicate
-        return stated._replace(
-            predicate=reading._replace(score=reading.score - 0.04, rest=reading.rest + shift),
-            first=stated.first + shift,
-            subject=stated.subject + shift if stated.subject else 0,
-        )
+        rule = _first_person if low[shift].partition("'")[0] in {"i", "we"} else _possessed
+        stated = rule(words[shift:], low[shift:], setting)
+        if stated is not None:
+            read = stated.predicate
+            return stated._replace(
+                predicate=read._replace(score=read.score - 0.04, rest=read.rest + shift),
+                first=stated.first + shift,
+                subject=stated.subject + shift if stated.subject else 0,
+            )
     return None
 
 
-def _favoured(words: Sequence[ClauseToken], setting: ClauseContext) -> ClauseStatement | None:
-    """Read ``Contemporary is my top pick``, ``Blue's my fave``."""
-    del setting
-    low = [word.low for word in words]
-    for place in range(1, min(len(low) - 1, _LONGEST_GROUP)):
-        if low[place] not in {"my", "our"}:
-            continue
-        before = low[place - 1]
-        if before not in _EN.words("copulas") and not before.endswith("'s"):
-            return None
-        if not _EN.words("favoured").intersection(low[place + 1 : place + 4]):
-            return None
-        if low[0] in _EN.words("pronouns", "second", "interrogatives") | {
-            "that",
-            "that's",
-            "there",
-        }:
-            return None
-        return ClauseStatement(Predicate(Category.PREFERENCE, 0.68, 0))
-    return None
-
-
-def _spelled(words: Sequence[ClauseToken], place: int) -> list[str] | None:
-    """Return the predicate after ``I`` or ``we``, spelled out; ``None`` if that is not it."""
-    head, _, tail = words[place].low.partition("'")
-    if head not in {"i", "we"} or tail not in {"", "m", "re", "ve", "ll", "d"}:
-        return None
-    verb = {"m": ["am"], "re": ["am"], "ve": ["have"], "ll": ["will"], "d": ["would"]}.get(tail, [])
-    following = [word.low for word in words[place + 1 :]]
-    if tail == "d" and following and is_participle(following[0]):
-        verb = ["have"]
-    return verb + following
-
-
-def _first_person(words: Sequence[ClauseToken], setting: ClauseContext) -> ClauseStatement | None:
-    start = _after_lead(words)
-    if start is None:
-        return None
-    spelled = _spelled(words, start)
-    if spelled is None:
-        return None
-    reading = read_predicate(spelled, chat=setting.chat)
-    supposed = _EN.words("hypothetical").intersection(spelled[:3])
-    if reading is None and setting.loose and not supposed:
-        reading = Predicate(Category.REMEMBER, 0.6, 0)
-    everybody = "all" in spelled[:3] and words[start].low.startswith("we")
-    if reading is None or (everybody and reading.category is not Category.EVENT):
-        return None
-    shift = len(words) - len(spelled)
-    return ClauseStatement(reading._replace(rest=max(start + 1, reading.rest + shift)))
-
-
-def _called(words: Sequence[ClauseToken], setting: ClauseContext) -> ClauseStatement | None:
+def _called(words: Words, low: Low, _: ClauseContext) -> ClauseStatement | None:
     """Read ``I'm Craig``."""
-    del setting
-    low = [word.low for word in words[:3]]
     place = 1 if low[0] in {"i'm", "im"} else 2 if low[:2] == ["i", "am"] else 0
     if not place or len(words) <= place or not words[place].text[0].isupper():
         return None
-    following = words[place + 1].low if len(words) > place + 1 else ","
-    if words[place].low in _EN.words("traits", "stop") or not (
-        following in {",", "and", "from", "."} or words[place + 1].text[0].isupper()
-    ):
+    after = words[place + 1] if len(words) > place + 1 else None
+    ends = after is None or after.low in {",", "and", "from", "."} or after.text[0].isupper()
+    if not ends or low[place] in _EN.words("traits", "stop"):
         return None
     return ClauseStatement(Predicate(Category.IDENTITY, 0.78, place))
 
 
-def _after_lead(words: Sequence[ClauseToken]) -> int | None:
+def _favoured(_: Words, low: Low, __: ClauseContext) -> ClauseStatement | None:
+    """Read ``Contemporary is my top pick``, ``Blue's my fave``."""
+    inside = range(1, min(len(low) - 1, _LONGEST_GROUP))
+    place = next((at for at in inside if low[at] in {"my", "our"}), None)
+    if place is None or not _has(low[place + 1 : place + 4], "favoured"):
+        return None
+    joined = low[place - 1] in _EN.words("copulas") or low[place - 1].endswith("'s")
+    if not joined or low[0] in _EN.words("pronouns", "second", "interrogatives", "pointers"):
+        return None
+    return ClauseStatement(Predicate(Category.PREFERENCE, 0.68, 0))
+
+
+_TAILS = {"": [], "m": ["am"], "re": ["am"], "ve": ["have"], "ll": ["will"], "d": ["would"]}
+
+
+def _first_person(words: Words, low: Low, setting: ClauseContext) -> ClauseStatement | None:
+    """Read ``I moved``, ``Last week we've moved``."""
+    start = _own_subject(low)
+    tail = "" if start is None else low[start].partition("'")[2]
+    if start is None or tail not in _TAILS:
+        return None
+    following = list(low[start + 1 :])
+    done = tail == "d" and following and is_participle(following[0])
+    spelled = (["have"] if done else _TAILS[tail]) + following
+    reading = read_predicate(spelled, chat=setting.chat)
+    if reading is None and setting.loose and not _has(spelled[:3], "hypothetical"):
+        reading = Predicate(Category.REMEMBER, 0.6, 0)
+    everybody = "all" in spelled[:3] and low[start].startswith("we")
+    if reading is None or (everybody and reading.category is not Category.EVENT):
+        return None
+    rest = reading.rest + len(words) - len(spelled)
+    return ClauseStatement(reading._replace(rest=max(start + 1, rest)))
+
+
+def _own_subject(low: Low) -> int | None:
     """Return the place of the subject ``I`` of the clause, after words of time."""
     start = 0
-    if words[0].low in _EN.words("subordinators"):
-        commas = [place for place, word in enumerate(words[:_LONGEST_LEAD]) if word.low == ","]
-        if not commas:
+    if low[0] in _EN.words("subordinators"):
+        if "," not in low[:_LONGEST_LEAD]:
             return None
-        start = commas[0] + 1
-    for place in range(start, min(len(words), start + _LONGEST_LEAD)):
-        if words[place].low.partition("'")[0] in {"i", "we"}:
-            return place if _is_lead(words[start:place]) else None
+        start = low.index(",") + 1
+    for place in range(start, min(len(low), start + _LONGEST_LEAD)):
+        if low[place].partition("'")[0] in {"i", "we"}:
+            return place if _is_lead(low[start:place]) else None
     return None
 
 
-def _is_lead(lead: Sequence[ClauseToken]) -> bool:
-    low = [word.low for word in lead]
-    verbs = _EN.words("auxiliaries").intersection(low) or {"that", "which"}.intersection(low)
+def _is_lead(low: Low) -> bool:
+    verbs = _has(low, "auxiliaries") or "that" in low or "which" in low
     if verbs and low[0] not in _EN.words("subordinators"):
         return False
-    if _EN.words("time_nouns").intersection(low) and not _EN.words("pronouns").intersection(low):
+    if _has(low, "time_nouns") and not _has(low, "pronouns"):
         return True
     adverbs = all(each in _EN.words("adverbs") or each == "," for each in low)
     if adverbs or low[0] in _EN.words("time_leads"):
-        return not _EN.words("second", "hypothetical").intersection(low)
+        return not _has(low, "second", "hypothetical")
     return low[0] in {"my", "our"} and low[-1] == "and" and len(low) <= _LONGEST_GROUP
 
 
-def _elided(words: Sequence[ClauseToken], setting: ClauseContext) -> ClauseStatement | None:
+def _elided(_: Words, low: Low, setting: ClauseContext) -> ClauseStatement | None:
     """Read ``Just got new shoes``, ``Been running longer``, ``Researching agencies``."""
-    low = [word.low for word in words]
-    place = 0
-    if not setting.opens:
+    skipped = _EN.words("elided_adverbs")
+    place = next((at for at, each in enumerate(low) if each not in skipped), None)
+    if place is None or not setting.opens:
         return None
-    while place < len(low) and low[place] in {"just", "recently", "finally", "still", "only"}:
-        place += 1
-    verb = low[place] if place < len(low) else ""
+    verb, rest = low[place], low[place:]
+    past = verb in _EN.words("elided_past")
+    doing = verb in _EN.words("elided_doings") and not any(map(_is_finite, rest))
     if verb == "been":
         prefix, spelled = "I have", ["have", *low]
-    elif verb in _EN.words("elided_past"):
-        prefix, spelled = "I", low
-    elif (
-        verb in _EN.words("elided_doings")
-        and not any(
-            each in _EN.words("auxiliaries", "modals") or each.endswith("'s") or _is_present(each)
-            for each in low[place:]
-        )
-    ) or verb == "gonna":
+    elif past:
+        prefix, spelled = "I", list(low)
+    elif doing or verb == "gonna":
         prefix, spelled = "I am", ["am", *low]
     else:
         return None
     reading = read_predicate(spelled, chat=setting.chat)
-    if reading is None or (verb in _EN.words("elided_past") and "by" in low[place + 1 : place + 2]):
+    if reading is None or (past and "by" in rest[1:2]):
         return None
-    shift = len(low) - len(spelled)
-    rest = max(place, reading.rest + shift)
-    return ClauseStatement(reading._replace(score=reading.score - 0.03, rest=rest), prefix=prefix)
+    begin = max(place, reading.rest + len(low) - len(spelled))
+    return ClauseStatement(reading._replace(score=reading.score - 0.03, rest=begin), prefix=prefix)
 
 
-def _is_present(word: str) -> bool:
-    """Return whether ``word`` can be a verb of a third person in the present."""
-    return word.endswith("s") and word[:-1] in _EN.words("habits", "light", "mental")
+def _is_finite(word: str) -> bool:
+    """Return whether ``word`` is a verb or can be one of a third person in the present."""
+    third = word.endswith("s") and word[:-1] in _EN.words("habits", "light", "mental")
+    return third or word.endswith("'s") or word in _EN.words("auxiliaries", "modals")
 
 
-def _group_end(low: Sequence[str], start: int) -> int | None:
+def _group_end(low: Low, start: int) -> int | None:
     """Return the place of the verb after the noun group that begins at ``start``."""
     least = 2 if low[start] in {"my", "our", "the"} else 1
     for place in range(start + least, min(len(low), start + _LONGEST_GROUP)):
         each = low[place]
-        if each in _EN.words("auxiliaries", "modals", "value_verbs"):
+        habit = each.endswith("s") and each[:-1] in _EN.words("habits", "likes")
+        if habit or is_past(each) or each in _EN.words("auxiliaries", "modals", "value_verbs"):
             return place
-        if is_past(each) or (each.endswith("s") and (each[:-1] in _EN.words("habits", "likes"))):
-            return place
-        if each in {",", "i", "we", "you", "to", "who", "which", "that", "and"} and each != "and":
+        if each in _EN.words("group_breaks"):
             return None
     return None
 
 
-def _predicate(low: Sequence[str], place: int) -> list[str]:
-    """Return a predicate of a third person in the words of a first one."""
+def _as_first_person(low: Low, place: int) -> list[str]:
+    """Return the predicate of a third person at ``place`` in the words of a first one."""
     verb = low[place]
-    first = {"is": "am", "are": "am", "'s": "am", "has": "have", "does": "do", "doesn't": "don't"}
-    if verb in first:
-        return [first[verb], *low[place + 1 :]]
-    base = verb[:-1] if verb.endswith("s") and verb[:-1] in _EN.words("habits", "likes") else verb
-    base = verb[:-2] if verb.endswith("es") and verb[:-2] in _EN.words("habits", "likes") else base
-    return [base, *low[place + 1 :]]
+    if verb in _EN.mapping("first_of_third"):
+        return [_EN.mapping("first_of_third")[verb], *low[place + 1 :]]
+    for ending in ("s", "es"):
+        base = verb.removesuffix(ending)
+        if base != verb and base in _EN.words("habits", "likes"):
+            verb = base
+    return [verb, *low[place + 1 :]]
 
 
-def _possessed(words: Sequence[ClauseToken], setting: ClauseContext) -> ClauseStatement | None:
+def _possessed(words: Words, low: Low, setting: ClauseContext) -> ClauseStatement | None:
     """Read ``my sister lives in Porto``, ``my favorite color is blue``."""
-    low = [word.low for word in words]
     start = _possessive_start(low)
     if start is None:
         return None
     verb = _group_end(low, start)
     short = verb is None
-    if short:
-        verb = next(
-            (at + 1 for at in range(start + 1, min(len(low), start + 5)) if low[at][-2:] == "'s"),
-            None,
-        )
-    if verb is None or verb >= len(low):
+    if verb is None:
+        near = range(start + 1, min(len(low), start + 5))
+        verb = next((at + 1 for at in near if low[at].endswith("'s")), len(low))
+    if verb >= len(low):
         return None
     group = [each.removesuffix("'s") for each in low[start + 1 : verb]]
-    spelled = ["am", *low[verb:]] if short else _predicate(low, verb)
-    if spelled[0] == "am" and _is_called(words[verb + (not short) :], group):
+    spelled = ["am", *low[verb:]] if short else _as_first_person(low, verb)
+    if spelled[0] == "am" and _is_name(words[verb + (not short) :], group):
         return ClauseStatement(Predicate(Category.RELATION, 0.66, verb), subject=verb, third=True)
-    return _of_group(group, spelled, verb, setting, start)
+    relative = _has(group, "relatives") and group[-1:] != ["name"]
+    reading = _of_group(group, spelled, setting, relative=relative)
+    if reading is None:
+        return None
+    reading = reading._replace(rest=max(verb, start + 1))
+    return ClauseStatement(reading, subject=verb, third=relative)
 
 
-def _is_called(words: Sequence[ClauseToken], group: Sequence[str]) -> bool:
+def _is_name(words: Words, group: Low) -> bool:
     """Return whether ``words`` are the name of a relative: ``my girlfriend is Anna``."""
     if len(group) > _LONGEST_NAME or group[-1] not in _EN.words("relatives"):
         return False
     name = [word for word in words[:_LONGEST_NAME] if word.text[0].isupper()]
     rest = words[len(name) : len(name) + 1]
     plain = not rest or rest[0].low in {",", "and", "from"}
-    return bool(name) and plain and words[0] is name[0] and _is_proper(name[0].low)
+    no_names = _EN.words("traits", "stop", "evaluative", "days_and_months")
+    return bool(name) and plain and words[0] is name[0] and name[0].low not in no_names
 
 
-def _is_proper(word: str) -> bool:
-    return word not in _EN.words("traits", "stop", "evaluative", "days_and_months")
-
-
-def _possessive_start(low: Sequence[str]) -> int | None:
+def _possessive_start(low: Low) -> int | None:
     if low[0] in {"my", "our"}:
         return 0
     if low[0] == "one" and low[1:2] == ["of"] and low[2:3] in (["my"], ["our"]):
@@ -304,105 +280,87 @@ def _possessive_start(low: Sequence[str]) -> int | None:
 
 
 def _of_group(
-    group: Sequence[str], spelled: Sequence[str], verb: int, setting: ClauseContext, start: int
-) -> ClauseStatement | None:
-    relative = bool(_EN.words("relatives").intersection(group)) and group[-1:] != ["name"]
+    group: Low, spelled: Low, setting: ClauseContext, *, relative: bool
+) -> Predicate | None:
+    """Return what is said of something of the speaker's own."""
     reading = read_predicate(spelled, chat=setting.chat)
     copula = spelled[0] in {"am", "was", "were"}
     told = any(each not in _EN.words("stop", "evaluative") for each in spelled[1:])
     if relative and reading is not None:
-        reading = reading._replace(category=Category.RELATION, score=reading.score + 0.02)
-    elif copula and _is_bare_value(group, spelled[1:]):
+        return reading._replace(category=Category.RELATION, score=reading.score + 0.02)
+    if copula and _is_bare_value(group, spelled[1:]):
         return None
-    elif copula and told and _EN.words("attributes", "state_nouns").intersection(group):
-        reading = Predicate(_attribute(group), _attribute_score(group, spelled), 1)
-    elif reading is not None:
+    if copula and told and _has(group, "attributes", "state_nouns"):
+        return _attribute(group, spelled)
+    if reading is not None:
         kind = Category.EVENT if reading.category is Category.EVENT else Category.STATE
-        reading = reading._replace(category=kind, score=reading.score - 0.04)
-    elif setting.loose and told:
-        reading = Predicate(Category.REMEMBER, 0.6, 1)
-    if reading is None:
-        return None
-    return ClauseStatement(
-        reading._replace(rest=max(verb, start + 1)), subject=verb, third=relative
-    )
+        return reading._replace(category=kind, score=reading.score - 0.04)
+    return Predicate(Category.REMEMBER, 0.6, 1) if setting.loose and told else None
 
 
-def _is_bare_value(group: Sequence[str], told: Sequence[str]) -> bool:
+def _is_bare_value(group: Low, told: Low) -> bool:
     """Return whether it is not said of what the value is: ``goal``, ``under 4 hours``."""
     nouns = {each for each in told if each.isalpha()} - _EN.words("stop", "prepositions")
-    if not group or not set(group) <= _EN.words("goals"):
-        return False
-    return nouns <= _EN.words("value_units") and any(map(_is_value, told))
+    aim = bool(group) and set(group) <= _EN.words("goals")
+    return aim and nouns <= _EN.words("value_units") and any(map(_is_value, told))
 
 
-def _attribute(group: Sequence[str]) -> Category:
-    if _EN.words("goals").intersection(group):
-        return Category.PLAN
-    if any(each.startswith("fav") for each in group) or "hobby" in group:
-        return Category.PREFERENCE
-    if "budget" in group:
-        return Category.CONSTRAINT
-    return Category.STATE if _EN.words("state_nouns").intersection(group) else Category.IDENTITY
+def _attribute(group: Low, spelled: Low) -> Predicate:
+    if _has(group, "goals"):
+        return Predicate(Category.PLAN, 0.56, 1)
+    judged = all(each in _EN.words("evaluative", "stop") for each in spelled[1:4])
+    liked = "hobby" in group or any(each.startswith("fav") for each in group)
+    kinds = (
+        (liked, Category.PREFERENCE),
+        ("budget" in group, Category.CONSTRAINT),
+        (_has(group, "state_nouns"), Category.STATE),
+        (True, Category.IDENTITY),
+    )
+    category = next(category for holds, category in kinds if holds)
+    return Predicate(category, 0.4 if judged else 0.72, 1)
 
 
-def _attribute_score(group: Sequence[str], spelled: Sequence[str]) -> float:
-    if _EN.words("goals").intersection(group):
-        return 0.56
-    if all(each in _EN.words("evaluative", "stop") for each in spelled[1:4]):
-        return 0.4
-    return 0.72
-
-
-def _named(words: Sequence[ClauseToken], setting: ClauseContext) -> ClauseStatement | None:
+def _named(_: Words, low: Low, setting: ClauseContext) -> ClauseStatement | None:
     """Read ``Ana works at Siemens`` where Ana is a person."""
-    low = [word.low for word in words]
-    if low[0].removesuffix("'s") not in setting.people:
-        return None
     verb = _group_end(low, 0)
-    if verb is None or verb > _LONGEST_NAME:
+    if low[0].removesuffix("'s") not in setting.people or verb is None or verb > _LONGEST_NAME:
         return None
-    reading = read_predicate(_predicate(low, verb), chat=setting.chat)
+    reading = read_predicate(_as_first_person(low, verb), chat=setting.chat)
     if reading is None:
         return None
-    reading = reading._replace(category=Category.RELATION, score=reading.score, rest=verb)
+    reading = reading._replace(category=Category.RELATION, rest=verb)
     return ClauseStatement(reading, subject=verb, third=True)
 
 
-def _value(words: Sequence[ClauseToken], setting: ClauseContext) -> ClauseStatement | None:
+def _value(words: Words, low: Low, setting: ClauseContext) -> ClauseStatement | None:
     """Read ``the response time is 250ms``, ``coverage improved from 60% to 78%``."""
-    low = [word.low for word in words]
     starts = [at for at, each in enumerate(low) if each in {"the", "my", "our"}]
-    if _EN.words("state_nouns").intersection(low[:3]) and 0 not in starts:
+    if _has(low[:3], "state_nouns") and 0 not in starts:
         starts.insert(0, 0)
     for start in starts:
         verb = _group_end(low, start)
         if verb is None or low[verb] not in _EN.words("value_verbs"):
             continue
-        inside = start > 0 and low[verb] not in _EN.words("value_changes")
-        if inside or _EN.words("second").intersection(low[start:]):
-            continue
         group, rest = low[start:verb], low[verb + 1 :]
-        if _EN.words("general_nouns").intersection(group) or _is_bare_value(group[1:], rest):
+        inside = start > 0 and low[verb] not in _EN.words("value_changes")
+        if inside or _has(low[start:], "second") or _has(group, "general_nouns"):
             continue
-        product = setting.chat and low[verb] in {"uses", "runs", "requires", "supports"}
-        if product and start == 0 and any(word.text[0].isupper() for word in words[verb + 1 :]):
+        if _is_bare_value(group[1:], rest):
+            continue
+        product = setting.chat and start == 0 and low[verb] in _EN.words("product_verbs")
+        if product and any(word.text[0].isupper() for word in words[verb + 1 :]):
             return ClauseStatement(Predicate(Category.STATE, 0.5, verb), subject=verb)
         loose = setting.loose and start == 0 and bool(rest)
-        if not loose and not any(map(_is_value, rest[:_LONGEST_LEAD])):
-            continue
-        known = _EN.words("state_nouns").intersection(group)
-        score = (0.64 if known else 0.52) if setting.chat or low[start] != "the" else 0.5
-        category = Category.CONSTRAINT if "budget" in group else Category.STATE
-        return ClauseStatement(Predicate(category, score, verb), first=start, subject=verb)
+        if loose or any(map(_is_value, rest[:_LONGEST_LEAD])):
+            known = 0.64 if _has(group, "state_nouns") else 0.52
+            score = known if setting.chat or low[start] != "the" else 0.5
+            category = Category.CONSTRAINT if "budget" in group else Category.STATE
+            return ClauseStatement(Predicate(category, score, verb), first=start, subject=verb)
     return None
 
 
 def _is_value(word: str) -> bool:
     return word in _EN.words("days_and_months") or any(map(str.isdigit, word))
-
-
-_SCORE = 0.58
 
 
 def find_values(shown: str, said: str, person: Person) -> Iterator[ClaimDraft]:
@@ -416,32 +374,26 @@ def find_values(shown: str, said: str, person: Person) -> Iterator[ClaimDraft]:
     for found in _EN.pattern("noun_of_value", 0).finditer(shown):
         noun = found["noun"].split()
         bare = noun[0].lower() in _EN.words("bare_measures") or MASK in found[0]
-        if bare or noun[-1].lower() not in _EN.words("state_nouns"):
-            continue
-        if _EN.words("stop").intersection(noun):
+        if bare or noun[-1].lower() not in _EN.words("state_nouns") or _has(noun, "stop"):
             continue
         subject = f"{person.possessive} {' '.join(noun)}"
-        content = finish_sentence(f"{subject} is {said[found.start('value') : found.end('value')]}")
-        yield ClaimDraft(content, subject, Category.STATE, _SCORE, found.start(), found.end())
-    yield from _told_by_which(shown, said, person)
-
-
-def _told_by_which(shown: str, said: str, person: Person) -> Iterator[ClaimDraft]:
-    """Yield ``the response time, which has improved to 250ms`` as a statement."""
+        start, end = found.span("value")
+        text = finish_sentence(f"{subject} is {said[start:end]}")
+        yield ClaimDraft(text, subject, Category.STATE, _NOUN_OF_VALUE, *found.span())
+    # "the response time, which has improved to 250ms"
     for found in _EN.pattern("which_clause", 0).finditer(shown):
         if not any(map(str.isdigit, found["rest"])):
             continue
-        left = shown[max(0, found.start() - 90) : found.start()]
-        stops = list(_EN.pattern("noun_stop", 0).finditer(left))
-        begin = found.start() - len(left) + (stops[-1].end() if stops else 0)
+        begin = max(0, found.start() - 90)
+        stops = list(_EN.pattern("noun_stop", 0).finditer(shown[begin : found.start()]))
+        begin += stops[-1].end() if stops else 0
         head = _EN.pattern("noun_before_which", 0).search(shown, begin, found.start())
-        if head is None or _EN.words("general_nouns").intersection(head[0].lower().split()):
+        if head is None or _has(head[0].lower().split(), "general_nouns"):
             continue
-        text = f"{said[head.start() : found.start()]} {said[found.start('rest') : found.end()]}"
-        mask = f"{shown[head.start() : found.start()]} {shown[found.start('rest') : found.end()]}"
-        content = rewrite(text, mask, person)
+        group, rest = slice(*head.span()), slice(*found.span("rest"))
+        text = rewrite(f"{said[group]} {said[rest]}", f"{shown[group]} {shown[rest]}", person)
         subject = rewrite(head[0], head[0], person).rstrip(".")
-        yield ClaimDraft(content, subject, Category.STATE, _SCORE, head.start(), found.end())
+        yield ClaimDraft(text, subject, Category.STATE, _NOUN_OF_VALUE, head.start(), found.end())
 
 
 def complete_percent(said: str, before: str) -> str:

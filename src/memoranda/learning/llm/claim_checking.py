@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from functools import cache
+from typing import TypeVar
 
 from memoranda.errors import InvalidInput
 from memoranda.learning.claims import Category, Claim, Turn
 from memoranda.learning.extraction.exclusions import is_order
 from memoranda.learning.llm.claim_evidence import (
     ENGLISH,
+    EVIDENCE,
     Evidence,
-    german_names,
-    is_german,
+    denies,
+    is_contrary,
     months,
     names,
     numbers,
@@ -23,10 +25,9 @@ from memoranda.learning.llm.claim_evidence import (
     stems,
     weekdays,
 )
-from memoranda.learning.llm.negation import denies, is_contrary
 from memoranda.model.checks import storable
+from memoranda.model.models import Record
 from memoranda.model.ports import DateReader
-from memoranda.text.languages import LanguageData
 from memoranda.text.patterns import compile_pattern
 from memoranda.text.recalled import FENCE
 from memoranda.text.secrets import tells_secret
@@ -39,12 +40,19 @@ JUST_BEFORE = 2
 MANY = 4
 """Words of a claim from which one alone in its sources is chance."""
 THE_USER = "the user"
-EVIDENCE = LanguageData("mul", "evidence")
 # Fences of memory, of this prompt and of code; lines of recall.
 MARKUP = compile_pattern(
     rf"[<‹]\s*/?\s*(?:{FENCE}|before|turns|system)\b|```|^\s*#|\[\d{{4}}-\d\d-\d\d \d\d:\d\d,",
     re.IGNORECASE,
 )
+Cited = TypeVar("Cited", Turn, Record)
+
+
+def find_cited(named: Iterable[str], labels: Mapping[str, Cited]) -> list[Cited]:
+    """Return what a model names by the labels it was shown, or by id, each once."""
+    known = {each.id: each for each in labels.values()} | dict(labels)
+    found = (known.get(name.strip().strip("[]#")) for name in named)
+    return list({each.id: each for each in found if each is not None}.values())
 
 
 @cache
@@ -66,117 +74,96 @@ class ClaimAnswer:
     quote: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class RejectedClaim:
-    """A claim that the turns do not support, and why."""
-
-    content: str
-    why: str
-
-
-@dataclass(frozen=True, slots=True)
 class ClaimChecker:
     """Checks claims against the turns that a model was shown.
 
-    Attributes:
+    Args:
         page: the turns that claims may rest on.
         before: turns said before them.
-        labels: the turns of the page, by the labels that the model was shown.
-        reader: finds the times in a text; without one, relative times are only guessed at.
+        reader: finds the times in a text.
     """
 
-    page: Sequence[Turn]
-    before: Sequence[Turn]
-    labels: Mapping[str, Turn]
-    reader: DateReader | None = None
+    def __init__(self, page: Sequence[Turn], before: Sequence[Turn], reader: DateReader) -> None:
+        """Check claims of ``page``."""
+        self.page = page
+        self.labels = {f"t{number}": turn for number, turn in enumerate(page, 1)}
+        self._around = [*before, *page]
+        self._reader = reader
+        self._text = "\n".join(turn.text for turn in self._around)
+        self._speakers = stems(" ".join([THE_USER, *{turn.speaker for turn in self._around}]))
 
-    def check(self, drawn: ClaimAnswer) -> Claim | RejectedClaim:
+    def check(self, drawn: ClaimAnswer) -> Claim | str:
         """Return the claim as it holds, or why it does not."""
         content = " ".join(drawn.content.split())
-        if why := _unfit(content):
-            return RejectedClaim(content, why)
-        cited = self._cited(drawn.sources)
+        if why := _why_unfit(content):
+            return why
+        # A person's turns first.
+        cited = sorted(find_cited(drawn.sources, self.labels), key=lambda turn: not turn.person)
         spoken = [turn for turn in cited if turn.person]
         if not spoken:
-            return RejectedClaim(content, "no turn of a person says it")
-        context = self._just_before(spoken[0])
-        around = Evidence(list(dict.fromkeys([*context, *cited])), self.reader)
-        event_time = _event_time(drawn.event_time, spoken[0], around)
-        if why := self._unsaid(content, spoken, around):
-            return RejectedClaim(content, why)
-        if around.unfounded(content, event_time.date() if event_time else None):
-            return RejectedClaim(content, "a number or day in it was not said")
-        return _claim(drawn, content, cited, event_time or spoken[0].at)
+            return "no turn of a person says it"
+        evidence = Evidence(
+            list(dict.fromkeys([*self._just_before(spoken[0]), *cited])), self._reader
+        )
+        moment = read_time(drawn.event_time, spoken[0].at)
+        if moment is not None and not evidence.covers(moment.date()):
+            moment = None
+        if why := self._why_unsupported(content, spoken, evidence):
+            return why
+        if evidence.is_unfounded(content, moment.date() if moment else None):
+            return "a number or day in it was not said"
+        return _claim(drawn, content, cited, moment or spoken[0].at)
 
-    def _cited(self, sources: Sequence[str]) -> list[Turn]:
-        """Return the turns of the page that are named, by label or id; a person's first."""
-        by_id = {turn.id: turn for turn in self.page}
-        named = [source.strip().strip("[]#") for source in sources]
-        turns = [self.labels.get(name) or by_id.get(name) for name in named]
-        found = dict.fromkeys(turn for turn in turns if turn is not None)
-        return sorted(found, key=lambda turn: not turn.person)
+    def _why_unsupported(
+        self, content: str, spoken: Sequence[Turn], evidence: Evidence
+    ) -> str | None:
+        """Return why the words of a claim are not those of the persons, if so."""
+        if not self._is_said(content, spoken, evidence):
+            return "no word of it was said"
+        agreed = any(EVIDENCE.pattern("affirmation").match(turn.text) for turn in spoken)
+        asked = self._just_before(spoken[0]) if agreed else []
+        if is_contrary(content, self._about(content), [turn.text for turn in [*asked, *spoken]]):
+            return "the contrary of it was said"
+        strange = names(content) - stems(self._text) - self._speakers
+        return "a name in it was never said" if strange else None
 
     def _just_before(self, turn: Turn) -> list[Turn]:
-        around = [*self.before, *self.page]
-        place = around.index(turn)
-        return around[max(0, place - JUST_BEFORE) : place]
+        place = self._around.index(turn)
+        return self._around[max(0, place - JUST_BEFORE) : place]
 
-    def _unsaid(self, content: str, spoken: Sequence[Turn], around: Evidence) -> str | None:
-        """Return why the words of a claim are not those of the persons, if so."""
-        if not self._is_said(content, spoken, around):
-            return "no word of it was said"
-        if self._is_contrary(content, spoken):
-            return "the contrary of it was said"
-        return "a name in it was never said" if self._strange_names(content) else None
+    def about(self, content: str) -> set[str]:
+        """Return the stems of what a claim says; whom it is about and when shows nothing."""
+        return stems(content) - self._speakers - calendar_stems()
 
-    def _is_said(self, content: str, spoken: Sequence[Turn], around: Evidence) -> bool:
-        """Return whether persons say words of it, or say yes to it.
+    def _about(self, content: str) -> set[str]:
+        plain = EVIDENCE.pattern("user").sub(" ", content)
+        return self.about(plain) or stems(plain)
 
-        Who speaks is in every claim, and days are written out: such words show nothing.
-        """
-        own = Evidence(spoken)
-        about = self._about(content)
-        answered = bool(numbers(content) & own.numbers)
-        if not self._overlaps(content, about, around):
+    def _is_said(self, content: str, spoken: Sequence[Turn], evidence: Evidence) -> bool:
+        """Return whether persons say words of it, or say yes to it."""
+        own, about = "\n".join(turn.text for turn in spoken), self._about(content)
+        answered = bool(numbers(content) & numbers(own))
+        if not _overlaps(content, about, evidence):
             return not about and answered
         answer = EVIDENCE.pattern("denial" if denies(content) else "affirmation")
         confirmed = any(answer.match(turn.text) for turn in spoken)
         # "33" and "yes" say as much as what they are an answer to.
-        return bool(about & own.stems) or answered or confirmed
-
-    def _about(self, content: str) -> set[str]:
-        plain = EVIDENCE.pattern("user").sub(" ", content)
-        return (stems(plain) - self._speakers() - calendar_stems()) or stems(plain)
-
-    def _overlaps(self, content: str, about: set[str], around: Evidence) -> bool:
-        """Return whether enough of what is claimed was said: of whom alone is not enough."""
-        found = about & around.stems
-        if len(about) >= MANY:
-            return len(found) > 1
-        named = own_names(content, around.text)
-        if found - named:
-            return True
-        subject = stems(content.split(maxsplit=1)[0]) & named
-        rest = (about - subject) or about
-        return bool(found & rest) and 2 * len(found & rest) >= len(rest)
-
-    def _is_contrary(self, content: str, spoken: Sequence[Turn]) -> bool:
-        """Return whether the claim is the contrary of what persons say, or say yes to."""
-        agreed = any(EVIDENCE.pattern("affirmation").match(turn.text) for turn in spoken)
-        asked = self._just_before(spoken[0]) if agreed else []
-        return is_contrary(content, self._about(content), [turn.text for turn in [*asked, *spoken]])
-
-    def _strange_names(self, content: str) -> set[str]:
-        text = "\n".join(turn.text for turn in [*self.before, *self.page])
-        found = german_names(content) if is_german(content) else names(content)
-        return found - stems(text) - self._speakers()
-
-    def _speakers(self) -> set[str]:
-        speakers = {turn.speaker for turn in [*self.before, *self.page]}
-        return stems(" ".join([THE_USER, *speakers]))
+        return bool(about & stems(own)) or answered or confirmed
 
 
-def _unfit(content: str) -> str | None:
+def _overlaps(content: str, about: set[str], evidence: Evidence) -> bool:
+    """Return whether enough of what is claimed was said: of whom alone is not enough."""
+    found = about & evidence.stems
+    if len(about) >= MANY:
+        return len(found) > 1
+    named = own_names(content, evidence.text)
+    if found - named:
+        return True
+    rest = (about - (stems(content.split(maxsplit=1)[0]) & named)) or about
+    return bool(found & rest) and 2 * len(found & rest) >= len(rest)
+
+
+def _why_unfit(content: str) -> str | None:
     """Return why a text can be no claim whatever was said, if so."""
     if not content or len(content) > LONGEST:
         return "it is no single sentence"
@@ -189,12 +176,6 @@ def _unfit(content: str) -> str | None:
     if is_order(content) or ENGLISH.pattern("order").match(content):
         return "it is an instruction"
     return "it tells a secret" if tells_secret(content) else None
-
-
-def _event_time(written: str | None, turn: Turn, evidence: Evidence) -> datetime | None:
-    """Return the moment that was written, in the zone of the turn, if the turns speak of it."""
-    moment = read_time(written, turn.at)
-    return moment if moment is not None and evidence.covers(moment.date()) else None
 
 
 def read_time(written: str | None, near: datetime) -> datetime | None:

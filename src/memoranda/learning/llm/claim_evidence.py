@@ -1,26 +1,27 @@
-"""Reads the words, numbers, names and days of turns, to check whether they support a claim.
+"""Reads the words, numbers, names, days and denials of turns, to check claims against them.
 
 The checks are coarse and know no grammar. They catch what models invent: a number nobody named,
-a day that does not follow from what was said, a sentence about something else.
+a day that does not follow from what was said, a sentence about something else, and the contrary
+of what was said.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import date, datetime, timedelta
 from functools import cache
+from typing import NamedTuple
 
 from memoranda.learning.claims import Turn
 from memoranda.model.ports import DateReader
 from memoranda.text.calendar import calendar_numbers
-from memoranda.text.languages import LanguageData, load
-from memoranda.text.patterns import compile_pattern
+from memoranda.text.patterns import LanguageData, compile_pattern, load
 from memoranda.text.terms import without_accents
 
 ENGLISH = LanguageData("en", "evidence")
 GERMAN = LanguageData("de", "evidence")
+EVIDENCE = LanguageData("mul", "evidence")
 COMPARISON = LanguageData("en", "comparison")
 WORD = compile_pattern(r"[^\W\d_]+(?:['’][^\W\d_]+)?")
 NUMBER = compile_pattern(r"\d+(?:[.,:]\d+)*")
@@ -28,13 +29,12 @@ NUMBER = compile_pattern(r"\d+(?:[.,:]\d+)*")
 UNSPACED = compile_pattern(
     r"[\u3040-\u30ff\u3400-\u9fff\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff]{2,}"
 )
+_NO = compile_pattern(r"\bno\b", re.IGNORECASE)
 STEM = 4
 OPENING = " \"'(\u201c\u2018\u00ab"
 """What may stand between a sentence and a name in it."""
-
-
 NEAR = timedelta(days=400)
-"""How far from the moment of speaking a relative time may lie, where no reader resolves it."""
+"""How far from the moment of speaking a day may lie whose month alone was named."""
 MOST_DAYS = 62
 
 
@@ -61,100 +61,74 @@ def _named_numbers() -> Mapping[str, int]:
     }
 
 
+def _bare(word: str) -> str:
+    """Return a word without accents and what is joined to it: ``ana`` of ``Ana's``."""
+    return without_accents(word).split("'")[0].split("’")[0]
+
+
 def stems(text: str) -> set[str]:
     """Return the words of ``text`` that say something, cut to their beginnings."""
     folded = without_accents(text)
-    words = {word.split("'")[0].split("’")[0] for word in WORD.findall(folded)}
+    words = {_bare(word) for word in WORD.findall(folded)} - COMPARISON.words("stop_words")
     pairs = {
         run[place : place + 2] for run in UNSPACED.findall(folded) for place in range(len(run) - 1)
     }
-    return {
-        word[:STEM]
-        for word in words
-        if len(word) > 1 and word not in COMPARISON.words("stop_words")
-    } | pairs
+    return {word[:STEM] for word in words if len(word) > 1} | pairs
 
 
 def names(text: str) -> set[str]:
-    """Return the capitalized words inside of sentences of ``text``, cut to their beginnings."""
+    """Return the names inside of sentences of ``text``, cut to their beginnings."""
+    words = {match[0].lower() for match in WORD.finditer(text)}
+    german = len(words & GERMAN.words("function_words"))
+    if german > len(words & ENGLISH.words("function_words")):
+        return _german_names(text)
+    no_names = {*months(), *weekdays(), *COMPARISON.words("stop_words")}
     found = set()
     for match in WORD.finditer(text):
-        word = match.group()
-        before = text[: match.start()].rstrip(OPENING)[-1:]
+        word, before = match[0], text[: match.start()].rstrip(OPENING)[-1:]
         inside = bool(before) and before not in ".!?\n:"
-        long = len(word) > 1  # The K of 5K is no name.
-        if (
-            inside
-            and long
-            and word[0].isupper()
-            and without_accents(word)
-            not in {*months(), *weekdays(), *COMPARISON.words("stop_words")}
-        ):
-            found.add(without_accents(word).split("'")[0].split("’")[0][:STEM])
+        # The K of 5K is no name.
+        if inside and len(word) > 1 and word[0].isupper() and without_accents(word) not in no_names:
+            found.add(_bare(word)[:STEM])
     return found
 
 
-def is_german(text: str) -> bool:
-    """Return whether the function words of ``text`` are German: its nouns are capitalized."""
-    words = {match.group().lower() for match in WORD.finditer(text)}
-    return len(words & GERMAN.words("function_words")) > len(
-        words & ENGLISH.words("function_words")
-    )
-
-
-def german_names(text: str) -> set[str]:
+def _german_names(text: str) -> set[str]:
     """Return the names of a German ``text``, cut to their beginnings.
 
     Every noun is capitalized: a name is one that stands right after another, after a title or
     after a word for where, and is no word for the user or kin.
     """
     found = set()
-    last = None
+    small = GERMAN.words("function_words")
+    before, end = "", 0
     for match in WORD.finditer(text):
-        word = match.group()
-        between = text[last.end() : match.start()] if last else "."
-        joined = last is not None and not between.strip(OPENING + ".")
-        before = last.group() if last else ""
-        opens = before.lower() in GERMAN.words("before_names") or (
-            before[:1].isupper()
-            and before.lower() not in GERMAN.words("function_words")
-            and "." not in between
+        word, between = match[0], text[end : match.start()] if before else "."
+        joined = before and not between.strip(OPENING + ".")
+        noun = before[:1].isupper() and before.lower() not in small and "." not in between
+        opens = noun or before.lower() in GERMAN.words("before_names")
+        plain = (
+            len(word) == 1
+            or word.lower() in small | GERMAN.words("persons")
+            or without_accents(word) in COMPARISON.words("stop_words")
         )
-        if joined and opens and word[0].isupper() and not _is_plain(word):
+        if joined and opens and word[0].isupper() and not plain:
             found.add(without_accents(word)[:STEM])
-        last = match
+        before, end = word, match.end()
     return found
-
-
-def _is_plain(word: str) -> bool:
-    lowered = word.lower()
-    return (
-        len(word) == 1
-        or lowered in GERMAN.words("persons") | GERMAN.words("function_words")
-        or without_accents(word) in COMPARISON.words("stop_words")
-    )
 
 
 def own_names(text: str, said: str) -> set[str]:
     """Return the words capitalized in ``text`` and wherever they are ``said``, as stems."""
-    small = {word[:STEM] for word in map(without_accents, _small_words(said))}
-    large = {
-        without_accents(word).split("'")[0].split("\u2019")[0]
-        for word in WORD.findall(text)
-        if word[0].isupper()
-    }
-    return {word[:STEM] for word in large} - small
-
-
-def _small_words(text: str) -> list[str]:
-    return [word for word in WORD.findall(text) if not word[0].isupper()]
+    small = {without_accents(word)[:STEM] for word in WORD.findall(said) if not word[0].isupper()}
+    return {_bare(word)[:STEM] for word in WORD.findall(text) if word[0].isupper()} - small
 
 
 def digits(text: str) -> set[str]:
     """Return the numbers of ``text`` that stand in digits, whole and in parts."""
     found = NUMBER.findall(text)
     parts = {part for match in found for part in re.split(r"[.,:]", match)}
-    return {_plain(number) for number in [*found, *parts]}
+    return {_plain_number(number) for number in [*found, *parts]}
 
 
 def numbers(text: str) -> set[str]:
@@ -169,16 +143,8 @@ def numbers(text: str) -> set[str]:
     return found
 
 
-def _plain(number: str) -> str:
+def _plain_number(number: str) -> str:
     return re.sub(r"[.,:]", "", number).lstrip("0") or "0"
-
-
-@dataclass(frozen=True, slots=True)
-class DateSpan:
-    """A span of days that a source mentions; its end is exclusive."""
-
-    since: date
-    until: date
 
 
 class Evidence:
@@ -186,78 +152,68 @@ class Evidence:
 
     Args:
         turns: the turns a claim may rest on.
-        reader: finds the times they speak of; without one, relative times are only guessed at.
+        reader: finds the times they speak of.
     """
 
-    def __init__(self, turns: Sequence[Turn], reader: DateReader | None = None) -> None:
+    def __init__(self, turns: Sequence[Turn], reader: DateReader) -> None:
         """Read the turns."""
         self.text = "\n".join(turn.text for turn in turns)
         self.stems = stems(self.text)
         self.numbers = numbers(self.text)
         self._days = {turn.at.date() for turn in turns}
-        self._relative = bool(ENGLISH.pattern("relative_time").search(self.text))
-        self._known = reader is not None
-        self._spans = [DateSpan(day, day + timedelta(days=1)) for day in sorted(self._days)]
-        if reader is not None:
-            self._spans += [
-                DateSpan(mention.since.date(), _after(mention.until))
-                for turn in turns
-                for mention in reader.read(turn.text, turn.at)
-            ]
+        # The first day of each time, and the first that is no part of it.
+        self._spans = [(day, day + timedelta(days=1)) for day in sorted(self._days)]
+        self._spans += [
+            (mention.since.date(), _after(mention.until))
+            for turn in turns
+            for mention in reader.read(turn.text, turn.at)
+        ]
 
     def covers(self, day: date) -> bool:
         """Return whether the turns mention ``day``, or a time that it follows from."""
-        if any(span.since <= day < span.until for span in self._spans):
+        if any(since <= day < until for since, until in self._spans):
             return True
         said = {str(day.year), str(day.day)} & self.numbers
         named = months()[day.month - 1] in without_accents(self.text)
-        if named and (said or self._near(day)):
-            return True
-        return not self._known and self._relative and self._near(day)
+        return named and (bool(said) or any(abs(day - each) <= NEAR for each in self._days))
 
-    def _near(self, day: date) -> bool:
-        return any(abs(day - said) <= NEAR for said in self._days)
-
-    def unfounded(self, content: str, day: date | None) -> str | None:
-        """Return a number, month or weekday of ``content`` that is not in the turns, if any.
+    def is_unfounded(self, content: str, day: date | None) -> bool:
+        """Return whether a number, month or weekday of ``content`` is not in the turns.
 
         Args:
             content: what is claimed.
             day: when it is claimed to have happened, if that is covered.
         """
         days = list(self._dated(day))
-        dated = {str(value) for one in days for value in (one.year, one.month, one.day)}
-        dated |= {str(year) for span in self._spans for year in _years(span)} | self._years_ago()
+        known = self.numbers | {
+            str(value) for one in days for value in (one.year, one.month, one.day)
+        }
+        for since, until in self._spans:
+            known |= {str(y) for y in range(since.year, min(until.year, since.year + 100) + 1)}
         for match in NUMBER.findall(content):
-            parts = {_plain(part) for part in re.split(r"[.,:]", match)}
-            if _plain(match) not in self.numbers | dated and not parts <= (
-                self.numbers | dated | {"0"}
-            ):
-                return str(match)
+            parts = {_plain_number(part) for part in re.split(r"[.,:]", match)}
+            if _plain_number(match) not in known and not parts <= known | {"0"}:
+                return True
         told = without_accents(self.text)
-        for word in _named(ENGLISH.pattern("month", 0), content):
-            if word[:3] not in told and word not in {months()[one.month - 1] for one in days}:
-                return word
-        for word in _named(ENGLISH.pattern("weekday", 0), content):
-            if word[:3] not in told and word not in {weekdays()[one.weekday()] for one in days}:
-                return word
-        return None
+        dated = {
+            "month": {months()[one.month - 1] for one in days},
+            "weekday": {weekdays()[one.weekday()] for one in days},
+        }
+        for name, in_days in dated.items():
+            for found in ENGLISH.pattern(name, 0).finditer(content):
+                word = next(filter(None, found.groups())).lower()
+                if word[:3] not in told and word not in in_days:
+                    return True
+        return False
 
     def _dated(self, day: date | None) -> Iterable[date]:
         if day is not None:
             yield day
-        for span in self._spans:
-            length = min((span.until - span.since).days, MOST_DAYS)
-            yield from (span.since + timedelta(days=step) for step in range(length))
+        for since, until in self._spans:
+            length = min((until - since).days, MOST_DAYS)
+            yield from (since + timedelta(days=step) for step in range(length))
             # Of a longer time, what it begins and ends with.
-            yield span.until - timedelta(days=1)
-
-    def _years_ago(self) -> set[str]:
-        """Return the years that "four years ago" may mean, where nobody read that."""
-        if self._known or not self._relative:
-            return set()
-        counts = {int(number) for number in self.numbers if len(number) < STEM} | {1}
-        return {str(day.year - count) for day in self._days for count in counts}
+            yield until - timedelta(days=1)
 
 
 def _after(until: datetime) -> date:
@@ -269,9 +225,70 @@ def _after(until: datetime) -> date:
         return until.date()
 
 
-def _years(span: DateSpan) -> range:
-    return range(span.since.year, min(span.until.year, span.since.year + 100) + 1)
+class EvidenceClause(NamedTuple):
+    """A clause that was said: its stems, whether it denies, and whether it says what is over."""
+
+    stems: set[str]
+    denies: bool
+    ends: bool
 
 
-def _named(pattern: re.Pattern[str], text: str) -> list[str]:
-    return [next(filter(None, match.groups())).lower() for match in pattern.finditer(text)]
+def is_contrary(content: str, about: set[str], texts: Sequence[str]) -> bool:
+    """Return whether a claim says the contrary of the clauses that it shares words with.
+
+    The clause that shares most words decides, and where two share as many, a claim is let be.
+
+    Args:
+        content: what is claimed.
+        about: the stems of what it says.
+        texts: what was said.
+    """
+    clauses = [clause for text in texts for clause in _clauses(text)]
+    if denies(content):
+        near = [clause for clause in clauses if clause.stems & about]
+        # "No." and "Not anymore." say nothing else, and so belong to what they answer.
+        bare = any(clause.denies and not clause.stems for clause in clauses)
+        return bool(near) and not bare and not any(one.denies or one.ends for one in near)
+    if EVIDENCE.pattern("ending").search(content):
+        return False
+    most = max((len(clause.stems & about) for clause in clauses), default=0)
+    nearest = [clause for clause in clauses if most and len(clause.stems & about) == most]
+    return bool(nearest) and all(clause.denies for clause in nearest)
+
+
+def _clauses(text: str) -> list[EvidenceClause]:
+    portuguese = EVIDENCE.pattern("portuguese").search(text) is not None
+    parts = EVIDENCE.pattern("clause_end").split(_without_idioms(text))
+    return [
+        EvidenceClause(
+            stems(EVIDENCE.pattern("negator").sub(" ", part)),
+            denies(_NO.sub(" ", part) if portuguese else part),
+            EVIDENCE.pattern("ending").search(part) is not None,
+        )
+        for part in parts
+        if part.strip()
+    ]
+
+
+def denies(text: str) -> bool:
+    """Return whether a text has a word that denies, and not in form alone."""
+    plain = _without_idioms(text)
+    negated = EVIDENCE.pattern("negator").search(plain)
+    return negated is not None and not EVIDENCE.pattern("ends_denial").search(plain)
+
+
+@cache
+def _idioms() -> list[tuple[re.Pattern[str], str]]:
+    """Return the idioms that deny or affirm, each with what it means in plain words."""
+    return [
+        (compile_pattern(rf"\b(?:{idiom})\b", re.IGNORECASE), plain)
+        for idiom, plain in load("en", "comparison")["idioms"]
+    ]
+
+
+def _without_idioms(text: str) -> str:
+    """Return ``text`` with the idioms that deny nothing, or in their own way, in other words."""
+    text = EVIDENCE.pattern("no_denial").sub(" ", text.replace("\u2019", "'"))
+    for idiom, plain in _idioms():
+        text = idiom.sub(plain, text)
+    return text

@@ -9,28 +9,25 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cache
+from itertools import islice
+from typing import NamedTuple
 
-from memoranda.learning.claims import Category, Claim, Turn
+from memoranda.learning.claims import ROLES, Category, Claim, Turn
 from memoranda.learning.extraction.exclusions import is_joke, is_refused
 from memoranda.learning.extraction.sentences import split_sentences
-from memoranda.learning.extraction.speaker import ROLES
 from memoranda.learning.llm.claim_checking import (
     JUST_BEFORE,
     MANY,
-    THE_USER,
     ClaimAnswer,
     ClaimChecker,
-    RejectedClaim,
-    calendar_stems,
 )
 from memoranda.learning.llm.claim_evidence import ENGLISH, numbers, stems
-from memoranda.learning.llm.model_extractor import MOST_PER_TURN
+from memoranda.learning.llm.model_stages import MOST_PER_TURN
 from memoranda.learning.parsed_text import parse_text
 from memoranda.model.ports import DateReader
-from memoranda.text.languages import load
-from memoranda.text.patterns import compile_pattern, expand
+from memoranda.text.patterns import compile_pattern, expand, load
 from memoranda.text.terms import cut_sentences
 
 TRIED = 3
@@ -53,22 +50,17 @@ def _category_patterns() -> Mapping[Category, re.Pattern[str]]:
     }
 
 
-@dataclass(frozen=True, slots=True)
-class MemoryProposal:
-    """The claims and removals that a model's new version of the notes amounts to.
+class MemoryProposal(NamedTuple):
+    """The claims that a model's new version of the notes amounts to.
 
     Attributes:
         claims: new lines that hold, in their order.
-        kept: ids whose lines the model would keep.
-        dropped: ids whose lines it left out. It may have reworded or forgotten them, so this is
-            no reason to forget anything.
-        refused: new lines that do not hold, and why.
+        kept: ids whose lines the model would keep. It may have reworded or forgotten the others,
+            so that is no reason to forget anything.
     """
 
     claims: tuple[Claim, ...]
     kept: frozenset[str]
-    dropped: frozenset[str]
-    refused: tuple[RejectedClaim, ...]
 
 
 def read_proposal(
@@ -92,15 +84,20 @@ def read_proposal(
         reader: finds the times that turns speak of.
     """
     if not update.strip():
-        return MemoryProposal((), frozenset(lines), frozenset(), ())
+        return MemoryProposal((), frozenset(lines))
     written = list(dict.fromkeys(_statements(update)))
-    now = {_normal(line) for line in written} | {_normal(line) for line in _lines(update)}
+    now = {_normal(line) for line in [*written, *_lines(update)]}
     before = {_normal(line) for line in [*_lines(memory), *_statements(memory), *lines.values()]}
     kept = frozenset(each for each, line in lines.items() if _stands(line, now))
-    claims, refused = _judged(
-        [line for line in written if _normal(line) not in before], turns, reader
-    )
-    return MemoryProposal(tuple(claims), kept, frozenset(lines) - kept, tuple(refused))
+    new: dict[str, str] = {}
+    for line in written:
+        if _normal(line) not in before:
+            new.setdefault(_normal(line), line)
+    checker = _LineChecker([_own_words(turn) for turn in turns], (), reader)
+    checked = (checker.check_line(content) for content in new.values())
+    # Of many claims of so short a talk, the rest is invented.
+    most = MOST_PER_TURN * sum(turn.person for turn in turns)
+    return MemoryProposal(tuple(islice((each for each in checked if each), most)), kept)
 
 
 def _stands(line: str, now: set[str]) -> bool:
@@ -134,111 +131,68 @@ def _normal(line: str) -> str:
     return parse_text(plain).normal or plain.casefold()
 
 
-def _judged(
-    new: Sequence[str], turns: Sequence[Turn], reader: DateReader
-) -> tuple[list[Claim], list[RejectedClaim]]:
-    page = [_own_words(turn) for turn in turns]
-    checker = ClaimChecker(page, (), {}, reader)
-    most = MOST_PER_TURN * sum(turn.person for turn in turns)
-    claims: list[Claim] = []
-    refused: list[RejectedClaim] = []
-    for content in _distinct(new):
-        judged = _check(checker, content)
-        if isinstance(judged, RejectedClaim):
-            refused.append(judged)
-        elif len(claims) < most:
-            claims.append(judged)
-        else:
-            refused.append(RejectedClaim(content, "it is one of too many for so short a talk"))
-    return claims, refused
-
-
-def _distinct(lines: Sequence[str]) -> list[str]:
-    found: dict[str, str] = {}
-    for line in lines:
-        found.setdefault(_normal(line), line)
-    return list(found.values())
-
-
 def _own_words(turn: Turn) -> Turn:
     """Return a person's turn without questions, jokes, orders, and what is not their own word."""
     if not turn.person:
         return turn
     said = []
     for sentence in split_sentences(turn.text):
-        text = turn.text[sentence.start : sentence.start + len(sentence.shown)]
+        text = turn.text[sentence.start : sentence.end]
         asks = sentence.question and ENGLISH.pattern("question").match(text)
         if not (asks or is_joke(text) or is_refused(text)):
             said.append(text)
     return replace(turn, text=" ".join(said))
 
 
-def _check(checker: ClaimChecker, content: str) -> Claim | RejectedClaim:
-    """Return the claim that a line is, resting on the turns that say it, or why it is none."""
-    if ENGLISH.pattern("pronoun_opening").match(content):
-        return RejectedClaim(content, "it cannot be understood alone")
-    about = _about(checker, content)
-    best = _nearest(checker, content, about)
-    tried = [_together(checker, about, best), *([place] for place in best), best]
-    why = RejectedClaim(content, "no turn of a person says it")
-    for places in filter(None, tried):
-        if not _covered(checker, about, places):
-            why = RejectedClaim(content, "too little of it was said")
-            continue
-        sources = [checker.page[place].id for place in places]
-        drawn = ClaimAnswer(content, sources, _subject(checker, content), _category(content))
-        judged = checker.check(drawn)
-        if isinstance(judged, Claim):
-            return judged
-        why = judged
-    return why
+class _LineChecker(ClaimChecker):
+    """Holds lines to turns that a model names no sources for."""
+
+    def check_line(self, content: str) -> Claim | None:
+        """Return the claim that a line is, resting on the turns that say it, if it is one."""
+        if ENGLISH.pattern("pronoun_opening").match(content):
+            return None  # It cannot be understood alone.
+        about, said = self.about(content), [stems(turn.text) for turn in self.page]
+        best = self._nearest(content, about, said)
+        for places in (_together(about, best, said), *([place] for place in best), best):
+            near = {at for place in places for at in range(max(0, place - JUST_BEFORE), place + 1)}
+            covered = about & set().union(*(said[at] for at in near))
+            if places and (len(about) < MANY or len(covered) >= COVERED * len(about)):
+                sources = [self.page[place].id for place in places]
+                drawn = ClaimAnswer(content, sources, self._subject(content), _category(content))
+                judged = self.check(drawn)
+                if isinstance(judged, Claim):
+                    return judged
+        return None
+
+    def _nearest(self, content: str, about: set[str], said: Sequence[set[str]]) -> list[int]:
+        """Return the persons' turns that share most with a line; of equals the later, which holds.
+
+        Where none shares anything, the last one: it may be a yes.
+        """
+        figures = numbers(content)
+        shared = {
+            place: len(about & said[place]) + len(figures & numbers(turn.text))
+            for place, turn in enumerate(self.page)
+            if turn.person and turn.text
+        }
+        best = sorted(shared, key=lambda place: (shared[place], place), reverse=True)[:TRIED]
+        return [place for place in best if shared[place]] or best[:1]
+
+    def _subject(self, content: str) -> str:
+        """Return whom a line is about, if it begins so; empty for who says it."""
+        speakers = sorted({turn.speaker for turn in self.page if turn.person} - ROLES)
+        opening = content.casefold()
+        return next((one for one in speakers if opening.startswith(one.casefold())), "")
 
 
-def _nearest(checker: ClaimChecker, content: str, about: set[str]) -> list[int]:
-    """Return the persons' turns that share most with a line; of equals the later, which holds.
-
-    Where none shares anything, the last one: it may be a yes.
-    """
-    figures = numbers(content)
-    shared = {
-        place: len(about & stems(turn.text)) + len(figures & numbers(turn.text))
-        for place, turn in enumerate(checker.page)
-        if turn.person and turn.text
-    }
-    best = sorted(shared, key=lambda place: (shared[place], place), reverse=True)[:TRIED]
-    return [place for place in best if shared[place]] or best[:1]
-
-
-def _together(checker: ClaimChecker, about: set[str], best: Sequence[int]) -> list[int]:
+def _together(about: set[str], best: Sequence[int], said: Sequence[set[str]]) -> list[int]:
     """Return the first of these turns, and those that say words of a line which it does not."""
     left, found = set(about), list(best[:1])
     for place in best:
-        said = stems(checker.page[place].text)
-        if place not in found and left & said:
+        if place not in found and left & said[place]:
             found.append(place)
-        left -= said
+        left -= said[place]
     return found
-
-
-def _about(checker: ClaimChecker, content: str) -> set[str]:
-    speakers = stems(" ".join([THE_USER, *(turn.speaker for turn in checker.page)]))
-    return stems(content) - speakers - calendar_stems()
-
-
-def _covered(checker: ClaimChecker, about: set[str], places: Sequence[int]) -> bool:
-    """Return whether enough of a longer line is in these turns and in what they answer."""
-    if len(about) < MANY:
-        return True
-    near = {at for place in places for at in range(max(0, place - JUST_BEFORE), place + 1)}
-    said = set().union(*(stems(checker.page[at].text) for at in near))
-    return len(about & said) >= COVERED * len(about)
-
-
-def _subject(checker: ClaimChecker, content: str) -> str:
-    """Return whom a line is about, if it begins so; empty for who says it."""
-    speakers = {turn.speaker for turn in checker.page if turn.person} - ROLES
-    opening = content.casefold()
-    return next((one for one in sorted(speakers) if opening.startswith(one.casefold())), "")
 
 
 def _category(content: str) -> Category:

@@ -33,8 +33,7 @@ def well_formed(texts: Sequence[str]) -> list[str]:
     given: Sequence[object] = texts
     for text in given:
         if not isinstance(text, str):
-            message = f"texts must be strings, got {type(text).__name__}: {text!r:.80}"
-            raise InvalidInput(message)
+            raise InvalidInput(f"texts must be strings, got {type(text).__name__}: {text!r:.80}")
     return [text.encode(errors="replace").decode() for text in texts]
 
 
@@ -50,18 +49,15 @@ def unit_rows(rows: npt.ArrayLike, *, count: int, dimensions: int, model: str) -
         message = f"{model} gave rows that are no vectors of one length; is it an embedding model?"
         raise EmbeddingError(message) from error
     if array.shape[:1] != (count,) or array.ndim != 2:  # noqa: PLR2004  # rows and columns
-        message = f"{model} gave an array of shape {array.shape} for {count} texts"
-        raise EmbeddingError(message)
+        raise EmbeddingError(f"{model} gave an array of shape {array.shape} for {count} texts")
     if array.shape[1] != dimensions:
-        message = (
+        raise EmbeddingError(
             f"{model} gave vectors of {array.shape[1]} dimensions, {dimensions} were expected; "
             f"set dimensions={array.shape[1]} or choose another model"
         )
-        raise EmbeddingError(message)
     lengths = np.linalg.norm(array, axis=1, keepdims=True)
     if not (np.isfinite(lengths).all() and lengths.all()):
-        message = f"{model} gave a vector of zeros or with numbers that are not finite"
-        raise EmbeddingError(message)
+        raise EmbeddingError(f"{model} gave a vector of zeros or with numbers that are not finite")
     units: Vectors = (array / lengths).astype(np.float32)
     return units
 
@@ -118,7 +114,11 @@ class CachedEmbedder:
         """
         cleaned = well_formed(texts)
         keys = [content_hash(text) for text in cleaned]
-        known, removals = self._take(keys)
+        with self._lock:
+            known = {key: self._rows[key] for key in keys if key in self._rows}
+            for key in known:
+                self._rows.move_to_end(key)
+            removals = self._removals
         missing = {key: text for key, text in zip(keys, cleaned, strict=True) if key not in known}
         if missing:
             rows = self._inner.embed(list(missing.values()))
@@ -126,10 +126,8 @@ class CachedEmbedder:
             fresh = {key: row.copy() for key, row in zip(missing, rows, strict=True)}
             self._keep(fresh, removals)
             known |= fresh
-        result = np.empty((len(keys), self.dimensions), dtype=np.float32)
-        for position, key in enumerate(keys):
-            result[position] = known[key]
-        return result
+        empty = np.empty((0, self.dimensions), dtype=np.float32)
+        return np.stack([known[key] for key in keys]) if keys else empty
 
     def clear(self) -> None:
         """Forget every vector, also those that are being made at this moment."""
@@ -143,13 +141,6 @@ class CachedEmbedder:
         close = getattr(self._inner, "close", None)
         if self._owned and close is not None:
             close()
-
-    def _take(self, keys: Sequence[str]) -> tuple[dict[str, Vectors], int]:
-        with self._lock:
-            known = {key: self._rows[key] for key in keys if key in self._rows}
-            for key in known:
-                self._rows.move_to_end(key)
-            return known, self._removals
 
     def _keep(self, fresh: dict[str, Vectors], removals: int) -> None:
         with self._lock:

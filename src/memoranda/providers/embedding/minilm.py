@@ -27,8 +27,7 @@ try:
     import onnxruntime
     from tokenizers import Tokenizer
 except ImportError as error:
-    feature = f"{MODEL} on this machine"
-    raise MissingExtra(feature, "local") from error
+    raise MissingExtra(f"{MODEL} on this machine", "local") from error
 
 GRAPH = Path(__file__).with_name("minilm.onnx")
 DIMENSIONS = 384
@@ -67,6 +66,9 @@ class MiniLM:
     let go when the last of them is closed. Thread-safe.
     """
 
+    name = MODEL
+    dimensions = DIMENSIONS
+
     def __init__(self, folder: Path | None = None, threads: int = 1, batch_size: int = 32) -> None:
         """Load nothing yet.
 
@@ -80,23 +82,12 @@ class MiniLM:
         """
         for name, value in (("threads", threads), ("batch_size", batch_size)):
             if value < 1:
-                message = f"{name} must be at least 1, got {value}"
-                raise InvalidInput(message)
+                raise InvalidInput(f"{name} must be at least 1, got {value}")
         self._folder = folder
         self._threads = threads
         self._batch_size = batch_size
         self._model: LoadedMiniLM | None = None
         self._lock = Lock()
-
-    @property
-    def name(self) -> str:
-        """``all-MiniLM-L6-v2``."""
-        return MODEL
-
-    @property
-    def dimensions(self) -> int:
-        """384."""
-        return DIMENSIONS
 
     def embed(self, texts: Sequence[str]) -> Vectors:
         """Return a float32 array of shape ``(len(texts), 384)``, rows of unit length.
@@ -170,11 +161,10 @@ def _load(files: ModelFiles, threads: int) -> LoadedMiniLM:
         turns = BoundedSemaphore(max(1, (os.cpu_count() or 1) // threads))
         return LoadedMiniLM(tokenizer, _session(tensors, threads), tensors, turns)
     except Exception as error:
-        message = (
+        raise EmbeddingError(
             f"the runtime could not load {MODEL}: {error}; "
             f"bring it up to date: pip install --upgrade 'memoranda[local]'"
-        )
-        raise EmbeddingError(message) from error
+        ) from error
 
 
 def _read_weights(path: Path) -> Iterator[tuple[str, Vectors]]:

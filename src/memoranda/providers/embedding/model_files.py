@@ -8,11 +8,10 @@ from __future__ import annotations
 import hashlib
 import os
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass
-from functools import partial
-from http.client import HTTPException, HTTPResponse
+from http.client import HTTPException
 from importlib.metadata import PackageNotFoundError, distribution
 from pathlib import Path
 from urllib.error import HTTPError
@@ -33,7 +32,7 @@ TIMEOUT = 30.0
 
 
 @dataclass(frozen=True, slots=True)
-class Published:
+class PublishedFile:
     """A file as its authors published it: ``name``, ``size`` in bytes, ``sha256``."""
 
     name: str
@@ -41,12 +40,12 @@ class Published:
     sha256: str
 
 
-WEIGHTS = Published(
+WEIGHTS = PublishedFile(
     name="model.safetensors",
     size=90_868_376,
     sha256="53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db",
 )
-TOKENIZER = Published(
+TOKENIZER = PublishedFile(
     name="tokenizer.json",
     size=466_247,
     sha256="be50c3628f2bf5bb5e3a7f17b1f74611b2561a3a27eeab05e5aa30f411572037",
@@ -78,8 +77,8 @@ def find(folder: Path | None = None) -> ModelFiles:
     Raises:
         ModelUnavailable: no place has both files, or one of them is not genuine.
     """
-    folders = [folder] if folder else [default_folder()]
-    places = [ModelFiles(each / WEIGHTS.name, each / TOKENIZER.name) for each in folders]
+    first = folder or default_folder()
+    places = [ModelFiles(first / WEIGHTS.name, first / TOKENIZER.name)]
     installed = None if folder else _installed()
     if installed:
         places.append(installed)
@@ -89,11 +88,10 @@ def find(folder: Path | None = None) -> ModelFiles:
             _check(place.tokenizer, TOKENIZER)
             return place
     searched = "" if folder else f" and no distribution {DISTRIBUTION} is installed"
-    message = (
-        f"the model {MODEL} is not there: {folders[0]} does not hold {WEIGHTS.name} "
+    raise ModelUnavailable(
+        f"the model {MODEL} is not there: {first} does not hold {WEIGHTS.name} "
         f"and {TOKENIZER.name}{searched}; {REMEDY}"
     )
-    raise ModelUnavailable(message)
 
 
 def pull(
@@ -115,30 +113,24 @@ def pull(
             the folder cannot be written.
     """
     if urlsplit(base_url).scheme not in {"http", "https"}:
-        message = f"base_url must begin with http:// or https://, got {base_url!r}"
-        raise InvalidInput(message)
+        raise InvalidInput(f"base_url must begin with http:// or https://, got {base_url!r}")
     target = folder or default_folder()
-    total = sum(file.size for file in PUBLISHED)
-    done = 0
+    total, done = sum(file.size for file in PUBLISHED), 0
     for file in PUBLISHED:
         path = target / file.name
-        tell = partial(_tell, progress, total, done)
         if not (path.is_file() and _sha256(path) == file.sha256):
-            _download(f"{base_url.rstrip('/')}/{file.name}", path, file, tell)
+            for size in _download(f"{base_url.rstrip('/')}/{file.name}", path, file):
+                if progress:
+                    progress(done + size, total)
         done += file.size
-        tell(file.size)
+        if progress:
+            progress(done, total)
     return target
 
 
-def _tell(progress: Progress | None, total: int, before: int, size: int) -> None:
-    if progress:
-        progress(before + size, total)
-
-
-def _download(url: str, path: Path, file: Published, tell: Callable[[int], None]) -> None:
-    """Fetch ``url`` into ``path`` by way of a temporary file; ``tell`` the bytes so far."""
-    digest = hashlib.sha256()
-    size = 0
+def _download(url: str, path: Path, file: PublishedFile) -> Iterator[int]:
+    """Fetch ``url`` into ``path`` by way of a temporary file; yield the bytes so far."""
+    digest, size = hashlib.sha256(), 0
     temporary: Path | None = None
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -150,9 +142,8 @@ def _download(url: str, path: Path, file: Published, tell: Callable[[int], None]
                 part.write(chunk)
                 digest.update(chunk)
                 size += len(chunk)
-                tell(size)
-            if digest.hexdigest() != file.sha256:
-                raise _not_genuine(url, digest.hexdigest(), file)
+                yield size
+            _require_genuine(url, digest.hexdigest(), file)
             part.flush()
             os.fsync(part.fileno())
         temporary.replace(path)
@@ -164,12 +155,16 @@ def _download(url: str, path: Path, file: Published, tell: Callable[[int], None]
             temporary.unlink(missing_ok=True)
 
 
-def _chunks(url: str, file: Published) -> Iterator[bytes]:
+def _chunks(url: str, file: PublishedFile) -> Iterator[bytes]:
     """Yield what the server sends, and at most one chunk more than it should be."""
     other_way = f"try again, or put {file.name} into the folder by hand"
+    received = 0
     try:
         with build_opener().open(url, timeout=TIMEOUT) as response:
-            yield from _body(response, file.size)
+            announced = int(response.headers.get("Content-Length") or 0)
+            while received <= file.size and (chunk := response.read(CHUNK)):
+                received += len(chunk)
+                yield chunk
     except HTTPError as error:
         with error:
             message = f"{url} answered {error.code} {error.reason}; check base_url, or {other_way}"
@@ -177,17 +172,11 @@ def _chunks(url: str, file: Published) -> Iterator[bytes]:
     except (OSError, HTTPException, ValueError) as error:
         message = f"cannot download {url}: {error}; check the connection and {other_way}"
         raise ModelUnavailable(message) from error
-
-
-def _body(response: HTTPResponse, size: int) -> Iterator[bytes]:
-    announced = response.headers.get("Content-Length")
-    received = 0
-    while received <= size and (chunk := response.read(CHUNK)):
-        received += len(chunk)
-        yield chunk
-    if announced and received < min(int(announced), size):
-        message = f"the connection ended after {received} of {announced} bytes"
-        raise HTTPException(message)
+    if received < min(announced, file.size):
+        raise ModelUnavailable(
+            f"cannot download {url}: the connection ended after {received} of {announced} bytes; "
+            f"check the connection and {other_way}"
+        )
 
 
 def _installed() -> ModelFiles | None:
@@ -206,44 +195,27 @@ def _installed() -> ModelFiles | None:
     return ModelFiles(located[WEIGHTS.name], located[TOKENIZER.name])
 
 
-def _check(path: Path, file: Published) -> None:
-    """Raise unless ``path`` is ``file``; hash it only if it changed since the last time."""
+def _check(path: Path, file: PublishedFile) -> None:
+    """Raise unless ``path`` is ``file``; hash it only if it changed since the last time.
+
+    The change time is part of the proof, since a copy can keep size and modification time of
+    what it replaces. Where the cache cannot be written, the next start hashes again.
+    """
     try:
-        stamp, state = _stamp(path)
+        real = path.resolve()
+        status = real.stat()
+        name = hashlib.sha256(str(real).encode(errors="surrogateescape")).hexdigest()
+        stamp = user_cache_path("memoranda") / "checked" / name
+        state = f"{status.st_size} {status.st_mtime_ns} {status.st_ctime_ns} {status.st_ino}"
         proof = f"{file.sha256} {state}"
-        if _read(stamp) == proof:
-            return
+        with suppress(OSError, ValueError):
+            if stamp.read_text(encoding="ascii") == proof:
+                return
         found = _sha256(path)
     except OSError as error:
         message = f"cannot read {path}: {error}; allow it, or {REMEDY}"
         raise ModelUnavailable(message) from error
-    if found != file.sha256:
-        raise _not_genuine(str(path), found, file)
-    _write(stamp, proof)
-
-
-def _stamp(path: Path) -> tuple[Path, str]:
-    """Return where the last check of ``path`` is noted, and the state the file is in.
-
-    The change time is part of the state, since a copy can keep size and
-    modification time of what it replaces.
-    """
-    real = path.resolve()
-    name = hashlib.sha256(str(real).encode(errors="surrogateescape")).hexdigest()
-    status = real.stat()
-    state = f"{status.st_size} {status.st_mtime_ns} {status.st_ctime_ns} {status.st_ino}"
-    return user_cache_path("memoranda") / "checked" / name, state
-
-
-def _read(stamp: Path) -> str | None:
-    try:
-        return stamp.read_text(encoding="ascii")
-    except (OSError, ValueError):
-        return None
-
-
-def _write(stamp: Path, proof: str) -> None:
-    """Note a check; where the cache cannot be written, the next start hashes again."""
+    _require_genuine(str(path), found, file)
     with suppress(OSError):
         stamp.parent.mkdir(parents=True, exist_ok=True)
         # Written whole or not at all: a torn stamp equals no proof and is ignored.
@@ -255,9 +227,9 @@ def _sha256(path: Path) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
-def _not_genuine(source: str, found: str, file: Published) -> ModelUnavailable:
-    message = (
-        f"{source} is not the published {file.name} of {MODEL}: its sha256 is {found}, "
-        f"expected {file.sha256}; {REMEDY}"
-    )
-    return ModelUnavailable(message)
+def _require_genuine(source: str, found: str, file: PublishedFile) -> None:
+    if found != file.sha256:
+        raise ModelUnavailable(
+            f"{source} is not the published {file.name} of {MODEL}: its sha256 is {found}, "
+            f"expected {file.sha256}; {REMEDY}"
+        )

@@ -13,8 +13,7 @@ from memoranda.providers.embedding.cache import Vectors, unit_rows, well_formed
 try:
     from sentence_transformers import SentenceTransformer
 except ImportError as error:
-    feature = "a sentence-transformers model"
-    raise MissingExtra(feature, "sentence-transformers") from error
+    raise MissingExtra("a sentence-transformers model", "sentence-transformers") from error
 
 
 class SentenceTransformerEmbedder:
@@ -22,6 +21,10 @@ class SentenceTransformerEmbedder:
 
     The model is loaded at once, because only then its dimensions are known.
     Thread-safe: one call at a time, since the tokenizers of these models are not.
+
+    Attributes:
+        name: the name or folder that was given.
+        dimensions: how many numbers a vector has, as the model says.
     """
 
     def __init__(self, model: str, device: str = "cpu") -> None:
@@ -34,27 +37,16 @@ class SentenceTransformerEmbedder:
             self._model = SentenceTransformer(model, device=device)
             dimensions = _dimensions(self._model)
         except Exception as error:
-            message = (
+            raise ModelUnavailable(
                 f"sentence-transformers could not load {model!r} on {device!r}: {error}; "
                 f"check the name and the connection, or give a folder that holds the model"
-            )
-            raise ModelUnavailable(message) from error
+            ) from error
         if not dimensions:
             message = f"{model!r} does not say how many dimensions its vectors have; choose another"
             raise ModelUnavailable(message)
-        self._name = model
-        self._dimensions = int(dimensions)
+        self.name = model
+        self.dimensions = int(dimensions)
         self._lock = Lock()
-
-    @property
-    def name(self) -> str:
-        """The name or folder that was given."""
-        return self._name
-
-    @property
-    def dimensions(self) -> int:
-        """How many numbers a vector has, as the model says."""
-        return self._dimensions
 
     def embed(self, texts: Sequence[str]) -> Vectors:
         """Return a float32 array of shape ``(len(texts), dimensions)``, rows of unit length.
@@ -64,14 +56,14 @@ class SentenceTransformerEmbedder:
         """
         cleaned = well_formed(texts)
         if not cleaned:
-            return np.empty((0, self._dimensions), dtype=np.float32)
+            return np.empty((0, self.dimensions), dtype=np.float32)
         try:
             with self._lock:
                 rows = self._model.encode(cleaned, convert_to_numpy=True, show_progress_bar=False)
         except Exception as error:
-            message = f"{self._name} could not embed {len(cleaned)} texts: {error}"
+            message = f"{self.name} could not embed {len(cleaned)} texts: {error}"
             raise EmbeddingError(message) from error
-        return unit_rows(rows, count=len(cleaned), dimensions=self._dimensions, model=self._name)
+        return unit_rows(rows, count=len(cleaned), dimensions=self.dimensions, model=self.name)
 
 
 def _dimensions(model: SentenceTransformer) -> int | None:

@@ -19,7 +19,7 @@ from pydantic import TypeAdapter, ValidationError
 from memoranda.errors import InvalidInput
 from memoranda.text.patterns import compile_pattern
 
-DEEPEST = 32
+LISTS = (list, tuple)
 PASSES = 4
 MARKS = compile_pattern(r"[\s_-]")
 
@@ -40,55 +40,42 @@ def answer_schema(answer: Any) -> dict[str, Any]:
         raise InvalidInput(message) from error
 
 
-def fit(value: Any, wanted: Any, depth: int = 0) -> Any:
+def fit(value: Any, wanted: Any) -> Any:
     """Return ``value`` in the form of a ``wanted``, as far as it is clear which that is."""
-    origin = get_origin(wanted)
-    if depth > DEEPEST:
-        return None
+    origin, inner = get_origin(wanted), get_args(wanted)
     if origin in {Union, types.UnionType}:
-        options = [option for option in get_args(wanted) if option is not type(None)]
-        return None if value is None else fit(value, options[0], depth)
-    if origin in {list, tuple}:
+        options = [option for option in inner if option is not type(None)]
+        return None if value is None else fit(value, options[0])
+    if origin in LISTS:
         items = value if isinstance(value, list) else [] if value is None else [value]
-        return [fit(item, get_args(wanted)[0], depth + 1) for item in items]
+        return [fit(item, inner[0]) for item in items]
     if dataclasses.is_dataclass(wanted):
-        return _fit_object(value, wanted, depth)
-    if (choices := _choices(wanted)) is not None:
-        return choices.get(str(value).strip().lower(), value)
-    return _fit_scalar(value, wanted)
+        return _fit_object(value, wanted)
+    choices = _choices(wanted)
+    return _fit_scalar(value, wanted) if choices is None else choices.get(_plain(value), value)
 
 
-def _fit_object(value: Any, wanted: Any, depth: int) -> Any:
+def _fit_object(value: Any, wanted: Any) -> Any:
     hints = get_type_hints(wanted)
-    fields = [item for item in dataclasses.fields(wanted) if item.init]
-    given = _as_object(value, [item.name for item in fields if _is_list(hints[item.name])])
-    if given is None:
+    lists = [name for name, hint in hints.items() if get_origin(hint) in LISTS]
+    if isinstance(value, list):
+        # The list it is all about, or one object in a list.
+        value = {lists[0]: value} if len(lists) == 1 else value[0] if len(value) == 1 else value
+    if not isinstance(value, dict):
         return value
-    names = {_plain(name): name for name in given} | {name: name for name in given}
+    names = {_plain(name): name for name in value} | {name: name for name in value}
     result = {}
-    for item in fields:
+    for item in dataclasses.fields(wanted):
         name = names.get(item.name, names.get(_plain(item.name)))
-        found = None if name is None else given[name]
-        optional = _has_default(item)
-        if name is None or (found is None and optional):
+        nothing = dataclasses.MISSING
+        optional = item.default is not nothing or item.default_factory is not nothing
+        if name is None or (value[name] is None and optional):
             continue
-        fitted = fit(found, hints[item.name], depth + 1)
-        choices = _choices(hints[item.name])
+        fitted, choices = fit(value[name], hints[item.name]), _choices(hints[item.name])
         # A word outside of a closed list says less than the default does, and harms nothing.
         if choices is None or not optional or fitted in choices.values():
             result[item.name] = fitted
     return result
-
-
-def _as_object(value: Any, lists: Sequence[str]) -> dict[str, Any] | None:
-    """Return ``value`` as an object: itself, one in a list, or the list it is all about."""
-    if isinstance(value, dict):
-        return value
-    if not isinstance(value, list):
-        return None
-    if len(lists) == 1:
-        return {lists[0]: value}
-    return value[0] if len(value) == 1 and isinstance(value[0], dict) else None
 
 
 def _fit_scalar(value: Any, wanted: Any) -> Any:
@@ -143,23 +130,14 @@ def storable(text: str) -> str:
     return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace").replace("\x00", "")
 
 
-def _plain(name: str) -> str:
-    return MARKS.sub("", name).lower()
-
-
-def _is_list(wanted: Any) -> bool:
-    return get_origin(wanted) in {list, tuple}
+def _plain(name: object) -> str:
+    return MARKS.sub("", str(name)).lower()
 
 
 def _choices(wanted: Any) -> dict[str, Any] | None:
     """Return the words of a closed list and what they stand for; ``None`` for other types."""
     if get_origin(wanted) is Literal:
-        return {str(item).lower(): item for item in get_args(wanted)}
+        return {_plain(item): item for item in get_args(wanted)}
     if isinstance(wanted, type) and issubclass(wanted, Enum):
-        return {str(item.value).lower(): item.value for item in wanted}
+        return {_plain(item.value): item.value for item in wanted}
     return None
-
-
-def _has_default(item: dataclasses.Field[Any]) -> bool:
-    nothing = dataclasses.MISSING
-    return item.default is not nothing or item.default_factory is not nothing

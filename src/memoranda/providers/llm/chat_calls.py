@@ -7,75 +7,43 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from codecs import getincrementaldecoder
+from collections.abc import Mapping, Sequence
+from contextlib import AbstractAsyncContextManager
+from dataclasses import replace
+from typing import Any, NamedTuple
 
 from pydantic_ai import (
-    ModelMessage,
     ModelResponse,
     PartDeltaEvent,
     PartStartEvent,
     TextPart,
     TextPartDelta,
-    ToolCallPart,
 )
 from pydantic_ai.direct import model_request, model_request_stream
 from pydantic_ai.messages import ModelResponseStreamEvent
-from pydantic_ai.models import Model, ModelRequestParameters, StreamedResponse
+from pydantic_ai.models import ModelRequestParameters, StreamedResponse
 from pydantic_ai.tools import ToolDefinition
 
-from memoranda.model.chat import OnText, ToolSpec
+from memoranda.errors import LLMError
+from memoranda.model.chat import ChatReply, OnText, ToolSpec
 from memoranda.model.models import ToolCall
 from memoranda.model.usage import Usage
 from memoranda.providers.llm.answer_fitting import storable
-from memoranda.providers.llm.connection import attempt, limits, usage_of
-from memoranda.providers.llm.retrying import CallFailure, ModelConnection
+from memoranda.providers.llm.connection import attempt, connected, limits, usage_of
+from memoranda.providers.llm.message_conversion import form_of, to_model_messages
+from memoranda.providers.llm.retrying import CallFailure, ModelConnection, TotalUsage
 from memoranda.providers.llm.spec import ModelSpec
 
 LONGER = "ask for less at once, or name a model with longer replies"
-FIRST_HALF = ("\ud800", "\udbff")
-"""The first and the last character that is the first half of another."""
 
 
-@dataclass(frozen=True, slots=True)
-class ChatRequest:
-    """What is sent in one call: to which model, the conversation, and what it may call."""
-
-    to: ModelConnection
-    messages: Sequence[ModelMessage]
-    tools: Sequence[ToolSpec]
-
-
-@dataclass(frozen=True, slots=True)
-class ChatOutcome:
-    """The outcome of one call: text, tool calls and usage.
-
-    Attributes:
-        text: the words.
-        tool_calls: the calls, in order.
-        usage: tokens and cost.
-        cut: whether the limit of tokens ended it.
-        broken: the name of a call that the limit cut off, which is not among the calls.
-        refused: what was said about a refusal beside the words; ``None`` where it is none.
-    """
+class ChatOutcome(NamedTuple):
+    """The outcome of one call: text and tool calls, and why it cannot be used, if it cannot."""
 
     text: str
     tool_calls: tuple[ToolCall, ...]
-    usage: Usage
-    cut: bool = False
-    broken: str | None = None
-    refused: str | None = None
-
-    def problem(self) -> str | None:
-        """Return why it cannot be used, if it cannot."""
-        if self.refused is not None and not self.text:
-            why = f": {self.refused}" if self.refused else ""
-            return f"refused to answer{why}; name another model"
-        if self.broken is not None:
-            return f"was cut off by its limit of tokens while it called {self.broken}; {LONGER}"
-        if self.cut and not (self.text or self.tool_calls):
-            return f"was cut off by its limit of tokens before it said a word; {LONGER}"
-        return None
+    problem: str | None = None
 
 
 class WordStream:
@@ -83,30 +51,20 @@ class WordStream:
 
     Attributes:
         text: what was passed on so far.
-        usage: what the server said that was spent so far.
         error: what the listener raised.
     """
 
     def __init__(self, on_text: OnText) -> None:
         """Call ``on_text`` with each piece."""
         self._on_text = on_text
-        self._half = ""
+        self._decoder = getincrementaldecoder("utf-16-le")("replace")
         self.text = ""
-        self.usage = Usage()
         self.error: Exception | None = None
 
-    def add(self, text: str) -> None:
+    def add(self, text: str, *, final: bool = False) -> None:
         """Pass ``text`` on, but keep half a character at its end until the other half is there."""
-        text = self._half + text
-        self._half = text[-1:] if FIRST_HALF[0] <= text[-1:] <= FIRST_HALF[1] else ""
-        self._pass_on(storable(text[: len(text) - len(self._half)]))
-
-    def end(self) -> None:
-        """Pass on what was kept."""
-        kept, self._half = self._half, ""
-        self._pass_on(storable(kept))
-
-    def _pass_on(self, piece: str) -> None:
+        halves = text.encode("utf-16-le", "surrogatepass")
+        piece = self._decoder.decode(halves, final).replace("\x00", "")
         if not piece:
             return
         self.text += piece
@@ -117,68 +75,81 @@ class WordStream:
             raise
 
 
-async def call_chat(request: ChatRequest, words: WordStream | None) -> ChatOutcome | CallFailure:
-    """Call once, and pass on the words as they come.
+async def call_chat(
+    to: ModelConnection,
+    messages: Sequence[Mapping[str, Any]],
+    tools: Sequence[ToolSpec],
+    on_text: OnText | None,
+) -> ChatReply:
+    """Return what a model says to a conversation, and pass on the words as they come.
 
-    Nothing is raised but the cancellation of the task, and what the listener raises.
+    Raises:
+        LLMError: no call brought anything, or the reply cannot be used. What the listener
+            raises comes out, too.
+        InvalidInput: there are no messages, or one is in no known form.
     """
-    spec = request.to.spec
+    sent, total = to_model_messages(messages, form_of(to.spec)), TotalUsage()
+    settings, parameters = limits(to), _parameters(tools)
+    async with connected(to) as model:
 
-    async def call(model: Model, limit: asyncio.Timeout) -> ChatOutcome | CallFailure:
-        if words is None:
-            return _reply(spec, await _whole_response(model, request))
-        return await _streamed(model, request, words, limit)
+        async def whole(_: asyncio.Timeout) -> tuple[ChatOutcome, Usage]:
+            response = await model_request(
+                model, sent, model_settings=settings, model_request_parameters=parameters
+            )
+            return _outcome(to.spec, response), usage_of(to.spec, response)
 
-    outcome = await attempt(request.to, call)
-    if words is None or not isinstance(outcome, CallFailure):
-        return outcome
+        async def call() -> tuple[ChatOutcome, Usage] | CallFailure:
+            if on_text is None:
+                return await attempt(to, whole)
+            opening = model_request_stream(
+                model, sent, model_settings=settings, model_request_parameters=parameters
+            )
+            return await _stream(to, opening, WordStream(on_text))
+
+        reply = await to.policy.run(call, total)
+    if reply.problem:
+        total.add_failure()
+        raise LLMError(f"{to.spec} {reply.problem}", total.usage)
+    return ChatReply(reply.text, reply.tool_calls, total.usage)
+
+
+async def _stream(
+    to: ModelConnection,
+    opening: AbstractAsyncContextManager[StreamedResponse],
+    words: WordStream,
+) -> tuple[ChatOutcome, Usage] | CallFailure:
+    """Pass on the words of one reply; after the first of them, nothing is tried again."""
+    clock = asyncio.get_running_loop().time
+    spent = Usage()
+
+    async def read(limit: asyncio.Timeout) -> ModelResponse:
+        nonlocal spent
+        async with opening as stream:
+            try:
+                async for event in stream:
+                    limit.reschedule(clock() + to.timeout)
+                    words.add(_piece(event))
+                words.add("", final=True)
+            finally:
+                response = stream.get()
+                if response.usage.has_values():
+                    spent = usage_of(to.spec, response)
+        return response
+
+    outcome = await attempt(to, read)
     if words.error is not None:
         raise words.error
-    came = f"; {len(words.text)} characters of its reply had come" if words.text else ""
-    return replace(
-        outcome,
-        why=outcome.why + came,
-        again=outcome.again and not words.text,
-        usage=words.usage,
-    )
-
-
-async def _whole_response(model: Model, request: ChatRequest) -> ModelResponse:
-    return await model_request(
-        model,
-        request.messages,
-        model_settings=limits(request.to),
-        model_request_parameters=_parameters(request.tools),
-    )
-
-
-async def _streamed(
-    model: Model, request: ChatRequest, words: WordStream, limit: asyncio.Timeout
-) -> ChatOutcome | CallFailure:
-    spec, clock = request.to.spec, asyncio.get_running_loop().time
-    opening = model_request_stream(
-        model,
-        request.messages,
-        model_settings=limits(request.to),
-        model_request_parameters=_parameters(request.tools),
-    )
-    async with opening as stream:
-        try:
-            async for event in stream:
-                limit.reschedule(clock() + request.to.timeout)
-                words.add(_piece(event))
-            words.end()
-        finally:
-            words.usage = _so_far(spec, stream)
-    response = stream.get()
-    if _breaks_off(response):
-        return CallFailure(f"the reply of {spec} broke off; try again later", again=True)
-    reply = _reply(spec, response)
+    if isinstance(outcome, ModelResponse) and _breaks_off(outcome):
+        outcome = CallFailure(f"the reply of {to.spec} broke off; try again later", again=True)
+    if isinstance(outcome, CallFailure):
+        came = f"; {len(words.text)} characters of its reply had come" if words.text else ""
+        again = outcome.again and not words.text
+        return replace(outcome, why=outcome.why + came, again=again, usage=spent)
+    reply = _outcome(to.spec, outcome)
     if not words.text:
         # OpenAI says a refusal beside the words, and only in the end.
-        words.add(reply.text)
-        words.end()
-    return replace(reply, text=words.text)
+        words.add(reply.text, final=True)
+    return reply._replace(text=words.text), usage_of(to.spec, outcome)
 
 
 def _piece(event: ModelResponseStreamEvent) -> str:
@@ -188,11 +159,6 @@ def _piece(event: ModelResponseStreamEvent) -> str:
         case PartDeltaEvent(delta=TextPartDelta(content_delta=text)):
             return text
     return ""
-
-
-def _so_far(spec: ModelSpec, stream: StreamedResponse) -> Usage:
-    response = stream.get()
-    return usage_of(spec, response) if response.usage.has_values() else Usage()
 
 
 def _breaks_off(response: ModelResponse) -> bool:
@@ -206,25 +172,25 @@ def _breaks_off(response: ModelResponse) -> bool:
     return not (ended or counted)
 
 
-def _reply(spec: ModelSpec, response: ModelResponse) -> ChatOutcome:
+def _outcome(spec: ModelSpec, response: ModelResponse) -> ChatOutcome:
     text = "".join(part.content for part in response.parts if isinstance(part, TextPart))
-    parts = [part for part in response.parts if isinstance(part, ToolCallPart)]
+    parts, problem = response.tool_calls, None
     calls = [ToolCall(part.tool_call_id, part.tool_name, _arguments(part.args)) for part in parts]
-    cut = response.finish_reason == "length"
-    refused = None
     if response.finish_reason == "content_filter":
         refused, calls = str((response.provider_details or {}).get("refusal") or ""), []
         # OpenAI's are the model's words; Anthropic's are about the model.
         if spec.provider == "openai":
             text = text or refused
-    return ChatOutcome(
-        storable(text),
-        tuple(calls),
-        usage_of(spec, response),
-        cut=cut,
-        broken=next((p.tool_name for p in parts if cut and not _is_whole_object(p.args)), None),
-        refused=refused,
-    )
+        if not text:
+            problem = f"refused to answer{': ' * bool(refused)}{refused}; name another model"
+    elif response.finish_reason == "length":
+        cut = "was cut off by its limit of tokens"
+        half = next((part.tool_name for part in parts if not _is_whole_object(part.args)), None)
+        if half is not None:
+            problem = f"{cut} while it called {half}; {LONGER}"
+        elif not (text or calls):
+            problem = f"{cut} before it said a word; {LONGER}"
+    return ChatOutcome(storable(text), tuple(calls), problem)
 
 
 def _arguments(given: object) -> str:
@@ -235,10 +201,8 @@ def _arguments(given: object) -> str:
 
 def _is_whole_object(given: object) -> bool:
     """Return whether arguments are all there. Those that do not come as text cannot be told."""
-    if not isinstance(given, str):
-        return False
     try:
-        return isinstance(json.loads(given), dict)
+        return isinstance(given, str) and isinstance(json.loads(given), dict)
     except (ValueError, RecursionError):
         return False
 

@@ -12,9 +12,10 @@ from __future__ import annotations
 import asyncio
 import re
 import ssl
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
 from functools import cache
-from importlib import import_module
+from http import HTTPStatus
 from typing import Any, TypeVar
 
 import httpx2
@@ -30,55 +31,44 @@ from memoranda.text.patterns import compile_pattern
 
 T = TypeVar("T")
 
-LIBRARIES = (
-    "pydantic_ai.models.{provider}",
-    "pydantic_ai.providers.{provider}",
-    "pydantic_ai.providers.openai_compatible",
-)
 NO_KEY = "no-key"
 EXCERPT = 300  # characters of a server's own words
-UNAUTHORIZED, FORBIDDEN, NOT_FOUND, TOO_LONG_ASKED, TOO_MANY = 401, 403, 404, 408, 429
-REFUSED, UNPROCESSABLE, SERVER_FAULT = 400, 422, 500
+REFUSED = {HTTPStatus.BAD_REQUEST, HTTPStatus.UNPROCESSABLE_ENTITY}
 SCHEMA_REFUSED = compile_pattern(
     r"response_format|schema|structured|guided|grammar|tool", re.IGNORECASE
 )
 
-ModelCall = Callable[[Model, asyncio.Timeout], Awaitable[T]]
-"""What to do with a model; it may put the end of its time off."""
+
+@asynccontextmanager
+async def connected(to: ModelConnection) -> AsyncIterator[Model]:
+    """Give the model, with a client of its own: connections belong to one event loop."""
+    async with httpx2.AsyncClient(verify=_certificates()) as http:
+        yield await asyncio.to_thread(_model, to.spec, to.key or NO_KEY, http)
 
 
-async def attempt(to: ModelConnection, call: ModelCall[T]) -> T | CallFailure:
-    """Run ``call`` with the model; return its result, or why it failed.
+async def attempt(
+    to: ModelConnection, call: Callable[[asyncio.Timeout], Awaitable[T]]
+) -> T | CallFailure:
+    """Run ``call``; return its result, or why it failed.
 
-    Nothing is raised but the cancellation of the task. The connection is closed afterwards.
+    Nothing is raised but the cancellation of the task.
 
     Args:
-        to: the model; ``call`` is given up after its time-out, unless it puts that off.
-        call: what to do with the model.
+        to: the model that is called.
+        call: is given up after the model's time-out, unless it puts that off.
     """
-    spec, key = to.spec, to.key
     try:
-        await asyncio.to_thread(_load, spec)
-        # A client of its own for each call: connections belong to the event loop of their making.
-        async with (
-            asyncio.timeout(to.timeout) as limit,
-            httpx2.AsyncClient(verify=_certificates()) as http,
-        ):
-            return await call(_model(spec, key or NO_KEY, http), limit)
+        async with asyncio.timeout(to.timeout) as limit:
+            return await call(limit)
     except TimeoutError:
         return CallFailure(
-            f"no answer from {spec} within {to.timeout:g} s; raise llm.timeout, or name a "
+            f"no answer from {to.spec} within {to.timeout:g} s; raise llm.timeout, or name a "
             f"faster model",
             again=True,
         )
     # The SDKs and their HTTP library have error trees of their own, and let others pass.
     except Exception as error:  # noqa: BLE001 - whatever it is becomes a value with a remedy
-        return _failure(spec, key, error)
-
-
-def _load(spec: ModelSpec) -> None:
-    for library in LIBRARIES:
-        import_module(library.format(provider=spec.provider))
+        return _failure(to.spec, to.key, error)
 
 
 def limits(to: ModelConnection) -> ModelSettings:
@@ -131,16 +121,15 @@ def _cost(spec: ModelSpec, response: ModelResponse) -> float | None:
     """Return the price in US dollars; a server by URL has one only if the price list knows it."""
     if response.usage.unmeasured_requests:
         return None
-    name, at = response.model_name or spec.model, response.timestamp
+    server: Any = {"provider_id": spec.provider} if spec.url is None else {}
     try:
-        if spec.url is None:
-            known = calc_price(
-                response.usage, name, provider_id=spec.provider, genai_request_timestamp=at
-            )
-        else:
-            known = calc_price(
-                response.usage, name, provider_api_url=spec.url, genai_request_timestamp=at
-            )
+        known = calc_price(
+            response.usage,
+            response.model_name or spec.model,
+            provider_api_url=spec.url,
+            genai_request_timestamp=response.timestamp,
+            **server,
+        )
     except (LookupError, ValueError):
         return None
     return float(known.total_price)
@@ -149,43 +138,46 @@ def _cost(spec: ModelSpec, response: ModelResponse) -> float | None:
 def _failure(spec: ModelSpec, key: str | None, error: Exception) -> CallFailure:
     """Say what an exception of the libraries means to the user, and whether to try again."""
     said = _server_words(error, key)
-    if isinstance(error, exceptions.ModelHTTPError):
-        return _status_failure(spec, error, said)
-    if isinstance(error, exceptions.ModelConnectionError):
-        where = "start the server or correct its URL" if spec.url else "check the network"
-        return CallFailure(f"the connection to {spec} failed: {said}; {where}", again=True)
-    if isinstance(error, exceptions.ModelAPIError) and error.in_stream:
-        return CallFailure(f"{spec} broke its answer off: {said}; try again later", again=True)
-    if isinstance(error, exceptions.ModelAPIError):
-        return CallFailure(
-            f"{spec} sent what cannot be read: {said}; check that its URL is that of a "
-            f"{spec.provider} API",
-            again=True,
-        )
-    return CallFailure(
-        f"{spec} gave no answer that can be used: {said}; check the model and its URL",
-        again=isinstance(error, exceptions.UnexpectedModelBehavior),
-    )
+    match error:
+        case exceptions.ModelHTTPError():
+            return _status_failure(spec, error, f"{spec} answered {error.status_code}: {said}")
+        case exceptions.ModelConnectionError():
+            where = "start the server or correct its URL" if spec.url else "check the network"
+            why = f"the connection to {spec} failed: {said}; {where}"
+        case exceptions.ModelAPIError(in_stream=True):
+            why = f"{spec} broke its answer off: {said}; try again later"
+        case exceptions.ModelAPIError():
+            api = f"a {spec.provider} API"
+            why = f"{spec} sent what cannot be read: {said}; check that its URL is that of {api}"
+        case _:
+            why = f"{spec} gave no answer that can be used: {said}; check the model and its URL"
+    known = exceptions.ModelAPIError | exceptions.UnexpectedModelBehavior
+    return CallFailure(why, again=isinstance(error, known))
 
 
-def _status_failure(spec: ModelSpec, error: Any, said: str) -> CallFailure:
+def _status_failure(spec: ModelSpec, error: Any, answer: str) -> CallFailure:
     status = error.status_code
-    answer = f"{spec} answered {status}: {said}"
+    later = status >= HTTPStatus.INTERNAL_SERVER_ERROR or status == HTTPStatus.REQUEST_TIMEOUT
     if isinstance(error, exceptions.ModelQuotaExceededError):
-        return CallFailure(f"{answer}; raise the quota or the credit of the key")
-    if isinstance(error, exceptions.ModelContextWindowExceededError):
-        return CallFailure(f"{answer}; the prompt is too long for it: name a model with more room")
-    if status in {UNAUTHORIZED, FORBIDDEN}:
-        return CallFailure(f"{answer}; check llm.api_key or {KEY_VARIABLES[spec.provider]}")
-    if status == NOT_FOUND:
+        remedy = "raise the quota or the credit of the key"
+    elif isinstance(error, exceptions.ModelContextWindowExceededError):
+        remedy = "the prompt is too long for it: name a model with more room"
+    elif status in {HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN}:
+        remedy = f"check llm.api_key or {KEY_VARIABLES[spec.provider]}"
+    elif status == HTTPStatus.NOT_FOUND:
         ending = ", and that its URL ends as its server wants it, often in /v1" if spec.url else ""
-        return CallFailure(f"{answer}; check the name of the model{ending}")
-    if status in {TOO_LONG_ASKED, TOO_MANY} or status >= SERVER_FAULT:
-        remedy = "wait, or raise the limits of the key" if status == TOO_MANY else "try again later"
-        return CallFailure(f"{answer}; {remedy}", again=True, wait=error.retry_after)
-    schema = status in {REFUSED, UNPROCESSABLE} and spec.url is not None
-    refused = schema and bool(SCHEMA_REFUSED.search(f"{error} {error.body}"))
-    return CallFailure(f"{answer}; check the model and its limits", schema_refused=refused)
+        remedy = f"check the name of the model{ending}"
+    elif status == HTTPStatus.TOO_MANY_REQUESTS:
+        remedy, later = "wait, or raise the limits of the key", True
+    else:
+        remedy = "try again later" if later else "check the model and its limits"
+    refused = status in REFUSED and spec.url is not None
+    return CallFailure(
+        f"{answer}; {remedy}",
+        again=later,
+        wait=error.retry_after if later else None,
+        schema_refused=refused and bool(SCHEMA_REFUSED.search(f"{error} {error.body}")),
+    )
 
 
 def _server_words(error: Exception, key: str | None) -> str:

@@ -15,16 +15,14 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from typing import Any, Literal
+from contextlib import suppress
+from itertools import islice
+from typing import Any
 
 from memoranda.text.patterns import compile_pattern
 
-Tier = Literal["whole", "object", "fields", "nothing"]
-
 # Models break lines inside of strings.
 DECODER = json.JSONDecoder(strict=False)
-UNREADABLE = (ValueError, RecursionError)
 # A string that never ends reaches to the end of the text: so no quote is looked at twice.
 STRING = r'"(?:[^"\\]|\\.)*+(?:"|\\?\Z)'
 BRACE = compile_pattern(rf"{STRING}|[{{}}]", re.DOTALL)
@@ -37,74 +35,46 @@ THOUGHT = "</think>"
 OCCURRENCES = 8
 
 
-@dataclass(frozen=True, slots=True)
-class JsonReading:
-    """What was read.
-
-    Attributes:
-        value: the object or list; ``None`` where there is none.
-        tier: how it was found; ``fields`` means that the rest of the text was of no use.
-    """
-
-    value: dict[str, Any] | list[Any] | None
-    tier: Tier
-
-
-def read_json(text: str, fields: Sequence[str] = ()) -> JsonReading:
+def read_json(text: str, fields: Sequence[str] = ()) -> dict[str, Any] | list[Any] | None:
     """Return the JSON in ``text``, or as many of the wanted ``fields`` as are whole in it.
 
     Args:
         text: what a model wrote: perhaps with prose, fences or thoughts around, perhaps cut off.
         fields: names of the object's fields; without any, every object will do.
+
+    Returns:
+        the object or list; ``None`` where there is none.
     """
     body = text.strip()
     for part in (body, _answer(body)):
         fenced = FENCE.match(part)
         whole = _parsed(fenced.group(1).strip() if fenced else part)
         if isinstance(whole, dict | list):
-            return JsonReading(whole, "whole")
+            return whole
         body = part
-    objects = [value for _, _, value in _objects(body)]
+    objects = list(_objects(body))
     wanted = [value for value in objects if not fields or not value.keys().isdisjoint(fields)]
-    if wanted:
-        return JsonReading(wanted[0], "object")
-    found = {name: value for name in fields for value in _field(body, name)}
-    if found:
-        return JsonReading(found, "fields")
-    return JsonReading(objects[0], "object") if objects else JsonReading(None, "nothing")
+    found = wanted[0] if wanted else {name: v for name in fields for v in _field(body, name)}
+    return found or (objects[0] if objects else None)
 
 
 def _answer(text: str) -> str:
     """Return what follows a model's thinking aloud, which may hold drafts of the answer."""
-    mark = text.rfind(THOUGHT)
-    if mark < 0 or "{" not in text[mark:]:
-        return text
-    inside = any(start < mark < end for start, end, _ in _objects(text))
-    return text if inside else text[mark + len(THOUGHT) :].strip()
-
-
-def _objects(text: str) -> Iterator[tuple[int, int, dict[str, Any]]]:
-    """Yield start, end and value of the outermost balanced objects that can be parsed."""
-    for start, end in _balanced(text):
-        value = _parsed(text[start:end])
-        if isinstance(value, dict):
-            yield start, end, value
+    answer = text.rpartition(THOUGHT)[2]
+    return answer.strip() if "{" in answer else text
 
 
 def _parsed(text: str) -> Any:
     """Return the value that all of ``text`` is, with commas too many or not; ``None`` for none."""
-    try:
+    with suppress(ValueError, RecursionError):
         return DECODER.decode(text)
-    except UNREADABLE:
-        pass
-    try:
+    with suppress(ValueError, RecursionError):
         return DECODER.decode(TRAILING_COMMA.sub(r"\1\2", text))
-    except UNREADABLE:
-        return None
+    return None
 
 
-def _balanced(text: str) -> Iterator[tuple[int, int]]:
-    """Yield where the outermost balanced ``{…}`` begin and end, minding braces in strings."""
+def _objects(text: str) -> Iterator[dict[str, Any]]:
+    """Yield the outermost balanced ``{…}`` that can be parsed, minding braces in strings."""
     start = text.find("{")
     while start >= 0:
         depth, end = 0, -1
@@ -115,31 +85,25 @@ def _balanced(text: str) -> Iterator[tuple[int, int]]:
                 break
         if end < 0:
             return
-        yield start, end
+        value = _parsed(text[start:end])
+        if isinstance(value, dict):
+            yield value
         start = text.find("{", end)
 
 
 def _field(text: str, name: str) -> Iterator[Any]:
-    """Yield the first whole value of the field, if there is one."""
+    """Yield the first whole value of the field, if there is one; of a list, the elements that are.
+
+    A list that was cut off is taken as far as its elements are whole.
+    """
     label = compile_pattern(rf'(?<!\\)"{re.escape(name)}"\s*+:\s*+')
-    for count, match in enumerate(label.finditer(text)):
-        if count == OCCURRENCES:
-            return
-        value, found = _value(text, match.end())
-        if found:
+    for match in islice(label.finditer(text), OCCURRENCES):
+        value, end = _decoded(text, match.end())
+        if end is None and text.startswith("[", match.end()):
+            value = list(_items(text, match.end() + 1))
+        if end is not None or value:
             yield value
             return
-
-
-def _value(text: str, start: int) -> tuple[Any, bool]:
-    """Return the value at ``start`` and whether it is whole; of a list, the elements that are."""
-    value, end = _decoded(text, start)
-    if end is not None:
-        return value, True
-    if not text.startswith("[", start):
-        return None, False
-    items = list(_items(text, start + 1))
-    return items, bool(items)
 
 
 def _items(text: str, place: int) -> Iterator[Any]:
@@ -153,11 +117,10 @@ def _items(text: str, place: int) -> Iterator[Any]:
 
 
 def _decoded(text: str, start: int) -> tuple[Any, int | None]:
-    try:
+    """Return the whole value at ``start`` and where it ends; nothing where there is none."""
+    with suppress(ValueError, RecursionError):
         value, end = DECODER.raw_decode(text, start)
-    except UNREADABLE:
-        return None, None
-    # A number where the text breaks off may have had more digits.
-    if isinstance(value, int | float) and not ENDED.match(text, end):
-        return None, None
-    return value, end
+        # A number where the text breaks off may have had more digits.
+        if not isinstance(value, int | float) or ENDED.match(text, end):
+            return value, end
+    return None, None

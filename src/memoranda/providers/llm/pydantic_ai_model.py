@@ -9,21 +9,15 @@ import asyncio
 from collections.abc import Mapping, Sequence
 from importlib import import_module
 from importlib.util import find_spec
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
-from memoranda.errors import LLMError, MissingExtra
+from memoranda.errors import MissingExtra
 from memoranda.model.chat import ChatReply, OnText, ToolSpec
 from memoranda.model.usage import Reply
-from memoranda.providers.llm.retrying import CallFailure, ModelConnection, RetryPolicy, TotalUsage
+from memoranda.providers.llm.retrying import ModelConnection, RetryPolicy
 from memoranda.providers.llm.spec import find_key, parse_spec
 
-if TYPE_CHECKING:
-    from memoranda.providers.llm.chat_calls import ChatOutcome
-
 T = TypeVar("T")
-
-LIBRARIES = ("answers", "chat_calls", "message_conversion")
-"""What loads pydantic-ai: with the first call, and off the event loop."""
 
 
 class PydanticAIModel:
@@ -57,16 +51,10 @@ class PydanticAIModel:
             LLMError: it failed beyond the retries, took too long, or gave no such answer.
             InvalidInput: ``answer`` is no dataclass of plain values, lists and dataclasses.
         """
-        from memoranda.providers.llm.answer_fitting import answer_schema
+        await _load("answers")
+        from memoranda.providers.llm.answers import ask_model
 
-        schema = answer_schema(answer)
-        await _load_libraries()
-        from memoranda.providers.llm.answers import TypedQuestion
-
-        question = TypedQuestion(
-            to=self._to, instructions=instructions, prompt=prompt, answer=answer, schema=schema
-        )
-        return Reply(await question.ask(), question.total.usage)
+        return await ask_model(self._to, instructions, prompt, answer)
 
     async def chat(
         self,
@@ -85,27 +73,15 @@ class PydanticAIModel:
             LLMError: it failed beyond the retries, took too long, or gave no reply.
             InvalidInput: there are no messages, or one is in no known form.
         """
-        await _load_libraries()
-        from memoranda.providers.llm.chat_calls import ChatRequest, WordStream, call_chat
-        from memoranda.providers.llm.message_conversion import form_of, to_model_messages
+        await _load("chat_calls")
+        from memoranda.providers.llm.chat_calls import call_chat
 
-        sent = to_model_messages(messages, form_of(self._to.spec))
-        request = ChatRequest(self._to, sent, tools)
-
-        async def call() -> ChatOutcome | CallFailure:
-            return await call_chat(request, None if on_text is None else WordStream(on_text))
-
-        total = TotalUsage()
-        reply = await self._to.policy.run(call, total)
-        if problem := reply.problem():
-            total.add_failure()
-            raise LLMError(f"{self.name} {problem}", total.usage)
-        return ChatReply(reply.text, reply.tool_calls, total.usage)
+        return await call_chat(self._to, messages, tools, on_text)
 
 
-async def _load_libraries() -> None:
-    for name in LIBRARIES:
-        await asyncio.to_thread(import_module, f"memoranda.providers.llm.{name}")
+async def _load(name: str) -> None:
+    """Load what loads pydantic-ai: with the first call, and off the event loop."""
+    await asyncio.to_thread(import_module, f"memoranda.providers.llm.{name}")
 
 
 def open_model(

@@ -7,7 +7,7 @@ import random
 import time
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field, replace
-from typing import Protocol, TypeVar
+from typing import TypeVar
 
 from memoranda.errors import InvalidInput, LLMError
 from memoranda.model.usage import Usage
@@ -23,6 +23,7 @@ class CallFailure:
         again: whether the same call may succeed later.
         wait: seconds after which the server wants to be asked again, if it said.
         schema_refused: whether the server may answer if it is not given the schema.
+        at_once: whether to call again without waiting, as the call will be another one.
         usage: what was spent all the same, as far as the server said.
     """
 
@@ -30,22 +31,11 @@ class CallFailure:
     again: bool = False
     wait: float | None = None
     schema_refused: bool = False
+    at_once: bool = False
     usage: Usage = field(default_factory=Usage)
 
-    def final(self) -> CallFailure:
-        """Return the failure as one that no other form of the call avoids."""
-        return replace(self, schema_refused=False)
 
-
-class CallResult(Protocol):
-    """What a call brought."""
-
-    @property
-    def usage(self) -> Usage:
-        """What it took."""
-
-
-R = TypeVar("R", bound=CallResult)
+Result = TypeVar("Result")
 
 
 @dataclass(slots=True)
@@ -64,46 +54,23 @@ class TotalUsage:
 
 
 @dataclass(frozen=True, slots=True)
-class Backoff:
-    """How long to wait before a call is made again; all in seconds.
-
-    Attributes:
-        first: before the first time; it doubles from there.
-        longest: at most.
-        asked: at most, where the server says how long (``Retry-After``).
-    """
-
-    first: float = 0.5
-    longest: float = 20.0
-    asked: float = 60.0
-
-    def wait(self, attempt: int, wanted: float | None, jitter: float) -> float:
-        """Return the wait after the failed ``attempt``, from 0.
-
-        Args:
-            attempt: how many calls failed before this one.
-            wanted: what the server asked for.
-            jitter: 0 to 1: many clients must not come back at one moment.
-        """
-        if wanted is not None:
-            return min(wanted, self.asked) + jitter * self.first
-        return min(self.longest, self.first * 2.0 ** min(attempt, 32)) * (0.5 + 0.5 * jitter)
-
-
-@dataclass(frozen=True, slots=True)
 class RetryPolicy:
-    """How often a busy, failing or silent server is asked again, and when.
+    """How often a busy, failing or silent server is asked again, and when; times in seconds.
 
     Attributes:
         retries: how often.
-        backoff: how long to wait in between.
+        first: the wait before the first time; it doubles from there.
+        longest: the longest wait.
+        asked: the longest wait where the server says how long (``Retry-After``).
         sleep: how to wait.
-        jitter: gives numbers from 0 to 1.
+        jitter: gives numbers from 0 to 1: many clients must not come back at one moment.
         timer: gives seconds that only grow.
     """
 
     retries: int = 2
-    backoff: Backoff = Backoff()
+    first: float = 0.5
+    longest: float = 20.0
+    asked: float = 60.0
     sleep: Callable[[float], Awaitable[object]] = asyncio.sleep
     jitter: Callable[[], float] = random.random
     timer: Callable[[], float] = time.monotonic
@@ -113,8 +80,21 @@ class RetryPolicy:
         if self.retries < 0:
             raise InvalidInput(f"retries={self.retries} must not be below 0")
 
-    async def run(self, call: Callable[[], Awaitable[R | CallFailure]], total: TotalUsage) -> R:
-        """Call until something comes back, as often as the retries allow.
+    def wait(self, attempt: int, wanted: float | None) -> float:
+        """Return how long to wait after the failed ``attempt``, from 0.
+
+        Args:
+            attempt: how many calls failed before this one.
+            wanted: what the server asked for.
+        """
+        if wanted is not None:
+            return min(wanted, self.asked) + self.jitter() * self.first
+        return min(self.longest, self.first * 2.0 ** min(attempt, 32)) * (0.5 + 0.5 * self.jitter())
+
+    async def run(
+        self, call: Callable[[], Awaitable[tuple[Result, Usage] | CallFailure]], total: TotalUsage
+    ) -> Result:
+        """Call until something comes back, as often as the retries allow, and add up the usage.
 
         Raises:
             LLMError: no call brought anything.
@@ -125,15 +105,16 @@ class RetryPolicy:
             outcome = await call()
             seconds = self.timer() - started
             if not isinstance(outcome, CallFailure):
-                total.add(replace(outcome.usage, seconds=seconds))
-                return outcome
+                result, usage = outcome
+                total.add(replace(usage, seconds=seconds))
+                return result
             total.add(replace(outcome.usage, requests=1, failures=1, seconds=seconds))
-            if outcome.schema_refused:
+            if outcome.at_once:
                 continue
             if not outcome.again or attempt >= self.retries:
                 tried = f" (tried {attempt + 1} times)" if attempt else ""
                 raise LLMError(f"{outcome.why}{tried}", total.usage)
-            await self.sleep(self.backoff.wait(attempt, outcome.wait, self.jitter()))
+            await self.sleep(self.wait(attempt, outcome.wait))
             attempt += 1
 
 
@@ -162,5 +143,4 @@ class ModelConnection:
         """Refuse limits that cannot be."""
         if not self.timeout > 0 or (self.max_tokens is not None and self.max_tokens < 1):
             given = f"timeout={self.timeout} must be above 0"
-            message = f"{given} and max_tokens={self.max_tokens} at least 1"
-            raise InvalidInput(message)
+            raise InvalidInput(f"{given} and max_tokens={self.max_tokens} at least 1")

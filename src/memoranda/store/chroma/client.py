@@ -6,7 +6,6 @@ import os
 import sqlite3
 from collections.abc import Iterator
 from contextlib import closing, contextmanager, suppress
-from pathlib import Path
 from threading import Event
 from time import monotonic
 from typing import Any
@@ -38,7 +37,6 @@ from memoranda.store.chroma import index_files
 from memoranda.store.chroma.place import Folder, Place, Server
 
 LOCK = "memoranda.lock"
-DATABASE_FILE = "chroma.sqlite3"
 # Seconds to wait for another process that has the folder.
 PATIENCE = 5.0
 # Seconds that a server may take to be reached, and to answer.
@@ -51,6 +49,7 @@ POLL = 0.001
 # Seconds to wait for them where the folder is only left.
 CLOSING = 1.0
 FOLDER_MODE = 0o700
+REFUSED = "{place} refuses the token; set storage.token to one that it knows"
 
 
 class Connection:
@@ -88,19 +87,19 @@ class Connection:
         self._lock = lock
         return client
 
-    @contextmanager
-    def suspended(self, place: Folder) -> Iterator[None]:
-        """Close the client while the block lasts, so that the folder's files can be changed."""
+    def vacuum(self, place: Folder) -> None:
+        """Write the database without its free pages, and drop the indexes that are not used."""
         with translated(place):
             self.client.close()
-        try:
-            if not _is_left(place):
-                message = f"{place} is in use by another program; close that one, and try again"
-                raise StoreBusy(message)
-            yield
-            index_files.blank(place.path)
-        finally:
-            with translated(place):
+            try:
+                if not _is_left(place):
+                    raise _of_engine(place, TimeoutError("locked"))
+                with closing(sqlite3.connect(place.database)) as database:
+                    used = {row[0] for row in database.execute("SELECT id FROM segments")}
+                    database.execute("VACUUM")
+                index_files.drop(place.path, used)
+                index_files.blank(place.path)
+            finally:
                 self.client = _embedded(place)
 
     @property
@@ -114,14 +113,10 @@ class Connection:
             self.client.close()
         for session in _sessions(self.client):
             session.close()  # The client leaves it open.
-        if (
-            isinstance(self.place, Folder)
-            and self._lock is not None
-            and _is_left(self.place, CLOSING)
-        ):
+        if isinstance(self.place, Folder) and self._lock is not None:
             with suppress(OSError):  # A folder that was removed meanwhile.
-                index_files.blank(self.place.path)
-        if self._lock is not None:
+                if _is_left(self.place, CLOSING):
+                    index_files.blank(self.place.path)
             self._lock.release()
         self._lock = None
 
@@ -136,7 +131,7 @@ def _prepare(place: Folder) -> None:
     if path.exists() and not path.is_dir():
         message = f"{path} is a file; a store on Chroma is a folder, so choose another path"
         raise NotADatabase(message)
-    if path.is_dir() and not (path / DATABASE_FILE).exists() and _has_more(path):
+    if path.is_dir() and not place.database.exists() and {*path.iterdir()} - {path / LOCK}:
         message = f"{path} holds files that are not Chroma's; choose an empty or a new folder"
         raise NotADatabase(message)
     path.mkdir(parents=True, exist_ok=True, mode=FOLDER_MODE)
@@ -155,56 +150,40 @@ def _log_ahead(place: Folder) -> None:
     Before Chroma opens it: a process that opens a database of SQLite by two libraries at once
     loses its locks on it. Where the file system cannot do it, all stays as it is.
     """
-    path = _database(place)
-    if _log(place).exists():
-        return  # It does so already; a killed process left the log.
-    try:
-        with closing(sqlite3.connect(path, timeout=PATIENCE)) as database:
+    if not place.log.exists():  # Else it does so already; a killed process left the log.
+        with closing(sqlite3.connect(place.database, timeout=PATIENCE)) as database:
             database.execute("PRAGMA journal_mode = WAL")
-    except sqlite3.Error as error:
-        raise of_file(place, error) from error
-
-
-def _log(place: Folder) -> Path:
-    return place.path / f"{DATABASE_FILE}-wal"
 
 
 def _is_left(place: Folder, patience: float = LEAVING) -> bool:
     """Wait until Chroma's threads have left the database, and see that its log goes, too."""
     since = monotonic()
-    while _log(place).exists():
+    while place.log.exists():
         waited = monotonic() - since
         if waited > patience:
             return False
         if waited > GRACE:
             # They may go without a word: the last one to close a database takes its log away.
-            with suppress(sqlite3.Error), closing(sqlite3.connect(_database(place))) as database:
+            with suppress(sqlite3.Error), closing(sqlite3.connect(place.database)) as database:
                 database.execute("PRAGMA wal_checkpoint(TRUNCATE)")
         Event().wait(POLL)
     return True
 
 
-def _database(place: Folder) -> Path:
-    return place.path / DATABASE_FILE
-
-
-def of_file(place: Place, error: Exception) -> StoreError:
-    """Return the error of ours that tells of an error of the database's file."""
-    text = str(error)
-    low = text.lower()
-    if "disk is full" in low or "no space left" in low:
+def _of_engine(place: Place, error: Exception) -> StoreError:
+    """Return the error of ours that tells of an error of Chroma's, or of its database's file."""
+    text = str(error).lower()
+    if isinstance(error, NotFoundError):
+        return StoreError(f"{place}: what is there was removed ({error}); open the memory again")
+    if "disk is full" in text or "no space left" in text:
         return StoreFull(f"{place} is full; make room. What was stored before is intact")
-    if "readonly" in low or "read-only" in low or "permission denied" in low:
+    if "readonly" in text or "read-only" in text or "permission denied" in text:
         return StoreReadOnly(f"{place} cannot be written; change its permissions")
-    if "not a database" in low or "malformed" in low:
-        return NotADatabase(f"{place} is damaged or no database of Chroma ({text}); restore it")
-    if "locked" in low:
+    if "not a database" in text or "malformed" in text:
+        return NotADatabase(f"{place} is damaged or no database of Chroma ({error}); restore it")
+    if "locked" in text:
         return StoreBusy(f"{place} is in use by another program; close that one, and try again")
-    return StoreError(f"{place} failed: {text}")
-
-
-def _has_more(path: os.PathLike[str]) -> bool:
-    return any(name != LOCK for name in os.listdir(path))  # noqa: PTH208 - names are enough
+    return StoreError(f"{place} failed: {error}")
 
 
 def _of(place: Server) -> ClientAPI:
@@ -228,7 +207,7 @@ def _of(place: Server) -> ClientAPI:
 
 def _make_database(place: Server, headers: dict[str, str]) -> None:
     """See to it that the database is there, and that it is Chroma that answers."""
-    address = f"{'https' if place.secure else 'http'}://{_host(place)}:{place.port}/api/v2/tenants"
+    address = f"{place.address}/api/v2/tenants"
     tenant, database = quote(place.tenant, safe=""), quote(place.database, safe="")
     with httpx.Client(headers=headers, timeout=TIMEOUT, verify=place.secure) as http:
         answer = http.get(f"{address}/{tenant}/databases/{database}")
@@ -239,7 +218,7 @@ def _make_database(place: Server, headers: dict[str, str]) -> None:
             answer = http.get(f"{address}/{tenant}/databases/{database}")
             answer = made if answer.status_code == httpx.codes.NOT_FOUND else answer
     if answer.status_code in {httpx.codes.UNAUTHORIZED, httpx.codes.FORBIDDEN}:
-        raise StoreError(_refused(place))
+        raise StoreError(REFUSED.format(place=place))
     if not _is_chroma(answer):
         message = f"{place} answers, but is no Chroma server; check host, port and path"
         raise StoreError(message)
@@ -255,14 +234,6 @@ def _is_chroma(answer: httpx.Response) -> bool:
     except ValueError:
         return False
     return isinstance(held, dict) and ("error" in held if answer.is_error else "tenant" in held)
-
-
-def _host(place: Server) -> str:
-    return f"[{place.host}]" if ":" in place.host else place.host
-
-
-def _refused(place: Place) -> str:
-    return f"{place} refuses the token; set storage.token to one that it knows"
 
 
 def _sessions(client: Any) -> Iterator[httpx.Client]:
@@ -281,35 +252,24 @@ def translated(place: Place) -> Iterator[None]:
     except MemorandaError:
         raise
     except Exception as error:
-        told = _told(place, error)
-        if told is None:
-            raise
+        match error:
+            case ChromaAuthError() | AuthorizationError():
+                told: MemorandaError = StoreError(REFUSED.format(place=place))
+            case ChromaError() | sqlite3.Error():
+                told = _of_engine(place, error)
+            case httpx.HTTPError():
+                why = str(error) or type(error).__name__
+                told = StoreError(f"{place} did not answer ({why}); is the server up?")
+            case AttributeError() if "bindings" in str(error):
+                told = StoreClosed(f"{place} is closed; open the memory again")
+            case UnicodeEncodeError(reason=why):
+                why = f"a text holds a character that cannot be stored: {why}; remove it"
+                told = InvalidInput(why)
+            case ValueError() | OSError():
+                told = StoreError(f"{place} cannot be used: {error}")
+            case _ if type(error) is Exception:  # What else than Chroma answers.
+                why = f"did not answer as Chroma does ({error}); is the server up?"
+                told = StoreError(f"{place} {why}")
+            case _:
+                raise
         raise told from error
-
-
-def _told(place: Place, error: Exception) -> MemorandaError | None:
-    """Return the error of ours that tells of ``error``; ``None`` where it is none of Chroma's."""
-    match error:
-        case ChromaError():
-            return _of_engine(place, error)
-        case httpx.HTTPError():
-            why = str(error) or type(error).__name__
-            return StoreError(f"{place} did not answer ({why}); is the server up?")
-        case AttributeError() if "bindings" in str(error):
-            return StoreClosed(f"{place} is closed; open the memory again")
-        case UnicodeEncodeError(reason=why):
-            return InvalidInput(f"a text holds a character that cannot be stored: {why}; remove it")
-        case ValueError() | OSError():
-            return StoreError(f"{place} cannot be used: {error}")
-        case _:
-            # A plain one is what the client raises where something else than Chroma answers.
-            told = f"{place} did not answer as Chroma does ({error}); is the server up?"
-            return StoreError(told) if type(error) is Exception else None
-
-
-def _of_engine(place: Place, error: ChromaError) -> StoreError:
-    if isinstance(error, ChromaAuthError | AuthorizationError):
-        return StoreError(_refused(place))
-    if isinstance(error, NotFoundError):
-        return StoreError(f"{place}: what is there was removed ({error}); open the memory again")
-    return of_file(place, error)

@@ -21,7 +21,7 @@ from chromadb.errors import ChromaError
 from memoranda.store.chroma.client import Connection, translated
 
 MEMORIES, JOURNAL = "memories", "journal"
-APART = re.compile(rf"{MEMORIES}-\d+")
+OURS = re.compile(rf"{JOURNAL}|{MEMORIES}(-\d+)?")
 # Behind the name under which a collection is written anew.
 NEXT = "-next"
 EVERYTHING = ["metadatas", "documents", "embeddings"]
@@ -43,9 +43,8 @@ class Collections:
         self.connection = connection
         self._open: dict[str, ChromaCollection] = {}
         self.look()
-        for name in (MEMORIES, JOURNAL):
-            if name not in self._open:
-                self._open[name] = self._made(connection.client, name)
+        for name in {MEMORIES, JOURNAL} - self._open.keys():
+            self._open[name] = self._made(name)
 
     def look(self) -> None:
         """See which collections there are, as other processes make some, too."""
@@ -62,23 +61,17 @@ class Collections:
                     else:
                         found[name].modify(name=base)
                         found[base] = found[name]
-        ours = {MEMORIES, JOURNAL}
-        self._open.update(
-            (name, each) for name, each in found.items() if name in ours or APART.fullmatch(name)
-        )
+        self._open |= {name: each for name, each in found.items() if OURS.fullmatch(name)}
 
-    def _made(
-        self, client: Any, name: str, *, like: ChromaCollection | None = None
-    ) -> ChromaCollection:
+    def _made(self, name: str, like: ChromaCollection | None = None) -> ChromaCollection:
         space = "cosine" if like is None else like.configuration_json["hnsw"]["space"]
+        index = {"space": space, "sync_threshold": SYNC, "batch_size": SYNC}
         with translated(self.connection.place):
-            made: ChromaCollection = client.get_or_create_collection(
+            made: ChromaCollection = self.connection.client.get_or_create_collection(
                 name,
                 embedding_function=None,
                 metadata={"hnsw:space": space} if like is None else like.metadata,
-                configuration={
-                    "hnsw": {"space": space, "sync_threshold": SYNC, "batch_size": SYNC}
-                },
+                configuration={"hnsw": index},
             )
             return made
 
@@ -86,26 +79,22 @@ class Collections:
 
     def width(self) -> int | None:
         """Return how many numbers the embeddings of the memories have; ``None`` before any."""
-        known = _dimension(self._open[MEMORIES])
-        if known is None:
-            self._open[MEMORIES] = self._made(self.connection.client, MEMORIES)
-            known = _dimension(self._open[MEMORIES])
-        return known
+        if _dimension(self._open[MEMORIES]) is None:
+            self._open[MEMORIES] = self._made(MEMORIES)
+        return _dimension(self._open[MEMORIES])
 
     def home(self, width: int) -> str:
         """Return the collection for embeddings of this length, made if it is not there."""
-        if self.width() == width:
-            return MEMORIES
-        name = f"{MEMORIES}-{width}"
+        name = MEMORIES if self.width() == width else f"{MEMORIES}-{width}"
         if name not in self._open:
-            self._open[name] = self._made(self.connection.client, name)
+            self._open[name] = self._made(name)
         return name
 
     def homes(self) -> list[str]:
         """Return all collections that may have embeddings of records, ``memories`` first."""
         if self.connection.shared:
             self.look()
-        return [MEMORIES, *sorted(name for name in self._open if APART.fullmatch(name))]
+        return sorted(self._open.keys() - {JOURNAL})
 
     # Calls
 
@@ -121,11 +110,9 @@ class Collections:
         self, collection: str, where: Mapping[str, Any] | None, include: Sequence[str]
     ) -> Iterator[Any]:
         """Return what a collection has, in parts."""
-        condition = None if where is None else dict(where)
+        wanted = {"where": where and dict(where), "include": include, "limit": PAGE}
         for offset in count(0, PAGE):
-            found = self.call(
-                collection, "get", where=condition, include=include, limit=PAGE, offset=offset
-            )
+            found = self.call(collection, "get", **wanted, offset=offset)
             yield found
             if len(found["ids"]) < PAGE:
                 return
@@ -148,25 +135,19 @@ class Collections:
 
         Only where no other process can write meanwhile.
         """
-        client = self.connection.client
         for name in (*self.homes(), JOURNAL):
-            old = self._open[name]
-            to = self._made(client, name + NEXT, like=old)
+            new = self._made(name + NEXT, like=self._open[name])
             for page in self.pages(name, None, EVERYTHING):
-                with translated(self.connection.place):
-                    _paste(to, page)
+                told = {each: page[each] for each in EVERYTHING if each != "documents"}
+                if any(page["documents"] or ()):
+                    told["documents"] = page["documents"]
+                if page["ids"]:
+                    with translated(self.connection.place):
+                        new.upsert(ids=page["ids"], **told)
             with translated(self.connection.place):
-                client.delete_collection(name)
-                to.modify(name=name)
-            self._open[name] = to
-
-
-def _paste(to: ChromaCollection, page: Mapping[str, Any]) -> None:
-    told = {"documents": page["documents"]} if any(page["documents"] or ()) else {}
-    if page["ids"]:
-        to.upsert(
-            ids=page["ids"], embeddings=page["embeddings"], metadatas=page["metadatas"], **told
-        )
+                self.connection.client.delete_collection(name)
+                new.modify(name=name)
+            self._open[name] = new
 
 
 def _dimension(collection: ChromaCollection) -> int | None:

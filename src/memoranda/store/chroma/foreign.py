@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -31,17 +31,13 @@ def foreign(path: Path) -> list[tuple[str, str, dict[str, Any]]]:
         except NotFoundError as error:
             message = f"{path} has no collection {MEMORIES!r}; there is nothing to import"
             raise InvalidInput(message) from error
-        return list(_rows(collection))
-
-
-def _rows(collection: Any) -> Iterator[tuple[str, str, dict[str, Any]]]:
-    for offset in range(0, collection.count(), PAGE):
-        found = collection.get(limit=PAGE, offset=offset, include=["documents", "metadatas"])
-        for key, text, entry in zip(
-            found["ids"], found["documents"], found["metadatas"], strict=True
-        ):
-            if OURS not in (entry or {}):
-                yield key, text or "", entry or {}
+        rows: list[tuple[str, str | None, dict[str, Any] | None]] = []
+        for offset in range(0, collection.count(), PAGE):
+            page = collection.get(limit=PAGE, offset=offset, include=["documents", "metadatas"])
+            rows += zip(page["ids"], page["documents"], page["metadatas"], strict=True)
+        return [
+            (key, text or "", told or {}) for key, text, told in rows if OURS not in (told or {})
+        ]
 
 
 @contextmanager
@@ -51,9 +47,6 @@ def _client(place: Folder) -> Iterator[Any]:
     if replicas is not None:
         with replicas.lock:
             yield replicas.connection.client
-        return
-    connection = Connection(place)
-    try:
-        yield connection.client
-    finally:
-        connection.close()
+    else:
+        with closing(Connection(place)) as connection:
+            yield connection.client

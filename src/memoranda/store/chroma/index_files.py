@@ -7,8 +7,9 @@ left, as nothing reads it.
 
 from __future__ import annotations
 
+import shutil
 import struct
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import suppress
 from pathlib import Path
 from uuid import UUID
@@ -26,6 +27,13 @@ def folders(place: Path) -> Iterator[Path]:
         with suppress(ValueError):
             if entry.is_dir() and str(UUID(entry.name)) == entry.name:
                 yield entry
+
+
+def drop(place: Path, used: Collection[str]) -> None:
+    """Remove the folders of indexes but those that are used: Chroma leaves them."""
+    for folder in folders(place):
+        if folder.name not in used:
+            shutil.rmtree(folder)
 
 
 def blank(place: Path) -> None:

@@ -18,8 +18,8 @@ from __future__ import annotations
 import json
 from base64 import b64decode, b64encode
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+from itertools import takewhile
+from typing import Any, NamedTuple
 from uuid import uuid4
 
 from apsw import ChangesetBuilder
@@ -40,8 +40,7 @@ FORMAT = 1
 NO_VECTOR = [1.0]
 
 
-@dataclass(frozen=True, slots=True)
-class JournalEntry:
+class JournalEntry(NamedTuple):
     """One change of a user's rows, as the journal has it.
 
     Attributes:
@@ -55,8 +54,7 @@ class JournalEntry:
     token: str
 
 
-@dataclass(frozen=True, slots=True)
-class Position:
+class Position(NamedTuple):
     """The position of a reader in the journal of a user.
 
     Attributes:
@@ -68,34 +66,20 @@ class Position:
     commit: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class Contents:
-    """All that the journal has of a user.
+class JournalEntries(NamedTuple):
+    """What the journal of a user has, from its base or from a position on.
 
     Attributes:
         epoch: number of the newest base; -1 where there is none.
-        entries: the base and what follows it, in order.
+        entries: in order; beyond a position, the next eight at most.
         mirrored: number of the last commit that is known to be in the collection of the memories.
+        replaced: whether the position is of an older epoch, or too far behind to be followed.
     """
 
     epoch: int
     entries: Sequence[JournalEntry]
     mirrored: int
-
-
-@dataclass(frozen=True, slots=True)
-class Ahead:
-    """The journal entries beyond a position.
-
-    Attributes:
-        entries: the commits that follow, in order; at most eight.
-        replaced: whether the position is of an older epoch, or too far behind to be followed.
-        mirrored: number of the last commit that is known to be in the collection of the memories.
-    """
-
-    entries: Sequence[JournalEntry]
-    replaced: bool
-    mirrored: int
+    replaced: bool = False
 
 
 class Journal:
@@ -115,7 +99,7 @@ class Journal:
         """Return everybody who ever stored something, the store itself among them."""
         return sorted({_parsed(each)[0] for each in self._ids({"of": BASE})})
 
-    def load(self, user: str) -> Contents:
+    def load(self, user: str) -> JournalEntries:
         """Return all that there is of a user.
 
         What is listed may be merged by another process before it is read: then it is listed anew.
@@ -125,25 +109,20 @@ class Journal:
             if found is not None:
                 return found
 
-    def ahead(self, positions: Mapping[str, Position]) -> dict[str, Ahead]:
+    def ahead(self, positions: Mapping[str, Position]) -> dict[str, JournalEntries]:
         """Return the commits that follow the positions of users, all in one call."""
-        wanted = [(*_marks(user, at), *_next(user, at)) for user, at in positions.items()]
-        found = self._rows([each for ids in wanted for each in ids])
-        return {user: self._ahead(user, at, found) for user, at in positions.items()}
-
-    def _ahead(self, user: str, at: Position, found: Mapping[str, Mapping[str, Any]]) -> Ahead:
-        base, segment, mirror = _marks(user, at)
-        mirrored = found.get(mirror, {}).get("through", 0)
-        entries: list[JournalEntry] = []
-        for each in _next(user, at):
-            if each not in found:
-                break
-            entry = self._entry(user, found[each])
-            if entry is None:
-                return Ahead((), replaced=True, mirrored=mirrored)
-            entries.append(entry)
-        replaced = base not in found or segment in found
-        return Ahead(entries, replaced=replaced, mirrored=mirrored)
+        wanted = {user: _ids_ahead(user, at) for user, at in positions.items()}
+        found = self._rows([each for ids in wanted.values() for each in ids])
+        ahead = {}
+        for user, (base, segment, mirror, *commits) in wanted.items():
+            follow = takewhile(found.__contains__, commits)
+            read = [self._entry(user, found[each]) for each in follow]
+            entries = [entry for entry in read if entry is not None]
+            replaced = base not in found or segment in found or len(entries) < len(read)
+            mirrored = found.get(mirror, {}).get("through", 0)
+            epoch = positions[user].epoch
+            ahead[user] = JournalEntries(epoch, entries, mirrored, replaced)
+        return ahead
 
     def won(self, user: str, entry: JournalEntry, epoch: int) -> bool | None:
         """Return whether a commit is the first; ``None`` where it was replaced, or others were."""
@@ -171,31 +150,29 @@ class Journal:
         """Return whether the files may hold what was erased: a server had it."""
         return bool(self._ids({"unpurged": True}))
 
-    def _load(self, user: str) -> Contents | None:
-        numbers: dict[str, list[int]] = {COMMIT: [], SEGMENT: [], BASE: [], MIRROR: []}
+    def _load(self, user: str) -> JournalEntries | None:
+        numbers: dict[str, set[int]] = {COMMIT: set(), SEGMENT: set(), BASE: set(), MIRROR: set()}
         for each in self._ids({"user": user}):
             _, kind, number, part = _parsed(each)
             if not part:
-                numbers[kind].append(number)
+                numbers[kind].add(number)
         epoch = max(numbers[BASE], default=-1)
         if epoch < 0:
-            return Contents(-1, (), 0)
-        heads = self._rows([_id(user, BASE, epoch), _id(user, MIRROR, 0)])
-        base = heads.get(_id(user, BASE, epoch))
-        first = None if base is None else self._entry(user, base)
+            return JournalEntries(-1, (), 0)
+        at, mirror = _id(user, BASE, epoch), _id(user, MIRROR, 0)
+        heads = self._rows([at, mirror])
+        first = self._entry(user, heads[at]) if at in heads else None
         if first is None:
             return None
-        follow = _following(user, first.through, set(numbers[SEGMENT]), set(numbers[COMMIT]))
-        wanted = list(follow)
         entries = [first]
+        wanted = list(_following(user, first.through, numbers[SEGMENT], numbers[COMMIT]))
         for ids in batches(wanted, TOGETHER):
             found = self._rows(ids)
-            read = [self._entry(user, found[each]) for each in ids if each in found]
-            entries += [entry for entry in read if entry is not None]
+            read = (self._entry(user, found[each]) for each in ids if each in found)
+            entries += filter(None, read)
         if len(entries) <= len(wanted):
             return None
-        mirrored = heads.get(_id(user, MIRROR, 0), {}).get("through", 0)
-        return Contents(epoch, entries, max(mirrored, 0))
+        return JournalEntries(epoch, entries, heads.get(mirror, {}).get("through", 0))
 
     def _entry(self, user: str, row: Mapping[str, Any]) -> JournalEntry | None:
         """Return the entry of a row; ``None`` where another process removed a part of it."""
@@ -204,16 +181,15 @@ class Journal:
             message = f"{place} was written by a newer memoranda; upgrade this one"
             raise NotADatabase(message)
         try:
-            pieces: list[str] = [row["patch"]]
-            for part in range(1, row["parts"]):
-                at = _id(user, row["of"], row["number"], f"{row['token']}-{part}")
-                found = self._rows([at])
-                if not found:
-                    return None
-                pieces.append(found[at]["patch"])
-            return JournalEntry(
-                row["through"], b64decode("".join(pieces), validate=True), row["token"]
-            )
+            token, numbers = row["token"], range(1, row["parts"])
+            ids = [_id(user, row["of"], row["number"], f"{token}-{part}") for part in numbers]
+            # One at a time: each is large.
+            rows = [self._rows([each]).get(each) for each in ids]
+            if None in rows:
+                return None
+            text = "".join(it["patch"] for it in (row, *rows) if it is not None)
+            patch = b64decode(text, validate=True)
+            return JournalEntry(row["through"], patch, token)
         except (KeyError, ValueError, TypeError) as error:
             message = (
                 f"{place}: an entry of the journal of {user!r} cannot be read; something else "
@@ -234,16 +210,16 @@ class Journal:
         """
         more: dict[str, dict[str, Any]] = {}
         if entry.through == 1:
-            more[_id(user, BASE, 0)] = _head(user, BASE, 0, JournalEntry(0, b"", entry.token))
+            empty = JournalEntry(0, b"", entry.token)
+            more[_id(user, BASE, 0)] = {**_head(user, BASE, 0, empty), "patch": ""}
         if mirrored is not None:
             more[_id(user, MIRROR, 0)] = _mirror(user, mirrored)
-        told = {"erases": True} if erases else {}
-        self._add(user, COMMIT, entry.through, entry, told=told, more=more)
+        self._add(user, COMMIT, entry.through, entry, more, erases=erases)
 
     def begin(self, user: str, commit: int, patch: bytes) -> None:
         """Begin the journal of a user with all there is after a commit, in an empty place."""
         base = JournalEntry(commit, patch, uuid4().hex)
-        self._add(user, BASE, 0, base, more={_id(user, MIRROR, 0): _mirror(user, commit)})
+        self._add(user, BASE, 0, base, {_id(user, MIRROR, 0): _mirror(user, commit)})
 
     def mirrored(self, through: Mapping[str, int]) -> None:
         """Say up to which commits of users the memories are written."""
@@ -260,31 +236,32 @@ class Journal:
             return
         wanted = [_id(user, COMMIT, block * FOLD + step) for step in range(1, FOLD + 1)]
         found = self._rows(wanted)
-        builder, read = ChangesetBuilder(), []  # type: ignore[no-untyped-call] # apsw tells no type
-        for each in wanted:
-            entry = self._entry(user, found[each]) if each in found else None
-            if entry is not None:
-                builder.add(entry.patch)
-                read.append(entry)
-        if len(read) < len(found) or not read or read[-1].through != (block + 1) * FOLD:
+        read = [self._entry(user, found[each]) for each in wanted if each in found]
+        entries = [entry for entry in read if entry is not None]
+        through = (block + 1) * FOLD
+        if len(entries) < len(read) or not entries or entries[-1].through != through:
             return
-        if len(read) < FOLD and self._rows([_id(user, SEGMENT, block)]):
+        if len(entries) < FOLD and self._rows([_id(user, SEGMENT, block)]):
             return
-        told = {"erases": True} if any(row.get("erases") for row in found.values()) else {}
-        merged = JournalEntry((block + 1) * FOLD, builder.output(), uuid4().hex)
-        self._add(user, SEGMENT, block, merged, told=told)
+        builder = ChangesetBuilder()  # type: ignore[no-untyped-call] # apsw tells no type
+        for entry in entries:
+            builder.add(entry.patch)
+        merged = JournalEntry(through, builder.output(), uuid4().hex)
+        erases = any(row.get("erases") for row in found.values())
+        self._add(user, SEGMENT, block, merged, erases=erases)
         self._drop_lost(user, SEGMENT, block, merged)
-        self._remove({"user": user}, {"of": COMMIT}, {"through": {"$lte": merged.through}})
+        self._remove({"user": user}, {"of": COMMIT}, {"through": {"$lte": through}})
 
-    def rebase(self, user: str, at: Position, patch: bytes, *, unpurged: bool) -> bool:
+    def rebase(self, user: str, at: Position, patch: bytes) -> bool:
         """Begin a new epoch: ``patch`` is all there is, and everything before it is removed.
+
+        On a server it is noted that the files still have to be purged.
 
         Returns:
             whether it was done; not, where another process began that epoch first.
         """
         base, epoch = JournalEntry(at.commit, patch, uuid4().hex), at.epoch + 1
-        told = {"unpurged": True} if unpurged else {}
-        self._add(user, BASE, epoch, base, told=told)
+        self._add(user, BASE, epoch, base, unpurged=self._shared)
         if not self._drop_lost(user, BASE, epoch, base):
             return False
         changes = {"of": {"$in": [COMMIT, SEGMENT]}}
@@ -318,17 +295,17 @@ class Journal:
         kind: str,
         number: int,
         entry: JournalEntry,
-        *,
-        told: Mapping[str, Any] | None = None,
         more: Mapping[str, Mapping[str, Any]] | None = None,
+        **told: bool,
     ) -> None:
-        head = _head(user, kind, number, entry)
-        text: str = head["patch"]
-        parts = [text[at : at + PIECE] for at in range(0, len(text), PIECE)] or [""]
-        for part, piece in enumerate(parts[1:], 1):
-            piece_of = {**head, "patch": piece, "part": part}
-            self._write("upsert", {_id(user, kind, number, f"{entry.token}-{part}"): piece_of})
-        row = {**head, **(told or {}), "patch": parts[0], "parts": len(parts)}
+        text = b64encode(entry.patch).decode()
+        pieces = [text[at : at + PIECE] for at in range(0, len(text), PIECE)] or [""]
+        head = _head(user, kind, number, entry, len(pieces))
+        for part, piece in enumerate(pieces[1:], 1):
+            at = _id(user, kind, number, f"{entry.token}-{part}")
+            self._write("upsert", {at: {**head, "patch": piece, "part": part}})
+        noted = {name: True for name, value in told.items() if value}
+        row = {**head, **noted, "patch": pieces[0]}
         # Where others may do so, too, the first one with an id stays.
         how = "add" if self._shared else "upsert"
         self._write(how, {_id(user, kind, number): row, **(more or {})})
@@ -360,17 +337,15 @@ class Journal:
         self._collections.call(JOURNAL, "delete", where=condition)
 
 
-def _head(user: str, kind: str, number: int, entry: JournalEntry) -> dict[str, Any]:
-    """Return the metadata of an entry, with the whole patch."""
+def _head(user: str, kind: str, number: int, entry: JournalEntry, parts: int = 1) -> dict[str, Any]:
+    """Return the metadata of an entry, without the patch."""
+    place = {"user": user, "of": kind, "number": number}
     return {
-        "user": user,
-        "of": kind,
-        "number": number,
+        **place,
         "through": entry.through,
         "token": entry.token,
         "format": FORMAT,
-        "parts": 1,
-        "patch": b64encode(entry.patch).decode(),
+        "parts": parts,
     }
 
 
@@ -383,13 +358,11 @@ def _id(user: str, kind: str, number: int, part: str = "") -> str:
     return json.dumps([user, kind, number, part], ensure_ascii=False)
 
 
-def _marks(user: str, at: Position) -> tuple[str, str, str]:
-    """Return the ids of what tells whether a position can be followed, and what is mirrored."""
-    return _id(user, BASE, at.epoch), _id(user, SEGMENT, at.commit // FOLD), _id(user, MIRROR, 0)
-
-
-def _next(user: str, at: Position) -> list[str]:
-    return [_id(user, COMMIT, at.commit + step) for step in range(1, AHEAD + 1)]
+def _ids_ahead(user: str, at: Position) -> list[str]:
+    """Return the ids of what tells whether a position can be followed, and of what follows it."""
+    marks = [(BASE, at.epoch), (SEGMENT, at.commit // FOLD), (MIRROR, 0)]
+    commits = [(COMMIT, at.commit + step) for step in range(1, AHEAD + 1)]
+    return [_id(user, kind, number) for kind, number in (*marks, *commits)]
 
 
 def _parsed(id: str) -> tuple[str, str, int, str]:

@@ -11,9 +11,9 @@ import hashlib
 import json
 import math
 import re
+from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -23,6 +23,7 @@ from memoranda.model.models import Kind
 from memoranda.model.query import Vector
 from memoranda.store.chroma.collections import MEMORIES, PAGE, Collections, batches
 from memoranda.store.chroma.replica import MirrorChange, Replica, Touched
+from memoranda.store.sql.rows import STORED_FLOAT
 
 # Dimensions of placeholders while no model is known: those of all-MiniLM-L6-v2 (S1.02).
 UNKNOWN_DIMENSIONS = 384
@@ -32,24 +33,33 @@ LARGEST = 2**63 - 1
 NAME = re.compile(r"[^\W\d][\w.-]{0,63}")
 # A metadata that rows of other programs do not have.
 OURS = "generation"
+# What is told of a record under the same name, as far as it has a value.
+TOLD = (
+    "agent", "type", "created_at", "valid_until", "session_id", "closed", "indexed", "unlinked",
+    "entities",
+)  # fmt: skip
 ROWS = """
-SELECT r.id, r.content, r.agent, r.kind, r.created_at, r.valid_until, r.session_id,
-    r.closed_at IS NOT NULL OR r.superseded_by IS NOT NULL, r.indexed, r.attributes,
-    (SELECT json_group_array(DISTINCT folded) FROM record_entities WHERE record_key = r.key),
+SELECT r.id, r.content, (SELECT embedding FROM vectors WHERE record_key = r.key), r.attributes,
+    r.agent, CASE r.kind WHEN 'episode' THEN 'conversation' ELSE r.kind END, r.created_at,
+    r.valid_until, r.session_id, r.closed_at IS NOT NULL OR r.superseded_by IS NOT NULL, r.indexed,
     EXISTS (SELECT 1 FROM derivations WHERE record_key = r.key AND work = 'entities'),
-    (SELECT embedding FROM vectors WHERE record_key = r.key)
+    (SELECT json_group_array(DISTINCT folded) FROM record_entities WHERE record_key = r.key)
 FROM records r
 """
 
 
-@dataclass(frozen=True, slots=True)
-class Mirrored:
+class MirroredRecord(NamedTuple):
     """A record as it is in the collection."""
 
     id: str
     text: str
     metadata: dict[str, Any]
     vector: Vector | None
+
+    @property
+    def width(self) -> int:
+        """How many numbers its vector has; 0 for none."""
+        return 0 if self.vector is None else len(self.vector)
 
 
 class Mirror:
@@ -69,37 +79,37 @@ class Mirror:
     def write(self, replica: Replica, touched: Touched, generation: int) -> None:
         """Bring records up to date. Doing it twice changes nothing."""
         for ids in batches(list(touched), PAGE):
-            rows = {row.id: row for row in read(replica, generation, ids)}
-            gone = [each for each in ids if each not in rows]
-            if gone:
-                self.remove(gone)
-            if rows:
-                self._write(replica.user, rows, touched)
+            rows = list(read(replica, generation, ids))
+            gone = set(ids).difference(row.id for row in rows)
+            for home in self._collections.homes() if gone else ():
+                self._collections.call(home, "delete", ids=sorted(gone))
+            if not rows:
+                continue
+            width = self._collections.width()
+            try:
+                wanted = width or self.dimensions or UNKNOWN_DIMENSIONS
+                self._write(wanted, replica.user, rows, touched)
+            except StoreError:
+                found = None if width else self._collections.width()
+                if found is None:
+                    raise
+                # Another process was the first to store something, of another length.
+                self._write(found, replica.user, rows, touched)
 
-    def remove(self, ids: Sequence[str]) -> None:
-        """Remove records."""
-        for home in self._collections.homes():
-            for part in batches(ids, PAGE):
-                self._collections.call(home, "delete", ids=part)
-
-    def _write(self, user: str, rows: Mapping[str, Mirrored], touched: Touched) -> None:
-        width = self._collections.width()
-        try:
-            wanted = width or self.dimensions or UNKNOWN_DIMENSIONS
-            self._write_wide(wanted, user, rows, touched)
-        except StoreError:
-            found = None if width else self._collections.width()
-            if found is None:
-                raise
-            # Another process was the first to store something, of another length.
-            self._write_wide(found, user, rows, touched)
-
-    def _write_wide(
-        self, width: int, user: str, rows: Mapping[str, Mirrored], touched: Touched
+    def _write(
+        self, width: int, user: str, rows: Sequence[MirroredRecord], touched: Touched
     ) -> None:
-        self._write_apart([row for row in rows.values() if _length(row) not in {0, width}], user)
-        changed = [row for row in rows.values() if touched[row.id] is MirrorChange.CHANGED]
-        made = [row for row in rows.values() if touched[row.id] is not MirrorChange.CHANGED]
+        for apart in {row.width for row in rows} - {0, width}:
+            here = [row for row in rows if row.width == apart]
+            self._collections.call(
+                self._collections.home(apart),
+                "upsert",
+                ids=[row.id for row in here],
+                embeddings=[row.vector for row in here],
+                metadatas=[{"user": user}] * len(here),
+            )
+        changed = [row for row in rows if touched[row.id] is MirrorChange.CHANGED]
+        made = [row for row in rows if touched[row.id] is not MirrorChange.CHANGED]
         moved = [row.id for row in made if touched[row.id] is MirrorChange.REPLACED]
         if changed:
             self._collections.call(
@@ -112,29 +122,15 @@ class Mirror:
             # Chroma's index takes four times as long to move a vector as to take a new one in.
             self._collections.call(MEMORIES, "delete", ids=moved)
         if made:
-            vectors = [row.vector if _length(row) == width else None for row in made]
             self._collections.call(
                 MEMORIES,
                 "add",
                 ids=[row.id for row in made],
                 embeddings=[
-                    placeholder(row.id, width) if vector is None else vector
-                    for row, vector in zip(made, vectors, strict=True)
+                    row.vector if row.width == width else placeholder(row.id, width) for row in made
                 ],
                 documents=[row.text for row in made],
                 metadatas=[without_none(row.metadata) for row in made],
-            )
-
-    def _write_apart(self, rows: Sequence[Mirrored], user: str) -> None:
-        """Store vectors of other lengths than those of the memories."""
-        for width in {_length(row) for row in rows}:
-            here = [row for row in rows if _length(row) == width]
-            self._collections.call(
-                self._collections.home(width),
-                "upsert",
-                ids=[row.id for row in here],
-                embeddings=[row.vector for row in here],
-                metadatas=[{"user": user}] * len(here),
             )
 
     # Asking
@@ -147,22 +143,26 @@ class Mirror:
             for each in self._collections.call(MEMORIES, "get", ids=part, include=[])["ids"]
         }
 
-    def has(self, user: str) -> bool:
-        """Return whether any record of a user is there."""
-        found = self._collections.call(MEMORIES, "get", where={"user": user}, limit=1, include=[])
-        return bool(found["ids"])
-
-    def owners(self, where: Mapping[str, Any], *, limit: int) -> list[str]:
-        """Return whose the first records are that a condition lets through."""
+    def _told(self, where: Mapping[str, Any], limit: int | None = None) -> list[dict[str, Any]]:
+        """Return the metadata of the first records that a condition lets through."""
         found = self._collections.call(
             MEMORIES, "get", where=dict(where), limit=limit, include=["metadatas"]
         )
-        return list(dict.fromkeys(row["user"] for row in found["metadatas"]))
+        rows: list[dict[str, Any]] = found["metadatas"]
+        return rows
 
-    def count(self, where: Mapping[str, Any]) -> int:
-        """Return how many records a condition lets through."""
-        found = self._collections.call(MEMORIES, "get", where=dict(where), include=[])
-        return len(found["ids"])
+    def has(self, user: str) -> bool:
+        """Return whether any record of a user is there."""
+        return bool(self._told({"user": user}, limit=1))
+
+    def owners(self, where: Mapping[str, Any], *, limit: int | None) -> list[str]:
+        """Return whose the first records are that a condition lets through."""
+        return list(dict.fromkeys(row["user"] for row in self._told(where, limit)))
+
+    def count(self, where: Mapping[str, Any]) -> dict[Kind, int]:
+        """Return how many records of each kind a condition lets through."""
+        types = [row["type"] for row in self._told(where)]
+        return Counter(Kind.EPISODE if kind == CONVERSATION else Kind(kind) for kind in types)
 
     def differing(self, replica: Replica, generation: int) -> tuple[Touched, dict[str, str]]:
         """Compare the collection with the rows of a user.
@@ -172,73 +172,50 @@ class Mirror:
         """
         rows = {row.id: row for row in read(replica, generation)}
         wrong, texts, seen = {}, {}, set()
-        for page in self._collections.pages(
-            MEMORIES, {"user": replica.user}, ["metadatas", "documents"]
-        ):
-            for record, text, told in zip(
-                page["ids"], page["documents"], page["metadatas"], strict=True
-            ):
-                seen.add(record)
+        included = ["metadatas", "documents"]
+        for page in self._collections.pages(MEMORIES, {"user": replica.user}, included):
+            seen.update(page["ids"])
+            found = zip(page["ids"], page["documents"], page["metadatas"], strict=True)
+            for record, text, told in found:
                 row = rows.get(record)
-                if row is None:
-                    if OURS in told:
-                        wrong[record] = MirrorChange.REPLACED
-                elif text != row.text and text is not None:
-                    wrong[record], texts[record] = MirrorChange.REPLACED, text
-                elif without_none(row.metadata) != told:
+                if row is not None and text not in {row.text, None}:
+                    texts[record] = text
+                # What is not ours stays as it is.
+                as_it_is = OURS not in told if row is None else without_none(row.metadata) == told
+                if record in texts or not as_it_is:
                     wrong[record] = MirrorChange.REPLACED
         wrong.update(dict.fromkeys(rows.keys() - seen, MirrorChange.REPLACED))
         return wrong, texts
 
 
-def read(replica: Replica, generation: int, ids: Sequence[str] | None = None) -> Iterator[Mirrored]:
+def read(
+    replica: Replica, generation: int, ids: Sequence[str] | None = None
+) -> Iterator[MirroredRecord]:
     """Return records of a user as they are in the collection; all, or those with these ids."""
     if ids is None:
         rows = replica.all(ROWS)
     else:
         sql = f"{ROWS} WHERE r.id IN (@texts(:ids)) ORDER BY r.key"
         rows = replica.all(sql, ids=json.dumps(list(ids)))
-    for record, text, *told, vector in rows:
-        found = None if vector is None else np.frombuffer(vector, np.float16).astype(np.float32)
-        metadata = _metadata(replica.user, *told, generation=-1 if found is None else generation)
-        yield Mirrored(record, text, metadata, found)
-
-
-def _metadata(  # noqa: PLR0917 - the columns of a row
-    user: str,
-    agent: str | None,
-    kind: str,
-    created_at: int,
-    valid_until: int | None,
-    session: str | None,
-    closed: int,
-    indexed: int,
-    attributes: str,
-    entities: str,
-    unlinked: int,
-    *,
-    generation: int,
-) -> dict[str, Any]:
-    """Return what can be filtered by; what has no value is ``None``."""
-    attached = {
-        name: value
-        for name, value in json.loads(attributes).items()
-        if NAME.fullmatch(name) and _is_plain(value)
-    }
-    own = {
-        "user": user,
-        "agent": agent,
-        "type": CONVERSATION if kind == Kind.EPISODE else kind,
-        "created_at": _stamp(created_at),
-        "valid_until": None if valid_until is None else _stamp(valid_until),
-        "session_id": session,
-        "entities": sorted(json.loads(entities)) or None,
-        "closed": bool(closed),
-        "indexed": bool(indexed),
-        "unlinked": True if unlinked else None,
-        OURS: generation,
-    }
-    return {**attached, **own}
+    for record, text, stored, attributes, *values in rows:
+        told = dict(zip(TOLD, values, strict=True))
+        own = told | {
+            "user": replica.user,
+            "created_at": _stamp(told["created_at"]),
+            "valid_until": told["valid_until"] and _stamp(told["valid_until"]),
+            "closed": bool(told["closed"]),
+            "indexed": bool(told["indexed"]),
+            "unlinked": bool(told["unlinked"]) or None,
+            "entities": sorted(json.loads(told["entities"])) or None,
+            OURS: -1 if stored is None else generation,
+        }
+        attached = {
+            name: value
+            for name, value in json.loads(attributes).items()
+            if NAME.fullmatch(name) and _is_plain(value)
+        }
+        vector = None if stored is None else np.frombuffer(stored, STORED_FLOAT).astype(np.float32)
+        yield MirroredRecord(record, text, attached | own, vector)
 
 
 def _stamp(moment: int) -> str:
@@ -252,10 +229,6 @@ def _is_plain(value: object) -> bool:
     if isinstance(value, float):
         return math.isfinite(value)
     return isinstance(value, str | bool)
-
-
-def _length(row: Mirrored) -> int:
-    return 0 if row.vector is None else len(row.vector)
 
 
 def placeholder(id: str, dimensions: int) -> Vector:

@@ -25,6 +25,16 @@ class Folder:
 
     path: Path
 
+    @property
+    def database(self) -> Path:
+        """The file of Chroma's rows."""
+        return self.path / "chroma.sqlite3"
+
+    @property
+    def log(self) -> Path:
+        """What is ahead of that file."""
+        return self.path / "chroma.sqlite3-wal"
+
     def __str__(self) -> str:
         """The location as it is given to ``Memory``."""
         return f"{FOLDER}{self.path}"
@@ -47,12 +57,16 @@ class Server:
     database: str = DATABASE
     token: str | None = None
 
+    @property
+    def address(self) -> str:
+        """Where it listens, as a browser has it."""
+        host = f"[{self.host}]" if ":" in self.host else self.host
+        return f"http{'s' * self.secure}://{host}:{self.port}"
+
     def __str__(self) -> str:
         """The location, without the token."""
-        scheme = SERVERS[self.secure]
-        host = f"[{self.host}]" if ":" in self.host else self.host
         where = f"/{self.tenant}/{self.database}"
-        return f"{scheme}{host}:{self.port}{where if where != f'/{TENANT}/{DATABASE}' else ''}"
+        return f"chroma+{self.address}{where if where != f'/{TENANT}/{DATABASE}' else ''}"
 
 
 Place = Folder | Server

@@ -7,22 +7,22 @@ transaction half done. Where other processes write, too, each look begins with t
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager, suppress
-from dataclasses import dataclass
-from functools import partial
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager, suppress
 from threading import Event, RLock
 from typing import ClassVar, TypeVar
-from uuid import uuid4
 
 from memoranda.errors import InvalidInput, StoreBusy, StoreClosed, StoreError
-from memoranda.model.ports import Analyzer, NameMatcher
+from memoranda.model.ports import Analyzer
 from memoranda.store.chroma.client import Connection
 from memoranda.store.chroma.collections import Collections
-from memoranda.store.chroma.journal import Ahead, Journal, JournalEntry, Position
+from memoranda.store.chroma.journal import Journal, JournalEntries, JournalEntry, Position
 from memoranda.store.chroma.mirror import Mirror
 from memoranda.store.chroma.place import Folder, Place
-from memoranda.store.chroma.replica import MirrorChange, Recorded, Replica, ReplicaStore
+from memoranda.store.chroma.replica import MirrorChange, Replica, Touched, stamp
+from memoranda.store.sql.health import ANALYZER, follow_analyzer, meta
+from memoranda.store.sql.reads import DIMENSIONS, MODEL
+from memoranda.store.sql.store import drop_vectors
 
 log = logging.getLogger("memoranda.store.chroma")
 
@@ -33,29 +33,14 @@ ASKED = 5
 POLL = 0.005
 # Bytes of all replicas together beyond which those that were not asked for longest are closed.
 MOST_BYTES = 1 << 29
-# Commits of which a replica knows the tokens: by these a process knows its own again.
-TOKENS = 256
-GENERATION, MODEL, DIMENSIONS = "generation", "model", "dimensions"
-ANALYZER = "analyzer"
+GENERATION = "generation"
+"""How often a model was named: vectors of an older one do not count."""
+OF_STORE = (GENERATION, MODEL, DIMENSIONS)
 T = TypeVar("T")
 
 
 class OutrunError(Exception):
     """Another process was first to commit under a number."""
-
-
-@dataclass(frozen=True, slots=True)
-class VectorModel:
-    """Which vectors count.
-
-    Attributes:
-        generation: how often a model was named.
-        name, dimensions: the model that was named last, if any.
-    """
-
-    generation: int = 0
-    name: str | None = None
-    dimensions: int = 0
 
 
 class Replicas:
@@ -68,7 +53,7 @@ class Replicas:
     _folders: ClassVar[dict[Place, Replicas]] = {}
     _opening: ClassVar[RLock] = RLock()
 
-    def __init__(self, place: Place, *, analyzer: Analyzer, names: NameMatcher) -> None:
+    def __init__(self, place: Place, analyzer: Analyzer) -> None:
         """Open ``place``; loads nobody's rows yet."""
         self.lock = RLock()
         self.connection = Connection(place)
@@ -80,28 +65,26 @@ class Replicas:
         self.journal = Journal(self.collections)
         self.mirror = Mirror(self.collections)
         self._analyzer = analyzer
-        self._names = names
         self._held: dict[str, Replica] = {}
         self._unsaid: dict[str, int] = {}
         self._most = MOST_BYTES
         self._checked = False
         self._users = 1
         self._closed = False
-        self._still = 0
-        self._seen: set[str] = set()
+        self._seen: set[str] | None = None
         self._aligning: set[str] = set()
 
     @classmethod
-    def opened(cls, place: Place, *, analyzer: Analyzer, names: NameMatcher) -> Replicas:
+    def opened(cls, place: Place, analyzer: Analyzer) -> Replicas:
         """Return the replicas of ``place``, the same ones for a folder that is open already."""
         if not isinstance(place, Folder):
-            return cls(place, analyzer=analyzer, names=names)
+            return cls(place, analyzer)
         with cls._opening:
             key = Folder(place.path.resolve())
             if key in cls._folders:
                 cls._folders[key]._users += 1  # noqa: SLF001 - its own class
             else:
-                cls._folders[key] = cls(key, analyzer=analyzer, names=names)
+                cls._folders[key] = cls(key, analyzer)
             return cls._folders[key]
 
     @classmethod
@@ -137,19 +120,18 @@ class Replicas:
         """Let all reads in the block see one moment: nobody of this process writes meanwhile."""
         with self.lock:
             self._require_open()
-            self._still += 1
-            if self._still == 1:
-                self._seen = set()
+            before = self._seen
+            self._seen = set() if before is None else before
             try:
                 yield
             finally:
-                self._still -= 1
+                self._seen = before
 
     @property
-    def model(self) -> VectorModel:
+    def generation(self) -> int:
         """Which vectors count, as of now."""
         with self.reading(STORE_ITSELF) as replica:
-            return _model(replica)
+            return int(replica.meta(GENERATION) or 0)
 
     def forget(self, *, all: bool = False) -> None:
         """Close the replicas, so that each is loaded anew when it is next asked for."""
@@ -175,20 +157,20 @@ class Replicas:
 
     def _is_stale(self, user: str) -> bool:
         """Return whether the journal has to be asked for a user; loads what is not there."""
+        stale = self.connection.shared and user not in (self._seen or ())
         if user not in self._held:
             self._held[user] = self._loaded(user)
             self._make_room()
+            stale = False
+        if self._seen is not None:
             self._seen.add(user)
-            return False
-        stale = self.connection.shared and not (self._still and user in self._seen)
-        self._seen.add(user)
         return stale
 
     def _make_room(self) -> None:
         """Close the replicas that were not asked for longest, where there are too many bytes."""
-        if self._still:
-            return  # They are of the moment.
-        sizes = {user: replica.size for user, replica in self._held.items()}
+        if self._seen is not None:
+            return  # They are of one moment.
+        sizes = {user: replica.size() for user, replica in self._held.items()}
         spare = sum(sizes.values()) - self._most
         for user, replica in list(self._held.items())[:-1]:
             if spare <= 0:
@@ -199,12 +181,12 @@ class Replicas:
 
     def _loaded(self, user: str) -> Replica:
         contents = self.journal.load(user)
-        replica = Replica(user, analyzer=self._analyzer, names=self._names)
+        replica = Replica(user)
         replica.at = Position(contents.epoch, 0)
-        replica.apply(contents.entries, mirrored=contents.mirrored)
+        replica.follow(contents.entries, mirrored=contents.mirrored)
         return replica
 
-    def _follow(self, user: str, ahead: Ahead | None) -> None:
+    def _follow(self, user: str, ahead: JournalEntries | None) -> None:
         """Take in what others have committed."""
         while True:
             replica = self._held[user]
@@ -218,20 +200,15 @@ class Replicas:
                 return
             if ahead.mirrored >= replica.at.commit:
                 replica.touched.clear()
-            replica.apply(ahead.entries, mirrored=ahead.mirrored)
+            replica.follow(ahead.entries, mirrored=ahead.mirrored)
             ahead = None
 
     # Writing
 
-    def change(
-        self, user: str, work: Callable[[ReplicaStore], T], stamps: Mapping[str, str] | None = None
-    ) -> T:
+    def change(self, user: str, work: Callable[[Replica], T]) -> T:
         """Let ``work`` change the rows of a user, each of its transactions all or nothing.
 
-        Args:
-            user: whose rows they are.
-            work: changes them. It is called again where another process was first.
-            stamps: what is to be noted of the replica with it.
+        Where another process was first, it is called again.
 
         Raises:
             StoreBusy: others were first too often.
@@ -241,17 +218,22 @@ class Replicas:
             for _ in range(TRIES):
                 self._mirror(self._fresh(user))
                 replica = self._aligned(self._held[user])
-                commits = _Commits(self, replica, stamps or {})
+                first = replica.at.commit
+                replica.keep = self._keep
                 try:
-                    done = replica.change(work, commits)
+                    done = work(replica)
                 except OutrunError:
-                    self._seen.discard(user)  # Also in a moment: it is looked at anew.
+                    if self._seen is not None:
+                        self._seen.discard(user)  # Also in a moment: it is looked at anew.
                     continue
                 except BaseException as error:
-                    if not isinstance(error, Exception) or commits.number > commits.first:
-                        self._drop(replica)  # Interrupted anywhere: perhaps it is committed.
+                    if not isinstance(error, Exception) or replica.at.commit > first:
+                        # Interrupted anywhere: perhaps it is committed.
+                        self._held.pop(user, replica).close()
                     raise
-                self._after(user, commits)
+                finally:
+                    replica.keep = None
+                self._after(replica, first)
                 return done
             message = f"{self.connection.place}: others write all the time; try again later"
             raise StoreBusy(message)
@@ -267,19 +249,14 @@ class Replicas:
             for user in dict.fromkeys(owing):
                 self._mirror(self._fresh(user))
 
-    def _drop(self, replica: Replica) -> None:
-        if self._held.get(replica.user) is replica:
-            del self._held[replica.user]
-        replica.close()
-
-    def _after(self, user: str, commits: _Commits) -> None:
+    def _after(self, replica: Replica, first: int) -> None:
         """Write to the memories what was committed, and keep the journal short."""
-        if commits.number == commits.first:
-            return
+        commits = range(first + 1, replica.at.commit + 1)
         try:
-            self._mirror(self._held[user])
-            for number in range(commits.first + 1, commits.number + 1):
-                self.journal.fold(user, number)
+            if commits:
+                self._mirror(replica)
+            for number in commits:
+                self.journal.fold(replica.user, number)
         except StoreError as error:
             # It is in the journal, and so it is stored; the memories follow before the next.
             log.warning("%s: memories are written later (%s)", self.connection.place, error)
@@ -287,12 +264,11 @@ class Replicas:
     def _mirror(self, replica: Replica) -> None:
         """Write to the memories what is not there yet."""
         user, shared = replica.user, self.connection.shared
-        generation = _model(self._held[STORE_ITSELF]).generation
+        generation = int(self._held[STORE_ITSELF].meta(GENERATION) or 0)
         while replica.touched:
             touched = replica.touched
-            replica.touched = dict.fromkeys(
-                touched, MirrorChange.REPLACED
-            )  # Should it be broken off.
+            anew = dict.fromkeys(touched, MirrorChange.REPLACED)
+            replica.touched = dict(anew)  # Should it be broken off.
             self.mirror.write(replica, touched, generation)
             replica.touched = {}
             if shared:
@@ -300,7 +276,7 @@ class Replicas:
                 self._follow(user, None)
                 again, replica = replica, self._held[user]
                 if replica is not again:
-                    replica.touched.update(dict.fromkeys(touched, MirrorChange.REPLACED))
+                    replica.touched.update(anew)
             self._unsaid[user] = replica.at.commit
         if shared and user in self._unsaid:
             self._say_mirrored()
@@ -312,20 +288,18 @@ class Replicas:
 
     # Of one transaction
 
-    def keep(self, replica: Replica, entry: JournalEntry, recorded: Recorded) -> None:
+    def _keep(self, replica: Replica, entry: JournalEntry, touched: Touched, erases: bool) -> None:  # noqa: FBT001 - of a transaction
         """Commit what a transaction changed; raises ``OutrunError`` where another was first."""
-        new = [each for each, how in recorded.touched.items() if how is MirrorChange.NEW]
+        new = [each for each, how in touched.items() if how is MirrorChange.NEW]
         taken = self.mirror.known(new) if new else set()
         if taken:
             message = f"the id {min(taken)!r} is taken; records need ids of their own"
             raise InvalidInput(message)
         user, shared = replica.user, self.connection.shared
-        told = None
-        if not shared:
-            # The rows of the last commit are written by now, and where this changes none of them …
-            told = entry.through - (1 if recorded.touched else 0)
+        # The rows of the last commit are written by now, and where this changes none of them …
+        told = None if shared else entry.through - bool(touched)
         try:
-            self.journal.append(user, entry, erases=recorded.erases, mirrored=told)
+            self.journal.append(user, entry, erases=erases, mirrored=told)
         except StoreError:
             # Perhaps it arrived all the same: then it counts.
             if not shared or not self._won(replica, entry):
@@ -340,7 +314,7 @@ class Replicas:
         """Ask whose a commit is, and ask again: what was sent cannot be taken back."""
         for _ in range(ASKED):
             try:
-                return self._has_won(replica, entry)
+                return self._is_first(replica, entry)
             except StoreError as error:
                 last = error
                 Event().wait(POLL)
@@ -350,100 +324,52 @@ class Replicas:
         )
         raise StoreError(message) from last
 
-    def _has_won(self, replica: Replica, entry: JournalEntry) -> bool:
+    def _is_first(self, replica: Replica, entry: JournalEntry) -> bool:
         won = self.journal.won(replica.user, entry, replica.at.epoch)
-        if won is not None:
-            return won
-        # The journal was rewritten meanwhile, with this commit or without it.
-        replaced = self._loaded(replica.user)
-        kept = replaced.state(_slot(entry.through)) == entry.token
-        replaced.close()
-        if not kept:
-            self.journal.forget(entry.token)
-        return kept
+        if won is None:
+            # The journal was rewritten meanwhile, with this commit or without it.
+            with closing(self._loaded(replica.user)) as replaced:
+                won = replaced.knows(entry)
+            if not won:
+                self.journal.forget(entry.token)
+        return won
 
     # What all users have in common
 
     def name_model(self, name: str, dimensions: int) -> None:
         """Name the model of the vectors, so that those of others do not count."""
-        with self.lock:
-            told = {
-                GENERATION: str(self.model.generation + 1),
-                MODEL: name,
-                DIMENSIONS: str(dimensions),
-            }
-            self.change(STORE_ITSELF, lambda store: store.reset_vectors(name, dimensions), told)
+
+        def work(replica: Replica) -> None:
+            with replica.write() as connection:
+                generation = int(meta(connection, GENERATION) or 0) + 1
+                drop_vectors(connection, name, dimensions)
+                stamp(connection, {GENERATION: str(generation)})
+
+        self.change(STORE_ITSELF, work)
 
     def _aligned(self, replica: Replica) -> Replica:
         """Return a replica whose vectors and terms are of the model and analyzer of today."""
-        model, user = _model(self._held[STORE_ITSELF]), replica.user
-        self.mirror.dimensions = model.dimensions
-        if user == STORE_ITSELF or replica.generation == model.generation or user in self._aligning:
+        user = replica.user
+        store = {name: self._held[STORE_ITSELF].meta(name) for name in OF_STORE}
+        dimensions = self.mirror.dimensions = int(store[DIMENSIONS] or 0)
+        stamps = {name: value for name, value in store.items() if value is not None}
+        stamps[ANALYZER] = self._analyzer.name
+        if user == STORE_ITSELF or replica.stamps == stamps or user in self._aligning:
             return replica
-        self._aligning.add(user)
-        try:
-            self._align(user, ANALYZER, self._analyzer.name, ReplicaStore.index_again)
-            reset = partial(
-                ReplicaStore.reset_vectors, model=model.name or "", dimensions=model.dimensions
-            )
-            self._align(user, GENERATION, str(model.generation), reset)
-        finally:
-            self._aligning.discard(user)
+
+        def work(replica: Replica) -> None:
+            follow_analyzer(replica, self._analyzer)
+            if replica.meta(GENERATION) != store[GENERATION]:
+                with replica.write() as connection:
+                    drop_vectors(connection, store[MODEL] or "", dimensions)
+                    stamp(connection, stamps)
+
+        if replica.at.commit and any(replica.meta(name) != it for name, it in stamps.items()):
+            self._aligning.add(user)
+            try:
+                self.change(user, work)
+            finally:
+                self._aligning.discard(user)
         replica = self._held[user]
-        if model.name is not None:
-            replica.store.tell_model(model.name, model.dimensions)
-        replica.generation = model.generation
-        replica.stamps = {ANALYZER: self._analyzer.name, GENERATION: str(model.generation)}
+        replica.stamps = stamps
         return replica
-
-    def _align(
-        self, user: str, name: str, wanted: str, work: Callable[[ReplicaStore], object]
-    ) -> None:
-        """Let ``work`` be done on the rows of a user if they were made by something else."""
-        replica = self._held[user]
-        if replica.at.commit and replica.state(name) != wanted:
-            replica.stamps = {name: wanted}
-            self.change(user, work)
-
-
-class _Commits:
-    """Commits the transactions of a change, one after the other.
-
-    Attributes:
-        wanted: what is to be noted of the replica; a change by itself.
-        first, number: the last commit before the change, and by now.
-    """
-
-    def __init__(self, replicas: Replicas, replica: Replica, wanted: Mapping[str, str]) -> None:
-        """Begin where the replica is."""
-        self.wanted = wanted
-        self.first = self.number = replica.at.commit
-        self._replicas = replicas
-        self._replica = replica
-        self._token = ""
-
-    def stamps(self) -> Mapping[str, str]:
-        """Note the token of the commit, where others may have to know it."""
-        self._token = uuid4().hex
-        told = self._replica.stamps
-        shared = self._replicas.connection.shared
-        return {**told, _slot(self.number + 1): self._token} if shared else told
-
-    def keep(self, recorded: Recorded) -> None:
-        """Commit what was recorded."""
-        replica = self._replica
-        entry = JournalEntry(self.number + 1, recorded.patch, self._token)
-        self._replicas.keep(replica, entry, recorded)
-        self.number = entry.through
-        replica.at = Position(max(replica.at.epoch, 0), entry.through)
-        for each, how in recorded.touched.items():
-            replica.touched[each] = max(how, replica.touched.get(each, how))
-
-
-def _model(replica: Replica) -> VectorModel:
-    generation, dimensions = replica.state(GENERATION), replica.state(DIMENSIONS)
-    return VectorModel(int(generation or 0), replica.state(MODEL), int(dimensions or 0))
-
-
-def _slot(number: int) -> str:
-    return f"token {number % TOKENS}"

@@ -2,22 +2,51 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
-from datetime import datetime
-from typing import Any
+import shutil
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, closing, contextmanager
+from pathlib import Path
+from typing import Any, TypeVar
 
-from memoranda.errors import StoreClosed
-from memoranda.model.actions import Action
+from memoranda.errors import InvalidInput, StoreClosed, StoreReadOnly
+from memoranda.model import capabilities as named
 from memoranda.model.capabilities import Capability
-from memoranda.model.models import Record, Scope
-from memoranda.model.ports import ENTITIES, VECTORS, Analyzer, EntityExtractor, NameMatcher
-from memoranda.model.query import TermMatches
-from memoranda.store.chroma import upkeep
-from memoranda.store.chroma.place import Place
+from memoranda.model.models import Kind, Record, Scope
+from memoranda.model.ports import ENTITIES, Analyzer, EntityExtractor, NameMatcher
+from memoranda.model.query import Filter, Order
+from memoranda.store.chroma.client import Connection, translated
+from memoranda.store.chroma.collections import Collections
+from memoranda.store.chroma.journal import Journal
+from memoranda.store.chroma.mirror import Mirror
+from memoranda.store.chroma.place import Folder, Place
+from memoranda.store.chroma.replica import MirrorChange, Replica, StoredTerms, Touched
 from memoranda.store.chroma.replicas import STORE_ITSELF, Replicas
+from memoranda.store.sql import health
 from memoranda.store.sql.dialect import SqlConnection
-from memoranda.store.sql.store import SqlStore
+from memoranda.store.sql.store import NOBODY, USERS, SqlStore, user_key
+from memoranda.store.sql.transaction import PURGE
+
+T = TypeVar("T")
+PART = ".part"
+# At a collection that other processes write to: what is wrong each time is wrong.
+LOOKS = 5
+TAKE_TEXT = "UPDATE records SET content = :text WHERE id = :id"
+DROP_META = "DELETE FROM meta WHERE name = :name"
+OTHERWISE = "records that are otherwise in the collection of the memories"
+CAPABILITIES = {
+    named.TRANSACTIONS: "a journal of commits makes a plan all or nothing",
+    named.FULL_TEXT: "Chroma ranks no words: an index of the user's words is made in memory",
+    named.NEAREST: "exact, over the user's vectors in memory; Chroma's own index is kept, too",
+    named.SNAPSHOTS: "reads of one moment wait for writers of the same process",
+}
+OF_FOLDERS = {
+    named.PROCESSES: "one at a time; start chroma run and use chroma+http:// for more",
+    named.PURGE: "the collections are written anew and free pages are overwritten",
+}
+OF_SERVERS = {
+    named.PROCESSES: "any number through the server",
+    named.PURGE: "the server's files are its own: serve a new backup, and remove the old folder",
+}
 
 
 class ChromaStore(SqlStore):
@@ -41,7 +70,8 @@ class ChromaStore(SqlStore):
         self._place = place
         self._analyzer = analyzer
         self._names = names
-        self._opened: Replicas | None = Replicas.opened(place, analyzer=analyzer, names=names)
+        self._full_text = StoredTerms()
+        self._opened: Replicas | None = Replicas.opened(place, analyzer)
 
     @property
     def _replicas(self) -> Replicas:
@@ -51,135 +81,213 @@ class ChromaStore(SqlStore):
         return self._opened
 
     @contextmanager
-    def _reading(self, scope: Scope) -> Iterator[tuple[SqlConnection, int]]:
-        with (
-            self._replicas.reading(scope.user) as replica,
-            replica.store.reading_user(scope) as found,
-        ):
-            yield found
+    def _reading(self, scope: Scope | None) -> Iterator[tuple[SqlConnection, int]]:
+        user = STORE_ITSELF if scope is None else scope.user
+        with self._replicas.reading(user) as replica, replica.read() as connection:
+            yield connection, NOBODY if scope is None else user_key(connection, scope)
 
-    @contextmanager
-    def _store_wide(self) -> Iterator[SqlConnection]:
-        with self._replicas.reading(STORE_ITSELF) as replica, replica.store.reading() as found:
-            yield found
+    def _write(self, scope: Scope | None, work: Callable[[SqlConnection], T]) -> T:
+        def carry_out(replica: Replica) -> T:
+            with replica.write() as connection:
+                return work(connection)
+
+        return self._replicas.change(STORE_ITSELF if scope is None else scope.user, carry_out)
 
     @property
     def location(self) -> str:
         """The location as it is given to ``Memory``, without a token."""
         return str(self._place)
 
-    def apply(self, scope: Scope, plan: Sequence[Action]) -> None:
-        """Carry out the actions of ``plan`` in one transaction."""
-        if plan:
-            self._replicas.change(scope.user, lambda store: store.apply(scope, plan))
-
-    def lease(self, name: str, holder: str, *, now: datetime, until: datetime) -> bool:
-        """Take or renew a lease."""
-        return self._replicas.change(
-            STORE_ITSELF, lambda store: store.lease(name, holder, now=now, until=until)
-        )
-
-    def claim(
-        self, job: str, holder: str, *, due: datetime, now: datetime, until: datetime
-    ) -> bool:
-        """Take or renew the run of a job."""
-        return self._replicas.change(
-            STORE_ITSELF, lambda store: store.claim(job, holder, due=due, now=now, until=until)
-        )
-
-    def complete(self, job: str, holder: str, *, due: datetime, at: datetime) -> None:
-        """Say that a run is done."""
-        self._replicas.change(
-            STORE_ITSELF, lambda store: store.complete(job, holder, due=due, at=at)
-        )
-
-    def match_terms(self, scope: Scope, terms: Sequence[str], *, limit: int) -> TermMatches:
-        """Return which records hold which terms."""
-        with self._replicas.reading(scope.user) as replica:
-            return replica.store.match_terms(scope, terms, limit=limit)
-
-    def pending(self, scope: Scope | None, work: str = VECTORS, *, limit: int) -> list[Record]:
-        """Return the oldest records that wait for a kind of work."""
+    def records(
+        self,
+        scope: Scope | None,
+        where: Filter,
+        *,
+        order: Order = Order.RECORDED,
+        limit: int | None = None,
+        after: str | None = None,
+    ) -> list[Record]:
+        """Return the matching records; of all users, the oldest of those that wait for a work."""
         if scope is not None:
-            with self._replicas.reading(scope.user) as replica:
-                return replica.store.pending(scope, work, limit=limit)
-        replicas, found = self._replicas, list[Record]()
-        with replicas.lock:
-            replicas.settle()
-            for user in replicas.mirror.owners(self._waiting(work), limit=limit):
-                found += self.pending(Scope(user), work, limit=limit)
+            return super().records(scope, where, order=order, limit=limit, after=after)
+        found: list[Record] = []
+        with self._settled() as replicas:
+            for user in replicas.mirror.owners(self._waiting(where.waiting), limit=limit):
+                found += super().records(Scope(user), where, order=order, limit=limit)
         return sorted(found, key=lambda item: (item.created_at, item.id))[:limit]
 
-    def pending_count(self, scope: Scope | None, work: str = VECTORS) -> int:
-        """Return how many records wait for a kind of work."""
-        if scope is None:
-            with self._replicas.lock:
-                self._replicas.settle()
-                return self._replicas.mirror.count(self._waiting(work))
-        with self._replicas.reading(scope.user) as replica:
-            return replica.store.pending_count(scope, work)
+    def count(self, scope: Scope | None, where: Filter) -> dict[Kind, int]:
+        """Return how many records match, by kind; of all users, those that wait for a work."""
+        if scope is not None:
+            return super().count(scope, where)
+        with self._settled() as replicas:
+            return replicas.mirror.count(self._waiting(where.waiting))
 
-    def _waiting(self, work: str) -> dict[str, Any]:
+    def _waiting(self, work: str | None) -> dict[str, Any]:
         """Return the condition of Chroma for records that wait for a kind of work."""
         if work == ENTITIES:
             return {"unlinked": True}
-        generation = self._replicas.model.generation
+        generation = self._replicas.generation
         return {"$and": [{"indexed": True}, {"generation": {"$ne": generation}}]}
 
-    def reset_vectors(self, model: str, dimensions: int) -> int:
-        """Drop all vectors and mark every record pending for ``model``."""
+    def _name_model(self, model: str, dimensions: int) -> None:
+        """Let vectors of other models count no more; those of a user go when it is next read."""
         self._replicas.name_model(model, dimensions)
-        return self.pending_count(None)
 
     # Upkeep
 
     def capabilities(self) -> tuple[Capability, ...]:
         """Return what Chroma does by itself, and what stands in for what it does not."""
-        return upkeep.capabilities(shared=self._replicas.connection.shared)
+        shared = self._replicas.connection.shared
+        native = named.PROCESSES if shared else named.PURGE
+        told = CAPABILITIES | (OF_SERVERS if shared else OF_FOLDERS)
+        return tuple(Capability(name, name == native, told[name]) for name in named.NAMES)
+
+    @contextmanager
+    def _settled(self) -> Iterator[Replicas]:
+        """Give the replicas to this thread alone, with all that was committed in the memories."""
+        with self._replicas.lock:
+            self._replicas.settle()
+            yield self._replicas
 
     def users(self) -> list[str]:
         """Return every user with a record or a conversation, in order."""
-        replicas, found = self._replicas, list[str]()
-        with replicas.lock:
-            replicas.settle()
+        found: list[str] = []
+        with self._settled() as replicas:
             for user in replicas.journal.users():
-                if user == STORE_ITSELF:
-                    continue
                 if replicas.mirror.has(user):  # So that few of them are loaded for this alone.
                     found.append(user)
-                    continue
-                with replicas.reading(user) as replica:
-                    found += replica.store.users()
+                elif user != STORE_ITSELF:
+                    with replicas.reading(user) as replica:
+                        found += [row[0] for row in replica.all(USERS)]
         return found
 
     def verify(self) -> list[str]:
-        """Return a line for each difference between what is derived and what is canonical."""
-        return upkeep.verify(self._replicas)
+        """Return a line for each kind of difference found, with examples."""
+        found: list[str] = []
+        with self._settled() as replicas:
+            replicas.forget()  # What is stored is looked at, not what is held of it.
+            for user in replicas.journal.users():
+                with replicas.reading(user) as replica:
+                    found += health.verify(replica, self._analyzer, self._names)
+                wrong, texts = self._differing(user)
+                found += health.report("records changed behind memoranda's back", list(texts))
+                found += health.report(OTHERWISE, [each for each in wrong if each not in texts])
+            found = [line for line in dict.fromkeys(found) if line != health.UNPURGED]
+            # The files of a server are its own; but whoever opens its folder has to purge them.
+            kept = not replicas.connection.shared and replicas.journal.unpurged()
+            return found + [health.UNPURGED] * bool(kept or replicas.journal.erasing())
+
+    def _differing(self, user: str) -> tuple[Touched, dict[str, str]]:
+        """Return what is not in the collection as it should be, nor about to be written."""
+        replicas = self._replicas
+        wrong: Touched | None = None
+        texts: dict[str, str] = {}
+        for _ in range(LOOKS if replicas.connection.shared else 1):
+            with replicas.reading(user) as replica:
+                found, texts = replicas.mirror.differing(replica, replicas.generation)
+            wrong = {it: how for it, how in found.items() if wrong is None or it in wrong}
+            if not wrong:
+                break
+            replicas.settle()
+        return wrong or {}, {it: text for it, text in texts.items() if it in (wrong or ())}
 
     def rebuild(self, extractor: EntityExtractor) -> list[str]:
-        """Derive links, metadata and the queue anew; return what was different."""
-        return upkeep.rebuild(self._replicas, extractor)
+        """Derive again what can be derived, and mend the collection; return what was different.
+
+        A text that others changed in the collection is the truth from now on.
+        """
+        found: list[str] = []
+        with self._settled() as replicas:
+            for user in replicas.journal.users():
+                wrong, texts = self._differing(user)
+                rows = [{"id": record, "text": text} for record, text in texts.items()]
+
+                def work(replica: Replica, rows: list[dict[str, str]] = rows) -> list[str]:
+                    with replica.write() as connection:
+                        connection.run_many(TAKE_TEXT, rows)
+                    return health.rebuild(replica, self._analyzer, self._names, extractor)
+
+                found += health.report(OTHERWISE, list(wrong)) + replicas.change(user, work)
+                with replicas.reading(user) as replica:
+                    replicas.mirror.write(replica, wrong, replicas.generation)
+        return list(dict.fromkeys(found))
 
     def purge(self) -> bool:
-        """Overwrite the remains of erased text; not on a server, whose files are its own."""
-        return upkeep.purge(self._replicas)
+        """Overwrite what is left of erased text, where the files can be reached.
+
+        The journal of each user who erased something begins anew, with what there is now. But
+        Chroma keeps what was removed in its log and in free pages: in a folder all collections are
+        written anew and the old ones dropped, and then the database is written without what is
+        free. On a server the calls of a client do not reach that far; that there is something to
+        purge stays known, for whoever opens its folder.
+        """
+        with self._settled() as replicas:
+            place, journal = replicas.connection.place, replicas.journal
+            erasing = journal.erasing()
+            for user in erasing:
+                self._rebase(user)
+            if isinstance(place, Folder) and (erasing or journal.unpurged()):
+                replicas.collections.rewrite()
+                replicas.connection.vacuum(place)
+                replicas.collections.look()
+                journal.purged()
+            return isinstance(place, Folder)
+
+    def _rebase(self, user: str) -> None:
+        """Let the journal of a user begin with what there is now, and close the replica."""
+        replicas = self._replicas
+        done = False
+        while not done:
+            self._write(Scope(user), lambda connection: connection.run(DROP_META, {"name": PURGE}))
+            with replicas.reading(user) as replica:
+                done = replicas.journal.rebase(user, replica.at, replica.whole())
+            replicas.forget()
 
     def backup(self, path: str) -> None:
-        """Write a consistent copy to the new folder ``path``."""
-        upkeep.backup(self._replicas, path)
+        """Write a copy of everything to the new folder ``path``, which can be opened as a store."""
+        target = Path(path)
+        if target.exists():
+            message = f"{path} exists already; name a folder that does not"
+            raise InvalidInput(message)
+        if not target.absolute().parent.is_dir():
+            message = f"{target.parent} is no folder; make it first, or name another place"
+            raise StoreReadOnly(message)
+        part = Folder(target.with_name(target.name + PART))
+        shutil.rmtree(part.path, ignore_errors=True)
+        try:
+            with self._settled() as replicas, closing(Connection(part)) as connection:
+                _copy(replicas, Collections(connection))
+            with translated(part):
+                part.path.rename(target)
+        finally:
+            shutil.rmtree(part.path, ignore_errors=True)
 
     def size(self) -> int:
-        """Return the bytes of the folder, or of what the server holds of this store."""
-        return upkeep.size(self._replicas)
+        """Return the bytes of the folder; of a server, those of the rows: it takes more."""
+        replicas = self._replicas
+        place = replicas.connection.place
+        if isinstance(place, Folder):
+            return sum(path.stat().st_size for path in place.path.rglob("*") if path.is_file())
+        return replicas.collections.bytes()
 
-    @contextmanager
-    def snapshot(self) -> Iterator[None]:
+    def snapshot(self) -> AbstractContextManager[None]:
         """Let all reads of this thread inside the block see one moment."""
-        with self._replicas.moment():
-            yield
+        return self._replicas.moment()
 
     def close(self) -> None:
         """Release the place. Closing twice is harmless."""
         replicas, self._opened = self._opened, None
         if replicas is not None:
             replicas.close()
+
+
+def _copy(replicas: Replicas, to: Collections) -> None:
+    """Write what each user has at one moment into an empty place."""
+    journal, mirror, generation = Journal(to), Mirror(to), replicas.generation
+    mirror.dimensions = replicas.mirror.dimensions
+    for user in replicas.journal.users():
+        with replicas.reading(user) as replica:
+            journal.begin(user, replica.at.commit, replica.whole())
+            new = {row[0]: MirrorChange.NEW for row in replica.all("SELECT id FROM records")}
+            mirror.write(replica, new, generation)

@@ -13,37 +13,25 @@ from dataclasses import asdict
 from typing import Any
 
 from memoranda.errors import InvalidInput, NotFound
-from memoranda.model.actions import (
-    Append,
-    Calibrate,
-    ClearView,
-    EndConversation,
-    OpenConversation,
-    Pin,
-    Prune,
-    Recount,
-    Summarize,
-)
+from memoranda.model import actions as act
 from memoranda.model.checks import to_ms
 from memoranda.model.models import PrunedSpan
-from memoranda.store.sql.rows import TORN, dump, message_values
+from memoranda.store.sql.rows import MESSAGES, TORN, dump, insertion, optional_ms
 from memoranda.store.sql.transaction import Transaction
 
 StoredSpan = dict[str, Any]
 """A span as it is kept: its fields, times in milliseconds, and whether it is torn."""
-MESSAGE_COLUMNS = (
-    "id, role, content, timestamp, tokens, importance, pinned, tool_calls, tool_result, images, "
-    "task, record_id"
-)
-APPEND = (
-    f"INSERT INTO messages (conversation_key, position, {MESSAGE_COLUMNS}) "
-    "VALUES (:conversation, :position, "
-    + ", ".join(f":{name}" for name in MESSAGE_COLUMNS.split(", "))
-    + ")"
-)
+UPDATE = """
+UPDATE conversations SET revision = revision + :clear,
+    cleared_through = CASE WHEN :clear = 1 THEN next_position - 1 ELSE cleared_through END,
+    token_scale = coalesce(:scale, token_scale),
+    token_overhead = coalesce(:overhead, token_overhead), ended_at = coalesce(:ended_at, ended_at)
+WHERE key = :key
+"""
+APPEND = insertion("messages", ("conversation_key", *MESSAGES.names))
 
 
-def open_conversation(tx: Transaction, action: OpenConversation) -> None:
+def open_conversation(tx: Transaction, action: act.OpenConversation) -> None:
     """Create a conversation, or update its settings."""
     info = action.info
     changed = tx.connection.run(
@@ -53,22 +41,16 @@ def open_conversation(tx: Transaction, action: OpenConversation) -> None:
         "model = excluded.model, context_limit = excluded.context_limit "
         "WHERE excluded.agent IS NULL OR conversations.agent IS NULL "
         "OR conversations.agent = excluded.agent",
-        {
-            "user": tx.user,
-            "agent": tx.scope.agent,
-            "id": info.id,
-            "system": info.system,
-            "model": info.model,
-            "context_limit": info.context_limit,
-            "created_at": to_ms(info.created_at),
-        },
+        tx.own
+        | {"id": info.id, "system": info.system, "model": info.model}
+        | {"context_limit": info.context_limit, "created_at": to_ms(info.created_at)},
     )
     if not changed:
         message = f"the conversation {info.id!r} is another agent's; choose another id"
         raise InvalidInput(message)
 
 
-def append(tx: Transaction, action: Append) -> None:
+def append(tx: Transaction, action: act.Append) -> None:
     """Add a message at the end of a transcript."""
     conversation = tx.conversation(action.conversation)
     # Never a place that was cleared or cut, also after the messages there were erased.
@@ -77,11 +59,11 @@ def append(tx: Transaction, action: Append) -> None:
         "next_position = next_position + 1 WHERE key = :key RETURNING next_position - 1",
         {"key": conversation},
     )
-    place = {"conversation": conversation, "position": position}
-    tx.connection.run(APPEND, message_values(action.message) | place)
+    place = {"conversation_key": conversation, "position": position}
+    tx.connection.run(APPEND, MESSAGES.values(action.message) | place)
 
 
-def pin(tx: Transaction, action: Pin) -> None:
+def pin(tx: Transaction, action: act.Pin) -> None:
     """Keep a message in every view, or stop keeping it."""
     conversation = tx.conversation(action.conversation)
     changed = tx.connection.run(
@@ -94,29 +76,22 @@ def pin(tx: Transaction, action: Pin) -> None:
     tx.revise(conversation)
 
 
-def clear_view(tx: Transaction, action: ClearView) -> None:
-    """Leave all messages so far out of every later view."""
+def update_conversation(tx: Transaction, action: act.UpdateConversation) -> None:
+    """Clear the view of a conversation, calibrate it, or mark it as finished."""
+    calibration = action.calibration
     tx.connection.run(
-        "UPDATE conversations SET cleared_through = next_position - 1, revision = revision + 1 "
-        "WHERE key = :key",
-        {"key": tx.conversation(action.conversation)},
-    )
-
-
-def calibrate(tx: Transaction, action: Calibrate) -> None:
-    """Store the calibration learned from the provider's token counts."""
-    tx.connection.run(
-        "UPDATE conversations SET token_scale = :scale, token_overhead = :overhead "
-        "WHERE key = :key",
+        UPDATE,
         {
-            "scale": action.calibration.scale,
-            "overhead": action.calibration.overhead,
             "key": tx.conversation(action.conversation),
+            "clear": int(action.clear),
+            "scale": None if calibration is None else calibration.scale,
+            "overhead": None if calibration is None else calibration.overhead,
+            "ended_at": optional_ms(action.ended_at),
         },
     )
 
 
-def recount(tx: Transaction, action: Recount) -> None:
+def recount(tx: Transaction, action: act.Recount) -> None:
     """Set the token counts of messages; what was erased meanwhile is passed over."""
     conversation = tx.conversation(action.conversation)
     changed = 0
@@ -130,15 +105,7 @@ def recount(tx: Transaction, action: Recount) -> None:
         tx.revise(conversation)
 
 
-def end_conversation(tx: Transaction, action: EndConversation) -> None:
-    """Mark a conversation as finished."""
-    tx.connection.run(
-        "UPDATE conversations SET ended_at = :at WHERE key = :key",
-        {"at": to_ms(action.at), "key": tx.conversation(action.conversation)},
-    )
-
-
-def prune(tx: Transaction, action: Prune) -> None:
+def prune(tx: Transaction, action: act.Prune) -> None:
     """Keep the receipt of a pruning."""
     conversation, item = tx.conversation(action.conversation), action.pruning
     tx.connection.run(
@@ -175,7 +142,7 @@ def _torn(stored: StoredSpan) -> StoredSpan:
     return stored | {"summary": None, TORN: True}
 
 
-def summarize(tx: Transaction, action: Summarize) -> None:
+def summarize(tx: Transaction, action: act.Summarize) -> None:
     """Give spans, by their first positions, their summaries; pass over what is torn or gone."""
 
     def summarized(stored: StoredSpan) -> StoredSpan:

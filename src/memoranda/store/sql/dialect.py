@@ -13,18 +13,18 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
+from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import Any, Protocol
 
 from memoranda.model.capabilities import Capability
 
-if TYPE_CHECKING:
-    from memoranda.model.query import TermMatches
-
 Row = tuple[Any, ...]
 Values = Mapping[str, Any]
+Postings = list[tuple[int, int]]
 NONE: Values = {}
+COMMENT = re.compile(r"--[^\n]*")
 MACRO = re.compile(r"@(texts|ints|attribute)\(([^()]*)\)|\b(least|greatest)\(")
 TABLES = (
     "meta", "users", "records", "noteworthy_epochs", "record_sources", "vectors", "derivations",
@@ -35,25 +35,33 @@ TABLES = (
 """The tables of the schema; a table comes after those to which it refers."""
 
 
-class Dialect(Protocol):
-    """The SQL dialect of one database."""
+@dataclass(frozen=True, slots=True)
+class Dialect:
+    """The SQL dialect of one database.
 
-    def macro(self, name: str, *arguments: str) -> str:
-        """Return the SQL that replaces a macro in a shared statement."""
+    Attributes:
+        macros: what stands for each macro, with its arguments as ``{0}`` and ``{1}``.
+        types: patterns of the schema and the words of this database for them.
+    """
+
+    macros: Mapping[str, str]
+    types: Mapping[str, str]
+
+    def render(self, sql: str) -> str:
+        """Return a shared statement with its macros replaced."""
+
+        def replace(found: re.Match[str]) -> str:
+            arguments = (each.strip() for each in (found[2] or "").split(","))
+            return self.macros[found[1] or found[3]].format(*arguments)
+
+        return MACRO.sub(replace, sql)
 
     def schema(self, sql: str) -> str:
         """Return the schema in the types of this database."""
-
-
-def render(dialect: Dialect, sql: str) -> str:
-    """Return a statement with its macros replaced for ``dialect``."""
-
-    def replace(found: re.Match[str]) -> str:
-        if found[3]:
-            return dialect.macro(found[3])
-        return dialect.macro(found[1], *(each.strip() for each in found[2].split(",")))
-
-    return MACRO.sub(replace, sql)
+        sql = COMMENT.sub("", sql)
+        for pattern, words in self.types.items():
+            sql = re.sub(pattern, words, sql)
+        return sql
 
 
 @cache
@@ -82,9 +90,6 @@ class SqlConnection(Protocol):
     def run_many(self, sql: str, rows: Iterable[Values]) -> None:
         """Carry out a statement for each of ``rows``."""
 
-    def returning_many(self, sql: str, rows: Sequence[Values]) -> list[Row]:
-        """Carry out a statement for each of ``rows`` and return what each returns, in order."""
-
 
 class FullText(Protocol):
     """Finds records by their terms. A user's terms are never mixed with another's."""
@@ -101,10 +106,10 @@ class FullText(Protocol):
     def clear(self, connection: SqlConnection) -> None:
         """Take all records out."""
 
-    def match(
-        self, connection: SqlConnection, user: int, terms: Sequence[str], *, limit: int
-    ) -> TermMatches:
-        """Return which records hold which terms, see ``Store.match_terms``."""
+    def postings(
+        self, connection: SqlConnection, user: int, terms: Sequence[str]
+    ) -> list[Postings]:
+        """Return for each term which of the user's records hold it, in order, and how often."""
 
     def keys(self, connection: SqlConnection) -> set[int]:
         """Return the keys of all records that are indexed."""

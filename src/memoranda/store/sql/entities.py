@@ -10,6 +10,7 @@ from __future__ import annotations
 import secrets
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from memoranda.model.models import Mention
 from memoranda.model.ports import NameMatcher
@@ -72,6 +73,7 @@ REDIRECT = """
 UPDATE entity_decisions SET target = :target WHERE user_key = :user AND target = :before
 """
 UNDECIDE = "DELETE FROM entity_decisions WHERE user_key = :user AND folded = :folded"
+DECIDED = "SELECT folded FROM entity_decisions WHERE user_key = :user AND target = :leader"
 ADD_NAME = """
 INSERT INTO entity_names (user_key, folded, entity_key, name)
 VALUES (:user, :folded, :entity, :name) ON CONFLICT (user_key, folded, entity_key) DO NOTHING
@@ -81,7 +83,20 @@ INSERT INTO entity_name_keys (user_key, name_key, entity_key, folded)
 VALUES (:user, :key, :entity, :folded)
 ON CONFLICT (user_key, name_key, entity_key, folded) DO NOTHING
 """
-DROP_KEYS = "DELETE FROM entity_name_keys WHERE entity_key = :entity AND folded = :folded"
+MOVE_LINKS = """
+INSERT INTO record_entities (record_key, entity_key, folded)
+SELECT record_key, CAST(:to AS integer), folded FROM record_entities
+WHERE entity_key = :entity AND folded = :folded
+ON CONFLICT (record_key, entity_key, folded) DO NOTHING
+"""
+UNUSED = """
+SELECT folded FROM entity_names WHERE entity_key = :entity
+    AND folded NOT IN (SELECT folded FROM record_entities WHERE entity_key = :entity)
+"""
+DROP_UNLINKED = """
+DELETE FROM entities WHERE key = :entity
+    AND NOT EXISTS (SELECT 1 FROM record_entities WHERE entity_key = :entity)
+"""
 LINK = """
 INSERT INTO record_entities (record_key, entity_key, folded) VALUES (:record, :entity, :folded)
 ON CONFLICT (record_key, entity_key, folded) DO NOTHING
@@ -102,6 +117,15 @@ class EntityWriter:
     user: int
     names: NameMatcher
 
+    def _all(self, sql: str, **values: Any) -> list[Any]:
+        return self.connection.all(sql, {"user": self.user} | values)
+
+    def _value(self, sql: str, **values: Any) -> Any:
+        return self.connection.value(sql, {"user": self.user} | values)
+
+    def _run(self, sql: str, **values: Any) -> int:
+        return self.connection.run(sql, {"user": self.user} | values)
+
     def link(self, record: int, mentions: Sequence[Mention]) -> int:
         """Link a record to the entities that it mentions, making new ones; return the new links."""
         added = 0
@@ -111,26 +135,21 @@ class EntityWriter:
                 continue
             entity = self._find(folded, mention) or self._create(mention.text, mention.type)
             self._add_name(entity, folded, mention.text)
-            values = {"record": record, "entity": entity, "folded": folded}
-            added += self.connection.run(LINK, values)
+            added += self._run(LINK, record=record, entity=entity, folded=folded)
         return added
 
     def _add_name(self, entity: int, folded: str, name: str) -> None:
-        values = {"user": self.user, "folded": folded, "entity": entity, "name": name}
-        if self.connection.run(ADD_NAME, values):
-            self._index_name(entity, folded, name)
+        if self._run(ADD_NAME, folded=folded, entity=entity, name=name):
+            base = {"user": self.user, "entity": entity, "folded": folded}
+            keys = sorted(self.names.keys(name))
+            self.connection.run_many(ADD_KEY, [base | {"key": key} for key in keys])
             self.rename([entity])
 
-    def _index_name(self, entity: int, folded: str, name: str) -> None:
-        base = {"user": self.user, "entity": entity, "folded": folded}
-        keys = sorted(self.names.keys(name))
-        self.connection.run_many(ADD_KEY, [base | {"key": key} for key in keys])
-
     def _find(self, folded: str, mention: Mention) -> int | None:
-        exact: int | None = self.connection.value(
+        exact: int | None = self._value(
             "SELECT entity_key FROM entity_names "
             "WHERE user_key = :user AND folded = :folded LIMIT 1",
-            {"user": self.user, "folded": folded},
+            folded=folded,
         )
         if exact is not None:
             return exact
@@ -138,9 +157,7 @@ class EntityWriter:
         if known is not None or self.target(folded) is not None:
             return known  # A person's word goes before any rule.
         keys = dump(sorted(self.names.keys(mention.text)))
-        rows = self.connection.all(
-            CANDIDATES, {"user": self.user, "keys": keys, "most": MOST_ALIKE}
-        )
+        rows = self._all(CANDIDATES, keys=keys, most=MOST_ALIKE)
         # One name at a time: an entity that fits by two of its names is still one.
         asked = mention.text, mention.type
         meant: set[int] = {
@@ -153,52 +170,44 @@ class EntityWriter:
         return meant.pop() if len(meant) == 1 else None
 
     def _create(self, name: str, type: str) -> int:
-        key: int = self.connection.value(
+        key: int = self._value(
             "INSERT INTO entities (id, user_key, name, type) VALUES (:id, :user, :name, :type) "
             "RETURNING key",
-            {"id": f"ent_{secrets.token_hex(10)}", "user": self.user, "name": name, "type": type},
+            id=f"ent_{secrets.token_hex(10)}",
+            name=name,
+            type=type,
         )
         return key
 
     def split(self, entity: int, folded: str) -> int:
         """Make one of the names of an entity an entity of its own, and return that."""
-        row = self.connection.one(
-            "SELECT n.name, e.type FROM entity_names n JOIN entities e ON e.key = n.entity_key "
-            "WHERE n.entity_key = :entity AND n.folded = :folded",
-            {"entity": entity, "folded": folded},
-        )
-        assert row is not None, "the caller has seen the name"  # noqa: S101 - for the type
-        new = self._create(*row)
+        type_ = self._value("SELECT type FROM entities WHERE key = :entity", entity=entity)
+        new = self._create(self.spelled(entity)[folded], type_)
         self.give(entity, folded, new)
         return new
 
     def give(self, entity: int, folded: str, to: int) -> None:
         """Move a name of an entity, and the links that were made under it, to another."""
-        values = {"user": self.user, "entity": entity, "folded": folded, "to": to}
         name = self.spelled(entity).get(folded)
-        self.connection.run(
-            "INSERT INTO record_entities (record_key, entity_key, folded) "
-            "SELECT record_key, CAST(:to AS integer), folded FROM record_entities "
-            "WHERE entity_key = :entity AND folded = :folded "
-            "ON CONFLICT (record_key, entity_key, folded) DO NOTHING",
-            values,
-        )
-        for table in ("record_entities", "entity_names"):
-            self.connection.run(
-                f"DELETE FROM {table} WHERE entity_key = :entity AND folded = :folded", values
-            )
-        self.connection.run(DROP_KEYS, values)
+        self._run(MOVE_LINKS, entity=entity, folded=folded, to=to)
+        self._drop_name(entity, folded, "record_entities")
         if name is not None:
             self._add_name(to, folded, name)
         self.forget_unmentioned([entity])
         self.rename([to])
 
+    def _drop_name(self, entity: int, folded: str, *more: str) -> None:
+        for table in ("entity_names", "entity_name_keys", *more):
+            sql = f"DELETE FROM {table} WHERE entity_key = :entity AND folded = :folded"
+            self._run(sql, entity=entity, folded=folded)
+
     def spelled(self, entity: int) -> dict[str, str]:
         """Return the names of an entity: folded form → as it is written."""
-        rows = self.connection.all(
-            "SELECT folded, name FROM entity_names WHERE entity_key = :entity", {"entity": entity}
+        return dict(
+            self._all(
+                "SELECT folded, name FROM entity_names WHERE entity_key = :entity", entity=entity
+            )
         )
-        return dict(rows)
 
     def rename(self, entities: Iterable[int]) -> None:
         """Choose again under which of its names an entity is shown."""
@@ -207,128 +216,85 @@ class EntityWriter:
 
     def of_records(self, records: Iterable[int]) -> list[int]:
         """Return the entities that these records mention."""
-        rows = self.connection.all(
+        rows = self._all(
             "SELECT DISTINCT entity_key FROM record_entities WHERE record_key IN (@ints(:records))",
-            {"records": dump(list(records))},
+            records=dump(list(records)),
         )
         return [row[0] for row in rows]
 
     def forget_unmentioned(self, entities: Iterable[int]) -> None:
         """Drop the spellings that no record uses any more, and the entities left without any."""
         for entity in entities:
-            values = {"entity": entity}
-            unused = self.connection.all(
-                "SELECT folded FROM entity_names WHERE entity_key = :entity AND folded NOT IN "
-                "(SELECT folded FROM record_entities WHERE entity_key = :entity)",
-                values,
-            )
-            for (folded,) in unused:
-                self.connection.run(DROP_KEYS, values | {"folded": folded})
-                self.connection.run(
-                    "DELETE FROM entity_names WHERE entity_key = :entity AND folded = :folded",
-                    values | {"folded": folded},
-                )
-            self.connection.run(
-                "DELETE FROM entities WHERE key = :entity AND NOT EXISTS "
-                "(SELECT 1 FROM record_entities WHERE entity_key = :entity)",
-                values,
-            )
+            for (folded,) in self._all(UNUSED, entity=entity):
+                self._drop_name(entity, folded)
+            self._run(DROP_UNLINKED, entity=entity)
             self.rename([entity])
 
     # What persons decided
 
     def target(self, folded: str) -> str | None:
         """Return the name to whose entity ``folded`` was given, if it was."""
-        found: str | None = self.connection.value(
+        found: str | None = self._value(
             "SELECT target FROM entity_decisions WHERE user_key = :user AND folded = :folded",
-            {"user": self.user, "folded": folded},
+            folded=folded,
         )
         return found
 
     def holder(self, folded: str) -> int | None:
         """Return the entity of the names that were decided to be one with ``folded``, if it is."""
-        leader = self.target(folded) or folded
-        found: int | None = self.connection.value(HOLDER, {"user": self.user, "leader": leader})
+        found: int | None = self._value(HOLDER, leader=self.target(folded) or folded)
         return found
 
     def decided_names(self) -> set[str]:
         """Return the folded names of which decisions speak."""
-        rows = self.connection.all(
-            "SELECT folded FROM entity_decisions WHERE user_key = :user "
-            "UNION SELECT target FROM entity_decisions WHERE user_key = :user",
-            {"user": self.user},
-        )
-        return {row[0] for row in rows}
-
-    def group(self, leader: str) -> set[str]:
-        """Return ``leader`` and the folded names that were given to it."""
-        rows = self.connection.all(
-            "SELECT folded FROM entity_decisions WHERE user_key = :user AND target = :leader",
-            {"user": self.user, "leader": leader},
-        )
-        return {leader, *(row[0] for row in rows)}
+        rows = self._all("SELECT folded, target FROM entity_decisions WHERE user_key = :user")
+        return {name for row in rows for name in row}
 
     def unite(self, leader: str, names: Iterable[str]) -> None:
         """Decide that these names, and all that were one with them, belong to ``leader``."""
-        self._lead(leader)
+        before = self.target(leader)
+        if before not in {None, leader}:
+            self._run(UNDECIDE, folded=leader)
+            self._join(before, leader)
         for name in names:
             for other in {name, self.target(name) or name} - {leader}:
-                self._redirect(other, leader)
-                self._decide(other, leader)
+                self._join(other, leader)
 
-    def _lead(self, folded: str) -> None:
-        """Let ``folded`` be the target of the group in which it is."""
-        before = self.target(folded)
-        if before is None or before == folded:
-            return
-        self.connection.run(UNDECIDE, {"user": self.user, "folded": folded})
-        self._redirect(before, folded)
-        self._decide(before, folded)
+    def _join(self, folded: str | None, leader: str) -> None:
+        """Let a name belong to ``leader``, and all that belonged to that name."""
+        self._run(REDIRECT, before=folded, target=leader)
+        self._run(DECIDE, folded=folded, target=leader)
 
     def stand_alone(self, folded: str) -> None:
         """Decide that ``folded`` stands alone; what was one with it stays so without it."""
         self._leave(folded)
-        self._decide(folded, folded)
+        self._run(DECIDE, folded=folded, target=folded)
 
     def forget_decisions(self, folded: Iterable[str]) -> None:
         """Drop the decisions on those of these names that no record uses any more."""
+        used = "SELECT 1 FROM entity_names WHERE user_key = :user AND folded = :folded"
         for name in sorted(folded):
-            used = self.connection.value(
-                "SELECT 1 FROM entity_names WHERE user_key = :user AND folded = :folded",
-                {"user": self.user, "folded": name},
-            )
-            if not used:
+            if not self._value(used, folded=name):
                 self._leave(name)
 
     def _leave(self, folded: str) -> None:
         """Take a name out of its group; where it was the target, the longest other name is."""
-        self.connection.run(UNDECIDE, {"user": self.user, "folded": folded})
-        leader: str | None = self.connection.value(
-            "SELECT folded FROM entity_decisions WHERE user_key = :user AND target = :folded "
-            "ORDER BY length(folded) DESC, folded LIMIT 1",
-            {"user": self.user, "folded": folded},
-        )
+        self._run(UNDECIDE, folded=folded)
+        longest = f"{DECIDED} ORDER BY length(folded) DESC, folded LIMIT 1"
+        leader: str | None = self._value(longest, leader=folded)
         if leader is not None:
-            self.connection.run(UNDECIDE, {"user": self.user, "folded": leader})
-            self._redirect(folded, leader)
-
-    def _decide(self, folded: str, target: str) -> None:
-        values = {"user": self.user, "folded": folded, "target": target}
-        self.connection.run(DECIDE, values)
-
-    def _redirect(self, before: str, target: str) -> None:
-        values = {"user": self.user, "before": before, "target": target}
-        self.connection.run(REDIRECT, values)
+            self._run(UNDECIDE, folded=leader)
+            self._run(REDIRECT, before=folded, target=leader)
 
     def obey_decisions(self) -> None:
         """Apply the merges and splits that persons decided to every name of the user."""
-        apart = f"SELECT a.folded, a.entity_key FROM ({APART}) a WHERE a.user_key = :user"
-        for folded, entity in self.connection.all(apart, {"user": self.user}):
+        names = "SELECT a.folded, a.entity_key FROM ({}) a WHERE a.user_key = :user"
+        for folded, entity in self._all(names.format(APART)):
             holder = self.holder(folded)
             if holder is not None and holder != entity:
                 self.give(entity, folded, holder)
-        crowded = f"SELECT a.folded, a.entity_key FROM ({NOT_ALONE}) a WHERE a.user_key = :user"
-        for folded, entity in self.connection.all(crowded, {"user": self.user}):
+        for folded, entity in self._all(names.format(NOT_ALONE)):
             new = self.split(entity, folded)
-            for other in self.group(folded) & self.spelled(entity).keys():
+            group = {folded, *(row[0] for row in self._all(DECIDED, leader=folded))}
+            for other in group & self.spelled(entity).keys():
                 self.give(entity, other, new)

@@ -9,10 +9,10 @@ from dataclasses import replace
 
 from memoranda.model.actions import Erase
 from memoranda.model.models import Scope
-from memoranda.store.sql import reads
+from memoranda.model.query import RecordRelation
 from memoranda.store.sql.conversation_actions import tear_summaries
 from memoranda.store.sql.rows import dump
-from memoranda.store.sql.transaction import Transaction
+from memoranda.store.sql.transaction import SET_META, Transaction
 
 CITING = """
 SELECT r.key, r.source_ids FROM records r WHERE r.user_key = :user AND r.key IN (
@@ -47,10 +47,10 @@ def erase(tx: Transaction, action: Erase) -> None:
     """
     targets = [tx.target(record) for record in dict.fromkeys(action.ids)]
     everywhere = replace(tx, scope=Scope(tx.scope.user))
-    where = (tx.connection, everywhere.scope, tx.user)
-    same = [*action.ids, *reads.versions(*where, action.ids)]
-    same += reads.copies(*where, same)
-    others = dict.fromkeys([*same, *reads.derived(*where, same)]).keys() - set(action.ids)
+    same = list(action.ids)
+    for relation in (RecordRelation.VERSIONS, RecordRelation.COPIES, RecordRelation.DERIVED):
+        same += tx.reads.related(everywhere.scope, same, relation)
+    others = set(same) - set(action.ids)
     targets += map(everywhere.target, sorted(others))
     ids, keys = [target.id for target in targets], [target.key for target in targets]
     touched = tx.entities.of_records(keys)
@@ -61,6 +61,7 @@ def erase(tx: Transaction, action: Erase) -> None:
     _erase_messages(tx, ids)
     tx.full_text.remove(tx.connection, keys)
     values = {"user": tx.user, "ids": dump(ids), "keys": dump(keys), "sessions": dump(sessions)}
+    tx.connection.run(SET_META, {"name": "last_key", "value": str(tx.last_key())})
     tx.connection.run("DELETE FROM records WHERE key IN (@ints(:keys))", values)
     tx.connection.run(
         "DELETE FROM history WHERE user_key = :user AND record_id IN (@texts(:ids))", values

@@ -3,51 +3,24 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict
 from datetime import UTC
 from typing import Any
 
 from memoranda.errors import InvalidInput, NotFound
-from memoranda.model.actions import (
-    Close,
-    Consolidated,
-    Decide,
-    Enrich,
-    Fade,
-    Insert,
-    KeepNotes,
-    LinkEntities,
-    MergeEntities,
-    Noted,
-    PutVectors,
-    Reinforce,
-    Retire,
-    Reweigh,
-    Spend,
-    SplitEntity,
-    Supersede,
-    Touch,
-)
+from memoranda.model import actions as act
 from memoranda.model.checks import to_ms
 from memoranda.model.models import Kind, Record
 from memoranda.model.ports import ENTITIES, VECTORS
-from memoranda.store.sql import reads
 from memoranda.store.sql.filters import owned
-from memoranda.store.sql.rows import STORED_FLOAT, dump, record_values
-from memoranda.store.sql.transaction import LOG, Transaction
+from memoranda.store.sql.rows import RECORDS, STORED_FLOAT, dump, insertion, record_values
+from memoranda.store.sql.transaction import Transaction
 
 ENRICHED_AT = "enriched_at"
 SUPERSEDES = "supersedes"
-COLUMNS = (
-    "id, agent, kind, content, content_hash, session_id, event_time, created_at, valid_until, "
-    "superseded_by, confidence, access_count, last_accessed, decay_rate, strength, strength_at, "
-    "source_ids, source_role, origin, trust, tags, attributes"
-)
-INSERT = (
-    f"INSERT INTO records (user_key, {COLUMNS}, term_count, position, enriched) VALUES (:user, "
-    + ", ".join(f":{name}" for name in COLUMNS.split(", "))
-    + ", :term_count, :position, :enriched) RETURNING key"
+INSERT = insertion(
+    "records", ("key", "user_key", *RECORDS.names, "term_count", "reason", "enriched")
 )
 NEXT_POSITION = """
 SELECT coalesce(max(position) + 1, 0) FROM records
@@ -61,16 +34,18 @@ QUEUE = """
 INSERT INTO derivations (work, record_key, user_key) VALUES (:work, :record, :user)
 ON CONFLICT (work, record_key) DO NOTHING
 """
+HAS_FACTS = """
+INSERT INTO noteworthy_epochs (user_key, agent, epoch) VALUES (:user, :agent, 0)
+ON CONFLICT (user_key, agent) DO NOTHING
+"""
 UNQUEUE = "DELETE FROM derivations WHERE work = :work AND record_key = :record"
-# What came to a session before an agent did was not said to it.
+# What came to a session before an agent did was not said to it. One that was done waits again.
 REGISTER = """
 INSERT INTO sessions (user_key, session_id, agent, first_seen_at, noted)
 VALUES (:user, :session, :agent, :at, coalesce(
     (SELECT max(noted) FROM sessions WHERE user_key = :user AND session_id = :session), -1))
-"""
-GO_ON = """
-UPDATE sessions SET consolidated_at = NULL, first_seen_at = least(first_seen_at, :at)
-WHERE user_key = :user AND session_id = :session AND agent = :agent
+ON CONFLICT (user_key, session_id, agent) DO UPDATE SET consolidated_at = NULL,
+    first_seen_at = least(sessions.first_seen_at, excluded.first_seen_at)
 """
 FINISH = """
 UPDATE sessions SET through = greatest(through, :through),
@@ -123,67 +98,39 @@ WHERE l.entity_key = :entity AND l.folded = :folded
 """
 
 
-def insert(tx: Transaction, actions: Sequence[Insert]) -> None:
+def insert(tx: Transaction, actions: Sequence[act.Insert]) -> None:
     """Store new records, in order, each statement once for all of them."""
+    user = tx.user
     positions: dict[str, int] = {}
-    terms = []
-    rows = []
-    for action in actions:
+    rows, indexed, sources, queued = [], [], [], []
+    for key, action in enumerate(actions, tx.last_key() + 1):
         item = action.record
         _require_own(tx, item)
-        found = tx.analyzer.terms(item.content)
-        terms.append(" ".join(found))
-        rows.append(
-            record_values(item)
-            | {
-                "user": tx.user,
-                "term_count": len(found),
-                "position": _next_position(tx, item, positions),
-                "enriched": int(ENRICHED_AT in item.attributes),
-            }
-        )
-    keys = [row[0] for row in tx.connection.returning_many(INSERT, rows)]
-    user = tx.user
-    tx.full_text.add(
-        tx.connection, [(key, user, text) for key, text in zip(keys, terms, strict=True)]
-    )
-    queued = [{"work": VECTORS, "record": key, "user": user} for key in keys]
-    for key, action in zip(keys, actions, strict=True):
-        item = action.record
-        if item.source_ids:
-            _add_sources(tx, key, item.source_ids)
+        terms = tx.analyzer.terms(item.content)
+        values = record_values(item)
+        values["key"], values["user_key"], values["reason"] = key, user, action.reason
+        values["term_count"] = len(terms)
+        values["position"] = _next_position(tx, item, positions)
+        values["enriched"] = int(ENRICHED_AT in item.attributes)
+        rows.append(values)
+        indexed.append((key, user, " ".join(terms)))
+        sources += [{"user": user, "source": each, "record": key} for each in item.source_ids]
+        queued.append({"work": VECTORS, "record": key, "user": user})
         if action.mentions is None:
             queued.append({"work": ENTITIES, "record": key, "user": user})
-        elif action.mentions:
-            tx.entities.link(key, action.mentions)
+    tx.connection.run_many(INSERT, rows)
+    tx.full_text.add(tx.connection, indexed)
+    tx.connection.run_many(ADD_SOURCE, sources)
     tx.connection.run_many(QUEUE, queued)
-    for action in actions:
-        if action.record.session_id is not None and action.record.kind is Kind.EPISODE:
-            _register(tx, action.record)
-    tx.raise_noteworthy(
-        action.record.agent
-        for action in actions
-        if _can_be_noteworthy(action.record) and action.record.superseded_by is None
-    )
-    tx.connection.run_many(
-        LOG,
-        [
-            {
-                "record": action.record.id,
-                "agent": action.record.agent,
-                "user": tx.user,
-                "at": to_ms(action.record.created_at),
-                "action": "insert",
-                "reason": action.reason,
-                "detail": "{}",
-            }
-            for action in actions
-        ],
-    )
-
-
-def _can_be_noteworthy(item: Record) -> bool:
-    return item.kind is Kind.FACT and item.trust.value != "external"
+    for row, action in zip(rows, actions, strict=True):
+        if action.mentions:
+            tx.entities.link(row["key"], action.mentions)
+        item = action.record
+        if item.session_id is not None and item.kind is Kind.EPISODE:
+            place = {"user": user, "session": item.session_id, "agent": item.agent or ""}
+            tx.connection.run(REGISTER, place | {"at": row["created_at"]})
+    agents = {action.record.agent or "" for action in actions if action.record.kind is Kind.FACT}
+    tx.connection.run_many(HAS_FACTS, [{"user": user, "agent": agent} for agent in agents])
 
 
 def _require_own(tx: Transaction, item: Record) -> None:
@@ -209,59 +156,33 @@ def _next_position(tx: Transaction, item: Record, known: dict[str, int]) -> int 
     return known[session] - 1
 
 
-def _add_sources(tx: Transaction, record: int, sources: Sequence[str]) -> None:
-    rows = [{"user": tx.user, "source": source, "record": record} for source in sources]
-    tx.connection.run_many(ADD_SOURCE, rows)
-
-
-def _register(tx: Transaction, episode: Record) -> None:
-    """Let the session of an episode wait for consolidation, also one that was done before."""
-    values: dict[str, Any] = {
-        "user": tx.user,
-        "session": episode.session_id,
-        "agent": episode.agent or "",
-        "at": to_ms(episode.created_at),
-    }
-    if not tx.connection.run(GO_ON, values):
-        tx.connection.run(REGISTER, values)
-
-
-def close(tx: Transaction, action: Close) -> None:
+def close(tx: Transaction, action: act.Close) -> None:
     """End the validity of a record; what had ended before stays ended."""
     target = tx.target(action.id)
     values = {"at": to_ms(action.at), "by": action.superseded_by, "key": target.key}
-    changed = tx.connection.run(
+    tx.connection.run(
         "UPDATE records SET valid_until = least(coalesce(valid_until, :at), :at), "
         "closed_at = coalesce(closed_at, :at), superseded_by = :by WHERE key = :key",
         values,
     )
-    if changed and target.can_be_noteworthy:
-        tx.raise_noteworthy([target.agent])
-    tx.raise_epoch()
     detail = {"superseded_by": action.superseded_by} if action.superseded_by else {}
-    tx.log(target, action.at, "close", action.reason, **detail)
+    tx.tell_end(target, action.at, "close", action.reason, **detail)
 
 
-def reweigh(tx: Transaction, action: Reweigh) -> None:
+def reweigh(tx: Transaction, action: act.Reweigh) -> None:
     """Set confidence and decay rate."""
     target = tx.target(action.id)
-    values = {
-        "confidence": action.confidence,
-        "at": to_ms(action.at),
-        "rate": action.decay_rate,
-        "key": target.key,
-    }
+    detail = {"confidence": action.confidence, "decay_rate": action.decay_rate}
     tx.connection.run(
         "UPDATE records SET confidence = :confidence, strength = :confidence, "
-        "strength_at = :at, decay_rate = :rate WHERE key = :key",
-        values,
+        "strength_at = :at, decay_rate = :decay_rate WHERE key = :key",
+        detail | {"at": to_ms(action.at), "key": target.key},
     )
     tx.raise_epoch()
-    detail = {"confidence": action.confidence, "decay_rate": action.decay_rate}
     tx.log(target, action.at, "reweigh", action.reason, **detail)
 
 
-def touch(tx: Transaction, action: Touch) -> None:
+def touch(tx: Transaction, action: act.Touch) -> None:
     """Count one recall of each record."""
     where = owned(tx.scope, tx.user)
     rows = tx.connection.all(
@@ -276,7 +197,7 @@ def touch(tx: Transaction, action: Touch) -> None:
         tx.connection.run_many(REMEMBER_RECALL, [base | {"record": key} for key in keys])
 
 
-def fade(tx: Transaction, action: Fade) -> None:
+def fade(tx: Transaction, action: act.Fade) -> None:
     """Set the confidence that is left, if the record was not used since."""
     target = tx.target(action.id)
     changed = tx.connection.run(
@@ -288,7 +209,7 @@ def fade(tx: Transaction, action: Fade) -> None:
         tx.raise_epoch()
 
 
-def retire(tx: Transaction, action: Retire) -> None:
+def retire(tx: Transaction, action: act.Retire) -> None:
     """End the validity of a record by itself, and drop all that is derived but its terms."""
     target = tx.target(action.id)
     changed = tx.connection.run(
@@ -303,13 +224,10 @@ def retire(tx: Transaction, action: Retire) -> None:
     for table in ("vectors", "derivations", "record_entities"):
         tx.connection.run(f"DELETE FROM {table} WHERE record_key = :key", {"key": target.key})
     tx.entities.forget_unmentioned(mentioned)
-    if target.can_be_noteworthy:
-        tx.raise_noteworthy([target.agent])
-    tx.raise_epoch()
-    tx.log(target, action.at, "retire", action.reason)
+    tx.tell_end(target, action.at, "retire", action.reason)
 
 
-def reinforce(tx: Transaction, action: Reinforce) -> None:
+def reinforce(tx: Transaction, action: act.Reinforce) -> None:
     """Add sources to a record that was stated again."""
     target = tx.target(action.id)
     held: list[str] = json.loads(
@@ -323,87 +241,70 @@ def reinforce(tx: Transaction, action: Reinforce) -> None:
         "UPDATE records SET source_ids = :sources WHERE key = :key",
         {"sources": dump([*held, *new]), "key": target.key},
     )
-    _add_sources(tx, target.key, new)
+    filed = {"user": tx.user, "record": target.key}
+    tx.connection.run_many(ADD_SOURCE, [filed | {"source": source} for source in new])
     tx.refresh([target.key], action.at)
     tx.log(target, action.at, "credit", action.reason, sources=len(new))
 
 
-def supersede(tx: Transaction, action: Supersede) -> None:
+def supersede(tx: Transaction, action: act.Supersede) -> None:
     """Let one record take the place of another, which stays findable behind it."""
     target, by = tx.target(action.id), tx.target(action.by)
     if target == by:
         message = f"{action.id!r} cannot take its own place; name the record that replaces it"
         raise InvalidInput(message)
+    detail = {"by": by.id, "confidence": action.confidence}
     # What a person closed meanwhile keeps the word of the person on what replaced it.
     tx.connection.run(
         "UPDATE records SET confidence = :confidence, strength = :confidence, strength_at = :at, "
         "superseded_by = CASE WHEN closed_at IS NULL THEN :by ELSE superseded_by END "
         "WHERE key = :key",
-        {
-            "confidence": action.confidence,
-            "at": to_ms(action.at),
-            "by": by.id,
-            "key": target.key,
-        },
+        detail | {"at": to_ms(action.at), "key": target.key},
     )
-    attributes = _attributes(tx, by.key)
-    _set_attributes(tx, by.key, {SUPERSEDES: target.id, **attributes})
-    if target.can_be_noteworthy:
-        tx.raise_noteworthy([target.agent])
-    tx.raise_epoch()
-    detail = {"by": by.id, "confidence": action.confidence}
-    tx.log(target, action.at, "supersede", action.reason, **detail)
+    _change_attributes(tx, by.key, lambda known: {SUPERSEDES: target.id} | known)
+    tx.tell_end(target, action.at, "supersede", action.reason, **detail)
 
 
-def _attributes(tx: Transaction, key: int) -> dict[str, Any]:
+def _change_attributes(
+    tx: Transaction, key: int, change: Callable[[dict[str, Any]], dict[str, Any]]
+) -> None:
     text = tx.connection.value("SELECT attributes FROM records WHERE key = :key", {"key": key})
-    found: dict[str, Any] = json.loads(text)
-    return found
-
-
-def _set_attributes(tx: Transaction, key: int, attributes: dict[str, Any]) -> None:
+    after = change(json.loads(text))
     tx.connection.run(
         "UPDATE records SET attributes = :attributes, enriched = :enriched WHERE key = :key",
-        {
-            "attributes": dump(attributes),
-            "enriched": int(ENRICHED_AT in attributes),
-            "key": key,
-        },
+        {"attributes": dump(after), "enriched": int(ENRICHED_AT in after), "key": key},
     )
 
 
-def enrich(tx: Transaction, action: Enrich) -> None:
+def enrich(tx: Transaction, action: act.Enrich) -> None:
     """Link a record to more entities, and stamp when."""
     target = tx.target(action.id)
-    added = 0
-    if _is_indexed(tx, target.key):
-        added = tx.entities.link(target.key, action.mentions)
+    indexed = _indexed(tx, action.id) is not None
+    added = tx.entities.link(target.key, action.mentions) if indexed else 0
     stamp = action.at.astimezone(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
-    _set_attributes(tx, target.key, _attributes(tx, target.key) | {ENRICHED_AT: stamp})
+    _change_attributes(tx, target.key, lambda known: known | {ENRICHED_AT: stamp})
     tx.log(target, action.at, "enrich", "enriched", links=added)
 
 
-def _is_indexed(tx: Transaction, key: int) -> bool:
-    values = {"key": key}
-    return bool(tx.connection.value("SELECT indexed FROM records WHERE key = :key", values))
-
-
-def link_entities(tx: Transaction, action: LinkEntities) -> None:
-    """Link a record to the entities it mentions, and take it off the queue."""
+def _indexed(tx: Transaction, id: str) -> int | None:
+    """Return the key of a record of the user, unless it was retired."""
     key: int | None = tx.connection.value(
         "SELECT key FROM records WHERE id = :id AND user_key = :user AND indexed = 1",
-        {"id": action.id, "user": tx.user},
+        {"id": id, "user": tx.user},
     )
-    if key is None:
-        return
-    taken = tx.connection.run(UNQUEUE, {"work": ENTITIES, "record": key})
-    if taken:
+    return key
+
+
+def link_entities(tx: Transaction, action: act.LinkEntities) -> None:
+    """Link a record to the entities it mentions, and take it off the queue."""
+    key = _indexed(tx, action.id)
+    if key is not None and tx.connection.run(UNQUEUE, {"work": ENTITIES, "record": key}):
         tx.entities.link(key, action.mentions)
 
 
-def put_vectors(tx: Transaction, action: PutVectors) -> None:
+def put_vectors(tx: Transaction, action: act.PutVectors) -> None:
     """Store the embeddings of records and take them off the queue."""
-    model, dimensions = reads.vector_model(tx.connection) or (None, 0)
+    model, dimensions = tx.reads.vector_model() or (None, 0)
     if model != action.model:
         message = f"the vectors of this store are of {model!r}, not of {action.model!r}"
         raise InvalidInput(message)
@@ -411,10 +312,7 @@ def put_vectors(tx: Transaction, action: PutVectors) -> None:
         if vector.shape != (dimensions,):
             message = f"the vector of {record!r} has shape {vector.shape}, not ({dimensions},)"
             raise InvalidInput(message)
-        key: int | None = tx.connection.value(
-            "SELECT key FROM records WHERE id = :id AND user_key = :user AND indexed = 1",
-            {"id": record, "user": tx.user},
-        )
+        key = _indexed(tx, record)
         if key is not None:
             _put_vector(tx, key, vector.astype(STORED_FLOAT).tobytes())
 
@@ -432,48 +330,35 @@ def _put_vector(tx: Transaction, key: int, blob: bytes) -> None:
     tx.connection.run(UNQUEUE, values)
 
 
-def consolidated(tx: Transaction, action: Consolidated) -> None:
+def advance_session(tx: Transaction, action: act.AdvanceSession) -> None:
     """Record how far a session was consolidated, unless another process has gone on."""
-    known = reads.sessions(tx.connection, tx.scope, tx.user, only=action.session)
-    if not known:
+    known = tx.reads.sessions(tx.scope, id=action.session).get(action.session)
+    if known is None:
         message = f"there is no session {action.session!r} with episodes of {tx.scope.user!r}"
         raise NotFound(message)
-    if action.after is not None and known[0].through > action.after:
+    if action.after is not None and known.through > action.after:
         message = (
-            f"session {action.session!r} was read through {known[0].through} meanwhile, "
+            f"session {action.session!r} was read through {known.through} meanwhile, "
             f"not {action.after}; plan again from there"
         )
         raise InvalidInput(message)
     tx.connection.run(
         FINISH,
-        {
-            "user": tx.user,
-            "agent": tx.scope.agent,
-            "session": action.session,
-            "through": action.through,
-            "finished": int(action.finished),
-            "at": to_ms(action.at),
-        },
+        tx.own
+        | {"session": action.session, "through": action.through, "at": to_ms(action.at)}
+        | {"finished": int(action.finished)},
     )
 
 
-def note_session(tx: Transaction, action: Noted) -> None:
+def advance_notes(tx: Transaction, action: act.AdvanceNotes) -> None:
     """Record how far the history of the notes covers a session."""
-    tx.connection.run(
-        NOTE,
-        {
-            "user": tx.user,
-            "agent": tx.scope.agent,
-            "session": action.session,
-            "through": action.through,
-        },
-    )
+    tx.connection.run(NOTE, tx.own | {"session": action.session, "through": action.through})
 
 
-def keep_notes(tx: Transaction, action: KeepNotes) -> None:
+def keep_notes(tx: Transaction, action: act.KeepNotes) -> None:
     """Store the last synced content of MEMORY.md."""
     folder, lines = action.base.folder, action.base.lines
-    before = reads.notes_base(tx.connection, tx.scope, tx.user, folder)
+    before = tx.reads.notes_bases(tx.scope).get((tx.scope, folder))
     tx.connection.run(
         KEEP_NOTES,
         {
@@ -490,14 +375,14 @@ def keep_notes(tx: Transaction, action: KeepNotes) -> None:
         tx.ask_for_purge()
 
 
-def spend(tx: Transaction, action: Spend) -> None:
+def spend(tx: Transaction, action: act.Spend) -> None:
     """Add to what a stage has used of a language model."""
     owner = {"user": tx.user, "agent": tx.scope.agent or ""}
     what = {"stage": action.stage, "model": action.model}
     tx.connection.run(SPEND, owner | what | asdict(action.usage))
 
 
-def merge_entities(tx: Transaction, action: MergeEntities) -> None:
+def merge_entities(tx: Transaction, action: act.MergeEntities) -> None:
     """Make two entities one."""
     (entity, name), (other, _) = _entity(tx, action.entity), _entity(tx, action.other)
     if entity == other:
@@ -509,7 +394,7 @@ def merge_entities(tx: Transaction, action: MergeEntities) -> None:
         tx.entities.give(other, folded, entity)
 
 
-def split_entity(tx: Transaction, action: SplitEntity) -> None:
+def split_entity(tx: Transaction, action: act.SplitEntity) -> None:
     """Make an alias of an entity an entity of its own."""
     entity, _ = _entity(tx, action.entity)
     folded = tx.names.fold(action.alias)
@@ -529,7 +414,7 @@ def split_entity(tx: Transaction, action: SplitEntity) -> None:
     tx.entities.rename([entity])
 
 
-def decide(tx: Transaction, action: Decide) -> None:
+def decide(tx: Transaction, action: act.KeepNameDecision) -> None:
     """Keep a decision on a name that was made elsewhere, unless there is one on it."""
     folded, target = tx.names.fold(action.name), tx.names.fold(action.target)
     if not folded or not target:
@@ -544,8 +429,7 @@ def decide(tx: Transaction, action: Decide) -> None:
 
 
 def _entity(tx: Transaction, id: str) -> tuple[int, str]:
-    values = {"id": id, "user": tx.user, "agent": tx.scope.agent}
-    row = tx.connection.one(SEEN_ENTITY, values)
+    row = tx.connection.one(SEEN_ENTITY, tx.own | {"id": id})
     if row is None:
         message = f"there is no entity {id!r} for user {tx.scope.user!r}; look it up by its name"
         raise NotFound(message)

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import astuple, fields
 from datetime import datetime
+from enum import StrEnum
+from operator import attrgetter
 from types import MappingProxyType
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -31,16 +34,6 @@ Row = Sequence[Any]
 STORED_FLOAT = np.dtype("<f2")
 """How the numbers of a vector are kept."""
 
-RECORD = (
-    "r.id, r.kind, r.content, r.event_time, r.created_at, r.content_hash, r.agent, "
-    "r.session_id, r.position, r.valid_until, r.superseded_by, r.confidence, r.access_count, "
-    "r.last_accessed, r.decay_rate, r.source_ids, r.source_role, r.origin, r.trust, r.tags, "
-    "r.attributes, r.strength, r.strength_at"
-)
-MESSAGE = (
-    "m.id, m.role, m.content, m.timestamp, m.tokens, m.importance, m.pinned, m.tool_calls, "
-    "m.tool_result, m.record_id, m.images, m.task, m.position"
-)
 CONVERSATION = (
     "c.id, c.created_at, c.system, c.model, c.context_limit, c.ended_at, "
     "(SELECT id FROM messages WHERE conversation_key = c.key AND position <= c.cleared_through "
@@ -69,109 +62,131 @@ def optional_time(milliseconds: int | None) -> datetime | None:
     return None if milliseconds is None else from_ms(milliseconds)
 
 
-def record(user: str, row: Row) -> Record:
-    """Make the record of ``user`` from a row of ``RECORD``'s columns."""
-    return Record(
-        id=row[0],
-        kind=Kind(row[1]),
-        content=row[2],
-        user=user,
-        event_time=from_ms(row[3]),
-        created_at=from_ms(row[4]),
-        content_hash=row[5],
-        agent=row[6],
-        session_id=row[7],
-        position=row[8],
-        valid_until=optional_time(row[9]),
-        superseded_by=row[10],
-        confidence=row[11],
-        access_count=row[12],
-        last_accessed=optional_time(row[13]),
-        decay_rate=row[14],
-        source_ids=_strings(row[15]),
-        source_role=row[16],
-        origin=row[17],
-        trust=Trust(row[18]),
-        tags=_strings(row[19]),
-        attributes=NO_ATTRIBUTES
-        if row[20] == EMPTY_OBJECT
-        else MappingProxyType(json.loads(row[20])),
-        strength=row[21],
-        strength_at=from_ms(row[22]),
+class Codec(NamedTuple):
+    """How a value of the model is kept in a column."""
+
+    write: Callable[[Any], Any]
+    read: Callable[[Any], Any]
+
+
+def _objects(kind: Callable[..., Any]) -> Codec:
+    return Codec(
+        lambda items: dump([astuple(item) for item in items]) if items else EMPTY_LIST,
+        lambda text: () if text == EMPTY_LIST else tuple(kind(*each) for each in json.loads(text)),
     )
 
 
+def _choice(kind: type[StrEnum]) -> Codec:
+    return Codec(str, {str(each): each for each in kind}.__getitem__)
+
+
+TIME = Codec(to_ms, from_ms)
+OPTIONAL_TIME = Codec(optional_ms, optional_time)
+STRINGS = Codec(
+    lambda texts: dump(texts) if texts else EMPTY_LIST,
+    lambda text: () if text == EMPTY_LIST else tuple(json.loads(text)),
+)
+
+
+class Columns:
+    """The columns of the fields of a dataclass: each has the name of its field.
+
+    Args:
+        model: the dataclass.
+        codecs: how fields are kept that are not kept as they are.
+        without: the field that has no column.
+    """
+
+    def __init__(self, model: type[Any], codecs: dict[str, Codec], without: str = "") -> None:
+        """Look up the fields."""
+        self.names = tuple(each.name for each in fields(model) if each.name != without)
+        self._codecs = tuple((name, *codecs[name]) for name in self.names if name in codecs)
+        self._get = attrgetter(*self.names)
+
+    def selected(self, table: str) -> str:
+        """Return the columns as a query names them."""
+        return ", ".join(f"{table}.{name}" for name in self.names)
+
+    def values(self, item: object) -> dict[str, Any]:
+        """Return the values of a row, by column."""
+        values = dict(zip(self.names, self._get(item), strict=True))
+        for name, write, _ in self._codecs:
+            values[name] = write(values[name])
+        return values
+
+    def fields(self, row: Row) -> dict[str, Any]:
+        """Return the fields of a row that begins with these columns, by name."""
+        values = dict(zip(self.names, row, strict=False))
+        for name, _, read in self._codecs:
+            values[name] = read(values[name])
+        return values
+
+
+RECORDS = Columns(
+    Record,
+    {
+        "kind": _choice(Kind),
+        "event_time": TIME,
+        "created_at": TIME,
+        "valid_until": OPTIONAL_TIME,
+        "last_accessed": OPTIONAL_TIME,
+        "strength_at": OPTIONAL_TIME,
+        "source_ids": STRINGS,
+        "trust": _choice(Trust),
+        "tags": STRINGS,
+        "attributes": Codec(
+            lambda given: dump(dict(given)) if given else EMPTY_OBJECT,
+            lambda text: (
+                NO_ATTRIBUTES if text == EMPTY_OBJECT else MappingProxyType(json.loads(text))
+            ),
+        ),
+    },
+    without="user",
+)
+MESSAGES = Columns(
+    Message,
+    {
+        "timestamp": TIME,
+        "pinned": Codec(int, bool),
+        "tool_calls": _objects(ToolCall),
+        "tool_result": Codec(
+            lambda result: None if result is None else dump(astuple(result)),
+            lambda text: None if text is None else ToolResult(*json.loads(text)),
+        ),
+        "images": _objects(Image),
+    },
+)
+RECORD = RECORDS.selected("r")
+MESSAGE = MESSAGES.selected("m")
+
+
+def insertion(table: str, columns: Sequence[str]) -> str:
+    """Return the statement that inserts a row with a parameter of each column's name."""
+    values = ", ".join(f":{name}" for name in columns)
+    return f"INSERT INTO {table} ({', '.join(columns)}) VALUES ({values})"
+
+
+def record(user: str, row: Row) -> Record:
+    """Make the record of ``user`` from a row of ``RECORD``'s columns."""
+    return Record(user=user, **RECORDS.fields(row))
+
+
 def record_values(item: Record) -> dict[str, Any]:
-    """Return the values of a new row of ``records``, but for key, user and position.
+    """Return the values of ``RECORD``'s columns for a new row.
 
     What says nothing of its strength fades from its confidence, since it was recorded.
     """
-    return {
-        "id": item.id,
-        "agent": item.agent,
-        "kind": item.kind.value,
-        "content": item.content,
-        "content_hash": item.content_hash,
-        "session_id": item.session_id,
-        "event_time": to_ms(item.event_time),
-        "created_at": to_ms(item.created_at),
-        "valid_until": optional_ms(item.valid_until),
-        "superseded_by": item.superseded_by,
-        "confidence": item.confidence,
-        "access_count": item.access_count,
-        "last_accessed": optional_ms(item.last_accessed),
-        "decay_rate": item.decay_rate,
-        "strength": item.confidence if item.strength is None else item.strength,
-        "strength_at": to_ms(item.strength_at or item.created_at),
-        "source_ids": dump(item.source_ids) if item.source_ids else EMPTY_LIST,
-        "source_role": item.source_role,
-        "origin": item.origin,
-        "trust": item.trust.value,
-        "tags": dump(item.tags) if item.tags else EMPTY_LIST,
-        "attributes": dump(dict(item.attributes)) if item.attributes else EMPTY_OBJECT,
-    }
+    values = RECORDS.values(item)
+    if item.strength is None:
+        values["strength"] = item.confidence
+    if item.strength_at is None:
+        values["strength_at"] = values["created_at"]
+    return values
 
 
 def message(row: Row) -> Message:
     """Make a message from a row of ``MESSAGE``'s columns."""
-    calls = () if row[7] == EMPTY_LIST else tuple(ToolCall(*call) for call in json.loads(row[7]))
-    images = () if row[10] == EMPTY_LIST else tuple(Image(*image) for image in json.loads(row[10]))
-    return Message(
-        id=row[0],
-        role=row[1],
-        content=row[2],
-        timestamp=from_ms(row[3]),
-        tokens=row[4],
-        importance=row[5],
-        pinned=bool(row[6]),
-        tool_calls=calls,
-        tool_result=None if row[8] is None else ToolResult(*json.loads(row[8])),
-        images=images,
-        task=row[11],
-        position=row[12],
-        record_id=row[9],
-    )
-
-
-def message_values(item: Message) -> dict[str, Any]:
-    """Return the values of a new row of ``messages``, but for key, conversation and position."""
-    calls = [(call.id, call.name, call.arguments) for call in item.tool_calls]
-    images = [(image.url, image.detail) for image in item.images]
-    result = item.tool_result
-    return {
-        "id": item.id,
-        "role": item.role,
-        "content": item.content,
-        "timestamp": to_ms(item.timestamp),
-        "tokens": item.tokens,
-        "importance": item.importance,
-        "pinned": int(item.pinned),
-        "tool_calls": dump(calls) if calls else EMPTY_LIST,
-        "tool_result": None if result is None else dump((result.call_id, result.is_error)),
-        "images": dump(images) if images else EMPTY_LIST,
-        "task": item.task,
-        "record_id": item.record_id,
-    }
+    return Message(**MESSAGES.fields(row))
 
 
 def conversation(row: Row) -> ConversationInfo:
@@ -209,7 +224,3 @@ def _span(stored: dict[str, Any]) -> PrunedSpan:
     known = {name: value for name, value in stored.items() if name != TORN}
     times = {name: from_ms(stored[name]) for name in ("since", "until")}
     return PrunedSpan(**(known | times))
-
-
-def _strings(text: str) -> tuple[str, ...]:
-    return () if text == EMPTY_LIST else tuple(json.loads(text))

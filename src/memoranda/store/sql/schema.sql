@@ -21,7 +21,7 @@ CREATE TABLE users (
 );
 
 CREATE TABLE records (
-    key            SERIAL_ONCE PRIMARY KEY,    -- never one that an erased record had
+    key            INTEGER PRIMARY KEY,        -- given by `insert`, never one that is gone
     id             TEXT NOT NULL UNIQUE,
     user_key       INTEGER NOT NULL REFERENCES users(key),
     agent          TEXT,
@@ -48,11 +48,12 @@ CREATE TABLE records (
     trust          TEXT NOT NULL,
     tags           TEXT NOT NULL,
     attributes     TEXT NOT NULL,
+    reason         TEXT NOT NULL,              -- why it was stored: the first of its history
     enriched       INTEGER NOT NULL DEFAULT 0, -- 1: its attributes say when it was enriched
     indexed        INTEGER NOT NULL DEFAULT 1  -- 0: retired; words alone find it
 );
 CREATE INDEX records_user ON records (user_key);
-CREATE INDEX records_kind ON records (user_key, kind, valid_until);
+CREATE INDEX records_kind ON records (user_key, kind, (coalesce(agent, '')), key);
 CREATE INDEX records_session ON records (user_key, session_id, position)
     WHERE session_id IS NOT NULL;
 CREATE INDEX records_hash ON records (user_key, content_hash);
@@ -67,13 +68,13 @@ CREATE INDEX records_noteworthy ON records (
     user_key, (trust = 'person'), (decay_rate = 0), confidence, created_at, valid_until, agent
 ) WHERE kind = 'fact' AND superseded_by IS NULL AND trust <> 'external';
 
--- When the next one of an agent ends by itself; records_kind tells it of the user's.
-CREATE INDEX records_noteworthy_until ON records (user_key, agent, valid_until)
+-- When the next one of an agent ends by itself.
+CREATE INDEX records_noteworthy_until ON records (user_key, (coalesce(agent, '')), valid_until)
     WHERE kind = 'fact' AND superseded_by IS NULL AND trust <> 'external'
     AND valid_until IS NOT NULL;
 
 -- How often the noteworthy facts of an agent (or of none, '') have changed, but for those that
--- ended by themselves.
+-- were added or ended by themselves: records_kind and records_noteworthy_until tell of these.
 CREATE TABLE noteworthy_epochs (
     user_key  INTEGER NOT NULL REFERENCES users(key),
     agent     TEXT NOT NULL,
@@ -103,12 +104,11 @@ CREATE INDEX vectors_record ON vectors (record_key);
 
 -- What is still to be computed from a record, and which kind of work that is.
 CREATE TABLE derivations (
-    work        TEXT NOT NULL,                 -- 'vectors' or 'entities'
     record_key  INTEGER NOT NULL REFERENCES records(key) ON DELETE CASCADE,
+    work        TEXT NOT NULL,                 -- 'vectors' or 'entities'
     user_key    INTEGER NOT NULL,
-    PRIMARY KEY (work, record_key)
+    PRIMARY KEY (record_key, work)
 ) WITHOUT ROWID;
-CREATE INDEX derivations_record ON derivations (record_key);
 
 CREATE TABLE entities (
     key       SERIAL PRIMARY KEY,
@@ -257,8 +257,8 @@ CREATE TABLE notes_bases (
     PRIMARY KEY (user_key, agent, folder)
 ) WITHOUT ROWID;
 
--- What was done, never the text itself: that lives in the record alone, so that
--- erasing the record erases it.
+-- What was done to records after they were stored, never the text itself: that lives in the
+-- record alone, so that erasing the record erases it.
 CREATE TABLE history (
     key        SERIAL PRIMARY KEY,
     at         INTEGER NOT NULL,

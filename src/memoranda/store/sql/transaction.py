@@ -14,6 +14,7 @@ from memoranda.model.ports import Analyzer, NameMatcher
 from memoranda.store.sql.dialect import FullText, SqlConnection
 from memoranda.store.sql.entities import EntityWriter
 from memoranda.store.sql.filters import owned
+from memoranda.store.sql.reads import TransactionReads
 from memoranda.store.sql.rows import dump
 
 PURGE = "purge_pending"
@@ -27,6 +28,14 @@ ASK_FOR_PURGE = """
 INSERT INTO meta (name, value) VALUES ('purge_pending', '1')
 ON CONFLICT (name) DO UPDATE SET value = CAST(CAST(meta.value AS integer) + 1 AS text)
 """
+LAST_KEY = """
+SELECT greatest(coalesce((SELECT max(key) FROM records), 0),
+    coalesce((SELECT CAST(value AS bigint) FROM meta WHERE name = 'last_key'), 0))
+"""
+SET_META = """
+INSERT INTO meta (name, value) VALUES (:name, :value)
+ON CONFLICT (name) DO UPDATE SET value = excluded.value
+"""
 LOG = """
 INSERT INTO history (at, user_key, agent, record_id, action, reason, detail)
 VALUES (:at, :user, :agent, :record, :action, :reason, :detail)
@@ -37,7 +46,7 @@ ON CONFLICT (user_key, agent) DO UPDATE SET epoch = noteworthy_epochs.epoch + 1
 """
 
 
-class Target(NamedTuple):
+class TargetRecord(NamedTuple):
     """The record that an action is about."""
 
     key: int
@@ -73,11 +82,25 @@ class Transaction:
     full_text: FullText
 
     @property
+    def own(self) -> dict[str, Any]:
+        """The parameters that limit a statement to the scope."""
+        return {"user": self.user, "agent": self.scope.agent}
+
+    @property
     def entities(self) -> EntityWriter:
         """What changes the entities of the user."""
         return EntityWriter(self.connection, self.user, self.names)
 
-    def target(self, id: str) -> Target:
+    def last_key(self) -> int:
+        """Return the highest key that a record has, or had before it was erased."""
+        return int(self.connection.value(LAST_KEY))
+
+    @property
+    def reads(self) -> TransactionReads:
+        """What reads the rows of the user."""
+        return TransactionReads(self.connection, self.user)
+
+    def target(self, id: str) -> TargetRecord:
         """Return a record that the scope may see, or raise ``NotFound``."""
         where = owned(self.scope, self.user)
         row = self.connection.one(
@@ -88,14 +111,14 @@ class Transaction:
         if row is None:
             message = f"there is no record {id!r} for user {self.scope.user!r}"
             raise NotFound(message)
-        return Target(*row)
+        return TargetRecord(*row)
 
     def conversation(self, id: str) -> int:
         """Return the row of a conversation that the scope may see, or raise ``NotFound``."""
         key: int | None = self.connection.value(
             "SELECT key FROM conversations WHERE user_key = :user AND id = :id "
             "AND (CAST(:agent AS text) IS NULL OR agent IS NULL OR agent = :agent)",
-            {"user": self.user, "id": id, "agent": self.scope.agent},
+            self.own | {"id": id},
         )
         if key is None:
             message = f"there is no conversation {id!r} for user {self.scope.user!r}"
@@ -124,6 +147,15 @@ class Transaction:
             "UPDATE records SET strength_at = :at WHERE key IN (@ints(:keys))", values
         )
 
+    def tell_end(
+        self, on: TargetRecord, at: datetime, action: str, reason: str, **detail: Any
+    ) -> None:
+        """Tell the index, the notes and the history that a record ended."""
+        if on.can_be_noteworthy:
+            self.raise_noteworthy([on.agent])
+        self.raise_epoch()
+        self.log(on, at, action, reason, **detail)
+
     def raise_epoch(self) -> None:
         """Tell readers of the index that rows they know have changed or gone."""
         self.connection.run(
@@ -146,7 +178,7 @@ class Transaction:
         """Have the free space cleaned of what this removes; until then ``verify`` asks for it."""
         self.connection.run(ASK_FOR_PURGE)
 
-    def log(self, on: Target, at: datetime, action: str, reason: str, **detail: Any) -> None:
+    def log(self, on: TargetRecord, at: datetime, action: str, reason: str, **detail: Any) -> None:
         """Write one line of a record's history. ``detail`` never holds a record's text."""
         values = {"record": on.id, "agent": on.agent, "action": action, "reason": reason}
         stamp = {"user": self.user, "at": to_ms(at), "detail": dump(detail) if detail else "{}"}

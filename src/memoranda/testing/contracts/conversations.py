@@ -1,4 +1,4 @@
-"""The contract of :class:`memoranda.model.ports.TranscriptStore`."""
+"""The contract of conversations, their messages, and the receipts of prunings."""
 
 from __future__ import annotations
 
@@ -36,52 +36,38 @@ def texts(store: Store, name: str = "trip", **which: Any) -> str:
 
 def known(store: Store, name: str = "trip") -> ConversationInfo:
     """Return a conversation that is there."""
-    info = store.conversation(ANA, name)
-    assert info is not None
-    return info
+    return store.conversations(ANA, name)[name]
 
 
 class TranscriptContract(Contract):
     """A transcript only grows; views of it may begin later."""
 
     def test_a_conversation_comes_back(self, store: Store, reopen: Reopen) -> None:
-        """Each user's has the settings it was opened with, and what was learned; newest first."""
-        assert (store.conversation(ANA, "trip"), store.conversations(ANA)) == (None, [])
-        settings: dict[str, Any] = {"system": "Plan.", "model": "m", "context_limit": 1_000}
+        """Each user's has its settings, old or new, and what was done in it; newest first."""
+        assert store.conversations(ANA, "trip") == store.conversations(ANA) == {}
+        settings: dict[str, Any] = {"system": "old", "model": "m", "context_limit": 1_000}
         info = open_conversation(store, "trip", created_at=moment(10), **settings)
         new = open_conversation(store, "new", created_at=moment(30))
         old = open_conversation(store, "old", created_at=moment(0))
         his = open_conversation(store, "trip", scope=BEN)
-        say(store, "trip", "c", scope=BEN)
-        store.apply(BEN, [do.ClearView("trip"), do.EndConversation("trip", moment(1))])
         for learned in (Calibration(0.75, 10), Calibration(1.5, 0)):
-            store.apply(ANA, [do.Calibrate("trip", learned)])
+            store.apply(ANA, [do.UpdateConversation("trip", calibration=learned)])
         store = reopen(store)
-        info = replace(info, calibration=learned, revision=known(store).revision)
-        assert store.conversations(ANA) == [new, info, old]
-        assert known(store) == info
-        assert store.conversation(BEN, "trip") != his
-
-    def test_opening_again_updates_the_settings_alone(self, store: Store) -> None:
-        """A conversation opened again has the new settings; what was done in it remains."""
-        first = open_conversation(store, "trip", system="old", model="m", context_limit=5)
+        info = replace(info, calibration=learned)
+        assert list(store.conversations(ANA).values()) == [new, info, old]
         said = say(store, "trip", "a", "b")
-        learned = Calibration(1.25, 40)
-        end = do.EndConversation("trip", moment(7))
-        store.apply(ANA, [do.ClearView("trip"), end, do.Calibrate("trip", learned)])
+        store.apply(ANA, [do.UpdateConversation("trip", clear=True)])
+        store.apply(ANA, [do.UpdateConversation("trip", ended_at=moment(7))])
         before = known(store)
         open_conversation(store, "trip", system="new")
-        assert known(store) == ConversationInfo(
-            id="trip",
-            system="new",
-            created_at=first.created_at,
-            ended_at=moment(7),
-            cleared_through=said[-1].id,
-            messages=len(said),
-            start=len(said),
-            revision=before.revision,
-            calibration=learned,
-        )
+        after: dict[str, Any] = {
+            "ended_at": moment(7),
+            "cleared_through": said[-1].id,
+            "revision": before.revision,
+        }
+        counts: dict[str, Any] = {"messages": 2, "start": 2, "model": None, "context_limit": None}
+        assert known(store) == replace(info, system="new", **after, **counts)
+        assert store.conversations(BEN) == {"trip": his}
 
     def test_messages_come_back_as_they_were(self, store: Store, reopen: Reopen) -> None:
         """Every field of a message survives but its position, which the store gives, from 0."""
@@ -137,7 +123,9 @@ class TranscriptContract(Contract):
         open_conversation(store, "trip")
         ids = [message.id for message in say(store, "trip", *"abcde")]
         store.apply(ANA, [do.Pin("trip", ids[place], pinned=True) for place in (3, 3, 0, 1)])
-        store.apply(ANA, [do.Pin("trip", ids[1], pinned=False), do.ClearView("trip")])
+        store.apply(
+            ANA, [do.Pin("trip", ids[1], pinned=False), do.UpdateConversation("trip", clear=True)]
+        )
         say(store, "trip", "f")
         assert texts(store, **which) == expected
         assert texts(store, "nothing", **which) == ""
@@ -146,11 +134,11 @@ class TranscriptContract(Contract):
         """All said so far is cleared, whatever was erased before; what is said later is in view."""
         open_conversation(store, "trip")
         one, two = remember(store, "a", "c")
-        store.apply(ANA, [do.ClearView("trip")])
+        store.apply(ANA, [do.UpdateConversation("trip", clear=True)])
         say(store, "trip", "a", record_id=one.id)
         (kept,) = say(store, "trip", "b")
         (last,) = say(store, "trip", "c", record_id=two.id)
-        store.apply(ANA, [*erase(one), do.ClearView("trip")])
+        store.apply(ANA, [*erase(one), do.UpdateConversation("trip", clear=True)])
         info = known(store)
         assert (texts(store), texts(store, cleared=True)) == ("", "bc")
         assert (info.cleared_through, info.messages, info.start) == (last.id, 2, 3)
@@ -184,13 +172,13 @@ class TranscriptContract(Contract):
             do.Recount("trip", {first.id: 99}),
             do.Prune("trip", receipt),
             do.Summarize("trip", receipt.id, {0: "in short"}),
-            do.ClearView("trip"),
+            do.UpdateConversation("trip", clear=True),
             *erase(item),
         ):
             store.apply(ANA, [action])
             assert known(store).revision > before, action
             before = known(store).revision
-            assert [info.revision for info in store.conversations(ANA)] == [before]
+            assert [info.revision for info in store.conversations(ANA).values()] == [before]
 
     def test_actions_need_what_they_name(self, store: Store) -> None:
         """What is not there, of another user or agent cannot be changed; its name is taken."""
@@ -202,12 +190,10 @@ class TranscriptContract(Contract):
             for action in (
                 do.Append(name, replace(message, id="msg_new")),
                 do.Pin(name, message.id, pinned=True),
-                do.ClearView(name),
                 do.Prune(name, pruning()),
                 do.Summarize(name, "prn_any", {0: "in short"}),
-                do.Calibrate(name, Calibration()),
                 do.Recount(name, {message.id: 1}),
-                do.EndConversation(name, moment(1)),
+                do.UpdateConversation(name, ended_at=moment(1)),
                 do.Pin("mine", message.id, pinned=True),
             ):
                 with pytest.raises(NotFound):
@@ -224,9 +210,13 @@ class TranscriptContract(Contract):
         for text, item in (("a", one), ("b", two), ("b again", two)):
             say(store, "trip", text, record_id=item.id)
         say(store, "trip", "c")
-        assert store.quoting(ANA, [two.id]) == len(["b", "b again"])
-        assert store.quoting(ANA, [one.id, two.id, "ep_nothing"]) == len(["a", "b", "b again"])
-        assert store.quoting(ANA, []) == store.quoting(BEN, [one.id, two.id]) == 0
+        for scope, ids, expected in (
+            (ANA, [two.id], ["b", "b again"]),
+            (ANA, [one.id, two.id, "ep_nothing"], ["a", "b", "b again"]),
+            (ANA, [], []),
+            (BEN, [one.id, two.id], []),
+        ):
+            assert [each.content for each in store.messages(scope, records=ids)] == expected
 
 
 def summaries(store: Store) -> list[list[str | None]]:

@@ -1,4 +1,4 @@
-"""The contract of :class:`memoranda.model.ports.EntityStore`, and of decisions on names."""
+"""The contract of entities, and of what persons decide on names."""
 
 from __future__ import annotations
 
@@ -6,8 +6,9 @@ import pytest
 
 from memoranda.errors import InvalidInput, NotFound
 from memoranda.model import actions as do
-from memoranda.model.models import Mention
+from memoranda.model.models import Mention, Scope
 from memoranda.model.ports import ENTITIES, Store
+from memoranda.model.query import Filter, Order
 from memoranda.testing.contracts.base import Contract, Reopen
 from memoranda.testing.contracts.samples import (
     ACTIVE,
@@ -15,6 +16,7 @@ from memoranda.testing.contracts.samples import (
     ANA,
     BEN,
     EXTRACTOR,
+    LATER,
     MANY,
     PLANNER,
     WRITER,
@@ -26,10 +28,17 @@ from memoranda.testing.contracts.samples import (
     moment,
     named,
     page,
+    pending,
     profile,
     record,
     remember,
 )
+
+
+def mentioned(store: Store, entity: str, scope: Scope = ANA) -> list[str]:
+    """Return the texts of the believed records that mention an entity, the newest first."""
+    where = Filter(now=LATER, entity=entity)
+    return contents(store.records(scope, where, order=Order.HAPPENED))
 
 
 class EntityContract(Contract):
@@ -37,16 +46,16 @@ class EntityContract(Contract):
 
     def test_a_profile(self, store: Store) -> None:
         """A name finds its entity whatever its case, with its newest records, newest first."""
-        assert store.entity(ANA, "Zoe", ACTIVE) is None
+        assert store.entities(ANA, ACTIVE, name="Zoe", limit=1) == []
         texts = [f"Zoe did {number}, Zoe" for number in range(5)]
         remember(store, *texts, "nobody")
         for name in ("Zoe", "zoe", "ZOE"):
             entity = profile(store, name)
             assert (entity.name, entity.type, entity.mention_count) == ("Zoe", "other", 5)
-            assert contents(entity.records) == texts[::-1]
+            assert mentioned(store, entity.id) == texts[::-1]
             assert entity.id.startswith("ent_")
         for name in ("Zo", ""):
-            assert store.entity(ANA, name, ACTIVE) is None
+            assert store.entities(ANA, ACTIVE, name=name, limit=1) == []
 
     def test_names_of_one_thing_are_one_entity(self, store: Store) -> None:
         """What the matcher links is one entity, found by either name, until that is erased."""
@@ -60,7 +69,7 @@ class EntityContract(Contract):
         store.apply(ANA, erase(full))
         assert groups(store) == [("Zoe", (), 1)]
         for name in ("zoe lopez", "dan"):
-            assert store.entity(ANA, name, ACTIVE) is None
+            assert store.entities(ANA, ACTIVE, name=name, limit=1) == []
 
     def test_most_mentioned_first_then_by_name(self, store: Store) -> None:
         """Of the type asked for, cut at the limit; only records that match count."""
@@ -80,36 +89,29 @@ class EntityContract(Contract):
         ):
             entities = store.entities(ANA, where, type=kind, limit=limit)
             assert [(entity.name, entity.mention_count) for entity in entities] == expected
-        assert contents(profile(store, "bob").records) == [item.content]
+        assert mentioned(store, profile(store, "bob").id) == [item.content]
 
     def test_whose_entities_they_are(self, store: Store) -> None:
-        """The same name of two users is two entities; an agent sees those of what it sees."""
+        """The same name of two users is two entities; agents share one, as far as they see it."""
         remember(store, "Zoe Lopez sings", "Carl left", scope=PLANNER)
         remember(store, "Zoe dances", scope=WRITER)
         remember(store, "Zoe cooks", scope=BEN)
-        for scope, texts, others in (
-            (ANA, ["Zoe dances", "Zoe Lopez sings"], ["Carl"]),
-            (WRITER, ["Zoe dances"], []),
-            (BEN, ["Zoe cooks"], []),
-        ):
-            entity = profile(store, "zoe", scope)
-            assert (contents(entity.records), entity.mention_count) == (texts, len(texts))
-            assert entity_names(store, scope)[1:] == others
-        assert store.entity(BEN, "zoe lopez", ACTIVE) is None
-        assert store.entity(WRITER, "Carl", ACTIVE) is None
         assert entity_id(store, "zoe", WRITER) == entity_id(store, "zoe")
         assert entity_id(store, "zoe", BEN) != entity_id(store, "zoe")
+        assert mentioned(store, entity_id(store, "zoe")) == ["Zoe dances", "Zoe Lopez sings"]
+        assert [profile(store, "zoe", each).mention_count for each in (ANA, WRITER)] == [2, 1]
+        assert entity_names(store, WRITER) == ["Zoe Lopez"]
 
     def test_names_that_are_found_later(self, store: Store) -> None:
         """A record stored without mentions waits for them, and is linked once."""
         item = record("kim met Zoe")
         store.apply(ANA, [do.Insert(item, None)])
-        assert contents(store.pending(None, ENTITIES, limit=5)) == [item.content]
-        assert (store.pending_count(ANA, ENTITIES), entity_names(store)) == (1, [])
+        assert pending(store, None, ENTITIES) == pending(store, ANA, ENTITIES) == [item.content]
+        assert entity_names(store) == []
         for names in (("kim", "Zoe"), ("met",)):
             store.apply(ANA, [do.LinkEntities(item.id, named(item.content, *names))])
             assert sorted(entity_names(store)) == ["Zoe", "kim"]
-            assert store.pending(ANA, ENTITIES, limit=5) == []
+            assert pending(store, ANA, ENTITIES) == []
 
 
 def merge(store: Store, name: str, other: str) -> None:
@@ -189,7 +191,7 @@ class DecisionContract(Contract):
             (NotFound, do.SplitEntity(zoe, "")),
             (InvalidInput, do.MergeEntities(zoe, zoe)),
             (InvalidInput, do.SplitEntity(dan, "Dan")),
-            (InvalidInput, do.Decide("Zoe", " ")),
+            (InvalidInput, do.KeepNameDecision("Zoe", " ")),
         ):
             with pytest.raises(error):
                 store.apply(ANA, [action])
@@ -218,15 +220,26 @@ class DecisionContract(Contract):
     def test_an_import_keeps_decisions(self, store: Store) -> None:
         """One made elsewhere holds for what is there and what comes, unless there is one."""
         remember(store, "Bob sings", "Robert Brown dances", "Zoe Lopez sings", "Zoe dances")
-        plan = [do.Decide("Robert Brown", "bob"), do.Decide("zoe", "Zoe"), do.Decide("carl", "bob")]
+        plan = [
+            do.KeepNameDecision("Robert Brown", "bob"),
+            do.KeepNameDecision("zoe", "Zoe"),
+            do.KeepNameDecision("carl", "bob"),
+        ]
         store.apply(ANA, plan)
         remember(store, "Carl left")
         expected = [("Bob", ("Carl", "Robert Brown"), 3), ("Zoe", (), 1), ("Zoe Lopez", (), 1)]
         assert groups(store) == expected
         held = dict(store.decisions(ANA))
-        store.apply(ANA, [*plan, do.Decide("robert brown", "carl"), do.Decide("zoe", "zoe lopez")])
+        store.apply(
+            ANA,
+            [
+                *plan,
+                do.KeepNameDecision("robert brown", "carl"),
+                do.KeepNameDecision("zoe", "zoe lopez"),
+            ],
+        )
         assert (groups(store), store.decisions(ANA)) == (expected, held)
-        store.apply(ANA, [do.Decide("kim", "pat"), do.Decide("lee", "pat")])
+        store.apply(ANA, [do.KeepNameDecision("kim", "pat"), do.KeepNameDecision("lee", "pat")])
         remember(store, "Lee left", "Kim left", "Pat left")
         assert ("Pat", ("Kim", "Lee"), 3) in groups(store)
         assert store.verify() == []
@@ -241,7 +254,7 @@ class DecisionContract(Contract):
         assert "ab" not in {*held, *held.values()}
         ((name, aliases, times),) = groups(store)
         assert ({name, *aliases}, times) == ({"Cd", "Ef"}, 3)
-        store.apply(ANA, erase(*store.page(ANA, ALL, limit=1, after=None)))
+        store.apply(ANA, erase(*store.records(ANA, ALL, limit=1)))
         assert store.decisions(ANA) == {}
         old, _ = remember(store, "Robert Brown dances", "Bob sings")
         merge(store, "Bob", "Robert Brown")

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from memoranda.errors import NotFound
 from memoranda.model import actions as do
-from memoranda.model.models import Record, Scope
+from memoranda.model.models import Scope
 from memoranda.model.notes import NotesBase
 from memoranda.model.ports import Store
-from memoranda.model.query import Filter
+from memoranda.model.query import Filter, RecordRelation
 from memoranda.testing.contracts.base import ONE_STORE, Contract
 from memoranda.testing.contracts.samples import (
     ALL,
@@ -47,26 +49,6 @@ NAMES = st.sampled_from(TRICKY) | st.text(
     st.characters(exclude_categories=["Cs"], exclude_characters="\x00"), min_size=1, max_size=20
 )
 PAIRS = st.tuples(NAMES, NAMES).filter(lambda pair: pair[0] != pair[1])
-
-
-def reads(store: Store, scope: Scope, item: Record) -> list[object]:
-    """Return all that the reads of records tell of an episode, if anything."""
-    session = item.session_id or ""
-    shown = store.by_ordinals(scope, range(1, 1_000)).values()
-    results: list[object] = [
-        store.get(scope, item.id),
-        *store.get_many(scope, [item.id]),
-        *store.history(scope, item.id),
-        *store.with_hashes(scope, [item.content_hash], now=LATER),
-        *store.episodes(scope, session, after=-1, limit=9),
-        *(info for info in store.sessions(scope) if info.id == session),
-        store.session(scope, session),
-        *store.derived(scope, [item.id]),
-        *store.citing(scope, [item.id]),
-        store.quoting(scope, [item.id]) or None,
-        *(one for one in shown if one.id == item.id),
-    ]
-    return [value for value in results if value is not None]
 
 
 class IsolationContract(Contract):
@@ -130,14 +112,29 @@ class IsolationContract(Contract):
         receipt = prune(store, item.id, cut(0, 0), scope=one)
         open_conversation(store, "mine", scope=other)
         before = everything(store, one)[3:]
-        assert reads(store, other, item) == []
-        assert item.id not in {info.id for info in store.conversations(other)}
-        assert store.conversation(other, item.id) is None
-        assert store.messages(other, item.id, cleared=True) == []
-        assert store.prunings(other, item.id) == []
+        conditions: list[dict[str, Any]] = [
+            {"citing": [item.id]},
+            {"hashes": [item.content_hash]},
+            {"session": talk},
+            {"entity": hers},
+        ]
+        by_id = [
+            store.get(other, [item.id]),
+            [it for it in store.get(other, range(1, 1_000)).values() if it.id == item.id],
+            store.history(other, item.id),
+            store.sessions(other, id=talk),
+            store.conversations(other, item.id),
+            store.messages(other, item.id, cleared=True),
+            store.messages(other, records=[item.id], cleared=True),
+            store.prunings(other, item.id),
+            *(store.related(other, [item.id], relation) for relation in RecordRelation),
+            *(store.records(other, Filter.at_any_time(**each)) for each in conditions),
+        ]
+        assert not any(by_id)
+        assert talk not in repr(visible(store, other))
         passed_over: list[do.Action] = [
             do.Touch((item.id,), moment(1), talk),
-            do.Noted(talk, 9),
+            do.AdvanceNotes(talk, 9),
             do.KeepNotes(NotesBase(NOTES)),
             do.Recount("mine", {message.id: 99}),
             do.Summarize("mine", receipt.id, {0: "hidden"}),
@@ -146,7 +143,7 @@ class IsolationContract(Contract):
         for target in (item.id, "fact_nothing"):
             for action in (
                 *on_record(target, mine.id),
-                do.Consolidated(talk, 9, moment(1), finished=True),
+                do.AdvanceSession(talk, 9, moment(1), finished=True),
                 do.MergeEntities(own, hers),
                 do.MergeEntities(hers, own),
                 do.SplitEntity(hers, "Zoe"),
@@ -172,8 +169,8 @@ class IsolationContract(Contract):
             Filter(now=LATER, metadata={word: word}),
             ALL,
         ):
-            records = store.page(other, where, limit=MANY, after=None)
+            records = store.records(other, where, limit=MANY)
             assert {item.user for item in records} <= {other.user}
         matches = set(store.match_terms(other, [word, "tea"], limit=MANY).ordinals)
         named = {number for number, _ in store.mentioning(other, [word])}
-        assert set(store.by_ordinals(other, [*matches, *named])) == matches | named
+        assert set(store.get(other, [*matches, *named])) == matches | named

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
+from datetime import datetime
 from pathlib import Path
 
 import pytest
@@ -26,6 +26,7 @@ from memoranda.testing.contracts.samples import (
     close,
     entity_names,
     everything,
+    found,
     insert,
     moment,
     new_id,
@@ -37,27 +38,15 @@ from memoranda.testing.contracts.samples import (
 )
 
 DUE, NEXT = moment(0), moment(60)
-Ask = Callable[[str, str, float, float], bool]
 
 
 class JobContract(Contract):
     """Of all processes, one holds a lease, and one runs each run of a job, once."""
 
-    @pytest.fixture(params=["lease", "claim"])
-    def ask(self, store: Store, request: pytest.FixtureRequest) -> Ask:
-        """Give a way to ask for what one process has at a time: a lease, or the run of a job."""
-
-        def lease(name: str, holder: str, now: float, until: float) -> bool:
-            return store.lease(name, holder, now=moment(now), until=moment(until))
-
-        def claim(name: str, holder: str, now: float, until: float) -> bool:
-            return store.claim(name, holder, due=DUE, now=moment(now), until=moment(until))
-
-        return lease if request.param == "lease" else claim
-
-    def test_there_is_one_holder(self, ask: Ask) -> None:
-        """While it lasts nobody else gets it; the holder may prolong it, or end it now."""
-        for job, holder, now, until, granted in (
+    @pytest.mark.parametrize("due", [None, DUE])
+    def test_there_is_one_holder(self, store: Store, due: datetime | None) -> None:
+        """Of a lease or a run: while it lasts nobody else gets it; who has it may prolong it."""
+        for name, holder, now, until, granted in (
             ("decay", "a", 1, 10, True),
             ("decay", "b", 9, 20, False),
             ("reflect", "b", 9, 20, True),
@@ -68,14 +57,18 @@ class JobContract(Contract):
             ("decay", "a", 39, 50, False),
             ("decay", "a", 40, 50, True),
         ):
-            assert ask(job, holder, now, until) is granted
+            times = {"now": moment(now), "until": moment(until)}
+            assert store.claim(name, holder, **times, due=due) is granted
 
-    def test_only_one_of_many_gets_it(self, ask: Ask) -> None:
+    @pytest.mark.parametrize("due", [None, DUE])
+    def test_only_one_of_many_gets_it(self, store: Store, due: datetime | None) -> None:
         """Of those that ask at once, exactly one gets it."""
+
+        def ask(number: int) -> bool:
+            return store.claim("decay", str(number), now=moment(0), until=moment(1), due=due)
+
         with ThreadPoolExecutor(8) as pool:
-            holders = [f"holder {number}" for number in range(8)]
-            granted = list(pool.map(lambda holder: ask("decay", holder, 0, 1), holders))
-        assert sorted(granted) == [False] * 7 + [True]
+            assert sorted(pool.map(ask, range(8))) == [False] * 7 + [True]
 
     def test_who_finishes_a_run(self, store: Store) -> None:
         """Only who claimed that very run, also when late, unless another has taken it."""
@@ -150,7 +143,7 @@ class MaintenanceContract(Contract):
         assert store.rebuild(EXTRACTOR) != []
         assert store.rebuild(EXTRACTOR) == []
         assert entity_names(store) == ["Dan", "Zoe"]
-        assert store.get(ANA, item.id) == item
+        assert found(store, item) == item
 
     def test_a_backup_holds_everything(self, store: Store, tmp_path: Path) -> None:
         """A backup is written whole, never over a file that is there, and to no missing folder."""
@@ -203,7 +196,7 @@ class MaintenanceContract(Contract):
 
         with ThreadPoolExecutor(4) as pool:
             list(pool.map(work, range(4)))
-        records = store.page(ANA, ALL, limit=1_000, after=None)
+        records = store.records(ANA, ALL, limit=1_000)
         assert sorted(item.position or 0 for item in records) == list(range(60))
         assert store.verify() == []
 
@@ -213,10 +206,10 @@ class MaintenanceContract(Contract):
         store.close()
         store.close()
         for use in (
-            lambda: store.get(ANA, "fact_1"),
+            lambda: store.get(ANA, ["fact_1"]),
             lambda: store.apply(ANA, [insert(record("tea", id=new_id("fact")))]),
             lambda: store.index_changes(ANA, UNREAD),
-            lambda: store.lease("a", "b", now=DUE, until=NEXT),
+            lambda: store.claim("a", "b", now=DUE, until=NEXT),
             store.users,
             store.verify,
             store.purge,

@@ -1,4 +1,4 @@
-"""The contract of :class:`memoranda.model.ports.RecordStore`, and of every filter."""
+"""The contract of records: how they come back, by every filter and in every order."""
 
 from __future__ import annotations
 
@@ -13,9 +13,10 @@ from hypothesis import strategies as st
 
 from memoranda.errors import NotFound
 from memoranda.model import actions as do
-from memoranda.model.models import Kind, Trust
-from memoranda.model.ports import Store
-from memoranda.model.query import Filter
+from memoranda.model.checks import content_hash
+from memoranda.model.models import Kind, Mention, Trust
+from memoranda.model.ports import ENTITIES, VECTORS, Store
+from memoranda.model.query import Filter, Order, RecordRelation, Subset
 from memoranda.testing.contracts.base import ONE_STORE, Contract, Reopen
 from memoranda.testing.contracts.samples import (
     ACTIVE,
@@ -24,6 +25,7 @@ from memoranda.testing.contracts.samples import (
     BEN,
     LATER,
     PLANNER,
+    SOON,
     WRITER,
     close,
     contents,
@@ -32,10 +34,11 @@ from memoranda.testing.contracts.samples import (
     insert,
     moment,
     new_id,
+    noteworthy,
     page,
+    passing,
     record,
     remember,
-    seen,
     stored,
 )
 
@@ -108,11 +111,11 @@ class RecordContract(Contract):
 
     def test_records_are_found_by_their_ids(self, store: Store) -> None:
         """They come in the order of the ids, retired ones too; what is not there is left out."""
-        assert store.get(ANA, "fact_nothing") is None
+        assert store.get(ANA, ["fact_nothing"]) == {}
         one, two, three = remember(store, "one", "two", "three")
-        assert store.get(ANA, "fact_nothing") is None
-        assert store.get_many(ANA, [three.id, "fact_no", one.id, two.id]) == [three, one, two]
-        assert store.get_many(ANA, []) == []
+        held = store.get(ANA, [three.id, "fact_no", one.id, two.id])
+        assert list(held.items()) == [(each.id, each) for each in (three, one, two)]
+        assert store.get(ANA, list[str]()) == {}
         store.apply(ANA, [do.Close(one.id, moment(1), "corrected", superseded_by="fact_new")])
         assert found(store, one) == stored(one, valid_until=moment(1), superseded_by="fact_new")
 
@@ -125,7 +128,7 @@ class RecordContract(Contract):
         texts += contents(remember(store, "early", event_time=moment(-999)))
         paged: list[str] = []
         after = None
-        while part := store.page(ANA, ALL, limit=limit, after=after):
+        while part := store.records(ANA, ALL, limit=limit, after=after):
             assert len(part) <= limit
             paged, after = paged + contents(part), part[-1].id
         assert paged == texts
@@ -135,29 +138,25 @@ class RecordContract(Contract):
         one, two, gone = remember(store, "one", "two", "gone")
         (his,), (planned,) = (remember(store, "three", scope=each) for each in (BEN, PLANNER))
         store.apply(ANA, [*close(one), *erase(gone)])
-        assert store.page(WRITER, ACTIVE, limit=5, after=one.id) == [two]
+        assert store.records(WRITER, ACTIVE, limit=5, after=one.id) == [two]
         for unknown in ("fact_nothing", his.id, gone.id, planned.id):
             with pytest.raises(NotFound):
-                store.page(WRITER, ALL, limit=1, after=unknown)
+                store.records(WRITER, ALL, limit=1, after=unknown)
 
-    def test_latest_newest_and_count(self, store: Store) -> None:
-        """What was recorded last, when, and how many of each kind there are; none at first."""
-        assert (store.latest(ANA, ALL), store.newest(ANA), store.count(ANA, ALL)) == (
-            None,
-            None,
-            {},
-        )
-        (late,) = remember(store, "old news", created_at=moment(50), event_time=moment(0))
-        week: dict[str, Any] = {
-            "kind": Kind.REFLECTION,
-            "created_at": moment(20),
-            "event_time": moment(900),
-        }
-        (last,) = remember(store, "history", **week)
-        assert (store.latest(ANA, ALL), store.newest(ANA)) == (last, moment(50))
-        assert store.count(ANA, ALL) == {Kind.FACT: 1, Kind.REFLECTION: 1}
-        store.apply(ANA, close(last))
-        assert (store.latest(ANA, ACTIVE), store.count(ANA, ACTIVE)) == (late, {Kind.FACT: 1})
+    def test_the_first_of_each_order(self, store: Store) -> None:
+        """Stored last, recorded last and happened last are three things; a circle has no first."""
+        assert (store.records(ANA, ALL), store.count(ANA, ALL)) == ([], {})
+        for text, created, happened in (("a", 20, 900), ("b", 50, 0), ("c", 10, 10)):
+            times: dict[str, Any] = {"created_at": moment(created), "event_time": moment(happened)}
+            remember(store, text, kind=Kind.EPISODE, **times)
+        for order, texts in (
+            (Order.RECORDED, "abc"),
+            (Order.LATEST, "cba"),
+            (Order.NEWEST, "bac"),
+            (Order.HAPPENED, "acb"),
+        ):
+            assert passing(store, order=order, retired=True) == list(texts)
+            assert contents(store.records(ANA, ALL, order=order, limit=1)) == [texts[0]]
 
     def test_derived_follows_sources_through_others(self, store: Store) -> None:
         """What rests on a record is derived, also in a circle; not a word of its own."""
@@ -167,37 +166,30 @@ class RecordContract(Contract):
         (both,) = remember(store, "both", source_ids=(end.id, source.id))
         (own,) = remember(store, "own", source_ids=(source.id,), origin="api")
         remember(store, "through it", source_ids=(own.id,))
-        assert store.derived(ANA, [source.id]) == [middle.id, end.id, both.id]
-        assert store.derived(ANA, [middle.id, end.id]) == [both.id]
-        assert store.derived(ANA, [both.id]) == store.derived(ANA, []) == []
         one, two = new_id("fact"), new_id("fact")
         circle = record("1", id=one, source_ids=(two,)), record("2", id=two, source_ids=(one,))
         store.apply(ANA, [insert(item) for item in circle])
-        assert store.derived(ANA, [one]) == [two]
+        for ids, derived in (
+            ([source.id], [middle.id, end.id, both.id]),
+            ([middle.id, end.id], [both.id]),
+            ([both.id], []),
+            ([], []),
+            ([one], [two]),
+        ):
+            assert store.related(ANA, ids, RecordRelation.DERIVED) == derived
 
-    def test_resting_is_direct_and_follows_credits(self, store: Store) -> None:
-        """What names a record as a source rests on it, until the sources are other ones."""
+    def test_citing_is_direct_and_follows_credits(self, store: Store) -> None:
+        """What names a record as a source cites it, until the sources are other ones."""
         source, other = remember(store, "source", "other", kind=Kind.EPISODE)
-        (fact,) = remember(store, "fact", source_ids=(source.id,), origin="consolidation")
+        (fact,) = remember(store, "fact", source_ids=(source.id,))
         (own,) = remember(store, "own", origin="api")
-        (end,) = remember(store, "end", source_ids=(fact.id,), origin="reflection")
-        store.apply(ANA, [do.Reinforce(own.id, moment(1), (source.id,))])
-        store.apply(ANA, [do.Reinforce(fact.id, moment(1), (other.id,))])
-        assert contents(store.citing(ANA, [source.id])) == ["fact", "own"]
-        assert contents(store.citing(ANA, [other.id])) == ["fact"]
+        (end,) = remember(store, "end", source_ids=(fact.id,))
+        for item, cited in ((own, source), (fact, other)):
+            store.apply(ANA, [do.Reinforce(item.id, moment(1), (cited.id,))])
+        for cited, citing in ((source, ["fact", "own"]), (other, ["fact"]), (end, [])):
+            assert passing(store, citing=[cited.id]) == citing
         store.apply(ANA, erase(other))
-        assert store.citing(ANA, [other.id]) == store.citing(ANA, [end.id]) == []
-
-    def test_with_hashes_finds_the_same_text(self, store: Store) -> None:
-        """Believed records with the very texts come, oldest first, of the scope alone."""
-        one, two, gone, other = remember(store, "tea", "tea", "tea", "teas")
-        (planned,) = remember(store, "tea", scope=PLANNER)
-        store.apply(ANA, close(gone))
-        assert one.content_hash == two.content_hash != other.content_hash
-        wanted = [one.content_hash, "0" * 32]
-        assert store.with_hashes(ANA, wanted, now=LATER) == [one, two, planned]
-        assert store.with_hashes(WRITER, wanted, now=LATER) == [one, two]
-        assert store.with_hashes(ANA, [], now=LATER) == []
+        assert passing(store, citing=[other.id]) == []
 
     def test_history_tells_what_was_done(self, store: Store) -> None:
         """Each change, whoever made it, leaves time, name and reason; an erasure only itself."""
@@ -225,17 +217,6 @@ class RecordContract(Contract):
         records += remember(store, "e", session_id="s", kind=Kind.EPISODE)
         records += remember(store, "f")
         assert [item.position for item in records] == [0, 1, 0, 0, 2, None]
-
-
-def passing(store: Store, **fields: Any) -> list[str]:
-    """Return the texts a filter lets through, having seen that all methods agree on them."""
-    where = Filter(**({"now": LATER} | fields))
-    texts = page(store, ANA, where)
-    assert seen(store, ANA, store.passing(ANA, where)) == set(texts)
-    assert sum(store.count(ANA, where).values()) == len(texts)
-    latest = store.latest(ANA, where)
-    assert ([] if latest is None else [latest.content]) == texts[-1:]
-    return texts
 
 
 def same(one: Any, other: Any) -> bool:
@@ -274,6 +255,8 @@ class FilterContract(Contract):
             ({"exclude_session": "s"}, "bde"),
             ({"session": "s", "exclude_session": "s"}, ""),
             *(({"session": name}, "") for name in ("nothing", "")),
+            ({"session": "s", "beyond": 0}, "c"),
+            ({"session": "s", "beyond": 1}, ""),
             ({"tags": ("diet",)}, "abc"),
             ({"tags": ("a,b", "diet")}, "ab"),
             *(({"tags": (tag,)}, "") for tag in ("die", "Diet", "b", "%", "*", '"diet"', "")),
@@ -288,6 +271,17 @@ class FilterContract(Contract):
             ({"until": moment(60) + TICK}, "abde"),
             ({"since": moment(0), "until": moment(60)}, "ade"),
             ({"since": moment(60), "until": moment(60)}, ""),
+            ({"recorded_since": moment(3)}, "cde"),
+            ({"recorded_before": moment(3)}, "ab"),
+            ({"recorded_since": moment(2), "recorded_before": moment(4)}, "bc"),
+            ({"hashes": [content_hash(text) for text in ("a", "e", "no")]}, "ae"),
+            *(({name: []}, "") for name in ("hashes", "citing")),
+            ({"recalled_in": "trip"}, "bd"),
+            ({"recalled_in": "other"}, ""),
+            ({"most_entities": 0}, "bde"),
+            ({"most_entities": 1}, "abde"),
+            ({"waiting": ENTITIES}, "e"),
+            ({"waiting": VECTORS}, "abcde"),
             (
                 {"kinds": (Kind.EPISODE,), "session": "s", "tags": ("diet",), "metadata": {"n": 1}},
                 "a",
@@ -295,19 +289,92 @@ class FilterContract(Contract):
         ],
     )
     def test_each_condition(self, store: Store, fields: dict[str, Any], expected: str) -> None:
-        """All conditions must hold, each of them whole: kinds, session, tags, attributes, times."""
+        """All conditions must hold, each of them whole; what other agents have never passes."""
         both, city = ("diet", "a,b"), {"city": "Łódź"}
         said, noon, later = Kind.EPISODE, moment(0), moment(60)
-        for text, kind, session, tags, attributes, at in (
-            ("a", said, "s", both, city | {"n": 1}, noon),
-            ("b", said, "S", both, city, later),
-            ("c", Kind.FACT, "s", ("diet",), city | {"n": 1, "x": None}, moment(90)),
-            ("d", Kind.REFLECTION, None, (), {}, noon),
-            ("e", Kind.CONTEXT, None, (), {"n": "1"}, noon),
+        items = []
+        for place, (text, kind, session, tags, attributes, at) in enumerate(
+            (
+                ("a", said, "s", both, city | {"n": 1}, noon),
+                ("b", said, "S", both, city, later),
+                ("c", Kind.FACT, "s", ("diet",), city | {"n": 1, "x": None}, moment(90)),
+                ("d", Kind.REFLECTION, None, (), {}, noon),
+                ("e", Kind.CONTEXT, None, (), {"n": "1"}, noon),
+            ),
+            1,
         ):
             known: dict[str, Any] = {"kind": kind, "session_id": session, "event_time": at}
-            remember(store, text, tags=tags, attributes=attributes, **known)
+            known |= {"tags": tags, "attributes": attributes, "created_at": moment(place)}
+            items.append(record(text, **known))
+            names = {"a": "a", "c": "bc"}.get(text, "")
+            mentions = [Mention(name, "other", 0, 1) for name in names]
+            store.apply(ANA, [do.Insert(items[-1], None if text == "e" else tuple(mentions))])
+        store.apply(ANA, [do.Touch((items[1].id, items[3].id), moment(9), "trip")])
+        known = {"scope": PLANNER, "kind": said, "session_id": "s", "tags": both}
+        remember(store, "hers", attributes=city, **known)
+        assert passing(store, WRITER, **fields) == list(expected)
+
+    @pytest.mark.parametrize(
+        ("fields", "expected"),
+        [
+            ({}, "abcdeflmn"),
+            ({"subset": Subset.STANDING}, "abcdeflmn"),
+            ({"subset": Subset.STANDING, "retired": True}, "abcdefghilmn"),
+            ({"subset": Subset.ENDED, "retired": True}, "gh"),
+            ({"subset": Subset.ENDED, "retired": True, "now": moment(1_000)}, "g"),
+            ({"subset": Subset.ENDED, "retired": True, "now": moment(999)}, ""),
+            ({"subset": Subset.DECAYING}, "abf"),
+            ({"subset": Subset.NOTEWORTHY}, "abcfm"),
+            ({"subset": Subset.NOTEWORTHY, "now": moment(5_000)}, "abcfhm"),
+            ({"subset": Subset.UNENRICHED}, "abcdeln"),
+            ({"subset": Subset.UNENRICHED, "kinds": (Kind.FACT,)}, "abcel"),
+        ],
+    )
+    def test_each_subset(self, store: Store, fields: dict[str, Any], expected: str) -> None:
+        """What a stage asks for: by how a record ended, how it is believed, and what was done."""
+        for text, more in (
+            ("a", {"decay_rate": 0.1, "trust": Trust.AGENT}),
+            ("b", {"decay_rate": 0.1}),
+            ("c", {}),
+            ("d", {"kind": Kind.EPISODE, "decay_rate": 0.1}),
+            ("e", {"trust": Trust.EXTERNAL}),
+            ("f", {"decay_rate": 0.1}),
+            ("g", {"valid_until": moment(1_000), "kind": Kind.EPISODE}),
+            ("h", {"valid_until": SOON}),
+            ("i", {"valid_until": moment(1_000), "decay_rate": 0.1}),
+            ("j", {"decay_rate": 0.1}),
+            ("k", {"valid_until": moment(1_000), "decay_rate": 0.1}),
+            ("l", {}),
+            ("m", {"decay_rate": 0.1}),
+            ("n", {"kind": Kind.REFLECTION}),
+        ):
+            remember(store, text, **more)
+        ids = {item.content: item.id for item in store.records(ANA, ALL)}
+        plan: list[do.Action] = [
+            do.Enrich(ids["f"], moment(1), ()),
+            do.Retire(ids["i"], moment(1_001), "expired"),
+            do.Close(ids["j"], moment(2), "corrected", ids["c"]),
+            do.Close(ids["k"], moment(1_001), "forgotten"),
+            do.Supersede(ids["l"], ids["c"], moment(1), 0.3, "moved on"),
+            do.Enrich(ids["m"], moment(1), ()),
+            do.Reweigh(ids["m"], moment(1), 1.0, 0.0, "confirmed"),
+        ]
+        store.apply(ANA, plan)
         assert passing(store, **fields) == list(expected)
+
+    def test_the_most_noteworthy_first(self, store: Store) -> None:
+        """A person's first, then what never fades, what is believed most, and the newest."""
+        at = moment(1)
+        remember(store, "8", trust=Trust.AGENT, decay_rate=0.1)
+        remember(store, "7", trust=Trust.AGENT, confidence=0.1)
+        remember(store, "6", decay_rate=0.1, confidence=0.8)
+        remember(store, "5", decay_rate=0.2, confidence=0.9, created_at=at)
+        remember(store, "4", decay_rate=0.1, confidence=0.9, created_at=at)
+        remember(store, "3", confidence=0.2)
+        remember(store, "1", created_at=moment(3))
+        remember(store, "2", created_at=moment(2))
+        for limit in (9, 3, 0):
+            assert contents(noteworthy(store, ANA, limit=limit)) == list("12345678")[:limit]
 
     def test_names_of_attributes_are_only_names(self, store: Store) -> None:
         """A name may hold what means something in a query language."""
@@ -324,5 +391,5 @@ class FilterContract(Contract):
         (item,) = remember(store, "value", attributes={"key": kept})
         for value in (asked, kept):
             where = Filter(now=LATER, metadata={"key": value})
-            ids = {one.id for one in store.page(ANA, where, limit=10_000, after=None)}
+            ids = {one.id for one in store.records(ANA, where)}
             assert (item.id in ids) == same(kept, value)

@@ -25,8 +25,8 @@ from memoranda.model.models import (
     Scope,
 )
 from memoranda.model.notes import NotedLine, NotesBase
-from memoranda.model.ports import ENTITIES, Store
-from memoranda.model.query import Filter, IndexVersion, Vector
+from memoranda.model.ports import ENTITIES, VECTORS, Store
+from memoranda.model.query import Filter, IndexVersion, Order, RecordRelation, Subset, Vector
 from memoranda.model.usage import Usage
 from memoranda.testing.analyzers import CapitalizedNames
 
@@ -86,7 +86,7 @@ def remember(store: Store, *contents: str, scope: Scope = ANA, **fields: Any) ->
     """Store a record for each text in one transaction, and return what the store has then."""
     items = [record(content, scope=scope, **fields) for content in contents]
     store.apply(scope, [insert(item) for item in items])
-    return store.get_many(Scope(scope.user), [item.id for item in items])
+    return list(store.get(Scope(scope.user), [item.id for item in items]).values())
 
 
 def contents(records: Sequence[Record]) -> list[str]:
@@ -96,12 +96,12 @@ def contents(records: Sequence[Record]) -> list[str]:
 
 def page(store: Store, scope: Scope, where: Filter = ALL) -> list[str]:
     """Return the texts of all records that match."""
-    return contents(store.page(scope, where, limit=10_000, after=None))
+    return contents(store.records(scope, where, limit=10_000))
 
 
 def seen(store: Store, scope: Scope, ordinals: Sequence[int]) -> set[str]:
     """Return the texts of the records with these ordinals."""
-    return {item.content for item in store.by_ordinals(scope, ordinals).values()}
+    return {item.content for item in store.get(scope, ordinals).values()}
 
 
 def vector(*numbers: float) -> Vector:
@@ -202,16 +202,13 @@ def turns(
 
 def found(store: Store, item: Record | str, scope: Scope = ANA) -> Record:
     """Return what the store has of a record that is there."""
-    kept = store.get(scope, item if isinstance(item, str) else item.id)
-    assert kept is not None
-    return kept
+    name = item if isinstance(item, str) else item.id
+    return store.get(scope, [name])[name]
 
 
 def profile(store: Store, name: str, scope: Scope = ANA, where: Filter = ACTIVE) -> Entity:
     """Return the entity with this name, which is there."""
-    entity = store.entity(scope, name, where)
-    assert entity is not None
-    return entity
+    return store.entities(scope, where, name=name, limit=1)[0]
 
 
 def entity_id(store: Store, name: str, scope: Scope = ANA) -> str:
@@ -244,12 +241,55 @@ def noted(*items: Record, folder: str = NOTES) -> NotesBase:
     return NotesBase(folder, tuple(NotedLine(item.id, item.content_hash) for item in items))
 
 
+def passing(
+    store: Store, scope: Scope = ANA, *, order: Order = Order.RECORDED, **fields: Any
+) -> list[str]:
+    """Return the texts that a filter lets through, having seen that all reads agree on them."""
+    where = Filter(**({"now": LATER} | fields))
+    texts = contents(store.records(scope, where, order=order))
+    assert seen(store, scope, store.ordinals(scope, where)) == set(texts)
+    assert sum(store.count(scope, where).values()) == len(texts)
+    return texts
+
+
+def pending(store: Store, scope: Scope | None, work: str = VECTORS) -> list[str]:
+    """Return the texts of the records that wait, having seen that they are counted right."""
+    where = Filter.at_any_time(waiting=work)
+    waiting = store.records(scope, where, limit=MANY)
+    assert sum(store.count(scope, where).values()) == len(waiting)
+    return contents(waiting)
+
+
+def episodes(
+    store: Store, scope: Scope, session: str, *, after: int = -1, limit: int | None = None
+) -> list[Record]:
+    """Return the episodes of a session beyond a position, but those that were taken back."""
+    where = Filter.at_any_time(
+        kinds=(Kind.EPISODE,), session=session, beyond=after, subset=Subset.STANDING
+    )
+    return store.records(scope, where, order=Order.POSITION, limit=limit)
+
+
+def recalled(store: Store, scope: Scope, session: str) -> list[str]:
+    """Return the ids of the records that were recalled into a conversation, the last first."""
+    where = Filter.at_any_time(recalled_in=session)
+    return [item.id for item in store.records(scope, where, order=Order.RECALLED)]
+
+
+def noteworthy(
+    store: Store, scope: Scope, *, now: datetime = LATER, limit: int | None = None
+) -> list[Record]:
+    """Return the facts that are worth a line in MEMORY.md, the most worth first."""
+    where = Filter(now=now, subset=Subset.NOTEWORTHY)
+    return store.records(scope, where, order=Order.NOTEWORTHY, limit=limit)
+
+
 def everything(store: Store, scope: Scope) -> list[object]:
     """Return all that the reads of a store tell about a user."""
     changes = store.index_changes(scope, UNREAD)
     terms = store.match_terms(scope, TERMS, limit=MANY)
     return [
-        (list(changes.rows), list(changes.ordinals), changes.vectors.tolist()),
+        replace(changes, vectors=changes.vectors.tolist(), version=UNREAD),
         sorted(zip(terms.ordinals, map(bytes, terms.counts), terms.lengths, strict=True)),
         list(terms.frequencies),
         *visible(store, scope),
@@ -258,43 +298,32 @@ def everything(store: Store, scope: Scope) -> list[object]:
 
 def visible(store: Store, scope: Scope) -> list[object]:
     """Return all that those reads tell which are bounded by an agent, too."""
-    records = store.page(scope, ALL, limit=MANY, after=None)
+    records = store.records(scope, ALL)
     ids, hashes = [item.id for item in records], [item.content_hash for item in records]
     names, talks = entity_names(store, scope), store.conversations(scope)
-    sessions, lineage = store.sessions(scope), store.lineage(scope)
+    conditions: list[dict[str, Any]] = [
+        *({"subset": subset} for subset in Subset),
+        *({"recalled_in": name} for name in ("s", "talk", "trip")),
+        *({"waiting": work} for work in (VECTORS, ENTITIES)),
+        *({"citing": ids}, {"hashes": hashes}, {"most_entities": 0}, {"beyond": 0}),
+    ]
     return [
         records,
         [store.history(scope, item.id) for item in records],
-        store.derived(scope, ids[:1]),
-        store.citing(scope, ids),
+        [store.related(scope, ids[:1], relation) for relation in RecordRelation],
+        store.get(scope, store.ordinals(scope, ALL)),
+        [store.records(scope, Filter.at_any_time(**each)) for each in conditions],
         store.count(scope, ALL),
-        store.newest(scope),
-        store.latest(scope, ALL),
-        store.with_hashes(scope, hashes, now=LATER),
-        sorted(store.passing(scope, ALL)),
-        (list(lineage.sources), list(lineage.replaced)),
-        [store.entity(scope, name, ACTIVE) for name in names],
+        [store.entities(scope, ACTIVE, name=name, limit=1) for name in names],
         store.mentioning(scope, names),
         dict(store.decisions(scope)),
-        (contents(store.pending(scope, limit=MANY)), store.pending_count(scope)),
-        (
-            contents(store.pending(scope, ENTITIES, limit=MANY)),
-            store.pending_count(scope, ENTITIES),
-        ),
         talks,
-        [store.messages(scope, info.id, cleared=True) for info in talks],
-        [store.prunings(scope, info.id) for info in talks],
-        store.quoting(scope, ids),
-        (sessions, store.sessions(scope, pending=True, exclude="talk")),
-        [store.session(scope, info.id) for info in sessions],
-        [store.episodes(scope, info.id, after=-1, limit=MANY) for info in sessions],
-        [store.recalled(scope, name) for name in ("s", "talk", "trip")],
-        (store.decaying(scope, LATER), store.expired(scope, LATER)),
-        [store.recorded(scope, kind, now=LATER) for kind in Kind],
-        store.unenriched(scope, kinds=list(Kind), most=9, limit=MANY, now=LATER),
+        [store.messages(scope, name, cleared=True) for name in talks],
+        [store.prunings(scope, name) for name in talks],
+        store.messages(scope, records=ids),
+        (store.sessions(scope), store.sessions(scope, pending=True, exclude="talk")),
         store.usage(scope),
-        store.noteworthy(scope, now=LATER, limit=MANY),
-        (store.notes_base(scope, NOTES), store.notes_kept(scope)),
+        store.notes_bases(scope),
     ]
 
 
@@ -321,10 +350,10 @@ def prepare(store: Store, scope: Scope = ANA) -> list[do.Action]:
         do.Pin("trip", message.id, pinned=True),
         do.OpenConversation(replace(info, system="new")),
         do.Recount("trip", {message.id: 77}),
-        do.Calibrate("trip", Calibration(1.5, 20)),
+        do.UpdateConversation("trip", calibration=Calibration(1.5, 20)),
         do.Prune("trip", pruning(cut(end, end + 1))),
         do.Summarize("trip", held.id, {end: "b"}),
-        do.EndConversation("trip", moment(50)),
+        do.UpdateConversation("trip", ended_at=moment(50)),
         do.Reinforce(two.id, SOON, (one.id, three.id)),
         *_upkeep(store, scope, new.id),
         do.KeepNotes(noted(new, two)),
@@ -352,23 +381,23 @@ def _upkeep(store: Store, scope: Scope, by: str) -> list[do.Action]:
         do.MergeEntities(bea, cid),
         do.MergeEntities(bea, eve),
         do.SplitEntity(bea, names[1]),
-        do.Decide("old name", names[2]),
-        do.Consolidated("talk", turn.position or 0, SOON, finished=True),
-        do.Noted("talk", turn.position or 0),
+        do.KeepNameDecision("old name", names[2]),
+        do.AdvanceSession("talk", turn.position or 0, SOON, finished=True),
+        do.AdvanceNotes("talk", turn.position or 0),
         do.Spend("reflect", "m", Usage(requests=1, cost=0.5), SOON),
     ]
 
 
-def on_record(id: str, own: str) -> list[do.Action]:
-    """Return an action of each kind on the record ``id`` by who has the record ``own``."""
+def on_record(target: str, own: str, at: datetime = START) -> list[do.Action]:
+    """Return an action of each kind on the record ``target`` by who has the record ``own``."""
     return [
-        do.Close(id, moment(1), "forgotten"),
-        do.Reweigh(id, moment(1), 0.0, 9.0, "hidden"),
-        do.Fade(id, moment(1), 0.0),
-        do.Retire(id, moment(1), "hidden"),
-        do.Reinforce(id, moment(1), (own,)),
-        do.Supersede(id, own, moment(1), 0.0, "hidden"),
-        do.Supersede(own, id, moment(1), 0.0, "hidden"),
-        do.Enrich(id, moment(1), named("Zoe", "Zoe")),
-        do.Erase((id,), moment(1), "asked"),
+        do.Close(target, at, "forgotten"),
+        do.Reweigh(target, at, 0.0, 9.0, "hidden"),
+        do.Fade(target, at, 0.0),
+        do.Retire(target, at, "hidden"),
+        do.Reinforce(target, at, (own,)),
+        do.Supersede(target, own, at, 0.0, "hidden"),
+        do.Supersede(own, target, at, 0.0, "hidden"),
+        do.Enrich(target, at, named("Zoe", "Zoe")),
+        do.Erase((target,), at, "asked"),
     ]

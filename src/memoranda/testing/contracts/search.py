@@ -10,11 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memoranda.errors import InvalidInput
-from memoranda.model import actions as do
 from memoranda.model.checks import to_ms
 from memoranda.model.models import Kind, Scope
-from memoranda.model.ports import Store
-from memoranda.model.query import IndexChanges
+from memoranda.model.ports import VECTORS, Store
+from memoranda.model.query import Filter, IndexChanges
 from memoranda.testing.contracts.base import ONE_STORE, Contract, Reopen
 from memoranda.testing.contracts.samples import (
     ALL,
@@ -30,10 +29,16 @@ from memoranda.testing.contracts.samples import (
     embed,
     erase,
     moment,
+    on_record,
+    pending,
     remember,
     seen,
     vector,
 )
+
+Step = tuple[str, int, int]
+DEEDS = ["add", "add", "embed", "embed", "read", "reset", *map(str, range(len(on_record("", ""))))]
+STEPS = st.lists(st.tuples(st.sampled_from(DEEDS), *[st.integers(0, 50)] * 2), max_size=25)
 
 
 class Reader:
@@ -57,12 +62,6 @@ class Reader:
         assert set(self.vectors) <= set(self.rows)
         return changes
 
-    def check(self, store: Store, scope: Scope) -> None:
-        """See that reading on has led to what reading anew gives."""
-        fresh = Reader()
-        fresh.read(store, scope)
-        assert (self.rows, self.vectors) == (fresh.rows, fresh.vectors)
-
 
 class IndexContract(Contract):
     """A reader that follows the changes knows what one that reads everything knows."""
@@ -85,10 +84,10 @@ class IndexContract(Contract):
         for scope in (ANA, PLANNER, WRITER):
             (row,) = store.index_changes(scope, UNREAD).rows
             assert row[1:] == (*text, *times, 0.5)
-        assert store.by_ordinals(ANA, [row.ordinal, row.ordinal + 99]) == {row.ordinal: item}
+        assert store.get(ANA, [row.ordinal, row.ordinal + 99]) == {row.ordinal: item}
         for scope in (BEN, WRITER):
-            assert store.by_ordinals(scope, [row.ordinal]) == {}
-        assert store.by_ordinals(ANA, []) == {}
+            assert store.get(scope, [row.ordinal]) == {}
+        assert store.get(ANA, []) == {}
 
     def test_only_what_is_new_comes(self, store: Store) -> None:
         """A reader gets new rows alone, in the order of ordinals, and vectors when made."""
@@ -102,73 +101,52 @@ class IndexContract(Contract):
         changes = reader.read(store, ANA)
         ordinals = [row.ordinal for row in changes.rows]
         assert (changes.reset, ordinals) == (False, sorted(ordinals))
-        assert [store.by_ordinals(ANA, ordinals)[ordinal] for ordinal in ordinals] == new
+        assert [store.get(ANA, ordinals)[ordinal] for ordinal in ordinals] == new
         embed(store, ANA, [one], vector(1, -2, 3, 4))
         changes = reader.read(store, ANA)
         assert (changes.reset, list(changes.rows)) == (False, [])
-        assert list(store.by_ordinals(ANA, changes.ordinals).values()) == [one]
+        assert list(store.get(ANA, changes.ordinals).values()) == [one]
         assert changes.vectors.dtype == np.float32
         assert changes.vectors.shape == (1, DIMENSIONS)
         np.testing.assert_allclose(changes.vectors[0], vector(1, -2, 3, 4), atol=1e-3)
         again = reader.read(store, ANA)
         assert (again.reset, list(again.rows), list(again.ordinals)) == (False, [], [])
 
-    @pytest.mark.parametrize("change", ["close", "reweigh", "erase", "re-embed", "reset"])
-    def test_a_change_of_known_rows_brings_all_anew(self, store: Store, change: str) -> None:
-        """After a change of what a reader knows, it gets everything again, for that user alone."""
-        store.reset_vectors(MODEL, DIMENSIONS)
-        one, two = remember(store, "one", "two")
-        remember(store, "his", scope=BEN)
-        embed(store, ANA, [one, two])
-        hers, his = Reader(), Reader()
-        hers.read(store, ANA)
-        his.read(store, BEN)
-        plans: dict[str, list[do.Action]] = {
-            "close": close(one),
-            "reweigh": [do.Reweigh(one.id, moment(1), 0.5, 0.1, "conflict")],
-            "erase": erase(one),
-            "re-embed": [do.PutVectors(MODEL, {one.id: vector(0, 0, 1, 0)})],
-        }
-        if change == "reset":
-            store.reset_vectors("other", 2)
-        else:
-            store.apply(ANA, plans[change])
-        assert hers.read(store, ANA).reset
-        hers.check(store, ANA)
-        assert his.read(store, BEN).reset == (change == "reset")
-
-    @given(
-        steps=st.lists(
-            st.tuples(st.sampled_from(["add", "close", "erase", "embed", "read"]), st.integers()),
-            max_size=25,
-        )
-    )
+    @given(steps=STEPS)
     @ONE_STORE
-    def test_reading_on_equals_reading_anew(
-        self, store: Store, steps: list[tuple[str, int]]
-    ) -> None:
-        """Whatever happens, changes lead to what is there, and no ordinal is used again."""
-        if store.vector_model() is None:
-            store.reset_vectors(MODEL, DIMENSIONS)
-        reader = Reader()
+    def test_reading_on_equals_reading_anew(self, store: Store, steps: list[Step]) -> None:
+        """Whatever is done, changes lead to what is there, and others see none.
+
+        Where what a reader knows has changed, it gets all anew; no ordinal is used again.
+        """
+        store.reset_vectors(MODEL, DIMENSIONS)
+        remember(store, "his", scope=BEN)
+        reader, his = Reader(), Reader()
+        his.read(store, BEN)
         last = 0
-        for step, choice in steps:
-            known = store.page(ANA, ALL, limit=50, after=None)
-            one = known[choice % len(known)] if known else None
+        for step, first, second in steps:
+            known = store.records(ANA, ALL, limit=50)
             if step == "read":
                 reader.read(store, ANA)
-            elif step == "add" or one is None:
-                (new,) = remember(store, f"text {choice}")
-                ordinals = store.passing(ANA, ALL)
-                assert store.by_ordinals(ANA, [max(ordinals)]) == {max(ordinals): new}
-                assert max(ordinals) > last
-                last = max(ordinals)
-            elif step == "embed":
-                embed(store, ANA, [one])
+            elif step == "reset":
+                store.reset_vectors(MODEL, DIMENSIONS)
+            elif step == "add" or not known:
+                (new,) = remember(store, f"text {first}")
+                ordinal = max(store.ordinals(ANA, ALL))
+                assert store.get(ANA, [ordinal]) == {ordinal: new}
+                assert ordinal > last
+                last = ordinal
             else:
-                store.apply(ANA, {"close": close, "erase": erase}[step](one))
+                one, other = (known[number % len(known)] for number in (first, second))
+                if step == "embed":
+                    embed(store, ANA, [one])
+                elif one != other:
+                    store.apply(ANA, [on_record(one.id, other.id)[int(step)]])
         reader.read(store, ANA)
-        reader.check(store, ANA)
+        fresh = Reader()
+        fresh.read(store, ANA)
+        assert (reader.rows, reader.vectors) == (fresh.rows, fresh.vectors)
+        assert his.read(store, BEN).reset == ("reset" in {step for step, *_ in steps})
 
 
 class TermContract(Contract):
@@ -181,7 +159,7 @@ class TermContract(Contract):
             assert (list(nothing.ordinals), list(nothing.frequencies)) == ([], [0] * len(terms))
         remember(store, "tea and tea and cake", "coffee", "cake tea", "tea " * 300)
         matches = store.match_terms(ANA, ["tea", "cake", "milk"], limit=10)
-        texts = store.by_ordinals(ANA, matches.ordinals)
+        texts = store.get(ANA, matches.ordinals)
         rows = zip(matches.ordinals, matches.counts, matches.lengths, strict=True)
         assert {texts[row].content[:8]: (list(counts), length) for row, counts, length in rows} == {
             "tea and ": ([2, 1, 0], 5),
@@ -251,7 +229,7 @@ class TermContract(Contract):
         one, both, other = remember(store, "Ana ate", "Ana met Ben", "Ben left")
         remember(store, "nobody", "Ana Lopez is Ana")
         matches = store.mentioning(ANA, ["ANA", "ben", "nobody else", "ana lopez"])
-        records = store.by_ordinals(ANA, [ordinal for ordinal, _ in matches])
+        records = store.get(ANA, [ordinal for ordinal, _ in matches])
         texts = [(records[ordinal].content, number) for ordinal, number in matches]
         rest = [("Ana Lopez is Ana", 1), (other.content, 1), (one.content, 1)]
         assert texts == [(both.content, 2), *rest]
@@ -276,9 +254,10 @@ class VectorContract(Contract):
             (BEN, [his]),
             (nobody, []),
         ):
-            assert store.pending(scope, limit=10) == waiting
-            assert store.pending(scope, limit=2) == waiting[:2]
-            assert store.pending_count(scope) == len(waiting)
+            where = Filter.at_any_time(waiting=VECTORS)
+            assert store.records(scope, where, limit=10) == waiting
+            assert store.records(scope, where, limit=2) == waiting[:2]
+            assert pending(store, scope) == contents(waiting)
 
     def test_a_vector_ends_the_waiting(self, store: Store, reopen: Reopen) -> None:
         """Until another model is named, which drops all vectors and makes all records wait."""
@@ -288,14 +267,14 @@ class VectorContract(Contract):
         store = reopen(store)
         assert store.vector_model() == (MODEL, DIMENSIONS)
         embed(store, ANA, [one])
-        assert store.pending(None, limit=5) == [two]
+        assert pending(store, None) == ["two"]
         embed(store, ANA, [one, two])
         embed(store, BEN, remember(store, "his", scope=BEN))
-        assert store.pending_count(None) == 0
+        assert pending(store, None) == []
         changes = store.index_changes(ANA, UNREAD)
         assert sorted(changes.ordinals) == [row.ordinal for row in changes.rows]
         assert store.reset_vectors("other", 2) == len(["one", "two", "his"])
-        assert contents(store.pending(None, limit=5)) == ["one", "two", "his"]
+        assert pending(store, None) == ["one", "two", "his"]
         assert list(store.index_changes(ANA, UNREAD).ordinals) == []
         assert store.vector_model() == ("other", 2)
 
@@ -307,7 +286,7 @@ class VectorContract(Contract):
                 store.reset_vectors(model, DIMENSIONS)
             with pytest.raises(InvalidInput):
                 embed(store, ANA, items, row)
-            assert store.pending_count(ANA) == 1
+            assert pending(store, ANA) == ["one"]
 
     def test_vectors_of_what_is_gone_are_passed_over(self, store: Store) -> None:
         """A record erased meanwhile, or one of another user, gets no vector, nor does it wait."""
@@ -317,6 +296,6 @@ class VectorContract(Contract):
         embed(store, ANA, [three])
         store.apply(ANA, erase(one, three))
         embed(store, ANA, [one, two, his])
-        assert contents(store.pending(None, limit=5)) == ["his"]
+        assert pending(store, None) == ["his"]
         assert len(store.index_changes(ANA, UNREAD).ordinals) == 1
         assert len(store.index_changes(BEN, UNREAD).ordinals) == 0

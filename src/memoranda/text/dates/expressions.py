@@ -16,12 +16,11 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from functools import cache
-from typing import Any, TypeVar
+from typing import Any
 
 from memoranda.model.checks import require_aware
 from memoranda.text.dates import words as w
-from memoranda.text.languages import load
-from memoranda.text.patterns import compile_pattern, expand
+from memoranda.text.patterns import compile_pattern, expand, load
 
 DAY = timedelta(days=1)
 SUB_DAY = {"hour": timedelta(hours=1), "minute": timedelta(minutes=1)}
@@ -185,17 +184,7 @@ class TimeExpression:
 
 
 Reader = Callable[..., TimeMeaning | None]
-R = TypeVar("R", bound=Callable[..., "TimeMeaning | None"])
 Rules = list[tuple[re.Pattern[str], Reader]]
-_READERS: dict[str, Reader] = {}
-
-
-def _reads(reader: R) -> R:
-    """Let the data files name a reader by its name."""
-    _READERS[reader.__name__.strip("_")] = reader
-    return reader
-
-
 # --- what the parts of a match say -------------------------------------------------------
 
 
@@ -243,16 +232,14 @@ def _recurring(m: Match, c: RelativeCalendar, in_year: InYear, grain: str) -> Ti
 # --- days and months ---------------------------------------------------------------------
 
 
-@_reads
-def _month_day(m: Match, c: RelativeCalendar) -> TimeMeaning:
+def _read_month_day(m: Match, c: RelativeCalendar) -> TimeMeaning:
     """Read a day of a month, or some days of it."""
     month = w.month_number(m["m"])
     first, last = int(m["d"]), int(_group(m, "e") or m["d"])
     return _yearly(m, c, lambda year: (c.date(year, month, first), c.date(year, month, last) + DAY))
 
 
-@_reads
-def _numeric(m: Match, c: RelativeCalendar) -> TimeMeaning:
+def _read_numeric(m: Match, c: RelativeCalendar) -> TimeMeaning:
     """Read "5/13/2023"; with points the day comes first."""
     first, second = int(m["a"]), int(m["b"])
     pointed = _group(m, "sep") == "."
@@ -263,15 +250,13 @@ def _numeric(m: Match, c: RelativeCalendar) -> TimeMeaning:
     return _yearly(m, c, lambda year: _day(c, year, month, day))
 
 
-@_reads
-def _nth_of_month(m: Match, c: RelativeCalendar) -> TimeMeaning:
+def _read_nth_of_month(m: Match, c: RelativeCalendar) -> TimeMeaning:
     """Read "the third of May"."""
     month, day = w.month_number(m["m"]), w.ordinals()[m["word"].lower()]
     return _yearly(m, c, lambda year: _day(c, year, month, day))
 
 
-@_reads
-def _day_of_month(m: Match, c: RelativeCalendar) -> TimeMeaning:
+def _read_day_of_month(m: Match, c: RelativeCalendar) -> TimeMeaning:
     """Read "the 3rd", of this month or one nearby."""
     day = int(m["d"]) if m["d"] else w.ordinals()[m["word"].lower()]
     options = []
@@ -282,19 +267,17 @@ def _day_of_month(m: Match, c: RelativeCalendar) -> TimeMeaning:
     return TimeMeaning(options[0], "day", needs_cue=True, options=tuple(options))
 
 
-@_reads
-def _weekday_nth(m: Match, c: RelativeCalendar) -> TimeMeaning:
+def _read_weekday_nth(m: Match, c: RelativeCalendar) -> TimeMeaning:
     """Read "Friday the 3rd"."""
     number = w.weekday_number(m["wd"].lower())
-    found = _day_of_month(m, c)
+    found = _read_day_of_month(m, c)
     options = tuple(bounds for bounds in found.options if bounds[0].isoweekday() == number)
     if not options:
         raise ValueError(m[0])
     return replace(found, options=options, needs_cue=False)
 
 
-@_reads
-def _holiday(m: Match, c: RelativeCalendar) -> TimeMeaning:
+def _read_holiday(m: Match, c: RelativeCalendar) -> TimeMeaning:
     """Read a day with a name."""
     month, day = next(
         (month, day)
@@ -305,8 +288,7 @@ def _holiday(m: Match, c: RelativeCalendar) -> TimeMeaning:
     return _recurring(m, c, lambda year: _day(c, year, month, day), "day")
 
 
-@_reads
-def _month(m: Match, c: RelativeCalendar) -> TimeMeaning | None:
+def _read_month(m: Match, c: RelativeCalendar) -> TimeMeaning | None:
     """Read a month, or the beginning, middle or end of one."""
     if m["m"].lower() == "mars" and not _FRENCH_MARCH.search(m.string):
         return None  # A planet, or a chocolate bar.
@@ -325,28 +307,24 @@ def _month(m: Match, c: RelativeCalendar) -> TimeMeaning | None:
     return replace(found, needs_cue=not phase and m["y"] is None)
 
 
-@_reads
-def _shifted_month(m: Match, c: RelativeCalendar) -> TimeMeaning:
+def _read_shifted_month(m: Match, c: RelativeCalendar) -> TimeMeaning:
     """Read "last May"."""
     month = w.month_number(m["m"])
     return _recurring(m, c, lambda year: c.months(year, month), "month")
 
 
-@_reads
-def _month_of_year(m: Match, c: RelativeCalendar) -> TimeMeaning:
+def _read_month_of_year(m: Match, c: RelativeCalendar) -> TimeMeaning:
     """Read "May 2023"."""
     return TimeMeaning(c.months(int(m["y"]), w.month_number(m["m"])), "month")
 
 
-@_reads
-def _season(m: Match, c: RelativeCalendar) -> TimeMeaning:
+def _read_season(m: Match, c: RelativeCalendar) -> TimeMeaning:
     """Read a season."""
     season = w.seasons()[m["season"].lower()]
     return _recurring(m, c, lambda year: c.season(year, season), "season")
 
 
-@_reads
-def _week_of_month(m: Match, c: RelativeCalendar) -> TimeMeaning:
+def _read_week_of_month(m: Match, c: RelativeCalendar) -> TimeMeaning:
     """Read "the second week of May"."""
     month, which = w.month_number(m["m"]), w.week_ordinals()[m["k"].lower()]
     weekend = w.unit_of(m["u"]) == "weekend"
@@ -365,47 +343,40 @@ def _week_of_month(m: Match, c: RelativeCalendar) -> TimeMeaning:
 # --- years and their parts ---------------------------------------------------------------
 
 
-@_reads
-def _quarter(m: Match, c: RelativeCalendar) -> TimeMeaning:
+def _read_quarter(m: Match, c: RelativeCalendar) -> TimeMeaning:
     """Read "Q3"."""
     return _recurring(m, c, lambda year: c.months(year, 3 * int(m["q"]) - 2, 3), "quarter")
 
 
-@_reads
-def _year(m: Match, c: RelativeCalendar) -> TimeMeaning | None:
+def _read_year(m: Match, c: RelativeCalendar) -> TimeMeaning | None:
     """Read a number that is a year, unless it counts or names something else."""
-    return None if _COUNTED.search(m.string[: m.start()]) else _named_year(m, c)
+    return None if _COUNTED.search(m.string[: m.start()]) else _read_named_year(m, c)
 
 
-@_reads
-def _named_year(m: Match, c: RelativeCalendar) -> TimeMeaning:
+def _read_named_year(m: Match, c: RelativeCalendar) -> TimeMeaning:
     """Read "the year 2023"."""
     return TimeMeaning(c.months(int(m["y"]), 1, 12), "year")
 
 
-@_reads
-def _decade(m: Match, c: RelativeCalendar) -> TimeMeaning:
+def _read_decade(m: Match, c: RelativeCalendar) -> TimeMeaning:
     """Read "the 1990s"."""
     return TimeMeaning(c.months(int(m["decade"] + "0"), 1, 120), "decade")
 
 
-@_reads
-def _part_of_year(m: Match, c: RelativeCalendar) -> TimeMeaning:
+def _read_part_of_year(m: Match, c: RelativeCalendar) -> TimeMeaning:
     """Read "early 2023"."""
     part = m["part"].lower()
     month = 9 if part.startswith("end") else {"e": 1, "b": 1, "s": 1, "m": 5, "l": 9}[part[0]]
     return TimeMeaning(c.months(int(m["y"]), month, 4), "span")
 
 
-@_reads
-def _part_of_year_by_number(m: Match, c: RelativeCalendar) -> TimeMeaning:
+def _read_part_of_year_by_number(m: Match, c: RelativeCalendar) -> TimeMeaning:
     """Read "2023-Q1" and "2023 H2"."""
     length = 3 if m["part"].lower() == "q" else 6
     return TimeMeaning(c.months(int(m["y"]), length * (int(m["k"]) - 1) + 1, length), "span")
 
 
-@_reads
-def _month_range(m: Match, c: RelativeCalendar) -> TimeMeaning:
+def _read_month_range(m: Match, c: RelativeCalendar) -> TimeMeaning:
     """Read "May to July" and "May 3 to June 5", which may reach into the next year."""
 
     def edge(month: str, day: str) -> InYear:
@@ -423,8 +394,7 @@ def _month_range(m: Match, c: RelativeCalendar) -> TimeMeaning:
     return TimeMeaning(bounds if bounds[1] <= c.date(year + 1) else in_year(year - 1), "span")
 
 
-@_reads
-def _year_range(m: Match, c: RelativeCalendar) -> TimeMeaning:
+def _read_year_range(m: Match, c: RelativeCalendar) -> TimeMeaning:
     """Read "2019 to 2021"."""
     return TimeMeaning((c.date(int(m["y"])), c.date(int(m["y2"]) + 1)), "span")
 
@@ -432,8 +402,7 @@ def _year_range(m: Match, c: RelativeCalendar) -> TimeMeaning:
 # --- weekdays ----------------------------------------------------------------------------
 
 
-@_reads
-def _weekday(m: Match, c: RelativeCalendar) -> TimeMeaning:
+def _read_weekday(m: Match, c: RelativeCalendar) -> TimeMeaning:
     """Read a weekday: the last or next one as the tense says, or that of "last" and "next"."""
     number, today = w.weekday_number(m["day"].lower()), c.today.isoweekday()
     shift = _shift(m)
@@ -444,14 +413,12 @@ def _weekday(m: Match, c: RelativeCalendar) -> TimeMeaning:
     return TimeMeaning(c.days(offset), "weekday")
 
 
-@_reads
-def _coming_weekday(m: Match, c: RelativeCalendar) -> TimeMeaning:
+def _read_coming_weekday(m: Match, c: RelativeCalendar) -> TimeMeaning:
     """Read "this coming Friday"."""
-    return TimeMeaning(_weekday(m, c).options[1], "day")
+    return TimeMeaning(_read_weekday(m, c).options[1], "day")
 
 
-@_reads
-def _weekday_away(m: Match, c: RelativeCalendar) -> TimeMeaning:
+def _read_weekday_away(m: Match, c: RelativeCalendar) -> TimeMeaning:
     """Read "the Friday before last" and "the Friday after next"."""
     number, today = w.weekday_number(m["day"].lower()), c.today.isoweekday()
     if m["way"].lower() == "before last":
@@ -459,8 +426,7 @@ def _weekday_away(m: Match, c: RelativeCalendar) -> TimeMeaning:
     return TimeMeaning(c.days((number - today - 1) % 7 + 8), "weekday")
 
 
-@_reads
-def _weekday_of_week(m: Match, c: RelativeCalendar) -> TimeMeaning:
+def _read_weekday_of_week(m: Match, c: RelativeCalendar) -> TimeMeaning:
     """Read "Friday of next week"."""
     number = w.weekday_number(m["day"].lower())
     start = c.unit("week", _shift(m) or 0)[0] + (number - 1) * DAY
@@ -470,15 +436,13 @@ def _weekday_of_week(m: Match, c: RelativeCalendar) -> TimeMeaning:
 # --- units, near and far -----------------------------------------------------------------
 
 
-@_reads
-def _unit(m: Match, c: RelativeCalendar, shift: int | None = None) -> TimeMeaning:
+def _read_unit(m: Match, c: RelativeCalendar, shift: int | None = None) -> TimeMeaning:
     """Read "last week"; of "the week before last", ``shift`` is -2."""
     unit = w.unit_of(m["u"])
     return TimeMeaning(c.unit(unit, (_shift(m) or 0) if shift is None else shift), unit)
 
 
-@_reads
-def _units_away(m: Match, c: RelativeCalendar, way: str, only: str = "") -> TimeMeaning:
+def _read_units_away(m: Match, c: RelativeCalendar, way: str, only: str = "") -> TimeMeaning:
     """Read "two weeks ago" and "in two weeks"."""
     unit, low, high = _amount(m)
     if way == "past":
@@ -486,8 +450,7 @@ def _units_away(m: Match, c: RelativeCalendar, way: str, only: str = "") -> Time
     return TimeMeaning(c.around(unit, low, high), unit, only=only)
 
 
-@_reads
-def _last_units(m: Match, c: RelativeCalendar) -> TimeMeaning:
+def _read_last_units(m: Match, c: RelativeCalendar) -> TimeMeaning:
     """Read "the last two weeks"."""
     unit, _, count = _amount(m)
     tonight = c.days(0)[1]
@@ -503,8 +466,7 @@ def _last_units(m: Match, c: RelativeCalendar) -> TimeMeaning:
     return TimeMeaning((min(start + (c.now.day - 1) * DAY, last), tonight), unit)
 
 
-@_reads
-def _next_units(m: Match, c: RelativeCalendar) -> TimeMeaning:
+def _read_next_units(m: Match, c: RelativeCalendar) -> TimeMeaning:
     """Read "the next two weeks"."""
     unit, _, count = _amount(m)
     start = c.today + DAY
@@ -518,24 +480,21 @@ def _next_units(m: Match, c: RelativeCalendar) -> TimeMeaning:
     return TimeMeaning((start, min(first + (start.day - 1) * DAY, end)), "span")
 
 
-@_reads
-def _weekend(m: Match, c: RelativeCalendar) -> TimeMeaning:
+def _read_weekend(m: Match, c: RelativeCalendar) -> TimeMeaning:
     """Read "the weekend", the last or the next one, and "this weekend"."""
     begun = c.today.isoweekday() >= _SATURDAY
     options = (c.unit("weekend", 0 if begun else -1), c.unit("weekend", 0))
     return TimeMeaning(options[1], "weekend", needs_cue=not m["this"], options=options)
 
 
-@_reads
-def _last_week(_: Match, c: RelativeCalendar) -> TimeMeaning:
+def _read_last_week(_: Match, c: RelativeCalendar) -> TimeMeaning:
     """Read "last week"."""
     start, end = c.unit("week", -1)
     # On a Sunday, those whose weeks begin on Sundays mean the six days before as well.
     return TimeMeaning((start, end if c.today.isoweekday() < _SUNDAY else c.today), "week")
 
 
-@_reads
-def _part_of_unit(m: Match, c: RelativeCalendar) -> TimeMeaning:
+def _read_part_of_unit(m: Match, c: RelativeCalendar) -> TimeMeaning:
     """Read "the end of the month"."""
     start, end = c.unit(w.unit_of(m["u"]), w.shifts().get(m["shift"].lower(), 0))
     third = max(1, round((end - start) / DAY / 3)) * DAY
@@ -547,8 +506,7 @@ def _part_of_unit(m: Match, c: RelativeCalendar) -> TimeMeaning:
     return TimeMeaning((start, start + third), "span")
 
 
-@_reads
-def _rest_of_unit(m: Match, c: RelativeCalendar) -> TimeMeaning:
+def _read_rest_of_unit(m: Match, c: RelativeCalendar) -> TimeMeaning:
     """Read "later this week" and "earlier this month"."""
     start, end = c.unit(w.unit_of(m["u"]), _shift(m) or 0)
     if m["part"].lower() == "later":
@@ -559,8 +517,7 @@ def _rest_of_unit(m: Match, c: RelativeCalendar) -> TimeMeaning:
 # --- days that count from today, and hours -----------------------------------------------
 
 
-@_reads
-def _named_day(m: Match, c: RelativeCalendar, offset: int) -> TimeMeaning | None:
+def _read_named_day(m: Match, c: RelativeCalendar, offset: int) -> TimeMeaning | None:
     """Read "yesterday".
 
     "hier" is French for yesterday and German for here; "morgen" and "mañana" are tomorrow and
@@ -576,8 +533,9 @@ def _named_day(m: Match, c: RelativeCalendar, offset: int) -> TimeMeaning | None
     return TimeMeaning(c.days(offset), "day")
 
 
-@_reads
-def _part_of_day(_: Match, c: RelativeCalendar, offset: int, first: int, last: int) -> TimeMeaning:
+def _read_part_of_day(
+    _: Match, c: RelativeCalendar, offset: int, first: int, last: int
+) -> TimeMeaning:
     """Read "this morning"."""
     start = c.days(offset)[0]
     return TimeMeaning((start + first * _HOUR, start + last * _HOUR), "hour")
@@ -600,26 +558,22 @@ def _hour(start: timedelta, c: RelativeCalendar, length: timedelta = _HOUR) -> T
     return TimeMeaning(bounds, "clock", needs_cue=True)
 
 
-@_reads
-def _clock_time(m: Match, c: RelativeCalendar) -> TimeMeaning:
+def _read_clock_time(m: Match, c: RelativeCalendar) -> TimeMeaning:
     """Read "5 pm"."""
     return _hour(_clock(m["h"], m["min"], m["half"]), c, _MINUTE if m["min"] else _HOUR)
 
 
-@_reads
-def _vague_hour(m: Match, c: RelativeCalendar) -> TimeMeaning:
+def _read_vague_hour(m: Match, c: RelativeCalendar) -> TimeMeaning:
     """Read "at 7", which is a time only beside words such as "tonight"."""
     return replace(_hour(int(m["h"]) * _HOUR, c), only="never")
 
 
-@_reads
-def _named_hour(m: Match, c: RelativeCalendar) -> TimeMeaning:
+def _read_named_hour(m: Match, c: RelativeCalendar) -> TimeMeaning:
     """Read "noon" and "midnight"."""
     return _hour((NOON if m[0][0].lower() == "n" else DAY_HOURS) * _HOUR, c)
 
 
-@_reads
-def _clock_range(m: Match, c: RelativeCalendar) -> TimeMeaning:
+def _read_clock_range(m: Match, c: RelativeCalendar) -> TimeMeaning:
     """Read "3 to 5 pm"."""
     until = _clock(m["h2"], m["min2"], m["half2"])
     since = _clock(m["h"], m["min"], m["half"] or m["half2"])
@@ -633,8 +587,7 @@ def _clock_range(m: Match, c: RelativeCalendar) -> TimeMeaning:
 # --- Chinese -----------------------------------------------------------------------------
 
 
-@_reads
-def _zh_date(m: Match, c: RelativeCalendar) -> TimeMeaning:
+def _read_zh_date(m: Match, c: RelativeCalendar) -> TimeMeaning:
     """Read 2023年5月8日."""
     month = w.number_of(m["m"])
 
@@ -647,8 +600,7 @@ def _zh_date(m: Match, c: RelativeCalendar) -> TimeMeaning:
     return _yearly(m, c, in_year, grain)
 
 
-@_reads
-def _zh_year(m: Match, c: RelativeCalendar) -> TimeMeaning:
+def _read_zh_year(m: Match, c: RelativeCalendar) -> TimeMeaning:
     """Read 去年 and 2023年春天."""
     year = int(m["y"]) if m["y"] else c.now.year + w.chinese("relative_years")[m["rel"]]
     if m["season"]:
@@ -656,8 +608,7 @@ def _zh_year(m: Match, c: RelativeCalendar) -> TimeMeaning:
     return TimeMeaning(c.months(year, 1, 12), "year")
 
 
-@_reads
-def _zh_unit(m: Match, c: RelativeCalendar) -> TimeMeaning:
+def _read_zh_unit(m: Match, c: RelativeCalendar) -> TimeMeaning:
     """Read 上周 and 下周五."""
     shift = w.chinese("relative_units")[m["shift"]]
     if m["day"] is None:
@@ -671,8 +622,7 @@ def _zh_unit(m: Match, c: RelativeCalendar) -> TimeMeaning:
     return TimeMeaning((start, start + DAY), "day")
 
 
-@_reads
-def _zh_day(m: Match, c: RelativeCalendar) -> TimeMeaning:
+def _read_zh_day(m: Match, c: RelativeCalendar) -> TimeMeaning:
     """Read 前天."""
     return TimeMeaning(c.days(w.chinese("relative_days")[m["day"]]), "day")
 
@@ -680,19 +630,24 @@ def _zh_day(m: Match, c: RelativeCalendar) -> TimeMeaning:
 # --- what is no time ---------------------------------------------------------------------
 
 
-@_reads
-def _never(_: Match, c: RelativeCalendar) -> TimeMeaning:
+def _read_never(_: Match, c: RelativeCalendar) -> TimeMeaning:
     """Read "now", which is a time only as the end of a stretch."""
     return TimeMeaning(c.days(0), "day", only="never")
 
 
-@_reads
-def _refuse(m: Match, _: RelativeCalendar) -> TimeMeaning:
+def _read_refuse(m: Match, _: RelativeCalendar) -> TimeMeaning:
     """Refuse words that hold a time only by half: "over two years ago"."""
     raise ValueError(m[0])
 
 
 # --- finding them ------------------------------------------------------------------------
+
+_READERS: dict[str, Reader] = {
+    name.removeprefix("_read_"): reader
+    for name, reader in list(globals().items())
+    if name.startswith("_read_")
+}
+"""The functions above, as the rules of ``mul/dates.toml`` name them."""
 
 
 def _compiled(table: str, begin: str, end: str) -> Rules:

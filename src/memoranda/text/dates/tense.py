@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 
-from memoranda.text.languages import LanguageData
+from memoranda.text.patterns import LanguageData
 
 PAST, PRESENT, FUTURE, UNKNOWN = "past", "present", "future", ""
 

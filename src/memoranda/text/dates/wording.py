@@ -12,8 +12,7 @@ from functools import cache
 from memoranda.model.models import DateMention
 from memoranda.text.calendar import month_names
 from memoranda.text.dates.expressions import DAY, EARLIEST_YEAR
-from memoranda.text.languages import LanguageData, load
-from memoranda.text.patterns import compile_pattern
+from memoranda.text.patterns import LanguageData, compile_pattern, load
 
 _DATA = LanguageData("en", "date_wording")
 _SEASONS = {3: "spring", 6: "summer", 9: "autumn", 12: "winter"}

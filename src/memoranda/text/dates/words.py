@@ -12,8 +12,7 @@ from functools import cache
 from typing import Any
 
 from memoranda.text.calendar import calendar_numbers, month_numbers
-from memoranda.text.languages import languages_with, load
-from memoranda.text.patterns import any_of, compile_pattern, expand
+from memoranda.text.patterns import any_of, compile_pattern, expand, languages_with, load
 
 _TENS = "十"
 _BRIEF_UNITS = frozenset({"day", "hour", "minute"})

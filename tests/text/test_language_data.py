@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from memoranda.text import languages
+from memoranda.text import patterns
 
 
 @pytest.fixture
@@ -18,49 +18,49 @@ def folder(tmp_path, monkeypatch):
     (tmp_path / "xx").mkdir()
     (tmp_path / "xx" / "dates.toml").write_text("days = ['uno']\n[months]\nmai = 5\n", "utf-8")
     (tmp_path / "xx" / "names.txt").write_text("# people\nAna  Ben # and\nCid_Li\n", "utf-8")
-    monkeypatch.setattr(languages, "_FOLDER", tmp_path)
-    for cached in (languages.load, languages.words_of, languages.languages_with):
+    monkeypatch.setattr(patterns, "_FOLDER", tmp_path)
+    for cached in (patterns.load, patterns.words_of, patterns.languages_with):
         cached.cache_clear()
     yield
-    for cached in (languages.load, languages.words_of, languages.languages_with):
+    for cached in (patterns.load, patterns.words_of, patterns.languages_with):
         cached.cache_clear()
 
 
 @pytest.mark.usefixtures("folder")
 def test_what_is_loaded_is_shared_and_cannot_be_changed():
     """Arrays come as tuples, tables read-only, and a file is read once."""
-    data = languages.load("xx", "dates")
+    data = patterns.load("xx", "dates")
     assert data["days"] == ("uno",)
     assert data["months"]["mai"] == 5
     with pytest.raises(TypeError):
         data["months"]["mai"] = 6
-    assert languages.load("xx", "dates") is data
+    assert patterns.load("xx", "dates") is data
 
 
 @pytest.mark.usefixtures("folder")
 def test_a_plain_list_has_words_and_comments():
     """Words stand between white space; a number sign begins a comment, an underscore joins."""
-    assert languages.words_of("names") == {"Ana", "Ben", "Cid Li"}
+    assert patterns.words_of("names") == {"Ana", "Ben", "Cid Li"}
 
 
 @pytest.mark.usefixtures("folder")
 def test_lists_of_all_languages_are_one_set():
     """A list is an attribute of its topic, and one that no language has is a mistake."""
-    assert languages.WordLists("dates").days == {"uno"}
+    assert patterns.WordLists("dates").days == {"uno"}
     with pytest.raises(AttributeError, match="nights"):
-        _ = languages.WordLists("dates").nights
+        _ = patterns.WordLists("dates").nights
 
 
 @pytest.mark.usefixtures("folder")
 def test_each_topic_knows_its_languages():
     """Only the languages with a file on the topic are named."""
-    assert languages.languages_with("dates") == ("xx",)
-    assert languages.languages_with("else") == ()
+    assert patterns.languages_with("dates") == ("xx",)
+    assert patterns.languages_with("else") == ()
 
 
 def test_data_of_languages_is_no_code():
     """The folder of languages holds data and its README, no Python."""
-    files = [path for path in languages._FOLDER.rglob("*") if path.is_file()]
+    files = [path for path in patterns._FOLDER.rglob("*") if path.is_file()]
     assert not [path for path in files if path.suffix not in {".md", ".toml", ".txt"}]
 
 
@@ -69,8 +69,8 @@ def test_entries_of_a_file_make_patterns(tmp_path, monkeypatch):
     (tmp_path / "yy").mkdir()
     text = "colours = ['red', 'dark red']\nthing = '''\n  \\b{colours}\n  \\s+car{1,2}\n'''\n"
     (tmp_path / "yy" / "things.toml").write_text(text, "utf-8")
-    monkeypatch.setattr(languages, "_FOLDER", tmp_path)
-    data = languages.LanguageData("yy", "things")
+    monkeypatch.setattr(patterns, "_FOLDER", tmp_path)
+    data = patterns.LanguageData("yy", "things")
     assert data.pattern("thing").search("a Dark  red CARR!")[0] == "Dark  red CARR"
     assert data.words("colours") == {"red", "dark red"}
 
@@ -81,8 +81,8 @@ def test_a_list_can_hold_another_list_and_a_table_maps_words(tmp_path, monkeypat
     (tmp_path / "zz" / "things.toml").write_text(
         "warm = ['red', '{hot}']\nhot = ['orange']\nred = 'r+e'\n[plurals]\nox = 'oxen'\n", "utf-8"
     )
-    monkeypatch.setattr(languages, "_FOLDER", tmp_path)
-    data = languages.LanguageData("zz", "things")
+    monkeypatch.setattr(patterns, "_FOLDER", tmp_path)
+    data = patterns.LanguageData("zz", "things")
     assert data.words("warm") == {"red", "orange"}
     assert data.mapping("plurals")["ox"] == "oxen"
     assert data.pattern("red") is data.pattern("red")
@@ -92,9 +92,9 @@ def test_importing_reads_no_file():
     """What a language knows is read when a text first needs it, never at import."""
     program = (
         "from memoranda import Memory\n"
-        "from memoranda.text import languages\n"
+        "from memoranda.text import patterns\n"
         "assert Memory\n"
-        "print(languages.load.cache_info().misses, languages.words_of.cache_info().misses)"
+        "print(patterns.load.cache_info().misses, patterns.words_of.cache_info().misses)"
     )
     done = subprocess.run(  # noqa: S603 - our own program
         [sys.executable, "-c", program], capture_output=True, text=True, check=True
@@ -102,12 +102,12 @@ def test_importing_reads_no_file():
     assert done.stdout.split() == ["0", "0"]
 
 
-def _asked_names() -> Iterator[tuple[languages.LanguageData, str, str]]:
+def _asked_names() -> Iterator[tuple[patterns.LanguageData, str, str]]:
     """Yield the data, the method and the name of each entry that a module asks for by name."""
     for path in Path(str(resources.files("memoranda"))).rglob("*.py"):
         tree = ast.parse(path.read_text("utf-8"))
         known = {
-            getattr(node.targets[0], "id", ""): languages.LanguageData(
+            getattr(node.targets[0], "id", ""): patterns.LanguageData(
                 *(each.value for each in node.value.args)
             )
             for node in tree.body

@@ -1,0 +1,415 @@
+"""A conversation in a file of JSON Lines that survives crashes and several writers.
+
+Messages are added with a single write at the end; any other change is a new file that takes the
+place of the old one in one step. So a reader needs no lock. Of what a crash can leave at the end, a
+line without an end, or the first lines of several that belong together, readers see nothing, and
+the next writer moves it to ``NAME.torn``.
+"""
+
+from __future__ import annotations
+
+import errno
+import logging
+import os
+import shutil
+from bisect import bisect_left
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from datetime import datetime
+from pathlib import Path
+from typing import Any, BinaryIO
+
+from filelock import FileLock, Timeout
+
+from memoranda.conversation.session_format import (
+    FIRST_LINE,
+    complete_lines,
+    dump_line,
+    message_lines,
+    metadata_value,
+    parse_line,
+    parse_message,
+    parse_metadata,
+    update_line,
+)
+from memoranda.conversation.transcript import MemoryTranscript, place_of, with_settings
+from memoranda.errors import (
+    InvalidInput,
+    MemorandaError,
+    NotFound,
+    StoreBusy,
+    StoreError,
+    StoreFull,
+    StoreReadOnly,
+)
+from memoranda.model.checks import EPOCH
+from memoranda.model.models import NO_ATTRIBUTES, ConversationInfo, Message
+from memoranda.model.ports import MessageMeter
+
+log = logging.getLogger("memoranda.sessions")
+
+Meters = Callable[[str | None], MessageMeter]
+"""Gives what counts the tokens of a model."""
+
+PRIVATE = 0o600
+POLL = 0.002  # seconds between two looks at a lock that another writer holds
+TAIL = 64  # bytes by which the place is known again up to which the file was read
+FULL = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
+FORBIDDEN = frozenset({errno.EACCES, errno.EPERM, errno.EROFS})
+BINARY: int = getattr(os, "O_BINARY", 0)  # Windows would change line ends without it.
+
+
+class FileTranscript(MemoryTranscript):
+    """A transcript in a session file. Thread-safe, and safe between processes.
+
+    What is in the file is also held in memory. Before each answer it looks whether the file
+    changed; of what others added it reads what is new, and all of it where lines changed.
+
+    - Adding costs the same at any length; several messages at once are added all or not at all.
+    - All else writes the file anew, with the same permissions (0600, unless they were changed).
+      Lines that are not concerned stay as they are to the byte, keys that are unknown here stay,
+      and so does ``createdAt``, for ever.
+    - Writers take turns with a lock on ``NAME.lock``. The lock is advisory: a program that
+      ignores it can lose what it writes during a change.
+
+    Args:
+        path: the file; its folder must be there. A new conversation is named after it.
+        created_at: the present moment, for a conversation that begins.
+        meters: counts tokens of lines that do not say how many they have; without it, these
+            messages have 0.
+        power_safe: whether added messages survive a power cut, not only a killed process.
+        busy_timeout: seconds to wait while another process writes.
+
+    Raises:
+        InvalidInput: no file can have this path.
+    """
+
+    def __init__(
+        self,
+        path: str | Path,
+        *,
+        created_at: datetime = EPOCH,
+        meters: Meters | None = None,
+        power_safe: bool = False,
+        busy_timeout: float = 60.0,
+    ) -> None:
+        """Touch nothing yet."""
+        try:
+            self.path = Path(path).resolve()  # A link stays one, wherever the process goes later.
+        except (OSError, ValueError, RuntimeError) as error:
+            message = f"{str(path)!r:.200} is no path of a file ({error}); choose another"
+            raise InvalidInput(message) from error
+        super().__init__(ConversationInfo(id=self.path.stem, created_at=created_at))
+        self._meters = meters
+        self._power_safe = power_safe
+        self._busy_timeout = busy_timeout
+        self._writers = FileLock(self._beside("lock"), mode=PRIVATE)
+        self._problems: list[str] = []
+        self._torn = False
+        self._line: Mapping[str, Any] = NO_ATTRIBUTES  # the metadata as they were read
+        self._lines = 0  # how many there are after the metadata
+        # How far the file was read: its stamp and first line then, and what stood before the end.
+        self._stamp: tuple[int, int, int] | None = None
+        self._head = self._tail = b""
+        self._end = 0
+
+    def open(
+        self,
+        *,
+        system: str | None = None,
+        model: str | None = None,
+        context_limit: int | None = None,
+    ) -> bool:
+        """Open the conversation in the file, or begin it; what is given replaces what is there.
+
+        What a crash left at the end is repaired, or where the folder cannot be written passed
+        over.
+
+        Returns:
+            Whether its messages were counted for another model.
+
+        Raises:
+            InvalidInput: the path cannot be used, or the file is no session.
+            StoreError: it cannot be written.
+        """
+        self.begin(with_settings(self._info, system, model, context_limit))
+        self.repair()
+        for problem in self.problems:
+            log.warning("passed over in %s, %s", self.path, problem)
+        return super().open(system=system, model=model, context_limit=context_limit)
+
+    def begin(self, info: ConversationInfo) -> bool:
+        """Begin the conversation ``info``, unless there is one; return whether it was begun.
+
+        Raises:
+            InvalidInput: the folder is not there, or ``info`` cannot be written.
+        """
+        with os_errors(self.path):
+            if self._is_begun():
+                return False  # Also where the lock could not be made: it may be there to be read.
+            with self._locked():
+                if self._is_begun():
+                    return False
+                self._replace([dump_line(metadata_value(info, ()))])
+            return True
+
+    def repair(self) -> None:
+        """Move what a crash left at the end aside, where the folder can be written."""
+        with self._reading():
+            torn = self._torn
+        if not torn:
+            return
+        try:
+            with self._writing():
+                pass  # Each writer begins with a repair.
+        except StoreReadOnly:
+            log.warning("%s ends in an unfinished line that cannot be repaired here", self.path)
+
+    @property
+    def problems(self) -> tuple[str, ...]:
+        """The lines that are no messages, with their numbers and why; they stay as they are."""
+        with self._reading():
+            return tuple(self._problems)
+
+    @property
+    def torn(self) -> bool:
+        """Whether something unfinished is at the end: of a crash, or still being written."""
+        with self._reading():
+            return self._torn
+
+    def append(self, messages: Sequence[Message]) -> None:
+        """Add messages at the end: all of them, or none.
+
+        Raises:
+            InvalidInput: a message could not be read back; nothing was added.
+            StoreError: the file cannot be written; nothing was added.
+        """
+        data = b"".join(line + b"\n" for line in message_lines(messages))
+        if not data:
+            return
+        with self._writing():
+            descriptor = os.open(self.path, os.O_RDWR | os.O_APPEND | BINARY)
+            size = os.lseek(descriptor, 0, os.SEEK_END)
+            try:
+                # In one call, or it could be torn by others.
+                if os.write(descriptor, data) < len(data):
+                    raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))  # noqa: TRY301 - undone below
+                if self._power_safe:
+                    os.fsync(descriptor)
+            except BaseException:
+                os.ftruncate(descriptor, size)
+                raise
+            finally:
+                os.close(descriptor)
+
+    # Locks
+
+    @contextmanager
+    def _reading(self) -> Iterator[None]:
+        with super()._reading():
+            self._read()
+            yield
+
+    @contextmanager
+    def _changing(self, *, seen: bool = True) -> Iterator[None]:
+        with self._writing():
+            settings, messages = (self._info, self._prunings), list(self._messages)
+            try:
+                yield
+                if ((self._info, self._prunings), self._messages) != (settings, messages):
+                    self._info = replace(self._info, revision=self._info.revision + seen)
+                    self._save(messages)
+            except BaseException:
+                self._stamp, self._head = None, b""  # The file says what is true: it is read anew.
+                raise
+
+    @contextmanager
+    def _writing(self) -> Iterator[None]:
+        """Keep other writers out, with the present file in memory and its end repaired."""
+        with os_errors(self.path), self._locked(), super()._reading():
+            self._read()
+            if self._torn:
+                self._repair()
+            yield
+
+    @contextmanager
+    def _locked(self) -> Iterator[None]:
+        self.path.parent.stat()  # Or the lock would make the folder.
+        with self._writers.acquire(timeout=self._busy_timeout, poll_interval=POLL):
+            yield
+
+    # Reading, with the thread's lock held
+
+    def _read(self) -> None:
+        """Take in what was written since; all there is, where lines that were known changed."""
+        with os_errors(self.path), self.path.open("rb") as file:
+            found = os.fstat(file.fileno())
+            stamp = found.st_ino, found.st_size, found.st_mtime_ns
+            if stamp == self._stamp:
+                return
+            head = file.readline()
+            # One of the same size that another program changed has nothing new at its end.
+            longer = self._stamp is None or found.st_size > self._end
+            goes_on = longer and head == self._head and self._goes_on(file)
+            start = self._end if goes_on else len(head)
+            file.seek(start)
+            data = file.read()
+        lines, used = complete_lines(data)
+        if goes_on:
+            self._take(lines)
+        else:
+            self._take_anew(head, lines)
+        self._stamp, self._head, self._end = stamp, head, start + used
+        self._tail = ((self._tail if goes_on else b"") + data[:used])[-TAIL:]
+        self._torn = used < len(data) or not head.endswith(b"\n")
+
+    def _goes_on(self, file: BinaryIO) -> bool:
+        """Whether a file still has what was read of it last."""
+        file.seek(self._end - len(self._tail))
+        return file.read(len(self._tail)) == self._tail
+
+    def _take_anew(self, head: bytes, lines: Sequence[bytes]) -> None:
+        try:
+            line = parse_line(head)
+            info, prunings = parse_metadata(line, self.path.stem)
+        except InvalidInput as error:
+            message = f"{self.path} is no session file: its first line is wrong: {error}"
+            raise InvalidInput(message) from error
+        known, before = self._messages, (self._info.start, self._prunings, self._messages)
+        revision = self._info.revision
+        self._line, self._info, self._prunings = line, info, prunings
+        self._messages, self._problems, self._lines = [], [], 0
+        self._take(lines)
+        # Another process, program or person changed what was there, or only added.
+        changed = (info.start, prunings, self._messages[: len(known)]) != before
+        cleared = bisect_left(self._messages, info.start, key=place_of)
+        self._info = replace(
+            info,
+            cleared_through=self._messages[cleared - 1].id if cleared else None,
+            revision=revision + changed,
+        )
+
+    def _take(self, lines: Sequence[bytes]) -> None:
+        """Add the messages of lines, and note which lines are none."""
+        meter = None if self._meters is None else self._meters(self._info.model)
+        said = self._messages[-1].timestamp if self._messages else self._info.created_at
+        for position, line in enumerate(lines, self._lines):
+            if not line.strip():
+                continue
+            try:
+                message = parse_message(parse_line(line), position, said, meter)
+            except InvalidInput as error:
+                self._problems.append(f"line {position + FIRST_LINE}: {error}")
+            else:
+                self._messages.append(message)
+                said = message.timestamp
+        self._lines += len(lines)
+
+    # Writing, with both locks held
+
+    def _is_begun(self) -> bool:
+        return self.path.exists() and self.path.stat().st_size > 0
+
+    def _beside(self, name: str) -> Path:
+        return self.path.with_name(f"{self.path.name}.{name}")
+
+    def _repair(self) -> None:
+        """Give the last line its end, if that is all it lacks; move what is unfinished aside."""
+        aside, told = self._beside("torn"), "the last line lacked its end, and got it"
+        with self.path.open("r+b") as file:
+            data = file.read()
+            if _is_object(data.rpartition(b"\n")[2]):
+                file.write(b"\n")
+                data += b"\n"
+            used = complete_lines(data)[1]
+            if torn := data[used:]:
+                flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | BINARY
+                with os.fdopen(os.open(aside, flags, PRIVATE), "ab") as kept:
+                    kept.write(torn.removesuffix(b"\n") + b"\n")
+                    kept.flush()
+                    os.fsync(kept.fileno())
+                file.truncate(used)
+                told = f"{len(torn)} bytes at the end were never written whole; they are in {aside}"
+            file.flush()
+            os.fsync(file.fileno())
+        log.warning("repaired %s: %s", self.path, told)
+        self._read()
+
+    def _save(self, before: Sequence[Message]) -> None:
+        """Write what is in memory; ``before`` are the messages as the file has them."""
+        _, *lines = complete_lines(self.path.read_bytes())[0]
+        for old, new in zip(before, self._messages, strict=True):
+            if old != new:
+                lines[place_of(new)] = update_line(lines[place_of(new)], old, new)
+        # A new file can get the number, size and time of an older one: only this tells them apart.
+        rewrites = self._line.get("rewrites")
+        line = {**self._line, "rewrites": (rewrites if isinstance(rewrites, int) else 0) + 1}
+        head = dump_line(line := metadata_value(self._info, self._prunings, line))
+        data = self._replace([head, *lines])
+        self._line = line
+        self._stamp, self._head, self._end = None, head + b"\n", len(data)
+        self._tail = data[len(head) + 1 :][-TAIL:]
+
+    def _replace(self, lines: Sequence[bytes]) -> bytes:
+        """Put a file of these lines in the place of the old one, in one step; return what it holds.
+
+        It has the permissions of the old one; a new one is its owner's alone.
+        """
+        part, data = self._beside("part"), b"".join(line + b"\n" for line in lines)
+        part.unlink(missing_ok=True)  # A crash may have left it.
+        try:
+            descriptor = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL | BINARY, PRIVATE)
+            with os.fdopen(descriptor, "wb") as file:
+                file.write(data)
+                file.flush()
+                os.fsync(file.fileno())
+            if self.path.exists():
+                shutil.copymode(self.path, part)
+            part.replace(self.path)
+        finally:
+            part.unlink(missing_ok=True)
+        if self._power_safe and os.name != "nt":  # NTFS keeps a journal of its folders.
+            descriptor = os.open(self.path.parent, os.O_RDONLY)
+            try:
+                os.fsync(descriptor)
+            finally:
+                os.close(descriptor)
+        return data
+
+
+def _is_object(line: bytes) -> bool:
+    try:
+        return isinstance(parse_line(line), dict)
+    except InvalidInput:
+        return False
+
+
+@contextmanager
+def os_errors(path: Path) -> Iterator[None]:
+    """Raise a :class:`~memoranda.errors.MemorandaError` in place of an ``OSError``."""
+    try:
+        yield
+    except Timeout as error:
+        raise StoreBusy(
+            f"{path} stayed locked by another process beyond the timeout; "
+            f"try again, or raise the setting storage.busy_timeout"
+        ) from error
+    except OSError as error:
+        raise _translate(error, path) from error
+
+
+def _translate(error: OSError, path: Path) -> MemorandaError:
+    if path.is_dir():
+        return InvalidInput(f"{path} is a folder; name a file in it")
+    if isinstance(error, FileNotFoundError | NotADirectoryError):
+        if path.parent.is_dir():
+            return NotFound(f"there is no session file {path}; check the path")
+        return InvalidInput(f"there is no folder {path.parent} for {path.name}; create it first")
+    unusable = f"{path} cannot be read or written"
+    if error.errno in FORBIDDEN:
+        remedy = "check the permissions of the file and its folder"
+        return StoreReadOnly(f"{unusable} ({error.strerror}); {remedy}")
+    if error.errno in FULL:
+        return StoreFull(f"no space left to write {path}; free some, nothing stored was lost")
+    return StoreError(f"{unusable} ({error}); check the disk")

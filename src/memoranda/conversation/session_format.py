@@ -1,0 +1,266 @@
+"""The lines of a session file: metadata first, then one line of JSON for each message.
+
+Requirement R2 of the two-layer notes names ``_type``, ``key``, ``createdAt`` and
+``lastConsolidated`` in the metadata, and ``role``, ``content``, ``timestamp`` and ``toolsUsed`` in
+a message; a line with these alone is whole. Ours stand beside them, only where they say something:
+``id``, ``tokens``, ``importance``, ``pinned``, ``toolCalls`` (``id``, ``name``, ``arguments``),
+``toolResult`` (``callId``, ``isError``), ``images`` (``url``, ``detail``), ``task`` and
+``recordId``; ``continued`` on a line that was added together with the next one; and in the metadata
+``rewrites``, how often the file was written anew. Keys that are unknown here are kept as they are.
+The place of a message is that of its line, so it is not written.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from datetime import datetime
+from typing import Any
+
+from memoranda.conversation.formats.parse import parse_role
+from memoranda.errors import InvalidInput
+from memoranda.model.json_object import JsonObject, iso, json_value, read_dataclass
+from memoranda.model.models import (
+    NO_ATTRIBUTES,
+    Calibration,
+    ConversationInfo,
+    Image,
+    Message,
+    PrunedSpan,
+    Pruning,
+    ToolCall,
+    ToolResult,
+)
+from memoranda.model.ports import MessageMeter
+
+METADATA = "metadata"
+FIRST_LINE = 2  # of the messages: the metadata are line 1
+CONTINUED = b',"continued":true}'
+"""How a line ends that is not whole without the next one: a last key that no text can imitate."""
+UNCALIBRATED = Calibration()
+BOM = b"\xef\xbb\xbf"  # Editors of Windows put it before the first line.
+Json = dict[str, Any]
+
+
+def dump_line(value: Mapping[str, Any]) -> bytes:
+    """Return ``value``, but for keys without a value, as one line without its end.
+
+    Raises:
+        InvalidInput: a text in it holds a lone surrogate, or it is no JSON.
+    """
+    try:
+        text = json.dumps(
+            _present(value), ensure_ascii=False, separators=(",", ":"), allow_nan=False
+        )
+        return text.encode()
+    except (TypeError, ValueError, RecursionError) as error:
+        message = f"{value!r:.80} cannot be written as a line of JSON ({error})"
+        raise InvalidInput(message) from error
+
+
+def parse_line(line: bytes) -> Any:
+    """Return the JSON value of a line.
+
+    Raises:
+        InvalidInput: it is no JSON, or no UTF-8.
+    """
+    try:
+        return json.loads(line.removeprefix(BOM).decode(), parse_constant=_refuse)
+    except (ValueError, RecursionError) as error:
+        raise InvalidInput(f"not valid JSON ({error})") from error
+
+
+def _refuse(constant: str) -> None:
+    raise ValueError(f"{constant} is no JSON number")
+
+
+def _present(value: Mapping[str, Any]) -> Json:
+    return {name: item for name, item in value.items() if item is not None}
+
+
+def complete_lines(data: bytes) -> tuple[list[bytes], int]:
+    """Return the whole lines at the start of ``data``, and how many bytes they take."""
+    *lines, _ = data.split(b"\n")
+    while lines and lines[-1].endswith(CONTINUED):
+        lines.pop()
+    return lines, sum(len(line) + 1 for line in lines)
+
+
+# Messages
+
+
+def message_value(message: Message) -> Json:
+    """Return a message as the JSON object of its line."""
+    result, calls = message.tool_result, message.tool_calls
+    return {
+        "role": message.role,
+        "content": message.content,
+        "timestamp": iso(message.timestamp),
+        "id": message.id,
+        "tokens": message.tokens,
+        "importance": message.importance,
+        "pinned": message.pinned or None,
+        "toolsUsed": list(dict.fromkeys(call.name for call in calls)) or None,
+        "toolCalls": json_value(calls) or None,
+        "toolResult": result and {"callId": result.call_id, "isError": result.is_error},
+        "images": json_value(message.images) or None,
+        "task": message.task,
+        "recordId": message.record_id,
+    }
+
+
+def message_lines(messages: Sequence[Message]) -> list[bytes]:
+    """Return lines that belong together: the file has all of them or none.
+
+    Raises:
+        InvalidInput: a message could not be read back.
+    """
+    lines = []
+    for number, message in enumerate(messages, 1):
+        value = message_value(message)
+        parse_message(value, 0, message.timestamp)
+        # The key must be the last one: see CONTINUED.
+        lines.append(dump_line(value | {"continued": number < len(messages) or None}))
+    return lines
+
+
+def update_line(line: bytes, before: Message, after: Message) -> bytes:
+    """Return the line of a message that changed; keys that did not change stay as they are."""
+    old, new = message_value(before), message_value(after)
+    changed = {name: item for name, item in new.items() if item != old[name]}
+    return dump_line(parse_line(line) | changed | {"continued": None})
+
+
+def parse_message(
+    value: object, position: int, said: datetime, meter: MessageMeter | None = None
+) -> Message:
+    """Return the message that a line holds.
+
+    Args:
+        value: the JSON value of the line.
+        position: its place in the transcript; where the line gives no ``id``, it makes one.
+        said: when it was said, if the line gives no time.
+        meter: counts its tokens, if the line does not say how many they are; 0 without one.
+
+    Raises:
+        InvalidInput: it is no message; what is wrong is named.
+    """
+    line = JsonObject(value)
+    message = Message(
+        id=line.optional_text("id") or f"msg_{position:012d}",
+        role=parse_role(line.get("role")),
+        content=line.text("content", blank=True),
+        timestamp=line.optional_moment("timestamp") or said,
+        tokens=line.whole("tokens"),
+        importance=line.share("importance"),
+        pinned=line.flag("pinned"),
+        tool_calls=tuple(
+            ToolCall(*(call.text(name, blank=True) for name in ("id", "name", "arguments")))
+            for call in line.objects("toolCalls")
+        ),
+        tool_result=_tool_result(line.get("toolResult")),
+        images=tuple(
+            Image(image.text("url", blank=True), image.optional_text("detail") or "auto")
+            for image in line.objects("images")
+        ),
+        task=line.optional_text("task"),
+        position=position,
+        record_id=line.optional_text("recordId"),
+    )
+    if meter is None or line.get("tokens") is not None:
+        return message
+    tokens = meter.message(message.content, message.tool_calls, message.images)
+    return replace(message, tokens=tokens)
+
+
+def _tool_result(value: object) -> ToolResult | None:
+    if value is None:
+        return None
+    result = JsonObject(value)
+    return ToolResult(result.text("callId", blank=True), result.flag("isError"))
+
+
+# Metadata
+
+
+def is_metadata(value: object) -> bool:
+    """Whether a value is the first line of a session file."""
+    return isinstance(value, Mapping) and value.get("_type") == METADATA
+
+
+def metadata_value(
+    info: ConversationInfo,
+    prunings: Sequence[Pruning],
+    line: Mapping[str, Any] = NO_ATTRIBUTES,
+) -> Json:
+    """Return settings and receipts as the JSON object of the first line.
+
+    Args:
+        info: the settings of the conversation, and how far it is cleared.
+        prunings: the receipts of all prunings, oldest first.
+        line: what stood there before: its ``createdAt`` and keys that are unknown here stay.
+    """
+    scale, overhead = info.calibration.scale, info.calibration.overhead
+    known: Json = {
+        "_type": METADATA,
+        "key": info.id,
+        # As it stood there, also where another program wrote it in another way.
+        "createdAt": line.get("createdAt") or iso(info.created_at),
+        "lastConsolidated": line.get("lastConsolidated", 0),
+        "system": info.system,
+        "model": info.model,
+        "contextLimit": info.context_limit,
+        "endedAt": None if info.ended_at is None else iso(info.ended_at),
+        "clearedBefore": info.start or None,
+        "tokenScale": None if scale == UNCALIBRATED.scale else scale,
+        "tokenOverhead": None if overhead == UNCALIBRATED.overhead else overhead,
+        "prunings": [
+            json_value(item) | {"cuts": [_present(json_value(cut)) for cut in item.cuts]}
+            for item in prunings
+        ]
+        or None,
+    }
+    return known | {name: value for name, value in line.items() if name not in known}
+
+
+def parse_metadata(value: object, name: str) -> tuple[ConversationInfo, list[Pruning]]:
+    """Return the settings and the receipts that the first line holds.
+
+    Args:
+        value: the JSON value of the line.
+        name: of the conversation, if the line does not say.
+
+    Raises:
+        InvalidInput: it is no metadata; what is wrong is named.
+    """
+    if not is_metadata(value):
+        raise InvalidInput(
+            f"expected metadata such as "
+            f'{{"_type":"{METADATA}","createdAt":"2026-02-27T14:30:00.000Z"}}, found {value!r:.80}'
+        )
+    line = JsonObject(value)
+    info = ConversationInfo(
+        id=line.optional_text("key") or name,
+        created_at=line.moment("createdAt"),
+        system=line.optional_text("system"),
+        model=line.optional_text("model"),
+        context_limit=line.whole("contextLimit") or None,
+        ended_at=line.optional_moment("endedAt"),
+        start=line.whole("clearedBefore"),
+        calibration=Calibration(
+            line.number("tokenScale", UNCALIBRATED.scale) or UNCALIBRATED.scale,
+            line.whole("tokenOverhead", UNCALIBRATED.overhead),
+        ),
+    )
+    return info, [_parse_pruning(item) for item in line.objects("prunings")]
+
+
+def _parse_pruning(item: JsonObject) -> Pruning:
+    cuts = tuple(read_dataclass(PrunedSpan, cut, blank=("why",)) for cut in item.objects("cuts"))
+    for cut in cuts:
+        if not 1 <= cut.messages <= cut.last - cut.first + 1:
+            message = f"a cut from {cut.first} to {cut.last} cannot hold {cut.messages} messages"
+            raise InvalidInput(message)
+    names = ("id", "trigger", "why", "strategy")
+    return read_dataclass(Pruning, item, blank=names, cuts=cuts)

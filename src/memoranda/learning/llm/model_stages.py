@@ -1,0 +1,209 @@
+"""The stages of learning that ask a language model: claims of turns, verdicts on pairs, an insight.
+
+Each answer is checked against what the model was shown, and what does not hold is left out.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import tzinfo
+
+from memoranda.learning.claims import Claim, Relation, Statement, Turn, Verdict
+from memoranda.learning.extraction.exclusions import is_order
+from memoranda.learning.llm.claim_checking import (
+    MARKUP,
+    ClaimAnswer,
+    ClaimChecker,
+    find_cited,
+)
+from memoranda.learning.llm.claim_evidence import digits, numbers, stems
+from memoranda.learning.llm.prompting import fenced, instructions, moment, shortened
+from memoranda.model.models import Kind, Record
+from memoranda.model.ports import DateReader, LanguageModel
+from memoranda.text.secrets import tells_secret
+from memoranda.text.terms import cut_sentences
+
+log = logging.getLogger("memoranda.extract")
+
+MOST_PER_TURN = 3
+"""Claims of a page, per turn of a person; a model that claims more is inventing."""
+PAIRS = 12
+"""Pairs of one request: of more, models lose count."""
+LONGEST_STATEMENT = 1_000
+"""Characters of one side of a pair."""
+SURE = 0.5
+"""A verdict that is less sure is a doubt, and in doubt nothing is retired."""
+LONGEST_INSIGHT = 1_200
+"""Characters of an insight: it goes into prompts."""
+LONGEST_MEMORY = 400
+"""Characters of one memory that an insight is drawn from: there may be 200."""
+
+
+@dataclass(frozen=True, slots=True)
+class ClaimsAnswer:
+    """The durable statements of a conversation, in order; an empty list is an answer, too."""
+
+    claims: list[ClaimAnswer]
+
+
+async def extract_claims(
+    model: LanguageModel, page: Sequence[Turn], *, before: Sequence[Turn] = (), reader: DateReader
+) -> list[Claim]:
+    """Return the claims of ``page``, drawn by a model, in the order they were said.
+
+    A claim is kept if it cites a person's turn of the page, shares words with it, and names no
+    number, day or name that was not said. Orders to the assistant, fences and secrets never
+    become claims.
+
+    Args:
+        model: what draws them.
+        page: the turns to read, at most 30.
+        before: turns said before them, to understand them by; no claim rests on these alone.
+        reader: resolves relative times in the turns, to check the days of claims by.
+
+    Raises:
+        LLMError: the model failed; ``error.usage`` says what was spent.
+    """
+    if not any(turn.person and turn.text.strip() for turn in page):
+        return []
+    checker = ClaimChecker(page, before, reader)
+    context = [_turn_row(f"b{number}", turn) for number, turn in enumerate(before, 1)]
+    rows = [_turn_row(label, turn) for label, turn in checker.labels.items()]
+    prompt = "\n".join([fenced("before", context), fenced("turns", rows)])
+    reply = await model.ask(instructions("extract"), prompt, ClaimsAnswer)
+    most = MOST_PER_TURN * sum(turn.person for turn in page)
+    kept: dict[str, Claim] = {}
+    for candidate in reply.value.claims[: 2 * most]:
+        checked = checker.check(candidate)
+        if isinstance(checked, str):
+            # What was claimed may be private; the reason is not.
+            log.info("a claim of the model was dropped: %s", checked)
+        else:
+            kept.setdefault(checked.content.casefold(), checked)
+    places = {turn.id: place for place, turn in enumerate(page)}
+    return sorted(kept.values(), key=lambda claim: places[claim.sources[0]])[:most]
+
+
+def _turn_row(label: str, turn: Turn) -> dict[str, object]:
+    return {
+        "id": label,
+        "speaker": turn.speaker,
+        "person": turn.person,
+        "at": moment(turn.at),
+        "text": shortened(turn.text),
+    }
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class VerdictAnswer:
+    """A verdict as a model gives it; see ``prompts/judge.md`` for each field."""
+
+    pair: int
+    reason: str = ""
+    relation: Relation = Relation.NONE
+    confidence: float = 0.5
+
+
+@dataclass(frozen=True, slots=True)
+class VerdictsAnswer:
+    """One verdict for each pair."""
+
+    verdicts: list[VerdictAnswer]
+
+
+async def judge_pairs(
+    model: LanguageModel, pairs: Sequence[tuple[Statement, Statement]]
+) -> list[Verdict]:
+    """Return a model's verdict for each (older, newer) pair, in order.
+
+    :attr:`Relation.NONE` where it is in doubt or says nothing of a pair.
+
+    Raises:
+        LLMError: the model failed.
+    """
+    verdicts: list[Verdict] = []
+    for start in range(0, len(pairs), PAIRS):
+        batch = pairs[start : start + PAIRS]
+        rows = [
+            {"pair": number, "older": _side(old), "newer": _side(new)}
+            for number, (old, new) in enumerate(batch, 1)
+        ]
+        reply = await model.ask(instructions("judge"), fenced("pairs", rows), VerdictsAnswer)
+        silent = Verdict(Relation.NONE, 0.0, f"{model.name} gave no verdict")
+        given: dict[int, Verdict] = {}
+        for one in reply.value.verdicts:
+            # Of two verdicts on one pair, neither is to be believed.
+            given[one.pair] = silent if one.pair in given else _verdict(one, model.name)
+        verdicts += [given.get(number, silent) for number in range(1, len(batch) + 1)]
+    return verdicts
+
+
+def _verdict(one: VerdictAnswer, by: str) -> Verdict:
+    sure = min(1.0, max(0.0, one.confidence))
+    if one.relation is not Relation.NONE and sure < SURE:
+        return Verdict(Relation.NONE, 1.0 - sure, f"{by} was in doubt")
+    # Its reason may quote the texts, so it stays out.
+    return Verdict(one.relation, sure, f"{by} said {one.relation.value}")
+
+
+def _side(statement: Statement) -> dict[str, str]:
+    side = {"text": shortened(statement.text, LONGEST_STATEMENT), "at": moment(statement.at)}
+    return side | ({"about": statement.subject} if statement.subject else {})
+
+
+@dataclass(frozen=True, slots=True)
+class ReflectionAnswer:
+    """An insight as a model gives it; see ``prompts/reflect.md`` for each field."""
+
+    insight: str
+    sources: list[str]
+
+
+async def write_insight(
+    model: LanguageModel, records: Sequence[Record], zone: tzinfo
+) -> str | None:
+    """Return in a few sentences what recent facts and episodes come to, in a model's words.
+
+    ``None`` where the model cites none of them, or what it says does not hold. Sentences with
+    numbers that no record names, orders, fences and secrets are left out, and what does not fit.
+
+    Args:
+        model: what reflects.
+        records: recent facts and episodes.
+        zone: the user's time zone, in which days are told.
+
+    Raises:
+        LLMError: the model failed; ``error.usage`` says what was spent.
+    """
+    if not records:
+        return None
+    labels = {f"m{number}": record for number, record in enumerate(records, 1)}
+    shown = fenced("memories", [_memory_row(label, each, zone) for label, each in labels.items()])
+    reply = await model.ask(instructions("reflect"), shown, ReflectionAnswer)
+    if not find_cited(reply.value.sources, labels):
+        return None
+    # Its days and numbers may be anyone's it was shown.
+    words, figures = stems(shown), numbers(shown)
+    insight = ""
+    for sentence in cut_sentences(reply.value.insight.strip(), unspaced=False):
+        line = " ".join(sentence.split())
+        longer = f"{insight} {line}".strip()
+        if len(longer) > LONGEST_INSIGHT:
+            break
+        fit = not (MARKUP.search(line) or is_order(line) or tells_secret(line))
+        if fit and stems(line) & words and digits(line) <= figures:
+            insight = longer
+    return insight or None
+
+
+def _memory_row(label: str, record: Record, zone: tzinfo) -> dict[str, object]:
+    try:
+        at = moment(record.event_time.astimezone(zone))
+    except OverflowError:  # The first or the last day that there is.
+        at = moment(record.event_time)
+    kind = "fact" if record.kind is Kind.FACT else "talk"
+    speaker = {"speaker": record.source_role} if record.source_role else {}
+    text = shortened(record.content, LONGEST_MEMORY)
+    return {"id": label, "kind": kind, "at": at, **speaker, "text": text}
