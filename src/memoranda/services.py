@@ -56,8 +56,8 @@ if TYPE_CHECKING:
 log = logging.getLogger("memoranda.consolidate")
 
 EVENTS = ("remembered", "corrected", "forgotten")
+# Seconds that closing waits for sessions that are being read.
 LAST_MOMENTS = 2.0
-"""Seconds that closing waits for sessions that are being read."""
 
 
 @dataclass(frozen=True)

@@ -28,10 +28,10 @@ log = logging.getLogger("memoranda.agent")
 NEW = "/new"
 CLEARED = "Session cleared."
 STAGE = "chat"
+# Tokens of what an answer without a model is made from.
 RECALL_BUDGET = 1_000
-"""Tokens of what an answer without a model is made from."""
+# Characters of what one expansion gives back.
 LONGEST = 6_000
-"""Characters of what one expansion gives back."""
 WAITS = "not consolidated yet: the last messages are kept as they were, the rest is done later"
 STUCK = "I could not finish this within {steps} steps."
 

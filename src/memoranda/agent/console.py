@@ -23,8 +23,8 @@ ASKED = compile_pattern(
 )
 
 
+# A question and nothing else.
 QUESTION = compile_pattern(r"[^.!?\n]{1,300}[?\uff1f\u061f]\s*")
-"""A question and nothing else."""
 
 
 def sources(found: Recall) -> tuple[Hit, ...]:

@@ -21,6 +21,7 @@ from memoranda.model.installed import installed_version
 
 __all__ = ["app", "main"]
 
+# Panels of the help, and in each the commands: name, module, and what it does in a line.
 COMMANDS = """
 Commands
     demo           demo           Show what it does, on a conversation that ships with it.
@@ -58,7 +59,6 @@ Move
 Serve
     mcp            mcp            Serve the memory over the Model Context Protocol.
 """  # noqa: E501 - a line for each
-"""Panels of the help, and in each the commands: name, module, and what it does in a line."""
 
 
 def read_commands() -> dict[str, tuple[str, TyperCommand]]:

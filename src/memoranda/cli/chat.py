@@ -52,11 +52,11 @@ if sys.platform != "win32":
 WAITING = {False: "thinking…", True: "consolidating…"}
 LATER = "it goes on; Ctrl+C again leaves, and what is left is read later"
 SET_MODEL = "memoranda config set llm.model anthropic:claude-haiku-4-5"
+# A line by which memory quotes itself: when and by whom, and what.
 SOURCE = compile_pattern(r"(- )(\[[^\]]*\] )(.*)")
-"""A line by which memory quotes itself: when and by whom, and what."""
 PIECES = compile_pattern(r"\n|[^\S\n]+|\S")
+# Exit codes from here on say which signal ended a program.
 SIGNALLED = 128
-"""Exit codes from here on say which signal ended a program."""
 INTERRUPT = object()
 LOCAL_FLAGS = 3  # their place in what termios.tcgetattr returns
 WIDE = 2

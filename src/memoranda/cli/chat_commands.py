@@ -42,12 +42,12 @@ KEYS = {
     "Ctrl+R": "look for something you typed before",
 }
 YES, ERASE = "--yes", "--erase"
+# What commands take: ``None`` for words; all others nothing.
 TAKES = {"/clear": f"nothing but {YES}", "/context": None, "/forget": None}
-"""What commands take: ``None`` for words; all others nothing."""
 COMMAND = compile_pattern(r"\s*(/[A-Za-z?]+)(?:\s+(.*))?\s*", re.DOTALL)
 ID = compile_pattern(r"(?:fact|ep|ctx|ref)_\w+", re.ASCII)
+# What the other lines of an item of a list stand behind.
 MARKER = compile_pattern(r"[ \t]*(?:[-*+]|\d{1,9}[.)])[ \t]+(?=\S)|[ \t]*")
-"""What the other lines of an item of a list stand behind."""
 FOUND = 5
 LIKE = 0.75  # how near a slip of the finger comes to a command (difflib)
 EVERY = "all"
@@ -260,6 +260,7 @@ def _forget_record(desk: ChatDesk, record: Record, *, erase: bool) -> Rendered:
         yield from desk.view.hang("", safe_text(f"Forgotten: {content}"))
 
 
+# What a command does that :func:`resolve_command` returned; each yields what to show.
 RUN: dict[str, Callable[[ChatDesk, str], Rendered]] = {
     "/clear": _clear,
     "/memory": _memory,
@@ -268,4 +269,3 @@ RUN: dict[str, Callable[[ChatDesk, str], Rendered]] = {
     "/help": _help,
     "/?": _help,
 }
-"""What a command does that :func:`resolve_command` returned; each yields what to show."""

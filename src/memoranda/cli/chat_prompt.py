@@ -28,10 +28,10 @@ if TYPE_CHECKING:
     from prompt_toolkit.key_binding import KeyBindings, KeyPressEvent
 
 LEAVES = "Ctrl+C again leaves; the session stays"
+# Entries that are offered again.
 KEPT = 1_000
-"""Entries that are offered again."""
+# Entries from which the file is cut to those.
 MOST = 2 * KEPT
-"""Entries from which the file is cut to those."""
 PRIVATE, PRIVATE_FOLDER = 0o600, 0o700
 NO_LINK = getattr(os, "O_NOFOLLOW", 0)
 

@@ -41,19 +41,19 @@ if TYPE_CHECKING:  # Help is printed without them.
 
 Handler = Callable[[int, FrameType | None], None]
 FAILED = 1
+# The variable that says how wide a terminal is, wherever the output goes.
 COLUMNS = "COLUMNS"
-"""The variable that says how wide a terminal is, wherever the output goes."""
 UNBOUNDED = 10_000
 SHARED = "Options of every command"
 OWN_NAMES = ("context", "db", "user", "as_json")
 WITH_VALUE = frozenset({"--db", "--user"})
+# What the options of several commands are called where it is not as in Python.
 FLAGS: Mapping[str, Sequence[str]] = {
     "limit": ("--limit", "-n"),
     "yes": ("--yes", "-y"),
     "everything": ("--all",),
     "in_session": ("--session",),
 }
-"""What the options of several commands are called where it is not as in Python."""
 DESCRIPTION = compile_pattern(r"^ {4}(\w+): (.*(?:\n {8}.*)*)", re.MULTILINE)
 PLACE = (
     "A file, chroma:///FOLDER or chroma+http://HOST:PORT; otherwise MEMORANDA_LOCATION, "

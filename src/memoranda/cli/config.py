@@ -39,8 +39,8 @@ from memoranda.settings.configure import (
 from memoranda.settings.settings import config_path
 from memoranda.settings.sources import DEFAULT
 
+# Group, name in it, value or meaning, and source.
 Row = tuple[str, str, Text, Text | None]
-"""Group, name in it, value or meaning, and source."""
 NAME: dict[str, Any] = {"metavar": "NAME", "autocompletion": complete(lambda: list(summaries()))}
 
 commands = typer.Typer()

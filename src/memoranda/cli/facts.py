@@ -11,8 +11,8 @@ from memoranda.rendering import records as drawing
 from memoranda.rendering.layout import safe_text, table
 from memoranda.rendering.plain import one_line, pluralize
 
+# More than that many dates are not looked past for other things.
 DATES = 1_000
-"""More than that many dates are not looked past for other things."""
 
 commands = typer.Typer()
 

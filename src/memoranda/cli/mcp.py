@@ -12,8 +12,8 @@ import typer
 from memoranda.cli.command import Session, command
 from memoranda.errors import MissingExtra
 
+# Doors do not know each other: this one is opened by its name.
 DOOR = "memoranda.mcp.run"
-"""Doors do not know each other: this one is opened by its name."""
 
 commands = typer.Typer()
 

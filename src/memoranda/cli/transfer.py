@@ -31,8 +31,8 @@ from memoranda.rendering.plain import format_size, pluralize, to_json
 from memoranda.transfer.json_files import FileFormat
 
 USERS_SHOWN = 5
+# The exit code by which a hook of Claude Code blocks, and that of a wrong command line.
 BLOCKING = 2
-"""The exit code by which a hook of Claude Code blocks, and that of a wrong command line."""
 FIELDS = ("session_id", "transcript_path")
 FORMATS = list(FileFormat)
 

@@ -39,10 +39,10 @@ from memoranda.text.recalled import FENCE, escape_fence
 GLUE = "\n\n"
 GLUE_TOKENS = 2
 ELLIPSIS = "…"
+# Why messages are out of view whose recap is in the system prompt.
 RECAPPED = "told in the recap"
-"""Why messages are out of view whose recap is in the system prompt."""
+# Characters of one message in a recap.
 LONGEST = 600
-"""Characters of one message in a recap."""
 SECTION_SHARE = 0.25  # of what the fixed parts of a context leave
 RECALL_SHARE = 0.3  # of what is left beside system prompt, pins and prompt
 GRAIN = 16  # with stable prefixes a prompt is taken to need a whole number of such parts

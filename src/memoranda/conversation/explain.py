@@ -155,8 +155,8 @@ class MessageState(StrEnum):
 
 
 SHOWN = frozenset({MessageState.IN, MessageState.PINNED, MessageState.SHORTENED})
+# Where a marker stands for a message.
 OUTSIDE = frozenset({MessageState.OUT, MessageState.ORPHAN, MessageState.PRUNED})
-"""Where a marker stands for a message."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

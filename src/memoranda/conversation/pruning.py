@@ -448,8 +448,8 @@ class Pruner:
         return found
 
 
+# The trigger of a pruning after which a recap stands for the newest messages.
 OVERFLOW = "overflow"
-"""The trigger of a pruning after which a recap stands for the newest messages."""
 CONSOLIDATED = "consolidated; the session goes on without them"
 
 

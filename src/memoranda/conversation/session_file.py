@@ -49,8 +49,8 @@ from memoranda.model.ports import MessageMeter
 
 log = logging.getLogger("memoranda.sessions")
 
+# Gives what counts the tokens of a model.
 Meters = Callable[[str | None], MessageMeter]
-"""Gives what counts the tokens of a model."""
 
 PRIVATE = 0o600
 POLL = 0.002  # seconds between two looks at a lock that another writer holds

@@ -36,8 +36,8 @@ from memoranda.model.ports import MessageMeter
 
 METADATA = "metadata"
 FIRST_LINE = 2  # of the messages: the metadata are line 1
+# How a line ends that is not whole without the next one: a last key that no text can imitate.
 CONTINUED = b',"continued":true}'
-"""How a line ends that is not whole without the next one: a last key that no text can imitate."""
 UNCALIBRATED = Calibration()
 BOM = b"\xef\xbb\xbf"  # Editors of Windows put it before the first line.
 Json = dict[str, Any]

@@ -32,10 +32,10 @@ from memoranda.conversation.transcript import place_of
 from memoranda.model.models import Marker, Message, PrunedSpan
 from memoranda.model.ports import MessageMeter
 
+# What stays, by the number of the unit: the unit itself, or a shortened copy.
 KeptUnits = dict[int, Unit]
-"""What stays, by the number of the unit: the unit itself, or a shortened copy."""
+# Why a strategy kept a unit, by its number; nothing where all fit.
 Reasons = Mapping[int, str]
-"""Why a strategy kept a unit, by its number; nothing where all fit."""
 
 STRATEGIES: dict[str, Strategy] = {
     strategy.name: strategy for strategy in (RollingWindow(), Recency(), Importance(), Hybrid())

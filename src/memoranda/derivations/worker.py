@@ -29,16 +29,16 @@ from memoranda.model.query import Filter, Vector, Vectors
 
 log = logging.getLogger("memoranda.derivations")
 
+# Records of one transaction, by kind of work.
 BATCH = {VECTORS: 32, ENTITIES: 128}
-"""Records of one transaction, by kind of work."""
+# Seconds without an addition before the thread starts, so that bursts stay fast.
 CALM = 0.2
-"""Seconds without an addition before the thread starts, so that bursts stay fast."""
+# Seconds after which it starts all the same.
 LONGEST_BURST = 5.0
-"""Seconds after which it starts all the same."""
+# Seconds before a model that failed is asked again.
 RETRY = 30.0
-"""Seconds before a model that failed is asked again."""
+# Seconds that a search waits for what it needs; then it goes on with what is there.
 LONGEST_WAIT = 2.0
-"""Seconds that a search waits for what it needs; then it goes on with what is there."""
 
 
 class DerivationWorker:

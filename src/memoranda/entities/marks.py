@@ -14,8 +14,8 @@ from memoranda.model.models import Mention
 from memoranda.text.calendar import calendar_numbers
 from memoranda.text.patterns import WordLists, any_of, compile_pattern
 
+# What stands in names and around them, by what it tells.
 names = WordLists("names")
-"""What stands in names and around them, by what it tells."""
 
 _DAY = r"[0-9]{1,2}(?:st|nd|rd|th|er|º|\.)?"
 _YEAR = r"(?:1[5-9]|20)[0-9]{2}\b"
@@ -55,8 +55,8 @@ def _marks() -> str:
 
 
 _MARKS = compile_pattern(_marks, re.VERBOSE | re.IGNORECASE | re.DOTALL)
+# What every mark has in it: most turns have nothing of this, and are done with at once.
 _ANY_MARK = compile_pattern(r"[`@#\uff03「《\"“0-9]|://|www\.", re.IGNORECASE)
-"""What every mark has in it: most turns have nothing of this, and are done with at once."""
 _HEX = compile_pattern(r"[0-9a-f]{3,4}|[0-9a-f]{6}|[0-9a-f]{8}", re.IGNORECASE)
 _NUMBER = compile_pattern("[0-9]+")
 _DOUBTFUL_MONTH = compile_pattern(r"\b(?:may|march|mar)\b")

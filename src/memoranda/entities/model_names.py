@@ -18,11 +18,11 @@ from memoranda.model.usage import Reply
 from memoranda.text.entity_labels import TEXT_LIMIT, entity_type
 from memoranda.text.patterns import compile_pattern
 
+# Of a name that the model gave and the text holds; below marks, which have a form of their own.
 CONFIDENCE = 0.95
-"""Of a name that the model gave and the text holds; below marks, which have a form of their own."""
 
+# Characters; what is longer is a sentence.
 LONGEST_NAME = 100
-"""Characters; what is longer is a sentence."""
 
 INSTRUCTIONS = """\
 List the named things in the text: people, organizations, places, projects and products, and

@@ -14,14 +14,14 @@ from memoranda.entities.marks import names
 from memoranda.text.patterns import compile_pattern, load
 from memoranda.text.terms import fold_name
 
+# How long a short form that is the beginning of a given name may be: Mel, Mike, Steph.
 NICKNAME_LENGTHS = range(3, 6)
-"""How long a short form that is the beginning of a given name may be: Mel, Mike, Steph."""
 
+# How many letters it must leave out: one more is another name (Paul, Paula).
 LONGER_BY = 2
-"""How many letters it must leave out: one more is another name (Paul, Paula)."""
 
+# How many letters an initialism may have: UN, NYC, UNESCO.
 INITIALS = range(2, 7)
-"""How many letters an initialism may have: UN, NYC, UNESCO."""
 
 _WORD = compile_pattern(r"[^\W_]+(?:['-][^\W_]+)*")
 _PERSON_LIKE = frozenset({"person", "other"})

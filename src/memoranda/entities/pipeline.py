@@ -25,6 +25,7 @@ log = logging.getLogger("memoranda.entities")
 
 RULES = "regex"
 FAST, ACCURATE = "fast", "accurate"
+# What is said of a provider that nobody set up.
 REMEDIES: Mapping[str, str] = MappingProxyType(
     {
         "spacy": "no spaCy pipeline is named; set entities.spacy_model to one that is installed, "
@@ -32,7 +33,6 @@ REMEDIES: Mapping[str, str] = MappingProxyType(
         "llm": "no language model is set up; set llm.model",
     }
 )
-"""What is said of a provider that nobody set up."""
 
 
 def open_entity_providers(settings: EntitySettings) -> dict[str, EntityExtractor]:

@@ -14,8 +14,8 @@ from memoranda.model.query import Filter, Order
 
 MOST_RECORDS = 20
 MOST_FACTS = 3
+# Characters of a summary.
 LONGEST = 400
-"""Characters of a summary."""
 
 
 def find_entity(store: Store, scope: Scope, name: str, where: Filter) -> Entity | None:

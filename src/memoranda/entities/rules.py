@@ -25,8 +25,8 @@ given_names = partial(words_of, "given_names")
 places = partial(words_of, "places")
 organizations = partial(words_of, "organizations")
 products = partial(words_of, "products")
+# The English words that are no names, without their inflections.
 everyday_words = partial(words_of, "everyday", "en")
-"""The English words that are no names, without their inflections."""
 
 _MASK = "\ue000"
 _LINE = compile_pattern(r"[^\n]+")

@@ -11,8 +11,8 @@ from datetime import datetime
 from enum import StrEnum
 from typing import NamedTuple, Protocol
 
+# Speakers that are no names.
 ROLES = frozenset({"user", "assistant", "tool", "system"})
-"""Speakers that are no names."""
 
 
 class Category(StrEnum):
@@ -106,14 +106,14 @@ class ClaimDraft(NamedTuple):
 class Relation(StrEnum):
     """How a newer statement stands to an older one."""
 
+    # It says the same, perhaps in other words.
     DUPLICATE = "duplicate"
-    """It says the same, perhaps in other words."""
+    # The same attribute of the same subject has a new value: what was true has changed.
     UPDATE = "update"
-    """The same attribute of the same subject has a new value: what was true has changed."""
+    # Both cannot be true; which is, the later word decides.
     CONTRADICTION = "contradiction"
-    """Both cannot be true; which is, the later word decides."""
+    # They have nothing to do with each other, or both hold, or each holds in its own time.
     NONE = "none"
-    """They have nothing to do with each other, or both hold, or each holds in its own time."""
 
 
 @dataclass(frozen=True, slots=True)

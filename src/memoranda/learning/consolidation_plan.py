@@ -26,20 +26,20 @@ from memoranda.records.drafts import TRUST, Draft
 
 ORIGIN = "consolidation"
 CREDITED = "said again"
+# Per day, of facts that consolidation drew.
 DECAY_RATE = 0.1
-"""Per day, of facts that consolidation drew."""
+# Confidence of a fact that another one took the place of.
 SUPERSEDED = 0.3
-"""Confidence of a fact that another one took the place of."""
+# Confidence of a verdict from which it counts.
 LEAST = 0.6
-"""Confidence of a verdict from which it counts."""
+# Confidence from which a verdict counts against a protected fact, and no model is asked.
 CLEAR = 0.8
-"""Confidence from which a verdict counts against a protected fact, and no model is asked."""
+# How far what is said of the past may be off: "last week", "in May".
 ROUGHLY = timedelta(days=31)
-"""How far what is said of the past may be off: "last week", "in May"."""
+# Likeness of vectors from which a pair that no rule decides is worth a model's look.
 LIKELY = 0.5
-"""Likeness of vectors from which a pair that no rule decides is worth a model's look."""
+# (index of the claim, id of the record) → a verdict that counts instead of the judge's.
 Overrides = Mapping[tuple[int, str], Verdict]
-"""(index of the claim, id of the record) → a verdict that counts instead of the judge's."""
 _NONE: Mapping[Any, Any] = MappingProxyType({})
 _EXCLUDING = {Relation.UPDATE, Relation.CONTRADICTION}
 _RANK = {Trust.EXTERNAL: 0, Trust.AGENT: 1, Trust.PERSON: 2}

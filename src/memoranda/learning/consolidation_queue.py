@@ -30,8 +30,8 @@ class ConsolidationRequest:
     until: int | None = None
 
 
+# Does what was asked for; stops early when the event is set.
 Work = Callable[[Event], object]
-"""Does what was asked for; stops early when the event is set."""
 
 
 class ConsolidationQueue:

@@ -46,18 +46,18 @@ from memoranda.text.secrets import secret_kind
 
 log = logging.getLogger("memoranda.consolidate")
 
+# Episodes that are read at once.
 PAGE = 30
-"""Episodes that are read at once."""
+# Turns before a page that help to understand it.
 BEFORE = 6
-"""Turns before a page that help to understand it."""
+# Facts that a new one is compared with.
 CANDIDATES = 8
-"""Facts that a new one is compared with."""
+# Lines of a report.
 MOST_LINES = 200
-"""Lines of a report."""
+# Who said what nobody is named for.
 SPEAKER = "user"
-"""Who said what nobody is named for."""
+# Records among which that is looked for which a line may tell.
 ALIKE = 5
-"""Records among which that is looked for which a line may tell."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,14 +18,12 @@ from memoranda.text.patterns import LanguageData, load
 _EN = LanguageData("en", "comparison")
 
 
+# Share of content words that two statements have in common.
 JACCARD = 0.75
-"""Share of content words that two statements have in common."""
+# Likeness of the vectors of all-MiniLM-L6-v2 from which two statements may be one. Of pairs of
+# short facts with nothing else to tell them apart, paraphrases have 0.94 to 0.99 and other values
+# of one attribute up to 0.92 (``morning`` and ``afternoon``).
 COSINE = 0.95
-"""Likeness of the vectors of all-MiniLM-L6-v2 from which two statements may be one.
-
-Of pairs of short facts with nothing else to tell them apart, paraphrases have 0.94 to 0.99
-and other values of one attribute up to 0.92 (``morning`` and ``afternoon``).
-"""
 _EVENTS = frozenset({Category.EVENT, Category.PLAN, None})
 
 

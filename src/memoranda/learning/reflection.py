@@ -25,17 +25,17 @@ from memoranda.records.service import RecordService
 from memoranda.text.terms import TermAnalyzer
 
 REFLECT = "reflect"
+# What a reflection looks back on.
 SPAN = timedelta(days=7)
-"""What a reflection looks back on."""
+# Time between two reflections at least.
 REST = timedelta(days=6)
-"""Time between two reflections at least."""
+# Facts of the week without which there is none.
 LEAST_FACTS = 3
-"""Facts of the week without which there is none."""
+# Records of the week at most.
 LIMIT = 200
-"""Records of the week at most."""
 PAGE = 1_000
+# How long after a process was killed another may write its insight.
 LEASE = timedelta(minutes=10)
-"""How long after a process was killed another may write its insight."""
 
 
 def why_not_due(last: datetime | None, facts: Iterable[Record], now: datetime) -> str | None:

@@ -69,19 +69,19 @@ def expand_negation(word: str, *, third: bool) -> str | None:
 class Aspect(StrEnum):
     """The tense and aspect of a clause."""
 
+    # How things are, go on, are wanted, used to be or never were.
     STATE = "state"
-    """How things are, go on, are wanted, used to be or never were."""
+    # How things were: ``Ana was glad``.
     WAS = "was"
-    """How things were: ``Ana was glad``."""
+    # What has come to pass by now: ``Ana has moved``.
     PERFECT = "perfect"
-    """What has come to pass by now: ``Ana has moved``."""
+    # What came to pass: ``Ana moved``.
     PAST = "past"
-    """What came to pass: ``Ana moved``."""
 
 
 _SHORTEST = 3
+# Letters before a last ``s`` that show that it is no ending of a verb: ``class``, ``bus``.
 _S_ENDINGS = "us"
-"""Letters before a last ``s`` that show that it is no ending of a verb: ``class``, ``bus``."""
 
 
 @lru_cache(maxsize=4096)

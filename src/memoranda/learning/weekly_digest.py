@@ -19,23 +19,23 @@ from memoranda.text.patterns import LanguageData, compile_pattern
 from memoranda.text.recalled import without_recalled
 
 _EN = LanguageData("en", "digest")
+# Characters of a digest.
 LONGEST = 1_200
-"""Characters of a digest."""
+# Characters of one statement.
 LINE = 140
-"""Characters of one statement."""
 MOST_CHANGED, MOST_AHEAD, MOST_NEW, MOST_SUBJECTS = 4, 5, 12, 8
+# New facts without which a week with no change, no plan and no subject says too little.
 LEAST_FACTS = 3
-"""New facts without which a week with no change, no plan and no subject says too little."""
+# Categories in the order in which they matter to a later conversation; others come after.
 FIRST = "constraint decision identity relation preference plan event state possession".split()  # noqa: SIM905
-"""Categories in the order in which they matter to a later conversation; others come after."""
+# Types of names that a conversation can be about; dates and addresses are not.
 TYPES = frozenset({"person", "organization", "location", "project", "other"})
-"""Types of names that a conversation can be about; dates and addresses are not."""
+# Records in which a name, and sessions in which a word, comes up to be named.
 SEVERAL = 2
-"""Records in which a name, and sessions in which a word, comes up to be named."""
+# Letters of a Latin word that says what a conversation is about.
 SHORTEST = 4
-"""Letters of a Latin word that says what a conversation is about."""
+# Share of the sessions' records beyond which a word is a manner of speaking.
 OFTEN = 0.5
-"""Share of the sessions' records beyond which a word is a manner of speaking."""
 _WORD = compile_pattern(r"[^\W\d_]+(?:['’-][^\W\d_]+)*")
 
 

@@ -28,17 +28,17 @@ from memoranda.text.patterns import compile_pattern
 from memoranda.text.recalled import lines, without_recalled
 from memoranda.text.secrets import mask_secrets, secret_kind
 
+# How long nobody has asked for what is called stale.
 STALE = timedelta(days=180)
-"""How long nobody has asked for what is called stale."""
+# A word in more entries than this says too little to compare all of them in pairs.
 MOST_ALIKE = 40
-"""A word in more entries than this says too little to compare all of them in pairs."""
+# Words at the beginning that make two entries worth comparing: ``The user lives``.
 OPENING = 3
-"""Words at the beginning that make two entries worth comparing: ``The user lives``."""
+# Words up to which one that is shared is a half of what an entry says.
 BRIEF = 2
-"""Words up to which one that is shared is a half of what an entry says."""
 EXCERPT = 100
+# What is known. What was said is looked at for secrets, loops and injections alone.
 KNOWLEDGE = (Kind.FACT, Kind.REFLECTION)
-"""What is known. What was said is looked at for secrets, loops and injections alone."""
 BULLET = compile_pattern(r"^\s*(?:[-*+]|\d{1,3}[.)])\s+(?:\[[ xX]\]\s+)?(?P<text>\S.*)$")
 TEXTS = ("memory", "text", "content", "data", "fact")
 TIMES = ("updated_at", "created_at", "timestamp", "date")

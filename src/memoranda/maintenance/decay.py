@@ -16,10 +16,10 @@ from memoranda.model.actions import Action, Fade, Retire
 from memoranda.model.checks import from_ms, to_ms
 from memoranda.model.models import Kind, Record, is_active
 
+# Confidence below which a fact is retired.
 THRESHOLD = 0.05
-"""Confidence below which a fact is retired."""
+# A smaller change of confidence is none.
 ROUNDING = 1e-3
-"""A smaller change of confidence is none."""
 DAY = timedelta(days=1)
 DAY_MS = DAY // timedelta(milliseconds=1)
 

@@ -32,17 +32,17 @@ log = logging.getLogger("memoranda.maintenance.schedule")
 LEASE = timedelta(minutes=10)
 FIRST_RETRY = timedelta(minutes=1)
 LONGEST_RETRY = timedelta(hours=1)
+# How often one run is tried; then its next one is waited for.
 ATTEMPTS = 6
-"""How often one run is tried; then its next one is waited for."""
+# How long the loop sleeps at most: clocks are set, and machines sleep, without telling.
 NAP = timedelta(minutes=1)
-"""How long the loop sleeps at most: clocks are set, and machines sleep, without telling."""
+# How often a claim is renewed before it would end: two may fail.
 RENEWALS = 3
-"""How often a claim is renewed before it would end: two may fail."""
+# The stage that also runs when a process begins to serve (requirement S1.38).
 AT_START = "expire"
-"""The stage that also runs when a process begins to serve (requirement S1.38)."""
 
+# Called with a user and what a stage did for them.
 OnReport = Callable[[str, StageReport], object]
-"""Called with a user and what a stage did for them."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -32,21 +32,21 @@ from memoranda.records.drafts import Retention
 
 log = logging.getLogger("memoranda.maintenance")
 
+# In the order of a night: names are found before facts are drawn, and these before they fade.
 STAGES = ("expire", "enrich", "consolidate", "decay", "reflect")
-"""In the order of a night: names are found before facts are drawn, and these before they fade."""
+# Actions of one transaction: others may write in between.
 BATCH = 500
-"""Actions of one transaction: others may write in between."""
+# Lines of a report.
 MOST_LINES = 200
-"""Lines of a report."""
 UNITS = ((timedelta(days=1), "day"), (timedelta(hours=1), "hour"), (timedelta(minutes=1), "minute"))
+# What is enriched.
 ENRICHED: Final = (Kind.FACT, Kind.EPISODE)
-"""What is enriched."""
+# Entities that a record has at most to be read again.
 FEW: Final = 2
-"""Entities that a record has at most to be read again."""
+# Records of one run.
 A_NIGHT: Final = 50
-"""Records of one run."""
+# The attribute that says when a record was read again.
 STAMP: Final = "enriched_at"
-"""The attribute that says when a record was read again."""
 UNAVAILABLE: Final = "no accurate provider of names is set up (spacy or llm)"
 
 

@@ -29,10 +29,10 @@ REFUSED = (
     "'0 3 * * *', or 'off'"
 )
 MINUTE = timedelta(minutes=1)
+# More than any clock was ever moved at once.
 DAY_AND_HOUR = timedelta(hours=25)
-"""More than any clock was ever moved at once."""
+# Longer than from one 29 February to the next.
 HORIZON = timedelta(days=9 * 366)
-"""Longer than from one 29 February to the next."""
 WIDEN = 4
 WEEKDAYS = ("sun", "mon", "tue", "wed", "thu", "fri", "sat")
 WEEKDAY = rf"[0-7]|{'|'.join(WEEKDAYS)}"

@@ -29,15 +29,15 @@ from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 from memoranda.mcp.reading import MEMORY, RECORD
 from memoranda.mcp.tools import caller
 
+# Of those that watch, the newest are kept: the SDK does not tell when one has gone.
 MOST_SESSIONS = 256
-"""Of those that watch, the newest are kept: the SDK does not tell when one has gone."""
 MOST_URIS = 1_000
+# Seconds that a session has to take a message, before it is taken for gone.
 PATIENCE = 1.0
-"""Seconds that a session has to take a message, before it is taken for gone."""
 CHANGING = frozenset({"store_memory", "forget_memory", "correct_fact", "confirm_fact"})
 Request = ServerRequestContext[Any, Any]
+# From ``debug`` to ``emergency``.
 LEVELS: tuple[LoggingLevel, ...] = get_args(LoggingLevel)
-"""From ``debug`` to ``emergency``."""
 
 
 def changed(tool: str, result: Mapping[str, Any]) -> list[str]:

@@ -10,8 +10,8 @@ NEAREST = "nearest neighbours"
 SNAPSHOTS = "snapshots"
 PROCESSES = "several processes"
 PURGE = "purging"
+# What every store speaks of.
 NAMES = (TRANSACTIONS, FULL_TEXT, NEAREST, SNAPSHOTS, PROCESSES, PURGE)
-"""What every store speaks of."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,8 +9,8 @@ from typing import Any, Protocol
 from memoranda.model.models import ToolCall
 from memoranda.model.usage import Usage
 
+# Called with each piece of a reply as it comes.
 OnText = Callable[[str], None]
-"""Called with each piece of a reply as it comes."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,8 +13,8 @@ from typing import Any, TypeVar, get_type_hints
 from memoranda.errors import InvalidInput
 from memoranda.model.checks import clean, require_aware, storable
 
+# Beyond it, other readers of JSON no longer tell whole numbers apart.
 MOST = 2**53
-"""Beyond it, other readers of JSON no longer tell whole numbers apart."""
 Value = TypeVar("Value")
 
 

@@ -7,8 +7,8 @@ from datetime import UTC, datetime
 
 MEMORY_FILE = "MEMORY.md"
 HISTORY_FILE = "HISTORY.md"
+# From this size on, MEMORY.md is to be made smaller (``maxMemorySize``, requirement S2.06).
 MEMORY_BYTES = 8_192
-"""From this size on, MEMORY.md is to be made smaller (``maxMemorySize``, requirement S2.06)."""
 
 
 @dataclass(frozen=True, slots=True)

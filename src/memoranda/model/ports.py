@@ -53,8 +53,8 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 Key = TypeVar("Key", str, int)
 VECTORS = "vectors"
+# Kinds of work that records wait for: what is derived from them later.
 ENTITIES = "entities"
-"""Kinds of work that records wait for: what is derived from them later."""
 
 
 class Analyzer(Protocol):

@@ -15,11 +15,11 @@ if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
 
+# Shape ``(dimensions,)``, unit length.
 Vector: TypeAlias = "npt.NDArray[np.float32]"
-"""Shape ``(dimensions,)``, unit length."""
 
+# Shape ``(rows, dimensions)``, rows of unit length.
 Vectors: TypeAlias = "npt.NDArray[np.float32]"
-"""Shape ``(rows, dimensions)``, rows of unit length."""
 
 
 class Subset(StrEnum):

@@ -29,11 +29,11 @@ from memoranda.settings.settings import Settings
 from memoranda.text.dates.statements import DateParser
 from memoranda.text.recalled import without_recalled
 
+# Seconds that a consolidation may take (``consolidationTimeout``).
 TIMEOUT = 30.0
-"""Seconds that a consolidation may take (``consolidationTimeout``)."""
 RAW = 10
+# Confidence from which a new line takes the place of an old one.
 CLEAR = 0.8
-"""Confidence from which a new line takes the place of an old one."""
 NOBODY = ""
 WANTED = (
     "messages must be a list of Message values or of dicts such as "

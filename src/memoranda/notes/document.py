@@ -30,8 +30,8 @@ OWN_LEVEL = 2
 HANGING = 2  # Columns from which a text below a blank line may be part of the list item above.
 CODE_INDENT = 4
 TAB = 4
+# How deep lists are read.
 NESTED = 100
-"""How deep lists are read."""
 _BYTE_ORDER_MARK = "\ufeff"  # As some editors of Windows write it.
 _LINE = compile_pattern(r"[^\r\n]*(?:\r\n|\r|\n)|[^\r\n]+")
 _MARKER = compile_pattern(r"[ \t]*(?:[-*+]|\d{1,9}[.)])[ \t]*")
@@ -588,5 +588,5 @@ _KINDS = {"code_block": BlockKind.CODE, "table_open": BlockKind.TABLE, "hr": Blo
     kind.value: kind
     for kind in (BlockKind.CODE, BlockKind.COMMENT, BlockKind.QUOTE, BlockKind.OTHER)
 }
+# What is the text of a list item where it stands on the line of the marker.
 _SAID_BY_ITEMS = frozenset({"code_block", "table_open", "hr", "quote"})
-"""What is the text of a list item where it stands on the line of the marker."""

@@ -25,14 +25,14 @@ from memoranda.records.drafts import Draft
 from memoranda.records.service import RecordService
 from memoranda.text.patterns import LanguageData, compile_pattern
 
+# From this share of words on, a new line is another wording of the one that is missing.
 ALIKE = 0.5
-"""From this share of words on, a new line is another wording of the one that is missing."""
+# From so many lines on, losing all of them at once is not believed unasked.
 ALL = 3
-"""From so many lines on, losing all of them at once is not believed unasked."""
+# From so many lines on, losing more than half of them at once is not believed unasked.
 MASS = 10
-"""From so many lines on, losing more than half of them at once is not believed unasked."""
+# Origin of a record whose words a person wrote into the file.
 ORIGIN = "notes"
-"""Origin of a record whose words a person wrote into the file."""
 SECTION = "section"
 REMOVED = "its line was taken out of MEMORY.md"
 WRITTEN = "written into MEMORY.md"

@@ -39,8 +39,8 @@ PART = ".memoranda.part"
 POLL = 0.0005  # seconds between two looks at a lock that another writer holds
 BUSY_TIMEOUT = 60.0
 
+# Number, size in bytes and time of change (ns) of a file: another one after every change.
 Stamp = tuple[int, int, int]
-"""Number, size in bytes and time of change (ns) of a file: another one after every change."""
 
 
 class NotesFolder:

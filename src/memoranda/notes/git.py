@@ -18,11 +18,11 @@ from memoranda.text.patterns import compile_pattern
 
 FILES = (":(glob)MEMORY.md", ":(glob)HISTORY.md", ":(glob)HISTORY-*.md")
 CALM = ("--no-pager", "-c", "core.hooksPath=", "-c", "core.fsmonitor=false", "-c", "gc.auto=0")
+# Who commits where git was never told.
 NAMED = ("-c", "user.name=memoranda", "-c", "user.email=memoranda@localhost")
-"""Who commits where git was never told."""
 ASKS_NOTHING = {"LC_ALL": "C", "GIT_TERMINAL_PROMPT": "0", "GIT_EDITOR": ":"}
+# The variables that git is not given: GIT_DIR and its kin would mean another repository.
 OTHERS = compile_pattern(r"GIT_(?!AUTHOR|COMMITTER|CONFIG|CEILING|EXEC)\w+")
-"""The variables that git is not given: GIT_DIR and its kin would mean another repository."""
 LOG = ("--format=%x00%H%x00%cI%x00%an%x00%s%x00", "--name-only", "--relative", "--no-notes")
 DIFF = ("--no-color", "--no-ext-diff", "--no-textconv", "--no-renames", "--relative")
 COMMIT = ("--only", "--no-verify", "--no-gpg-sign", "--cleanup=whitespace", "--quiet", "--file=-")

@@ -33,51 +33,51 @@ _EN = LanguageData("en", "history")
 _COMPARISON = LanguageData("en", "comparison")
 _EXTRACTION = LanguageData("en", "extraction")
 
+# Characters of an entry.
 LONGEST = 1_500
-"""Characters of an entry."""
+# Characters of a sentence in an entry.
 LINE = 160
-"""Characters of a sentence in an entry."""
+# Characters that are kept for names, figures and times; those of each list, and of one item.
 LISTED, LIST, LIST_ITEM = 330, 150, 40
-"""Characters that are kept for names, figures and times; those of each list, and of one item."""
+# Characters and words by which the heading tells what a conversation is about.
 TOPIC, TOPICS = 80, 4
-"""Characters and words by which the heading tells what a conversation is about."""
+# Characters of who said something.
 NAME = 40
-"""Characters of who said something."""
+# Speakers up to which they are named.
 FEW = 3
-"""Speakers up to which they are named."""
+# What a word must tell to be what the conversation is about.
 TELLING = 0.8
-"""What a word must tell to be what the conversation is about."""
+# Sentences in which a word must be to be what the conversation is about.
 LEAST_TOLD = 2
-"""Sentences in which a word must be to be what the conversation is about."""
+# A sentence that adds less is not worth a line, nor a conversation that tells less an entry.
 LEAST = 0.5
-"""A sentence that adds less is not worth a line, nor a conversation that tells less an entry."""
+# Lines that quote.
 MOST_LINES = 12
-"""Lines that quote."""
+# What a question is worth that one person asks another, and not an assistant.
 QUESTION = 0.35
-"""What a question is worth that one person asks another, and not an assistant."""
+# What a person's sentence is worth that is about the other one: mostly praise.
 REACTION = 0.6
-"""What a person's sentence is worth that is about the other one: mostly praise."""
+# Characters that a line has beside its sentences: who, and what is done.
 LABELLED = 18
-"""Characters that a line has beside its sentences: who, and what is done."""
+# What a word is worth that is told already; the second where something is decided or the like.
 AGAIN, STILL = 0.05, 0.25
-"""What a word is worth that is told already; the second where something is decided or the like."""
+# How much its length counts against a sentence: with 1, lines are many and short.
 POWER = 0.7
-"""How much its length counts against a sentence: with 1, lines are many and short."""
 NAMED = frozenset({"person", "organization", "location", "project", "other"})
+# Messages of a raw entry, and characters of each (requirement S2.32).
 RAW_MESSAGES, RAW_LENGTH = 10, 200
-"""Messages of a raw entry, and characters of each (requirement S2.32)."""
+# Characters of a message that are looked at for secrets when it is on one line.
 RAW_READ = 1_000
-"""Characters of a message that are looked at for secrets when it is on one line."""
+# Characters that are read of what a tool gave.
 TOOL_TEXT = 20_000
-"""Characters that are read of what a tool gave."""
+# Of a person's turn longer than the first, what stands in the middle is taken for pasted.
 LONG, HEAD, TAIL = 2_500, 900, 500
-"""Of a person's turn longer than the first, what stands in the middle is taken for pasted."""
+# Speakers that are no persons, and whose words are words.
 AGENTS = frozenset({"assistant", "agent", "model"})
-"""Speakers that are no persons, and whose words are words."""
+# Words of a sentence that, after one about a secret, may be the secret itself.
 TERSE = 4
-"""Words of a sentence that, after one about a secret, may be the secret itself."""
+# Letters of a name by which people call each other.
 SHORT = 3
-"""Letters of a name by which people call each other."""
 
 _FIGURE = compile_pattern(
     r"[$€£¥₹]\s?\d[\d.,]*\d\s?(?:[kKmM]\b|million\b|billion\b)?|[$€£¥₹]\s?\d"

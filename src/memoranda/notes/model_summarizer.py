@@ -17,11 +17,11 @@ from memoranda.text.recalled import CLOSING, OPENING, without_recalled
 from memoranda.text.secrets import without_secrets
 
 EMPTY = "(empty)"
+# Characters of an entry: it tells a talk in one paragraph.
 LONGEST = 2_000
-"""Characters of an entry: it tells a talk in one paragraph."""
 MEMORY = "## Current Long-term Memory"
+# The headings of the prompt (requirement S2.22).
 TALK = "## Conversation to Process"
-"""The headings of the prompt (requirement S2.22)."""
 _STAMP = compile_pattern(r"\A\s*(?:#+\s*)?\[\d{4}-\d\d-\d\d(?:[ T]\d\d:\d\d(?::\d\d)?Z?)?\][\s:-]*")
 # The tags of the prompt, which a model may give back.
 _TAG = compile_pattern(r"</?(?:memory|turns)\b[^<>]*>", re.IGNORECASE)

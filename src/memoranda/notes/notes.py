@@ -28,8 +28,8 @@ from memoranda.model.notes import HISTORY_FILE, MEMORY_BYTES, MEMORY_FILE, Histo
 from memoranda.notes.files import BUSY_TIMEOUT, NotesFolder
 from memoranda.text.patterns import compile_pattern
 
+# Says what the text of an entry becomes; ``None`` removes the entry.
 Change = Callable[[HistoryEntry], str | None]
-"""Says what the text of an entry becomes; ``None`` removes the entry."""
 
 MONTHLY_FILES = "HISTORY-*.md"
 _MOMENT = (

@@ -21,10 +21,10 @@ from memoranda.notes.edits import NO_EDITS, ORIGIN, Edits, digest_of, noted_line
 from memoranda.notes.topics import TITLES, place, topic
 from memoranda.text.patterns import compile_pattern
 
+# Share of common words (Jaccard index) from which two lines say the same.
 NEAR = 0.75
-"""Share of common words (Jaccard index) from which two lines say the same."""
+# How much more a fact must be believed than one in the file of its class to take its place.
 ADVANTAGE = 0.2
-"""How much more a fact must be believed than one in the file of its class to take its place."""
 ROUNDS = 8
 _FENCE = compile_pattern("`{3,}|~{3,}")
 

@@ -9,8 +9,8 @@ from itertools import groupby
 
 from memoranda.notes.document import BlockKind, Document, bare, parse
 
+# Contents of fewer characters are taken out only where they are a whole item.
 SHORTEST = 4
-"""Contents of fewer characters are taken out only where they are a whole item."""
 ERASED = "…"
 _MARKS = " \t>-*+#|"
 

@@ -25,8 +25,8 @@ USER = "{user}"
 FOLDER, INSIDE = ".notes", "notes"
 AGENTS = "agents"
 USERS = "users"
+# Characters of a folder's name.
 LONGEST = 80
-"""Characters of a folder's name."""
 UNSAFE = compile_pattern(r"[^\w@+.-]", re.ASCII)
 # What Windows takes for a device, and what no folder can be called.
 RESERVED = compile_pattern(

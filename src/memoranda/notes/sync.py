@@ -42,11 +42,11 @@ from memoranda.text.patterns import compile_pattern
 
 log = logging.getLogger("memoranda.notes")
 
+# Facts among which those are chosen that have a line.
 MOST_FACTS = 1_000
-"""Facts among which those are chosen that have a line."""
 DAMAGED = "MEMORY.md.damaged"
+# Replacements that are followed from a line to what is believed now.
 DEEPEST = 20
-"""Replacements that are followed from a line to what is believed now."""
 HELD = (
     "! {count} lines are gone from MEMORY.md at once: what they said is believed on. If that was "
     "meant, run: memoranda notes sync --accept-removals"
@@ -55,15 +55,15 @@ OVER = (
     "! {file} is {over:,} bytes over {limit:,}, and all that is left was written by hand; "
     "shorten it, or raise notes.max_memory_size"
 )
+# Stands in place of a digest for a line that is gone and held back: no line has this one.
 WAITING = "waiting"
-"""Stands in place of a digest for a line that is gone and held back: no line has this one."""
 UNSEEN = (
     "! {count} lines that memory had written while MEMORY.md was open elsewhere are back; take "
     "them out again if they were meant to go"
 )
 CONFLICT = compile_pattern(r"^<{7} .*\n(?:.*\n)*?={7}\n(?:.*\n)*?>{7} ", re.MULTILINE)
+# How often a file is read again that somebody changes at the same moment.
 TRIES = 5
-"""How often a file is read again that somebody changes at the same moment."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -20,8 +20,8 @@ _OF_CATEGORY: Mapping[str, str] = {
     "plan": "Plans and events",
     "event": "Plans and events",
 }
+# The headings that memory makes, in the order of a new file.
 TITLES = (*dict.fromkeys(_OF_CATEGORY.values()), FACTS)
-"""The headings that memory makes, in the order of a new file."""
 LONGEST = 80
 _COARSE = frozenset({"event", "state", "identity", "possession"})
 _EN = LanguageData("en", "notes")

@@ -37,19 +37,19 @@ from memoranda.text.patterns import compile_pattern
 
 log = logging.getLogger("memoranda.notes")
 
+# Episodes that one entry tells at most.
 SPAN = 60
-"""Episodes that one entry tells at most."""
+# Messages that a raw entry keeps (consolidation's fallback).
 RAW = 10
-"""Messages that a raw entry keeps (consolidation's fallback)."""
 STAGE = "history"
 COMMENT = compile_pattern(r"<!-- memoranda: session=(\S*) turns=(\d+)-(\d+)( raw)? -->")
 
 ERASED = "(erased on request)"
 
+# What follows from claims of a session for what is believed.
 PlanClaims = Callable[[str, Sequence[Claim]], Sequence[Action]]
-"""What follows from claims of a session for what is believed."""
+# Reads episodes as turns; with their session, also without what was recalled into it.
 ReadTurns = Callable[[Scope, str | None, Sequence[Record]], Sequence[Turn]]
-"""Reads episodes as turns; with their session, also without what was recalled into it."""
 
 
 class Span(NamedTuple):

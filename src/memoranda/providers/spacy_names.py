@@ -22,11 +22,9 @@ from memoranda.text.patterns import compile_pattern
 if TYPE_CHECKING:
     from spacy.language import Language
 
+# Of every name: above the rules' names, below marks, which have a form of their own. spaCy's
+# pipelines do not say how sure they are.
 CONFIDENCE = 0.85
-"""Of every name: above the rules' names, below marks, which have a form of their own.
-
-spaCy's pipelines do not say how sure they are.
-"""
 
 _SURROGATE = compile_pattern("[\ud800-\udfff]")
 _BEFORE = compile_pattern(r"(?:(?:the|a|an)\s|[\s\"'“”\u2018’(\[])+", re.IGNORECASE)

@@ -19,6 +19,7 @@ from memoranda.settings.parsing import parse_span
 if TYPE_CHECKING:
     from memoranda.settings.settings import Settings
 
+# Other names of kinds (requirements S1.04, S1.07).
 ALIASES = {
     "conversation": Kind.EPISODE,
     # Kinds that earlier systems kept apart (requirement S1.07).
@@ -27,8 +28,8 @@ ALIASES = {
     "event": Kind.CONTEXT,
     "task": Kind.CONTEXT,
 }
-"""Other names of kinds (requirements S1.04, S1.07)."""
 KINDS: Mapping[str, Kind] = {**{kind.value: kind for kind in Kind}, **ALIASES}
+# What a dict that is to be remembered may hold.
 DRAFT_KEYS = frozenset(
     {
         "content",
@@ -42,7 +43,6 @@ DRAFT_KEYS = frozenset(
         "decay_rate",
     }
 )
-"""What a dict that is to be remembered may hold."""
 TRUST = {"assistant": Trust.AGENT, "agent": Trust.AGENT, "tool": Trust.EXTERNAL}
 
 

@@ -9,8 +9,8 @@ from memoranda.model.models import Kind, Record, Scope
 from memoranda.model.ports import Store
 from memoranda.model.query import Filter, Order, Subset
 
+# Records of one page.
 PAGE = 500
-"""Records of one page."""
 
 
 def record_pages(

@@ -8,8 +8,8 @@ from memoranda.model.actions import Action, Close, Insert
 from memoranda.model.models import Record
 from memoranda.records.drafts import Draft
 
+# Origins of what stands on its own word: sources it has only say it, too.
 STATED = frozenset({"api", "tool", "notes"})
-"""Origins of what stands on its own word: sources it has only say it, too."""
 
 
 def draft_correction(old: Record, content: str) -> Draft:

@@ -18,8 +18,8 @@ from memoranda.model.query import Filter, RecordRelation
 from memoranda.records import plans
 from memoranda.records.drafts import Draft, RecordPlanner
 
+# The metadata field under which a context record keeps its key.
 CONTEXT_KEY = "context_key"
-"""The metadata field under which a context record keeps its key."""
 MOST_CONTEXTS = 1_000
 
 

@@ -16,6 +16,7 @@ from memoranda.memory import Memory
 from memoranda.rendering.layout import Column, Display, safe_text, table
 from memoranda.rendering.plain import one_line, pluralize
 
+# What mends a fault in a memory of ours. Nothing is mended without a person's word.
 REMEDIES = {
     "exact duplicates": "memoranda forget ID, all but one",
     "near duplicates": "memoranda forget ID the poorer one, or correct ID it",
@@ -26,7 +27,6 @@ REMEDIES = {
     "secrets": "memoranda forget ID --erase",
     "injections": "memoranda forget ID --erase",
 }
-"""What mends a fault in a memory of ours. Nothing is mended without a person's word."""
 OF_FILE = "change the file by hand"
 
 

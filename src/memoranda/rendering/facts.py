@@ -37,11 +37,11 @@ from memoranda.rendering.plain import one_line, pluralize
 from memoranda.rendering.records import NAME, show_changes
 
 CATEGORY = "category"
+# The kinds of statements that facts are drawn from.
 CATEGORIES: tuple[str, ...] = tuple(category.value for category in Category)
-"""The kinds of statements that facts are drawn from."""
 BELIEVED, SUPERSEDED, ENDED = "believed", "superseded", "ended"
+# Hits beyond the limit that are asked for, as some of them may be superseded.
 SPARE = 20
-"""Hits beyond the limit that are asked for, as some of them may be superseded."""
 
 
 @dataclass(frozen=True, slots=True)

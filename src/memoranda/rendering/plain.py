@@ -17,8 +17,8 @@ from typing import Any
 from memoranda.text.patterns import compile_pattern
 
 LATIN_CONTROL = compile_pattern(r"[\x7f-\x9f]")
+# Control characters, and what is shown for them: Unicode has pictures of those of ASCII.
 VISIBLE = {code: 0x2400 + code for code in range(0x20) if chr(code) not in "\t\n"}
-"""Control characters, and what is shown for them: Unicode has pictures of those of ASCII."""
 VISIBLE |= {0x7F: 0x2421, **dict.fromkeys(range(0x80, 0xA0), 0xFFFD)}
 
 

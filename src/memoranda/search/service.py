@@ -20,12 +20,12 @@ from memoranda.search.search import Retriever
 from memoranda.text.patterns import compile_pattern
 from memoranda.text.secrets import looks_secret, without_secrets
 
+# Hits that recall tries to fit into its budget.
 RECALLED = 20
-"""Hits that recall tries to fit into its budget."""
+# The same where the setting ``retrieval.recall`` wants facts alone.
 RECALLED_FACTS = 5
-"""The same where the setting ``retrieval.recall`` wants facts alone."""
+# The action in a record's history by which somebody, and not time, ended it.
 CLOSED = "close"
-"""The action in a record's history by which somebody, and not time, ended it."""
 GREETING = compile_pattern(
     r"(?:\W*(?:hi+|hello|hey+|yo|good (?:morning|afternoon|evening|night)|thanks?(?: you)?|thx|ty|"
     r"cheers|ok(?:ay)?|k|yes|yeah|yep|no|nope|sure|great|cool|nice|perfect|fine|bye|goodbye|hallo|"
@@ -34,8 +34,8 @@ GREETING = compile_pattern(
     re.IGNORECASE,
 )
 
+# By the id of a turn the facts that were drawn from it.
 FactsByTurn = dict[str, list[Record]]
-"""By the id of a turn the facts that were drawn from it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

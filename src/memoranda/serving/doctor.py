@@ -35,8 +35,8 @@ EXTRAS = {
     "openai": ("openai",),
     "sentence-transformers": ("sentence_transformers",),
 }
+# Where an SQLite file says how it is written, and that it is by a write-ahead log.
 WAL_AT, WAL = 18, b"\x02\x02"
-"""Where an SQLite file says how it is written, and that it is by a write-ahead log."""
 CANARY = "Captain Almeida keeps a lighthouse near Lisbon and paints small boats."
 DECOYS = (
     "The quarterly report has forty pages of tables about steel prices.",

@@ -12,8 +12,8 @@ from memoranda.settings.settings import Settings
 if TYPE_CHECKING:
     from memoranda.serving.verbs import ServedMemory, Verbs
 
+# The module that brings all of a memory with it, which takes most of a second to import.
 OPENED = "memoranda.serving.verbs"
-"""The module that brings all of a memory with it, which takes most of a second to import."""
 
 
 class LateMemory:

@@ -22,11 +22,11 @@ from memoranda.text.recalled import without_recalled
 from memoranda.text.secrets import HIDDEN, looks_secret, without_secrets
 from memoranda.tools.agent import ORIGIN, ROLE, AgentTools, kept
 
+# Seconds that closing waits for a job at hand; the next process takes it up from there.
 LAST_MOMENTS = 2.0
-"""Seconds that closing waits for a job at hand; the next process takes it up from there."""
 MOST_IDS = 20
+# Characters of the metadata of one memory, as JSON.
 LONGEST_METADATA = 4_000
-"""Characters of the metadata of one memory, as JSON."""
 
 
 class Verbs:

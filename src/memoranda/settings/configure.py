@@ -24,8 +24,8 @@ from memoranda.settings.settings import Settings, config_path, origins
 from memoranda.settings.sources import is_object, set_variable, stray_names
 
 OTHERS = stat.S_IRWXG | stat.S_IRWXO
+# What the settings are called together that are in no group.
 GENERAL = "general"
-"""What the settings are called together that are in no group."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -22,12 +22,12 @@ from memoranda.settings.nested import Place
 
 PREFIX = "MEMORANDA_"
 JOINT = "__"
+# What is shown of a secret, however long it is.
 MASK = "**********"
-"""What is shown of a secret, however long it is."""
+# Settings of a group up to which all are named where one is unknown.
 FEW = 4
-"""Settings of a group up to which all are named where one is unknown."""
+# How much of two names must agree for one to be taken for the other, of 1.
 ALIKE = 0.7
-"""How much of two names must agree for one to be taken for the other, of 1."""
 KINDS: Mapping[Any, str] = {
     str: "text",
     int: "whole number",

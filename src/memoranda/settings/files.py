@@ -23,8 +23,8 @@ from memoranda.settings.nested import Place
 
 VARIABLE = "MEMORANDA_CONFIG"
 NAMES = ("config.toml", "config.yaml", "config.yml")
+# Seconds to wait for another writer, who needs a fraction of one.
 PATIENCE = 10.0
-"""Seconds to wait for another writer, who needs a fraction of one."""
 PRIVATE = 0o600
 BOM = b"\xef\xbb\xbf"
 FORMATS: Mapping[str, Format] = {".toml": TomlFormat(), ".yaml": YamlFormat(), ".yml": YamlFormat()}

@@ -23,9 +23,10 @@ PATH = "~/.reachy/memory"
 TURNS = 5
 MODEL = "all-MiniLM-L6-v2"
 INTERVAL = 3600
+# Messages that always stay in a view where nobody says otherwise.
 KEPT_WHOLE = 10
-"""Messages that always stay in a view where nobody says otherwise."""
 OWN_MODELS = frozenset({"auto", "local", "none"})
+# What requirements S1.04 to S1.38 say beside the four: types, search, clean-up, nothing more.
 POLICY: Mapping[Place, Any] = {
     ("retrieval", "fusion"): "cosine",
     ("retrieval", "min_score"): 0.3,
@@ -41,7 +42,6 @@ POLICY: Mapping[Place, Any] = {
     ("schedule", "reflect"): "off",
     ("schedule", "expire_at_start"): True,
 }
-"""What requirements S1.04 to S1.38 say beside the four: types, search, clean-up, nothing more."""
 
 
 def apply_profile(values: Mapping[str, Any]) -> dict[str, Any]:

@@ -24,8 +24,8 @@ from pydantic import (
 
 from memoranda.settings.parsing import names, parse_span
 
+# Characters of a token at least: shorter ones can be guessed.
 LEAST_TOKEN = 16
-"""Characters of a token at least: shorter ones can be guessed."""
 FORM = "write TOKEN=USER, and a comma between several"
 
 

@@ -22,8 +22,8 @@ from memoranda.settings.sections import MemorySettings
 
 DEFAULT = "default"
 ARGUMENT = "argument"
+# What helps while the settings are wrong; other commands need them right.
 REMEDY = "memoranda config explain"
-"""What helps while the settings are wrong; other commands need them right."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -24,8 +24,8 @@ if TYPE_CHECKING:
 
 MEMORY = ":memory:"
 LATER = ("postgresql://", "postgres://")
+# What is no file, but an address with too few slashes.
 NEARLY_CHROMA = ("chroma:", "chroma+http:", "chroma+https:")
-"""What is no file, but an address with too few slashes."""
 DRIVE = re.compile(r"/?[A-Za-z]:(?:[\\/]|$)")
 
 

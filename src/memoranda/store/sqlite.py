@@ -48,8 +48,8 @@ from memoranda.store.sql.transaction import PURGE
 MEMORY = ":memory:"
 APPLICATION_ID = 0x6D656D6F  # "memo": marks the file as one of memoranda's
 BUSY_TIMEOUT = 60.0
+# Seconds that a purge waits for readers.
 PATIENCE = 5.0
-"""Seconds that a purge waits for readers."""
 STATEMENT_CACHE = 200
 CHECKPOINT_PAGES = 2_000
 SETUP = (

@@ -6,8 +6,8 @@ from functools import cache
 
 from memoranda.text.patterns import compile_pattern, load
 
+# Only so many characters of a text are read for names: a turn, not a book.
 TEXT_LIMIT = 20_000
-"""Only so many characters of a text are read for names: a turn, not a book."""
 
 _SCHEME_PREFIX = compile_pattern(r"^[BIOELSU]-")
 _SEPARATOR = compile_pattern(r"[\W_]+")

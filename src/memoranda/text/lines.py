@@ -8,8 +8,8 @@ from datetime import datetime
 from memoranda.text.patterns import compile_pattern
 from memoranda.text.recalled import FENCE
 
+# What stands for the rest of a text that was cut.
 MARK = "…"
-"""What stands for the rest of a text that was cut."""
 # What ends a line, turns the order of signs round, or cannot be written as UTF-8.
 _CONTROL = compile_pattern(
     "[\x00-\x1f\x7f-\x9f\u2028\u2029\u200e\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff]"

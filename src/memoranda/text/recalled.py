@@ -25,9 +25,10 @@ NOTED = "Noted, and kept in memory."
 RELATED = "Noted, and kept in memory. It has on this:"
 FOUND = "From memory:"
 NO_ANSWER = "(no answer)"
+# What memory says where it answers alone, and what stands for an answer that never came.
 OWN = frozenset({NOTHING, NOTED, RELATED, FOUND, NO_ANSWER})
-"""What memory says where it answers alone, and what stands for an answer that never came."""
 _ID = r"(?:fact|ep|ctx|ref)_\w+"
+# What the tools of memory say beside records.
 OF_TOOLS = compile_pattern(
     rf"(?:Remembered as|Known already as) {_ID}\.|Corrected: {_ID} takes the place of {_ID}\.|"
     rf"Confirmed: {_ID} never fades\.|Nothing is known of .{{0,100}}\.|"
@@ -37,9 +38,8 @@ OF_TOOLS = compile_pattern(
     r"expand_messages)\b.*)",
     re.DOTALL,
 )
-"""What the tools of memory say beside records."""
+# A shorter sentence may well be said again by someone who means it.
 LEAST_WORDS = 4
-"""A shorter sentence may well be said again by someone who means it."""
 
 
 class SplitText(NamedTuple):

@@ -13,8 +13,8 @@ from itertools import pairwise
 
 from memoranda.text.patterns import LanguageData, compile_pattern
 
+# What stands for a secret.
 HIDDEN = "[…]"
-"""What stands for a secret."""
 
 _ENGLISH = LanguageData("en", "secrets")
 _KINDS = {

@@ -216,8 +216,8 @@ def _ends(
     return compile_pattern("|".join(ends))
 
 
+# Longer words (hashes, base64) are cut to this many characters, in texts and queries alike.
 LONGEST = 64
-"""Longer words (hashes, base64) are cut to this many characters, in texts and queries alike."""
 
 _CLITIC = compile_pattern(
     r"(?<=[^\W_])'(?:(?:s|m|re|ll|ve|d)(?![^\W_])|(?=t(?![^\W_])))", re.IGNORECASE
@@ -403,12 +403,12 @@ def _pairs(run: str, *, query: bool) -> Iterator[tuple[str, str]]:
             yield next_one, ""
 
 
+# The language of text in Latin script that gives no evidence of another.
 DEFAULT = "english"
-"""The language of text in Latin script that gives no evidence of another."""
 
 _SCRIPTS_OF_THEIR_OWN = frozenset({"russian", "greek"})
+# The evidence of a word that only one language has; every number up to 15 divides it.
 _CERTAIN = 360_360
-"""The evidence of a word that only one language has; every number up to 15 divides it."""
 
 
 @cache
@@ -478,6 +478,7 @@ def guess_language(words: Iterable[str], marks: Iterable[str] = ()) -> str:
 
 
 _LATIN = "latin"
+# Where the scripts begin, with the language whose stemmer each one takes.
 _SCRIPTS: list[tuple[int, str]] = [
     (0x0000, _LATIN),
     (0x0370, "greek"),
@@ -496,7 +497,6 @@ _SCRIPTS: list[tuple[int, str]] = [
     (0x2C60, _LATIN),
     (0x2C80, ""),
 ]
-"""Where the scripts begin, with the language whose stemmer each one takes."""
 _STARTS = [start for start, _ in _SCRIPTS]
 
 

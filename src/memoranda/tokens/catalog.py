@@ -29,8 +29,8 @@ from memoranda.tokens.pictures import size_in_url
 if TYPE_CHECKING:
     from memoranda.settings.sections import TokenSettings
 
+# Returns the tokens of a picture; of one whose size is not known the most there can be.
 ImageRule = Callable[[Image], int]
-"""Returns the tokens of a picture; of one whose size is not known the most there can be."""
 
 
 def tiles(image: Image, *, base: int = 85, tile: int = 170) -> int:

@@ -13,8 +13,8 @@ from memoranda.errors import InvalidInput, NotFound
 
 Schema = Mapping[str, Any]
 TEXT: Schema = {"type": "string"}
+# Characters of what a model is told of its mistake, which may quote what it gave.
 LONGEST_ERROR = 600
-"""Characters of what a model is told of its mistake, which may quote what it gave."""
 
 
 class Signature:

@@ -88,8 +88,8 @@ KEYS = {
         "conversation", "id", "at", "trigger", "why", "strategy", "before", "after", "cuts",
     ),
 }  # fmt: skip
+# The keys of each line, in their order.
 CUT = ("first", "last", "messages", "tokens", "since", "until", "why", "score", "summary")
-"""The keys of each line, in their order."""
 IMPORTED = "imported"
 
 

@@ -22,8 +22,8 @@ from memoranda.records.service import RecordService
 from memoranda.text.secrets import secret_kind
 from memoranda.transfer.json_files import LeftOut
 
+# Records of one transaction.
 BATCH = 500
-"""Records of one transaction."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,8 +158,8 @@ class RecordKey(NamedTuple):
     always: bool = False
 
 
+# Reads the drafts of a file, and counts what it leaves out.
 DraftReader = Callable[[LeftOut], Iterable[PlacedDraft]]
-"""Reads the drafts of a file, and counts what it leaves out."""
 
 
 def import_drafts(

@@ -17,12 +17,12 @@ from memoranda.text.patterns import compile_pattern
 from memoranda.transfer.conversations import ForeignMessage, joined
 from memoranda.transfer.json_files import LeftOut, moment_of
 
+# Where a conversation has its id, its time and its title.
 KEYS = ("id", "create_time", "title")
-"""Where a conversation has its id, its time and its title."""
 SPEAKERS = frozenset({"user", "assistant"})
 TEXTS = frozenset({"text", "multimodal_text"})
+# A reference to a source, in characters for private use.
 CITATION = compile_pattern("\ue200[^\ue200\ue201]*\ue201")
-"""A reference to a source, in characters for private use."""
 
 
 def read_messages(talk: JsonObject, place: str, left_out: LeftOut) -> Iterator[ForeignMessage]:

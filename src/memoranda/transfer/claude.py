@@ -13,8 +13,8 @@ from memoranda.model.json_object import JsonObject
 from memoranda.transfer.conversations import ForeignMessage, joined
 from memoranda.transfer.json_files import LeftOut, moment_of
 
+# Where a conversation has its id, its time and its title.
 KEYS = ("uuid", "created_at", "name")
-"""Where a conversation has its id, its time and its title."""
 SENDERS = {"human": "user", "assistant": "assistant"}
 PARTS = {
     "thinking": "thoughts of the model",

@@ -45,14 +45,14 @@ WRAPPERS = (
 WRAPPING = compile_pattern(rf"<({WRAPPERS})(?:\s[^<>]*)?>")
 INTERRUPTED = compile_pattern(r"\[Request interrupted by user(?: for tool use)?\]")
 REMINDING = compile_pattern(r"<(system-reminder)>")
+# The tools of memory, over MCP and of agents.
 OWN_TOOLS = frozenset({
     "search_memories", "store_memory", "forget_memory", "recall_context", "search_memory",
     "remember_fact", "correct_fact", "confirm_fact", "memory_stats", "get_entity_info",
     "expand_messages",
 })  # fmt: skip
-"""The tools of memory, over MCP and of agents."""
+# A command of a shell that calls the program ``memoranda``.
 OWN_COMMAND = compile_pattern(r"(?:^|[;&|(]\s*|\s)(?:\S*/)?memoranda\s+\w")
-"""A command of a shell that calls the program ``memoranda``."""
 TALK = ("user", "assistant")
 MARKED = {
     "isSidechain": "lines of side chains",
@@ -61,17 +61,17 @@ MARKED = {
     "isVisibleInTranscriptOnly": "summaries of talk that is there",
     "isApiErrorMessage": "errors of the service",
 }
+# The model of messages that the program itself wrote in the assistant's place.
 SYNTHETIC = "<synthetic>"
-"""The model of messages that the program itself wrote in the assistant's place."""
 NO_TALK = {
     "thinking": "thoughts of the model",
     "redacted_thinking": "thoughts of the model",
     "image": "pictures",
 }
+# Deeper there are only the transcripts of the agent's own agents.
 PATTERNS = ("*.jsonl", "*/*.jsonl")
-"""Deeper there are only the transcripts of the agent's own agents."""
+# Lines by which a transcript is told from other files.
 FIRST_LINES = 200
-"""Lines by which a transcript is told from other files."""
 
 
 def read_conversations(path: Path, left_out: LeftOut) -> Iterator[ForeignConversation]:

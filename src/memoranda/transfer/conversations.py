@@ -31,12 +31,12 @@ from memoranda.transfer.batches import (
 )
 from memoranda.transfer.json_files import JsonValues, LeftOut, moment_of, plain_text
 
+# Letters of an id, of five bits each: the millisecond, then the digest.
 TIME_LETTERS, KEY_LETTERS = 10, 16
-"""Letters of an id, of five bits each: the millisecond, then the digest."""
+# How often a talk is looked at anew because another process has stored some of it.
 ATTEMPTS = 3
-"""How often a talk is looked at anew because another process has stored some of it."""
+# Conversations that are searched for messages which another one repeats.
 MOST_ALIKE = 8
-"""Conversations that are searched for messages which another one repeats."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -94,10 +94,10 @@ class ForeignConversation:
     title: str | None = None
 
 
+# Reads the conversations of a file, and counts what it leaves out.
 ConversationReader = Callable[[LeftOut], Iterable[ForeignConversation]]
-"""Reads the conversations of a file, and counts what it leaves out."""
+# Reads the messages of a conversation in an export, which stands at a place.
 MessageReader = Callable[[JsonObject, str, LeftOut], Iterator[ForeignMessage]]
-"""Reads the messages of a conversation in an export, which stands at a place."""
 
 
 def read_export(

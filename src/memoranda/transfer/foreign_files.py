@@ -17,10 +17,10 @@ from pathlib import Path, PureWindowsPath
 from memoranda.errors import InvalidInput
 from memoranda.text.patterns import compile_pattern
 
+# Bytes; a memory that is loaded into every prompt is far smaller.
 LARGEST = 2**20
-"""Bytes; a memory that is loaded into every prompt is far smaller."""
+# Bytes of a history, which is never truncated.
 LARGEST_HISTORY = 2**24
-"""Bytes of a history, which is never truncated."""
 HISTORY = compile_pattern(r"HISTORY.*\.md", re.IGNORECASE)
 OUTSIDE = "leads out of the folder"
 MOST_FILES = 10_000

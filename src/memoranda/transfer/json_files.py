@@ -38,8 +38,8 @@ class FileFormat(StrEnum):
     CHROMA = "chroma"
 
 
+# What the first line of an export calls the format; the second until version 0.1.
 ARCHIVE_NAMES = (FileFormat.MEMORANDA, "recollect")
-"""What the first line of an export calls the format; the second until version 0.1."""
 KNOWN = (
     "known are memoranda (an export, or JSON Lines of objects with content), "
     "openai (chat messages in JSON or JSON Lines), "
@@ -52,14 +52,14 @@ KNOWN = (
 )
 BOM = b"\xef\xbb\xbf"
 CHAT = frozenset({*ROLES, *SAME_ROLE})
+# Arguments of ``remember`` that no chat message has.
 OWN_ARGUMENTS = frozenset(
     {"kind", "tags", "metadata", "event_time", "session", "confidence", "decay_rate"}
 )
-"""Arguments of ``remember`` that no chat message has."""
+# What they are called in an archive; large exports have several: ``conversations-000.json``.
 CONVERSATIONS = compile_pattern(r"conversations(?:-\d+)?\.json")
-"""What they are called in an archive; large exports have several: ``conversations-000.json``."""
+# Bytes of a file in an archive that are still read.
 MOST = 4 * 1024**3
-"""Bytes of a file in an archive that are still read."""
 CORRECT = f"correct it and import again; {KNOWN}"
 FETCH = "get the export again"
 

@@ -17,10 +17,10 @@ from memoranda.text.patterns import compile_pattern
 from memoranda.transfer.batches import PlacedDraft
 from memoranda.transfer.json_files import JsonValues, LeftOut
 
+# Such as ``1:56 pm on 8 May, 2023``.
 DATE = compile_pattern(
     r"\s*(\d{1,2}):(\d{2})\s*([ap])m\s+on\s+(\d{1,2})\s+([a-z]+),?\s+(\d{4})\s*", re.IGNORECASE
 )
-"""Such as ``1:56 pm on 8 May, 2023``."""
 SESSION = compile_pattern(r"session_(\d+)")
 HALF_DAY = 12
 

@@ -38,14 +38,14 @@ from memoranda.transfer.foreign_files import HISTORY, ForeignFile, ForeignFolder
 from memoranda.transfer.json_files import LeftOut
 
 _EN = LanguageData("en", "notes")
+# A line of ``CLAUDE.md`` that stands for a file.
 IMPORT = compile_pattern(r"@(?P<target>\S+)")
-"""A line of ``CLAUDE.md`` that stands for a file."""
+# What a template holds where nothing was learned yet: ``(User preferences)``.
 PLACEHOLDER = compile_pattern(r"[*_]*\([^()]*\)[*_]*")
-"""What a template holds where nothing was learned yet: ``(User preferences)``."""
+# A heading that names a moment: ``09:00 Standup``.
 NO_TOPIC = compile_pattern(
     r"\[?(?:\d{1,2}:\d{2}(?::\d{2})?(?:[ ]?[ap]m)?|\d{4}-\d{2}-\d{2})\b.*", re.IGNORECASE
 )
-"""A heading that names a moment: ``09:00 Standup``."""
 BOLD = compile_pattern(r"(?:\*\*|__)(?P<head>[^*_]{1,40}?)[:.]?(?:\*\*|__)")
 LABEL = compile_pattern(r"(?P<head>[^\W\d_][\w'’-]*(?: [\w'’&-]+){0,3}):(?:\s.*)?", re.DOTALL)
 NAME = compile_pattern(r"(?P<head>[A-Z][\w'’-]*(?: [A-Z][\w'’-]*){0,2})(?: \([^()]*\))?")
@@ -121,26 +121,26 @@ def _owned(text: str, owner: str) -> str:
 
 DAY = r"(?P<day>\d{4}-\d{2}-\d{2})"
 HOUR = r"(?:[ T,]+(?P<hour>\d{1,2}:\d{2}(?::\d{2})?))?"
+# The heading of an entry that names its moment with the zone.
 EXACT = compile_pattern(
     r"^##[ \t]+\d{4}-\d{2}-\d{2}[Tt ]\d{2}:\d{2}\S*(?:[Zz]|[+-]\d{2}:?\d{2})[ \t]*\r?$",
     re.MULTILINE,
 )
-"""The heading of an entry that names its moment with the zone."""
+# How an entry starts: ``[2026-02-27 14:30] …`` (nanobot), or ``## 2026-02-27 14:30``.
 STAMPS = (
     compile_pattern(rf"\[{DAY}{HOUR}[^\]\n]*\][ \t]*(?P<rest>.*)"),
     compile_pattern(rf"#{{1,4}}[ \t]+\[?{DAY}{HOUR}\]?(?P<rest>(?:\W.*)?)"),
 )
-"""How an entry starts: ``[2026-02-27 14:30] …`` (nanobot), or ``## 2026-02-27 14:30``."""
+# Lines of no entry: headings, comments, rules.
 NO_TEXT = compile_pattern(r"#{1,6}(?:[ \t].*)?|<!--.*-->|-{3,}|\*{3,}|_{3,}")
-"""Lines of no entry: headings, comments, rules."""
 DAILY = compile_pattern(rf"{DAY}(?P<slug>[-_ ].*)?\.md", re.IGNORECASE)
 SESSION = compile_pattern(rf"# Session: {DAY} (?P<hour>\d{{2}}:\d{{2}}(?::\d{{2}})?) UTC")
+# The session that OpenClaw writes down at ``/new``: what was said, not what is so.
 ABOUT = compile_pattern(r"- \*\*(?:Session Key|Session ID|Source)\*\*:.*|## Conversation Summary|")
-"""The session that OpenClaw writes down at ``/new``: what was said, not what is so."""
 
 
+# Who tells a history: what an agent wrote down is no word of the person.
 TELLER = "assistant"
-"""Who tells a history: what an agent wrote down is no word of the person."""
 
 
 def entry_draft(text: str, at: datetime | None, file: str) -> Draft:
@@ -221,20 +221,20 @@ def _stamp(line: str, zone: tzinfo) -> tuple[datetime, str] | None:
     return None
 
 
+# What a folder is searched for, for messages.
 LOOKED_FOR = (
     "MEMORY.md, CLAUDE.md, CLAUDE.local.md, HISTORY.md, YYYY-MM-DD.md, and Markdown in memory/"
 )
-"""What a folder is searched for, for messages."""
 FOLDER = "memory"
 MEMORIES = ("MEMORY.md", "memory.md")
 FIRST = ("MEMORY.md", "HISTORY.md")
 INSTRUCTIONS = ("CLAUDE.md", "CLAUDE.local.md", ".claude/CLAUDE.md")
+# How many imports follow one another (Claude Code's own limit).
 DEEPEST_IMPORT = 5
-"""How many imports follow one another (Claude Code's own limit)."""
 LINK = compile_pattern(r"[*_]*\[(?P<title>[^\]]*)\]\(<?(?P<target>[^)<>]+?)>?\)")
 WIKI_LINK = compile_pattern(r"[*_]*\[\[(?P<title>[^\]|#]+)[^\]]*\]\]")
+# How a topic goes on after its rule: ``**Why:** …``, ``**How to apply:** …``.
 REASON = compile_pattern(r"\*\*[^*]{1,40}(?::\*\*|\*\*:)")
-"""How a topic goes on after its rule: ``**Why:** …``, ``**How to apply:** …``."""
 TITLE = compile_pattern(r"(name|description):[ \t]*(.+)")
 
 

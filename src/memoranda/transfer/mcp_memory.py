@@ -30,8 +30,8 @@ OTHER = "other"
 KINDS = {"entities": "entity", "relations": "relation"}
 
 
+# Place, metadata, and the names of the entities in its text.
 Fact = tuple[str, dict[str, Any], tuple[str, ...]]
-"""Place, metadata, and the names of the entities in its text."""
 
 
 def read_drafts(file: JsonValues, scope: Scope, left_out: LeftOut) -> Iterator[PlacedDraft]:

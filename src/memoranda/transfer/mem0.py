@@ -18,8 +18,8 @@ from memoranda.records.drafts import Draft
 from memoranda.transfer.batches import PlacedDraft, is_kept
 from memoranda.transfer.json_files import JsonItem, JsonValues, LeftOut, moment_of, text_of
 
+# What is kept with a fact, as ``mem0_id`` and so on.
 KEPT = ("id", "updated_at", "run_id", "app_id", "actor_id")
-"""What is kept with a fact, as ``mem0_id`` and so on."""
 
 
 def read_drafts(file: JsonValues, scope: Scope, left_out: LeftOut) -> Iterator[PlacedDraft]:

@@ -227,5 +227,5 @@ FOLDERS: Mapping[str, Callable[[Path, ImportTarget, LeftOut], Iterator[PlacedDra
     FileFormat.CHROMA: chroma.read_drafts,
     FileFormat.MEMORY_MD: markdown_memory.read_drafts,
 }
+# What reads the formats: drafts of a file of JSON, drafts at a path, talks of an export.
 EXPORTS = {FileFormat.CHATGPT: chatgpt, FileFormat.CLAUDE: claude}
-"""What reads the formats: drafts of a file of JSON, drafts at a path, talks of an export."""

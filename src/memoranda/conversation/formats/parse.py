@@ -26,8 +26,8 @@ PLACES = ("https://", "http://", "data:image/")
 TIMES = ("timestamp", "created_at", "create_time")
 REASONING = ("thinking", "redacted_thinking", "reasoning")
 SUPPORTED = "text, images, tool_use, tool_result and reasoning, which is passed over"
+# Holds arguments that are no JSON object where a provider takes nothing else.
 UNPARSED = "unparsed_arguments"
-"""Holds arguments that are no JSON object where a provider takes nothing else."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -32,14 +32,14 @@ UNNAMED = "unnamed"
 PLAIN_ID = compile_pattern(r"[a-zA-Z0-9_-]{1,64}")
 CHAT_ID = compile_pattern(r".{1,40}", re.DOTALL)
 LONGEST_ID = 64
+# Stands for the user where a view would begin with the assistant.
 OPENING = "(start)"
-"""Stands for the user where a view would begin with the assistant."""
+# Stands for the text of an error without any.
 FAILED = "(The tool failed and said nothing.)"
-"""Stands for the text of an error without any."""
 INLINE = compile_pattern(r"data:([\w.+-]+/[\w.+-]+)(?:;[^;,]*)*;base64,(?=.)", re.IGNORECASE)
 MEDIA = {f"image/{name}": f"image/{name}" for name in ("png", "jpeg", "gif", "webp")}
+# What all providers take, and what they call it.
 MEDIA["image/jpg"] = "image/jpeg"
-"""What all providers take, and what they call it."""
 WEB = ("https://", "http://")
 Json = dict[str, Any]
 
@@ -72,8 +72,8 @@ class InsertedText:
     quotes: bool
 
 
+# A text, one message, or an assistant's calls and, directly after, the result of each.
 ContextPart = InsertedText | tuple[Message, ...]
-"""A text, one message, or an assistant's calls and, directly after, the result of each."""
 
 
 def render(

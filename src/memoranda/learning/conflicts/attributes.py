@@ -18,10 +18,10 @@ from memoranda.text.patterns import LanguageData, compile_pattern, expand, load
 _EN = LanguageData("en", "comparison")
 
 
+# Words that a fact may say beside its value and still be ended as a whole.
 MOST_BESIDE = 1
-"""Words that a fact may say beside its value and still be ended as a whole."""
+# Words of a noun phrase; what is longer is a sentence.
 LONGEST = 10
-"""Words of a noun phrase; what is longer is a sentence."""
 
 
 @dataclass(frozen=True, slots=True)

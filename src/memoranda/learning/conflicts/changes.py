@@ -22,16 +22,16 @@ from memoranda.learning.verbs import Aspect
 from memoranda.text.patterns import LanguageData, load
 
 _EN = LanguageData("en", "comparison")
+# Shares of content words.
 HALF, MANY, MOST = 0.5, 0.6, 0.75
-"""Shares of content words."""
+# Words that another one stands in the place of.
 MOST_REPLACED = 2
-"""Words that another one stands in the place of."""
+# Words with which two clauses begin alike, so that what follows them is the same thing anew.
 LEAST_FRAME = 3
-"""Words with which two clauses begin alike, so that what follows them is the same thing anew."""
+# Words in common from which two texts speak of one deed.
 SEVERAL = 2
-"""Words in common from which two texts speak of one deed."""
+# Words behind a verb among which its object stands.
 REACH = 7
-"""Words behind a verb among which its object stands."""
 _HELD = frozenset({"residence", "employer", "occupation", "study", "drive", "rise", "diet"})
 _JOBS = frozenset({"employer", "occupation", "study", "rise"})
 

@@ -15,8 +15,8 @@ _EN = LanguageData("en", "comparison")
 
 
 _CODE = compile_pattern(r"(?s)```.*?(?:```|\Z)")
+# Words and clauses up to which a text is a single statement.
 BRIEF_WORDS, BRIEF_CLAUSES = 30, 3
-"""Words and clauses up to which a text is a single statement."""
 _YEAR = compile_pattern(r"(?:19|20)\d\d")
 
 
@@ -45,8 +45,8 @@ class Quantity:
     goal: bool
 
 
+# Patterns by which a clause is marked wherever in it they stand.
 _MARKS = ("wished", "tried", "added", "partly", "negated", "past")
-"""Patterns by which a clause is marked wherever in it they stand."""
 
 
 @dataclass(frozen=True, slots=True)

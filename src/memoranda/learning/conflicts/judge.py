@@ -32,14 +32,14 @@ from memoranda.text.patterns import LanguageData
 _EN = LanguageData("en", "comparison")
 
 
+# Confidence below which a rule does not count.
 LEAST = 0.5
-"""Confidence below which a rule does not count."""
+# Share of a fact's content words in the clause that is over, if the fact is.
 MAIN = 0.4
-"""Share of a fact's content words in the clause that is over, if the fact is."""
+# The same where a fact is two sentences in one.
 WHOLE = 0.9
-"""The same where a fact is two sentences in one."""
+# Likeness of vectors below which two texts have no theme in common, whatever words they share.
 UNLIKE = 0.15
-"""Likeness of vectors below which two texts have no theme in common, whatever words they share."""
 _SHORTEST = 4
 
 

@@ -12,10 +12,10 @@ from memoranda.learning.verbs import Aspect
 from memoranda.text.patterns import LanguageData
 
 _EN = LanguageData("en", "comparison")
+# Numbers of one sort in a clause from which it is a list of measures, not a count.
 PAIR = MOST_LISTED = 2
-"""Numbers of one sort in a clause from which it is a list of measures, not a count."""
+# Share of an older fact that must be about what is counted anew.
 COVERED = 0.45
-"""Share of an older fact that must be about what is counted anew."""
 
 
 def find_new_quantities(old: ParsedClause, new: ParsedClause, *, short: bool) -> Iterator[Verdict]:

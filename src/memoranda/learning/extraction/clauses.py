@@ -12,8 +12,8 @@ from memoranda.text.patterns import LanguageData
 _EN = LanguageData("en", "extraction")
 
 
+# A clause of more characters is cut there: nobody speaks so.
 CLAUSE_LIMIT = 320
-"""A clause of more characters is cut there: nobody speaks so."""
 
 _LONGEST_ADJUNCT = 7
 _SHORTEST = 3

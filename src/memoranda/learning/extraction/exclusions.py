@@ -24,8 +24,8 @@ from memoranda.text.patterns import LanguageData, compile_pattern
 from memoranda.text.secrets import tells_secret
 
 _EN = LanguageData("en", "extraction")
+# So many things one turn takes back: each is looked for in all that its speaker said.
 _MOST = 8
-"""So many things one turn takes back: each is looked for in all that its speaker said."""
 _PLAYS = compile_pattern(r"role", re.IGNORECASE)
 _STOP = compile_pattern(r"[.!?\n]")
 _WORD = compile_pattern(r"[^\W_]+(?:['-][^\W_]+)*")

@@ -41,8 +41,8 @@ from memoranda.text.patterns import LanguageData, compile_pattern, expand, langu
 from memoranda.text.secrets import tells_secret
 
 _EN = LanguageData("en", "extraction")
+# What a claim must score by default; see ``benchmarks/facts.py`` for what others give.
 THRESHOLD = 0.5
-"""What a claim must score by default; see ``benchmarks/facts.py`` for what others give."""
 _SURE = 0.9
 _MOST = 0.95
 _FOREIGN = 0.8
@@ -60,6 +60,7 @@ _LASTING = frozenset({Category.IDENTITY, Category.POSSESSION, Category.RELATION}
 _PRECISION = {"time": 0, "day": 1, "week": 2, "month": 3, "year": 4, "span": 5}
 _CAPITAL = compile_pattern(r"(?<=[\w,;] )[A-Z][a-z]+|^[A-Z][a-z]+ ")
 _QUOTES = compile_pattern(r'"[^"]*"|“[^”]*”|«[^»]*»|`[^`]*`|https?://\S+')
+# What the forms of other languages become: English around the speaker's own words.
 _FOREIGN_STATEMENTS = {
     "name": ("{whose} name is {value}.", Category.IDENTITY),
     "home": ("{who} lives in {value}.", Category.IDENTITY),
@@ -67,7 +68,6 @@ _FOREIGN_STATEMENTS = {
     "age": ("{who} is {value} years old.", Category.IDENTITY),
     "request": ('{who} said: "{value}."', Category.REMEMBER),
 }
-"""What the forms of other languages become: English around the speaker's own words."""
 
 
 class RuleFactExtractor:

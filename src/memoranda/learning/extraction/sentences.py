@@ -17,10 +17,10 @@ from memoranda.text.patterns import LanguageData
 _EN = LanguageData("en", "extraction")
 _DE = LanguageData("de", "extraction")
 _PROSE = LanguageData("mul", "prose")
+# Only so many characters of a turn are read.
 TEXT_LIMIT = 20_000
-"""Only so many characters of a turn are read."""
+# Only so many characters of a sentence are read.
 SENTENCE_LIMIT = 1_500
-"""Only so many characters of a sentence are read."""
 MASK = "\ue000"
 _BREAK = "\n"
 _LONGEST_ORDINAL = 12

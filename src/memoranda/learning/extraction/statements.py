@@ -23,8 +23,8 @@ _LONGEST_NAME = 3
 _LONGEST_LEAD = 14
 _LONGEST_GROUP = 8
 _SHORTEST_INNER = 3
+# Score of ``a timeout of 30 s``.
 _NOUN_OF_VALUE = 0.58
-"""Score of ``a timeout of 30 s``."""
 
 
 class ClauseStatement(NamedTuple):
@@ -63,8 +63,8 @@ class ClauseContext:
 
 
 Words = Sequence[ClauseToken]
+# The same words in lower case.
 Low = Sequence[str]
-"""The same words in lower case."""
 
 
 def read_statement(words: Words, setting: ClauseContext) -> ClauseStatement | None:

@@ -33,12 +33,12 @@ from memoranda.text.recalled import FENCE
 from memoranda.text.secrets import tells_secret
 from memoranda.text.terms import without_accents
 
+# Characters of one claim: it is a sentence.
 LONGEST = 400
-"""Characters of one claim: it is a sentence."""
+# Turns before a source that may say what it is an answer to.
 JUST_BEFORE = 2
-"""Turns before a source that may say what it is an answer to."""
+# Words of a claim from which one alone in its sources is chance.
 MANY = 4
-"""Words of a claim from which one alone in its sources is chance."""
 THE_USER = "the user"
 # Fences of memory, of this prompt and of code; lines of recall.
 MARKUP = compile_pattern(

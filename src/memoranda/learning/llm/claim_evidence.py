@@ -31,10 +31,10 @@ UNSPACED = compile_pattern(
 )
 _NO = compile_pattern(r"\bno\b", re.IGNORECASE)
 STEM = 4
+# What may stand between a sentence and a name in it.
 OPENING = " \"'(\u201c\u2018\u00ab"
-"""What may stand between a sentence and a name in it."""
+# How far from the moment of speaking a day may lie whose month alone was named.
 NEAR = timedelta(days=400)
-"""How far from the moment of speaking a day may lie whose month alone was named."""
 MOST_DAYS = 62
 
 

@@ -30,10 +30,10 @@ from memoranda.model.ports import DateReader
 from memoranda.text.patterns import compile_pattern, expand, load
 from memoranda.text.terms import cut_sentences
 
+# Turns that a line is held to: those that share most words with it.
 TRIED = 3
-"""Turns that a line is held to: those that share most words with it."""
+# Share of the words of a longer line that must have been said.
 COVERED = 0.5
-"""Share of the words of a longer line that must have been said."""
 _MARK = compile_pattern(r"^\s*(?:>\s*)*(?:(?:[-*+•]|\d{1,3}[.)])\s+)?(?:\[[ xX]\]\s+)?")
 _NO_LINE = compile_pattern(r"^\s*(?:#|\||[-*_=]{3,}\s*$|\(empty\)\s*$|[^\n:]{1,60}:\s*$)")
 _FENCE = compile_pattern(r"^\s*(?:```|~~~)")

@@ -27,18 +27,18 @@ from memoranda.text.terms import cut_sentences
 
 log = logging.getLogger("memoranda.extract")
 
+# Claims of a page, per turn of a person; a model that claims more is inventing.
 MOST_PER_TURN = 3
-"""Claims of a page, per turn of a person; a model that claims more is inventing."""
+# Pairs of one request: of more, models lose count.
 PAIRS = 12
-"""Pairs of one request: of more, models lose count."""
+# Characters of one side of a pair.
 LONGEST_STATEMENT = 1_000
-"""Characters of one side of a pair."""
+# A verdict that is less sure is a doubt, and in doubt nothing is retired.
 SURE = 0.5
-"""A verdict that is less sure is a doubt, and in doubt nothing is retired."""
+# Characters of an insight: it goes into prompts.
 LONGEST_INSIGHT = 1_200
-"""Characters of an insight: it goes into prompts."""
+# Characters of one memory that an insight is drawn from: there may be 200.
 LONGEST_MEMORY = 400
-"""Characters of one memory that an insight is drawn from: there may be 200."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,8 +8,8 @@ from datetime import datetime
 from functools import cache
 from importlib.resources import files
 
+# Characters of one text in a prompt; of a longer one, its beginning and its end.
 LONGEST = 6_000
-"""Characters of one text in a prompt; of a longer one, its beginning and its end."""
 DAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
 # What could close a tag, or look like the next line.
 ESCAPES = {ord(mark): f"\\u{ord(mark):04x}" for mark in "<>\x85\u2028\u2029"}

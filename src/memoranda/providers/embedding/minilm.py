@@ -53,8 +53,8 @@ class LoadedMiniLM:
     turns: BoundedSemaphore
 
 
+# What this process has loaded, by files and threads; an entry goes with its last embedder.
 LOADED: WeakValueDictionary[tuple[Path, Path, int], LoadedMiniLM] = WeakValueDictionary()
-"""What this process has loaded, by files and threads; an entry goes with its last embedder."""
 LOADING = Lock()
 
 

@@ -40,12 +40,12 @@ from memoranda.model.checks import content_hash
 from memoranda.providers.llm.spec import ModelSpec
 from memoranda.text.patterns import compile_pattern
 
+# A later system message, in the user's role.
 NOTE = "<system_note>\n{text}\n</system_note>"
-"""A later system message, in the user's role."""
+# Stands for the user where a conversation would begin with the assistant.
 OPENING = "(start)"
-"""Stands for the user where a conversation would begin with the assistant."""
+# Stands for the user where a conversation would end with the assistant.
 GO_ON = "(go on)"
-"""Stands for the user where a conversation would end with the assistant."""
 FAILED = "(The tool failed and said nothing.)"
 STRAY = "(Result of a tool call that is not shown:)\n{text}"
 
@@ -53,6 +53,7 @@ CALL_ID = compile_pattern(r"[a-zA-Z0-9_-]{1,40}")
 LONGEST_ID = 40
 ROLES = ("system", "developer", "user", "assistant", "tool")
 SYSTEM = ROLES[:2]
+# What all providers take, and what they call it.
 MEDIA = {
     "image/png": "image/png",
     "image/jpeg": "image/jpeg",
@@ -60,7 +61,6 @@ MEDIA = {
     "image/gif": "image/gif",
     "image/webp": "image/webp",
 }
-"""What all providers take, and what they call it."""
 MEDIUM = compile_pattern(r"data:([\w.+-]+/[\w.+-]+)", re.IGNORECASE)
 
 

@@ -33,8 +33,8 @@ ASKED = 5
 POLL = 0.005
 # Bytes of all replicas together beyond which those that were not asked for longest are closed.
 MOST_BYTES = 1 << 29
+# How often a model was named: vectors of an older one do not count.
 GENERATION = "generation"
-"""How often a model was named: vectors of an older one do not count."""
 OF_STORE = (GENERATION, MODEL, DIMENSIONS)
 T = TypeVar("T")
 

@@ -19,8 +19,8 @@ from memoranda.model.models import PrunedSpan
 from memoranda.store.sql.rows import MESSAGES, TORN, dump, insertion, optional_ms
 from memoranda.store.sql.transaction import Transaction
 
+# A span as it is kept: its fields, times in milliseconds, and whether it is torn.
 StoredSpan = dict[str, Any]
-"""A span as it is kept: its fields, times in milliseconds, and whether it is torn."""
 UPDATE = """
 UPDATE conversations SET revision = revision + :clear,
     cleared_through = CASE WHEN :clear = 1 THEN next_position - 1 ELSE cleared_through END,

@@ -26,13 +26,13 @@ Postings = list[tuple[int, int]]
 NONE: Values = {}
 COMMENT = re.compile(r"--[^\n]*")
 MACRO = re.compile(r"@(texts|ints|attribute)\(([^()]*)\)|\b(least|greatest)\(")
+# The tables of the schema; a table comes after those to which it refers.
 TABLES = (
     "meta", "users", "records", "noteworthy_epochs", "record_sources", "vectors", "derivations",
     "entities", "entity_names", "entity_name_keys", "record_entities", "entity_decisions",
     "conversations", "messages", "prunings", "sessions", "recalls", "model_usage", "notes_bases",
     "history", "leases",
 )  # fmt: skip
-"""The tables of the schema; a table comes after those to which it refers."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,8 +122,8 @@ class Database(Protocol):
     """Connections to one database, and what only its kind can do."""
 
     full_text: FullText
+    # What its driver raises where what is derived is damaged.
     damage: type[Exception]
-    """What its driver raises where what is derived is damaged."""
 
     @property
     def location(self) -> str:

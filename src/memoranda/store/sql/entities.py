@@ -18,8 +18,8 @@ from memoranda.store.sql.dialect import SqlConnection
 from memoranda.store.sql.rows import dump
 
 LONGEST_NAME = 60
+# Names that are compared with a new one: where more may be meant, none is.
 MOST_ALIKE = 100
-"""Names that are compared with a new one: where more may be meant, none is."""
 # The name under which persons put others together; else the longest that is no sentence.
 RENAME = """
 UPDATE entities SET name = (

@@ -54,8 +54,8 @@ from memoranda.store.sql.rows import (
 
 MODEL = "embedding_model"
 DIMENSIONS = "embedding_dimensions"
+# The start of the names of jobs among the leases.
 JOB = "job:"
-"""The start of the names of jobs among the leases."""
 NOTHING = IndexChanges(
     IndexVersion(),
     reset=True,

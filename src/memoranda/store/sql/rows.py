@@ -31,8 +31,8 @@ from memoranda.model.models import (
 
 Row = Sequence[Any]
 
+# How the numbers of a vector are kept.
 STORED_FLOAT = np.dtype("<f2")
-"""How the numbers of a vector are kept."""
 
 CONVERSATION = (
     "c.id, c.created_at, c.system, c.model, c.context_limit, c.ended_at, "
@@ -40,8 +40,8 @@ CONVERSATION = (
     "ORDER BY position DESC LIMIT 1), "
     "c.message_count, c.cleared_through + 1, c.revision, c.token_scale, c.token_overhead"
 )
+# Marks a stored span of a pruning that lost a message to an erasure.
 TORN = "torn"
-"""Marks a stored span of a pruning that lost a message to an erasure."""
 PRUNING = "p.id, p.at, p.triggered_by, p.why, p.strategy, p.tokens_before, p.tokens_after, p.spans"
 EMPTY_LIST = "[]"
 EMPTY_OBJECT = "{}"

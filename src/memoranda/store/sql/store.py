@@ -70,8 +70,8 @@ WHERE name = :name AND holder = :holder AND claimed_due = :due
 """
 REGISTER = "INSERT INTO users (name) VALUES (:name) ON CONFLICT (name) DO NOTHING"
 MOST_COUNTED = 255
+# The key of a user who has nothing.
 NOBODY = 0
-"""The key of a user who has nothing."""
 QUEUE_ALL = """
 INSERT INTO derivations (work, record_key, user_key)
 SELECT CAST(:work AS text), key, user_key FROM records WHERE indexed = 1

@@ -26,13 +26,13 @@ DAY = timedelta(days=1)
 SUB_DAY = {"hour": timedelta(hours=1), "minute": timedelta(minutes=1)}
 MONTHS_IN = {"month": 1, "quarter": 3, "year": 12}
 
+# Where an open past ("before 2020") begins.
 EARLIEST_YEAR = 1900
-"""Where an open past ("before 2020") begins."""
 
+# The first moment of a stretch of time and the first one after it.
 Bounds = tuple[datetime, datetime]
-"""The first moment of a stretch of time and the first one after it."""
+# Places a stretch that recurs each year.
 InYear = Callable[[int], Bounds]
-"""Places a stretch that recurs each year."""
 
 
 def within_calendar(moment: datetime, name: str) -> bool:
@@ -136,8 +136,8 @@ class RelativeCalendar:
         return next(b for y in (year, year + 1) if (b := in_year(y))[0] > self.now)
 
 
+# The least and the most that "a few" may be.
 FEW_MEANS = (2, 5)
-"""The least and the most that "a few" may be."""
 NOON, HALF_DAY, DAY_HOURS = 12, 12, 24
 _MINUTE, _HOUR = timedelta(minutes=1), timedelta(hours=1)
 _MONTHS_A_YEAR = 12
@@ -642,12 +642,12 @@ def _read_refuse(m: Match, _: RelativeCalendar) -> TimeMeaning:
 
 # --- finding them ------------------------------------------------------------------------
 
+# The functions above, as the rules of ``mul/dates.toml`` name them.
 _READERS: dict[str, Reader] = {
     name.removeprefix("_read_"): reader
     for name, reader in list(globals().items())
     if name.startswith("_read_")
 }
-"""The functions above, as the rules of ``mul/dates.toml`` name them."""
 
 
 def _compiled(table: str, begin: str, end: str) -> Rules:

@@ -15,8 +15,8 @@ from memoranda.text.dates.expressions import (
     spread,
 )
 
+# How far before a time expression the words that govern it are looked for.
 REACH = 40
-"""How far before a time expression the words that govern it are looked for."""
 
 _FRIDAY = 5
 _OFFSET = w.date_pattern("offset")

@@ -39,11 +39,11 @@ from memoranda.text.dates.joining import (
 )
 from memoranda.text.dates.words import cues, date_pattern
 
+# Only so many characters of a query are looked at; a longer one is a document.
 QUERY_LIMIT = 2_000
-"""Only so many characters of a query are looked at; a longer one is a document."""
 
+# A text with more time expressions than this is a list of dates, not a question.
 ATOM_LIMIT = 8
-"""A text with more time expressions than this is a list of dates, not a question."""
 
 _LINK = date_pattern("question_link")
 _UNRESOLVED = date_pattern("unresolved")

@@ -37,12 +37,12 @@ from memoranda.text.dates.wording import replace_time
 from memoranda.text.dates.words import date_pattern
 from memoranda.text.patterns import compile_pattern
 
+# A sentence longer than so many characters is cut: work grows with a text, not faster.
 PIECE = 600
-"""A sentence longer than so many characters is cut: work grows with a text, not faster."""
 
 WEEK, A_YEAR = timedelta(days=8), 12  # months
+# So near in the past, and so far ahead, the present tense means the date that was.
 RECENT, FAR = timedelta(days=90), timedelta(days=240)
-"""So near in the past, and so far ahead, the present tense means the date that was."""
 
 _SENTENCE_END = date_pattern("sentence_end", 0)
 _ABBREVIATED = date_pattern("abbreviated")
@@ -56,8 +56,8 @@ _JOINED = date_pattern("joined")
 _TRIGGER = date_pattern("trigger")
 _COMBINED = compile_pattern(r"(?s).[\u0300-\u036f\u3099\u309a]{0,8}")
 
+# From a place in one form of a text to the place in another.
 Places = Callable[[int], int]
-"""From a place in one form of a text to the place in another."""
 
 
 class DateParser:

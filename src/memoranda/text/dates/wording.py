@@ -23,8 +23,8 @@ _WEEK, _WEEKEND, _THIRD, _SATURDAY = 7, 2, 11, 5  # days, and the number of one
 _QUARTER, _YEAR, _DECADE = 3, 12, 10  # months, months, years
 _HOUR = timedelta(hours=1)
 
+# How far before a time the word that governs it is looked for.
 REACH = 20
-"""How far before a time the word that governs it is looked for."""
 
 _OPENING = _DATA.pattern("opening")
 _GOVERNED = _DATA.pattern("governed")
