@@ -12,7 +12,6 @@ from pathlib import Path
 
 from benchmarks import (
     adding,
-    boundaries,
     conflicts,
     conversing,
     dates,
@@ -42,7 +41,6 @@ QUALITY = (
     "facts",
     "dates",
     "names",
-    "boundaries",
     "replay",
     "notes",
     "stores",
@@ -103,7 +101,6 @@ def measure(name: str, asked: argparse.Namespace) -> None:
         "facts": lambda: facts.run(data, quick=quick),
         "dates": lambda: dates.run(data),
         "names": lambda: ner.run(data),
-        "boundaries": lambda: boundaries.run(data, quick=quick),
         "replay": lambda: replay.run(asked.shared, quick=quick),
         "notes": lambda: notes(data, quick=quick),
         "stores": lambda: stores.run(quick=quick),

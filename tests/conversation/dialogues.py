@@ -2,13 +2,11 @@
 
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
-from typing import NamedTuple
 
 from hypothesis import strategies as st
 
-from memoranda.conversation.ledger import Ledger
-from memoranda.conversation.segments import START as START_OF_TALK
-from memoranda.conversation.segments import Boundary, Segmenter
+from memoranda.conversation.ledger import Ledger, unit_of
+from memoranda.conversation.selection import TaskReader
 from memoranda.conversation.signals import signals
 from memoranda.conversation.view import view_of
 from memoranda.model.models import Image, Message, ToolCall, ToolResult
@@ -35,32 +33,9 @@ WORDS = st.sampled_from(
 TEXTS = st.builds(lambda text, times: text * times, WORDS, st.sampled_from([0, 1, 1, 1, 3, 30]))
 
 
-class Segment(NamedTuple):
-    """Messages in a row that belong to one task or topic: indexes of the first and after the last.
-
-    It is completed where a strong boundary ends it, or a completion statement stands near its end.
-    """
-
-    start: int
-    end: int
-    completed: bool
-    boundary: Boundary
-
-
-def segments(messages, read=signals):
-    """Return the segments of a transcript, in order; together they are all of it."""
-    segmenter, starts, done = Segmenter(read), [], []
-    for place, message in enumerate(messages):
-        done.append(segmenter.completed)
-        boundary = segmenter.add(message)
-        if place == 0 or boundary is not None:
-            starts.append((place, boundary or START_OF_TALK))
-    ends = [*starts[1:], (len(messages), None)]
-    done.append(segmenter.completed)
-    return [
-        Segment(start, end, (after is not None and after.strong) or done[end], began)
-        for (start, began), (end, after) in zip(starts, ends, strict=False)
-    ]
+def tasks(messages, read=signals):
+    """Return the tasks of a transcript, in order; together they are all of it."""
+    return TaskReader(read).tasks([unit_of([item]) for item in messages])
 
 
 def view(messages, budget, policy, meter, prunings=()):

@@ -1,19 +1,23 @@
-"""Segments: where tasks and topics begin, and that nothing is cut off which is still needed."""
+"""Segments: where tasks begin, and that nothing is cut off which is still needed."""
 
+import json
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 
 import numpy as np
 import pytest
-from dialogues import segments
+from dialogues import tasks
 from effort import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from memoranda.conversation.segments import SHIFT, START, Segmenter
+from memoranda.conversation.formats.parse import parse_messages
+from memoranda.conversation.segments import START, Segmenter
 from memoranda.conversation.signals import NONE, signals
 from memoranda.model.models import Message, ToolCall, ToolResult
 
+SHARED = Path(__file__).parents[3] / "shared" / "data"
 START_TIME = datetime(2026, 3, 1, 9, tzinfo=UTC)
 ROLES = {"u": "user", "a": "assistant", "s": "system", "t": "tool"}
 SAID = (
@@ -55,9 +59,9 @@ def talk(*lines):
     ]
 
 
-def strong_starts(parts):
-    """Return where strong boundaries stand."""
-    return [part.start for part in parts if part.boundary.strong]
+def boundaries(parts):
+    """Return where one task ends and the next begins."""
+    return [part.start for part in parts[1:]]
 
 
 def marked(part):
@@ -96,9 +100,9 @@ def transcripts(draw):
 
 
 @given(transcripts())
-def test_segments_are_the_whole_transcript_in_order(said):
-    """Each message is in one segment, no segment is empty, and the last one ends at the end."""
-    parts = segments(said)
+def test_tasks_are_the_whole_transcript_in_order(said):
+    """Each message is in one task, none is empty, and the last one ends at the end."""
+    parts = tasks(said)
     assert [part.start for part in parts] == [0, *[part.end for part in parts[:-1]]][: len(parts)]
     assert all(part.start < part.end for part in parts)
     assert (parts[-1].end if parts else 0) == len(said)
@@ -109,18 +113,18 @@ def test_fed_one_by_one_or_at_once_it_is_the_same(said):
     """The boundaries of a transcript are those that a segmenter gives, message by message."""
     segmenter = Segmenter()
     live = [segmenter.add(item) for item in said]
-    parts = segments(said)
+    parts = tasks(said)
     at_once = {part.start: part.boundary for part in parts if part.boundary is not START}
     assert {place: each for place, each in enumerate(live) if each is not None} == at_once
     assert not parts or parts[-1].completed == segmenter.completed
-    assert parts == segments(said)
+    assert parts == tasks(said)
 
 
 @given(transcripts(), st.integers(0, 40))
 def test_what_comes_later_changes_no_boundary(said, length):
     """The boundaries of a beginning are those of the whole, up to there."""
-    whole = [part for part in segments(said) if part.start < length]
-    begun = segments(said[:length])
+    whole = [part for part in tasks(said) if part.start < length]
+    begun = tasks(said[:length])
     assert [(part.start, part.boundary) for part in begun] == [
         (part.start, part.boundary) for part in whole
     ]
@@ -130,7 +134,7 @@ def test_what_comes_later_changes_no_boundary(said, length):
 @given(transcripts())
 def test_only_a_user_or_a_marker_opens_a_segment(said):
     """Without a marker, a segment begins with a user's message or with the transcript."""
-    for part in segments(said)[1:]:
+    for part in tasks(said)[1:]:
         assert marked(part) or said[part.start].role == "user"
         assert said[part.start].role != "tool"
         assert part.boundary.why
@@ -139,7 +143,7 @@ def test_only_a_user_or_a_marker_opens_a_segment(said):
 @given(transcripts())
 def test_a_call_and_its_results_never_part(said):
     """Between a call and its result no segment begins, unless a marker begins it."""
-    starts = [part.start for part in segments(said) if not marked(part)]
+    starts = [part.start for part in tasks(said) if not marked(part)]
     called = {call.id: place for place, item in enumerate(said) for call in item.tool_calls}
     for place, item in enumerate(said):
         if item.tool_result is not None:
@@ -148,8 +152,8 @@ def test_a_call_and_its_results_never_part(said):
 
 @given(transcripts())
 def test_a_task_that_the_caller_names_begins_a_segment(said):
-    """Where a user's or a system message names a task, a strong boundary bears its title."""
-    parts = {part.start: part for part in segments(said)}
+    """Where a user's or a system message names a task, a boundary bears its title."""
+    parts = {part.start: part for part in tasks(said)}
     for place, item in enumerate(said):
         if item.task is not None and item.role in {"user", "system"}:
             assert marked(parts[place])
@@ -166,7 +170,7 @@ def test_a_mark_on_a_tool_message_waits_until_nothing_is_parted():
         message(3, "tool", "two", tool_result=ToolResult("y")),
         message(4, "assistant", "Here is the report."),
     ]
-    parts = segments(said)
+    parts = tasks(said)
     assert [(part.start, part.boundary.title) for part in parts] == [(0, None), (4, "Report")]
 
 
@@ -180,9 +184,8 @@ def test_the_workflow_of_the_requirements():
         "u: Now let's work on the tests",
         "a: Sure.",
     )
-    first, second = segments(said)
+    first, second = tasks(said)
     assert (first.start, first.end, first.completed) == (0, 4, True)
-    assert second.boundary.strong
     assert "said to be complete" in second.boundary.why
     assert not second.completed
 
@@ -224,10 +227,10 @@ COMPLETED = (
 
 
 @pytest.mark.parametrize(("asked", "answered", "then"), COMPLETED)
-def test_a_new_request_after_a_finished_task_is_a_strong_boundary(asked, answered, then):
+def test_a_new_request_after_a_finished_task_is_a_boundary(asked, answered, then):
     """It is one right after the completion statement, and after thanks and a reply to them."""
     for between in ((), ("u: Thanks!", "a: You're welcome!")):
-        parts = segments(talk(f"u: {asked}", f"a: {answered}", *between, f"u: {then}"))
+        parts = tasks(talk(f"u: {asked}", f"a: {answered}", *between, f"u: {then}"))
         assert parts[-1].start == 2 + len(between)
         assert "said to be complete" in parts[-1].boundary.why
         assert parts[-2].completed
@@ -271,19 +274,19 @@ DEPENDENT = (
 
 @pytest.mark.parametrize(("asked", "answered", "then"), DEPENDENT)
 def test_a_request_that_leans_on_the_task_is_not_cut_off(asked, answered, then):
-    """Nothing strong stands before a message that needs what was said, or if nothing is done."""
-    assert strong_starts(segments(talk(f"u: {asked}", f"a: {answered}", f"u: {then}"))) == []
+    """No task begins with a message that needs what was said, or if nothing is done."""
+    assert boundaries(tasks(talk(f"u: {asked}", f"a: {answered}", f"u: {then}"))) == []
 
 
 def test_work_after_a_completion_statement_takes_it_back():
     """A call, or a request that was no boundary, means that the task goes on."""
     done, now = "a: Task complete. Refactored 3 files.", "u: Now let's work on the tests"
     again = talk("u: Refactor it", done, "u: Undo it, please", "a: Looking into it.", now)
-    assert strong_starts(segments(again)) == []
+    assert boundaries(tasks(again)) == []
     calling = talk("u: Refactor it", done, "a: One more look.", "t: fine", now)
     calling[2] = replace(calling[2], tool_calls=(ToolCall("x", "look"),))
     calling[3] = replace(calling[3], tool_result=ToolResult("x"))
-    assert strong_starts(segments(calling)) == []
+    assert boundaries(tasks(calling)) == []
 
 
 def test_a_new_task_starts_without_ties_to_those_before():
@@ -295,24 +298,24 @@ def test_a_new_task_starts_without_ties_to_those_before():
         "a: All done! The notes are in the wiki.",
         "u: Next, let's work on the docs of parser.py",
     )
-    assert strong_starts(segments(said)) == [2, 4]
+    assert boundaries(tasks(said)) == [2, 4]
     marked = talk("u: Refactor it", "a: Task complete.", "u: Hello", "u: Now let's plan a party")
-    assert strong_starts(segments(marked)) == [3]
+    assert boundaries(tasks(marked)) == [3]
     marked[2] = replace(marked[2], task="Party")
-    assert strong_starts(segments(marked)) == [2]
+    assert boundaries(tasks(marked)) == [2]
 
 
 def test_a_marker_ends_a_task_that_nobody_called_complete():
-    """What a strong boundary ends is completed; what a topic ends is not, by that alone."""
+    """What a boundary ends is completed."""
     said = talk("u: Refactor it", "a: I look at it.", "u: Hello")
-    assert not segments(said)[0].completed
+    assert not tasks(said)[0].completed
     said[2] = replace(said[2], task="Party")
-    assert [part.completed for part in segments(said)] == [True, False]
+    assert [part.completed for part in tasks(said)] == [True, False]
 
 
-def test_a_marker_in_the_text_is_a_strong_boundary_with_a_title():
+def test_a_marker_in_the_text_is_a_boundary_with_a_title():
     """Not so the one with which the talk begins: there is nothing before it to end."""
-    parts = segments(
+    parts = tasks(
         talk(
             "s: You help.",
             "u: Task: refactor the parser",
@@ -328,27 +331,16 @@ def test_a_marker_in_the_text_is_a_strong_boundary_with_a_title():
 def test_a_completion_statement_near_the_end_completes_the_last_segment():
     """It stays so through thanks, and no longer once something else is asked for."""
     said = talk("u: Refactor it", "a: Task complete. Refactored 3 files.", "u: Thanks!")
-    assert segments(said)[-1].completed
-    assert not segments([*said, message(3, "user", "Undo it, please")])[-1].completed
-    assert not segments(said[:1])[-1].completed
-
-
-def test_a_night_between_two_messages_speaks_for_a_new_topic():
-    """The same words after a long pause begin a segment."""
-    said = talk(
-        "u: The soup needs more salt.", "a: Then add some.", "u: I read a book about whales."
-    )
-    assert len(segments(said)) == 1
-    later = replace(said[2], timestamp=said[1].timestamp + timedelta(hours=30))
-    last = segments([*said[:2], later])[-1]
-    assert (last.start, last.boundary) == (2, SHIFT)
+    assert tasks(said)[-1].completed
+    assert not tasks([*said, message(3, "user", "Undo it, please")])[-1].completed
+    assert not tasks(said[:1])[-1].completed
 
 
 def test_signals_are_read_through_the_reader():
     """A reader that sees nothing finds no completion."""
     said = talk("u: Refactor it", "a: Task complete.", "u: Now let's work on the tests")
-    assert strong_starts(segments(said, read=signals)) == [2]
-    assert strong_starts(segments(said, read=lambda _: NONE)) == []
+    assert boundaries(tasks(said, read=signals)) == [2]
+    assert boundaries(tasks(said, read=lambda _: NONE)) == []
 
 
 @settings(max_examples=examples(20))
@@ -369,3 +361,20 @@ def test_a_long_task_takes_bounded_memory(seed):
     assert len(kept._unread) <= 500
     assert len(segmenter._due) <= 256
     assert len(segmenter._heard) <= 4
+
+
+def test_no_task_of_the_real_runs_is_cut_in_two():
+    """In the 80 runs each later request needs the user, or flights, named in an earlier one."""
+    path = SHARED / "tau_bench" / "airline_80.json"
+    if not path.exists():
+        pytest.skip("the tau-bench runs are not in ../shared/data")
+    runs = [parse_messages(run["traj"]) for run in json.loads(path.read_text("utf-8"))]
+    assert len(runs) == 80
+    for run in runs:
+        said = [
+            message(
+                place, new.role, new.content, tool_calls=new.tool_calls, tool_result=new.tool_result
+            )
+            for place, new in enumerate(run)
+        ]
+        assert boundaries(tasks(said)) == []

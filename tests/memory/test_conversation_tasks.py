@@ -3,7 +3,6 @@
 from datetime import UTC, datetime, timedelta
 
 import pytest
-from dialogues import segments
 from talks import (
     FINISHED,
     NEXT,
@@ -20,8 +19,6 @@ from talks import (
     remembering,
     sized,
 )
-
-from memoranda.conversation.segments import SHIFT
 
 START = datetime(2026, 1, 1, 9, tzinfo=UTC)
 RULE = "Always answer in French, never in English."
@@ -139,7 +136,7 @@ def test_going_on_with_a_task_is_no_boundary():
 
 
 def test_another_topic_is_no_end_of_a_task():
-    """R5.5: a shift of topic, however clear, groups messages; it tells and prunes nothing."""
+    """R5.5: a shift of topic, however clear, begins no task; it tells and prunes nothing."""
     talk = [
         "I planted tomatoes and basil in the garden behind the house.",
         "Tomatoes like sun; water them in the morning.",
@@ -153,7 +150,7 @@ def test_another_topic_is_no_end_of_a_task():
     for index, content in enumerate(talk):
         said = START + timedelta(days=9 * (index // 4), minutes=index)
         chat.add(("user", "assistant")[index % 2], content, timestamp=said)
-    assert [part.boundary for part in segments(chat.messages)[1:]] == [SHIFT]
+    assert len(chat.explain().tasks) == 1
     assert events == []
     assert chat.prunings == ()
 

@@ -14,9 +14,10 @@ from datetime import datetime
 from enum import StrEnum
 from typing import TypeGuard
 
-from memoranda.conversation.ledger import ConversationState, Ledger, start_of
+from memoranda.conversation.ledger import ConversationState, Ledger, start_of, unit_of
 from memoranda.conversation.scoring import Score, scores
-from memoranda.conversation.segments import LONGEST_TITLE, START, Boundary, Segmenter
+from memoranda.conversation.segments import LONGEST_TITLE
+from memoranda.conversation.selection import TaskReader
 from memoranda.conversation.signals import Signals
 from memoranda.conversation.transcript import place_of
 from memoranda.conversation.view import ORPHAN, ConversationView, Policy, essentials, last_request
@@ -402,25 +403,19 @@ def _why_out(ledger: Ledger, policy: Policy, budget: int, tokens: int, *, new: b
 
 
 def _tasks(said: Sequence[Message], read: Callable[[Message], Signals]) -> list[ExplainedTask]:
-    """Return the tasks of messages. Only where somebody said so does one end (R5.1)."""
-    segmenter, starts = Segmenter(read), list[tuple[int, Boundary]]()
-    for at, item in enumerate(said):
-        boundary = segmenter.add(item)
-        if at == 0 or (boundary is not None and boundary.strong):
-            starts.append((at, boundary or START))
-    found = []
-    ends = [*(at for at, _ in starts[1:]), len(said)]
-    for number, ((at, began), end) in enumerate(zip(starts, ends, strict=False), 1):
-        task = ExplainedTask(
+    """Return the tasks of messages."""
+    tasks = TaskReader(read).tasks([unit_of([item]) for item in said])
+    return [
+        ExplainedTask(
             number=number,
-            title=began.title or _title(said[at:end], read),
-            first=place_of(said[at]),
-            last=place_of(said[end - 1]),
-            completed=end < len(said) or segmenter.completed,
-            why=began.why,
+            title=task.boundary.title or _title(said[task.start : task.end], read),
+            first=place_of(said[task.start]),
+            last=place_of(said[task.end - 1]),
+            completed=task.completed,
+            why=task.boundary.why,
         )
-        found.append(task)
-    return found
+        for number, task in enumerate(tasks, 1)
+    ]
 
 
 def _title(said: Sequence[Message], read: Callable[[Message], Signals]) -> str:

@@ -443,7 +443,7 @@ class Pruner:
         for item in unread:
             boundary = self._segmenter.add(item)
             self._read_to = place_of(item)
-            if boundary is not None and boundary.strong and item.id in new:
+            if boundary is not None and item.id in new:
                 found.append(TaskBoundary(message=item, title=boundary.title, why=boundary.why))
         return found
 

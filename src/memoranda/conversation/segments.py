@@ -1,108 +1,40 @@
-"""Where one task or topic ends and the next begins (R5.1, workflow 3).
+"""Where one task ends and the next begins (R5.1, workflow 3).
 
-A boundary is strong where somebody said so: the caller or the user by a marker, or a
-completion statement and then a request that leans on nothing before it. At those a finished
-task can be pruned whole (R5.2, R6.4). Where only the topic seems to shift, the boundary is
-weak: it groups messages, and nothing may be cut there for it.
+A task ends where somebody said so: the caller or the user by a marker, or a completion statement
+and then a request that leans on nothing before it. There a finished task can be pruned whole
+(R5.2, R6.4). That only the topic seems to shift ends nothing.
 
 A request that leans on what was said before may not be cut off from it. A wrong cut costs an
 agent what it needs, a missed one only some tokens. So any sign of a link counts: a word that
 points back, a name or number that was used before, and, where the request does not announce
 something new by its form, any word in common. The words are English; so are the signals without
 which no request is looked at.
-
-How far a turn carries on the topic before it is told by lexical cohesion and cues. TextTiling
-(Hearst 1997) compares the words of two blocks of text. A turn of a chat is too short for that
-alone, so that its form counts too: an answer carries on, a question to the other after a remark of
-one's own rarely does. What each of these weighs stands in ``languages/en/topics.toml``. In another
-language cue words are not seen, and words in common, question marks, lengths and time decide alone.
 """
 
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
-from datetime import datetime, timedelta
-from math import exp, log, log2
 
 from memoranda.conversation.signals import Signals, excerpt, signals
 from memoranda.model.models import Message
-from memoranda.text.patterns import LanguageData, compile_pattern, load
+from memoranda.text.patterns import LanguageData, compile_pattern
 
-BLOCK = 3  # turns that a new one is compared with
 STEM = 5  # letters of a word that count: "booking" and "booked" are one
 SHORTEST = 3  # letters of a word with a meaning of its own
-LONGEST = 30  # words beyond which a turn is not longer
-TURN_ENDS = 300  # characters that are read at each end of a longer turn
-GAP_FROM = timedelta(hours=1)  # a pause up to this says nothing
-GAP_MOST = 8.0  # doublings: a pause of ten days says all that a pause can say
-NEW_TOPIC = 1 / 3  # probability from which a turn begins a topic: good for F1 and Pk at once
-BIAS, GAP = "bias", "gap"
+TURN_ENDS = 300  # characters that are read for words at each end of a longer turn
 
-_ENGLISH = LanguageData("en", "topics")
+_ENGLISH = LanguageData("en", "tasks")
 _WORD = compile_pattern(r"[^\W_]+")
 _UNSPACED = compile_pattern(r"[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff]+")
-_YOU = _ENGLISH.pattern("you", 0)
-_BACK = _ENGLISH.pattern("back", 0)
-_WIDE = "\uff01\uff1f"  # ! and ? as Chinese and Japanese write them
-_QUESTION = ("?", "\uff1f", "؟")
-_ENDS = (". ", "! ", "? ", "؟ ", "\n", "。", *_WIDE)
-_MARKS = f".!?؟。{_WIDE} \n\"'*)"
-
-
-@dataclass(frozen=True, slots=True)
-class TopicTurn:
-    """The features of a message by which it is compared with others.
-
-    Attributes:
-        at: when it was said.
-        words: its content words, cut to ``STEM`` letters; pairs of characters in scripts
-            without spaces.
-        last: those of its last sentence, which is where a turn leads to.
-        length: its words, all of them.
-        question: whether it asks something anywhere.
-        asks: whether its last sentence does.
-        asks_you: whether its last sentence asks the other something about himself.
-        back: whether its last sentence has a pronoun that may point back.
-    """
-
-    at: datetime
-    words: frozenset[str]
-    last: frozenset[str]
-    length: int
-    question: bool
-    asks: bool
-    asks_you: bool
-    back: bool
-
-    @classmethod
-    def of(cls, text: str, at: datetime) -> TopicTurn:
-        """Read a text; of a long one its two ends, so that any takes about the same time."""
-        text = excerpt(text, TURN_ENDS, TURN_ENDS).lower()
-        body = text.rstrip(_MARKS)
-        last = text[max(body.rfind(end) + len(end) if end in body else 0 for end in _ENDS) :]
-        asks = any(mark in last for mark in _QUESTION)
-        return cls(
-            at=at,
-            words=content_words(text),
-            last=content_words(last),
-            length=len(_WORD.findall(text)),
-            question=any(mark in text for mark in _QUESTION),
-            asks=asks,
-            asks_you=asks and _YOU.search(last) is not None,
-            back=_BACK.search(last) is not None,
-        )
-
-
-def topic_weights() -> Mapping[str, float]:
-    """Return the log-odds of a new topic for each unit of the evidence of that name."""
-    weights: Mapping[str, float] = load("en", "topics")["weights"]
-    return weights
 
 
 def content_words(text: str) -> frozenset[str]:
-    """Return the words of a lower-case text that mean something alone, cut to ``STEM`` letters."""
+    """Return the words of a lower-case text that mean something alone, cut to ``STEM`` letters.
+
+    In scripts without spaces these are pairs of characters.
+    """
     words = _WORD.findall(text)
     stop = _ENGLISH.words("stop_words")
     found = {word[:STEM] for word in words if len(word) >= SHORTEST and word not in stop}
@@ -110,59 +42,6 @@ def content_words(text: str) -> frozenset[str]:
         for run in _UNSPACED.findall(text):
             found.update(run[at : at + 2] for at in range(len(run) - 1))
     return frozenset(found)
-
-
-class Cohesion:
-    """The last turns of a conversation. Keeps a bounded number of them. Not thread-safe."""
-
-    def __init__(self) -> None:
-        """Start before the first turn."""
-        self.age = 0
-        """The turns of the topic so far."""
-        self._turns: deque[TopicTurn] = deque(maxlen=BLOCK)
-
-    def take(self, turn: TopicTurn, *, new: bool) -> None:
-        """Add a turn, which begins a topic or does not."""
-        self._turns.append(turn)
-        self.age = 1 if new else self.age + 1
-
-    def shifts(self, turn: TopicTurn) -> bool:
-        """Return whether ``turn``, not taken yet, seems to begin a topic."""
-        if not self.age:
-            return False
-        found = self.evidence(turn)
-        odds = sum(weight * found[name] for name, weight in topic_weights().items())
-        return 1 / (1 + exp(-odds)) >= NEW_TOPIC
-
-    def evidence(self, turn: TopicTurn) -> dict[str, float]:
-        """Return what speaks for and against a new topic with ``turn``, which is not the first.
-
-        All are 0 or 1, but for ``length``: the natural logarithm of its tens of words; ``age``:
-        that of the turns of the topic so far; ``new_words``: 1 minus the words in common with
-        the block of turns before, as a share of the smaller set; ``new_last``: 1 minus those of
-        the last sentence, as a share of its own; ``gap``: doublings of an hour.
-        """
-        before = self._turns
-        block = [before[place] for place in range(-min(self.age, len(before)), 0)]
-        words = block[0].words.union(*[each.words for each in block[1:]])
-        asked = before[-1].question
-        pause = turn.at - before[-1].at
-        return {
-            BIAS: 1.0,
-            "question": float(turn.question),
-            "asks_you": float(turn.asks_you),
-            "asked": float(asked),
-            "answered": float(len(before) > 1 and before[-2].question and not asked),
-            "back": float(turn.back),
-            "back_question": float(turn.back and turn.asks),
-            "length": log(min(LONGEST, max(1, turn.length)) / 10),
-            "no_words": float(not turn.words),
-            "new_words": 1 - len(turn.words & words) / max(1, min(len(turn.words), len(words))),
-            "new_last": 1 - len(turn.last & words) / max(1, len(turn.last)),
-            "begun": float(self.age == 1),
-            "age": log(self.age),
-            GAP: min(GAP_MOST, log2(pause / GAP_FROM)) if pause > GAP_FROM else 0.0,
-        }
 
 
 KNOWN = 2_000  # names, and words, of a task that are remembered
@@ -192,11 +71,12 @@ class TaskLinks:
         self._names: dict[str, None] = {}
         self._words: dict[str, None] = {}
 
-    def take(self, message: Message, words: Iterable[str]) -> None:
+    def take(self, message: Message) -> None:
         """Remember a message, its calls' arguments too, and its content words."""
         texts = (message.content, *[call.arguments for call in message.tool_calls])
         self._unread.extend(excerpt(text, READ, READ) for text in texts if text)
-        _remember(self._words, words)
+        ends = excerpt(message.content, TURN_ENDS, TURN_ENDS)
+        _remember(self._words, content_words(ends.lower()))
 
     def hold(self, message: Message) -> bool:
         """Return whether a user's request leans on the task before it."""
@@ -264,30 +144,26 @@ _CONTINUES = _ENGLISH.pattern("continues")
 
 @dataclass(frozen=True, slots=True)
 class Boundary:
-    """Why a segment begins where it does.
+    """Why a task begins where it does: the one before it ends there, and may go.
 
     Attributes:
         why: in words.
         title: of the task that begins, where a marker gives one.
-        strong: whether a task ends here, so that what lies before it may go: not by a mere
-            shift of topic.
     """
 
     why: str
     title: str | None = None
-    strong: bool = True
 
 
-START = Boundary("the conversation begins", strong=False)
-SHIFT = Boundary("the topic shifts", strong=False)
+START = Boundary("the conversation begins")
 
 
 class Segmenter:
-    """Says of each message whether a segment begins with it, from those before it alone.
+    """Says of each message whether a task begins with it, from those before it alone.
 
     A message costs the same at any length of the conversation. Not thread-safe.
 
-    Only a user's message begins a segment, and a system message with a marker. Where the
+    Only a user's message begins a task, and a system message with a marker. Where the
     caller names a task (``Message.task``), one begins with that message whoever wrote it;
     on a tool's message, or an assistant's while results are due, the mark waits for the next
     that may part. A user's message between a call and its result parts them by a marker alone.
@@ -296,48 +172,46 @@ class Segmenter:
     def __init__(self, read: Callable[[Message], Signals] = signals) -> None:
         """Start before the first message; ``read`` returns the signals of one."""
         self._read = read
-        self._cohesion = Cohesion()
         self._links = TaskLinks()
         self._heard: deque[Message] = deque(maxlen=SHORTLY + 1)  # last turns and calls of the task
         self._due: dict[str, None] = {}  # ids of calls without results
         self._mark: str | None = None  # a task's title that waits
         self._begun = False  # whether anybody but the system spoke
-        self._spoke = False  # whether a user spoke in this segment
-        self._asked = False  # whether a user spoke since the last strong boundary
+        self._asked = False  # whether a user spoke in this task
 
     def add(self, message: Message) -> Boundary | None:
         """Return the boundary before ``message``, the next of the transcript, or ``None``."""
         talks = message.role in {"user", "assistant"}
-        spoken = talks and message.content.strip()
-        turn = TopicTurn.of(message.content, message.timestamp) if spoken else None
+        spoken = talks and bool(message.content.strip())
+        asks = spoken and message.role == "user"
         boundary = self._marked(message)
-        if boundary is None and turn is not None and message.role == "user" and not self._due:
+        if boundary is None and asks and not self._due:
             boundary = self._after_completion(message)
-            if boundary is None and self._spoke and self._cohesion.shifts(turn):
-                boundary = SHIFT
         if boundary is not None:
-            self._spoke = False
-            if boundary.strong:
-                self._asked = False
-                self._links = TaskLinks()
-                self._heard.clear()
+            self._asked = False
+            self._links = TaskLinks()
+            self._heard.clear()
         self._take_calls(message)
         self._begun |= message.role != "system"
+        self._asked |= asks
         if talks:
-            self._links.take(message, turn.words if turn else ())
-            if message.tool_calls or turn is not None:
-                self._heard.append(message)
-        if turn is not None:
-            self._spoke |= message.role == "user"
-            self._asked |= message.role == "user"
-            self._cohesion.take(turn, new=boundary is not None)
+            self._links.take(message)
+        if spoken or (talks and message.tool_calls):
+            self._heard.append(message)
         return boundary
 
     @property
     def completed(self) -> bool:
-        """Whether a recent message says that the task of the current segment is complete."""
-        done = self._turns_since_done()
-        return done is not None and done < self._cohesion.age
+        """Whether one of the last turns says that the task is complete, and no work followed."""
+        for message in reversed(self._heard):
+            said = self._read(message)
+            asked = message.role == "user" and (said.directive or said.opening)
+            if message.tool_calls or asked:
+                return False
+            goes_on = message.role == "assistant" and _CONTINUES.search(message.content)
+            if said.completion and not goes_on:
+                return True
+        return False
 
     def _marked(self, message: Message) -> Boundary | None:
         if message.task is not None:
@@ -362,8 +236,7 @@ class Segmenter:
             return None
         if not said.opening and (not said.directive or said.constraint or self._was_asked()):
             return None
-        done = said.completion or self._turns_since_done() is not None
-        if not done or self._links.hold(message):
+        if not (said.completion or self.completed) or self._links.hold(message):
             return None
         how = "opens something new" if said.opening else "asks for something unrelated"
         return Boundary(f"the task before was said to be complete; the user {how}")
@@ -375,21 +248,6 @@ class Segmenter:
             return False
         end = last.content[-ENDING:]
         return "?" in end and _OFFERS.search(end) is None
-
-    def _turns_since_done(self) -> int | None:
-        """Return how many turns came after the one that said that the task is complete.
-
-        ``None`` if none of the last did, or if the work went on after it.
-        """
-        for ago, message in enumerate(reversed(self._heard)):
-            said = self._read(message)
-            asked = message.role == "user" and (said.directive or said.opening)
-            if message.tool_calls or asked:
-                return None
-            goes_on = message.role == "assistant" and _CONTINUES.search(message.content)
-            if said.completion and not goes_on:
-                return ago
-        return None
 
     def _take_calls(self, message: Message) -> None:
         if message.tool_result is not None:

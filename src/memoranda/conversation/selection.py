@@ -14,7 +14,7 @@ from itertools import pairwise
 from typing import Protocol, runtime_checkable
 
 from memoranda.conversation.scoring import scores
-from memoranda.conversation.segments import Segmenter
+from memoranda.conversation.segments import START, Boundary, Segmenter
 from memoranda.conversation.signals import Signals
 from memoranda.model.models import Message
 
@@ -50,12 +50,15 @@ class Task:
     Attributes:
         start: the first of them.
         end: the one after the last.
-        completed: whether the task is done.
+        completed: whether the task is done: the next one began, or one of its last messages says
+            so.
+        boundary: why it begins here.
     """
 
     start: int
     end: int
     completed: bool
+    boundary: Boundary
 
 
 class TaskReader:
@@ -73,7 +76,7 @@ class TaskReader:
     def _start_over(self) -> None:
         self._segmenter = Segmenter(self.read)
         self._units: list[Unit] = []
-        self._starts: list[int] = []
+        self._starts: dict[int, Boundary] = {}
         self._done: list[bool] = []  # after each unit, whether its task was said to be complete
 
     def tasks(self, units: Sequence[Unit]) -> list[Task]:
@@ -83,16 +86,16 @@ class TaskReader:
             # Units only come at the end; else they were all made anew.
             self._start_over()
         for unit in units[len(self._units) :]:
-            found = [self._segmenter.add(message) for message in unit.messages]
-            if any(boundary is not None and boundary.strong for boundary in found):
-                self._starts.append(len(self._units))
+            for message in unit.messages:
+                if boundary := self._segmenter.add(message):
+                    self._starts[len(self._units)] = boundary
             self._units.append(unit)
             self._done.append(self._segmenter.completed)
-        starts = [0, *(start for start in self._starts if 0 < start < len(units)), len(units)]
+        starts = {0: START} | self._starts
+        places = [*(start for start in starts if start < len(units)), len(units)]
         return [
-            Task(start, end, end < len(units) or self._done[end - 1])
-            for start, end in pairwise(starts)
-            if end > start
+            Task(start, end, end < len(units) or self._done[end - 1], starts[start])
+            for start, end in pairwise(places)
         ]
 
 
