@@ -11,7 +11,6 @@ from __future__ import annotations
 import errno
 import logging
 import os
-import shutil
 from bisect import bisect_left
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -46,18 +45,17 @@ from memoranda.errors import (
 from memoranda.model.checks import EPOCH
 from memoranda.model.models import NO_ATTRIBUTES, ConversationInfo, Message
 from memoranda.model.ports import MessageMeter
+from memoranda.text.files import BINARY, PRIVATE, sync_folder, write_whole
 
 log = logging.getLogger("memoranda.sessions")
 
 # Gives what counts the tokens of a model.
 Meters = Callable[[str | None], MessageMeter]
 
-PRIVATE = 0o600
 POLL = 0.002  # seconds between two looks at a lock that another writer holds
 TAIL = 64  # bytes by which the place is known again up to which the file was read
 FULL = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
 FORBIDDEN = frozenset({errno.EACCES, errno.EPERM, errno.EROFS})
-BINARY: int = getattr(os, "O_BINARY", 0)  # Windows would change line ends without it.
 
 
 class FileTranscript(MemoryTranscript):
@@ -352,29 +350,11 @@ class FileTranscript(MemoryTranscript):
         self._tail = data[len(head) + 1 :][-TAIL:]
 
     def _replace(self, lines: Sequence[bytes]) -> bytes:
-        """Put a file of these lines in the place of the old one, in one step; return what it holds.
-
-        It has the permissions of the old one; a new one is its owner's alone.
-        """
-        part, data = self._beside("part"), b"".join(line + b"\n" for line in lines)
-        part.unlink(missing_ok=True)  # A crash may have left it.
-        try:
-            descriptor = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL | BINARY, PRIVATE)
-            with os.fdopen(descriptor, "wb") as file:
-                file.write(data)
-                file.flush()
-                os.fsync(file.fileno())
-            if self.path.exists():
-                shutil.copymode(self.path, part)
-            part.replace(self.path)
-        finally:
-            part.unlink(missing_ok=True)
-        if self._power_safe and os.name != "nt":  # NTFS keeps a journal of its folders.
-            descriptor = os.open(self.path.parent, os.O_RDONLY)
-            try:
-                os.fsync(descriptor)
-            finally:
-                os.close(descriptor)
+        """Put a file of these lines in the place of the old one; return what it holds."""
+        data = b"".join(line + b"\n" for line in lines)
+        write_whole(self.path, [data], part=self._beside("part"))
+        if self._power_safe:
+            sync_folder(self.path.parent)
         return data
 
 

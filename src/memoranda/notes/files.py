@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import errno
 import os
-import shutil
 import stat
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
@@ -27,13 +26,11 @@ from memoranda.errors import (
     StoreReadOnly,
 )
 from memoranda.model.checks import storable
+from memoranda.text.files import BINARY, NO_LINK, PRIVATE, sync_folder, write_whole
 
 FULL = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
 FORBIDDEN = frozenset({errno.EACCES, errno.EPERM, errno.EROFS})
-PRIVATE = 0o600
 PRIVATE_FOLDER = 0o700
-BINARY: int = getattr(os, "O_BINARY", 0)  # Windows would change line ends without it.
-NO_LINK: int = getattr(os, "O_NOFOLLOW", 0)
 LOCK = ".memoranda.lock"
 PART = ".memoranda.part"
 POLL = 0.0005  # seconds between two looks at a lock that another writer holds
@@ -84,7 +81,7 @@ class NotesFolder:
             lock.acquire(timeout=self._busy_timeout, poll_interval=POLL)
         try:
             with _translated(self.folder, writing=True):
-                _remove(self.folder / PART)  # A crash may have left it.
+                (self.folder / PART).unlink(missing_ok=True)  # A crash may have left it.
             yield
         finally:
             lock.release()
@@ -188,17 +185,13 @@ class NotesFolder:
                 return False
             if before == data:
                 return True
-            part = path.with_name(PART)
             with _translated(path, writing=True):
-                _remove(part)
-                try:
-                    _write_new(part, data, path)
-                    if _read(path) != before:
-                        return False
-                    part.replace(path)
-                finally:
-                    _remove(part)
-                _sync_folder(part.parent)
+                part = path.with_name(PART)
+                if not write_whole(
+                    path, [data], part=part, unchanged=lambda: _read(path) == before
+                ):
+                    return False
+                sync_folder(path.parent)
         return True
 
 
@@ -290,19 +283,7 @@ def _make_folder(folder: Path) -> None:
         if not folder.is_dir():  # Another process may have been faster.
             raise
     else:
-        _sync_folder(folder.parent)
-
-
-def _sync_folder(folder: Path) -> None:
-    """Wait until the disk has the names in a folder."""
-    if os.name == "nt":  # A folder cannot be opened there; NTFS keeps its own journal.
-        return
-    with suppress(PermissionError):  # It may be written, but not listed.
-        descriptor = os.open(folder, os.O_RDONLY)
-        try:
-            os.fsync(descriptor)
-        finally:
-            os.close(descriptor)
+        sync_folder(folder.parent)
 
 
 def _read(path: Path) -> bytes:
@@ -310,32 +291,6 @@ def _read(path: Path) -> bytes:
     with _translated(path, writing=False), suppress(FileNotFoundError):
         return path.read_bytes()
     return b""
-
-
-def _remove(part: Path) -> None:
-    with suppress(FileNotFoundError):
-        part.unlink()
-
-
-def _write_new(part: Path, data: bytes, old: Path) -> None:
-    """Write a new file to the disk, with owner and permissions of the one whose place it takes."""
-    is_new = not old.exists()
-    if not is_new:  # A file that is protected from writing is not replaced either.
-        os.close(os.open(old, os.O_WRONLY | NO_LINK | BINARY))
-    descriptor = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL | NO_LINK | BINARY, PRIVATE)
-    try:
-        if not is_new:
-            mine, theirs = part.stat(), old.stat()
-            if (mine.st_uid, mine.st_gid) != (theirs.st_uid, theirs.st_gid):
-                with suppress(PermissionError):
-                    os.chown(part, theirs.st_uid, theirs.st_gid)
-            shutil.copymode(old, part)
-        rest = memoryview(data)
-        while rest:
-            rest = rest[os.write(descriptor, rest) :]
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
 
 
 @contextmanager

@@ -8,8 +8,6 @@ other's change, and a writer that is killed leaves the file as it was.
 from __future__ import annotations
 
 import os
-import stat
-import tempfile
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -20,12 +18,12 @@ from platformdirs import user_config_path
 from memoranda.errors import ConfigError
 from memoranda.settings.formats import Format, TomlFormat, YamlFormat, change
 from memoranda.settings.nested import Place
+from memoranda.text.files import PRIVATE, write_whole
 
 VARIABLE = "MEMORANDA_CONFIG"
 NAMES = ("config.toml", "config.yaml", "config.yml")
 # Seconds to wait for another writer, who needs a fraction of one.
 PATIENCE = 10.0
-PRIVATE = 0o600
 BOM = b"\xef\xbb\xbf"
 FORMATS: Mapping[str, Format] = {".toml": TomlFormat(), ".yaml": YamlFormat(), ".yml": YamlFormat()}
 
@@ -164,23 +162,11 @@ def rewrite(path: Path, edit: Callable[[SettingsFile], SettingsFile]) -> bool:
 
 
 def _replace(target: Path, text: str) -> None:
-    """Put ``text`` in the place of a file in one step, with its permissions and line ends."""
+    """Put ``text`` in the place of a file in one step, with its line ends and its mark."""
     old = target.read_bytes() if target.exists() else b""
     if _ends_lines_with_crlf(old):
         text = text.replace("\n", "\r\n")
-    handle, name = tempfile.mkstemp(dir=target.parent)  # Only its owner can read it.
-    new = Path(name)
-    try:
-        with os.fdopen(handle, "wb") as opened:
-            opened.write(text.encode("utf-8-sig" if old.startswith(BOM) else "utf-8"))
-            opened.flush()
-            os.fsync(opened.fileno())
-        if target.exists():
-            new.chmod(stat.S_IMODE(target.stat().st_mode))
-        new.replace(target)
-    except BaseException:
-        new.unlink(missing_ok=True)
-        raise
+    write_whole(target, [text.encode("utf-8-sig" if old.startswith(BOM) else "utf-8")])
 
 
 def _ends_lines_with_crlf(raw: bytes) -> bool:

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import os
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
 from pathlib import Path
-from tempfile import NamedTemporaryFile
-from typing import IO
 
 from memoranda.errors import InvalidInput, MemorandaError
 from memoranda.model.checks import located
@@ -19,6 +16,7 @@ from memoranda.model.json_object import parse_moment
 from memoranda.model.models import Scope
 from memoranda.model.ports import Progress, Store
 from memoranda.records.drafts import parse_draft
+from memoranda.text.files import write_whole
 from memoranda.transfer import (
     chatgpt,
     chroma,
@@ -86,47 +84,31 @@ def export(
         NotFound: there is no such conversation.
     """
     counts: Counter[str] = Counter()
-    with _appearing(path) as file, store.snapshot():
-        if conversation is not None:
-            lines = list(session_lines(store, scope, conversation))
-            file.writelines(lines)
-            return PortingReport(
-                format=FileFormat.SESSION, users=(scope.user,), records=0, messages=len(lines) - 1
-            )
-        for kind, line in archive_lines(store, scope, now):
+    form = FileFormat.MEMORANDA if conversation is None else FileFormat.SESSION
+
+    def lines() -> Iterator[bytes]:
+        found = (
+            archive_lines(store, scope, now)
+            if conversation is None
+            else session_lines(store, scope, conversation)
+        )
+        for kind, line in found:
             counts[kind] += 1
-            file.write(line)
-    return PortingReport(
-        format=FileFormat.MEMORANDA,
-        users=(scope.user,),
-        records=counts["record"],
-        messages=counts["message"],
-    )
+            yield line.encode()
 
-
-@contextmanager
-def _appearing(path: Path) -> Iterator[IO[str]]:
-    """Open a file that appears at ``path`` when the block is over, and only if it succeeds."""
-    part: Path | None = None
     try:
         if path.exists():
             raise InvalidInput(f"{path} exists already; choose a new name for the export")
-        with NamedTemporaryFile(  # Readable by its owner alone, and it stays so.
-            "w", encoding="utf-8", newline="\n", dir=path.parent, prefix=".memoranda-", delete=False
-        ) as file:
-            part = Path(file.name)
-            yield file
-            file.flush()
-            os.fsync(file.fileno())
-        part.rename(path)
+        with store.snapshot():
+            write_whole(path, lines())
     except MemorandaError:
         raise
     except (OSError, ValueError) as error:
         message = f"{path} cannot be written ({error}); choose another folder or free some space"
         raise InvalidInput(message) from error
-    finally:
-        if part is not None:
-            part.unlink(missing_ok=True)
+    return PortingReport(
+        format=form, users=(scope.user,), records=counts["record"], messages=counts["message"]
+    )
 
 
 # In

@@ -30,8 +30,8 @@ from memoranda.transfer.openai import missing_messages
 # Out
 
 
-def session_lines(store: Store, scope: Scope, id: str) -> Iterator[str]:
-    """Return the lines of a session file that holds a stored conversation.
+def session_lines(store: Store, scope: Scope, id: str) -> Iterator[tuple[str, str]]:
+    """Yield type and text of each line of a session file that holds a stored conversation.
 
     Positions are those of the lines, so receipts and what was cleared are as in the store,
     also where messages were erased.
@@ -46,8 +46,9 @@ def session_lines(store: Store, scope: Scope, id: str) -> Iterator[str]:
     places = [place_of(message) for message in messages]
     settings = replace(info, start=bisect_left(places, info.start))
     prunings = _moved(store.prunings(scope, id), places)
-    for value in (metadata_value(settings, prunings), *map(message_value, messages)):
-        yield dump_line(value).decode() + "\n"
+    yield "metadata", dump_line(metadata_value(settings, prunings)).decode() + "\n"
+    for message in messages:
+        yield "message", dump_line(message_value(message)).decode() + "\n"
 
 
 def _moved(prunings: Sequence[Pruning], places: Sequence[int]) -> tuple[Pruning, ...]:

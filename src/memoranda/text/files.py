@@ -1,0 +1,81 @@
+"""Writes a file whole or not at all: settings, notes, conversations, exports, models.
+
+The new file is written beside the old one and takes its place in one step. So nobody ever sees
+half a file, and after a crash the old one or the new one is there.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Callable, Iterable
+from contextlib import suppress
+from pathlib import Path
+from threading import get_ident
+
+# The permissions of a new file: it is its owner's alone.
+PRIVATE = 0o600
+# Windows would change line ends without it.
+BINARY: int = getattr(os, "O_BINARY", 0)
+NO_LINK: int = getattr(os, "O_NOFOLLOW", 0)
+NEW_FILE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | NO_LINK | BINARY
+
+
+def write_whole(
+    path: Path,
+    chunks: Iterable[bytes],
+    *,
+    part: Path | None = None,
+    unchanged: Callable[[], bool] | None = None,
+) -> bool:
+    """Put a file of ``chunks`` in the place of ``path``; return whether that was done.
+
+    It has the owner and the permissions of the old file; a new one is its owner's alone.
+
+    Args:
+        path: the file.
+        chunks: what it is to hold. An error that they raise leaves the old file.
+        part: what it is called until it is complete, where only one writes at a time: a crash may
+            leave such a file, which is removed the next time.
+        unchanged: asked once all is on the disk, whether the old file may still be replaced.
+
+    Raises:
+        OSError: it cannot be written, or the old file is protected from writing.
+    """
+    part = part or path.with_name(f".{path.name}.{os.getpid()}-{get_ident()}.part")
+    part.unlink(missing_ok=True)
+    try:
+        with os.fdopen(os.open(part, NEW_FILE, PRIVATE), "wb") as file:
+            if path.exists():
+                _copy_owner(path, part)
+            file.writelines(chunks)
+            file.flush()
+            os.fsync(file.fileno())
+        if unchanged is not None and not unchanged():
+            return False
+        part.replace(path)
+    finally:
+        part.unlink(missing_ok=True)
+    return True
+
+
+def _copy_owner(old: Path, new: Path) -> None:
+    """Give a new file the owner and the permissions of one that may be written."""
+    os.close(os.open(old, os.O_WRONLY | BINARY))
+    mine, theirs = new.stat(), old.stat()
+    if (mine.st_uid, mine.st_gid) != (theirs.st_uid, theirs.st_gid):
+        with suppress(PermissionError):
+            os.chown(new, theirs.st_uid, theirs.st_gid)
+    new.chmod(stat.S_IMODE(theirs.st_mode))
+
+
+def sync_folder(folder: Path) -> None:
+    """Wait until the disk has the names in a folder."""
+    if os.name == "nt":  # A folder cannot be opened there; NTFS keeps its own journal.
+        return
+    with suppress(PermissionError):  # It may be written, but not listed.
+        descriptor = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
