@@ -166,7 +166,7 @@ def retriever(memory: Memory, ranking: Ranking) -> Retriever:
         store=parts.store,
         analyzer=TermAnalyzer(),
         extractor=parts.extractor,
-        embed=parts.derivations.embed_query,
+        derivations=parts.derivations,
         zone=UTC,
         times=question_range,
         ranking=ranking,

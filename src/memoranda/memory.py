@@ -21,6 +21,7 @@ from memoranda.model.checks import (
     limited,
     located,
     named,
+    number,
     parse_metadata,
     several,
 )
@@ -61,7 +62,7 @@ if TYPE_CHECKING:
     from memoranda.maintenance.schedule import MaintenanceSchedule, OnReport
     from memoranda.maintenance.service import Maintenance
     from memoranda.notes.sync import SyncedNotes
-    from memoranda.search.service import SearchService
+    from memoranda.search.recall import RecallService
     from memoranda.settings.settings import Settings
     from memoranda.tools import Tool
     from memoranda.transfer.porting import PortingReport
@@ -136,7 +137,7 @@ class Memory:
         return other
 
     @cached_property
-    def _searcher(self) -> SearchService:
+    def _searcher(self) -> RecallService:
         return self._services.searcher(self._scope)
 
     @property
@@ -306,7 +307,13 @@ class Memory:
             as_of=known(as_of, "as_of"),
         )
         least = self.settings.retrieval.min_score if min_score is None else min_score
-        return self._searcher.search(clean(query, "query"), where, limit=limit, min_score=least)
+        return self._services.lazy.retriever.search(
+            self._scope,
+            clean(query, "query"),
+            where,
+            limit=limited(limit, "limit"),
+            min_score=number(least, "min_score"),
+        )
 
     def recall(
         self, prompt: str, *, budget: int = 1_000, exclude_session: str | None = None

@@ -48,8 +48,8 @@ if TYPE_CHECKING:
     from memoranda.notes.history_entries import HistoryEntryWriter
     from memoranda.notes.service import NotesService, OpenNotes
     from memoranda.notes.writer import HistoryWriter, PlanClaims
+    from memoranda.search.recall import RecallService
     from memoranda.search.search import Retriever
-    from memoranda.search.service import SearchService
     from memoranda.settings.settings import Settings
     from memoranda.text.dates.statements import DateParser
 
@@ -67,7 +67,7 @@ class LazyServices:
     Attributes:
         store: what is searched.
         extractor: finds the names in a query.
-        derivations: gives the vector of a query.
+        derivations: finishes what a search needs.
         settings: how it is searched.
     """
 
@@ -95,7 +95,7 @@ class LazyServices:
             store=self.store,
             analyzer=TermAnalyzer(),
             extractor=self.extractor,
-            embed=self.derivations.embed_query,
+            derivations=self.derivations,
             zone=self.settings.zone,
             times=question_range,
             ranking=Ranking(fusion=chosen.fusion, rrf_k=chosen.rrf_k),
@@ -188,16 +188,15 @@ class Services:
             wipe=self.wipe,
         )
 
-    def searcher(self, scope: Scope) -> SearchService:
-        """Return the service that searches the records of ``scope``."""
-        from memoranda.search.service import SearchService  # noqa: PLC0415 - see the module
+    def searcher(self, scope: Scope) -> RecallService:
+        """Return the service that finds what a model may see of the records of ``scope``."""
+        from memoranda.search.recall import RecallService  # noqa: PLC0415 - see the module
 
         chosen = self.settings.retrieval
-        return SearchService(
+        return RecallService(
             scope=scope,
             store=self.store,
             retriever=self.lazy.retriever,
-            derivations=self.derivations,
             counter=self.catalog.meter(None).counter,
             zone=self.settings.zone,
             min_score=chosen.min_score,

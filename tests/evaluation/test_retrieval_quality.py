@@ -66,7 +66,7 @@ def ask(arm, ranking):
         store=parts.store,
         analyzer=parts.lazy.retriever.analyzer,
         extractor=parts.extractor,
-        embed=parts.derivations.embed_query,
+        derivations=parts.derivations,
         zone=UTC,
         times=question_range,
         ranking=ranking,

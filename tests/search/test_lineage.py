@@ -59,7 +59,7 @@ def found(memory, *, kinds=(), question=QUESTION, **ranking):
         store=parts.store,
         analyzer=parts.lazy.retriever.analyzer,
         extractor=parts.extractor,
-        embed=lambda _: None,
+        derivations=parts.derivations,
         zone=UTC,
         times=question_range,
         ranking=Ranking(**ranking),

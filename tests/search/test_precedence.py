@@ -80,7 +80,7 @@ def retriever(memory, **ranking):
         store=parts.store,
         analyzer=parts.lazy.retriever.analyzer,
         extractor=parts.extractor,
-        embed=lambda _: None,
+        derivations=parts.derivations,
         zone=UTC,
         times=question_range,
         ranking=Ranking(**ranking),

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from memoranda import Memory, Settings
+from memoranda.derivations.worker import DerivationWorker
 from memoranda.errors import EmbeddingError
 from memoranda.model.models import Scope
 from memoranda.model.query import Filter
@@ -34,12 +35,12 @@ def retriever(memory):
     """Make a retriever with a ranking of the test's own."""
     parts = memory._services
 
-    def make(embed=parts.derivations.embed_query, **ranking):
+    def make(derivations=parts.derivations, **ranking):
         return Retriever(
             store=parts.store,
             analyzer=parts.lazy.retriever.analyzer,
             extractor=parts.extractor,
-            embed=embed,
+            derivations=derivations,
             zone=UTC,
             times=question_range,
             ranking=Ranking(**ranking),
@@ -95,13 +96,16 @@ def test_ranks_are_places_in_the_arm(retriever):
         assert [score for _, score in told] == sorted(score for _, score in told)
 
 
-def test_a_failing_model_leaves_the_words(retriever, caplog):
+def test_a_failing_model_leaves_the_words(memory, retriever, caplog):
     """Law 8: without vectors the other arms go on, and the log says so."""
 
-    def fail(query):
-        raise EmbeddingError(query)
+    class Failing(HashEmbedder):
+        def embed(self, texts):
+            raise EmbeddingError(texts[0])
 
-    hits = found(retriever(embed=fail))
+    parts = memory._services
+    failing = DerivationWorker(parts.store, Failing(), parts.extractor, background=False)
+    hits = found(retriever(derivations=failing))
     assert len(hits) == 12
     assert all("vector" not in hit.why.arms for hit in hits)
     assert "searching without vectors: tea" in caplog.text

@@ -7,8 +7,7 @@ from collections.abc import Sequence
 from datetime import tzinfo
 
 from memoranda.model.models import Hit, Kind, Recall
-from memoranda.search.recall import remembered
-from memoranda.search.service import is_small_talk, mask_secrets
+from memoranda.search.recall import is_small_talk, mask_secrets, remembered
 from memoranda.text.patterns import compile_pattern
 from memoranda.text.recalled import FOUND, NOTED, NOTHING, RELATED
 

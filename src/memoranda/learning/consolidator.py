@@ -39,7 +39,7 @@ from memoranda.model.reports import StageReport
 from memoranda.model.sessions import SessionInfo
 from memoranda.records.pages import session_episodes
 from memoranda.records.service import RecordService
-from memoranda.search.service import SearchService
+from memoranda.search.recall import RecallService
 from memoranda.settings.sections import ConsolidationSettings
 from memoranda.text import recalled as recalled_text
 from memoranda.text.secrets import secret_kind
@@ -65,7 +65,7 @@ class TurnReader:
     """Reads the episodes of one scope as turns, without text that memory itself had recalled."""
 
     records: RecordService
-    searcher: SearchService
+    searcher: RecallService
 
     def read(
         self, episodes: Sequence[Record], recalled: Mapping[str, str]
@@ -114,9 +114,10 @@ class TurnReader:
         for them: that is for now, when nobody waits.
         """
         found: dict[str, str] = {}
+        scope = self.records.scope
         for line in recalled_text.lines(text):
             where = Filter(now=self.records.now())
-            for hit in self.searcher.search(line, where, limit=ALIKE):
+            for hit in self.searcher.retriever.search(scope, line, where, limit=ALIKE):
                 if recalled_text.is_line_of(line, hit.record.content):
                     found.setdefault(line, hit.record.id)
         return found
@@ -138,7 +139,7 @@ class Consolidator:
     """
 
     records: RecordService
-    searcher: SearchService
+    searcher: RecallService
     models: StageModels
     rules: RuleFactExtractor
     dates: DateReader
@@ -335,7 +336,7 @@ class Consolidator:
     def _candidates(self, scope: Scope, claim: Claim) -> list[planning.CandidateFact]:
         """Return the known facts that a claim is compared with."""
         where = Filter(now=self.records.now(), kinds=(Kind.FACT,))
-        hits = self.searcher.of(scope).search(claim.content, where, limit=CANDIDATES)
+        hits = self.searcher.retriever.search(scope, claim.content, where, limit=CANDIDATES)
         ids = list(dict.fromkeys(source for hit in hits for source in hit.record.source_ids))
         sources = self.records.store.get(scope, ids)
         said_at = {item.id: item.event_time for item in sources.values()}

@@ -154,8 +154,9 @@ def list_facts(
             retired=everything,
             metadata={} if category is None else {CATEGORY: category},
         )
-        searcher = services_of(memory).searcher(scope_of(memory))
-        hits = searcher.search(clean(query, "query"), where, limit=most + SPARE)
+        hits = services_of(memory).lazy.retriever.search(
+            scope_of(memory), clean(query, "query"), where, limit=most + SPARE
+        )
         found = [hit.record for hit in hits]
     chosen = (
         fact

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import datetime, tzinfo
 from functools import cached_property, partial
 
 import numpy as np
 
+from memoranda.derivations.worker import LONGEST_WAIT, DerivationWorker
 from memoranda.errors import EmbeddingError
 from memoranda.model.checks import to_ms
 from memoranda.model.models import ArmEvidence, Hit, Record, Scope, Why
-from memoranda.model.ports import Analyzer, EntityExtractor, SearchStore
+from memoranda.model.ports import ENTITIES, VECTORS, Analyzer, EntityExtractor, SearchStore
 from memoranda.model.query import Filter, TermMatches, Vector
 from memoranda.search import evidence, precedence
 from memoranda.search.evidence import ScoredRecords
@@ -78,7 +80,8 @@ class Retriever:
         store: what is searched.
         analyzer: makes the terms of a query, as it made those of the index.
         extractor: finds the names in a query.
-        embed: gives the vector of a query; ``None`` where vectors are switched off.
+        derivations: gives the vector of a query, and finishes what waits to be derived, so that
+            nothing just said is missed.
         zone: the user's time zone, for "yesterday".
         times: from a question, and now in that zone, to the half-open stretch of time that
             the question speaks of.
@@ -88,7 +91,7 @@ class Retriever:
     store: SearchStore
     analyzer: Analyzer
     extractor: EntityExtractor
-    embed: Callable[[str], Vector | None]
+    derivations: DerivationWorker
     zone: tzinfo
     times: Callable[[str, datetime], tuple[datetime, datetime] | None]
     ranking: Ranking
@@ -116,9 +119,21 @@ class Retriever:
     ) -> list[Hit]:
         """Return the best ``limit`` records that pass the filter, best first.
 
-        Only those of which some arm says that they answer the query. ``skip`` names records
-        that are not wanted though they pass. Equal scores are in the order of recording.
+        Only those of which some arm says that they answer the query, with equal scores in the
+        order of recording.
+
+        Args:
+            scope: whose records.
+            query: a question or words.
+            where: which records count.
+            limit: how many at most.
+            min_score: none with a lower score.
+            skip: ids of records to leave out.
         """
+        with suppress(EmbeddingError):  # The problem shows in the status of the derivations.
+            self.derivations.finish(scope, VECTORS, seconds=LONGEST_WAIT)
+        if self.reads_entities:
+            self.derivations.finish(scope, ENTITIES, seconds=LONGEST_WAIT)
         rows = self._cache.of(scope.user).rows(self.store, scope)
         visible = _visible(rows, scope, where)
         wanted = visible & _filtered(rows, where)
@@ -318,7 +333,7 @@ class SingleSearch:
 
     def _vector(self) -> Vector | None:
         try:
-            return self.parts.embed(self.query)
+            return self.parts.derivations.embed_query(self.query)
         except EmbeddingError as error:
             log.warning("searching without vectors: %s", error)
             return None

@@ -16,7 +16,7 @@ from memoranda.model.ports import Embedder, Progress
 from memoranda.model.query import Filter
 from memoranda.model.reports import MemoryStats
 from memoranda.records.drafts import Draft, parse_kind
-from memoranda.search.service import mask_secrets
+from memoranda.search.recall import mask_secrets
 from memoranda.settings.settings import Settings
 from memoranda.text.recalled import without_recalled
 from memoranda.text.secrets import HIDDEN, looks_secret, without_secrets

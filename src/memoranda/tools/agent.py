@@ -15,8 +15,7 @@ from memoranda.model.reports import MemoryStats
 from memoranda.records import plans
 from memoranda.records.drafts import Draft, parse_kind
 from memoranda.records.service import RecordService
-from memoranda.search.recall import fenced, remembered
-from memoranda.search.service import SearchService, mask_secrets
+from memoranda.search.recall import RecallService, fenced, mask_secrets, remembered
 from memoranda.text.secrets import secret_kind
 from memoranda.tools.tool import TEXT, Tool, described
 
@@ -49,7 +48,7 @@ class AgentTools:
     def __init__(
         self,
         records: RecordService,
-        searcher: SearchService,
+        searcher: RecallService,
         *,
         stats: Callable[[], MemoryStats],
         entity: Callable[[str], Entity | None],

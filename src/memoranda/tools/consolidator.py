@@ -162,8 +162,8 @@ class ConsolidatorTools:
         """Facts that may contradict a fact, with what rules say of each."""
         fact = self._fact(fact_id)
         where = Filter(now=self._records.now(), kinds=(Kind.FACT,))
-        hits = self._searcher.search(
-            fact.content, where, limit=CANDIDATES, skip=frozenset({fact.id})
+        hits = self._searcher.retriever.search(
+            self._scope, fact.content, where, limit=CANDIDATES, skip=frozenset({fact.id})
         )
         lines = []
         for hit in hits:
