@@ -8,7 +8,6 @@ import pytest
 from memoranda import Memory, Settings
 from memoranda.model.checks import to_ms
 from memoranda.model.models import Scope
-from memoranda.model.query import TermMatches
 from memoranda.search import evidence
 from memoranda.search.index import UserIndex
 
@@ -37,53 +36,52 @@ def asked(memory, rows, *terms, visible=None):
     """Return the lexical evidence for these terms."""
     matches = memory._services.store.match_terms(SCOPE, terms, limit=100)
     everywhere = np.ones(len(rows), bool)
-    return evidence.lexical(rows, matches, everywhere if visible is None else visible)
+    return evidence.LexicalEvidence(rows, matches, everywhere if visible is None else visible)
 
 
 def test_coverage_is_the_share_of_the_query(memory, rows):
     """All words of the query in a record are 1, none and nothing around are 0."""
-    found = asked(memory, rows, "green", "tea")
-    assert found.coverage[0] == pytest.approx(1)
-    assert 0 < found.coverage[1] < 1, "the neighbour of a match has a share in it"
-    assert found.coverage[2] == 0
-    assert 0 < found.coverage[3] < 1
-    assert (found.coverage <= 1 + 1e-6).all()
+    coverage = asked(memory, rows, "green", "tea").coverage(around=True)
+    assert coverage[0] == pytest.approx(1)
+    assert 0 < coverage[1] < 1, "the neighbour of a match has a share in it"
+    assert coverage[2] == 0
+    assert 0 < coverage[3] < 1
+    assert (coverage <= 1 + 1e-6).all()
 
 
 def test_bm25_is_by_the_book(memory, rows):
     """Robertson's formula with Lucene's inverse document frequency, computed by hand."""
-    found = asked(memory, rows, "tea")
+    bm25 = asked(memory, rows, "tea").bm25()
     idf = np.log(1 + (4 - 2 + 0.5) / (2 + 0.5))
     mean = rows.table["terms"].mean()
     for row, count, length in ((0, 1, 2), (3, 3, 3)):
         norm = 1.2 * (1 - 0.75 + 0.75 * length / mean)
-        assert found.bm25[row] == pytest.approx(idf * 2.2 * count / (count + norm), rel=1e-5)
-    assert found.bm25[1] == found.bm25[2] == 0
+        assert bm25[row] == pytest.approx(idf * 2.2 * count / (count + norm), rel=1e-5)
+    assert bm25[1] == bm25[2] == 0
 
 
 def test_a_word_that_nobody_used_says_nothing(memory, rows):
     """An unknown word lowers no coverage and gives none."""
     alone, with_unknown = asked(memory, rows, "tea"), asked(memory, rows, "tea", "zebra")
-    np.testing.assert_allclose(alone.coverage, with_unknown.coverage, atol=1e-6)
-    assert not asked(memory, rows, "zebra").coverage.any()
-    assert not evidence.lexical(rows, TermMatches((), (), (), ()), np.ones(4, bool)).bm25.any()
+    np.testing.assert_allclose(
+        alone.coverage(around=True), with_unknown.coverage(around=True), atol=1e-6
+    )
+    assert not asked(memory, rows, "zebra").coverage(around=True).any()
+    assert not asked(memory, rows).bm25().any()
 
 
 def test_what_is_not_visible_gives_nothing_to_others(memory, rows):
     """A hidden record has no evidence, and shares none with its neighbours."""
     visible = np.array([False, True, True, True])
     found = asked(memory, rows, "green", visible=visible)
-    assert not found.coverage.any()
-    assert not found.bm25.any()
+    assert not found.coverage(around=True).any()
+    assert not found.bm25().any()
 
 
 def test_without_vectors_meaning_says_nothing(rows):
-    """No vector of the query, or none of the records: zeros, and no error."""
-    visible = np.ones(len(rows), bool)
+    """No vector of the query, or none of the records."""
     for vector in (None, np.ones(16, np.float32)):
-        found = evidence.semantic(rows, vector, visible)
-        assert not found.likeness.any()
-        assert not found.around.any()
+        assert evidence.likeness(rows, vector) is None
 
 
 def test_priors_and_times_are_shares(rows):

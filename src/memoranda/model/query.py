@@ -134,14 +134,13 @@ class TermMatches:
 
     Attributes:
         ordinals: the records that hold at least one term.
-        counts: for each record, how often each term occurs in it; a byte a term, at most 255.
-        lengths: for each record, how many terms it has.
+        counts: uint8 array of shape (records, terms): how often each term occurs in each of
+            them, at most 255.
         frequencies: for each term, how many records hold it.
     """
 
     ordinals: Sequence[int]
-    counts: Sequence[bytes]
-    lengths: Sequence[int]
+    counts: npt.NDArray[np.uint8]
     frequencies: Sequence[int]
 
 

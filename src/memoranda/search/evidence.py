@@ -18,8 +18,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
+import numpy.typing as npt
 
 from memoranda.model.query import TermMatches, Vector
 from memoranda.search.index import Floats, Mask, Places, Rows
@@ -28,106 +30,86 @@ K1, B = 1.2, 0.75  # BM25 (Robertson and Zaragoza 2009), as in FTS5
 FULL_LENGTH = 200.0  # characters from which a text counts as substantial
 
 
-@dataclass(frozen=True, slots=True)
-class Lexical:
-    """Evidence from the words of the query.
+@dataclass(frozen=True)
+class LexicalEvidence:
+    """What the words of a query say about each record.
 
     Attributes:
-        bm25: BM25 of each record with the user's own statistics.
-        coverage: share (0 to 1) of the query, weighed by how rare its words are, that
-            stands in the record or around it.
+        rows: the user's records.
+        matches: which of them hold which words.
+        visible: those that count.
     """
 
-    bm25: Floats
-    coverage: Floats
+    rows: Rows
+    matches: TermMatches
+    visible: Mask
 
+    @cached_property
+    def _counts(self) -> tuple[Places, npt.NDArray[np.uint8]]:
+        """The records that hold a word and are known here, and how often each word is in them."""
+        places, known = self.rows.found(self.matches.ordinals)
+        return places, self.matches.counts[known]
 
-def lexical(rows: Rows, matches: TermMatches, visible: Mask, *, around: bool = True) -> Lexical:
-    """Return how much of the query's words each record holds, itself or with those ``around``."""
-    nothing = np.zeros(len(rows), np.float32)
-    if not matches.ordinals:
-        return Lexical(nothing, nothing)
-    terms = len(matches.frequencies)
-    places, known = rows.found(matches.ordinals)
-    counts = np.frombuffer(b"".join(matches.counts), np.uint8).reshape(-1, terms)[known]
-    lengths = np.asarray(matches.lengths, np.float32)[known]
-    mean = rows.table["terms"][visible & ~_said_again(rows, visible)].mean() if visible.any() else 1
-    saturation = K1 * (1 - B + B * lengths / max(float(mean), 1.0))
-    held = np.zeros((terms, len(rows)), np.float32)
-    held[:, places] = ((K1 + 1) * counts / (counts + saturation[:, None])).T
-    held[:, ~visible] = 0
-    weights = rarity(rows, matches, visible)
-    shared = np.minimum(1, held)
-    if around:
-        shared = np.minimum(1, rows.surroundings.gathered(shared))
-    coverage = _summed(weights, shared) / max(float(weights.sum()), 1e-9)
-    return Lexical(_summed(weights, held), coverage.astype(np.float32))
+    @cached_property
+    def _said_again(self) -> Mask:
+        """Which records are facts beside what they were drawn from."""
+        again: Mask = np.zeros(len(self.rows), bool)
+        again[pairs_among(self.rows.sources, self.visible)[:, 0]] = True
+        return again
 
+    @cached_property
+    def weights(self) -> Floats:
+        """How informative each word of the query is: the rarer, the more.
 
-def _summed(weights: Floats, of_terms: Floats) -> Floats:
-    summed: Floats = np.einsum("t,tr->r", weights, of_terms)
-    return summed
+        A fact that was drawn from a turn says its words again, which makes them no more common;
+        a word that facts alone use counts as used once.
+        """
+        frequencies = np.array(self.matches.frequencies, np.float64)
+        least = np.minimum(frequencies, 1)
+        if self._said_again.any():
+            places, counts = self._counts
+            frequencies -= np.count_nonzero(counts[self._said_again[places]], axis=0)
+        # Lucene's form, which is never negative. A word that nobody used says nothing.
+        population = int((self.visible & ~self._said_again).sum())
+        held = np.minimum(np.maximum(frequencies, least), population)
+        weights = np.log1p((population - held + 0.5) / (held + 0.5))
+        return np.where(held > 0, weights, 0).astype(np.float32)
 
+    def share(self) -> Floats:
+        """Return the share (0 to 1) of the query, by the weights of its words, in each record."""
+        share = np.zeros(len(self.rows), np.float32)
+        places, counts = self._counts
+        whole = np.where(counts > 0, self.weights, np.float32(0)).sum(axis=1)
+        share[places] = whole / max(float(self.weights.sum()), 1e-9)
+        return share
 
-def rarity(rows: Rows, matches: TermMatches, visible: Mask) -> Floats:
-    """Return how informative each term of the query is: the rarer, the more.
+    def bm25(self) -> Floats:
+        """Return BM25 of each record with the user's own statistics."""
+        return self._summed(self._saturated())
 
-    A fact that was drawn from a turn says its words again, which makes them no more common;
-    a word that facts alone use counts as used once.
-    """
-    frequencies = np.array(matches.frequencies, np.float64)
-    least = np.minimum(frequencies, 1)
-    again = _said_again(rows, visible)
-    if again.any() and matches.ordinals:
-        places, known = rows.found(matches.ordinals)
-        counts = np.frombuffer(b"".join(matches.counts), np.uint8).reshape(-1, len(frequencies))
-        frequencies -= np.count_nonzero(counts[known][again[places]], axis=0)
-    # Lucene's form, which is never negative. A word that nobody used says nothing.
-    population = int((visible & ~again).sum())
-    held = np.minimum(np.maximum(frequencies, least), population)
-    weights = np.log1p((population - held + 0.5) / (held + 0.5))
-    return np.where(held > 0, weights, 0).astype(np.float32)
+    def coverage(self, *, around: bool) -> Floats:
+        """Return the share (0 to 1) of the query in each record, or in it or ``around`` it."""
+        shared = np.minimum(1, self._saturated())
+        if around and self.matches.ordinals:
+            shared = np.minimum(1, self.rows.surroundings.gathered(shared))
+        coverage = self._summed(shared) / max(float(self.weights.sum()), 1e-9)
+        return coverage.astype(np.float32)
 
+    def _saturated(self) -> Floats:
+        """Return how far each record holds each word: more often counts ever less."""
+        held = np.zeros((len(self.matches.frequencies), len(self.rows)), np.float32)
+        places, counts = self._counts
+        if len(places):
+            table = self.rows.table["terms"]
+            mean = table[self.visible & ~self._said_again].mean() if self.visible.any() else 1
+            saturation = K1 * (1 - B + B * table[places] / max(float(mean), 1.0))
+            held[:, places] = ((K1 + 1) * counts / (counts + saturation[:, None])).T
+            held[:, ~self.visible] = 0
+        return held
 
-def held(rows: Rows, matches: TermMatches, weights: Floats) -> Floats:
-    """Return the share (0 to 1) of the query, by the ``weights`` of its terms, in each record."""
-    share = np.zeros(len(rows), np.float32)
-    if matches.ordinals:
-        places, known = rows.found(matches.ordinals)
-        counts = np.frombuffer(b"".join(matches.counts), np.uint8).reshape(-1, len(weights))
-        whole = np.where(counts[known] > 0, weights, np.float32(0)).sum(axis=1)
-        share[places] = whole / max(float(weights.sum()), 1e-9)
-    return share
-
-
-def _said_again(rows: Rows, visible: Mask) -> Mask:
-    """Return which records are facts beside what they were drawn from."""
-    again: Mask = np.zeros(len(rows), bool)
-    facts, sources = rows.sources.T
-    again[facts[visible[facts] & visible[sources]]] = True
-    return again
-
-
-@dataclass(frozen=True, slots=True)
-class Semantic:
-    """Evidence from the meaning of the query.
-
-    Attributes:
-        likeness: cosine of each record's vector to the query's.
-        around: mean cosine of the records around it, the nearer the heavier, itself included.
-    """
-
-    likeness: Floats
-    around: Floats
-
-
-def semantic(rows: Rows, vector: Vector | None, visible: Mask) -> Semantic:
-    """Return how near each record is in meaning; zeros where there are no vectors."""
-    found = likeness(rows, vector)
-    if found is None:
-        nothing = np.zeros(len(rows), np.float32)
-        return Semantic(nothing, nothing)
-    return Semantic(found, rows.surroundings.mean(found, visible))
+    def _summed(self, of_terms: Floats) -> Floats:
+        summed: Floats = np.einsum("t,tr->r", self.weights, of_terms)
+        return summed
 
 
 def likeness(rows: Rows, vector: Vector | None) -> Floats | None:

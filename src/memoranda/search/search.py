@@ -16,7 +16,7 @@ from memoranda.errors import EmbeddingError
 from memoranda.model.checks import to_ms
 from memoranda.model.models import ArmEvidence, Hit, Record, Scope, Why
 from memoranda.model.ports import ENTITIES, VECTORS, Analyzer, EntityExtractor, SearchStore
-from memoranda.model.query import Filter, TermMatches, Vector
+from memoranda.model.query import Filter, Vector
 from memoranda.search import evidence, precedence
 from memoranda.search.evidence import ScoredRecords
 from memoranda.search.index import KINDS, NEVER, NO_NUMBER, Floats, IndexCache, Mask, Rows
@@ -175,9 +175,10 @@ class SingleSearch:
         return self.parts.analyzer.query_terms(self.query)[:MOST_TERMS]
 
     @cached_property
-    def matches(self) -> TermMatches:
-        """Which records hold them."""
-        return self.parts.store.match_terms(self.scope, self.terms, limit=MOST_MATCHES)
+    def words(self) -> evidence.LexicalEvidence:
+        """What they say about each record."""
+        matches = self.parts.store.match_terms(self.scope, self.terms, limit=MOST_MATCHES)
+        return evidence.LexicalEvidence(self.rows, matches, self.visible)
 
     @cached_property
     def named(self) -> tuple[int, int] | None:
@@ -233,8 +234,7 @@ class SingleSearch:
         """
         likeness = evidence.likeness(self.rows, self._vector())
         if likeness is None:
-            words = evidence.lexical(self.rows, self.matches, self.visible, around=False)
-            scored = evidence.score_alone("lexical", words.coverage)
+            scored = evidence.score_alone("lexical", self.words.coverage(around=False))
         else:
             scored = evidence.score_alone("vector", likeness)
         shown = self.wanted & _told(scored.evidence)
@@ -261,12 +261,11 @@ class SingleSearch:
         scored, shown = evidence.merge_facts(rows, scored, found, ranking.facts)
         if asks is QuestionTense.THEN or not (told or asks is QuestionTense.NOW):
             return scored, shown
-        weights = evidence.rarity(rows, self.matches, self.visible)
-        question = read_question(self.query, self.terms, weights.tolist())
+        question = read_question(self.query, self.terms, self.words.weights.tolist())
         if asks is QuestionTense.NOW:
             # Who holds too little of the question is no answer, whatever the text is. What those
             # say again who only repeat what others said is none either.
-            enough = evidence.held(rows, self.matches, weights) >= precedence.LEAST
+            enough = self.words.share() >= precedence.LEAST
             repeat = [rows.speakers.get(role, NO_NUMBER - 1) for role in precedence.REPEATERS]
             enough &= ~np.isin(rows.table["speaker"], repeat)
             best = _best(scored.score, shown, precedence.DEPTH)
@@ -313,14 +312,16 @@ class SingleSearch:
     def _evidence(self) -> dict[str, Floats]:
         """Return the evidence of each arm that is asked."""
         rows, ranking = self.rows, self.parts.ranking
-        words = evidence.lexical(rows, self.matches, self.visible, around=ranking.neighbours)
-        meaning = evidence.semantic(rows, self._vector(), self.visible)
         ranked = ranking.fusion == "rrf"
-        found = {"lexical": words.bm25 if ranked else words.coverage, "vector": meaning.likeness}
+        words = self.words.bm25() if ranked else self.words.coverage(around=ranking.neighbours)
+        likeness = evidence.likeness(rows, self._vector())
+        nothing = np.zeros(len(rows), np.float32)
+        found = {"lexical": words, "vector": nothing if likeness is None else likeness}
         if not ranked:
             found |= {"length": evidence.substance(rows), "user": evidence.said_by(rows, "user")}
             if ranking.neighbours:
-                found["context"] = meaning.around
+                around = rows.surroundings.mean
+                found["context"] = nothing if likeness is None else around(likeness, self.visible)
         if self.parts.reads_entities:
             names = [mention.text for mention in self.parts.extractor.extract(self.query)]
             mentions = self.parts.store.mentioning(self.scope, names) if names else ()
@@ -329,7 +330,7 @@ class SingleSearch:
         if self.named is not None:
             found["temporal"] = evidence.temporal(rows, *self.named)
         asked = {arm: found[arm] for arm in found if not ranking.only or arm in ranking.only}
-        return asked or {"lexical": np.zeros(len(rows), np.float32)}
+        return asked or {"lexical": nothing}
 
     def _vector(self) -> Vector | None:
         try:

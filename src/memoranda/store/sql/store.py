@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from datetime import datetime
-from itertools import groupby, islice
+from itertools import chain, groupby, islice
 from typing import Any, TypeVar
+
+import numpy as np
 
 from memoranda.errors import InvalidInput
 from memoranda.model import actions as act
@@ -20,7 +22,7 @@ from memoranda.store.sql import conversation_actions, health, record_actions
 from memoranda.store.sql.dialect import Database, Postings, SqlConnection
 from memoranda.store.sql.erasing import erase
 from memoranda.store.sql.reads import DIMENSIONS, JOB, MODEL, SqlReads
-from memoranda.store.sql.rows import dump, optional_ms
+from memoranda.store.sql.rows import optional_ms
 from memoranda.store.sql.transaction import SET_META, Transaction
 
 T = TypeVar("T")
@@ -174,7 +176,7 @@ class SqlStore(SqlReads):
         """Return which records hold which terms."""
         with self.snapshot(), self._reading(scope) as (connection, user):
             postings = self._full_text.postings(connection, user, terms)
-            return _term_matches(connection, terms, postings, limit)
+            return _term_matches(terms, postings, limit)
 
     # The whole store
 
@@ -231,9 +233,7 @@ def user_key(connection: SqlConnection, scope: Scope) -> int:
     return NOBODY if found is None else int(found)
 
 
-def _term_matches(
-    connection: SqlConnection, terms: Sequence[str], postings: Sequence[Postings], limit: int
-) -> TermMatches:
+def _term_matches(terms: Sequence[str], postings: Sequence[Postings], limit: int) -> TermMatches:
     """Return which records hold which terms; those of the rarer ones, where they are too many."""
     frequencies = [len(each) for each in postings]
     rarest_first = sorted(range(len(terms)), key=lambda place: (frequencies[place], terms[place]))
@@ -241,20 +241,12 @@ def _term_matches(
     for place in rarest_first:
         if len(kept) < limit:
             kept |= postings[place]
-    counts = {key: bytearray(len(terms)) for key in sorted(islice(kept, limit))}
-    for place, each in enumerate(postings):
-        for key, times in each:
-            if key in counts:
-                counts[key][place] = min(MOST_COUNTED, times)
-    lengths: dict[int, int] = dict(
-        connection.all(
-            "SELECT key, term_count FROM records WHERE key IN (@ints(:keys))",
-            {"keys": dump(list(counts))},
-        )
-    )
-    return TermMatches(
-        ordinals=list(counts),
-        counts=[bytes(each) for each in counts.values()],
-        lengths=[lengths.get(key, 0) for key in counts],
-        frequencies=frequencies,
-    )
+    ordinals = np.array(sorted(islice(kept, limit)), np.int64)
+    counts = np.zeros((len(ordinals), len(terms)), np.uint8)
+    pairs = np.fromiter(chain.from_iterable(chain.from_iterable(postings)), np.int64)
+    keys, times = pairs.reshape(-1, 2).T
+    columns = np.repeat(np.arange(len(terms)), frequencies)
+    rows = np.searchsorted(ordinals, keys)
+    held = np.take(ordinals, rows, mode="clip") == keys
+    counts[rows[held], columns[held]] = np.minimum(times[held], MOST_COUNTED)
+    return TermMatches(ordinals.tolist(), counts, frequencies)

@@ -290,7 +290,7 @@ def everything(store: Store, scope: Scope) -> list[object]:
     terms = store.match_terms(scope, TERMS, limit=MANY)
     return [
         replace(changes, vectors=changes.vectors.tolist(), version=UNREAD),
-        sorted(zip(terms.ordinals, map(bytes, terms.counts), terms.lengths, strict=True)),
+        sorted(zip(terms.ordinals, terms.counts.tolist(), strict=True)),
         list(terms.frequencies),
         *visible(store, scope),
     ]
