@@ -59,7 +59,7 @@ if TYPE_CHECKING:
     from memoranda.conversation.conversation_store import ConversationStore
     from memoranda.conversation.pruning import LimitOptions
     from memoranda.maintenance.audit import Audit
-    from memoranda.maintenance.schedule import MaintenanceSchedule, OnReport
+    from memoranda.maintenance.schedule import OnReport, Schedule
     from memoranda.maintenance.service import Maintenance
     from memoranda.notes.sync import SyncedNotes
     from memoranda.search.recall import RecallService
@@ -490,7 +490,7 @@ class Memory:
         """
         return self._maintenance().run(stages, dry_run=dry_run)
 
-    def schedule(self, on_report: OnReport | None = None) -> MaintenanceSchedule:
+    def schedule(self, on_report: OnReport | None = None) -> Schedule:
         """Return the upkeep of the whole store, for all users, at the times of the settings.
 
         Args:
@@ -500,17 +500,16 @@ class Memory:
             ConfigError: a time of the settings cannot be read.
         """
         services = self._services
-        from memoranda.maintenance.schedule import MaintenanceSchedule  # noqa: PLC0415 - see the module
+        from memoranda.maintenance.schedule import Schedule, stage_jobs  # noqa: PLC0415 - see the module
 
-        return MaintenanceSchedule(
+        jobs = stage_jobs(
             users=services.store.users,
             run_stage=lambda user, stage: self._maintenance(Scope(user)).run_scheduled(stage),
             times=services.settings.schedule,
             zone=services.settings.zone,
-            store=services.store,
-            clock=services.clock,
             on_report=on_report,
         )
+        return Schedule(jobs, services.store, clock=services.clock)
 
     def sessions(self, *, pending: bool = False) -> list[SessionInfo]:
         """Return the sessions and how far they became facts; only those that wait, if asked."""

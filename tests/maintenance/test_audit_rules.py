@@ -120,7 +120,7 @@ def test_what_can_both_be_true_is_left_alone(texts):
 def test_what_was_settled_is_no_contradiction():
     """An older value that another one took the place of is known to be over."""
     old = AuditEntry(id="old", text="Ana lives in Porto.", at=NOW - timedelta(days=9))
-    new = AuditEntry(id="new", text="Ana lives in Lisbon.", at=NOW, settled=frozenset({"old"}))
+    new = AuditEntry(id="new", text="Ana lives in Lisbon.", at=NOW, replaces="old")
     assert looked_at(old, new).clean
     assert looked_at(new, old).clean
 

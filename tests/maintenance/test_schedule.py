@@ -1,7 +1,7 @@
 """The schedule: what is due runs once, what fails runs again, and nothing stops the loop."""
 
 from datetime import UTC, datetime, timedelta
-from threading import Event, Thread
+from threading import Event
 from zoneinfo import ZoneInfo
 
 import pytest
@@ -15,7 +15,6 @@ from memoranda.maintenance.schedule import (
     JobResult,
     NextRun,
     Schedule,
-    ScheduleThread,
     due,
 )
 from memoranda.maintenance.triggers import CronTimes, parse_times
@@ -249,28 +248,28 @@ def test_the_background_runs_what_is_due_and_close_waits_for_it(runs, clock):
         made.append("slow")
 
     jobs = [daily(slow, "slow"), daily(lambda _: made.append("other"), "other")]
-    background = ScheduleThread(Schedule(jobs, runs, clock=clock))
-    background.start()
-    background.start()
-    assert begun.wait(PATIENCE)
-    assert not background.close(timeout=0.001)
-    closing = Thread(target=background.close)
-    closing.start()
+    schedule = Schedule(jobs, runs, clock=clock)
+    with schedule.background(0.001) as impatient:
+        assert begun.wait(PATIENCE)
+    assert impatient.is_alive()
     go_on.set()
-    closing.join(PATIENCE)
-    assert not background.running
+    impatient.join(PATIENCE)
     assert made == ["slow"]
     assert [run.job for run in runs.job_runs()] == ["slow"]
-    background.start()
-    assert not background.running
 
 
-def test_a_background_that_never_started_closes_at_once(runs, clock):
-    """Closing is harmless, and so is starting after it."""
-    background = ScheduleThread(Schedule([], runs, clock=clock))
-    assert background.close()
-    with background:
-        assert not background.running
+def test_the_end_of_the_background_waits_for_the_job_at_hand(runs, clock):
+    """Without a timeout, as long as it takes."""
+    begun, made = Event(), []
+
+    def slow(_due):
+        begun.set()
+        made.append("slow")
+
+    with Schedule([daily(slow)], runs, clock=clock).background() as thread:
+        assert begun.wait(PATIENCE)
+    assert not thread.is_alive()
+    assert made == ["slow"]
 
 
 def test_the_loop_outlives_a_busy_store_and_ends_with_a_closed_one(runs, clock, caplog):

@@ -25,7 +25,7 @@ from learning_talks import (
 from memoranda.errors import ConfigError, InvalidInput, LLMError, StoreClosed
 from memoranda.learning.llm.claim_checking import ClaimAnswer
 from memoranda.learning.llm.model_stages import ClaimsAnswer
-from memoranda.maintenance.schedule import MaintenanceSchedule
+from memoranda.maintenance.schedule import Schedule, stage_jobs
 from memoranda.maintenance.service import STAGES
 from memoranda.memory import services_of
 from memoranda.model.actions import Spend
@@ -245,14 +245,13 @@ def test_a_user_whose_upkeep_breaks_keeps_no_other_from_theirs(memory):
         return memory.as_user(user).maintain([stage]).stages[0]
 
     parts = services_of(memory)
-    schedule = MaintenanceSchedule(
+    jobs = stage_jobs(
         users=memory.users,
         run_stage=run_stage,
         times=memory.settings.schedule,
         zone=memory.settings.zone,
-        store=parts.store,
-        clock=parts.clock,
     )
+    schedule = Schedule(jobs, parts.store, clock=parts.clock)
     schedule.step()
     clock_of(memory).advance(60 * DAY)
     errors = [run.error for run in schedule.step() if run.job == "decay"]
@@ -269,8 +268,8 @@ def test_a_thread_keeps_it_up_until_it_is_closed(memory):
     maintenance = memory.schedule(lambda _user, report: report.stage == "decay" and done.set())
     with maintenance.background() as thread:
         assert done.wait(PATIENCE)
-        assert thread.running
-    assert not thread.running
+        assert thread.is_alive()
+    assert not thread.is_alive()
     assert facts(memory) == []
 
 

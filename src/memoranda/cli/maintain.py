@@ -26,7 +26,7 @@ from memoranda.cli.command import (
     write_json,
 )
 from memoranda.errors import InvalidInput, MemorandaError
-from memoranda.maintenance.schedule import MaintenanceSchedule
+from memoranda.maintenance.schedule import Schedule
 from memoranda.maintenance.service import STAGES
 from memoranda.memory import Memory, services_of
 from memoranda.model.reports import StageReport
@@ -269,7 +269,7 @@ class ScheduleLines:
         self._now = services_of(memory).clock.now
         self._lock = Lock()
 
-    def show_times(self, schedule: MaintenanceSchedule) -> None:
+    def show_times(self, schedule: Schedule) -> None:
         """Write when each stage runs next."""
         found = schedule.next_runs()
         if self._session.shared.as_json:

@@ -8,7 +8,6 @@ person to say.
 from __future__ import annotations
 
 import json
-import re
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -24,7 +23,7 @@ from memoranda.learning.parsed_text import parse_text
 from memoranda.model.models import Kind, Record, Scope, Trust, is_active
 from memoranda.model.ports import Store
 from memoranda.records.pages import record_pages
-from memoranda.text.patterns import compile_pattern
+from memoranda.text.patterns import LanguageData, compile_pattern
 from memoranda.text.recalled import lines, without_recalled
 from memoranda.text.secrets import mask_secrets, secret_kind
 
@@ -44,11 +43,7 @@ TEXTS = ("memory", "text", "content", "data", "fact")
 TIMES = ("updated_at", "created_at", "timestamp", "date")
 WHO = ("subject", "user_id")
 OWNERS = ("user_id", "user")
-INJECTED = compile_pattern(
-    r"\b(?:ignore|disregard|forget) (?:all |any |the |your )*(?:previous|prior|above|earlier)"
-    r" (?:instructions|rules|prompts)\b|</?memoranda-memory\b|<\|im_start\|>",
-    re.IGNORECASE,
-)
+_EN = LanguageData("en", "audit")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,7 +61,7 @@ class AuditEntry:
         used_at: when it was last asked for, or written down; ``None`` if that is not known.
         derived: whether it was drawn from other texts, rather than told.
         by_person: whether a person stands behind it.
-        settled: ids of what it has replaced already.
+        replaces: the id of what it took the place of already.
         over: whether something took its place already.
         owner: whose memory it is, in a file of several; entries of two are never compared.
     """
@@ -81,7 +76,7 @@ class AuditEntry:
     used_at: datetime | None = None
     derived: bool = False
     by_person: bool = True
-    settled: frozenset[str] = frozenset()
+    replaces: str | None = None
     over: bool = False
     owner: str | None = None
 
@@ -210,7 +205,7 @@ def _pairs(entries: Sequence[AuditEntry], now: datetime) -> tuple[list[Finding],
     contradictions: list[Finding] = []
     judge = RuleJudge()
     for one, other in _alike(entries):
-        if one.over or other.over or one.id in other.settled or other.id in one.settled:
+        if one.over or other.over or one.id == other.replaces or other.id == one.replaces:
             continue
         old, new = sorted((one, other), key=lambda entry: entry.at or now)
         said = [
@@ -260,7 +255,7 @@ def _faults(entry: AuditEntry) -> Iterator[tuple[str, str]]:
         yield "loops", "it was drawn from what no person said"
     if (kind := secret_kind(entry.text)) is not None:
         yield "secrets", f"it seems to hold {kind}"
-    if INJECTED.search(entry.text):
+    if _EN.pattern("injected").search(entry.text):
         yield "injections", "it speaks to the model like an instruction"
 
 
@@ -277,7 +272,7 @@ def _faults_of_facts(entry: AuditEntry, now: datetime) -> Iterator[tuple[str, st
 
 def _entry(store: Store, scope: Scope, record: Record) -> AuditEntry:
     there = store.get(scope, record.source_ids).values()
-    subject, category, settled = (
+    subject, category, replaces = (
         value if isinstance(value := record.attributes.get(name), str) else None
         for name in ("subject", "category", "supersedes")
     )
@@ -292,7 +287,7 @@ def _entry(store: Store, scope: Scope, record: Record) -> AuditEntry:
         used_at=record.last_accessed or record.created_at,
         derived=bool(record.source_ids) and record.kind is Kind.FACT,
         by_person=record.trust is Trust.PERSON,
-        settled=frozenset() if settled is None else frozenset({settled}),
+        replaces=replaces,
         over=record.superseded_by is not None,
     )
 

@@ -16,8 +16,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime, timedelta, tzinfo
 from functools import partial
-from threading import Event, Thread, current_thread
-from typing import Self
+from threading import Event, Thread
 
 from memoranda.errors import MemorandaError, StoreClosed
 from memoranda.maintenance.service import STAGES
@@ -201,9 +200,21 @@ class Schedule:
             if not ran:  # Else something may have come due meanwhile.
                 stop.wait(self.pause(self._clock.now()).total_seconds())
 
-    def background(self) -> ScheduleThread:
-        """Return a thread that runs it, to be started and closed."""
-        return ScheduleThread(self)
+    @contextmanager
+    def background(self, timeout: float | None = None) -> Iterator[Thread]:
+        """Run it in a daemon thread; at the end of the block wait for the job at hand.
+
+        Args:
+            timeout: seconds to wait; ``None`` is as long as it takes.
+        """
+        stop = Event()
+        thread = Thread(target=self.run, args=(stop,), name="memoranda-schedule", daemon=True)
+        thread.start()
+        try:
+            yield thread
+        finally:
+            stop.set()
+            thread.join(timeout)
 
     def pause(self, now: datetime) -> timedelta:
         """Return how long nothing is to be done; at most a minute."""
@@ -301,93 +312,33 @@ class Schedule:
             thread.join()
 
 
-class ScheduleThread:
-    """Runs a schedule in a daemon thread from ``start`` to ``close``."""
+def stage_jobs(
+    *,
+    users: Callable[[], Iterable[str]],
+    run_stage: Callable[[str, str], StageReport],
+    times: Iterable[tuple[str, object]],
+    zone: tzinfo,
+    on_report: OnReport | None = None,
+) -> list[Job]:
+    """Return the upkeep of a whole store as jobs: each stage, for every user.
 
-    def __init__(self, schedule: Schedule) -> None:
-        """Start nothing yet."""
-        self._stop = Event()
-        self._thread = Thread(
-            target=schedule.run, args=(self._stop,), name="memoranda-schedule", daemon=True
-        )
+    Args:
+        users: gives every user of the store.
+        run_stage: runs a stage, for a user.
+        times: when each stage runs, by name, as the settings write it.
+        zone: of whose clock.
+        on_report: called after each stage for a user.
 
-    def start(self) -> None:
-        """Start the loop. Starting twice is harmless; what was closed stays closed."""
-        if self._thread.ident is None and not self._stop.is_set():
-            self._thread.start()
-
-    def close(self, timeout: float | None = None) -> bool:
-        """Begin no further job and wait for the one at hand; whether it ended in time.
-
-        Args:
-            timeout: seconds to wait; ``None`` is as long as it takes.
-        """
-        self._stop.set()
-        if self._thread.ident is not None and self._thread is not current_thread():
-            self._thread.join(timeout)
-        return not self._thread.is_alive()
-
-    @property
-    def running(self) -> bool:
-        """Whether the loop goes on."""
-        return self._thread.is_alive()
-
-    def __enter__(self) -> Self:
-        """Start."""
-        self.start()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        """Close."""
-        self.close()
-
-
-class MaintenanceSchedule(Schedule):
-    """The scheduled upkeep of a whole store.
-
-    Any number of processes may keep up one store: each run is made by one of them, and what a
-    killed process left is done by another.
+    Raises:
+        ConfigError: a time of the settings cannot be read.
     """
 
-    def __init__(
-        self,
-        *,
-        users: Callable[[], Iterable[str]],
-        run_stage: Callable[[str, str], StageReport],
-        times: Iterable[tuple[str, object]],
-        zone: tzinfo,
-        store: JobStore,
-        clock: Clock,
-        on_report: OnReport | None = None,
-    ) -> None:
-        """Plan the jobs that the settings name; run nothing yet.
-
-        Args:
-            users: gives every user of the store.
-            run_stage: runs a stage, for a user.
-            times: when each stage runs, by name, as the settings write it.
-            zone: of whose clock.
-            store: where processes agree who runs what.
-            clock: the time.
-            on_report: called after each stage for a user.
-
-        Raises:
-            ConfigError: a time of the settings cannot be read.
-        """
-        self._users, self._run_stage, self._on_report = users, run_stage, on_report
-        chosen = {name: parse_times(str(value), zone) for name, value in times if name in STAGES}
-        jobs = [
-            Job(name, chosen[name], partial(self._run_for_all, name), at_start=name == AT_START)
-            for name in STAGES
-        ]
-        super().__init__(jobs, store, clock=clock)
-
-    def _run_for_all(self, stage: str, _due: datetime) -> tuple[StageReport, ...]:
+    def run_for_all(stage: str, _due: datetime) -> tuple[StageReport, ...]:
         reports: list[StageReport] = []
         failed: dict[str, str] = {}
-        for user in self._users():
+        for user in users():
             try:
-                report = self._run_stage(user, stage)
+                report = run_stage(user, stage)
             except StoreClosed:
                 raise
             except Exception as error:
@@ -397,11 +348,17 @@ class MaintenanceSchedule(Schedule):
                 continue
             if report.count:
                 log.info("%s for %s: %s", stage, user, report)
-            if self._on_report is not None:
-                self._on_report(user, report)
+            if on_report is not None:
+                on_report(user, report)
             reports.append(report)
             failed |= {f"{user}/{what}": why for what, why in report.failed.items()}
         if failed:
             what, why = next(iter(failed.items()))
             raise MemorandaError(f"{stage} failed for {len(failed)} ({what}: {why})")
         return tuple(reports)
+
+    chosen = {name: parse_times(str(value), zone) for name, value in times if name in STAGES}
+    return [
+        Job(name, chosen[name], partial(run_for_all, name), at_start=name == AT_START)
+        for name in STAGES
+    ]

@@ -16,15 +16,16 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, time, timedelta
+from functools import partial
 from itertools import chain, islice
 from typing import Any, Final, Protocol
 
-from memoranda.entities.pipeline import ACCURATE, EntityPipeline
-from memoranda.errors import InvalidInput, LLMError, MemorandaError
+from memoranda.entities.pipeline import ACCURATE, EntityPipeline, EntityReading
+from memoranda.errors import InvalidInput, MemorandaError
 from memoranda.maintenance import decay
 from memoranda.model.actions import Action, Enrich, Fade, Retire
 from memoranda.model.checks import require_aware
-from memoranda.model.models import Kind, Mention, Record, Scope, is_active
+from memoranda.model.models import Kind, Record, Scope, is_active
 from memoranda.model.ports import Store
 from memoranda.model.query import Filter, Order, Subset
 from memoranda.model.reports import MaintenanceReport, StageReport
@@ -45,8 +46,6 @@ ENRICHED: Final = (Kind.FACT, Kind.EPISODE)
 FEW: Final = 2
 # Records of one run.
 A_NIGHT: Final = 50
-# The attribute that says when a record was read again.
-STAMP: Final = "enriched_at"
 UNAVAILABLE: Final = "no accurate provider of names is set up (spacy or llm)"
 
 
@@ -103,14 +102,8 @@ class Maintenance:
 
     def run_stage(self, stage: str, *, dry_run: bool = False) -> StageReport:
         """Run the stage of that name."""
-        verbs: dict[str, Stage] = {
-            "expire": self.expire,
-            "enrich": self.enrich,
-            "consolidate": self.consolidate,
-            "decay": self.decay,
-            "reflect": self.reflect,
-        }
-        return verbs[stage](dry_run=dry_run)
+        verb: Stage = getattr(self, stage)
+        return verb(dry_run=dry_run)
 
     def run_scheduled(self, stage: str) -> StageReport:
         """Run a stage that is due.
@@ -178,15 +171,7 @@ class Maintenance:
             return StageReport(
                 stage="enrich", count=len(candidates), counts=counts, lines=lines, dry_run=True
             )
-
-        def extract(text: str) -> Sequence[Mention]:
-            reading = names.read(ACCURATE, text)
-            if reading.failed:
-                failed = ", ".join(reading.failed)
-                raise LLMError(f"{failed} failed on it; it is read again next time")
-            return reading.mentions
-
-        actions, failed = plan_enrichment(candidates, extract, now)
+        actions, failed = plan_enrichment(candidates, partial(names.read, ACCURATE), now)
         mentions = sum(len(action.mentions) for action in actions)
         counts = {"records": len(actions), "mentions": mentions}
         return self._finish("enrich", actions, counts, failed=failed)
@@ -284,26 +269,23 @@ def _policy(kind: Kind, retention: Retention) -> str:
 
 
 def plan_enrichment(
-    records: Iterable[Record], extract: Callable[[str], Sequence[Mention]], now: datetime
+    records: Iterable[Record], read: Callable[[str], EntityReading], now: datetime
 ) -> tuple[list[Enrich], dict[str, str]]:
     """Plan what names records are linked to as well, and tell which could not be read, and why.
 
     Args:
-        records: what was never enriched and has few entities. Others are passed over.
-        extract: reads a text; may be slow. Where it raises, its record is not stamped, and so
-            is read another night.
+        records: what was never enriched and has few entities.
+        read: finds the names in a text; may be slow. Where a provider failed, the record is not
+            stamped, and so is read another night.
         now: the present.
     """
     actions: list[Enrich] = []
     failed: dict[str, str] = {}
     for record in records:
-        if record.kind not in ENRICHED or STAMP in record.attributes:
-            continue
-        try:
-            actions.append(Enrich(record.id, now, tuple(extract(record.content))))
-        except MemorandaError as error:
-            failed[record.id] = str(error)
-        except Exception as error:
-            log.exception("the names in %s could not be read", record.id)
-            failed[record.id] = f"{type(error).__name__}: {error}"
+        reading = read(record.content)
+        if reading.failed:
+            wrong = f"{', '.join(reading.failed)} failed on it; it is read again next time"
+            failed[record.id] = wrong
+        else:
+            actions.append(Enrich(record.id, now, tuple(reading.mentions)))
     return actions, failed

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from dataclasses import replace
 from typing import Any
 
@@ -157,13 +157,14 @@ class ServedMemory:
             MemorandaError: the store cannot be opened, or a time of a job cannot be read.
         """
         self._memory = Memory(location, user=user, settings=settings, embedder=embedder)
+        self._upkeep = ExitStack()
         try:
-            self._upkeep = self._memory.schedule().background()
+            schedule = self._memory.schedule()
         except BaseException:
             self._memory.close()
             raise
         if settings.mcp.upkeep:
-            self._upkeep.start()
+            self._upkeep.enter_context(schedule.background(LAST_MOMENTS))
 
     def verbs(self, user: str | None) -> Verbs:
         """Return what a model may do with the memory of ``user``, else that of the server."""
@@ -171,7 +172,7 @@ class ServedMemory:
 
     def close(self) -> None:
         """End the upkeep and close the memory."""
-        self._upkeep.close(LAST_MOMENTS)
+        self._upkeep.close()
         self._memory.close()
 
 
