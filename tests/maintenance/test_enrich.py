@@ -54,7 +54,10 @@ def test_each_record_is_linked_to_what_was_found_in_it():
 
 def test_where_nothing_was_found_the_record_is_stamped_too():
     """It is not read again every night."""
-    assert plan_enrichment([stored(1)], lambda _: EntityReading([]), NOW) == ([Enrich("fact_1", NOW, ())], {})
+    assert plan_enrichment([stored(1)], lambda _: EntityReading([]), NOW) == (
+        [Enrich("fact_1", NOW, ())],
+        {},
+    )
 
 
 def test_a_record_that_could_not_be_read_waits_for_another_night():
@@ -91,7 +94,9 @@ def test_in_a_store_each_record_is_read_once(tmp_path):
     def night():
         where = Filter(now=now, kinds=ENRICHED, subset=Subset.UNENRICHED, most_entities=FEW)
         records = store.records(ANA, where, limit=A_NIGHT)
-        actions, _ = plan_enrichment(records, lambda _: EntityReading([Mention("Zoe", "person", 0, 3)]), now)
+        actions, _ = plan_enrichment(
+            records, lambda _: EntityReading([Mention("Zoe", "person", 0, 3)]), now
+        )
         store.apply(ANA, actions)
         return len(actions)
 

@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memoranda.notes.document import guarded, parse, start
+from memoranda.notes.document import guarded, parse
 from memoranda.notes.scrub import scrub
-from memoranda.notes.topics import TITLES
+from memoranda.notes.topics import own_titles
 
 FRAGMENTS = [
     "- a fact", "* starred", "+ plus", "1. first", "1986. a year", "  - nested", "    - deep",
@@ -101,7 +101,7 @@ def test_a_statement_knows_its_section():
 def test_any_line_is_read_as_it_was_written(text):
     """What is written as a line of a new file is read back as the same words."""
     line = " ".join(text.split())
-    assert texts(start([("Facts", line)]).render()) == [line]
+    assert texts(parse("").add([("Facts", line)]).render()) == [line]
     assert texts(f"- {guarded(line)}\n- other\n") == [line, "other"]
 
 
@@ -111,7 +111,7 @@ def test_removing_leaves_every_other_statement(text, data):
     document = parse(text)
     gone = [each for each in document.items if data.draw(st.booleans())]
     left = [each.text for each in document.items if each not in gone]
-    assert [each.text for each in document.remove(gone, own=TITLES).items] == left
+    assert [each.text for each in document.remove(gone, titles=own_titles()).items] == left
 
 
 @given(markdown)
@@ -146,7 +146,8 @@ def test_a_patch_is_one_line():
     assert changed(text, document.replace({item: "x"}).render()) == ["- * a\r\n", "+ * x\r\n"]
     assert changed(text, document.remove([item]).render()) == ["- * a\r\n"]
     assert (
-        document.remove([document.items[3]], own=TITLES).render() == text[: text.index("\r\n## F")]
+        document.remove([document.items[3]], titles=own_titles()).render()
+        == text[: text.index("\r\n## F")]
     )
 
 
@@ -154,7 +155,7 @@ def test_removing_goes_with_memorys_own_heading_only():
     """A heading of a person stays when its last line goes; one of memory's goes with it."""
     text = "## Mine\n\n- a\n\n## People\n\n- b\n\n## Facts\n\n- c\n"
     document = parse(text)
-    left = document.remove(document.items[:2], own=TITLES).render()
+    left = document.remove(document.items[:2], titles=own_titles()).render()
     assert left == "## Mine\n\n## Facts\n\n- c\n"
     assert parse(left).add([("Mine", "d")]).render() == "## Mine\n\n- d\n\n## Facts\n\n- c\n"
 

@@ -148,26 +148,20 @@ class Document:
         self,
         items: Collection[NoteItem],
         *,
-        own: Collection[str] = (),
-        keep: Collection[str] = (),
+        titles: Collection[str] = (),
         lines: Collection[int] = (),
     ) -> Document:
         """Return it without ``items``. What was nested under one moves out to its place.
 
         Args:
             items: what goes.
-            own: the headings of level 2 that go with the last item under them.
-            keep: of these, the ones that stay.
+            titles: the headings of level 2 that go with the last item under them.
             lines: other lines that go.
         """
         if not items and not lines:
             return self
         gone = {item.start for item in items}
-        ours = [
-            each
-            for each in self.headings
-            if each.level == OWN_LEVEL and each.text in own and each.text not in keep
-        ]
+        ours = [each for each in self.headings if each.level == OWN_LEVEL and each.text in titles]
         wanted = [each.text for each in self.items if each.start not in gone]
         patched = self
         for promote, part in ((True, False), (True, True), (False, True)):
@@ -194,10 +188,12 @@ class Document:
         """Return it with new items, each a pair of heading and text.
 
         They come at the end of the section with that heading; one that is missing is made at
-        the end.
+        the end. A blank document becomes a new one.
         """
         if not lines:
             return self
+        if self.blank:
+            return parse(f"{TITLE}\n").add(lines)
         sections: dict[str, list[str]] = {}
         titles: dict[str, str] = {}
         for title, text in lines:
@@ -319,11 +315,6 @@ class Document:
             if self.kinds[at] is not BlockKind.BLANK:
                 end = at + 1
         return end
-
-
-def start(lines: Sequence[tuple[str, str]]) -> Document:
-    """Return a new document of items, each a pair of heading and text, in this order."""
-    return parse(f"{TITLE}\n").add(lines) if lines else parse("")
 
 
 def split(text: str) -> tuple[str, ...]:

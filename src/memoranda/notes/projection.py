@@ -16,9 +16,9 @@ from typing import NamedTuple
 
 from memoranda.model.models import Record, Trust
 from memoranda.model.notes import NotedLine, line_of
-from memoranda.notes.document import BlockKind, Document, NoteItem, key_of, parse, start
+from memoranda.notes.document import BlockKind, Document, NoteItem, key_of, parse
 from memoranda.notes.edits import NO_EDITS, ORIGIN, Edits, digest_of, noted_line, shared, words
-from memoranda.notes.topics import TITLES, place, topic
+from memoranda.notes.topics import own_titles, place, topic
 from memoranda.text.patterns import compile_pattern
 
 # Share of common words (Jaccard index) from which two lines say the same.
@@ -116,7 +116,7 @@ class Projection:
 
 
 def project(
-    document: Document | None,
+    document: Document,
     facts: Sequence[Record],
     *,
     max_bytes: int,
@@ -127,7 +127,7 @@ def project(
     """Return the new content of MEMORY.md, after its edits were read into the store.
 
     Args:
-        document: the file as it is; ``None`` where there is none.
+        document: the file as it is.
         facts: all facts that are worth a line, ranked, best first. Those of the origin
             ``notes``, whose words a person wrote there, are never left out for size.
         max_bytes: how large the file may be, in bytes of UTF-8.
@@ -137,10 +137,8 @@ def project(
         preferred: facts that a model chose to keep; others go first.
     """
     draft = _FileDraft(facts, max_bytes, preferred)
-    there = document if document is not None else parse("")
-    if edits.cut_short:
-        there = _whole_lines(there, edits)
-    draft.take(there, edits, known or {})
+    whole = _whole_lines(document, edits) if edits.cut_short else document
+    draft.take(whole, edits, known or {})
     for _ in range(ROUNDS):
         before = draft.document.render()
         draft.fit()
@@ -206,7 +204,7 @@ class _FileDraft:
         patched = document.replace(replaced)
         if len(patched.items) != len(document.items):
             # A text that reads as something else where it would stand: made anew elsewhere.
-            self.document = document.remove([*gone, *replaced], own=TITLES)
+            self.document = document.remove([*gone, *replaced], titles=own_titles())
             return
         starts = {item.start for item in gone}
         pairs = zip(document.items, patched.items, strict=True)
@@ -219,7 +217,7 @@ class _FileDraft:
             for each in self.facts
             if self.digests[each.id] not in left and each.id not in told
         }
-        self.document = patched.remove(gone, own=TITLES, keep=needed)
+        self.document = patched.remove(gone, titles=set(own_titles()) - needed)
 
     def _successor(self, id: str, known: Mapping[str, Record]) -> Record | None:
         """Return the standing fact at the end of the chain of replacements."""
@@ -251,11 +249,11 @@ class _FileDraft:
         """Return ``document`` with lines of ``new`` facts, by topic and then by age."""
         ordered = sorted(new, key=lambda each: (place(topic(each)), each.created_at, each.id))
         lines = [(topic(each), line_of(each.content)) for each in ordered]
-        whole = _with_lines(document, lines)
+        whole = document.add(lines)
         if len(whole.items) == len(document.items) + len(lines):
             return whole
         for line in lines:  # Without what would be read as something else in this file.
-            whole = _with_lines(document, [line])
+            whole = document.add([line])
             if len(whole.items) == len(document.items) + 1:
                 document = whole
         return document
@@ -273,8 +271,8 @@ class _FileDraft:
             """Return the file with only these of the facts that may be left out."""
             gone = [item for name, each in items.items() if name not in kept for item in each]
             added = [each for each in new if each.id in kept or each.id in by_hand]
-            headings = {topic(each) for each in added if keep}
-            return self._added(self.document.remove(gone, own=TITLES, keep=headings), added)
+            titles = set(own_titles()) - {topic(each) for each in added if keep}
+            return self._added(self.document.remove(gone, titles=titles), added)
 
         bones = with_only((), keep=False)
         there = {key_of(each.text) for each in bones.headings if each.level > 1}
@@ -328,10 +326,6 @@ class _FileDraft:
         if id in self.near:
             return f"{text}: left out, another line says nearly the same"
         return f"{text}: left out to keep the file within {self.max_bytes:,} bytes"
-
-
-def _with_lines(document: Document, lines: Sequence[tuple[str, str]]) -> Document:
-    return start(lines) if document.blank and lines else document.add(lines)
 
 
 def _size_of(document: Document) -> int:

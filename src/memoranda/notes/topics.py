@@ -2,29 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from functools import cache
 
 from memoranda.model.models import Record
 from memoranda.model.notes import line_of
 from memoranda.text.patterns import LanguageData
 
-FACTS = "Facts"
-_OF_CATEGORY: Mapping[str, str] = {
-    "identity": "About the user",
-    "state": "About the user",
-    "possession": "About the user",
-    "preference": "Preferences",
-    "relation": "People",
-    "decision": "Decisions",
-    "constraint": "About the user",
-    "plan": "Plans and events",
-    "event": "Plans and events",
-}
-# The headings that memory makes, in the order of a new file.
-TITLES = (*dict.fromkeys(_OF_CATEGORY.values()), FACTS)
 LONGEST = 80
 _COARSE = frozenset({"event", "state", "identity", "possession"})
 _EN = LanguageData("en", "notes")
+
+
+@cache
+def own_titles() -> tuple[str, ...]:
+    """Return the headings that memory makes, in the order of a new file."""
+    return tuple(dict.fromkeys(_EN.mapping("headings").values()))
 
 
 def topic(record: Record) -> str:
@@ -34,31 +26,27 @@ def topic(record: Record) -> str:
     ``section``; one that consolidation learned has the attribute ``category``.
     """
     section = record.attributes.get("section")
-    if isinstance(section, str) and (title := as_title(section)):
+    # As a heading can have it: one line, no marks around it, not too long.
+    if isinstance(section, str) and (title := line_of(section)[:LONGEST].strip("# \t")):
         return title
-    category = record.attributes.get("category")
-    return FACTS if category is None else _by_text(str(category), record.content)
+    headings, category = _EN.mapping("headings"), record.attributes.get("category")
+    sort = "other" if category is None else _refine(str(category), record.content)
+    return headings.get(sort, headings["other"])
 
 
-def _by_text(category: str, text: str) -> str:
-    """Return the heading of a category; where it says too little, that of what the text tells."""
-    title = _OF_CATEGORY.get(category, FACTS)
+def _refine(category: str, text: str) -> str:
+    """Return a category; where it says too little, the one that the text tells."""
     if _EN.pattern("due").search(text):
-        return "Plans and events"
+        return "plan"
     if category in _COARSE and _EN.pattern("kin", 0).search(text):
-        return "People"
-    if category == "event" and _EN.pattern("lasts").search(text):
-        return "About the user"
-    if category == "preference" and not _EN.pattern("taste").search(text):
-        return "About the user"
-    return title
-
-
-def as_title(text: str) -> str:
-    """Return ``text`` as a heading can have it: one line, no marks around it, not too long."""
-    return line_of(text)[:LONGEST].strip("# \t")
+        return "relation"
+    lasts = category == "event" and _EN.pattern("lasts").search(text)
+    if lasts or (category == "preference" and not _EN.pattern("taste").search(text)):
+        return "state"
+    return category
 
 
 def place(title: str) -> int:
     """Return where a heading comes in a new file; those of a person come last."""
-    return TITLES.index(title) if title in TITLES else len(TITLES)
+    own = own_titles()
+    return own.index(title) if title in own else len(own)
