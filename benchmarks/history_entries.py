@@ -143,7 +143,7 @@ def _ask(
 def written(spans: Sequence[Sequence[Turn]]) -> list[str]:
     """Return the entry of each span, written when it ended."""
     entry_writer = HistoryEntryWriter(DateParser(), Names())
-    return [entry_writer.write(span, span[-1].at) for span in spans]
+    return [entry_writer.write(span) for span in spans]
 
 
 def shares(asked: Asked, entries: Sequence[str]) -> list[float]:

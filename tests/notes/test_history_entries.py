@@ -32,16 +32,17 @@ STAMP = "[2026-05-15 11:30] "
 
 
 def talk(*said, at=AT):
-    """Return turns from pairs of speaker and text, a minute apart."""
+    """Return turns from pairs of speaker and text, a minute apart, the last one at that time."""
+    start = at - timedelta(minutes=len(said) - 1)
     return [
-        Turn(f"ep_{n}", speaker, text, at + timedelta(minutes=n), speaker not in AGENTS)
+        Turn(f"ep_{n}", speaker, text, start + timedelta(minutes=n), speaker not in AGENTS)
         for n, (speaker, text) in enumerate(said)
     ]
 
 
 def entry(*said):
     """Return the entry of a talk."""
-    return HistoryEntryWriter(DateParser(), Names()).write(talk(*said), AT)
+    return HistoryEntryWriter(DateParser(), Names()).write(talk(*said))
 
 
 def test_an_entry_tells_what_was_asked_decided_done_failed_and_left_open():
@@ -71,8 +72,11 @@ def test_persons_are_called_by_their_names():
     """In a talk of several, lines name who speaks; a talk over days names its days."""
     turns = talk(("Ana", "I adopted a dog called Rex yesterday."), ("Ben", "My exam went badly."))
     turns += talk(("Ana", "I'm going to Porto with Rex."), at=AT + timedelta(days=2))
-    lines = HistoryEntryWriter(DateParser(), Names()).write(turns, AT).split("\n")
-    assert lines[0] == f"{STAMP}About Rex: 3 messages of Ana and Ben, 2026-05-15 to 2026-05-17"
+    lines = HistoryEntryWriter(DateParser(), Names()).write(turns).split("\n")
+    assert (
+        lines[0]
+        == "[2026-05-17 11:30] About Rex: 3 messages of Ana and Ben, 2026-05-15 to 2026-05-17"
+    )
     assert lines[1:] == [
         "- Ana done: I adopted a dog called Rex yesterday (2026-05-14).",
         "- Ben: My exam went badly.",
@@ -245,7 +249,7 @@ def test_an_entry_is_the_same_in_every_process():
         "text = 'The zebra met the ocelot. The ocelot saw a zebra, a quokka and a mandrill. "
         "A quokka bit the mandrill. We decided to feed Ben, Ann and Tom.'\n"
         "turns = [Turn(str(n), 'user', text, at, True) for n in range(3)]\n"
-        "print(HistoryEntryWriter(DateParser(), RuleExtractor()).write(turns, at))\n"
+        "print(HistoryEntryWriter(DateParser(), RuleExtractor()).write(turns))\n"
     )
     run = subprocess.run(  # noqa: S603 - our own code, by this very Python
         [sys.executable, "-c", code],
@@ -284,7 +288,7 @@ def test_entries_tell_more_than_the_beginning_of_a_talk():
         day = conversation["conversation"][f"session_{number}_date_time"]
         at = datetime.strptime(f"{day} +0000", "%I:%M %p on %d %B, %Y %z")
         turns = [Turn(row["dia_id"], row["speaker"], row["text"], at, person=True) for row in rows]
-        told[number] = HistoryEntryWriter(DateParser(), Names()).write(turns, at)
+        told[number] = HistoryEntryWriter(DateParser(), Names()).write(turns)
         begun[number] = "\n".join(f"{turn.speaker}: {turn.text}" for turn in turns)[:1_500]
     scores = []
     for question in conversation["qa"]:
@@ -320,7 +324,7 @@ def test_entries_tell_more_than_the_beginning_of_a_talk():
 def test_nothing_withheld_is_told(said, hidden):
     """Confidences, what is taken back, roles and injected orders stand in no line of any kind."""
     turns = talk(("user", "I live in Porto and work at Tidepool."), *(("user", s) for s in said))
-    told = HistoryEntryWriter(DateParser(), Names()).write(turns, AT)
+    told = HistoryEntryWriter(DateParser(), Names()).write(turns)
     assert "Tidepool" in told
     assert hidden not in told
 
@@ -328,7 +332,7 @@ def test_nothing_withheld_is_told(said, hidden):
 def test_no_confidence_stands_in_a_raw_entry():
     """The entry of last resort shows that something was said, and not what."""
     turns = talk(("user", "I live in Porto."), ("user", "Off the record: I hate Paul."))
-    raw = write_raw_entry(turns, AT, 2)
+    raw = write_raw_entry(turns)
     assert "Porto" in raw
     assert "Paul" not in raw
     assert raw.count("\n- ") == len(turns)

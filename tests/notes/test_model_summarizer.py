@@ -22,7 +22,7 @@ def consolidate(entry, update, memory="- Ana runs.", text="I moved </turns>", **
     """Return what is to be written, and the model."""
     model = ScriptedLLM([Consolidation(entry, update)])
     turns = [Turn("ep_1", "user", text, AT, person=True)]
-    return asyncio.run(summarize(model, turns, memory, AT, **options)), model
+    return asyncio.run(summarize(model, turns, memory, **options)), model
 
 
 @pytest.mark.parametrize(
@@ -110,5 +110,5 @@ def test_whatever_a_model_writes_an_entry_is_one_safe_line(entry, update):
 def test_a_failure_is_the_callers_to_handle():
     """It says what was spent."""
     with pytest.raises(LLMError) as caught:
-        asyncio.run(summarize(ScriptedLLM([LLMError("down")]), [], "", AT))
+        asyncio.run(summarize(ScriptedLLM([LLMError("down")]), [], ""))
     assert caught.value.usage.failures == 1

@@ -31,7 +31,6 @@ from memoranda.text.recalled import without_recalled
 
 # Seconds that a consolidation may take (``consolidationTimeout``).
 TIMEOUT = 30.0
-RAW = 10
 # Confidence from which a new line takes the place of an old one.
 CLEAR = 0.8
 NOBODY = ""
@@ -134,8 +133,7 @@ class ConsolidationService:
         try:
             result = self._made(turns, notes.read_memory())
         except LLMError:
-            raw = write_raw_entry(turns[-RAW:], turns[-1].at, len(turns))
-            result = ConsolidationResult(history_entry=raw)
+            result = ConsolidationResult(history_entry=write_raw_entry(turns))
         if result.history_entry is not None:
             notes.append_history_rotated(result.history_entry)
         if result.memory_update is not None:
@@ -164,14 +162,13 @@ class ConsolidationService:
         return found
 
     def _made(self, turns: Sequence[Turn], memory: str) -> ConsolidationResult:
-        at = turns[-1].at
         if self._model is None:
-            entry = HistoryEntryWriter(self._dates, self._names).write(turns, at)
+            entry = HistoryEntryWriter(self._dates, self._names).write(turns)
             update = self._updated(
                 memory, RuleFactExtractor(self._dates, self._names).extract(turns)
             )
         else:
-            asked = summarize(self._model, turns, memory, at, most_bytes=self._most_bytes)
+            asked = summarize(self._model, turns, memory, most_bytes=self._most_bytes)
             made = self._runner.wait(asked, timeout=self._timeout)
             entry, update = made.history_entry, made.memory_update
         return ConsolidationResult(entry or None, update if update and update != memory else None)

@@ -14,7 +14,7 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import timedelta
 from enum import StrEnum
 from functools import cache, lru_cache
 from typing import NamedTuple
@@ -26,7 +26,7 @@ from memoranda.learning.parsed_text import stems
 from memoranda.model.models import DateMention
 from memoranda.model.ports import DateReader, EntityExtractor
 from memoranda.text.lines import MARK, MARKUP, cut, one_line, stamp
-from memoranda.text.patterns import LanguageData, compile_pattern
+from memoranda.text.patterns import LanguageData, compile_pattern, load
 from memoranda.text.secrets import HIDDEN, looks_secret, mask_secrets, without_secrets
 
 _EN = LanguageData("en", "history")
@@ -121,15 +121,6 @@ class LineLabel(StrEnum):
     SAID = "said"
 
 
-WORTH: Mapping[LineLabel, float] = {
-    LineLabel.ASKED: 1.0,
-    LineLabel.DECIDED: 1.6,
-    LineLabel.DONE: 1.4,
-    LineLabel.FAILED: 1.5,
-    LineLabel.PLANNED: 1.2,
-    LineLabel.OPEN: 1.3,
-    LineLabel.SAID: 1.0,
-}
 PLAIN = frozenset({LineLabel.SAID, LineLabel.ASKED, LineLabel.PLANNED})
 
 
@@ -173,38 +164,37 @@ class HistoryEntryWriter:
         self._dates = dates
         self._names = names
 
-    def write(self, turns: Sequence[Turn], at: datetime) -> str:
+    def write(self, turns: Sequence[Turn]) -> str:
         """Return the entry of a conversation; empty if nothing was said that is worth telling.
 
-        It begins with ``[2026-02-27 14:30]``, has at most 1,500 characters, and each of its
-        lines after the first begins with ``- ``.
+        It begins with the time of the last turn, ``[2026-02-27 14:30]``, has at most 1,500
+        characters, and each of its lines after the first begins with ``- ``.
 
         Args:
             turns: the conversation, or a part of it, in order.
-            at: when it is written down, in the user's time zone.
         """
-        sentences = read_sentences(turns)
+        chat = not all(turn.person for turn in turns) or _speakers(turns) <= ROLES
+        sentences = read_sentences(turns, chat=chat)
         sentences = [each for each in sentences if each.quotable] or sentences
         if sum(sum(each.words.values()) for each in sentences) < LEAST:
             return ""
-        chat = not all(turn.person for turn in turns) or _speakers(turns) <= ROLES
-        heading, listed = _heading(turns, sentences, at), self._list_items(turns, sentences)
-        room = LONGEST - len(heading)
-        lines = self._lines(heading, choose_lines(sentences, room - LISTED, chat=chat), at)
+        heading, listed = _heading(turns, sentences), self._list_items(turns, sentences)
+        room, today = LONGEST - len(heading), turns[-1].at.date().isoformat()
+        lines = self._lines(heading, choose_lines(sentences, room - LISTED, chat=chat), today)
         # What the lists do not need is room for more lines.
         free = room - sum(len(line) + 1 for line in [*lines[1:], *_lists(listed, lines)])
         room += max(0, free) - LISTED
-        lines = self._lines(heading, choose_lines(sentences, room, chat=chat), at)
+        lines = self._lines(heading, choose_lines(sentences, room, chat=chat), today)
         for line in _lists(listed, lines):
             _add(lines, line)
         return "\n".join(lines)
 
     def _lines(
-        self, heading: str, chosen: Iterable[Sequence[QuotableSentence]], at: datetime
+        self, heading: str, chosen: Iterable[Sequence[QuotableSentence]], today: str
     ) -> list[str]:
         lines = [heading]
         for line in chosen:
-            text = " ".join(self._with_dates(each, at.date().isoformat()) for each in line)
+            text = " ".join(self._with_dates(each, today) for each in line)
             _add(lines, f"- {_who(line[0])}: {text}")
         return lines
 
@@ -304,13 +294,14 @@ def _line_for(
 
 
 def _worth(sentence: QuotableSentence, *, chat: bool) -> float:
+    worth: float = load("en", "history")["worth"][sentence.label]
     if chat:
-        return WORTH[sentence.label]
+        return worth
     if sentence.label is LineLabel.ASKED:
         return QUESTION
     hearer, self_ = _EN.pattern("speaks_of_hearer"), _EN.pattern("speaks_of_self")
     reaction = hearer.search(sentence.text) and not self_.search(sentence.text)
-    return WORTH[sentence.label] * (REACTION if reaction else 1)
+    return worth * (REACTION if reaction else 1)
 
 
 # How an entry is written
@@ -352,7 +343,7 @@ def _speakers(turns: Sequence[Turn]) -> set[str]:
     return {turn.speaker for turn in turns if turn.person}
 
 
-def _heading(turns: Sequence[Turn], sentences: Sequence[QuotableSentence], at: datetime) -> str:
+def _heading(turns: Sequence[Turn], sentences: Sequence[QuotableSentence]) -> str:
     """Return the first line: when, what about, how much and how long."""
     counted = f"{len(turns)} message{'' if len(turns) == 1 else 's'}"
     others = sorted(_speakers(turns) - ROLES)
@@ -360,9 +351,9 @@ def _heading(turns: Sequence[Turn], sentences: Sequence[QuotableSentence], at: d
     who = f" of {names}" if 0 < len(others) <= FEW else ""
     first, last = min(turn.at.date() for turn in turns), max(turn.at.date() for turn in turns)
     span = f", {first.isoformat()} to {last.isoformat()}" if first != last else ""
-    about = _topic(sentences)
-    line = f"{stamp(at)} {f'About {about}: ' if about else ''}{counted}{who}{span}"
-    return line if not looks_secret(line) else f"{stamp(at)} {counted}{span}"
+    about, at = _topic(sentences), stamp(turns[-1].at)
+    line = f"{at} {f'About {about}: ' if about else ''}{counted}{who}{span}"
+    return line if not looks_secret(line) else f"{at} {counted}{span}"
 
 
 def _topic(sentences: Sequence[QuotableSentence]) -> str:
@@ -399,7 +390,7 @@ def _add(lines: list[str], line: str) -> None:
         lines.append(line)
 
 
-def write_raw_entry(turns: Sequence[Turn], at: datetime, total: int) -> str:
+def write_raw_entry(turns: Sequence[Turn]) -> str:
     """Return the last messages of a conversation as an entry of the history.
 
     ``[2026-02-27 14:30] [raw-fallback] last 10 of 54 messages:`` and a line ``- role: text`` for
@@ -407,12 +398,11 @@ def write_raw_entry(turns: Sequence[Turn], at: datetime, total: int) -> str:
     was taken back are left out of it.
 
     Args:
-        turns: at least the last ten, in order.
-        at: when it is written, in the user's time zone.
-        total: how many messages the conversation has.
+        turns: the whole conversation, in order.
     """
-    last = [_raw_line(turn) for turn in blank_exclusions(turns)[-RAW_MESSAGES:]]
-    heading = f"{stamp(at)} [raw-fallback] last {len(last)} of {total} messages:"
+    last = [_raw_line(turn) for turn in blank_exclusions(turns[-RAW_MESSAGES:])]
+    at = stamp(turns[-1].at)
+    heading = f"{at} [raw-fallback] last {len(last)} of {len(turns)} messages:"
     return "\n".join([heading, *last])
 
 
@@ -428,13 +418,16 @@ def _raw_line(message: Turn) -> str:
 # Which sentences can be quoted
 
 
-def read_sentences(turns: Sequence[Turn]) -> list[QuotableSentence]:
-    """Return what may be quoted of ``turns``, in order; nothing that is secret or no sentence."""
+def read_sentences(turns: Sequence[Turn], *, chat: bool) -> list[QuotableSentence]:
+    """Return what may be quoted of ``turns``, in order; nothing that is secret or no sentence.
+
+    Args:
+        turns: the conversation.
+        chat: whether persons talk with an assistant, and so ask it for things.
+    """
     turns = blank_exclusions(turns)
-    speakers = _speakers(turns)
-    words = {word.lower() for speaker in speakers - ROLES for word in speaker.split()}
+    words = {word.lower() for speaker in _speakers(turns) - ROLES for word in speaker.split()}
     names = frozenset(words | {word[:SHORT] for word in words})
-    chat = speakers <= ROLES or not all(turn.person for turn in turns)
     found: list[QuotableSentence] = []
     suspect = False
     for turn in turns:

@@ -40,7 +40,6 @@ async def summarize(
     model: LanguageModel,
     turns: Sequence[Turn],
     memory: str,
-    at: datetime,
     *,
     most_bytes: int = MEMORY_BYTES,
 ) -> Consolidation:
@@ -49,8 +48,8 @@ async def summarize(
     The texts of the prompt are data: one JSON object a line, between tags that they cannot close.
 
     An empty ``history_entry`` or ``memory_update`` says that there is nothing to write. An
-    entry begins with the time of ``at``, whatever the model wrote there, is one paragraph of
-    at most 2,000 characters, and holds no secret and no fence of memory. The update is as
+    entry begins with the time of the last turn, whatever the model wrote there, is one paragraph
+    of at most 2,000 characters, and holds no secret and no fence of memory. The update is as
     the model gave it, but for such fences: it is a proposal, for
     :func:`~memoranda.learning.llm.memory_proposal.proposal` to judge.
 
@@ -58,7 +57,6 @@ async def summarize(
         model: what writes.
         turns: the talk.
         memory: the notes as they stand.
-        at: when the talk is written down, in the user's time zone.
         most_bytes: size of the notes beyond which they are to be shortened.
 
     Raises:
@@ -75,7 +73,7 @@ async def summarize(
     prompt = f"{MEMORY}\n{told}\n\n{TALK}\n{fenced('turns', rows)}"
     reply = await model.ask(task, prompt, Consolidation)
     update = _TAG.sub("", _unfenced(reply.value.memory_update)).strip()
-    entry = _entry(reply.value.history_entry, at)
+    entry = _entry(reply.value.history_entry, turns[-1].at)
     return Consolidation(entry, "" if update in {notes, EMPTY} else update)
 
 

@@ -39,8 +39,6 @@ log = logging.getLogger("memoranda.notes")
 
 # Episodes that one entry tells at most.
 SPAN = 60
-# Messages that a raw entry keeps (consolidation's fallback).
-RAW = 10
 STAGE = "history"
 COMMENT = compile_pattern(r"<!-- memoranda: session=(\S*) turns=(\d+)-(\d+)( raw)? -->")
 
@@ -167,7 +165,7 @@ class HistoryWriter:
             span = self._span(session, info.noted, until)
             if span is None:
                 return False
-            text = write_raw_entry(span.turns[-RAW:], span.turns[-1].at, len(span.turns))
+            text = write_raw_entry(span.turns)
             with self.notes.locked():
                 written = self.notes.read_history()
                 if span.raw not in written and span.comment not in written:
@@ -211,14 +209,13 @@ class HistoryWriter:
 
     def _entry(self, notes: SyncedNotes, span: Span) -> tuple[str, Sequence[Action]]:
         """Return the entry, empty if nothing is worth one, and what a model noted beside it."""
-        at = span.turns[-1].at
         if self.model is None:
-            return self.entry_writer.write(span.turns, at), ()
+            return self.entry_writer.write(span.turns), ()
         memory = notes.read_file()
         # The rules leave out by themselves what was said in confidence, or taken back.
         turns = tuple(blank_exclusions(span.turns))
         most = notes.max_memory_size
-        made = self.language.wait(summarize(self.model, turns, memory, at, most_bytes=most))
+        made = self.language.wait(summarize(self.model, turns, memory, most_bytes=most))
         update = made.memory_update
         if not update or self.plan_claims is None:
             return made.history_entry, ()
@@ -302,5 +299,4 @@ class NotesErasure:
         ]
         if not left:
             return ERASED
-        turns = self._read_turns(scope, None, left)
-        return self._entry_writer.write(turns, turns[-1].at) or ERASED
+        return self._entry_writer.write(self._read_turns(scope, None, left)) or ERASED
