@@ -282,7 +282,7 @@ class Services:
             writer.write_fallback(session, request.until)
         spared = () if request.but is None else (request.but,)
         written = writer.write(request.session, but=(*report.failed, *spared))
-        return replace(report, lines=(*report.lines, *written.lines))
+        return replace(report, lines=(*report.lines, *written))
 
     def consolidate_session(self, scope: Scope, session: str, *, until: int | None = None) -> bool:
         """Have a session consolidated after all that was asked for before; whether it is done.
@@ -338,14 +338,12 @@ class Services:
         by_rules = self.settings.consolidation.extractor == "rules"
         return HistoryWriter(
             notes=self.notes.find(scope),
-            scope=scope,
-            store=self.store,
+            records=self.records(scope),
             entry_writer=self._entry_writer(),
             dates=self.lazy.dates,
             read_turns=self._read_turns,
             language=self.models,
             model=None if by_rules else self.models.for_stage(scope, STAGE),
-            records=self.records(scope),
             plan_claims=plan_claims,
             stop=stop or Event(),
         )

@@ -225,7 +225,7 @@ class Document:
 
     def _promote(self, item: NoteItem, lines: list[str | None]) -> None:
         """Move what stands inside a list item out to where the item stands."""
-        nested = self._nested(item) if item.listed else range(0)
+        nested = self._below(item, item.indent + 1, item.offset) if item.listed else range(0)
         first = next((at for at in nested if self.lines[at].strip()), None)
         if first is None:
             return
@@ -237,17 +237,24 @@ class Document:
             if line is not None and line.startswith(inner):
                 lines[at] = outer + line[len(inner) :]
 
-    def _nested(self, item: NoteItem) -> range:
-        """Return the lines below an item that are part of it, but not of its text."""
-        stop = last = item.stop
-        while stop < len(self.lines) and self.kinds[stop] is not BlockKind.HEADING:
-            if self.lines[stop].strip():
-                least = item.offset if stop > last else item.indent + 1
-                if indent_of(self.lines[stop]) < least:
-                    break
-                last = stop + 1
-            stop += 1
-        return range(item.stop, last)
+    def _below(self, item: NoteItem, least: int, apart: int) -> range:
+        """Return the lines below an item that hang on it.
+
+        Args:
+            item: the item.
+            least: columns by which they are indented.
+            apart: the same below a blank line.
+        """
+        end = item.stop
+        for at in range(item.stop, len(self.lines)):
+            if self.kinds[at] is BlockKind.BLANK:
+                continue
+            wanted = apart if at > end else least
+            inside = not self.lines[at].strip() or indent_of(self.lines[at]) >= wanted
+            if self.kinds[at] is BlockKind.HEADING or not inside:
+                break
+            end = at + 1
+        return range(item.stop, end)
 
     def _body(self, heading: Heading) -> range:
         """Return the lines under a heading, up to the next one of any level."""
@@ -291,7 +298,8 @@ class Document:
         listed = [each for each in self.items if each.listed and each.start in body]
         if listed:
             style = _bullet(listed)
-            return self._end(listed[-1]), [style + guarded(text) for text in texts]
+            end = self._below(listed[-1], 0, HANGING).stop
+            return end, [style + guarded(text) for text in texts]
         new = [f"- {guarded(text)}" for text in texts]
         full = [at for at in body if self.kinds[at] not in {BlockKind.BLANK, BlockKind.RULE}]
         at = full[-1] + 1 if full else heading.stop
@@ -302,19 +310,6 @@ class Document:
         if at < len(self.lines) and self.kinds[at] is not BlockKind.BLANK:
             new.append("")
         return at, new
-
-    def _end(self, item: NoteItem) -> int:
-        """Return the line after an item and all that hangs on it, or would hang on a new one."""
-        end = item.stop
-        for at in range(item.stop, len(self.lines)):
-            apart = at > end and indent_of(self.lines[at]) < HANGING
-            if self.kinds[at] is BlockKind.HEADING or (
-                self.kinds[at] is not BlockKind.BLANK and apart
-            ):
-                break
-            if self.kinds[at] is not BlockKind.BLANK:
-                end = at + 1
-        return end
 
 
 def split(text: str) -> tuple[str, ...]:

@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from memoranda.errors import InvalidInput
-from memoranda.model.checks import clean, require_aware, storable
+from memoranda.model.checks import clean, limited, require_aware, storable
 from memoranda.model.clock import Clock, SystemClock
 from memoranda.model.notes import HISTORY_FILE, MEMORY_BYTES, MEMORY_FILE, HistoryEntry, stamp
 from memoranda.notes.files import BUSY_TIMEOUT, NotesFolder
@@ -75,7 +75,7 @@ class Notes:
         """Touch nothing yet."""
         self._files = NotesFolder(_absolute(folder), busy_timeout=busy_timeout)
         self._clock = clock or SystemClock()
-        self.max_memory_size = _positive(max_memory_size, "max_memory_size")
+        self.max_memory_size = limited(max_memory_size, "max_memory_size")
 
     @property
     def folder(self) -> Path:
@@ -183,7 +183,7 @@ class Notes:
         self, is_wanted: Callable[[HistoryEntry], bool], limit: int | None
     ) -> list[HistoryEntry]:
         """Return what is wanted by its moment; of one moment, what was added later comes first."""
-        most = limit if limit is None else _positive(limit, "limit")
+        most = limit if limit is None else limited(limit, "limit")
         texts: list[tuple[str, str]] = []
         for _ in range(2):
             # Or an entry that is just being added could be read in part.
@@ -329,9 +329,3 @@ def _absolute(folder: object) -> Path:
     except (OSError, ValueError, RuntimeError, TypeError) as error:
         message = f"{str(folder)!r:.200} is no path of a folder ({error}); choose another"
         raise InvalidInput(message) from error
-
-
-def _positive(number: object, name: str) -> int:
-    if not isinstance(number, int) or isinstance(number, bool) or number < 1:
-        raise InvalidInput(f"{name} must be a whole number from 1 on, got {number!r:.80}")
-    return number

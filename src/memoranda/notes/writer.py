@@ -9,7 +9,7 @@ that do (law 7).
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from threading import Event
@@ -70,75 +70,62 @@ class Span(NamedTuple):
         return self.comment.replace(" -->", " raw -->")
 
 
-@dataclass(slots=True)
-class HistoryReport:
-    """What was written: how many entries, each in a line, and what waits."""
-
-    entries: int = 0
-    lines: list[str] = field(default_factory=list)
-
-    def wait(self, session: str, error: MemorandaError) -> None:
-        """Record why the entry of a session has to wait."""
-        self.lines.append(f"! session {session!r} is told in the history later: {error}")
-        log.warning("session %r is told in the history later: %s", session, error)
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HistoryWriter:
     """Writes entries for what sessions have become facts, in the words of a model or by rules.
 
     Attributes:
         notes: where entries go; ``None`` where there are none, and then nothing is done.
-        scope: whose sessions they are.
-        store: where the sessions are.
+        records: have the sessions, and tell others of records that were stored.
         entry_writer: makes entries by rules.
         dates: reads dates, to compare a model's proposal with what was said.
         read_turns: reads episodes as turns.
         language: waits for the model.
         model: writes entries; rules, if not given.
-        records: tells others of records that were stored.
         plan_claims: what follows from a model's proposal for MEMORY.md; nothing, if not given.
         stop: ends the work early, between entries, when it is set.
     """
 
     notes: SyncedNotes | None
-    scope: Scope
-    store: Store
+    records: RecordService
     entry_writer: HistoryEntryWriter
     dates: DateReader
     read_turns: ReadTurns
     language: StageModels
     model: LanguageModel | None
-    records: RecordService
     plan_claims: PlanClaims | None = None
     stop: Event = field(default_factory=Event)
 
-    def write(self, session: str | None = None, *, but: Collection[str] = ()) -> HistoryReport:
-        """Write entries for one session, or for all that lack them, ``but`` for some."""
-        report = HistoryReport()
+    def write(self, session: str | None = None, *, but: Collection[str] = ()) -> list[str]:
+        """Write entries for one session, or for all that lack them, ``but`` for some.
+
+        Returns:
+            A line for each entry that was written, and for each session that waits.
+        """
+        lines: list[str] = []
         if self.notes is None:
-            return report
-        for info in self.store.sessions(self.scope, id=session).values():
+            return lines
+        for info in self.records.store.sessions(self.records.scope, id=session).values():
             if self.stop.is_set():
                 break
             if info.noted >= info.through or info.id in but:
                 continue
             try:
-                self._write_session(self.notes, info, report)
+                lines += self._write_session(self.notes, info)
             except StoreClosed:
                 raise
-            except LLMError as error:
-                report.wait(info.id, error)
-                self.write_fallback(info.id, info.through)
-                break  # The others would wait for the same model.
             except MemorandaError as error:
-                report.wait(info.id, error)
-        self._sync(self.notes, report)
-        return report
+                lines.append(f"! session {info.id!r} is told in the history later: {error}")
+                log.warning("session %r is told in the history later: %s", info.id, error)
+                if isinstance(error, LLMError):
+                    self.write_fallback(info.id, info.through)
+                    break  # The others would wait for the same model.
+        self._sync(self.notes, wrote=any(line.startswith("#") for line in lines))
+        return lines
 
-    def _sync(self, notes: SyncedNotes, report: HistoryReport) -> None:
+    def _sync(self, notes: SyncedNotes, *, wrote: bool) -> None:
         try:
-            if report.entries or notes.exists:
+            if wrote or notes.exists:
                 notes.sync()
         except StoreClosed:
             raise
@@ -158,7 +145,7 @@ class HistoryWriter:
             Whether there is such an entry.
         """
         try:
-            info = self.store.sessions(self.scope, id=session).get(session)
+            info = self._session(session)
             if self.notes is None or info is None:
                 return False
             # All that is not told yet, whether it became facts or not.
@@ -175,36 +162,39 @@ class HistoryWriter:
             return False
         return True
 
-    def _write_session(self, notes: SyncedNotes, info: SessionInfo, report: HistoryReport) -> None:
-        after = info.noted
+    def _session(self, id: str) -> SessionInfo | None:
+        return self.records.store.sessions(self.records.scope, id=id).get(id)
+
+    def _write_session(self, notes: SyncedNotes, info: SessionInfo) -> Iterator[str]:
+        store, scope, after = self.records.store, self.records.scope, info.noted
         while after < info.through and not self.stop.is_set():
             span = self._span(info.id, after, info.through, limit=SPAN)
             if span is None:
-                self.store.apply(self.scope, [AdvanceNotes(info.id, info.through)])
+                store.apply(scope, [AdvanceNotes(info.id, info.through)])
                 return
             text, actions = self._entry(notes, span)
             with notes.locked():
-                now = self.store.sessions(self.scope, id=info.id).get(info.id)
+                now = self._session(info.id)
                 if now is None or now.noted != after:
                     return  # Another process tells it.
                 if text and span.comment not in notes.read_history():
                     notes.append_history_rotated(f"{text}\n{span.comment}")
-                self.store.apply(self.scope, [*actions, AdvanceNotes(info.id, span.last)])
+                store.apply(scope, [*actions, AdvanceNotes(info.id, span.last)])
             self.records.announce(actions)
             if text:
-                report.entries += 1
-                report.lines.append(f"# {text.splitlines()[0]}")
+                yield f"# {text.splitlines()[0]}"
             after = span.last
 
     def _span(
         self, session: str, after: int, until: int | None, *, limit: int | None = None
     ) -> Span | None:
         """Return what comes after a position and is no later than another, if there is any."""
-        found = session_episodes(self.store, self.scope, session, after=after, limit=limit)
+        store, scope = self.records.store, self.records.scope
+        found = session_episodes(store, scope, session, after=after, limit=limit)
         read = [item for item in found if until is None or (item.position or 0) <= until]
         if not read:
             return None
-        turns = tuple(self.read_turns(self.scope, session, read))
+        turns = tuple(self.read_turns(scope, session, read))
         return Span(session, read[0].position or 0, read[-1].position or 0, turns)
 
     def _entry(self, notes: SyncedNotes, span: Span) -> tuple[str, Sequence[Action]]:

@@ -126,7 +126,7 @@ class AgentTools:
             NotFound: there is no such fact.
             InvalidInput: it is no longer believed, ``content`` may not be kept, or says the same.
         """
-        old, text = self._fact(id), kept(content)
+        old, text = self._active_fact(id), kept(content)
         if text == old.content:
             # It would only put the agent's word in the place of a person's.
             raise InvalidInput(f"{id} says just that already; there is nothing to correct")
@@ -145,14 +145,11 @@ class AgentTools:
             NotFound: there is no such fact.
             InvalidInput: it is no longer believed.
         """
-        return self._records.confirm(self._fact(id).id)
+        return self._records.confirm(self._active_fact(id).id)
 
-    def _fact(self, id: str) -> Record:
+    def _active_fact(self, id: str) -> Record:
         """Return a fact that is believed: turns and insights are not the agent's to change."""
-        found = self._records.store.get(self._records.scope, [clean(id, "id")]).get(id)
-        if found is None or found.kind is not Kind.FACT:
-            raise NotFound(f"there is no fact {id!r:.80}; take an id that begins with fact_")
-        return self._records.require_active(found)
+        return self._records.require_active(find_fact(self._records, id))
 
     def memory_stats(self) -> str:
         """How much memory holds, by kind, and when something was last recorded."""
@@ -176,6 +173,18 @@ class AgentTools:
         told = [item for item in entity.records if item.kind is not Kind.REFLECTION]
         told.sort(key=lambda item: item.kind is not Kind.FACT)
         return fenced([head, *self._lines(told[:LINKED])])
+
+
+def find_fact(records: RecordService, id: str) -> Record:
+    """Return the fact ``id`` of the scope of ``records``.
+
+    Raises:
+        NotFound: there is none.
+    """
+    found = records.store.get(records.scope, [clean(id, "id")]).get(id)
+    if found is None or found.kind is not Kind.FACT:
+        raise NotFound(f"there is no fact {id!r:.80}; take an id that begins with fact_")
+    return found
 
 
 def kept(content: object, name: str = "content") -> str:

@@ -10,20 +10,20 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Annotated, Any
 
-from memoranda.errors import InvalidInput, NotFound
+from memoranda.errors import InvalidInput
 from memoranda.learning.claims import Category, Claim, Relation, Statement
 from memoranda.learning.conflicts import RuleJudge
 from memoranda.learning.consolidation_plan import SUPERSEDED
 from memoranda.learning.consolidator import CANDIDATES, PAGE, SPEAKER, Consolidator
 from memoranda.learning.extraction.exclusions import is_refused
 from memoranda.model.actions import AdvanceSession, Insert, Supersede
-from memoranda.model.checks import clean, require_aware
+from memoranda.model.checks import clean, located, number, require_aware
 from memoranda.model.models import Kind, Record, Trust
 from memoranda.model.query import Filter
-from memoranda.model.sessions import SessionInfo
 from memoranda.records.pages import session_episodes
 from memoranda.search.recall import fenced, remembered
 from memoranda.text.secrets import secret_kind
+from memoranda.tools.agent import find_fact
 from memoranda.tools.tool import TEXT, Tool, described
 
 MOST_TURNS = 2**31
@@ -55,7 +55,7 @@ class ConsolidatorTools:
 
     def __init__(self, consolidator: Consolidator) -> None:
         """Let an agent do what ``consolidator`` does."""
-        self._consolidator = consolidator
+        self._consolidator, self._session = consolidator, consolidator.session
         self._records, self._searcher = consolidator.records, consolidator.searcher
         self._store, self._scope = self._records.store, self._records.scope
         self._judge = RuleJudge()
@@ -72,18 +72,15 @@ class ConsolidatorTools:
         )
         return [Tool.of(function) for function in functions]
 
-    def _info(self, session: str) -> SessionInfo:
-        return self._consolidator.session(session)
-
     def is_session_consolidated(self, session_id: Annotated[str, SESSION]) -> str:
         """Whether a session was consolidated already: then there is nothing to do."""
-        return "no" if self._info(session_id).consolidated_at is None else "yes"
+        return "no" if self._session(session_id).consolidated_at is None else "yes"
 
     def get_episodes_for_consolidation(
         self, session_id: Annotated[str, SESSION], after: Annotated[int | None, AFTER] = None
     ) -> str:
         """The next 30 turns of a session that were not read yet."""
-        start = self._info(session_id).through if after is None else _position(after)
+        start = self._session(session_id).through if after is None else _position(after)
         found = session_episodes(self._store, self._scope, session_id, after=start, limit=PAGE)
         if not found:
             return "There are no more turns."
@@ -98,34 +95,33 @@ class ConsolidatorTools:
         facts: Annotated[Sequence[Mapping[str, Any]], FACTS],
     ) -> str:
         """Save facts drawn from the session. What is known already is credited instead."""
-        self._info(session_id)
+        self._session(session_id)
         if isinstance(facts, str | Mapping) or not isinstance(facts, Sequence):
             raise InvalidInput(f"facts must be a list of objects, got {facts!r:.80}")
-        claims = [self._claim(session_id, fact, place) for place, fact in enumerate(facts)]
+        claims = []
+        for place, fact in enumerate(facts):
+            with located(f"facts[{place}]"):
+                claims.append(self._claim(session_id, fact))
         actions = self._consolidator.plan(session_id, claims, only=Relation.DUPLICATE)
         self._records.apply(actions)
         made = [action.record.id for action in actions if isinstance(action, Insert)]
         known = len(claims) - len(made)
         return f"Saved {len(made)} ({', '.join(made) or 'none'}); {known} were known already."
 
-    def _claim(self, session: str, fact: object, place: int) -> Claim:
+    def _claim(self, session: str, fact: object) -> Claim:
         if not isinstance(fact, Mapping):
-            raise InvalidInput(f"facts[{place}] must be an object, got {fact!r:.80}")
-        sources = self._sources(session, fact.get("source_ids"), place)
+            raise InvalidInput(f"it must be an object, got {fact!r:.80}")
+        sources = self._sources(session, fact.get("source_ids"))
         first = sources[0]
         category = fact.get("category", Category.STATE)
         if not isinstance(category, str) or category not in set(Category):
-            message = f"facts[{place}].category={category!r} is none of {', '.join(Category)}"
-            raise InvalidInput(message)
-        confidence = fact.get("confidence", 0.8)
-        numeric = isinstance(confidence, int | float) and not isinstance(confidence, bool)
-        if not numeric or not 0 <= confidence <= 1:
-            message = f"facts[{place}].confidence={confidence!r} must be a number from 0 to 1"
-            raise InvalidInput(message)
-        content = clean(fact.get("content"), f"facts[{place}].content")
+            raise InvalidInput(f"category={category!r} is none of {', '.join(Category)}")
+        confidence = number(fact.get("confidence", 0.8), "confidence")
+        if confidence is None or not 0 <= confidence <= 1:
+            raise InvalidInput(f"confidence={confidence!r} must be a number from 0 to 1")
+        content = clean(fact.get("content"), "content")
         if secret_kind(content) is not None or is_refused(content):
-            message = f"facts[{place}] holds a secret, or an order to the assistant; leave it out"
-            raise InvalidInput(message)
+            raise InvalidInput("it holds a secret, or an order to the assistant; leave it out")
         return Claim(
             content=content,
             subject=str(fact.get("subject") or first.source_role or SPEAKER),
@@ -133,34 +129,27 @@ class ConsolidatorTools:
             sources=tuple(record.id for record in sources),
             speaker=first.source_role or SPEAKER,
             said_at=first.event_time,
-            event_time=_moment(fact.get("event_time"), first.event_time, place),
+            event_time=_moment(fact.get("event_time"), first.event_time),
             confidence=float(confidence),
         )
 
-    def _sources(self, session: str, ids: object, place: int) -> list[Record]:
+    def _sources(self, session: str, ids: object) -> list[Record]:
         named = [ids] if isinstance(ids, str) else ids
         if not isinstance(named, Sequence) or not all(isinstance(id_, str) for id_ in named):
-            message = f"facts[{place}].source_ids must list the ids of episodes, got {ids!r:.80}"
-            raise InvalidInput(message)
+            raise InvalidInput(f"source_ids must list the ids of episodes, got {ids!r:.80}")
         found = self._store.get(self._scope, list(named)).values()
         own = [item for item in found if item.session_id == session and item.kind is Kind.EPISODE]
         own.sort(key=lambda item: item.trust is not Trust.PERSON)
         if not own or own[0].trust is not Trust.PERSON:
             raise InvalidInput(
-                f"facts[{place}].source_ids={named!r:.200} names no turn of a person in session "
-                f"{session!r}; only what a person said is evidence"
+                f"source_ids={named!r:.200} names no turn of a person in session {session!r}; "
+                f"only what a person said is evidence"
             )
         return own
 
-    def _fact(self, id: str) -> Record:
-        record = self._store.get(self._scope, [clean(id, "id")]).get(id)
-        if record is None or record.kind is not Kind.FACT:
-            raise NotFound(f"there is no fact {id!r} for user {self._scope.user!r}")
-        return record
-
     def detect_conflicts(self, fact_id: Annotated[str, described("The new fact.")]) -> str:
         """Facts that may contradict a fact, with what rules say of each."""
-        fact = self._fact(fact_id)
+        fact = find_fact(self._records, fact_id)
         where = Filter(now=self._records.now(), kinds=(Kind.FACT,))
         hits = self._searcher.retriever.search(
             self._scope, fact.content, where, limit=CANDIDATES, skip=frozenset({fact.id})
@@ -178,7 +167,7 @@ class ConsolidatorTools:
         new_id: Annotated[str, described("The newer fact.")],
     ) -> str:
         """Let a newer fact take the place of an older one that is no longer true."""
-        old, new = self._fact(old_id), self._fact(new_id)
+        old, new = find_fact(self._records, old_id), find_fact(self._records, new_id)
         if new.superseded_by is not None:
             message = f"{new.superseded_by} took the place of {new.id}; name what is true now"
             raise InvalidInput(message)
@@ -192,7 +181,7 @@ class ConsolidatorTools:
 
     def mark_session_consolidated(self, session_id: Annotated[str, SESSION]) -> str:
         """Say that all of a session was read."""
-        info = self._info(session_id)
+        info = self._session(session_id)
         rest = session_episodes(self._store, self._scope, session_id, after=info.through)
         after = max([info.through, *(record.position or 0 for record in rest)])
         done = AdvanceSession(session_id, after, self._records.now(), finished=True)
@@ -201,8 +190,7 @@ class ConsolidatorTools:
 
 
 def _statement(record: Record) -> Statement:
-    subject = record.attributes.get("subject")
-    return Statement(record.content, record.event_time, subject or None)
+    return Statement(record.content, record.event_time, record.attributes.get("subject") or None)
 
 
 def _position(given: object) -> int:
@@ -212,11 +200,11 @@ def _position(given: object) -> int:
     return max(-1, min(given, MOST_TURNS))
 
 
-def _moment(given: object, default: datetime, place: int) -> datetime:
+def _moment(given: object, default: datetime) -> datetime:
     if given is None:
         return default
     try:
         moment = datetime.fromisoformat(str(given))
     except ValueError as error:
-        raise InvalidInput(f"facts[{place}].event_time={given!r} is no time in ISO 8601") from error
-    return require_aware(moment, f"facts[{place}].event_time")
+        raise InvalidInput(f"event_time={given!r} is no time in ISO 8601") from error
+    return require_aware(moment, "event_time")
