@@ -14,7 +14,7 @@ from benchmarks.adding import settings
 from benchmarks.measure import Step, Times, interleaved, micro, show
 from benchmarks.workload import talk
 from memoranda import Conversation, Memory
-from memoranda.conversation.view import STRATEGIES
+from memoranda.conversation.strategies import STRATEGIES
 from memoranda.tokens.catalog import Catalog
 
 try:

@@ -18,7 +18,7 @@ from typing import Any
 from benchmarks.measure import show
 from memoranda import Conversation
 from memoranda.conversation.ledger import REFERENCE
-from memoranda.conversation.view import STRATEGIES
+from memoranda.conversation.strategies import STRATEGIES
 from memoranda.errors import BudgetTooSmall
 from memoranda.model.models import Context
 

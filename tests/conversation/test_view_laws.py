@@ -10,13 +10,14 @@ from provider_rules import problems_anthropic, problems_openai, problems_respons
 from memoranda.conversation.formats.render import render
 from memoranda.conversation.ledger import Ledger
 from memoranda.conversation.pruning import pruned_spans
-from memoranda.conversation.view import STRATEGIES, Policy, view_of
+from memoranda.conversation.strategies import STRATEGIES
+from memoranda.conversation.view import Policy, view_of
 from memoranda.model.models import Marker, Message, Pruning
 
 BUDGETS = st.integers(20, 6_000)
 POLICIES = st.builds(
     Policy,
-    strategy=st.sampled_from(sorted(STRATEGIES)),
+    strategy=st.sampled_from([STRATEGIES[name] for name in sorted(STRATEGIES)]),
     max_messages=st.sampled_from([10, 20, 500]),
     keep_recent=st.sampled_from([1, 4, 10]),
     stable=st.booleans(),
@@ -54,7 +55,7 @@ def test_the_newest_stay_while_they_fit(messages, budget, policy):
         recent.append(unit)
         left -= len(unit.messages)
     must = [*recent, *(unit for unit in units if unit.fixed and unit not in recent)]
-    if policy.strategy != "recency":  # It knows no requests, only what came last (seed 003).
+    if policy.pairs:  # It knows no requests, only what came last (seed 003).
         requests = [unit for unit in units if unit.head.role == "user"]
         must += [unit for unit in requests[-1:] if unit not in must]
     room_for_markers = 45 * (len(must) + 1)
@@ -68,7 +69,7 @@ def test_the_newest_stay_while_they_fit(messages, budget, policy):
 def test_the_last_request_stays_while_anything_does(messages, budget, policy):
     """The last thing the user said is in every view that has room for it beside what is fixed."""
     requests = [unit for unit in Ledger((), messages).units if unit.head.role == "user"]
-    if policy.strategy == "recency" or not requests:
+    if not policy.pairs or not requests:
         return
     last = requests[-1]
     if fixed_tokens(messages) + last.tokens <= budget:
@@ -169,7 +170,7 @@ def test_markers_stand_where_messages_are_missing(messages, budget, policy):
 @given(messages=dialogues(), budget=BUDGETS)
 def test_question_and_answer_stay_or_go_together(messages, budget):
     """R3.5: beyond the newest messages, an answer is in view only with its question."""
-    policy = Policy(strategy="rolling_window", keep_recent=1)
+    policy = Policy(strategy=STRATEGIES["rolling_window"], keep_recent=1)
     seen = {message.id for message in view(messages, budget, policy, METER).messages}
     plain = [item for item in messages if item.role in {"user", "assistant"}]
     plain = [item for item in plain if not item.tool_calls and not item.pinned]

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 from provider_rules import problems_anthropic, problems_openai, problems_responses
 
-from memoranda.conversation.view import STRATEGIES
+from memoranda.conversation.strategies import STRATEGIES
 
 ROOT = Path(__file__).parents[2]
 SHARED = ROOT.parent / "shared"

@@ -18,6 +18,7 @@ from hypothesis.stateful import (
 from talks import ALL, STRATEGIES, alone, chosen, meter, places, remembering, sized
 
 from memoranda import errors
+from memoranda.conversation import strategies
 from memoranda.conversation.view import Policy
 from memoranda.model.models import ToolCall
 
@@ -62,7 +63,12 @@ class Lives(RuleBasedStateMachine):
         """Start the conversation with these settings."""
         self.arguments = {"strategy": strategy, "keep_recent": keep, "max_messages": most}
         self.options = {"stable_prefix": stable, "summaries": summaries}
-        self.policy = Policy(stable=stable, **self.arguments | {"max_messages": max(keep, most)})
+        self.policy = Policy(
+            strategy=strategies.STRATEGIES[strategy],
+            keep_recent=keep,
+            max_messages=max(keep, most),
+            stable=stable,
+        )
         self.meter = meter()
         if self.stored:
             self.path = Path(self.stack.enter_context(TemporaryDirectory())) / "m.db"

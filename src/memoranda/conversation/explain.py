@@ -317,7 +317,7 @@ def explain_view(
         window=state.window,
         counter=state.meter.counter.name,
         figures=figures,
-        strategy=policy.chosen.name,
+        strategy=policy.strategy.name,
         told=_describe(policy, budget),
         cleared=max(0, state.info.messages - len(said)),
         lines=tuple(lines),
@@ -337,7 +337,7 @@ def _describe(policy: Policy, budget: int) -> tuple[str, str]:
     most = f"{budget:,} tokens"
     if policy.pairs:
         most += f" and {policy.max_messages} messages"
-    kept = f"{policy.chosen.name} keeps {policy.chosen.description}"
+    kept = f"{policy.strategy.name} keeps {policy.strategy.description}"
     if policy.stable:
         kept += "; it prunes rarely and in large steps, so that the start of the view stays"
     rest = (
@@ -397,7 +397,7 @@ def _why_out(ledger: Ledger, policy: Policy, budget: int, tokens: int, *, new: b
         return "new, but what must stay leaves no room for it"
     many = ledger.tokens <= budget and ledger.count > policy.messages
     limit = f"{policy.max_messages} messages" if many else f"{budget:,} tokens"
-    if policy.chosen.name in {"rolling_window", "recency"}:
+    if policy.strategy.name in {"rolling_window", "recency"}:
         return f"older than what fits: {limit}"
     return f"no room for its {tokens:,} tokens beside what comes first: {limit}"
 

@@ -23,13 +23,12 @@ from memoranda.conversation.ledger import ConversationState, Ledger, StateReader
 from memoranda.conversation.scoring import score
 from memoranda.conversation.segments import Segmenter
 from memoranda.conversation.selection import Strategy
+from memoranda.conversation.strategies import FINISHED_TASKS, STRATEGIES
 from memoranda.conversation.summary import ExtractiveSummarizer
 from memoranda.conversation.transcript import Transcript, place_of
 from memoranda.conversation.view import (
-    FINISHED_TASKS,
     NO_ROOM,
     STABLE_TO,
-    STRATEGIES,
     Policy,
     essentials,
     shortest,
@@ -131,15 +130,15 @@ def check_limits(settings: ConversationSettings, **given: Unpack[LimitOptions]) 
         return None if value is None else limited(value, name)
 
     recent, strategy = number("keep_recent") or settings.keep_recent, given.get("strategy")
-    if strategy is None:
-        strategy = settings.strategy
-    by_name = isinstance(strategy, str)
-    if not (strategy in STRATEGIES if by_name else isinstance(strategy, Strategy)):
+    chosen = settings.strategy if strategy is None else strategy
+    if isinstance(chosen, str):
+        chosen = STRATEGIES.get(chosen, chosen)
+    if not isinstance(chosen, Strategy):
         raise InvalidInput(
             f"strategy={strategy!r:.80} is unknown; use one of {', '.join(STRATEGIES)}"
         )
     policy = Policy(
-        strategy=strategy,
+        strategy=chosen,
         max_messages=max(number("max_messages") or settings.max_messages, recent),
         keep_recent=recent,
         stable=settings.stable_prefix,
@@ -243,7 +242,7 @@ def scored_span(run: Sequence[Message], ledger: Ledger, why: str) -> PrunedSpan:
 
 def everything_unpinned(policy: Policy) -> Policy:
     """Return the policy that takes out all but system messages and pins."""
-    return replace(policy, strategy="recency", keep_recent=0)
+    return replace(policy, strategy=STRATEGIES["recency"], keep_recent=0)
 
 
 def _saved_by_shortening(ledger: Ledger, room: int, policy: Policy) -> int:
@@ -398,7 +397,7 @@ class Pruner:
             at=self._now(),
             trigger=trigger,
             why=why,
-            strategy=self._limits.policy.chosen.name,
+            strategy=self._limits.policy.strategy.name,
             before=before,
             after=state.without(item for items in out.values() for item in items),
             cuts=spans,

@@ -17,7 +17,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, Unpack
 
 from filelock import FileLock, Timeout
 
@@ -32,7 +32,12 @@ from memoranda.conversation.session_format import (
     parse_metadata,
     update_line,
 )
-from memoranda.conversation.transcript import MemoryTranscript, place_of, with_settings
+from memoranda.conversation.transcript import (
+    MemoryTranscript,
+    TranscriptSettings,
+    place_of,
+    with_settings,
+)
 from memoranda.errors import (
     InvalidInput,
     MemorandaError,
@@ -112,13 +117,7 @@ class FileTranscript(MemoryTranscript):
         self._head = self._tail = b""
         self._end = 0
 
-    def open(
-        self,
-        *,
-        system: str | None = None,
-        model: str | None = None,
-        context_limit: int | None = None,
-    ) -> bool:
+    def open(self, **given: Unpack[TranscriptSettings]) -> bool:
         """Open the conversation in the file, or begin it; what is given replaces what is there.
 
         What a crash left at the end is repaired, or where the folder cannot be written passed
@@ -131,11 +130,11 @@ class FileTranscript(MemoryTranscript):
             InvalidInput: the path cannot be used, or the file is no session.
             StoreError: it cannot be written.
         """
-        self.begin(with_settings(self._info, system, model, context_limit))
+        self.begin(with_settings(self._info, given))
         self.repair()
         for problem in self.problems:
             log.warning("passed over in %s, %s", self.path, problem)
-        return super().open(system=system, model=model, context_limit=context_limit)
+        return super().open(**given)
 
     def begin(self, info: ConversationInfo) -> bool:
         """Begin the conversation ``info``, unless there is one; return whether it was begun.

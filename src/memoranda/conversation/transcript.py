@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 from datetime import datetime
 from threading import Lock
-from typing import Protocol
+from typing import Protocol, TypedDict, Unpack
 
 from memoranda.errors import InvalidInput, NotFound
 from memoranda.model.actions import (
@@ -25,7 +25,7 @@ from memoranda.model.actions import (
     Touch,
     UpdateConversation,
 )
-from memoranda.model.checks import clean, content_hash
+from memoranda.model.checks import content_hash, named
 from memoranda.model.models import (
     Calibration,
     ConversationInfo,
@@ -43,6 +43,22 @@ from memoranda.records.service import RecordService
 from memoranda.text import recalled
 
 
+class MessageRange(TypedDict, total=False):
+    """Which messages of a transcript are wanted: all since the last ``clear``, or fewer or more.
+
+    Attributes:
+        last: the last so many.
+        after: those whose position is greater.
+        cleared: also those left behind by ``clear``.
+        pinned: of all these only those that are pinned.
+    """
+
+    last: int
+    after: int
+    cleared: bool
+    pinned: bool
+
+
 class Transcript(Protocol):
     """An append-only list of messages with the settings of its conversation. Thread-safe."""
 
@@ -55,19 +71,8 @@ class Transcript(Protocol):
     def announce(self) -> None:
         """Notify subscribers outside this conversation of added messages; they may call back."""
 
-    def messages(
-        self,
-        *,
-        last: int | None = None,
-        after: int | None = None,
-        cleared: bool = False,
-        pinned: bool = False,
-    ) -> list[Message]:
-        """Return messages in order: the ``last`` so many, or all.
-
-        Those left behind by ``clear`` only with ``cleared``, only those whose position is
-        greater than ``after``, and with ``pinned`` only those that are.
-        """
+    def messages(self, **which: Unpack[MessageRange]) -> list[Message]:
+        """Return messages in order."""
 
     def prunings(self) -> list[Pruning]:
         """Return the receipts of all prunings, oldest first."""
@@ -99,9 +104,15 @@ def place_of(message: Message) -> int:
     return message.position or 0
 
 
-def with_settings(
-    info: ConversationInfo, system: str | None, model: str | None, context_limit: int | None
-) -> ConversationInfo:
+class TranscriptSettings(TypedDict, total=False):
+    """What whoever opens a conversation may say of it; what is not given is as it was."""
+
+    system: str | None
+    model: str | None
+    context_limit: int | None
+
+
+def with_settings(info: ConversationInfo, given: TranscriptSettings) -> ConversationInfo:
     """Return a conversation with the settings that are given in place of its own.
 
     Raises:
@@ -109,9 +120,9 @@ def with_settings(
     """
     return replace(
         info,
-        system=info.system if system is None else clean(system, "system"),
-        model=info.model if model is None else clean(model, "model"),
-        context_limit=context_limit or info.context_limit,
+        system=named(given.get("system"), "system") or info.system,
+        model=named(given.get("model"), "model") or info.model,
+        context_limit=given.get("context_limit") or info.context_limit,
     )
 
 
@@ -146,23 +157,17 @@ class MemoryTranscript:
             yield
             self._info = replace(self._info, revision=self._info.revision + seen)
 
-    def open(
-        self,
-        *,
-        system: str | None = None,
-        model: str | None = None,
-        context_limit: int | None = None,
-    ) -> bool:
+    def open(self, **given: Unpack[TranscriptSettings]) -> bool:
         """Open the conversation; what is given replaces what is there.
 
         Returns:
             Whether its messages were counted for another model.
         """
         before = self.info()
-        after = with_settings(before, system, model, context_limit)
+        after = with_settings(before, given)
         if after != before:
             with self._changing():
-                self._info = with_settings(self._info, system, model, context_limit)
+                self._info = with_settings(self._info, given)
         return after.model != before.model
 
     def info(self) -> ConversationInfo:
@@ -181,19 +186,12 @@ class MemoryTranscript:
     def announce(self) -> None:
         """Nobody listens beyond the conversation."""
 
-    def messages(
-        self,
-        *,
-        last: int | None = None,
-        after: int | None = None,
-        cleared: bool = False,
-        pinned: bool = False,
-    ) -> list[Message]:
+    def messages(self, **which: Unpack[MessageRange]) -> list[Message]:
         """Return messages in order."""
+        pinned, last = which.get("pinned", False), which.get("last")
         with self._reading():
-            start = 0 if cleared else self._info.start
-            if after is not None:
-                start = max(start, after + 1)
+            start = 0 if which.get("cleared") else self._info.start
+            start = max(start, which.get("after", -1) + 1)
             first = bisect_left(self._messages, start, key=place_of)
             if last is not None and not pinned:
                 first = max(first, len(self._messages) - last)
@@ -314,13 +312,7 @@ class StoredTranscript:
         self._begun = False
         self._lock = Lock()
 
-    def open(
-        self,
-        *,
-        system: str | None = None,
-        model: str | None = None,
-        context_limit: int | None = None,
-    ) -> bool:
+    def open(self, **given: Unpack[TranscriptSettings]) -> bool:
         """Open or start the conversation; what is given replaces what is stored.
 
         Returns:
@@ -333,7 +325,7 @@ class StoredTranscript:
         if known is None and self._store.conversations(Scope(self._scope.user), self._id):
             raise InvalidInput(f"conversation {self._id!r} is another agent's; choose another id")
         start = known or ConversationInfo(id=self._id, created_at=self._records.now())
-        info = with_settings(start, system, model, context_limit)
+        info = with_settings(start, given)
         if info != known:
             self._apply(OpenConversation(info))
         return known is not None and info.model != start.model
@@ -384,18 +376,9 @@ class StoredTranscript:
         for record in episodes:
             self._records.events.emit("remembered", record)
 
-    def messages(
-        self,
-        *,
-        last: int | None = None,
-        after: int | None = None,
-        cleared: bool = False,
-        pinned: bool = False,
-    ) -> list[Message]:
+    def messages(self, **which: Unpack[MessageRange]) -> list[Message]:
         """Return messages in order."""
-        return self._store.messages(
-            self._scope, self._id, last=last, after=after, cleared=cleared, pinned=pinned
-        )
+        return self._store.messages(self._scope, self._id, **which)
 
     def prunings(self) -> list[Pruning]:
         """Return the receipts of all prunings, oldest first."""

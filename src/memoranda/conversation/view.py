@@ -23,11 +23,7 @@ from memoranda.conversation.ledger import (
     unit_of,
 )
 from memoranda.conversation.selection import NEWEST, Selection, Strategy, Unit
-from memoranda.conversation.strategies.hybrid import Hybrid
-from memoranda.conversation.strategies.importance import Importance
-from memoranda.conversation.strategies.recency import Recency
-from memoranda.conversation.strategies.rolling_window import RollingWindow
-from memoranda.conversation.strategies.task_boundary import CurrentTask
+from memoranda.conversation.strategies import FINISHED_TASKS, STRATEGIES
 from memoranda.conversation.transcript import place_of
 from memoranda.model.models import Marker, Message, PrunedSpan
 from memoranda.model.ports import MessageMeter
@@ -37,10 +33,6 @@ KeptUnits = dict[int, Unit]
 # Why a strategy kept a unit, by its number; nothing where all fit.
 Reasons = Mapping[int, str]
 
-STRATEGIES: dict[str, Strategy] = {
-    strategy.name: strategy for strategy in (RollingWindow(), Recency(), Importance(), Hybrid())
-}
-FINISHED_TASKS = CurrentTask()
 STABLE_TO = 0.4  # share of a budget that a pruning leaves where prefixes are to be stable
 SHORTEST = 80  # tokens that a shortened tool result keeps at least
 HEAD_SHARE = 2 / 3  # of what is kept; the rest is its tail, where totals and errors stand
@@ -51,21 +43,16 @@ class Policy:
     """How a view is chosen.
 
     Attributes:
-        strategy: ``rolling_window``, ``recency``, ``importance``, ``hybrid`` or one's own.
+        strategy: one of ``STRATEGIES``, or a caller's own.
         max_messages: most messages in a view, beside those that must stay (R8.1).
         keep_recent: how many of the newest stay while they fit (R3.3, R8.4).
         stable: prune in large steps, so that the start of the view rarely changes.
     """
 
-    strategy: str | Strategy = "rolling_window"
+    strategy: Strategy = STRATEGIES["rolling_window"]
     max_messages: int = 50
     keep_recent: int = 10
     stable: bool = False
-
-    @property
-    def chosen(self) -> Strategy:
-        """The strategy itself."""
-        return STRATEGIES[self.strategy] if isinstance(self.strategy, str) else self.strategy
 
     @property
     def messages(self) -> float:
@@ -75,7 +62,7 @@ class Policy:
     @property
     def pairs(self) -> bool:
         """Whether question and answer go together."""
-        return self.chosen.pairs
+        return self.strategy.pairs
 
 
 def choose(
@@ -129,7 +116,7 @@ def choose_once(
         for index in sorted(must, reverse=True):
             why = f"question and answer stay together: #{units[index].position}"
             selection.take(given.mates(index), why)
-    policy.chosen.select(given, selection)
+    policy.strategy.select(given, selection)
     return {index: units[index] for index in selection.kept}, selection.kept
 
 

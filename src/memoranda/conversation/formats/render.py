@@ -21,7 +21,7 @@ from typing import Any
 
 from memoranda.conversation.formats.parse import arguments_object, known_detail
 from memoranda.errors import InvalidInput
-from memoranda.model.checks import content_hash
+from memoranda.model.checks import EPOCH, content_hash
 from memoranda.model.models import Image, Marker, Message, ToolCall
 from memoranda.text.patterns import compile_pattern
 
@@ -58,22 +58,8 @@ class RenderedContext:
     system: str | None
 
 
-@dataclass(frozen=True, slots=True)
-class InsertedText:
-    """A text that is inserted between the messages: a marker, recalled memory, the prompt.
-
-    Attributes:
-        text: what it says.
-        quotes: whether it holds words of the conversation or the user, so that it is sent in the
-            user's role; else it is a note of the system.
-    """
-
-    text: str
-    quotes: bool
-
-
-# A text, one message, or an assistant's calls and, directly after, the result of each.
-ContextPart = InsertedText | tuple[Message, ...]
+# One message, or an assistant's calls and, directly after, the result of each.
+ContextPart = tuple[Message, ...]
 
 
 def render(
@@ -105,13 +91,15 @@ def render(
     """
     if form not in FORMS:
         raise InvalidInput(f"form={form!r} is unknown; use one of {', '.join(FORMS)}")
-    parts = _parts(entries)
+    # Anthropic takes a system text at the start alone: notes in between are the user's there.
+    note_role = "user" if form == "anthropic" else "system"
+    parts = _parts(entries, note_role)
     if recalled and recalled_last:
-        last = parts[-1] if parts and not prompt else None
-        asked = isinstance(last, tuple) and last[0].role == "user"
-        parts.insert(len(parts) - asked, InsertedText(recalled, quotes=False))
+        last = entries[-1] if entries and not prompt else None
+        asked = isinstance(last, Message) and last.role == "user"
+        parts.insert(len(parts) - asked, _inserted(recalled, note_role))
     if prompt:
-        parts.append(InsertedText(prompt, quotes=True))
+        parts.append(_inserted(prompt, "user"))
     head = _join([system, None if recalled_last else recalled])
     if form == "openai":
         return RenderedContext(_chat(parts, head), None)
@@ -125,24 +113,32 @@ def _join(texts: Sequence[str | None]) -> str | None:
     return "\n\n".join(text for text in texts if text) or None
 
 
-def _parts(entries: Iterable[Message | Marker]) -> list[ContextPart]:
-    """Return the entries with each call and its results as one part."""
+def _inserted(text: str, role: str) -> ContextPart:
+    """Return a text that stands between the messages: a marker, recalled memory, the prompt."""
+    return (Message(id="", role=role, content=text, timestamp=EPOCH, tokens=0),)
+
+
+def _parts(entries: Iterable[Message | Marker], note_role: str) -> list[ContextPart]:
+    """Return the entries with each call and its results as one part.
+
+    A marker that quotes the conversation or the user is sent in the user's role, any other in
+    ``note_role``.
+    """
     found: list[ContextPart] = []
     for entry in entries:
         last = found[-1] if found else None
         if isinstance(entry, Marker):
-            found.append(InsertedText(entry.text, entry.quotes))
+            found.append(_inserted(entry.text, "user" if entry.quotes else note_role))
         elif entry.role != "tool":
             found.append((entry,))
-        elif isinstance(last, tuple) and last[0].tool_calls:
+        elif last and last[0].tool_calls:
             found[-1] = (*last, entry)
         else:
             raise _separated(entry)
     for part in found:
-        if isinstance(part, tuple):
-            calls = [call.id for call in part[0].tool_calls]
-            if len(set(calls)) < len(calls) or sorted(calls) != sorted(map(_answered, part[1:])):
-                raise _separated(part[0])
+        calls = [call.id for call in part[0].tool_calls]
+        if len(set(calls)) < len(calls) or sorted(calls) != sorted(map(_answered, part[1:])):
+            raise _separated(part[0])
     return found
 
 
@@ -220,9 +216,6 @@ def _pictures(messages: Iterable[Message], form: str) -> list[Json]:
 def _chat(parts: Sequence[ContextPart], head: str | None) -> list[Json]:
     messages: list[Json] = [{"role": "system", "content": head}] if head else []
     for part in parts:
-        if isinstance(part, InsertedText):
-            messages.append({"role": "user" if part.quotes else "system", "content": part.text})
-            continue
         ids = _call_ids(part[0].tool_calls, set(), CHAT_ID)
         messages += [_chat_message(message, ids) for message in part]
         images = _pictures([item for item in part if item.role != "user"], "openai")
@@ -252,9 +245,6 @@ def _input_items(parts: Sequence[ContextPart]) -> list[Json]:
     items: list[Json] = []
     taken: set[str] = set()
     for part in parts:
-        if isinstance(part, InsertedText):
-            items += _input("user" if part.quotes else "developer", _input_texts(part.text))
-            continue
         ids = _call_ids(part[0].tool_calls, taken, PLAIN_ID)
         for message in part:
             items += _message_items(message, ids)
@@ -301,9 +291,6 @@ def _alternating(parts: Sequence[ContextPart]) -> tuple[list[Json], list[str]]:
     system: list[str] = []
     taken: set[str] = set()
     for part in parts:
-        if isinstance(part, InsertedText):
-            _say(messages, "user", _text_blocks(part.text))
-            continue
         first, *results = part
         text, ids = _text_blocks(first.content), _call_ids(first.tool_calls, taken, PLAIN_ID)
         if first.role == "system":

@@ -1,0 +1,119 @@
+"""How the messages that stay in a view are chosen: the strategies, all pure functions."""
+
+from __future__ import annotations
+
+from memoranda.conversation.selection import (
+    CURRENT,
+    NEWEST,
+    Selection,
+    SelectionInput,
+    Strategy,
+)
+
+# Share of what is free that ``hybrid`` gives the newest turns of the current task first.
+WINDOW = 0.5
+
+
+class RollingWindow:
+    """Keeps the newest turns that fit, and old mistakes with their corrections (R3.1 to R3.5).
+
+    The window opens with a question; nothing before it stays but the mistakes.
+    """
+
+    name = "rolling_window"
+    pairs = True
+    description = (
+        "the newest turns that fit, a question together with its answer; of what is older "
+        "only mistakes with their corrections, and standing rules"
+    )
+
+    def select(self, given: SelectionInput, selection: Selection) -> None:
+        """Keep old mistakes, then the newest turns."""
+        selection.take_old(given)
+        selection.take_turns(given.turns, NEWEST)
+
+
+class Recency:
+    """Keeps messages from the newest back until one does not fit: no gaps, no pairs (ADR 7)."""
+
+    name = "recency"
+    pairs = False
+    description = "the newest messages that fit, one by one, without gaps"
+
+    def select(self, given: SelectionInput, selection: Selection) -> None:
+        """Keep the newest units."""
+        for index in reversed(range(len(given.units))):
+            if index not in selection.kept and not selection.take([index], NEWEST):
+                return
+
+
+class Importance:
+    """Keeps the groups with the highest scores, those of the current task first (R4.4).
+
+    A group is a question with its answer, or one exchange with tools. Completed tasks go
+    before any of the current one does (R5.2); their mistakes and standing rules do not (R5.3).
+    """
+
+    name = "importance"
+    pairs = True
+    description = (
+        "what scores highest, a question together with its answer; the current task "
+        "before any earlier one"
+    )
+
+    def select(self, given: SelectionInput, selection: Selection) -> None:
+        """Keep old mistakes, the current task, then the rest by score."""
+        selection.take_old(given)
+        if selection.take_current(given):
+            for group in given.ranked:
+                selection.take(group, "scores enough")
+
+
+class Hybrid:
+    """Keeps the newest turns of the current task, then the rest of it by importance (R7).
+
+    What is left goes to earlier tasks, the newest first, each of them whole.
+    """
+
+    name = "hybrid"
+    pairs = True
+    description = (
+        "the newest turns of the current task, then the rest of it by score, then earlier "
+        "tasks, each of them whole"
+    )
+
+    def select(self, given: SelectionInput, selection: Selection) -> None:
+        """Keep old mistakes, a window on the current task, its rest, then earlier tasks."""
+        selection.take_old(given)
+        start = given.current
+        current = [turn for turn in given.turns if max(turn.all, default=-1) >= start]
+        window = int(selection.tokens * WINDOW)
+        saved, selection.tokens = selection.tokens - window, window
+        selection.take_turns(current, CURRENT)
+        selection.tokens += saved
+        if selection.take_current(given):
+            for task in reversed(given.tasks[:-1]):
+                whole = range(task.start, task.end)
+                if not selection.take(whole, "of an earlier task that fits"):
+                    return
+
+
+class CurrentTask:
+    """Keeps the current task, and of those before it mistakes and standing rules (R6.4)."""
+
+    name = "task_boundary"
+    pairs = True
+    description = "the current task, and of earlier ones mistakes and standing rules"
+
+    def select(self, given: SelectionInput, selection: Selection) -> None:
+        """Keep old mistakes, then the current task from its end."""
+        selection.take_old(given)
+        for index in reversed(range(given.current, len(given.units))):
+            if not selection.take([index], CURRENT):
+                return
+
+
+STRATEGIES: dict[str, Strategy] = {
+    strategy.name: strategy for strategy in (RollingWindow(), Recency(), Importance(), Hybrid())
+}
+FINISHED_TASKS = CurrentTask()
