@@ -146,7 +146,7 @@ class Services:
         self.events = Events(*EVENTS)
         self.clock = CheckedClock(clock or SystemClock())
         self.ids = IdFactory(self.clock)
-        self.catalog = Catalog.of_settings(chosen.tokens)
+        self.catalog = Catalog(**dict(chosen.tokens))
         language_model = open_language_model(chosen.llm, llm)
         self.providers = open_entity_providers(chosen.entities)
         self.extractor = fast_extractor(self.providers, chosen.entities)

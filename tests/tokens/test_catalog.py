@@ -65,7 +65,7 @@ def test_well_known_models_are_known(model, family, limit, tokenizer):
     """With their providers before the name, in any case, and with dates and tags behind it."""
     known = Catalog().known(model)
     assert (known.name, known.window, known.tokenizer) == (family, limit, tokenizer)
-    assert Catalog().context_limit(model) == limit
+    assert Catalog().known(model).window == limit
 
 
 @pytest.mark.parametrize("model", [None, "", "  ", "my-model", "gp", "x/y:z", "o", "llama"])
@@ -73,7 +73,7 @@ def test_an_unknown_model_is_said_to_be_unknown(model):
     """No limit is made up; it is measured by the cautious estimate in OpenAI's format."""
     catalog = Catalog()
     assert catalog.known(model) == ModelFamily()
-    assert catalog.context_limit(model) is None
+    assert catalog.known(model).window is None
     assert catalog.meter(model).counter.name == "estimate (cl100k_base)"
     assert catalog.meter(model).format == OPENAI
 
@@ -120,13 +120,13 @@ def test_claude_is_counted_with_a_margin():
 def test_the_users_limits_win():
     """Over known models and for unknown ones, by name and by pattern, with and without provider."""
     catalog = Catalog(limits={"gpt-4o*": 5_000, "my-*": 6_000, "openai/gpt-4": 7_000, "My-Big": 8})
-    assert catalog.context_limit("gpt-4o-mini") == 5_000
-    assert catalog.context_limit("azure/gpt-4o") == 5_000
-    assert catalog.context_limit("my-model") == 6_000
-    assert catalog.context_limit("host/my-model:7b") == 6_000
-    assert catalog.context_limit("openai/gpt-4") == 7_000
-    assert catalog.context_limit("gpt-4") == 8_192
-    assert catalog.context_limit("my-big") == 8
+    assert catalog.known("gpt-4o-mini").window == 5_000
+    assert catalog.known("azure/gpt-4o").window == 5_000
+    assert catalog.known("my-model").window == 6_000
+    assert catalog.known("host/my-model:7b").window == 6_000
+    assert catalog.known("openai/gpt-4").window == 7_000
+    assert catalog.known("gpt-4").window == 8_192
+    assert catalog.known("my-big").window == 8
 
 
 @given(order=st.permutations(["*", "gpt-*", "gpt-4o*", "gpt-4o", "gpt-4o-mini*", "gpt-[45]o"]))
@@ -142,8 +142,8 @@ def test_of_several_patterns_the_longest_counts(order):
         "other": "*",
     }
     for model, pattern in expected.items():
-        assert catalog.context_limit(model) in {len(pattern), len("gpt-[45]o")}
-    assert catalog.context_limit("gpt-4o-audio") == len("gpt-4o*")
+        assert catalog.known(model).window in {len(pattern), len("gpt-[45]o")}
+    assert catalog.known("gpt-4o-audio").window == len("gpt-4o*")
 
 
 @pytest.mark.usefixtures("fresh")

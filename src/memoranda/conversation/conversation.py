@@ -132,7 +132,7 @@ class Conversation:
         chosen = check_limits(settings.conversation, **limits)
         transcript = MemoryTranscript(ConversationInfo(id="conversation", created_at=CLOCK.now()))
         transcript.open(system=system, model=model, context_limit=chosen.context_limit)
-        catalog = Catalog.of_settings(settings.tokens)
+        catalog = Catalog(**dict(settings.tokens))
         self._begin(transcript, chosen, catalog=catalog, summarizer=summarizer)
 
     @classmethod
@@ -153,7 +153,7 @@ class Conversation:
         """
         settings = _checked(settings)
         chosen = check_limits(settings.conversation, **limits)
-        catalog = Catalog.of_settings(settings.tokens)
+        catalog = Catalog(**dict(settings.tokens))
         transcript = FileTranscript(
             path,
             created_at=CLOCK.now(),

@@ -435,12 +435,12 @@ class StateReader:
         elif info.messages != self._count:
             self.ledger.extend(self._transcript.messages(after=self.ledger.next - 1))
         self._count = info.messages
-        known = self._context_limit or info.context_limit or self._catalog.context_limit(info.model)
+        known = self._catalog.known(info.model).window
         return ConversationState(
             ledger=self.ledger,
             info=info,
             meter=self._catalog.meter(info.model),
-            window=known or self._default_limit,
+            window=self._context_limit or info.context_limit or known or self._default_limit,
         )
 
     def apply(self, pruning: Pruning) -> None:

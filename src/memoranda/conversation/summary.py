@@ -6,16 +6,15 @@ asked and done, the tools that were called, and the ids, names and figures that 
 
 from __future__ import annotations
 
-import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from memoranda.conversation.signals import Cue, Signals, excerpt, prose, read_words, signals
 from memoranda.errors import InvalidInput
 from memoranda.model.models import Message
 from memoranda.text.calendar import calendar_numbers
-from memoranda.text.patterns import any_of, compile_pattern
+from memoranda.text.patterns import LanguageData
 from memoranda.text.terms import cut_sentences
 
 LEAST = 40  # characters below which nothing useful can be said
@@ -41,31 +40,14 @@ CUES = {
     },
 }
 
-_FORMS = r"""
-    [\w.+-]+@[\w-]+(?:\.[\w-]+)+                                    # an address
-    | https?://[^\s<>()"'`]{3,80}[\w/]
-    | (?:[\w.-]+)?(?:/[\w.-]+)+\.\w{1,5}\b                          # a path
-    | \b[\w-]+\.(?:py|js|ts|tsx|md|txt|csv|json|ya?ml|toml|html|css|sql|sh|rs|go|java|pdf|docx?
-        |xlsx?|png|jpe?g|ini|cfg|log|c|h|cpp|rb|php|ipynb|env|xml|zip)\b
-    | \d{4}-\d{2}-\d{2} | \d{1,2}:\d{2}\b
-    | \b(?:MONTH)\.?[ ]\d{1,2}\b(?:,[ ]\d{4})?
-    | \b\d{1,2}\.?[ ](?:de[ ])?(?:MONTH)\b(?:[ ](?:de[ ])?\d{4})?
-    | [$€£¥₹]\s?\d[\d.,]*\d|[$€£¥₹]\s?\d | \b\d[\d.,]*\s?(?:€|%|USD|EUR|CHF|GBP)
-    | \bv?\d+\.\d+(?:\.\d+)*\b
-    | (?<![a-z0-9_])(?!\d+(?:st|nd|rd|th)\b|\d+-[a-z]+\b)(?=[a-z0-9_-]{4})
-      (?=[a-z_-]*\d)(?=[\d_-]*[a-z])[a-z0-9_]{1,40}(?:-[a-z0-9_]{1,40}){0,6}  # an id
-    | (?<!\d)\d{3,}(?!\d)
-"""
+
+def _months() -> Iterable[str]:
+    return [*calendar_numbers("months"), *calendar_numbers("short_months", "en")]
 
 
-def _name_pattern() -> str:
-    """Return the pattern of what has a name or a figure of its own."""
-    months = {**calendar_numbers("months"), **calendar_numbers("short_months", "en")}
-    return _FORMS.replace("MONTH", any_of(months))
-
-
-_NAME = compile_pattern(_name_pattern, re.VERBOSE | re.IGNORECASE)
-_FIGURE = compile_pattern(r"\W?[\d.,: -]+[a-z%€]{0,3}", re.IGNORECASE)  # a number, with its unit
+_QUOTED = LanguageData("mul", "quotations", {"months": _months})
+_NAME = _QUOTED.pattern("name")
+_FIGURE = _QUOTED.pattern("figure")
 
 
 class SummaryLine(NamedTuple):

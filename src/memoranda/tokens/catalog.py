@@ -16,7 +16,7 @@ from functools import cache, lru_cache, partial
 from pathlib import Path
 from threading import Lock
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from memoranda.errors import ConfigError
 from memoranda.model.models import Image, ToolCall
@@ -25,9 +25,6 @@ from memoranda.text.patterns import compile_pattern
 from memoranda.tokens.estimate import DEFAULT, ENCODINGS, EstimatedCounter
 from memoranda.tokens.exact import huggingface_counter, openai_counter
 from memoranda.tokens.pictures import size_in_url
-
-if TYPE_CHECKING:
-    from memoranda.settings.sections import TokenSettings
 
 # Returns the tokens of a picture; of one whose size is not known the most there can be.
 ImageRule = Callable[[Image], int]
@@ -168,10 +165,7 @@ LIST = Path(__file__).with_name("models.toml")
 ESTIMATE = "estimate"
 FORMATS = {"openai": OPENAI, "anthropic": ANTHROPIC}
 RULES: dict[str, Callable[..., int]] = {
-    "tiles": tiles,
-    "patches": patches,
-    "area": area,
-    "flat": flat,
+    rule.__name__: rule for rule in (tiles, patches, area, flat)
 }
 # What may stand before a model's name: "openai/", "openai:", "us.anthropic.".
 BEFORE = compile_pattern(r"[/:]|(?<![^/:.])[a-z]+\.")
@@ -211,15 +205,6 @@ class Catalog:
     that match, the one with the most letters counts.
     """
 
-    @classmethod
-    def of_settings(cls, settings: TokenSettings) -> Catalog:
-        """Return the catalog with the models of the settings."""
-        return cls(
-            limits=settings.limits,
-            tokenizers=settings.tokenizers,
-            load_timeout=settings.load_timeout,
-        )
-
     def __init__(
         self,
         *,
@@ -227,7 +212,7 @@ class Catalog:
         tokenizers: Mapping[str, str] = NOTHING,
         load_timeout: float = 5.0,
     ) -> None:
-        """Take the user's patterns, which win over the known models.
+        """Take the user's patterns, which win over the known models; see the settings ``tokens``.
 
         Args:
             limits: context windows by name or pattern.
@@ -246,10 +231,6 @@ class Catalog:
         self._counters: dict[tuple[str, str, float], TokenCounter] = {}
         # Names come from outside, in any number.
         self._known = lru_cache(KEPT_MODELS)(self._look_up)
-
-    def context_limit(self, model: str | None) -> int | None:
-        """Return the context window of ``model`` in tokens; ``None`` if it is not known."""
-        return self._known(model).window
 
     def known(self, model: str | None) -> ModelFamily:
         """Return what is known of ``model``. Loads nothing."""

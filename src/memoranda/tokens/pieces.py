@@ -1,85 +1,43 @@
 r"""Cutting text into the pieces that no token crosses, as OpenAI's encodings do it.
 
-The patterns are those of tiktoken, written for :mod:`re`, which does not know ``\p{L}``: the
-classes are put together from :mod:`unicodedata` when they are first needed, in some 50 ms.
+The patterns stand in ``pieces.toml``. They are written for :mod:`re`, which does not know
+``\p{L}``: the sets of characters are put together from :mod:`unicodedata` when they are first
+needed, in some 50 ms.
 """
 
 from __future__ import annotations
 
 import re
+import tomllib
 import unicodedata
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from functools import cache
 from itertools import groupby
-from typing import NamedTuple
+from pathlib import Path
 
-from memoranda.text.patterns import compile_pattern
+from memoranda.text.patterns import compile_pattern, expand
 
+PATTERNS = Path(__file__).with_name("pieces.toml")
 # From here to the end there are only marks that select variants, and characters without a
-# meaning, which are in none of the classes.
+# meaning, which are in none of the sets.
 PLANES_END = 0x40000
 VARIANT_SELECTORS = ("Mn", (0xE0100, 0xE01EF))
-SPACES = r"\t-\r \x85\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000"  # White_Space
-
-
-class CharacterClasses(NamedTuple):
-    """Insides of the sets of characters that the patterns speak of."""
-
-    letters: str
-    numbers: str
-    upper: str
-    lower: str
 
 
 @cache
 def pieces(encoding: str) -> re.Pattern[str]:
-    """Return the pattern whose matches are the pieces of a text; they cover all of it.
-
-    Every alternative takes time by the length of what it reads, for any text.
-    """
-    return compile_pattern(
-        "|".join(_cl100k(classes()) if encoding == "cl100k_base" else _o200k(classes()))
-    )
-
-
-def _cl100k(chars: CharacterClasses) -> tuple[str, ...]:
-    letters, numbers = chars.letters, chars.numbers
-    return (
-        r"'(?i:[sdmt]|ll|ve|re)",
-        rf"[^\r\n{letters}{numbers}]?+[{letters}]++",
-        rf"[{numbers}]{{1,3}}+",
-        rf" ?[^{SPACES}{letters}{numbers}]++[\r\n]*+",
-        rf"[{SPACES}]++\Z",
-        rf"[{SPACES}]*[\r\n]",
-        rf"[{SPACES}]+(?![^{SPACES}])",
-        rf"[{SPACES}]",
-    )
-
-
-def _o200k(chars: CharacterClasses) -> tuple[str, ...]:
-    letters, numbers, upper, lower = chars
-    before = rf"[^\r\n{letters}{numbers}]?"
-    contracted = r"(?:'(?i:[stmd]|re|ve|ll))?+"
-    return (
-        rf"{before}[{upper}]*[{lower}]++{contracted}",
-        rf"{before}[{upper}]+[{lower}]*+{contracted}",
-        rf"[{numbers}]{{1,3}}+",
-        rf" ?[^{SPACES}{letters}{numbers}]++[\r\n/]*+",
-        rf"[{SPACES}]*[\r\n]++",
-        rf"[{SPACES}]+(?![^{SPACES}])",
-        rf"[{SPACES}]++",
-    )
+    """Return the pattern whose matches are the pieces of a text; they cover all of it."""
+    return compile_pattern(_patterns()[encoding])
 
 
 @cache
-def classes() -> CharacterClasses:
-    """Return the sets of characters, by their general categories in Python's Unicode."""
-    return CharacterClasses(
-        letters=_members("Lu", "Ll", "Lt", "Lm", "Lo"),
-        numbers=_members("Nd", "Nl", "No"),
-        upper=_members("Lu", "Lt", "Lm", "Lo", "Mn", "Mc", "Me"),
-        lower=_members("Ll", "Lm", "Lo", "Mn", "Mc", "Me"),
-    )
+def _patterns() -> Mapping[str, str]:
+    """Return the patterns of the file, each with those before it and the sets put in."""
+    read = tomllib.loads(PATTERNS.read_text("utf-8"))
+    found = {name: _members(*members) for name, members in read.pop("categories").items()}
+    for name, pattern in read.items():
+        found[name] = expand(pattern, found)
+    return found
 
 
 def _members(*categories: str) -> str:
