@@ -15,7 +15,7 @@ import pytest
 from talks import STRATEGIES, alone, chatter, exchange, fill, lawful, meter, remembering, sized
 
 from memoranda import Conversation, Settings
-from memoranda.conversation.pruning import check_limits
+from memoranda.conversation.pruning import ConversationServices, check_limits
 from memoranda.conversation.transcript import MemoryTranscript
 from memoranda.model.models import ConversationInfo
 from memoranda.providers.opening import open_embedder
@@ -63,14 +63,16 @@ def tallied(**limits):
     catalog = TallyCatalog()
     info = ConversationInfo(id="c", created_at=datetime(2026, 1, 1, tzinfo=UTC))
     chosen = check_limits(Settings(timezone="UTC").conversation, **limits)
-    return Conversation.over(MemoryTranscript(info), chosen, catalog=catalog), catalog.tally
+    services = ConversationServices(catalog=catalog)
+    return Conversation.over(MemoryTranscript(info), chosen, services), catalog.tally
 
 
 def test_a_message_is_counted_once():
     """R1.5, N3.4: contexts, views and stats compute no count anew."""
     catalog = TallyCatalog()
     info = ConversationInfo(id="c", created_at=datetime(2026, 1, 1, tzinfo=UTC), system="Plan.")
-    chat = Conversation.over(MemoryTranscript(info), catalog=catalog)
+    services = ConversationServices(catalog=catalog)
+    chat = Conversation.over(MemoryTranscript(info), services=services)
     for n in range(30):
         chat.add("user", f"message {n}")
     assert catalog.tally.counted == ["Plan.", *(f"message {n}" for n in range(30))]

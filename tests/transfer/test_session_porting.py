@@ -9,6 +9,7 @@ import pytest
 from file_samples import START, every, opened, written
 
 from memoranda.conversation.conversation import Conversation
+from memoranda.conversation.pruning import ConversationServices
 from memoranda.conversation.session_file import FileTranscript
 from memoranda.errors import InvalidInput, NotFound
 from memoranda.model.clock import SystemClock
@@ -65,7 +66,7 @@ def on_file(path):
     catalog = Catalog()
     transcript = FileTranscript(path, created_at=SystemClock().now(), meters=catalog.meter)
     transcript.open()
-    return Conversation.over(transcript, catalog=catalog)
+    return Conversation.over(transcript, services=ConversationServices(catalog=catalog))
 
 
 def test_a_conversation_goes_out_and_comes_in_the_same(tmp_path):

@@ -5,17 +5,16 @@ It works alone, in memory or in a session file, and as a part of a Memory.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 from threading import RLock
-from typing import Any, Self, TypedDict, Unpack
+from typing import Any, Self, Unpack
 
 from memoranda.conversation.context import (
     RECAPPED,
     ContextBuilder,
-    RecallRequest,
     drop_recalled_lines,
 )
 from memoranda.conversation.explain import (
@@ -39,8 +38,11 @@ from memoranda.conversation.ledger import (
     marked_positions,
 )
 from memoranda.conversation.pruning import (
+    CLOCK,
     DEFAULT_LIMITS,
+    DEFAULT_SERVICES,
     MANUAL,
+    ConversationServices,
     ConversationSession,
     LimitOptions,
     Limits,
@@ -54,7 +56,6 @@ from memoranda.conversation.transcript import MemoryTranscript, Transcript
 from memoranda.conversation.view import ConversationView, view_of
 from memoranda.errors import BudgetTooSmall, InvalidInput, NotFound
 from memoranda.model.checks import clean, known, limited, several
-from memoranda.model.clock import CheckedClock, Clock, IdFactory, SystemClock
 from memoranda.model.events import Callback, Events
 from memoranda.model.models import (
     NO_RECALL,
@@ -65,7 +66,6 @@ from memoranda.model.models import (
     Marker,
     Message,
     Pruning,
-    Recall,
     ToolCall,
     ToolResult,
 )
@@ -74,28 +74,6 @@ from memoranda.settings.settings import Settings
 from memoranda.tokens.catalog import Catalog
 
 EVENTS = ("added", "approaching_limit", "pruned", "task_boundary", "summarized", "cleared", "ended")
-
-CLOCK = CheckedClock(SystemClock())
-
-
-class ConversationServices(TypedDict, total=False):
-    """What a conversation works with.
-
-    Attributes:
-        catalog: what is known of models.
-        clock: tells the time.
-        ids: makes the ids of messages and receipts.
-        recall: asks memory for a context.
-        notes: gives the text of MEMORY.md as it is now; empty, if there is none.
-        summarizer: says in short what is pruned; called in the background.
-    """
-
-    catalog: Catalog
-    clock: Clock
-    ids: IdFactory
-    recall: Callable[[RecallRequest], Recall] | None
-    notes: Callable[[], str] | None
-    summarizer: Summarizer | None
 
 
 class Conversation:
@@ -133,7 +111,8 @@ class Conversation:
         transcript = MemoryTranscript(ConversationInfo(id="conversation", created_at=CLOCK.now()))
         transcript.open(system=system, model=model, context_limit=chosen.context_limit)
         catalog = Catalog(**dict(settings.tokens))
-        self._begin(transcript, chosen, catalog=catalog, summarizer=summarizer)
+        services = ConversationServices(catalog=catalog, summarizer=summarizer)
+        self._begin(transcript, chosen, services)
 
     @classmethod
     def open(
@@ -162,30 +141,29 @@ class Conversation:
             busy_timeout=settings.storage.busy_timeout,
         )
         other = transcript.open(system=system, model=model, context_limit=chosen.context_limit)
-        return cls.over(
-            transcript, chosen, other_model=other, catalog=catalog, summarizer=summarizer
-        )
+        services = ConversationServices(catalog=catalog, summarizer=summarizer)
+        return cls.over(transcript, chosen, services, other_model=other)
 
     @classmethod
     def over(
         cls,
         transcript: Transcript,
         limits: Limits = DEFAULT_LIMITS,
+        services: ConversationServices = DEFAULT_SERVICES,
         *,
         other_model: bool = False,
-        **services: Unpack[ConversationServices],
     ) -> Self:
         """Return the conversation whose messages ``transcript`` keeps.
 
         Args:
             transcript: the messages.
             limits: how large its contexts are, and when it is pruned.
+            services: what it works with.
             other_model: whether the messages were counted for another model: they are counted
                 anew.
-            services: what it works with; see :class:`ConversationServices`.
         """
         conversation = object.__new__(cls)
-        conversation._begin(transcript, limits, **services)
+        conversation._begin(transcript, limits, services)
         if other_model:
             transcript.calibrate(Calibration())
             conversation.recount()
@@ -194,33 +172,22 @@ class Conversation:
         return conversation
 
     def _begin(
-        self, transcript: Transcript, limits: Limits, **services: Unpack[ConversationServices]
+        self, transcript: Transcript, limits: Limits, services: ConversationServices
     ) -> None:
         self._transcript = transcript
         self._limits = limits
-        self._clock = services.get("clock") or CLOCK
-        self._ids = services.get("ids") or IdFactory(self._clock)
-        self._recall = services.get("recall")
-        self._notes = services.get("notes")
+        self._services = services
+        self._recall = services.recall
         self._events = Events(*EVENTS)
         self._lock = RLock()
         self._states = StateReader(
             transcript,
-            services.get("catalog") or Catalog(),
+            services.catalog,
             context_limit=limits.context_limit,
             default_limit=limits.settings.context_limit,
         )
         self._counted = 0
-        self._pruner = Pruner(
-            transcript,
-            self._states,
-            limits,
-            ids=self._ids,
-            now=self._clock.now,
-            events=self._events,
-            recalls=self._recall is not None,
-            summarizer=services.get("summarizer"),
-        )
+        self._pruner = Pruner(transcript, self._states, limits, services, self._events)
 
     # Reading
 
@@ -323,7 +290,7 @@ class Conversation:
                 self._view(state, most, state.meter.reply),
                 self._limits.policy,
                 budget=most,
-                now=self._clock.now(),
+                now=self._services.clock.now(),
                 prunings=self._transcript.prunings(),
                 messages=self._transcript.messages(cleared=cleared),
             )
@@ -405,10 +372,10 @@ class Conversation:
     def _message(self, new: NewMessage, state: ConversationState) -> Message:
         new.check()
         message = Message(
-            id=self._ids.new("msg"),
+            id=self._services.ids.new("msg"),
             role=new.role,
             content=new.content,
-            timestamp=known(new.timestamp, "timestamp") or self._clock.now(),
+            timestamp=known(new.timestamp, "timestamp") or self._services.clock.now(),
             tokens=state.meter.message(new.content, new.tool_calls, new.images),
             tool_calls=new.tool_calls,
             tool_result=new.tool_result,
@@ -448,7 +415,7 @@ class Conversation:
             InvalidInput: an argument cannot be used.
         """
         asked = None if prompt is None else clean(prompt, "prompt")
-        notes = self._notes() if self._notes else ""
+        notes = self._services.notes() if self._services.notes else ""
         with self._lock:
             builder = self._builder(asked, budget, form, notes)
             wanted = builder.recall_request() if self._recall else None
@@ -596,7 +563,7 @@ class Conversation:
 
     def end(self) -> None:
         """Mark the conversation as finished. It can still be read, and gone on with."""
-        self._transcript.end(self._clock.now())
+        self._transcript.end(self._services.clock.now())
         self._events.emit("ended", self.id)
 
     def on(self, event: str, callback: Callback) -> None:

@@ -7,17 +7,17 @@ does neither: only what exists is opened, and without a trace.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from difflib import get_close_matches
 from functools import partial
 from typing import Unpack
 
 from memoranda.conversation.context import RecallRequest
-from memoranda.conversation.conversation import Conversation, ConversationServices
+from memoranda.conversation.conversation import Conversation
 from memoranda.conversation.explain import ConversationStats
 from memoranda.conversation.ledger import reference
-from memoranda.conversation.pruning import DEFAULT_LIMITS, LimitOptions, Limits, check_limits
+from memoranda.conversation.pruning import ConversationServices, LimitOptions, check_limits
 from memoranda.conversation.transcript import (
     MemoryTranscript,
     ReadOnlyTranscript,
@@ -109,15 +109,8 @@ class ConversationStore:
         chosen = check_limits(self.settings, **limits)
         transcript = self.transcript(clean(id, "id"))
         other = transcript.open(system=system, model=model, context_limit=chosen.context_limit)
-        recall = None if self.recall is None else partial(self.recall, id)
-        return self._conversation(
-            transcript,
-            chosen,
-            other_model=other,
-            recall=recall,
-            notes=self.notes,
-            summarizer=summarizer,
-        )
+        services = replace(self._services(id), notes=self.notes, summarizer=summarizer)
+        return Conversation.over(transcript, chosen, services, other_model=other)
 
     def unsaved(
         self, id: str = "unsaved", *, system: str | None = None, model: str | None = None
@@ -131,8 +124,7 @@ class ConversationStore:
         """
         now, system = self.records.now(), named(system, "system")
         info = ConversationInfo(id=id, created_at=now, system=system, model=model)
-        recall = None if self.recall is None else partial(self.recall, None)
-        return self._conversation(MemoryTranscript(info), DEFAULT_LIMITS, recall=recall)
+        return Conversation.over(MemoryTranscript(info), services=self._services(None))
 
     def open_existing(self, id: str, *, strategy: str | None = None) -> Conversation:
         """Return a conversation that exists, to change it. Opening it changes nothing yet.
@@ -182,18 +174,17 @@ class ConversationStore:
     def _without_session(self, transcript: Transcript, strategy: str | None = None) -> Conversation:
         # No session of an agent begins here, whatever the settings say of that.
         settings = self.settings.model_copy(update={"at_session_start": "keep"})
-        return self._conversation(transcript, check_limits(settings, strategy=strategy))
+        limits = check_limits(settings, strategy=strategy)
+        return Conversation.over(transcript, limits, replace(self._services(None), recall=None))
 
-    def _conversation(
-        self,
-        transcript: Transcript,
-        limits: Limits,
-        *,
-        other_model: bool = False,
-        **services: Unpack[ConversationServices],
-    ) -> Conversation:
-        services |= {"catalog": self.catalog, "clock": self.records.clock, "ids": self.ids}
-        return Conversation.over(transcript, limits, other_model=other_model, **services)
+    def _services(self, name: str | None) -> ConversationServices:
+        """Return what a conversation works with that memory knows under ``name``."""
+        return ConversationServices(
+            catalog=self.catalog,
+            clock=self.records.clock,
+            ids=self.ids,
+            recall=None if self.recall is None else partial(self.recall, name),
+        )
 
 
 def message_at(conversation: Conversation, place: str) -> Message:

@@ -12,13 +12,12 @@ from __future__ import annotations
 import logging
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
-from datetime import datetime
+from dataclasses import dataclass, field, replace
 from itertools import groupby
 from threading import Thread
 from typing import TypedDict, Unpack
 
-from memoranda.conversation.context import RECALL_SHARE, RECAPPED
+from memoranda.conversation.context import RECALL_SHARE, RECAPPED, RecallRequest
 from memoranda.conversation.ledger import ConversationState, Ledger, StateReader, span_of
 from memoranda.conversation.scoring import score
 from memoranda.conversation.segments import Segmenter
@@ -36,11 +35,12 @@ from memoranda.conversation.view import (
 )
 from memoranda.errors import InvalidInput
 from memoranda.model.checks import limited, storable
-from memoranda.model.clock import IdFactory
+from memoranda.model.clock import CheckedClock, Clock, IdFactory, SystemClock
 from memoranda.model.events import Events
-from memoranda.model.models import ConversationInfo, Message, PrunedSpan, Pruning
+from memoranda.model.models import ConversationInfo, Message, PrunedSpan, Pruning, Recall
 from memoranda.model.ports import MessageMeter, Summarizer
 from memoranda.settings.sections import ConversationSettings
+from memoranda.tokens.catalog import Catalog
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -147,6 +147,32 @@ def check_limits(settings: ConversationSettings, **given: Unpack[LimitOptions]) 
 
 
 DEFAULT_LIMITS = check_limits(ConversationSettings())
+CLOCK = CheckedClock(SystemClock())
+IDS = IdFactory(CLOCK)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ConversationServices:
+    """What a conversation works with.
+
+    Attributes:
+        catalog: what is known of models.
+        clock: tells the time.
+        ids: makes the ids of messages and receipts.
+        recall: asks memory for a context.
+        notes: gives the text of MEMORY.md as it is now; empty, if there is none.
+        summarizer: says in short what is pruned; called in the background.
+    """
+
+    catalog: Catalog = field(default_factory=Catalog)
+    clock: Clock = CLOCK
+    ids: IdFactory = IDS
+    recall: Callable[[RecallRequest], Recall] | None = None
+    notes: Callable[[], str] | None = None
+    summarizer: Summarizer | None = None
+
+
+DEFAULT_SERVICES = ConversationServices()
 
 
 log = logging.getLogger("memoranda.conversation")
@@ -262,11 +288,8 @@ class Pruner:
         transcript: what is pruned; it keeps the receipts.
         states: reads it, and is told what was pruned.
         limits: when to prune, and how.
-        ids: makes the ids of receipts.
-        now: tells the time.
+        services: of the conversation.
         events: told when a summary is there.
-        recalls: whether contexts also hold what memory recalls: a stable prefix leaves room.
-        summarizer: says in short what is pruned; runs in the background.
 
     Raises:
         InvalidInput: the summarizer cannot summarize.
@@ -277,14 +300,11 @@ class Pruner:
         transcript: Transcript,
         states: StateReader,
         limits: Limits,
-        *,
-        ids: IdFactory,
-        now: Callable[[], datetime],
+        services: ConversationServices,
         events: Events,
-        recalls: bool,
-        summarizer: Summarizer | None,
     ) -> None:
         """Start with no message read."""
+        summarizer = services.summarizer
         if summarizer is not None and not callable(getattr(summarizer, "summarize", None)):
             raise InvalidInput(
                 f"summarizer={summarizer!r:.80} cannot be used: it has no summarize(messages)"
@@ -292,9 +312,7 @@ class Pruner:
         self._transcript = transcript
         self._states = states
         self._limits = limits
-        self._room = 1 - RECALL_SHARE if recalls else 1.0
-        self._ids = ids
-        self._now = now
+        self._services = services
         self._summarizer = summarizer
         self._events = events
         self._segmenter: Segmenter | None = None
@@ -302,8 +320,9 @@ class Pruner:
         self._owed: TaskBoundary | None = None  # whose pruning is yet to succeed
 
     def thresholds(self, state: ConversationState) -> Thresholds:
-        """Return when to prune."""
-        return self._limits.thresholds(state.window, self._room)
+        """Return when to prune; what memory recalls needs room beside a stable prefix."""
+        room = 1.0 if self._services.recall is None else 1 - RECALL_SHARE
+        return self._limits.thresholds(state.window, room)
 
     def after_adding(
         self, state: ConversationState, fresh: Sequence[Message], before: int
@@ -393,8 +412,8 @@ class Pruner:
                 replace(span, summary=short.summarize(out[span.first]) or None) for span in spans
             )
         receipt = Pruning(
-            id=self._ids.new("prn"),
-            at=self._now(),
+            id=self._services.ids.new("prn"),
+            at=self._services.clock.now(),
             trigger=trigger,
             why=why,
             strategy=self._limits.policy.strategy.name,
