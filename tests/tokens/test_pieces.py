@@ -4,8 +4,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from memoranda.tokens.estimate import BREAK, ENCODINGS, STRETCH, stretches, whole
-from memoranda.tokens.pieces import pieces
+from memoranda.tokens.estimate import BREAK, ENCODINGS, STRETCH, pieces, stretches, whole
 
 ANY = st.text(st.characters(exclude_categories=["Cs"]))
 # Later versions of Unicode give a category to characters that have none yet.

@@ -1,6 +1,5 @@
 """The reference agent: a language model with a conversation, a memory, notes and tools."""
 
-from memoranda.agent.agent import Agent
-from memoranda.agent.answer import Answer
+from memoranda.agent.agent import Agent, Answer
 
 __all__ = ["Agent", "Answer"]

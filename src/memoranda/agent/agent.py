@@ -5,17 +5,17 @@ from __future__ import annotations
 import logging
 import re
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from typing import Annotated, cast
 
 from memoranda.agent import console
-from memoranda.agent.answer import Answer
 from memoranda.conversation.conversation import Conversation
 from memoranda.errors import InvalidInput, LLMError, StoreClosed
 from memoranda.memory import Memory, scope_of, services_of
 from memoranda.model.actions import Spend
 from memoranda.model.chat import ChatModel, ChatReply, OnText, ToolSpec
 from memoranda.model.checks import clean, named
-from memoranda.model.models import Context, Message, ToolCall, ToolResult
+from memoranda.model.models import Context, ContextReceipt, Hit, Message, ToolCall, ToolResult
 from memoranda.model.usage import Usage
 from memoranda.providers.opening import open_language_model
 from memoranda.search.recall import fenced
@@ -34,6 +34,36 @@ RECALL_BUDGET = 1_000
 LONGEST = 6_000
 WAITS = "not consolidated yet: the last messages are kept as they were, the rest is done later"
 STUCK = "I could not finish this within {steps} steps."
+
+
+NO_USAGE = Usage()
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """An answer of an agent; as text, its words.
+
+    Attributes:
+        text: what it says.
+        sources: the records that were recalled for it, best first.
+        tools: names of the tools that were called for it, in order.
+        receipt: what the model was sent in its last call; ``None`` without a call.
+        usage: what the model took; nothing without one.
+        command: the command that was obeyed, such as ``/new``; ``None`` for a talk.
+        note: what a person should know beside it, in a line; ``None`` for nothing.
+    """
+
+    text: str
+    sources: tuple[Hit, ...] = ()
+    tools: tuple[str, ...] = ()
+    receipt: ContextReceipt | None = None
+    usage: Usage = NO_USAGE
+    command: str | None = None
+    note: str | None = None
+
+    def __str__(self) -> str:
+        """The words."""
+        return self.text
 
 
 class Agent:

@@ -11,7 +11,7 @@ Gaps are runs of messages that are out of a view; markers stand for them.
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from copy import copy
 from dataclasses import dataclass, replace
 from datetime import UTC
@@ -99,11 +99,18 @@ def split_span(span: PrunedSpan, message: Message) -> list[PrunedSpan]:
     return [part for part in parts if part.messages > 0]
 
 
-def merge_spans(spans: Iterable[PrunedSpan]) -> list[PrunedSpan]:
-    """Return spans in order, those that overlap or follow each other as one."""
+def merge_spans(
+    spans: Iterable[PrunedSpan],
+    parted: Callable[[int, int], bool] = lambda last, first: first > last + 1,
+) -> list[PrunedSpan]:
+    """Return spans in order, those that overlap or follow each other as one.
+
+    ``parted`` says whether something stands between two, by the end of one and the start of the
+    next.
+    """
     found: list[PrunedSpan] = []
     for span in sorted(spans, key=start_of):
-        if not found or span.first > found[-1].last + 1:
+        if not found or parted(found[-1].last, span.first):
             found.append(span)
         elif span.last > found[-1].last:
             found[-1] = join_spans(found[-1], span)

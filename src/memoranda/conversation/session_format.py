@@ -161,8 +161,7 @@ def parse_message(
         ),
         tool_result=_tool_result(line.get("toolResult")),
         images=tuple(
-            Image(image.text("url", blank=True), image.optional_text("detail") or "auto")
-            for image in line.objects("images")
+            read_dataclass(Image, image, blank=("url",)) for image in line.objects("images")
         ),
         task=line.optional_text("task"),
         position=position,

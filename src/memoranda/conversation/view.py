@@ -15,11 +15,10 @@ from math import ceil
 
 from memoranda.conversation.ledger import (
     Ledger,
-    join_spans,
     make_marker,
+    merge_spans,
     reference,
     span_of,
-    start_of,
     unit_of,
 )
 from memoranda.conversation.selection import NEWEST, Selection, Strategy, Unit
@@ -345,14 +344,10 @@ def _left_out(
             out += [] if alone else part
             spans.append(span_of(part, ORPHAN if alone else NO_ROOM))
     places = [place_of(live[at]) for at in here]
-    joined: list[PrunedSpan] = []
-    for span in sorted(spans, key=start_of):
-        # Gaps are one where nothing that is shown parts them.
-        if joined and bisect_right(places, joined[-1].last) == bisect_right(places, span.first):
-            joined[-1] = join_spans(joined[-1], span)
-        else:
-            joined.append(span)
-    return out, joined
+    # Gaps are one where nothing that is shown parts them.
+    return out, merge_spans(
+        spans, lambda last, first: bisect_right(places, last) != bisect_right(places, first)
+    )
 
 
 def _markers(gaps: Sequence[PrunedSpan], meter: MessageMeter, room: int) -> list[Marker]:
