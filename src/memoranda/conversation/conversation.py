@@ -12,11 +12,7 @@ from pathlib import Path
 from threading import RLock
 from typing import Any, Self, Unpack
 
-from memoranda.conversation.context import (
-    RECAPPED,
-    ContextBuilder,
-    drop_recalled_lines,
-)
+from memoranda.conversation.context import RECAPPED, ContextBuilder, drop_recalled_lines
 from memoranda.conversation.explain import (
     ConversationStats,
     ViewExplanation,
@@ -25,18 +21,8 @@ from memoranda.conversation.explain import (
     learn,
     read_usage,
 )
-from memoranda.conversation.formats.parse import (
-    NewMessage,
-    parse_calls,
-    parse_messages,
-    parse_role,
-)
-from memoranda.conversation.ledger import (
-    ConversationState,
-    Ledger,
-    StateReader,
-    marked_positions,
-)
+from memoranda.conversation.formats.parse import NewMessage, parse_calls, parse_messages, parse_role
+from memoranda.conversation.ledger import ConversationState, Ledger, StateReader, marked_positions
 from memoranda.conversation.pruning import (
     CLOCK,
     DEFAULT_LIMITS,

@@ -25,14 +25,7 @@ from memoranda.conversation.selection import Strategy
 from memoranda.conversation.strategies import FINISHED_TASKS, STRATEGIES
 from memoranda.conversation.summary import ExtractiveSummarizer
 from memoranda.conversation.transcript import Transcript, place_of
-from memoranda.conversation.view import (
-    NO_ROOM,
-    STABLE_TO,
-    Policy,
-    essentials,
-    shortest,
-    view_of,
-)
+from memoranda.conversation.view import NO_ROOM, STABLE_TO, Policy, essentials, shortest, view_of
 from memoranda.errors import InvalidInput
 from memoranda.model.checks import limited, storable
 from memoranda.model.clock import CheckedClock, Clock, IdFactory, SystemClock

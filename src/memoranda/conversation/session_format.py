@@ -189,9 +189,7 @@ def is_metadata(value: object) -> bool:
 
 
 def metadata_value(
-    info: ConversationInfo,
-    prunings: Sequence[Pruning],
-    line: Mapping[str, Any] = NO_ATTRIBUTES,
+    info: ConversationInfo, prunings: Sequence[Pruning], line: Mapping[str, Any] = NO_ATTRIBUTES
 ) -> Json:
     """Return settings and receipts as the JSON object of the first line.
 

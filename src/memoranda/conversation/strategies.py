@@ -2,13 +2,7 @@
 
 from __future__ import annotations
 
-from memoranda.conversation.selection import (
-    CURRENT,
-    NEWEST,
-    Selection,
-    SelectionInput,
-    Strategy,
-)
+from memoranda.conversation.selection import CURRENT, NEWEST, Selection, SelectionInput, Strategy
 
 # Share of what is free that ``hybrid`` gives the newest turns of the current task first.
 WINDOW = 0.5

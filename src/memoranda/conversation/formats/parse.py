@@ -342,11 +342,7 @@ def _parse_output(result: ToolResult, content: object, at: datetime | None) -> N
             else:
                 texts.append(_json_text(block))
     return NewMessage(
-        role="tool",
-        content=_join(texts),
-        tool_result=result,
-        timestamp=at,
-        images=tuple(images),
+        role="tool", content=_join(texts), tool_result=result, timestamp=at, images=tuple(images)
     )
 
 
