@@ -102,7 +102,7 @@ def follow(entries, *, mirrored=0):
 def whole(replica):
     """Return everything that a replica holds, in no order, and what is found by words."""
     found = store_of(replica).match_terms(ANA, ["zoe", "met", "dan", "tea"], limit=1_000)
-    matches = sorted(zip(found.ordinals, found.counts, found.lengths, strict=True))
+    matches = sorted(zip(found.ordinals, found.counts.tolist(), strict=True))
     return sorted(replica.whole()), matches, list(found.frequencies)
 
 

@@ -14,7 +14,7 @@ from mcp.server.auth.middleware.auth_context import get_access_token
 from mcp.server.mcpserver import Context
 from mcp.server.mcpserver.tools import Tool
 from mcp_types import CallToolResult, TextContent, ToolAnnotations
-from pydantic import BaseModel, Field
+from pydantic import BaseModel, Field, WithJsonSchema
 from pydantic_core import to_json
 
 from memoranda.model.models import Hit, Kind, Record
@@ -104,7 +104,11 @@ class FoundMemory(StoredMemory):
 class FoundMemories(BaseModel):
     """What answers a query, best first."""
 
-    result: list[FoundMemory]
+    # Its schema stands here whole: a client takes a third longer to check results by a reference.
+    result: Annotated[
+        list[FoundMemory],
+        WithJsonSchema({"type": "array", "items": FoundMemory.model_json_schema()}),
+    ]
 
 
 class ForgottenMemory(BaseModel):
