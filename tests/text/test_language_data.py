@@ -72,6 +72,9 @@ def test_entries_of_a_file_make_patterns(tmp_path, monkeypatch):
     monkeypatch.setattr(patterns, "_FOLDER", tmp_path)
     data = patterns.LanguageData("yy", "things")
     assert data.pattern("thing").search("a Dark  red CARR!")[0] == "Dark  red CARR"
+    assert data.thing.search("a Dark  red CARR!")[0] == "Dark  red CARR"
+    assert patterns.LanguageData("yy", "things", flags=0).thing.search("a Dark  red CARR!") is None
+    assert not hasattr(data, "_thing")
     assert data.words("colours") == {"red", "dark red"}
 
 
@@ -117,6 +120,10 @@ def _asked_names() -> Iterator[tuple[patterns.LanguageData, str, str]]:
             and all(isinstance(each, ast.Constant) for each in node.value.args)
         }
         for node in ast.walk(tree):
+            if isinstance(node, ast.Attribute) and not hasattr(patterns.LanguageData, node.attr):
+                data = known.get(getattr(node.value, "id", ""))
+                if data is not None:
+                    yield data, "attribute", node.attr
             if not (isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute)):
                 continue
             data = known.get(getattr(node.func.value, "id", ""))
@@ -132,5 +139,5 @@ def test_every_name_that_code_asks_for_is_in_its_file_and_can_be_used():
     asked = list(_asked_names())
     assert len(asked) > 100
     for data, kind, name in asked:
-        made = getattr(data, kind)(name)
-        assert made.pattern if kind == "pattern" else made, name
+        made = getattr(data, name) if kind == "attribute" else getattr(data, kind)(name)
+        assert made.pattern if kind in {"attribute", "pattern"} else made, name

@@ -35,23 +35,8 @@ from memoranda.text.terms import DEFAULT, cut_sentences, fold, normalize, stop_w
 # --- what a question asks for ---
 
 _ASKED = LanguageData("en", "questions")
-_PAST = _ASKED.pattern("past")
-_STATE = _ASKED.pattern("state", re.IGNORECASE | re.DOTALL)
-_DONE = _ASKED.pattern("done")
-_PRESENT = _ASKED.pattern("present")
-_DOES = _ASKED.pattern("does")
-_OWN = _ASKED.pattern("own")
-_HEAD_ENDS = _ASKED.pattern("head_ends")
-_LEADS = _ASKED.pattern("leads")
-_MANY = _ASKED.pattern("many")
 _QUESTION_WORD = compile_pattern(r"[^\W_]+")
 SHORTEST_STEM = 3  # letters from which a common beginning means a common word
-
-
-@cache
-def generic_words() -> frozenset[str]:
-    """Return the words that stand for anything: "number", "name", "value"."""
-    return _ASKED.words("generic")
 
 
 @cache
@@ -112,12 +97,11 @@ class ParsedQuestion:
 
 def state_of(query: str) -> QuestionTense:
     """Return which state of things ``query`` is about."""
-    text = _DONE.sub(r"\g<counted>do ", normalize(query))
-    if _PAST.search(text):
+    text = _ASKED.done.sub(r"\g<counted>do ", normalize(query))
+    if _ASKED.past.search(text):
         return QuestionTense.THEN
-    return (
-        QuestionTense.NOW if _STATE.search(text) and _PRESENT.search(text) else QuestionTense.OPEN
-    )
+    now = _ASKED.state.search(text) and _ASKED.present.search(text)
+    return QuestionTense.NOW if now else QuestionTense.OPEN
 
 
 def read_question(query: str, terms: Sequence[str], weights: Sequence[float]) -> ParsedQuestion:
@@ -129,7 +113,7 @@ def read_question(query: str, terms: Sequence[str], weights: Sequence[float]) ->
         weights: how much each of them tells, on any scale; nothing where nobody used it.
     """
     text = " ".join(normalize(query).split())
-    state = _STATE.search(text)
+    state = _ASKED.state.search(text)
     head = _head(state["rest"]) if state is not None else ""
     telling = {term: weight for term, weight in zip(terms, weights, strict=True) if weight}
     whole = sum(telling.values())
@@ -142,17 +126,17 @@ def read_question(query: str, terms: Sequence[str], weights: Sequence[float]) ->
         beginnings=beginnings,
         nouns=(named[-1][1],) if named else beginnings,
         sorts=next((sorts for pattern, sorts in _sorts() if pattern.search(text)), frozenset()),
-        own=_OWN.search(text) is not None,
-        done=_DONE.search(text) is not None,
-        many=state is not None and state["what"] is not None and _MANY.search(head) is not None,
+        own=_ASKED.own.search(text) is not None,
+        done=_ASKED.done.search(text) is not None,
+        many=state is not None and bool(state["what"] and _ASKED.many.search(head)),
     )
 
 
 def _head(rest: str) -> str:
-    if _DOES.match(rest):
+    if _ASKED.does.match(rest):
         return ""
-    rest = _LEADS.sub("", rest)
-    end = _HEAD_ENDS.search(rest)
+    rest = _ASKED.leads.sub("", rest)
+    end = _ASKED.head_ends.search(rest)
     return rest if end is None else rest[: end.start()]
 
 
@@ -164,7 +148,7 @@ def _terms_of(text: str, terms: Collection[str]) -> list[tuple[str, str]]:
     found = []
     for word in _QUESTION_WORD.findall(fold(text)):
         near = [term for term in terms if term[:SHORTEST_STEM] == word[:SHORTEST_STEM]]
-        if near and len(word) >= SHORTEST_STEM and word not in generic_words():
+        if near and len(word) >= SHORTEST_STEM and word not in _ASKED.words("generic"):
             stem, term = max((_common_beginning(word, term), term) for term in near)
             found.append((term, stem))
     return found + [(term, term) for term in terms if not term.isascii()]
@@ -187,12 +171,7 @@ _STATED = LanguageData(
     {"month": lambda: month_numbers("en"), "weekday": lambda: calendar_numbers("weekdays", "en")},
 )
 _CODE = compile_pattern(r"```.*?(?:```|\Z)", re.DOTALL)
-_ASKS = _STATED.pattern("asks")
-_CHANGE = _STATED.pattern("change")
-_NEW = _STATED.pattern("new")
-_PART_OF_DATE = _STATED.pattern("part_of_date")
 _VALUE = _STATED.pattern("value", re.IGNORECASE | re.VERBOSE)
-_AIM = _STATED.pattern("aim")
 _FIRST_NUMBER_WORD = 2
 _SEPARATOR = compile_pattern(r"[\s,.-]+$|(?<=\d),(?=\d)")
 _LETTERS = compile_pattern(r"[a-z]+")
@@ -221,7 +200,7 @@ def stated_sentences(text: str) -> Iterator[str]:
     """Yield the sentences at the beginning of ``text`` that are not questions, without code."""
     text = normalize(text[: 4 * LONGEST])
     prose = (_CODE.sub("\n", text) if "```" in text else text)[:LONGEST]
-    stated = (one for one in cut_sentences(prose, closing=True) if not _ASKS.fullmatch(one))
+    stated = (one for one in cut_sentences(prose, closing=True) if not _STATED.asks.fullmatch(one))
     for _, sentence in zip(range(MOST_SENTENCES), stated, strict=False):
         yield sentence
 
@@ -231,9 +210,9 @@ def speaks_of_change(sentence: str, things: tuple[str, ...] = ()) -> bool:
 
     "New" alone may be said of anything; it counts of words that begin like ``things``.
     """
-    return _CHANGE.search(sentence) is not None or any(
+    return _STATED.change.search(sentence) is not None or any(
         word.startswith(things)
-        for match in _NEW.finditer(sentence)
+        for match in _STATED.new.finditer(sentence)
         for word in match[1].lower().split()
     )
 
@@ -243,13 +222,13 @@ def values(sentence: str) -> list[StatedValue]:
     return [
         StatedValue(match.lastgroup or "", _plain(match[0]), match.start(), match.end())
         for match in _VALUE.finditer(sentence)
-        if not _AIM.search(sentence, max(0, match.start() - LONGEST_AIM), match.start())
+        if not _STATED.aim.search(sentence, max(0, match.start() - LONGEST_AIM), match.start())
     ]
 
 
 def is_part_of_date(word: str) -> bool:
     """Return whether a word is the name of a month or of a day of the week."""
-    return _PART_OF_DATE.fullmatch(word) is not None
+    return _STATED.part_of_date.fullmatch(word) is not None
 
 
 def _plain(value: str) -> str:
@@ -263,8 +242,6 @@ def _plain(value: str) -> str:
 
 VERB_ENDINGS = ("ed", "ing")
 SHORT = 4  # letters up to which an ending like a verb's is by chance: "red"
-_ENGLISH = LanguageData("en", "statements")
-_NUMBERED = _ENGLISH.pattern("numbered")
 _WORD = compile_pattern(r"[^\W_]+|[^\w\s']")
 
 
@@ -291,7 +268,7 @@ def competes(
         for place, word in enumerate(asked)
         if not word.terms.isdisjoint(question.weights)
         and word.terms.isdisjoint(held)
-        and word.text.lower() not in generic_words()
+        and word.text.lower() not in _ASKED.words("generic")
     ]
     if not missing:
         return False
@@ -311,7 +288,7 @@ def _other_number(question: str, sentence: str) -> bool:
 def _numbered(text: str) -> dict[str, set[int]]:
     found: dict[str, set[int]] = {}
     ordinals = load("en", "statements")["ordinals"]
-    for match in _NUMBERED.finditer(text):
+    for match in _STATED.numbered.finditer(text):
         name = (match["of"] or match["name"]).lower()
         nth = match["nth"] and ordinals.index(match["nth"].lower()) + 1
         found.setdefault(name, set()).add(nth or int(match["n"]))
@@ -350,7 +327,7 @@ def _beside(words: Sequence[TermedWord], place: int, step: int) -> tuple[TermedW
     """Return the nearest word in one direction that is no link, and whether links are between."""
     linked = False
     place += step
-    while 0 <= place < len(words) and words[place].text.lower() in _ENGLISH.words("links"):
+    while 0 <= place < len(words) and words[place].text.lower() in _STATED.words("links"):
         linked = True
         place += step
     return (words[place] if 0 <= place < len(words) else None), linked
@@ -366,7 +343,7 @@ def _is_rival(
     lower = text.lower()
     return not (
         not text.isalpha()
-        or lower in generic_words()
+        or lower in _ASKED.words("generic")
         or lower in stop_words(DEFAULT)
         or not word.terms.isdisjoint(question.weights)
         or is_part_of_date(text)

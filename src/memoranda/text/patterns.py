@@ -150,22 +150,31 @@ class LanguageData:
 
     In its file, an array is a list of words, a string is a pattern, which may go over several
     lines, and a table maps words to words. ``{name}`` stands for another entry of the file.
+    Each pattern is an attribute, ready to use: ``ENGLISH.moved.search(text)``.
     """
 
     def __init__(
-        self, code: str, topic: str, more: Mapping[str, Callable[[], Iterable[str]]] | None = None
+        self,
+        code: str,
+        topic: str,
+        more: Mapping[str, Callable[[], str | Iterable[str]]] | None = None,
+        *,
+        flags: int = re.IGNORECASE,
     ) -> None:
         """Stand for ``languages/<code>/<topic>.toml``, which is not read yet.
 
         Args:
             code: the language.
             topic: the name of the file.
-            more: lists of words from elsewhere that patterns of the file may name.
+            more: patterns, or lists of words, from elsewhere that patterns of the file may name.
+            flags: of the patterns, as :func:`re.compile` takes them.
         """
         self._code = code
         self._topic = topic
         self._more = more or {}
+        self._flags = flags
         self._words: dict[tuple[str, ...], frozenset[str]] = {}
+        self._sources: dict[str, str] = {}
         self._patterns: dict[tuple[str, int], re.Pattern[str]] = {}
 
     def words(self, *names: str) -> frozenset[str]:
@@ -189,10 +198,12 @@ class LanguageData:
 
     def source(self, name: str) -> str:
         """Return a pattern as text; of a list of words, what matches any of them."""
-        if name in self._more:
-            return any_of(self._more[name]())
-        value = load(self._code, self._topic)[name]
-        return expand(value, self) if isinstance(value, str) else any_of(value)
+        if name not in self._sources:
+            more = self._more.get(name)
+            value = load(self._code, self._topic)[name] if more is None else more()
+            text = expand(value, self) if isinstance(value, str) else any_of(value)
+            self._sources[name] = text
+        return self._sources[name]
 
     __getitem__ = source
 
@@ -201,6 +212,14 @@ class LanguageData:
         if (name, flags) not in self._patterns:
             self._patterns[name, flags] = compile_pattern(lambda: self.source(name), flags)
         return self._patterns[name, flags]
+
+    def __getattr__(self, name: str) -> re.Pattern[str]:
+        """Compile the pattern of that name at its first use, and keep it."""
+        if name.startswith("_"):
+            raise AttributeError(name)
+        compiled = re.compile(self.source(name), self._flags)
+        setattr(self, name, compiled)
+        return compiled
 
 
 def _frozen(value: Any) -> Any:

@@ -33,9 +33,6 @@ _KINDS = {
     "a secret in an address": compile_pattern(r"\b[a-z][a-z0-9+.-]*://[^\s:/@]+:[^\s/@]{3,}@"),
 }
 _CARD = compile_pattern(r"(?<![\d.-])(?:\d[ -]?){12,18}\d(?![\d.-])")
-_NAMED = _ENGLISH.pattern("named")
-_PIN_VALUE = _ENGLISH.pattern("pin_value")
-_LABELLED = _ENGLISH.pattern("labelled")
 _KNOWN_TOKEN = compile_pattern(
     r"\b(?:sk|pk|rk|ghp|gho|ghs|glpat|xox[abprs]|AKIA|ASIA|AIza|eyJ|hf|npm|pypi)[-_]?[A-Za-z0-9]{8}"
 )
@@ -66,8 +63,8 @@ def mask_secrets(text: str) -> str:
 def tells_secret(text: str) -> bool:
     """Return whether ``text`` states a password, a key, a card number or the like."""
     return (
-        _NAMED.search(text) is not None
-        or _PIN_VALUE.search(text) is not None
+        _ENGLISH.named.search(text) is not None
+        or _ENGLISH.pin_value.search(text) is not None
         or _KNOWN_TOKEN.search(text) is not None
         or _LONG_NUMBER.search(text) is not None
         or any(_is_random(found[0]) for found in _TOKEN.finditer(text))
@@ -81,7 +78,7 @@ def looks_secret(text: str) -> bool:
 
 def without_secrets(text: str) -> str:
     """Return ``text`` with ``[…]`` for what seems to be secret in it."""
-    text = _LABELLED.sub(rf"\1{HIDDEN}", mask_secrets(text))
+    text = _ENGLISH.labelled.sub(rf"\1{HIDDEN}", mask_secrets(text))
     if not looks_secret(text):
         return text
     # The value is a word with a digit, or stands for itself.

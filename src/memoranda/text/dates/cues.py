@@ -18,16 +18,6 @@ from memoranda.text.dates.joining import REACH
 YEARS_AROUND = 8
 
 _INCLUDED = frozenset({"since", "before", "after", "until", "by", "in", "on", "at"})
-_SUFFIX = w.date_pattern("suffix", 0)
-_PERSON_MONTH = w.date_pattern("person_month")
-_NAMED = w.date_pattern("named")
-_NUMBERED = w.date_pattern("numbered")
-_MODAL = w.date_pattern("modal")
-_GOES_ON = w.date_pattern("goes_on")
-_AMOUNT_FOLLOWS = w.date_pattern("amount_follows")
-_DAY_WORDS = w.date_pattern("day_words")
-_WEEKDAYS = w.date_pattern("weekdays")
-_ENDS = w.date_pattern("time_ends", 0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,17 +44,17 @@ def find_cue(text: str, begin: int) -> TimeCue | None:
     for name, pattern in w.cues("statement_cues").items():
         if match := pattern.search(window):
             place = begin - len(window) + match.start()
-            opens = name not in {"in", "on", "at"} or not _DAY_WORDS.match(text, begin)
+            opens = name not in {"in", "on", "at"} or not w.DATES.day_words.match(text, begin)
             included = name in _INCLUDED and opens
             if name == "around":
-                included = _AMOUNT_FOLLOWS.match(text, begin) is not None
+                included = w.DATES.amount_follows.match(text, begin) is not None
             return TimeCue(name, place if included else begin, place)
     return None
 
 
 def find_suffix(text: str, finish: int) -> tuple[str, int] | None:
     """Return the cue in the words after a time (such as 以前), and where they end."""
-    match = _SUFFIX.match(text, finish)
+    match = w.DATES.suffix.match(text, finish)
     return (str(match.lastgroup), match.end()) if match else None
 
 
@@ -73,10 +63,10 @@ def is_time(text: str, atom: TimeExpression, cue: TimeCue | None) -> bool:
     found, words = atom.found, text[atom.begin : atom.finish]
     window = text[max(0, atom.begin - REACH) : atom.begin]
     if (
-        _NUMBERED.search(window)
-        or (_WEEKDAYS.match(words) and _NAMED.search(window))
-        or (words[:5].lower() == "last " and _MODAL.search(window))
-        or ((found.in_year or found.options) and _GOES_ON.match(text, atom.finish))
+        w.DATES.numbered.search(window)
+        or (w.DATES.weekdays.match(words) and w.DATES.named.search(window))
+        or (words[:5].lower() == "last " and w.DATES.modal.search(window))
+        or ((found.in_year or found.options) and w.DATES.goes_on.match(text, atom.finish))
     ):
         return False
     if found.grain == "weekday" and found.needs_cue:
@@ -94,30 +84,21 @@ def _made_a_time(words: str, found: TimeMeaning, cue: TimeCue, window: str) -> b
     if found.grain in {"month", "season"} and cue.name == "at":
         return False
     if found.grain == "month" and cue.name in {"for", "by", "around", "from"}:
-        return not _PERSON_MONTH.match(words)
-    return not _NAMED.search(window)
+        return not w.DATES.person_month.match(words)
+    return not w.DATES.named.search(window)
 
 
 def _is_day(text: str, atom: TimeExpression, cue: TimeCue | None) -> bool:
     """Return whether the name of a weekday stands for a day, and not in a name."""
     window, rest = text[max(0, atom.begin - REACH) : atom.begin], text[atom.finish :]
     word = text[atom.begin : atom.finish]
-    if _NAMED.search(window):
+    if w.DATES.named.search(window):
         return False
     if cue is not None and cue.name in {"on", "since", "until", "by", "before", "after", "from"}:
         return True
     if len(word.rstrip(".")) <= 4:  # noqa: PLR2004 - "Sun", "Wed", "sat" are words as well
         return False
-    return bool(word[:1].isupper() and _ENDS.match(rest))
-
-
-def recurs(text: str, *, ahead: bool) -> bool:
-    """Return whether a sentence is about something that recurs."""
-    return bool(
-        tense.HABIT.search(text)
-        or tense.BORN.search(text)
-        or (ahead and tense.BIRTHDAY.search(text))
-    )
+    return bool(word[:1].isupper() and w.DATES.time_ends.match(rest))
 
 
 def occurrences(
@@ -135,7 +116,7 @@ def occurrences(
 
 def keep_weekday(words: str, options: tuple[Bounds, ...]) -> tuple[Bounds, ...]:
     """Return those of the options that fall on the weekday that the words name, if any."""
-    match = _WEEKDAYS.search(words)
+    match = w.DATES.weekdays.search(words)
     if match is None or any(until - since != DAY for since, until in options):
         return options
     number = w.weekdays()[match[0].lower()]

@@ -144,10 +144,6 @@ _MONTHS_A_YEAR = 12
 _SATURDAY, _SUNDAY = 6, 7
 _NEARBY_MONTHS = range(-5, 6)
 
-_COUNTED = w.date_pattern("counted")
-_GERMAN = w.date_pattern("german")
-_FRENCH_MARCH = w.date_pattern("french_march")
-_MORNING = w.date_pattern("morning")
 _INSIDE = compile_pattern(r"[^\W_],?\s+$")
 
 Match = re.Match[str]
@@ -290,7 +286,7 @@ def _read_holiday(m: Match, c: RelativeCalendar) -> TimeMeaning:
 
 def _read_month(m: Match, c: RelativeCalendar) -> TimeMeaning | None:
     """Read a month, or the beginning, middle or end of one."""
-    if m["m"].lower() == "mars" and not _FRENCH_MARCH.search(m.string):
+    if m["m"].lower() == "mars" and not w.DATES.french_march.search(m.string):
         return None  # A planet, or a chocolate bar.
     month = w.month_number(m["m"])
     phase = (m["phase"] or "").lower()[:3]
@@ -350,7 +346,7 @@ def _read_quarter(m: Match, c: RelativeCalendar) -> TimeMeaning:
 
 def _read_year(m: Match, c: RelativeCalendar) -> TimeMeaning | None:
     """Read a number that is a year, unless it counts or names something else."""
-    return None if _COUNTED.search(m.string[: m.start()]) else _read_named_year(m, c)
+    return None if w.DATES.counted.search(m.string[: m.start()]) else _read_named_year(m, c)
 
 
 def _read_named_year(m: Match, c: RelativeCalendar) -> TimeMeaning:
@@ -525,8 +521,8 @@ def _read_named_day(m: Match, c: RelativeCalendar, offset: int) -> TimeMeaning |
     """
     word, before = m[0].lower(), m.string[: m.start()]
     if (
-        (word == "hier" and _GERMAN.search(m.string))
-        or (word in {"morgen", "mañana"} and _MORNING.search(before))
+        (word == "hier" and w.DATES.german.search(m.string))
+        or (word in {"morgen", "mañana"} and w.DATES.morning.search(before))
         or (m[0][0].isupper() and _INSIDE.search(before))
     ):
         return None
@@ -655,7 +651,7 @@ def _compiled(table: str, begin: str, end: str) -> Rules:
     rules: list[tuple[Any, ...]] = load("mul", "dates")[table]
     return [
         (
-            compile_pattern(f"{begin}(?:{expand(pattern, w.FRAGMENTS)}){end}", re.IGNORECASE),
+            compile_pattern(f"{begin}(?:{expand(pattern, w.DATES)}){end}", re.IGNORECASE),
             _with(_READERS[reader], arguments) if arguments else _READERS[reader],
         )
         for reader, pattern, *arguments in rules

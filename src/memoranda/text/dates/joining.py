@@ -19,12 +19,11 @@ from memoranda.text.dates.expressions import (
 REACH = 40
 
 _FRIDAY = 5
-_OFFSET = w.date_pattern("offset")
 
 
 def has_offset(text: str, atom: TimeExpression) -> bool:
     """Return whether words such as "two days before" stand before ``atom``."""
-    return _OFFSET.search(text, max(0, atom.begin - REACH), atom.begin) is not None
+    return w.DATES.offset.search(text, max(0, atom.begin - REACH), atom.begin) is not None
 
 
 def join_stretch(first: TimeMeaning, second: TimeMeaning) -> TimeMeaning:
@@ -66,7 +65,7 @@ def apply_offset(query: str, atom: TimeExpression) -> TimeExpression:
     Raises:
         ValueError: the words name a time that cannot be known.
     """
-    match = _OFFSET.search(query, max(0, atom.begin - REACH), atom.begin)
+    match = w.DATES.offset.search(query, max(0, atom.begin - REACH), atom.begin)
     if match is None:
         return atom
     word = " ".join((match["one"] or match["u"]).lower().split())

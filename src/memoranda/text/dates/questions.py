@@ -37,18 +37,13 @@ from memoranda.text.dates.joining import (
     intersect_times,
     join_stretch,
 )
-from memoranda.text.dates.words import cues, date_pattern
+from memoranda.text.dates.words import DATES, cues
 
 # Only so many characters of a query are looked at; a longer one is a document.
 QUERY_LIMIT = 2_000
 
 # A text with more time expressions than this is a list of dates, not a question.
 ATOM_LIMIT = 8
-
-_LINK = date_pattern("question_link")
-_UNRESOLVED = date_pattern("unresolved")
-_SUFFIX = date_pattern("suffix", 0)
-_QUOTED = date_pattern("quoted", 0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +75,7 @@ def time_range(query: str, now: datetime) -> TimeRange | None:
     if not within_calendar(now, "now"):
         return None
     text = unicodedata.normalize("NFC", query[:QUERY_LIMIT])
-    masked = _QUOTED.sub(lambda quoted: " " * len(quoted[0]), text)
+    masked = DATES.quoted.sub(lambda quoted: " " * len(quoted[0]), text)
     try:
         calendar = RelativeCalendar(now)
         said = _resolve(masked, find_expressions(masked, calendar), calendar)
@@ -111,7 +106,7 @@ def _resolve(
     atoms[0] = apply_offset(query, atoms[0])
     if any(
         not any(atom.begin <= vague.start() < atom.finish for atom in atoms)
-        for vague in _UNRESOLVED.finditer(query)
+        for vague in DATES.unresolved.finditer(query)
     ):
         return None
     whole, *others = atoms
@@ -142,7 +137,7 @@ def _with_cues(query: str, atoms: list[TimeExpression]) -> list[TimeExpression]:
         cue, grain = _cue(query, atom), atom.found.grain
         if (
             not atom.found.needs_cue
-            or (kept and _LINK.fullmatch(query, kept[-1].finish, atom.begin))
+            or (kept and DATES.question_link.fullmatch(query, kept[-1].finish, atom.begin))
             or has_offset(query, atom)
             or (cue and (cue[0] != "on" or grain == "weekday"))
             or (grain == "month" and "year" in grains)
@@ -154,7 +149,7 @@ def _with_cues(query: str, atoms: list[TimeExpression]) -> list[TimeExpression]:
 
 def _between(query: str, first: TimeExpression, second: TimeExpression) -> TimeExpression | None:
     """Return the range from ``first`` to ``second`` if the query links them."""
-    if not _LINK.fullmatch(query, first.finish, second.begin):
+    if not DATES.question_link.fullmatch(query, first.finish, second.begin):
         return None
     cue = _cue(query, first)
     begin = cue[1] if cue else first.begin
@@ -175,7 +170,7 @@ def _open(query: str, atom: TimeExpression, calendar: RelativeCalendar) -> TimeE
     cue = _cue(query, atom)
     name, begin = cue or ("", atom.begin)
     finish = atom.finish
-    if suffix := _SUFFIX.match(query, finish):
+    if suffix := DATES.suffix.match(query, finish):
         name, finish = str(suffix.lastgroup), suffix.end()
     tonight = calendar.today + DAY
     past = calendar.date(EARLIEST_YEAR)

@@ -13,7 +13,6 @@ was meant twice as often; they leave it open which Friday is meant.
 
 from __future__ import annotations
 
-import re
 import unicodedata
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
@@ -34,7 +33,7 @@ from memoranda.text.dates.expressions import (
 )
 from memoranda.text.dates.joining import apply_offset, has_offset, intersect_times, join_stretch
 from memoranda.text.dates.wording import replace_time
-from memoranda.text.dates.words import date_pattern
+from memoranda.text.dates.words import DATES
 from memoranda.text.patterns import compile_pattern
 
 # A sentence longer than so many characters is cut: work grows with a text, not faster.
@@ -44,16 +43,6 @@ WEEK, A_YEAR = timedelta(days=8), 12  # months
 # So near in the past, and so far ahead, the present tense means the date that was.
 RECENT, FAR = timedelta(days=90), timedelta(days=240)
 
-_SENTENCE_END = date_pattern("sentence_end", 0)
-_ABBREVIATED = date_pattern("abbreviated")
-_MASKED = date_pattern("masked", re.DOTALL)
-_BESIDE = date_pattern("beside")
-_LINK = date_pattern("statement_link")
-_AND = date_pattern("and")
-_BETWEEN = date_pattern("between")
-_END_OF = date_pattern("end_of")
-_JOINED = date_pattern("joined")
-_TRIGGER = date_pattern("trigger")
 _COMBINED = compile_pattern(r"(?s).[\u0300-\u036f\u3099\u309a]{0,8}")
 
 # From a place in one form of a text to the place in another.
@@ -76,7 +65,7 @@ class DateParser:
         if not within_calendar(said_at, "said_at"):
             return []
         composed, places = _composed(text)
-        masked = _MASKED.sub(lambda found: " " * len(found[0]), composed)
+        masked = DATES.masked.sub(lambda found: " " * len(found[0]), composed)
         found = []
         for start, end in _sentences(masked):
             for mention in _DatedSentence(masked[start:end], said_at).mentions():
@@ -118,8 +107,8 @@ def _composed(text: str) -> tuple[str, Places]:
 def _sentences(text: str) -> Iterator[tuple[int, int]]:
     """Yield where each sentence begins and ends; long ones in pieces."""
     start = 0
-    for match in _SENTENCE_END.finditer(text):
-        if "\n" in match[0] or not _ABBREVIATED.search(
+    for match in DATES.sentence_end.finditer(text):
+        if "\n" in match[0] or not DATES.abbreviated.search(
             text, max(start, match.start() - 8), match.start()
         ):
             yield from _pieces(text, start, match.end())
@@ -159,7 +148,7 @@ class _DatedSentence:
 
     def mentions(self) -> Iterator[DateMention]:
         """Yield the times, their places counted from the start of the sentence."""
-        if not _TRIGGER.search(self._text):
+        if not DATES.trigger.search(self._text):
             return
         reached = 0
         for atom in self._joined(self._offsets(self._atoms())):
@@ -205,11 +194,11 @@ class _DatedSentence:
 
     def _enumerates(self, begin: int, finish: int) -> bool:
         """Return whether "5 and 8 May" are two days and no stretch."""
-        if tense.is_moved_from(self._text, begin) and _LINK.search(self._text, begin, finish):
+        text = self._text
+        if tense.is_moved_from(text, begin) and DATES.statement_link.search(text, begin, finish):
             return True
-        return _JOINED.search(self._text, begin, finish) is not None and not _BETWEEN.search(
-            self._text, max(0, begin - 20), begin
-        )
+        between = DATES.between.search(text, max(0, begin - 20), begin)
+        return between is None and DATES.joined.search(text, begin, finish) is not None
 
     def _offsets(self, atoms: list[TimeExpression]) -> Iterator[TimeExpression]:
         """Apply "two days before" and the like, each to the time right after it."""
@@ -242,12 +231,12 @@ class _DatedSentence:
     def _linked(self, one: TimeExpression, other: TimeExpression) -> TimeExpression | None:
         """Return the stretch from one time to another, if the words between them say so."""
         text = self._text
-        between = _BETWEEN.search(text, max(0, one.begin - 20), one.begin)
+        between = DATES.between.search(text, max(0, one.begin - 20), one.begin)
         clocks = {one.found.grain, other.found.grain} & {"clock", "hour"}
         if tense.is_moved_from(text, one.begin):
             return None
-        if _LINK.fullmatch(text, one.finish, other.begin) or (
-            between and _AND.fullmatch(text, one.finish, other.begin)
+        if DATES.statement_link.fullmatch(text, one.finish, other.begin) or (
+            between and DATES.conjunction.fullmatch(text, one.finish, other.begin)
         ):
             if clocks:
                 return None
@@ -269,7 +258,7 @@ class _DatedSentence:
     def _beside(self, one: TimeExpression, other: TimeExpression) -> TimeExpression | None:
         """Return two expressions for the same time as one, if nothing parts them."""
         text = self._text
-        if not _BESIDE.fullmatch(text, one.finish, other.begin):
+        if not DATES.beside.fullmatch(text, one.finish, other.begin):
             return None
         clocks = {one.found.grain, other.found.grain} & {"clock", "hour"}
         found = cues.join_beside(one.found, other.found, self._calendar) or (
@@ -300,7 +289,7 @@ class _DatedSentence:
         name = cue.name if cue else ""
         if after := cues.find_suffix(text, finish):
             name, finish = after
-        if name == "before" and _END_OF.search(text, atom.begin, finish):
+        if name == "before" and DATES.end_of.search(text, atom.begin, finish):
             name = "until"
         if name in {"since", "after", "before", "until"}:
             opened = self._opened(bounds, name, atom)
@@ -324,7 +313,7 @@ class _DatedSentence:
         ahead = way in {tense.FUTURE, tense.PRESENT}
         if found.only:
             return found.bounds if ahead else None
-        if cues.recurs(self._text, ahead=way != tense.PAST):
+        if tense.recurs(self._text, ahead=way != tense.PAST):
             return None
         if alone:
             return _nearest_hour(found.bounds, calendar, way)

@@ -12,43 +12,23 @@ from memoranda.text.patterns import LanguageData
 
 PAST, PRESENT, FUTURE, UNKNOWN = "past", "present", "future", ""
 
-_ENGLISH_DATA = LanguageData("en", "tense")
-_SHARED = LanguageData("mul", "tense")
+_ENGLISH = LanguageData("en", "tense", flags=0)
+_SHARED = LanguageData("mul", "tense", flags=0)
 
-HABIT = _SHARED.pattern("habit")
-BIRTHDAY = _SHARED.pattern("birthday")
-BORN = _SHARED.pattern("born")
 
 _NEAR = 80
 _ASIDE = 40
 # "It was pushed to June 8" tells of what was decided, about a day to come. What "had been moved"
 # may be over as well.
-_MOVED = _ENGLISH_DATA.pattern("moved")
-_ONWARD = _ENGLISH_DATA.pattern("onward")
-_BROUGHT = _ENGLISH_DATA.pattern("brought")
-_EXPIRES = _ENGLISH_DATA.pattern("expires", 0)
 # "I signed up for the marathon on 18 October": done by now, for a day to come.
-_ARRANGED = _ENGLISH_DATA.pattern("arranged", 0)
-_ORDER = _ENGLISH_DATA.pattern("order", 0)
-_PARTICIPLE = _ENGLISH_DATA.pattern("participle", 0)
-_PERFECT = _ENGLISH_DATA.pattern("perfect", 0)
-_ENGLISH = _ENGLISH_DATA.pattern("english", 0)
-_ENGLISH_MARKERS = _ENGLISH_DATA.pattern("markers", 0)
-_OTHER_MARKERS = _SHARED.pattern("markers", 0)
 # "Mi boda es el 12 de septiembre": the verb and the day with nothing between them.
-_COPULA = _SHARED.pattern("copula", 0)
-_VERB_LAST = _SHARED.pattern("verb_last", 0)
-_PERFECT_GERMAN = _SHARED.pattern("perfect_german", 0)
-_CLAUSE = _SHARED.pattern("clause", 0)
-_HARD = _SHARED.pattern("hard", 0)
-_LEAD = _SHARED.pattern("lead", 0)
 
 
 def _markers(text: str, start: int, end: int) -> list[str]:
     """Return the directions of the markers between two places, in their order."""
-    perfect = [match.span() for match in _PERFECT.finditer(text, start, end)]
-    english = _ENGLISH.search(text) or not _OTHER_MARKERS.search(text)
-    pattern = _ENGLISH_MARKERS if english else _OTHER_MARKERS
+    perfect = [match.span() for match in _ENGLISH.perfect.finditer(text, start, end)]
+    english = _ENGLISH.english.search(text) or not _SHARED.markers.search(text)
+    pattern = _ENGLISH.markers if english else _SHARED.markers
     found = []
     for match in pattern.finditer(text, start, end):
         inside = any(since <= match.start() < until for since, until in perfect)
@@ -61,31 +41,31 @@ def _markers(text: str, start: int, end: int) -> list[str]:
 def _direction_of(text: str, match: re.Match[str]) -> str | None:
     """Return which way a marker looks; nothing if it is none after all."""
     direction, word = match.lastgroup or UNKNOWN, match[0]
-    not_past = _ENGLISH_DATA.words("not_past")
+    not_past = _ENGLISH.words("not_past")
     if direction == "regular":
         before = max(0, match.start() - _ASIDE)
-        adjective = word in not_past or _PARTICIPLE.search(text, before, match.start())
+        adjective = word in not_past or _ENGLISH.participle.search(text, before, match.start())
         return None if adjective else PAST
     if direction == PRESENT and " " in word:
         last = word.split()[-1]
-        if last in _ENGLISH_DATA.words("not_verbs"):
+        if last in _ENGLISH.words("not_verbs"):
             return None
         regular = last.endswith("ed") and last not in not_past
-        return PAST if regular or last in _ENGLISH_DATA.words("past_forms") else PRESENT
+        return PAST if regular or last in _ENGLISH.words("past_forms") else PRESENT
     return direction
 
 
 def is_moved(text: str, begin: int) -> bool:
     """Return whether the words before ``begin`` say that something was put to another time."""
-    match = _MOVED.search(text, max(0, begin - _NEAR), begin)
-    if match is None or _BROUGHT.search(match[0]):
+    match = _ENGLISH.moved.search(text, max(0, begin - _NEAR), begin)
+    if match is None or _ENGLISH.brought.search(match[0]):
         return False
-    return not _is_from(match) or _ONWARD.search(text, begin, begin + _NEAR) is not None
+    return not _is_from(match) or _ENGLISH.onward.search(text, begin, begin + _NEAR) is not None
 
 
 def is_moved_from(text: str, begin: int) -> bool:
     """Return whether ``begin`` opens "3 May to 8 May" after "moved from": two days, no stretch."""
-    match = _MOVED.search(text, max(0, begin - _NEAR), begin)
+    match = _ENGLISH.moved.search(text, max(0, begin - _NEAR), begin)
     return match is not None and _is_from(match) and is_moved(text, begin)
 
 
@@ -98,15 +78,15 @@ def _nearest_word(text: str, begin: int, end: int) -> str:
     if is_moved(text, begin):
         return FUTURE
     words = text[max(0, begin - _NEAR) : begin]
-    if _EXPIRES.search(words) or _ARRANGED.search(words):
+    if _ENGLISH.expires.search(words) or _ENGLISH.arranged.search(words):
         return FUTURE
-    if _VERB_LAST.match(text, end):
+    if _SHARED.verb_last.match(text, end):
         return PRESENT
-    verb = _COPULA.search(text, max(0, begin - _NEAR), begin)
+    verb = _SHARED.copula.search(text, max(0, begin - _NEAR), begin)
     if verb is None:
         return UNKNOWN
     german = verb[0].startswith(("ist", "sind"))
-    return PAST if german and _PERFECT_GERMAN.search(text[end:]) else PRESENT
+    return PAST if german and _SHARED.perfect_german.search(text[end:]) else PRESENT
 
 
 def find_direction(text: str, begin: int, end: int) -> str:
@@ -119,16 +99,25 @@ def find_direction(text: str, begin: int, end: int) -> str:
     lowered = lowered.lower() if len(lowered.lower()) == len(lowered) else lowered
     if near_word := _nearest_word(lowered, begin, end):
         return near_word
-    hard = [match.end() for match in _HARD.finditer(lowered, 0, begin)]
+    hard = [match.end() for match in _SHARED.hard.finditer(lowered, 0, begin)]
     first = hard[-1] if hard else 0
-    soft = [match.end() for match in _CLAUSE.finditer(lowered, first, begin)]
+    soft = [match.end() for match in _SHARED.clause.finditer(lowered, first, begin)]
     near = soft[-1] if soft else first
-    stop = _HARD.search(lowered, end)
+    stop = _SHARED.hard.search(lowered, end)
     last = stop.start() if stop else len(lowered)
     before = _markers(lowered, first, begin)
     after = _markers(lowered, end, last)
-    opens = _LEAD.fullmatch(lowered, near, begin) is not None
+    opens = _SHARED.lead.fullmatch(lowered, near, begin) is not None
     for markers, place in ((after, 0), (before, -1)) if opens else ((before, -1), (after, 0)):
         if markers:
             return markers[place]
-    return FUTURE if _ORDER.match(lowered[first:begin]) else UNKNOWN
+    return FUTURE if _ENGLISH.order.match(lowered[first:begin]) else UNKNOWN
+
+
+def recurs(text: str, *, ahead: bool) -> bool:
+    """Return whether a sentence is about something that recurs."""
+    return bool(
+        _SHARED.habit.search(text)
+        or _SHARED.born.search(text)
+        or (ahead and _SHARED.birthday.search(text))
+    )

@@ -26,12 +26,6 @@ _HOUR = timedelta(hours=1)
 # How far before a time the word that governs it is looked for.
 REACH = 20
 
-_OPENING = _DATA.pattern("opening")
-_GOVERNED = _DATA.pattern("governed")
-_BEGINNING = _DATA.pattern("beginning", 0)
-_SUBJECT = _DATA.pattern("subject")
-_PART = _DATA.pattern("part_of_day")
-_THIS_EVENING = _DATA.pattern("this_evening")
 _ABSOLUTE = compile_pattern(r"(?<![0-9])(?:1[5-9]|20)[0-9]{2}(?![0-9])")
 _NOTED = compile_pattern(r"\s\((?:\u2013 )?[0-9]{4}")
 _WORDS = compile_pattern(r"[^\W\d_]+")
@@ -62,8 +56,8 @@ def replace_time(text: str, mention: DateMention) -> str:
     if not all(word.lower() in _replaceable() for word in _WORDS.findall(written)):
         return written if _NOTED.match(text, mention.end) else f"{written} ({_numbers(mention)})"
     preposition, said = _phrase(mention)
-    governed = _GOVERNED.search(text, max(0, mention.start - REACH), mention.start)
-    verb = _SUBJECT.match(text, mention.end)
+    governed = _DATA.governed.search(text, max(0, mention.start - REACH), mention.start)
+    verb = _DATA.subject.match(text, mention.end)
     starts = _starts(text, mention.start)
     as_noun = governed or (verb and (starts or verb[0][1:] == "s"))
     if not as_noun or preposition not in {"on", "in", "around"}:
@@ -75,12 +69,12 @@ def replace_time(text: str, mention: DateMention) -> str:
 
 def _starts(text: str, start: int) -> bool:
     """Return whether a sentence or a clause begins at ``start``."""
-    return _BEGINNING.search(text, max(0, start - REACH), start) is not None or start == 0
+    return _DATA.beginning.search(text, max(0, start - REACH), start) is not None or start == 0
 
 
 def _phrase(mention: DateMention) -> tuple[str, str]:
     """Return the preposition and the words of a mention."""
-    opening = _OPENING.match(mention.text)
+    opening = _DATA.opening.match(mention.text)
     name = load("en", "date_wording")["openings"].get(opening[0].lower(), "by") if opening else ""
     since, until = mention.since, mention.until
     if since.year == EARLIEST_YEAR and mention.precision == "span" and name != "before":
@@ -109,7 +103,7 @@ def _edge(moment: datetime, *, last: bool) -> str:
 def _closed(mention: DateMention) -> tuple[str, str]:
     """Return the preposition and the words of a stretch with two ends."""
     since = mention.since
-    part = _PART.search(mention.text)
+    part = _DATA.part_of_day.search(mention.text)
     units = {
         "day": ("on", f"the {part[1].lower()} of {_day(since)}" if part else _day(since)),
         "week": ("in", f"the week of {_day(since)}"),
@@ -160,7 +154,7 @@ def _hours(mention: DateMention) -> tuple[str, str]:
     since, until = mention.since, mention.until
     part = _PARTS.get((since.hour, until.hour)) if not since.minute + until.minute else None
     if part and (until - since) > _HOUR:
-        name = "evening" if _THIS_EVENING.match(mention.text) else part
+        name = "evening" if _DATA.this_evening.match(mention.text) else part
         return "on", f"the {name} of {_day(since)}"
     if (until - since) <= _HOUR:
         return "on", f"{_day(since)} at {since:%H:%M}"

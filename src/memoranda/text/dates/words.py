@@ -8,11 +8,17 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Mapping
-from functools import cache
+from functools import cache, partial
 from typing import Any
 
 from memoranda.text.calendar import calendar_numbers, month_numbers
-from memoranda.text.patterns import any_of, compile_pattern, expand, languages_with, load
+from memoranda.text.patterns import (
+    LanguageData,
+    compile_pattern,
+    expand,
+    languages_with,
+    load,
+)
 
 _TENS = "十"
 _BRIEF_UNITS = frozenset({"day", "hour", "minute"})
@@ -119,7 +125,7 @@ def _days(*names: str) -> list[str]:
 
 _NAMED_DAYS = ("before_yesterday", "yesterday", "today", "tomorrow", "after_tomorrow")
 _PARTS_OF_DAYS = ("last_night", "this_morning", "this_afternoon", "tonight")
-_LISTS: Mapping[str, Callable[[], Iterable[str]]] = {
+_LISTS: Mapping[str, Callable[[], str | Iterable[str]]] = {
     "month": lambda: calendar_numbers("months", *_codes()),
     "any_month": months,
     "sure_month": lambda: set(months()) - set(load("en", "dates")["months_and_words"]),
@@ -141,43 +147,19 @@ _LISTS: Mapping[str, Callable[[], Iterable[str]]] = {
         *units(),
         *_days(*_NAMED_DAYS),
     ],
+    "holiday_name": lambda: "|".join(pattern for pattern, _, _ in load("en", "dates")["holidays"]),
+    **{name: partial(_days, name) for name in (*_NAMED_DAYS, *_PARTS_OF_DAYS)},
 }
 
 
-class _Fragments:
-    """What the names in the patterns stand for: lists of words, and other patterns."""
-
-    def __init__(self) -> None:
-        self._known: dict[str, str] = {}
-
-    def __getitem__(self, name: str) -> str:
-        """Return a fragment, made when it is first asked for."""
-        if name not in self._known:
-            self._known[name] = self._made(name)
-        return self._known[name]
-
-    def _made(self, name: str) -> str:
-        if name in _LISTS:
-            return any_of(_LISTS[name]())
-        if name in {*_NAMED_DAYS, *_PARTS_OF_DAYS}:
-            return any_of(_days(name))
-        if name == "holiday_name":
-            return "|".join(str(holiday) for holiday, _, _ in load("en", "dates")["holidays"])
-        return expand(load("mul", "dates")["fragments"][name], self)
-
-
-FRAGMENTS = _Fragments()
-
-
-def date_pattern(name: str, flags: int = re.IGNORECASE) -> re.Pattern[str]:
-    """Return one of the patterns of ``mul/dates.toml``, read when it is first used."""
-    return compile_pattern(lambda: expand(load("mul", "dates")["patterns"][name], FRAGMENTS), flags)
+# The patterns of ``mul/dates.toml``, with the lists of words that they name.
+DATES = LanguageData("mul", "dates", _LISTS)
 
 
 @cache
 def cues(table: str) -> Mapping[str, re.Pattern[str]]:
     """Return the patterns of the words before a time, by what they make of it, in their order."""
     return {
-        name: compile_pattern(expand(pattern, FRAGMENTS), re.IGNORECASE)
+        name: compile_pattern(expand(pattern, DATES), re.IGNORECASE)
         for name, pattern in load("mul", "dates")[table].items()
     }
