@@ -4,7 +4,7 @@ from collections import Counter, defaultdict
 
 import pytest
 
-pytest.register_assert_rewrite("memoranda.testing.contracts")
+pytest.register_assert_rewrite("memoranda.testing")
 
 OUTCOMES = ("passed", "failed", "error", "skipped")
 

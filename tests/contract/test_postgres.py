@@ -10,7 +10,7 @@ from memoranda.errors import InvalidInput, StoreError
 from memoranda.store.postgres import PostgresConnection, PostgresStore
 from memoranda.testing.analyzers import PlainNames, WordAnalyzer
 from memoranda.testing.contracts import StoreContract
-from memoranda.testing.contracts.samples import ALL, ANA, page, remember
+from memoranda.testing.samples import ALL, ANA, User
 
 from .postgres_server import empty, running_server
 
@@ -82,7 +82,7 @@ class TestPostgres(StoreContract):
     def test_size_grows(self, store):
         """The size is in bytes and holds what was stored, if that cannot be compressed."""
         before = store.size()
-        remember(store, secrets.token_hex(500_000))
+        User(store).remember(secrets.token_hex(500_000))
         assert store.size() >= before + 300_000
 
     def test_writers_at_once_give_each_place_once(self, store):
@@ -90,9 +90,9 @@ class TestPostgres(StoreContract):
 
         def write(number):
             for turn in range(5):
-                remember(store, f"{number} says {turn}", session_id="trip")
+                User(store).remember(f"{number} says {turn}", session_id="trip")
 
         with ThreadPoolExecutor(4) as threads:
             list(threads.map(write, range(4)))
         positions = [item.position for item in store.records(ANA, ALL)]
-        assert sorted(positions) == list(range(20)), page(store, ANA)
+        assert sorted(positions) == list(range(20)), User(store).page()

@@ -11,14 +11,7 @@ from memoranda.model.models import Message
 from memoranda.model.query import IndexVersion
 from memoranda.store.sqlite import SqliteStore
 from memoranda.testing.analyzers import PlainNames, WordAnalyzer
-from memoranda.testing.contracts.samples import (
-    ALL,
-    ANA,
-    insert,
-    moment,
-    open_conversation,
-    record,
-)
+from memoranda.testing.samples import ALL, ANA, User, insert, moment, record
 
 
 def open_store(path):
@@ -42,7 +35,7 @@ def write(path, name, number):
     """Write records with their messages, each pair in one transaction."""
     wait_for_start()
     store = open_store(path)
-    open_conversation(store, name)
+    User(store).open_conversation(name)
     for turn in range(int(number)):
         item = record(f"{name} said {turn} to Zoe", id=f"fact_{name}_{turn:06d}", session_id="s")
         message = Message(

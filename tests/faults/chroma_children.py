@@ -14,15 +14,7 @@ from memoranda.model.models import Message, Scope
 from memoranda.store.chroma.place import parse
 from memoranda.store.chroma.store import ChromaStore
 from memoranda.testing.analyzers import PlainNames, WordAnalyzer
-from memoranda.testing.contracts.samples import (
-    DIMENSIONS,
-    MODEL,
-    insert,
-    moment,
-    open_conversation,
-    record,
-    vector,
-)
+from memoranda.testing.samples import DIMENSIONS, MODEL, User, insert, moment, record, vector
 
 
 def open_store(location):
@@ -35,7 +27,7 @@ def write(tell, location, user, name, number):
     store, scope = open_store(location), Scope(user)
     if store.vector_model() is None:
         store.reset_vectors(MODEL, DIMENSIONS)
-    open_conversation(store, name, scope=scope)
+    User(store, scope).open_conversation(name)
     tell("open")
     for turn in range(number):
         item = record(

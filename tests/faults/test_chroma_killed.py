@@ -17,23 +17,17 @@ from memoranda.model.actions import Append, Enrich, Erase, PutVectors, Touch
 from memoranda.model.models import Message, Scope
 from memoranda.model.query import IndexVersion
 from memoranda.store.chroma import client, journal
-from memoranda.testing.contracts.samples import (
+from memoranda.testing.samples import (
     ALL,
     ANA,
     BEN,
     DIMENSIONS,
     EXTRACTOR,
     MODEL,
-    embed,
-    everything,
+    User,
     insert,
     moment,
-    open_conversation,
-    page,
-    pending,
     record,
-    remember,
-    say,
     vector,
 )
 
@@ -165,7 +159,7 @@ def test_acknowledged_writes_survive_a_kill(child, opened, location):
         assert len(found - must - may) <= turn + 1  # Stored, but the word of it came too late.
         assert messages(store) == len(found)
         assert sound(store)
-        say(store, f"w{turn}", "the next process goes on")
+        User(store).say(f"w{turn}", "the next process goes on")
         assert sound(store)
         store.close()
     store = opened(location)
@@ -197,11 +191,11 @@ def dying_at(store, step):
 
 def fill(store, scope):
     """Store what a plan of every kind of request changes; return the plan."""
-    one, two = remember(store, "tea with Zoe", "milk with Dan", scope=scope)
+    one, two = User(store, scope).remember("tea with Zoe", "milk with Dan")
     new = record("more tea with Zoe", scope=scope)
-    open_conversation(store, scope.user, scope=scope)
-    say(store, scope.user, one.content, scope=scope, record_id=one.id)
-    embed(store, scope, [one])
+    User(store, scope).open_conversation(scope.user)
+    User(store, scope).say(scope.user, one.content, record_id=one.id)
+    User(store, scope).embed([one])
     times = {"timestamp": moment(9), "tokens": 2, "record_id": new.id}
     return [
         Touch((two.id,), moment(9), None),
@@ -220,13 +214,13 @@ def test_a_process_that_is_gone_at_any_request(opened, location):
     for step in range(40):
         scope = Scope(f"user {step}")
         plan = fill(store, scope)
-        before = page(store, scope)
+        before = User(store, scope).page()
         with suppress(Died), dying_at(store, step):
             store.apply(scope, plan)
             died = False
         store.close()
         store = opened(location)
-        found = page(store, scope)
+        found = User(store, scope).page()
         whole = found == ["milk with Dan", "more tea with Zoe"]
         assert whole or found == before
         seen.add(whole)
@@ -234,8 +228,9 @@ def test_a_process_that_is_gone_at_any_request(opened, location):
         wanted = vector(4, 3, 2, 1) if whole else vector(1, 2, 3, 4)
         assert rows == pytest.approx(np.array([wanted]), abs=PRECISION)
         assert messages(store, scope) == 1
-        assert (len(pending(store, scope)), len(pending(store, None))) == (1, step + 1)
-        say(store, scope.user, "the next process goes on", scope=scope)
+        assert len(User(store, scope).pending()) == 1
+        assert len(User(store).pending(of_all=True)) == step + 1
+        User(store, scope).say(scope.user, "the next process goes on")
         if not died:
             break
     assert sound(store)
@@ -249,11 +244,11 @@ def test_the_first_write_of_a_user_is_known_at_once(opened, location):
         place = f"{location}-{step}"
         store = opened(place)
         with suppress(Died), dying_at(store, step):
-            remember(store, "tea", scope=BEN)
+            User(store, BEN).remember("tea")
         store.close()
         other = opened(place)
-        seen.append((other.users(), len(pending(other, None))))
-        assert pending(other, None) == page(other, BEN)
+        seen.append((other.users(), len(User(other).pending(of_all=True))))
+        assert User(other).pending(of_all=True) == User(other, BEN).page()
         other.close()
     assert seen == sorted(seen)
     assert {str(each) for each in seen} == {"([], 0)", "(['ben'], 1)"}
@@ -263,7 +258,7 @@ def test_processes_write_through_one_server(child, opened, database):
     """Nothing is lost or stored twice, and all see the same: new, following and far behind."""
     far, near = opened(database), opened(database)
     far.reset_vectors(MODEL, DIMENSIONS)
-    first = {scope.user: everything(far, scope) for scope in (ANA, BEN)}
+    first = {scope.user: User(far, scope).everything() for scope in (ANA, BEN)}
     users = ["ana", "ana", "ana", "ben"]
     writers = [child("write", database, user, f"w{at}", EACH) for at, user in enumerate(users)]
     for writer in writers:
@@ -275,7 +270,7 @@ def test_processes_write_through_one_server(child, opened, database):
         assert must <= set(ids(near, Scope(user)))
     new = opened(database)
     for scope, number in ((ANA, 3), (BEN, 1)):
-        views = [everything(store, scope) for store in (new, near, far)]
+        views = [User(store, scope).everything() for store in (new, near, far)]
         assert views[0] == views[1] == views[2] != first[scope.user]
         assert len(ids(new, scope)) == len(set(ids(new, scope))) == number * (EACH - EACH // 6)
         rows = new.index_changes(scope, IndexVersion()).rows
@@ -302,21 +297,21 @@ def test_one_process_takes_a_run_and_a_lease(child, opened, database):
 def test_other_models_while_others_write(child, opened, database):
     """Nothing is lost when vectors get another length meanwhile, and no old vector counts."""
     store = opened(database)
-    remember(store, "tea", scope=BEN)
+    User(store, BEN).remember("tea")
     namer = child("models", database, 6)
     for turn in range(12):
-        remember(store, f"said {turn}")
+        User(store).remember(f"said {turn}")
     namer.rest()
-    assert page(store, ANA) == [f"said {turn}" for turn in range(12)]
+    assert User(store).page() == [f"said {turn}" for turn in range(12)]
     assert store.index_changes(ANA, IndexVersion()).ordinals == []
-    assert len(pending(store, None)) == 13
+    assert len(User(store).pending(of_all=True)) == 13
     items = list(store.get(ANA, ids(store)).values())
-    embed(store, ANA, items)
+    User(store).embed(items)
     other = opened(database)
     found = other.index_changes(ANA, IndexVersion())
     wanted = np.array([vector(1, 2, 3, 4)] * 12)
     assert np.asarray(found.vectors) == pytest.approx(wanted, abs=PRECISION)
-    assert len(pending(other, None)) == 1
+    assert len(User(other).pending(of_all=True)) == 1
     assert sound(other)
 
 
@@ -337,7 +332,7 @@ def test_naming_a_model_broken_off_at_any_request(opened, location):
         assert store.vector_model() in {known, new}
         known = store.vector_model()
         assert len(store.index_changes(ANA, IndexVersion()).ordinals) == held
-        assert len(pending(store, None)) == 2 - held
+        assert len(User(store).pending(of_all=True)) == 2 - held
         if not died:
             break
     assert (died, known, sound(store)) == (False, new, True)
@@ -347,8 +342,8 @@ def test_naming_a_model_broken_off_at_any_request(opened, location):
 def rivals(opened, database):
     """Two stores on one server that know of each other through it alone."""
     one, two = opened(database), opened(database)
-    remember(one, "tea")
-    assert page(two, ANA) == ["tea"]
+    User(one).remember("tea")
+    assert User(two).page() == ["tea"]
     return one, two
 
 
@@ -367,10 +362,10 @@ def test_a_late_writer_does_not_undo_what_came_after(rivals, opened, database):
 
     collections._invoke = ask
     one.apply(ANA, [Enrich(item.id, moment(1), ())])
-    remember(one, "milk")
+    User(one).remember("milk")
     assert late
     for store in (one, two, opened(database)):
-        assert page(store, ANA) == ["milk"]
+        assert User(store).page() == ["milk"]
         assert sound(store)
 
 
@@ -392,23 +387,23 @@ def test_a_commit_that_arrives_late(rivals, opened, database):
 
     collections._invoke = ask
     with pytest.raises(StoreError, match="no answer"):
-        remember(one, "late")
-    remember(one, "milk")
+        User(one).remember("late")
+    User(one).remember("milk")
     for store in (one, two, opened(database)):
-        assert page(store, ANA) == ["tea", "late", "milk"]
+        assert User(store).page() == ["tea", "late", "milk"]
         assert sound(store)
 
 
 def test_an_erasure_is_seen_by_those_who_did_not_follow(rivals):
     """With an erasure the journal begins anew: who has not read it reads all anew."""
     one, two = rivals
-    remember(one, "milk", "juice")
+    User(one).remember("milk", "juice")
     (first, *_) = ids(one)
     one.apply(ANA, [Erase((first,), moment(1), "asked")])
     one.purge()
-    assert page(two, ANA) == ["milk", "juice"]
-    remember(two, "water")
-    assert page(one, ANA) == ["milk", "juice", "water"]
+    assert User(two).page() == ["milk", "juice"]
+    User(two).remember("water")
+    assert User(one).page() == ["milk", "juice", "water"]
 
 
 def test_who_is_far_behind_reads_anew(rivals, opened, database, monkeypatch):
@@ -416,11 +411,11 @@ def test_who_is_far_behind_reads_anew(rivals, opened, database, monkeypatch):
     one, two = rivals
     monkeypatch.setattr(journal, "FOLD", 4)
     for number in range(30):
-        remember(one, f"tea {number}")
+        User(one).remember(f"tea {number}")
         if number % 9 == 0:
-            remember(two, f"milk {number}")
+            User(two).remember(f"milk {number}")
     for store in (one, two, opened(database)):
-        assert len(page(store, ANA)) == 35
+        assert len(User(store).page()) == 35
         assert sound(store)
     kept = one._replicas.journal.load("ana").entries
     assert len(kept) < 20
@@ -431,14 +426,14 @@ def test_a_folder_is_of_one_process(child, opened, monkeypatch, tmp_path):
     monkeypatch.setattr(client, "PATIENCE", 0.1)
     location = f"chroma://{tmp_path / 'memory'}"
     one, two = opened(location), opened(location)
-    remember(one, "tea")
-    assert page(two, ANA) == ["tea"]
+    User(one).remember("tea")
+    assert User(two).page() == ["tea"]
     one.close()
-    remember(two, "milk")
+    User(two).remember("milk")
     two.close()
     holder = child("hold", location)
     assert holder.line() == "open"
     with pytest.raises(StoreBusy, match=r"chroma run --path .*memory"):
         opened(location)
     holder.kill()
-    assert page(opened(location), ANA) == ["tea", "milk"]
+    assert User(opened(location)).page() == ["tea", "milk"]

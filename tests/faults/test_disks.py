@@ -6,16 +6,7 @@ import pytest
 
 from memoranda.errors import StoreBusy, StoreError, StoreFull, StoreReadOnly
 from memoranda.model.actions import Erase
-from memoranda.testing.contracts.samples import (
-    ANA,
-    everything,
-    insert,
-    moment,
-    page,
-    prepare,
-    record,
-    remember,
-)
+from memoranda.testing.samples import ANA, User, insert, moment, record
 
 LONG = "tea " * 50_000
 
@@ -23,21 +14,21 @@ LONG = "tea " * 50_000
 def test_a_full_disk(open_store, disk):
     """Wherever the space ends, the write fails whole; with space again, all goes on."""
     store = open_store(vfs=disk.name)
-    plan = prepare(store)
-    before = everything(store, ANA)
+    plan = User(store).prepare()
+    before = User(store).everything()
     for space in (0, 1_000, 5_000, 20_000, 60_000, 150_000):
         disk.space = space
         with pytest.raises(StoreFull, match="no space left"):
             store.apply(ANA, [*plan, insert(record(LONG))])
         disk.space = None
-        assert everything(store, ANA) == before
+        assert User(store).everything() == before
         assert store.verify() == []
     store.apply(ANA, plan)
     store.close()
     again = open_store()
     assert again.purge()
     assert again.verify() == []
-    assert everything(again, ANA) != before
+    assert User(again).everything() != before
 
 
 def test_a_disk_that_fills_up_for_good(open_store, disk):
@@ -48,19 +39,19 @@ def test_a_disk_that_fills_up_for_good(open_store, disk):
 
     def write_on():
         for number in range(1_000):
-            remember(store, f"text {number}")
+            User(store).remember(f"text {number}")
             acknowledged.append(f"text {number}")
 
     with pytest.raises(StoreFull):
         write_on()
-    assert page(store, ANA) == acknowledged
+    assert User(store).page() == acknowledged
     assert len(acknowledged) > 5
     disk.space = 0
     with suppress(StoreFull):  # the log stays where it is
         store.close()
     disk.space = None
     again = open_store()
-    assert page(again, ANA) == acknowledged
+    assert User(again).page() == acknowledged
     assert again.verify() == []
 
 
@@ -72,7 +63,7 @@ def test_no_space_for_a_new_file(path, open_store, disk):
             open_store(vfs=disk.name)
     disk.space = None
     store = open_store(vfs=disk.name)
-    remember(store, "tea")
+    User(store).remember("tea")
     assert store.verify() == []
     assert path.exists()
 
@@ -80,7 +71,7 @@ def test_no_space_for_a_new_file(path, open_store, disk):
 def test_no_space_to_purge(open_store, disk):
     """A purge that does not fit changes nothing, stays asked for, and can be done later."""
     store = open_store(vfs=disk.name)
-    kept, gone = remember(store, LONG, "secret")
+    kept, gone = User(store).remember(LONG, "secret")
     store.apply(ANA, [Erase((gone.id,), moment(1), "asked")])
     disk.space = 10_000
     with pytest.raises(StoreFull):
@@ -95,21 +86,21 @@ def test_no_space_to_purge(open_store, disk):
 def test_a_quota_of_pages(open_store):
     """A quota that is reached says that the store is full, and undoes the write."""
     store = open_store()
-    remember(store, "tea")
+    User(store).remember("tea")
     writer = store._database._writer.raw
     writer.execute(f"PRAGMA max_page_count = {writer.pragma('page_count') + 5}")
     with pytest.raises(StoreFull):
-        remember(store, LONG)
-    assert page(store, ANA) == ["tea"]
+        User(store).remember(LONG)
+    assert User(store).page() == ["tea"]
     writer.execute("PRAGMA max_page_count = 1000000")
-    remember(store, LONG)
+    User(store).remember(LONG)
     assert store.verify() == []
 
 
 def test_a_file_system_that_cannot_be_written(path, open_store, disk):
     """Opening there is an error that says so, and the file is left as it was."""
     store = open_store()
-    remember(store, "tea")
+    User(store).remember("tea")
     store.close()
     before = path.read_bytes()
     disk.read_only = True
@@ -117,26 +108,26 @@ def test_a_file_system_that_cannot_be_written(path, open_store, disk):
         open_store(vfs=disk.name)
     assert path.read_bytes() == before
     disk.read_only = False
-    assert page(open_store(vfs=disk.name), ANA) == ["tea"]
+    assert User(open_store(vfs=disk.name)).page() == ["tea"]
 
 
 def test_a_connection_that_may_not_write(open_store):
     """A write that the file does not allow is an error that says so, and reading goes on."""
     store = open_store()
-    remember(store, "tea")
+    User(store).remember("tea")
     store._database._writer.raw.execute("PRAGMA query_only = ON")
     with pytest.raises(StoreReadOnly, match="permissions"):
-        remember(store, "cake")
-    assert page(store, ANA) == ["tea"]
+        User(store).remember("cake")
+    assert User(store).page() == ["tea"]
 
 
 def test_a_writer_that_does_not_let_go(open_store):
     """When another writer holds the file too long, the error says so; reading goes on."""
     store, other = open_store(busy_timeout=0.05), open_store()
-    remember(store, "tea")
+    User(store).remember("tea")
     with other._database.write():
         with pytest.raises(StoreBusy, match="busy_timeout"):
-            remember(store, "cake")
-        assert page(store, ANA) == ["tea"]
-    remember(store, "cake")
-    assert page(store, ANA) == ["tea", "cake"]
+            User(store).remember("cake")
+        assert User(store).page() == ["tea"]
+    User(store).remember("cake")
+    assert User(store).page() == ["tea", "cake"]

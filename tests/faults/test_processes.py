@@ -5,7 +5,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from memoranda.testing.contracts.samples import ALL, ANA, EXTRACTOR, page, remember
+from memoranda.testing.samples import ALL, ANA, EXTRACTOR, User
 
 ROUNDS = 6
 WRITERS = 4
@@ -113,13 +113,13 @@ def test_opening_at_once(start, open_store, turn):
 def test_a_crash_between_erasing_and_purging(path, start, open_store):
     """The next process is told that erased text may remain, and can finish the work."""
     store = open_store()
-    remember(store, "xylophonquark", "tea")
+    User(store).remember("xylophonquark", "tea")
     store.close()
     eraser = start("eraser", "e", 0)
     code, lines = finish(eraser)
     assert (code, len(lines)) == (-9, 1)
     store = open_store()
-    assert page(store, ANA) == ["tea"]
+    assert User(store).page() == ["tea"]
     assert any("erased text may remain" in line for line in store.verify())
     assert store.purge()
     assert store.verify() == []

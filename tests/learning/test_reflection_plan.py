@@ -19,7 +19,7 @@ from memoranda.records.drafts import RecordPlanner, Retention
 from memoranda.store.sqlite import SqliteStore
 from memoranda.testing.analyzers import CapitalizedNames, PlainNames, WordAnalyzer
 from memoranda.testing.clocks import FrozenClock
-from memoranda.testing.contracts.samples import ANA, insert
+from memoranda.testing.samples import ANA, insert
 
 NOW = datetime(2026, 3, 8, 3, tzinfo=UTC)  # a Sunday, at three
 DAY = timedelta(days=1)

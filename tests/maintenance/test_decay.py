@@ -18,7 +18,7 @@ from memoranda.model.models import Kind, Record
 from memoranda.model.query import Filter, Subset
 from memoranda.store.sqlite import SqliteStore
 from memoranda.testing.analyzers import PlainNames, WordAnalyzer
-from memoranda.testing.contracts.samples import ANA, found, insert, record
+from memoranda.testing.samples import ANA, User, insert, record
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
 DAY = timedelta(days=1)
@@ -242,7 +242,7 @@ def test_a_store_holds_what_a_plan_says(tmp_path):
         return [action.id for action in actions if isinstance(action, Retire)]
 
     def held(name):
-        return found(store, f"fact_{name}").confidence
+        return User(store).found(f"fact_{name}").confidence
 
     assert night(10) == []
     assert [held(item.id[5:]) for item in items] == [pytest.approx(math.exp(-1))] * 4
@@ -258,7 +258,7 @@ def test_a_store_holds_what_a_plan_says(tmp_path):
     assert night(41) == ["fact_recalled"]
     assert night(4_000) == []
     assert held("confirmed") == 1.0
-    assert found(store, "fact_lonely").valid_until == born + 30 * DAY
+    assert User(store).found("fact_lonely").valid_until == born + 30 * DAY
     store.close()
 
 

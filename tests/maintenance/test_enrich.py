@@ -10,7 +10,7 @@ from memoranda.model.models import Kind, Mention, Record
 from memoranda.model.query import Filter, Subset
 from memoranda.store.sqlite import SqliteStore
 from memoranda.testing.analyzers import PlainNames, WordAnalyzer
-from memoranda.testing.contracts.samples import ANA, found, insert, record
+from memoranda.testing.samples import ANA, User, insert, record
 
 NOW = datetime(2026, 1, 2, 2, tzinfo=UTC)
 STAMP = "enriched_at"
@@ -102,6 +102,6 @@ def test_in_a_store_each_record_is_read_once(tmp_path):
 
     assert [night() for _ in range(3)] == [50, 20, 0]
     assert store.entities(ANA, Filter(now=now), name="Zoe", limit=1)[0].mention_count == 70
-    assert STAMP in found(store, "fact_000").attributes
-    assert STAMP not in found(store, "fact_crowded").attributes
+    assert STAMP in User(store).found("fact_000").attributes
+    assert STAMP not in User(store).found("fact_crowded").attributes
     store.close()

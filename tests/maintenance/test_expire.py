@@ -16,7 +16,7 @@ from memoranda.model.query import Filter, Subset
 from memoranda.records.drafts import Retention
 from memoranda.store.sqlite import SqliteStore
 from memoranda.testing.analyzers import PlainNames, WordAnalyzer
-from memoranda.testing.contracts.samples import ANA, found, insert, record
+from memoranda.testing.samples import ANA, User, insert, record
 
 NOW = datetime(2026, 6, 1, 12, tzinfo=UTC)
 DAY = timedelta(days=1)
@@ -215,8 +215,8 @@ def test_a_store_forgets_nothing_twice(tmp_path):
 
     assert hour() == {Kind.EPISODE: 1, Kind.CONTEXT: 1}
     assert hour() == {}
-    assert found(store, "ep_old").valid_until == now
-    assert found(store, "ctx_old").valid_until == born + DAY
-    assert found(store, "fact_old").valid_until is None
+    assert User(store).found("ep_old").valid_until == now
+    assert User(store).found("ctx_old").valid_until == born + DAY
+    assert User(store).found("fact_old").valid_until is None
     assert store.history(ANA, "ep_old")[-1].reason == "expired: episode is kept for 30 days"
     store.close()

@@ -10,7 +10,7 @@ from memoranda.model.models import Kind, Scope
 from memoranda.model.query import Filter
 from memoranda.search.index import UserIndex
 from memoranda.search.search import Ranking, Retriever
-from memoranda.testing.contracts.samples import ANA, LATER, record
+from memoranda.testing.samples import ANA, LATER, record
 from memoranda.text.dates.questions import question_range
 
 QUESTION = "Where does Ana live?"

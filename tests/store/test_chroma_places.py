@@ -26,23 +26,17 @@ from memoranda.store.chroma import client, index_files
 from memoranda.store.chroma.place import Folder, Server, parse
 from memoranda.store.chroma.store import ChromaStore
 from memoranda.testing.analyzers import PlainNames, WordAnalyzer
-from memoranda.testing.contracts.samples import (
+from memoranda.testing.samples import (
     ALL,
     ANA,
     BEN,
     DIMENSIONS,
     EXTRACTOR,
     MODEL,
+    User,
     cut,
-    embed,
-    everything,
     moment,
-    open_conversation,
-    page,
-    pending,
     pruning,
-    remember,
-    say,
     vector,
 )
 
@@ -125,15 +119,15 @@ def remains(folder, *texts):
 def secretive(store):
     """Store what is to stay and, in every place there is, what is to go; return that record."""
     store.reset_vectors(MODEL, DIMENSIONS)
-    kept = remember(store, *(f"note {number} of Zoe" for number in range(MANY)))
-    embed(store, ANA, kept, vector(4, 3, 2, 1))
-    (secret,) = remember(store, ERASED, attributes={"said": ERASED}, tags=(ERASED,))
-    embed(store, ANA, [secret])
-    open_conversation(store, "talk")
-    say(store, "talk", ERASED, record_id=secret.id)
-    say(store, "talk", "harmless")
+    kept = User(store).remember(*(f"note {number} of Zoe" for number in range(MANY)))
+    User(store).embed(kept, vector(4, 3, 2, 1))
+    (secret,) = User(store).remember(ERASED, attributes={"said": ERASED}, tags=(ERASED,))
+    User(store).embed([secret])
+    User(store).open_conversation("talk")
+    User(store).say("talk", ERASED, record_id=secret.id)
+    User(store).say("talk", "harmless")
     store.apply(ANA, [Prune("talk", pruning(cut(0, 0, summary=ERASED)))])
-    remember(store, ERASED[:13], scope=BEN)
+    User(store, BEN).remember(ERASED[:13])
     return secret
 
 
@@ -147,10 +141,10 @@ def test_what_is_erased_is_in_no_file(opened, folder):
     assert remains(folder, ERASED)
     store.apply(ANA, [Erase((secret.id,), moment(9), "asked")])
     store.apply(BEN, [Erase((records(store, BEN)[0].id,), moment(9), "asked")])
-    before, rows = everything(store, ANA), vectors(store)
+    before, rows = User(store).everything(), vectors(store)
     assert any("erased" in line for line in store.verify())
     assert store.purge()
-    assert (everything(store, ANA), store.verify()) == (before, [])
+    assert (User(store).everything(), store.verify()) == (before, [])
     assert remains(folder, ERASED, ERASED[:13]) == []
     assert len(rows) == MANY
     assert (vectors(store) == rows).all()
@@ -160,7 +154,7 @@ def test_what_is_erased_is_in_no_file(opened, folder):
     assert {path.name for path in folder.iterdir() if path.is_dir()} <= used
     again = opened(folder)
     assert (vectors(again) == rows).all()
-    assert len(page(again, ANA)) == MANY
+    assert len(User(again).page()) == MANY
 
 
 def test_what_is_erased_is_in_no_row_of_a_server(opened, chroma_server):
@@ -186,7 +180,7 @@ def test_the_room_of_an_index_holds_nothing(opened, folder):
     """What Chroma saved of the process's memory is gone from a folder that was left."""
     store = opened(folder)
     store.reset_vectors(MODEL, DIMENSIONS)
-    embed(store, ANA, remember(store, "tea", "milk"))
+    User(store).embed(User(store).remember("tea", "milk"))
     rows = vectors(store)
     store.close()
     files = [each / index_files.VECTORS for each in index_files.folders(folder)]
@@ -227,16 +221,16 @@ def test_a_copy_of_the_closed_folder_is_a_backup(opened, folder, tmp_path):
     """Copied it is a backup, and removed it is a reset (seed 001, S1.35)."""
     store = opened(folder)
     store.reset_vectors(MODEL, DIMENSIONS)
-    embed(store, ANA, remember(store, "tea with Zoe", "milk"))
-    before, rows = everything(store, ANA), vectors(store)
+    User(store).embed(User(store).remember("tea with Zoe", "milk"))
+    before, rows = User(store).everything(), vectors(store)
     store.close()
     files = {path.name for path in folder.iterdir() if path.is_file()}
     assert files == {"chroma.sqlite3", client.LOCK}
     shutil.copytree(folder, tmp_path / "copy")
     shutil.rmtree(folder)
-    assert page(opened(folder), ANA) == []
+    assert User(opened(folder)).page() == []
     copy = opened(tmp_path / "copy")
-    assert everything(copy, ANA) == before
+    assert User(copy).everything() == before
     assert (vectors(copy) == rows).all()
     assert copy.verify() == []
 
@@ -249,7 +243,7 @@ def test_a_backup_while_another_writes_is_of_one_moment(opened, folder, tmp_path
 
     def write():
         for number in range(1_000):
-            embed(store, ANA, remember(store, f"a{number}", f"b{number}"))
+            User(store).embed(User(store).remember(f"a{number}", f"b{number}"))
             if number == 2:
                 two.set()
             if done.is_set():
@@ -262,8 +256,8 @@ def test_a_backup_while_another_writes_is_of_one_moment(opened, folder, tmp_path
     done.set()
     writer.join(30)
     copy = opened(tmp_path / "copy")
-    texts = page(copy, ANA)
-    assert texts == page(store, ANA)[: len(texts)]
+    texts = User(copy).page()
+    assert texts == User(store).page()[: len(texts)]
     assert len(texts) >= 6
     assert len(texts) % 2 == 0
     assert len(vectors(copy)) in {len(texts), len(texts) - 2}
@@ -282,14 +276,14 @@ def test_memories_of_another_program_stay(opened, folder):
         made = other.get_or_create_collection("memories", metadata={"hnsw:space": "cosine"})
         made.add(ids=[key], embeddings=[row], documents=["Alex"], metadatas=[theirs])
     store = opened(folder)
-    assert (store.users(), store.verify(), pending(store, None)) == ([], [], [])
+    assert (store.users(), store.verify(), User(store).pending(of_all=True)) == ([], [], [])
     store.reset_vectors("minilm", 384)
-    items = remember(store, "tea", "milk")
+    items = User(store).remember("tea", "milk")
     store.apply(ANA, [PutVectors("minilm", {items[0].id: row})])
     assert vectors(store)[0] == pytest.approx(row, abs=1e-3)  # half the precision is kept
     store.apply(ANA, [Erase((items[1].id,), moment(9), "asked")])
     store.purge()
-    assert (page(store, ANA), store.verify()) == (["tea"], [])
+    assert (User(store).page(), store.verify()) == (["tea"], [])
     store.close()
     with bare(folder) as other:
         again = other.get_or_create_collection("memories", metadata={"hnsw:space": "cosine"})
@@ -326,7 +320,7 @@ def test_a_damaged_database_is_told_of(opened, folder, damage):
 def test_rows_that_others_changed(opened, folder):
     """What others changed in the collection is found, and mended; a new text is the truth then."""
     store = opened(folder)
-    one, two, three = remember(store, "tea", "milk", "cake", attributes={"cup": 1})
+    one, two, three = User(store).remember("tea", "milk", "cake", attributes={"cup": 1})
     store.close()
     with bare(folder) as other:
         memories = other.get_collection("memories", embedding_function=None)
@@ -337,7 +331,7 @@ def test_rows_that_others_changed(opened, folder):
     for item in (one, two, three):
         assert any(item.id in line for line in store.verify())
     assert store.rebuild(EXTRACTOR) != []
-    assert page(store, ANA) == ["tea", "Zoe", "cake"]
+    assert User(store).page() == ["tea", "Zoe", "cake"]
     assert [each.name for each in store.entities(ANA, ALL, type=None, limit=9)] == ["Zoe"]
     assert (store.verify(), store.rebuild(EXTRACTOR)) == ([], [])
 
@@ -345,14 +339,14 @@ def test_rows_that_others_changed(opened, folder):
 def test_a_journal_that_others_changed(opened, folder):
     """An entry that cannot be read is told of, and nothing is written over it."""
     store = opened(folder)
-    remember(store, "tea")
+    User(store).remember("tea")
     store.close()
     with bare(folder) as other:
         rows = other.get_collection("journal", embedding_function=None)
         (commit,) = rows.get(where={"$and": [{"user": "ana"}, {"of": "commit"}]})["ids"]
         rows.update(ids=[commit], metadatas=[{"patch": "no patch"}])
     with pytest.raises(NotADatabase, match="journal of 'ana'"):
-        page(opened(folder), ANA)
+        User(opened(folder)).page()
 
 
 # Servers
@@ -429,8 +423,8 @@ def test_a_database_that_cannot_be_made(opened, chroma_server):
     with pytest.raises(StoreError, match="at least 3"):
         opened(parse(f"chroma+http://{chroma_server}/x"))
     made = opened(parse(f"chroma+http://{chroma_server}/some-tenant/some-database"))
-    remember(made, "tea")
-    assert page(made, ANA) == ["tea"]
+    User(made).remember("tea")
+    assert User(made).page() == ["tea"]
 
 
 def test_a_server_that_comes_back(opened, tmp_path):
@@ -439,15 +433,17 @@ def test_a_server_that_comes_back(opened, tmp_path):
     process = start(tmp_path, port)
     try:
         store = opened(Server("127.0.0.1", port))
-        remember(store, "tea")
+        User(store).remember("tea")
         stop(process)
         with pytest.raises(StoreError, match="is the server up"):
-            page(store, ANA)
+            User(store).page()
         with pytest.raises(StoreError, match="is the server up"):
-            remember(store, "milk")
+            User(store).remember("milk")
         process = start(tmp_path, port)
-        remember(store, "juice")
-        assert page(store, ANA) == page(opened(Server("127.0.0.1", port)), ANA) == ["tea", "juice"]
+        User(store).remember("juice")
+        assert (
+            User(store).page() == User(opened(Server("127.0.0.1", port))).page() == ["tea", "juice"]
+        )
         assert store.verify() == []
     finally:
         stop(process)
@@ -462,15 +458,15 @@ def test_replicas_are_closed(opened, folder):
     replicas = store._replicas
     scopes = [Scope(f"user {number}") for number in range(9)]
     for scope in scopes:
-        remember(store, f"tea of {scope.user}", scope=scope)
+        User(store, scope).remember(f"tea of {scope.user}")
         assert store.match_terms(scope, ["tea"], limit=5).ordinals
         replicas._most = 3 * replicas._held[scope.user].size()
     assert scopes[0].user not in replicas._held
     assert scopes[-1].user in replicas._held
     assert len(replicas._held) <= 4
-    assert [page(store, scope) for scope in scopes] == [[f"tea of {s.user}"] for s in scopes]
+    assert [User(store, scope).page() for scope in scopes] == [[f"tea of {s.user}"] for s in scopes]
     with store.snapshot():
-        assert all(page(store, scope) for scope in scopes)
+        assert all(User(store, scope).page() for scope in scopes)
     assert (store.users(), store.verify()) == ([scope.user for scope in scopes], [])
 
 
@@ -480,19 +476,19 @@ def test_a_closed_store_says_so(opened, folder):
     store.close()
     store.close()
     with pytest.raises(StoreClosed, match="open the memory again"):
-        page(store, ANA)
+        User(store).page()
 
 
 def test_another_analyzer_makes_the_terms_anew(opened, folder):
     """A folder whose terms another version of the analyzer made is indexed again, once."""
     store = opened(folder)
-    remember(store, "tea with Zoe", "milk")
-    before = everything(store, ANA)
+    User(store).remember("tea with Zoe", "milk")
+    before = User(store).everything()
     store.close()
     later = WordAnalyzer("words-2")
     for _ in range(2):
         store = ChromaStore(Folder(folder), analyzer=later, names=PlainNames())
-        assert everything(store, ANA) == before
+        assert User(store).everything() == before
         assert store.match_terms(ANA, ["zoe"], limit=5).frequencies == [1]
         assert store.verify() == []
         with store._replicas.reading("ana") as replica:

@@ -18,7 +18,7 @@ from memoranda.store.chroma.journal import JournalEntry
 from memoranda.store.chroma.replica import MirrorChange, Replica, stamp
 from memoranda.store.sql.store import SqlStore
 from memoranda.testing.analyzers import PlainNames, WordAnalyzer
-from memoranda.testing.contracts.samples import (
+from memoranda.testing.samples import (
     ALL,
     ANA,
     DIMENSIONS,

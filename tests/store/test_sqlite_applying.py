@@ -5,15 +5,15 @@ from itertools import count
 import pytest
 
 from memoranda.errors import StoreError
-from memoranda.testing.contracts.samples import ANA, everything, prepare
+from memoranda.testing.samples import ANA, User
 
 STEPS = 37  # of SQLite's machine between two interruptions: a prime, to hit ever other places
 
 
 def test_an_interruption_anywhere_leaves_nothing(store):
     """Also inside triggers and the full-text index, a transaction that stops leaves nothing."""
-    plan = prepare(store)
-    before = everything(store, ANA)
+    plan = User(store).prepare()
+    before = User(store).everything()
     writer = store._database._writer.raw
     for point in count(1):
         steps = count(1)
@@ -25,7 +25,7 @@ def test_an_interruption_anywhere_leaves_nothing(store):
             assert not writer.in_transaction
         finally:
             writer.set_progress_handler(None)
-        assert everything(store, ANA) == before
+        assert User(store).everything() == before
     assert point > 50
     assert store.purge()
     assert store.verify() == []
@@ -34,13 +34,13 @@ def test_an_interruption_anywhere_leaves_nothing(store):
 @pytest.mark.parametrize("place", ["BEGIN IMMEDIATE", "COMMIT"])
 def test_a_failure_at_the_borders(store, place):
     """A transaction that cannot begin or commit leaves nothing, and the next one works."""
-    plan = prepare(store)
-    before = everything(store, ANA)
+    plan = User(store).prepare()
+    before = User(store).everything()
     writer = store._database._writer.raw
     writer.exec_trace = lambda _cursor, sql, _values: sql != place
     with pytest.raises(StoreError):
         store.apply(ANA, plan)
     writer.exec_trace = None
-    assert everything(store, ANA) == before
+    assert User(store).everything() == before
     store.apply(ANA, plan)
-    assert everything(store, ANA) != before
+    assert User(store).everything() != before

@@ -18,24 +18,7 @@ from memoranda.model.actions import (
 )
 from memoranda.model.models import Image, Mention, ToolCall
 from memoranda.model.notes import NotedLine, NotesBase
-from memoranda.testing.contracts.samples import (
-    ANA,
-    DIMENSIONS,
-    MODEL,
-    cut,
-    embed,
-    entity_id,
-    found,
-    insert,
-    moment,
-    open_conversation,
-    page,
-    profile,
-    prune,
-    record,
-    remember,
-    say,
-)
+from memoranda.testing.samples import ANA, DIMENSIONS, MODEL, User, cut, insert, moment, record
 
 WORD = "xylophonquark"
 TRACES = (WORD.encode(), WORD.upper().encode(), WORD.capitalize().encode())
@@ -55,10 +38,9 @@ def confess(store, *, times=1):
             source_role=WORD,
         )
         store.apply(ANA, [insert(item)])
-        embed(store, ANA, [item])
-        open_conversation(store, "trip")
-        say(
-            store,
+        User(store).embed([item])
+        User(store).open_conversation("trip")
+        User(store).say(
             "trip",
             f"{WORD} again",
             record_id=item.id,
@@ -66,7 +48,7 @@ def confess(store, *, times=1):
             images=(Image(f"https://example.org/{WORD}.png"),),
             tool_calls=(ToolCall("c1", "look", WORD.upper()),),
         )
-        receipt = prune(store, "trip", cut(number, number, summary=f"they spoke of {WORD}"))
+        receipt = User(store).prune("trip", cut(number, number, summary=f"they spoke of {WORD}"))
         store.apply(ANA, [Summarize("trip", receipt.id, {number: f"{WORD.capitalize()} again"})])
         store.apply(ANA, [Close(item.id, moment(1), f"because of {WORD}")])
         ids.append(item.id)
@@ -88,16 +70,16 @@ def test_the_look_at_the_files_sees_the_text(store, on_disk):
 @pytest.mark.parametrize("times", [1, 30])
 def test_nothing_is_left_in_the_files(store, on_disk, others, times):
     """Text, terms, tags, names, attributes and messages of what was erased are in no file."""
-    remember(store, *[f"other text {number} by Dan" for number in range(others)])
+    User(store).remember(*[f"other text {number} by Dan" for number in range(others)])
     ids = confess(store, times=times)
-    remember(store, *[f"later text {number} by Dan" for number in range(others)])
+    User(store).remember(*[f"later text {number} by Dan" for number in range(others)])
     store.apply(ANA, [Erase(tuple(ids), moment(2), "asked")])
     assert any("erased text may remain" in line for line in store.verify())
     assert store.purge()
     assert held(on_disk()) == []
     assert store.verify() == []
     assert store._database._writer.raw.pragma("freelist_count") == 0
-    assert len(page(store, ANA)) == 2 * others
+    assert len(User(store).page()) == 2 * others
     store.close()
     assert held(on_disk()) == []
 
@@ -105,17 +87,17 @@ def test_nothing_is_left_in_the_files(store, on_disk, others, times):
 @pytest.mark.parametrize("size", [10, 3_000, 50_000])
 def test_nothing_is_left_of_a_summary(store, on_disk, size):
     """A summary that covers an erased message is in no file, nor is one that comes afterwards."""
-    item, other = remember(store, "secret", "known")
-    open_conversation(store, "trip")
-    say(store, "trip", "secret", record_id=item.id)
-    say(store, "trip", "known", record_id=other.id)
+    item, other = User(store).remember("secret", "known")
+    User(store).open_conversation("trip")
+    User(store).say("trip", "secret", record_id=item.id)
+    User(store).say("trip", "known", record_id=other.id)
     filling = "tea " * size
-    prune(store, "trip", cut(0, 1, summary=f"{filling}{WORD}"), cut(1, 1, summary="known"))
-    late = prune(store, "trip", cut(0, 0))
+    User(store).prune("trip", cut(0, 1, summary=f"{filling}{WORD}"), cut(1, 1, summary="known"))
+    late = User(store).prune("trip", cut(0, 0))
     assert WORD.encode() in on_disk()
     store.apply(ANA, [Erase((item.id,), moment(2), "asked")])
     store.apply(ANA, [Summarize("trip", late.id, {0: f"{filling}{WORD}"})])
-    prune(store, "trip", cut(0, 1, summary=WORD))
+    User(store).prune("trip", cut(0, 1, summary=WORD))
     assert store.purge()
     assert held(on_disk()) == []
     told = [[part.summary for part in item.cuts] for item in store.prunings(ANA, "trip")]
@@ -124,7 +106,7 @@ def test_nothing_is_left_of_a_summary(store, on_disk, size):
 
 def test_nothing_is_left_of_a_term_that_others_share_letters_with(store, on_disk):
     """The index keeps no prefix of an erased term that its neighbours would reveal."""
-    remember(store, f"{WORD[:5]} {WORD[:5]}zz")
+    User(store).remember(f"{WORD[:5]} {WORD[:5]}zz")
     ids = confess(store)
     store.apply(ANA, [Erase(tuple(ids), moment(2), "asked")])
     store.purge()
@@ -139,11 +121,11 @@ def test_a_reader_delays_the_purge(open_store, on_disk):
     ids = confess(store)
     reader = open_store()
     with reader.snapshot():
-        assert len(page(reader, ANA)) == 1
+        assert len(User(reader).page()) == 1
         store.apply(ANA, [Erase(tuple(ids), moment(2), "asked")])
         assert not store.purge()
         assert any("erased text may remain" in line for line in store.verify())
-        assert len(page(reader, ANA)) == 1
+        assert len(User(reader).page()) == 1
     assert store.purge()
     assert store.verify() == []
     assert held(on_disk()) == []
@@ -193,37 +175,37 @@ def test_a_backup_after_the_purge_holds_nothing(path, store, on_disk):
 
 def test_a_name_that_only_the_erased_record_had(store, on_disk):
     """The spelling of a name goes with the last record that used it."""
-    remember(store, "Zoe sings")
+    User(store).remember("Zoe sings")
     gone = record("about her")
     mention = Mention(f"Zoe {WORD}", "other", 0, 5)
     store.apply(ANA, [Insert(gone, (mention,))])
     store.apply(ANA, [Erase((gone.id,), moment(1), "asked")])
     store.purge()
     assert held(on_disk()) == []
-    assert profile(store, "zoe").name == "Zoe"
+    assert User(store).profile("zoe").name == "Zoe"
 
 
 @pytest.mark.parametrize("retired", [False, True])
 def test_a_name_on_which_a_person_decided(store, on_disk, retired):
     """A name that only the erased record had goes from decisions, too, as alias and as target."""
-    gone, other, _ = remember(store, f"Zoe {WORD.capitalize()}", "Dan Moss", "Eve Moss")
-    whole, part = (entity_id(store, name) for name in (f"zoe {WORD}", "dan moss"))
+    gone, other, _ = User(store).remember(f"Zoe {WORD.capitalize()}", "Dan Moss", "Eve Moss")
+    whole, part = (User(store).entity_id(name) for name in (f"zoe {WORD}", "dan moss"))
     store.apply(ANA, [MergeEntities(whole, part), Touch((gone.id,), moment(1), "trip")])
-    store.apply(ANA, [MergeEntities(whole, entity_id(store, "eve moss"))])
+    store.apply(ANA, [MergeEntities(whole, User(store).entity_id("eve moss"))])
     store.apply(ANA, [Reinforce(other.id, moment(1), (gone.id,))])
     if retired:
         store.apply(ANA, [Retire(gone.id, moment(1), "faded away")])
     store.apply(ANA, [Erase((gone.id,), moment(2), "asked")])
     assert store.purge()
     assert held(on_disk()) == []
-    assert found(store, other).source_ids == ()
+    assert User(store).found(other).source_ids == ()
     assert store.verify() == []
-    assert entity_id(store, "dan moss") == entity_id(store, "eve moss")
+    assert User(store).entity_id("dan moss") == User(store).entity_id("eve moss")
 
 
 def test_a_digest_goes_with_the_line_of_the_notes(store, on_disk):
     """By a digest a guess can be tested: once the notes are written anew, none is in any file."""
-    gone, kept = remember(store, WORD, "tea")
+    gone, kept = User(store).remember(WORD, "tea")
     digest = gone.content_hash.encode()
     lines = [NotedLine(item.id, item.content_hash) for item in (gone, kept)]
     store.apply(ANA, [KeepNotes(NotesBase("/notes", tuple(lines)))])
@@ -239,7 +221,7 @@ def test_a_digest_goes_with_the_line_of_the_notes(store, on_disk):
 
 def test_notes_written_anew_ask_for_no_purge_in_vain(store):
     """Lines that go while their records stay leave nothing to clean."""
-    one, two = remember(store, "one", "two")
+    one, two = User(store).remember("one", "two")
     lines = [NotedLine(item.id, item.content_hash) for item in (one, two)]
     store.apply(ANA, [KeepNotes(NotesBase("/notes", tuple(lines)))])
     store.apply(ANA, [Close(one.id, moment(1), "forgotten")])

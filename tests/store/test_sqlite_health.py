@@ -8,7 +8,7 @@ from memoranda.model.checks import content_hash
 from memoranda.model.models import Scope
 from memoranda.model.notes import NotedLine, NotesBase
 from memoranda.model.query import IndexVersion
-from memoranda.testing.contracts.samples import (
+from memoranda.testing.samples import (
     ACTIVE,
     ALL,
     ANA,
@@ -16,21 +16,10 @@ from memoranda.testing.contracts.samples import (
     DIMENSIONS,
     EXTRACTOR,
     MODEL,
+    User,
     cut,
-    embed,
-    entity_id,
-    everything,
     moment,
-    open_conversation,
-    page,
-    pending,
     placed,
-    profile,
-    prune,
-    remember,
-    say,
-    turns,
-    visible,
 )
 
 DAMAGE = {
@@ -108,12 +97,12 @@ DAMAGE = {
 def filled(store):
     """A store in which each table holds something, of two users."""
     store.reset_vectors(MODEL, DIMENSIONS)
-    one, _ = remember(store, "Zoe drinks tea", "Dan eats cake")
-    remember(store, "Zoe cooks", scope=BEN)
-    embed(store, ANA, [one])
-    open_conversation(store, "trip")
-    say(store, "trip", "Zoe drinks tea", record_id=one.id)
-    prune(store, "trip", cut(0, 0))
+    one, _ = User(store).remember("Zoe drinks tea", "Dan eats cake")
+    User(store, BEN).remember("Zoe cooks")
+    User(store).embed([one])
+    User(store).open_conversation("trip")
+    User(store).say("trip", "Zoe drinks tea", record_id=one.id)
+    User(store).prune("trip", cut(0, 0))
     live(store, one.id)
     for agent in (None, "cook"):
         store.apply(Scope("ana", agent), [KeepNotes(base_of(one))])
@@ -128,15 +117,15 @@ def base_of(*items):
 
 def live(store, recalled):
     """Leave a trace of each thing that upkeep and persons do to a memory."""
-    (gone,) = remember(store, "Zoe left", valid_until=moment(1), source_ids=(recalled,))
-    turns(store, "talk", "Eve met Fay", "Gil Moss and Gil")
+    (gone,) = User(store).remember("Zoe left", valid_until=moment(1), source_ids=(recalled,))
+    User(store).turns("talk", "Eve met Fay", "Gil Moss and Gil")
     store.apply(
         ANA,
         [
             Retire(gone.id, moment(2), "expired"),
             Touch((recalled,), moment(2), "trip"),
-            MergeEntities(entity_id(store, "Fay"), entity_id(store, "Eve")),
-            SplitEntity(entity_id(store, "Gil"), "Gil"),
+            MergeEntities(User(store).entity_id("Fay"), User(store).entity_id("Eve")),
+            SplitEntity(User(store).entity_id("Gil"), "Gil"),
         ],
     )
 
@@ -152,17 +141,17 @@ def plant(store, sql):
 @pytest.mark.parametrize("problem", DAMAGE)
 def test_planted_damage_is_found_and_repaired(filled, problem):
     """Each kind of difference is named by ``verify`` and ``rebuild``, which mends it."""
-    before = [visible(filled, scope)[:4] for scope in (ANA, BEN)]
+    before = [User(filled, scope).visible()[:4] for scope in (ANA, BEN)]
     plant(filled, DAMAGE[problem])
     assert any(problem in line for line in filled.verify())
     assert any(problem in line for line in filled.rebuild(EXTRACTOR))
     assert filled.verify() == []
     assert filled.rebuild(EXTRACTOR) == []
-    assert [visible(filled, scope)[:4] for scope in (ANA, BEN)] == before
+    assert [User(filled, scope).visible()[:4] for scope in (ANA, BEN)] == before
     for scope, frequency in ((ANA, 1), (BEN, 0)):
         assert list(filled.match_terms(scope, ["tea"], limit=5).frequencies) == [frequency]
-        assert profile(filled, "Zoe", scope).mention_count == 1
-    fay, gil = profile(filled, "Fay"), profile(filled, "gil")
+        assert User(filled, scope).profile("Zoe").mention_count == 1
+    fay, gil = User(filled).profile("Fay"), User(filled).profile("gil")
     assert (fay.name, fay.aliases, gil.name, gil.aliases) == ("Fay", ("Eve",), "Gil", ())
 
 
@@ -171,7 +160,7 @@ def test_counts_are_mended(filled):
     plant(filled, "UPDATE conversations SET message_count = 0, next_position = 0")
     filled.rebuild(EXTRACTOR)
     assert filled.conversations(ANA)["trip"].messages == 1
-    said = say(filled, "trip", "more")
+    said = User(filled).say("trip", "more")
     assert filled.messages(ANA, "trip", last=1) == placed(*said, start=1)
     assert len(filled.prunings(ANA, "trip")) == 1
 
@@ -184,10 +173,10 @@ def test_a_text_changed_by_hand_becomes_the_truth(filled):
     assert filled.verify() == []
     item = filled.records(ANA, ALL, limit=1)[0]
     assert item.content_hash == content_hash("Carl likes juice")
-    assert item.content in pending(filled, ANA)
+    assert item.content in User(filled).pending()
     assert list(filled.match_terms(ANA, ["juice", "tea"], limit=5).frequencies) == [1, 0]
     assert filled.entities(ANA, ACTIVE, name="Zoe", limit=1) == []
-    assert profile(filled, "Carl").mention_count == 1
+    assert User(filled).profile("Carl").mention_count == 1
 
 
 def test_damage_of_the_file_itself_is_reported(path, filled, open_store):
@@ -208,12 +197,12 @@ def test_a_backup_opens_as_a_store(path, filled, open_store):
     """A backup is a whole, sound store in one file, equal to the one it was made of."""
     target = path.with_name("copy.db")
     filled.backup(str(target))
-    remember(filled, "later")
+    User(filled).remember("later")
     assert not path.with_name("copy.db-wal").exists()
     copy = open_store(target)
     assert copy.verify() == []
-    assert page(copy, ANA) == [text for text in page(filled, ANA) if text != "later"]
-    assert everything(copy, BEN) == everything(filled, BEN)
+    assert User(copy).page() == [text for text in User(filled).page() if text != "later"]
+    assert User(copy, BEN).everything() == User(filled, BEN).everything()
 
 
 def test_a_backup_left_half_is_made_anew(path, filled):
@@ -225,7 +214,7 @@ def test_a_backup_left_half_is_made_anew(path, filled):
 
 def test_a_rebuild_does_not_touch_what_a_file_says(filled):
     """A line of what was erased stays known through a rebuild: the file may still have it."""
-    gone, kept = remember(filled, "secret", "known")
+    gone, kept = User(filled).remember("secret", "known")
     filled.apply(ANA, [KeepNotes(base_of(gone, kept)), Erase((gone.id,), moment(1), "asked")])
     filled.purge()
     lines = filled.verify()
@@ -239,7 +228,7 @@ def test_a_rebuild_does_not_touch_what_a_file_says(filled):
 
 def test_a_long_list_is_cut(store):
     """A problem names a few examples and says that there are more."""
-    remember(store, *["tea"] * 9)
+    User(store).remember(*["tea"] * 9)
     plant(store, "DELETE FROM records_fts")
     lines = [line for line in store.verify() if "missing" in line]
     assert len(lines) == 1
@@ -249,13 +238,13 @@ def test_a_long_list_is_cut(store):
 
 def test_erasing_works_in_a_damaged_store(filled):
     """Erasing does not need the names of entities to be in order."""
-    remember(filled, "Zoe sleeps")
+    User(filled).remember("Zoe sleeps")
     plant(filled, "DELETE FROM entity_names")
     item = filled.records(ANA, ALL, limit=1)[0]
     filled.apply(ANA, [Erase((item.id,), moment(1), "asked")])
     assert filled.get(ANA, [item.id]) == {}
     filled.rebuild(EXTRACTOR)
-    assert profile(filled, "Zoe").mention_count == 1
+    assert User(filled).profile("Zoe").mention_count == 1
 
 
 def test_a_check_is_of_one_moment(filled, open_store):
@@ -266,7 +255,7 @@ def test_a_check_is_of_one_moment(filled, open_store):
 
     def write_meanwhile(_cursor, sql, _values):
         if "SELECT" in sql:
-            remember(other, f"Zoe did {next(turns)}")
+            User(other).remember(f"Zoe did {next(turns)}")
         return True
 
     reader.exec_trace = write_meanwhile
@@ -282,7 +271,7 @@ def test_an_index_read_is_of_one_moment(filled, open_store):
 
     def write_meanwhile(_cursor, sql, _values):
         if "FROM vectors" in sql:
-            embed(other, ANA, remember(other, "Zoe came"))
+            User(other).embed(User(other).remember("Zoe came"))
         return True
 
     reader.exec_trace = write_meanwhile

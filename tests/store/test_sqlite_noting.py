@@ -6,17 +6,7 @@ import pytest
 
 from memoranda.model.actions import Close
 from memoranda.model.models import Kind, Trust
-from memoranda.testing.contracts.samples import (
-    ANA,
-    PLANNER,
-    WRITER,
-    insert,
-    moment,
-    noteworthy,
-    record,
-    remember,
-    turns,
-)
+from memoranda.testing.samples import ANA, PLANNER, WRITER, User, insert, moment, record
 
 FEW, MANY = 10, 400
 
@@ -42,18 +32,18 @@ def fill(store, number):
     for scope in (ANA, PLANNER):
         texts = [f"text {place}" for place in range(number)]
         for trust in (Trust.PERSON, Trust.EXTERNAL):
-            facts = remember(store, *texts, scope=scope, trust=trust)
-        remember(store, *texts, scope=scope, kind=Kind.EPISODE)
-        ended = remember(store, *texts, scope=scope)
+            facts = User(store, scope).remember(*texts, trust=trust)
+        User(store, scope).remember(*texts, kind=Kind.EPISODE)
+        ended = User(store, scope).remember(*texts)
         by = facts[0].id
         store.apply(scope, [Close(item.id, moment(1), "corrected", by) for item in ended])
-    remember(store, *texts, scope=PLANNER, valid_until=moment(1_000))
+    User(store, PLANNER).remember(*texts, valid_until=moment(1_000))
 
 
 @pytest.mark.parametrize("scope", [ANA, WRITER, PLANNER])
 def test_a_version_costs_the_same(store, scope):
     """With a hundred times the facts, it takes no more steps to see whether others stand."""
-    remember(store, "late", valid_until=moment(2_000))
+    User(store).remember("late", valid_until=moment(2_000))
     steps = []
     for number in (FEW, MANY):
         fill(store, number)
@@ -66,7 +56,7 @@ def test_the_first_facts_are_found_in_order(store):
     steps = []
     for number in (FEW, MANY):
         fill(store, number)
-        steps.append(steps_of(store, lambda: noteworthy(store, ANA, now=moment(0), limit=10)))
+        steps.append(steps_of(store, lambda: User(store).noteworthy(now=moment(0), limit=10)))
     assert steps[1] < 2 * steps[0] + 200
 
 
@@ -74,7 +64,7 @@ def test_a_session_is_found_without_the_others(store):
     """One session of many is looked up by its name."""
     steps = []
     for number in (FEW, MANY):
-        turns(store, f"s{number}", "hello")
+        User(store).turns(f"s{number}", "hello")
         store.apply(ANA, [insert(episode(f"s{number}-{place}")) for place in range(number)])
         steps.append(steps_of(store, lambda: store.sessions(ANA, id=f"s{FEW}")))
     assert steps[1] <= steps[0] + 5

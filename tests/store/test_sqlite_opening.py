@@ -22,7 +22,7 @@ from memoranda.store.sql.dialect import schema_steps
 from memoranda.store.sql.store import SqlStore
 from memoranda.store.sqlite import SqliteDatabase
 from memoranda.testing.analyzers import PlainNames, WordAnalyzer
-from memoranda.testing.contracts.samples import ACTIVE, ALL, ANA, insert, page, record, remember
+from memoranda.testing.samples import ACTIVE, ALL, ANA, User, insert, record
 
 ZERO = IndexVersion()
 
@@ -36,13 +36,13 @@ def test_an_empty_file_is_a_new_database(path, open_store):
     """A file of zero bytes becomes a database, as one that is not there does."""
     path.touch()
     store = open_store()
-    remember(store, "tea")
-    assert page(store, ANA) == ["tea"]
+    User(store).remember("tea")
+    assert User(store).page() == ["tea"]
 
 
 def test_files_are_private(path, store):
     """Nobody but the owner can read the database, its log or its index of the log."""
-    remember(store, "tea")
+    User(store).remember("tea")
     files = [path, Path(f"{path}-wal"), Path(f"{path}-shm")]
     assert [mode(file) for file in files] == [0o600] * 3
     store.close()
@@ -58,7 +58,7 @@ def test_a_backup_is_private(path, store):
 
 def test_closing_leaves_one_file(path, store):
     """After closing, everything is in the one file."""
-    remember(store, "tea")
+    User(store).remember("tea")
     store.get(ANA, ["fact_1"])
     store.close()
     assert list(path.parent.iterdir()) == [path]
@@ -67,7 +67,7 @@ def test_closing_leaves_one_file(path, store):
 def test_opening_again_changes_nothing(open_store):
     """What was stored is there after closing, and opening runs no migration twice."""
     first = open_store()
-    remember(first, "tea")
+    User(first).remember("tea")
     before = first.records(ANA, ALL)
     first.close()
     second = open_store()
@@ -97,7 +97,7 @@ def test_an_interrupted_migration_leaves_nothing(path, open_store, point):
     assert (tables == 0) == (version == 0)
     assert version in {0, len(schema_steps())}
     store = open_store()
-    remember(store, "tea")
+    User(store).remember("tea")
     assert store.verify() == []
 
 
@@ -149,7 +149,7 @@ def test_other_files_are_left_alone(path, open_store, content):
 def test_a_truncated_file_is_never_taken_for_sound(path, open_store, part):
     """A file that lost its end is refused when it is opened, or reported when it is checked."""
     store = open_store()
-    remember(store, *[f"text {number} about tea" for number in range(300)])
+    User(store).remember(*[f"text {number} about tea" for number in range(300)])
     store.close()
     os.truncate(path, int(path.stat().st_size * part))
     try:
@@ -184,22 +184,22 @@ def test_a_relative_path_stays_where_it_was(path, open_store, monkeypatch):
     """Changing the working folder later leads to no other file."""
     monkeypatch.chdir(path.parent)
     store = open_store(path.name)
-    remember(store, "tea")
+    User(store).remember("tea")
     elsewhere = path.parent / "elsewhere"
     elsewhere.mkdir()
     monkeypatch.chdir(elsewhere)
     store._database._idle.clear()
-    assert page(store, ANA) == ["tea"]
+    assert User(store).page() == ["tea"]
     assert list(elsewhere.iterdir()) == []
 
 
 def test_a_file_that_was_moved_away_is_not_replaced(path, store):
     """A store whose file is gone says so instead of starting an empty one."""
-    remember(store, "tea")
+    User(store).remember("tea")
     path.rename(path.with_name("moved.db"))
     store._database._idle.clear()
     with pytest.raises(StoreError):
-        page(store, ANA)
+        User(store).page()
     assert not path.exists()
 
 
@@ -210,7 +210,7 @@ def test_a_second_store_takes_no_lock_from_the_first(path, open_store):
     would then take the file for unused and delete its log.
     """
     first = open_store()
-    remember(first, "one")
+    User(first).remember("one")
     open_store().close()
     lock_all = (
         "import fcntl, sys\n"
@@ -233,11 +233,11 @@ def test_a_closed_store_names_the_file(store):
 
 def test_a_reader_may_outlive_the_store(store):
     """A snapshot that is still open when the store closes ends without an error."""
-    remember(store, "tea")
+    User(store).remember("tea")
     with store.snapshot():
-        assert page(store, ANA) == ["tea"]
+        assert User(store).page() == ["tea"]
         store.close()
-        assert page(store, ANA) == ["tea"]
+        assert User(store).page() == ["tea"]
 
 
 def test_text_that_utf8_cannot_hold_is_our_error(store):
@@ -248,7 +248,7 @@ def test_text_that_utf8_cannot_hold_is_our_error(store):
         lambda: store.match_terms(ANA, ["\ud800"], limit=5),
         lambda: store.apply(ANA, [insert(record("tea", session_id="\ud800"))]),
     ):
-        remember(store, "tea")
+        User(store).remember("tea")
         with pytest.raises(InvalidInput, match="surrogate"):
             use()
 
@@ -256,7 +256,7 @@ def test_text_that_utf8_cannot_hold_is_our_error(store):
 def test_another_analyzer_indexes_anew(open_store):
     """Under another analyzer's name every text is analysed again, and readers are told."""
     store = open_store()
-    (item,) = remember(store, "Green tea")
+    (item,) = User(store).remember("Green tea")
     version = store.index_changes(ANA, ZERO).version
     writer = store._database._writer.raw
     writer.execute("UPDATE records SET term_count = 50")

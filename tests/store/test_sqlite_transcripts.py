@@ -5,7 +5,7 @@ from itertools import count
 import pytest
 
 from memoranda.model.actions import Recount, UpdateConversation
-from memoranda.testing.contracts.samples import ANA, cut, open_conversation, prune, say
+from memoranda.testing.samples import ANA, User, cut
 
 SIZES = (20, 2_000)
 FEW = 12
@@ -38,11 +38,11 @@ def steps(store):
 def talks(store):
     """Two conversations, a short and a long one, each cleared in the middle."""
     for size in SIZES:
-        open_conversation(store, str(size))
+        User(store).open_conversation(str(size))
         half = [f"line {number}" for number in range(size // 2)]
-        say(store, str(size), *half)
+        User(store).say(str(size), *half)
         store.apply(ANA, [UpdateConversation(str(size), clear=True)])
-        say(store, str(size), *half)
+        User(store).say(str(size), *half)
     return [(str(size), size) for size in SIZES]
 
 
@@ -70,8 +70,8 @@ def test_what_is_new_costs_the_same(store, steps, talks, cleared):
 
 def test_adding_costs_the_same(store, steps, talks):
     """A message, and a receipt, is added to a long transcript as fast as to a short one."""
-    assert near(*(steps(say, store, name, "more") for name, _ in talks))
-    assert near(*(steps(prune, store, name, cut(3, 5)) for name, _ in talks))
+    assert near(*(steps(User(store).say, name, "more") for name, _ in talks))
+    assert near(*(steps(User(store).prune, name, cut(3, 5)) for name, _ in talks))
 
 
 def test_counting_again_costs_as_much_as_there_is(store, steps, talks):
@@ -88,7 +88,7 @@ def test_counting_again_costs_as_much_as_there_is(store, steps, talks):
 def test_a_receipt_goes_with_its_conversation(store, talks):
     """Where a conversation is deleted, so are its messages and receipts."""
     name, size = talks[0]
-    prune(store, name, cut(0, 5))
+    User(store).prune(name, cut(0, 5))
     writer = store._database._writer.raw
     writer.execute("DELETE FROM conversations WHERE id = ?", (name,))
     assert writer.execute("SELECT count(*) FROM prunings").get == 0

@@ -44,7 +44,7 @@ from memoranda.model.models import (
     Pruning,
     Record,
 )
-from memoranda.testing.contracts.samples import entity_id
+from memoranda.testing.samples import User
 from memoranda.transfer.locomo import session_date
 
 
@@ -112,7 +112,7 @@ def lived(memory):
     now = memory._services.clock.now()
     names = [Mention("Biscuit Brown", "other", 0, 13), Mention("Waffle Brown", "other", 20, 32)]
     store.apply(scope, [Enrich(cat.id, now, tuple(names))])
-    ids = [entity_id(store, name.text, scope) for name in names]
+    ids = [User(store, scope).entity_id(name.text) for name in names]
     talks = store.sessions(scope)
     store.apply(
         scope,

@@ -15,7 +15,7 @@ from memoranda.model.actions import (
     Touch,
 )
 from memoranda.model.query import Filter, Subset
-from memoranda.testing.contracts.samples import episodes
+from memoranda.testing.samples import User
 
 OLD = {
     "format": "memoranda",
@@ -73,7 +73,7 @@ def test_an_imported_session_is_not_consolidated_again(tmp_path):
         )
         with moved(one, tmp_path / "noa.jsonl") as two:
             assert sessions(two) == {"done": (1, True), "half": (0, False), "new": (-1, False)}
-            rest = episodes(two._services.store, two._scope, "half", after=0)
+            rest = User(two._services.store, two._scope).episodes("half", after=0)
             assert [item.content for item in rest] == ["left"]
             two.import_(tmp_path / "noa.jsonl")
             assert sessions(two) == {"done": (1, True), "half": (0, False), "new": (-1, False)}
@@ -132,7 +132,7 @@ def test_what_is_retired_or_taken_back_stays_so(tmp_path):
             ended = Filter(now=two._services.clock.now(), retired=True, subset=Subset.ENDED)
             assert store.records(scope, ended) == []
             assert store.entities(scope, ALL, name="Robert Brown", limit=1) == []
-            found = episodes(store, scope, "s")
+            found = User(store, scope).episodes("s")
             assert [item.id for item in found] == [kept.id]
             assert two.get(taken.id).valid_until == one.get(taken.id).valid_until
             assert two.verify() == []
@@ -161,7 +161,7 @@ def test_an_older_file_says_less(tmp_path):
     with opened() as memory:
         memory.import_(written(tmp_path, "old.jsonl", OLD, EPISODE, ended, later, used))
         store, scope = memory._services.store, memory._scope
-        found = episodes(store, scope, "s")
+        found = User(store, scope).episodes("s")
         assert [item.id for item in found] == ["ep_1", "ep_3", "ep_4"]
         assert sessions(memory) == {"s": (-1, False)}
         assert (found[2].strength, found[2].strength_at) == (0.5, START)

@@ -16,7 +16,7 @@ Subclass :class:`StoreContract` in a test file and give it a store:
 
 Each test proves one sentence of :mod:`memoranda.model.ports`; its docstring says which. The
 classes it is made of can be run one by one: each module has those of one port. For readable
-failures, call ``pytest.register_assert_rewrite("memoranda.testing.contracts")`` in
+failures, call ``pytest.register_assert_rewrite("memoranda.testing")`` in
 ``conftest.py``.
 """
 

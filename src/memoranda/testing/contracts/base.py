@@ -9,6 +9,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from memoranda.model.ports import Store
+from memoranda.testing.samples import ANA, BEN, PLANNER, WRITER, User
 
 Reopen = Callable[[Store], Store]
 ONE_STORE = settings(
@@ -23,7 +24,7 @@ class Contract:
     """Subclass this, or any class of the suite, and override the fixtures.
 
     ``store`` is required. ``reopen`` and :meth:`failing_at` are for stores that can do it;
-    without them the laws that need them are skipped.
+    without them the laws that need them are skipped. The other fixtures are who uses the store.
     """
 
     @pytest.fixture
@@ -31,6 +32,26 @@ class Contract:
         """Give an empty store made with ``WordAnalyzer`` and ``PlainNames``; close it after."""
         message = "override the fixture `store` of the contract suite"
         raise NotImplementedError(message)
+
+    @pytest.fixture
+    def ana(self, store: Store) -> User:
+        """Give the user of whom most laws speak."""
+        return User(store, ANA)
+
+    @pytest.fixture
+    def planner(self, store: Store) -> User:
+        """Give an agent of Ana's."""
+        return User(store, PLANNER)
+
+    @pytest.fixture
+    def writer(self, store: Store) -> User:
+        """Give another agent of hers."""
+        return User(store, WRITER)
+
+    @pytest.fixture
+    def ben(self, store: Store) -> User:
+        """Give another user."""
+        return User(store, BEN)
 
     @pytest.fixture
     def reopen(self) -> Reopen:

@@ -2,187 +2,169 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from memoranda.errors import InvalidInput, NotFound
 from memoranda.model import actions as do
-from memoranda.model.models import Mention, Scope
+from memoranda.model.models import Mention
 from memoranda.model.ports import ENTITIES, Store
-from memoranda.model.query import Filter, Order
+from memoranda.model.query import Order
 from memoranda.testing.contracts.base import Contract, Reopen
-from memoranda.testing.contracts.samples import (
-    ACTIVE,
-    ALL,
-    ANA,
-    BEN,
-    EXTRACTOR,
-    LATER,
-    MANY,
-    PLANNER,
-    WRITER,
-    close,
-    contents,
-    entity_id,
-    entity_names,
-    erase,
-    moment,
-    named,
-    page,
-    pending,
-    profile,
-    record,
-    remember,
-)
+from memoranda.testing.samples import ACTIVE, ALL, EXTRACTOR, User, moment, named, record
 
 
-def mentioned(store: Store, entity: str, scope: Scope = ANA) -> list[str]:
+def mentioned(user: User, entity: str) -> list[str]:
     """Return the texts of the believed records that mention an entity, the newest first."""
-    where = Filter(now=LATER, entity=entity)
-    return contents(store.records(scope, where, order=Order.HAPPENED))
+    return user.page(replace(ACTIVE, entity=entity), order=Order.HAPPENED)
 
 
 class EntityContract(Contract):
     """Entities are what records mention, under all names by which they go."""
 
-    def test_a_profile(self, store: Store) -> None:
+    def test_a_profile(self, ana: User) -> None:
         """A name finds its entity whatever its case, with its newest records, newest first."""
-        assert store.entities(ANA, ACTIVE, name="Zoe", limit=1) == []
+        assert ana.entities(ACTIVE, name="Zoe", limit=1) == []
         texts = [f"Zoe did {number}, Zoe" for number in range(5)]
-        remember(store, *texts, "nobody")
+        ana.remember(*texts, "nobody")
         for name in ("Zoe", "zoe", "ZOE"):
-            entity = profile(store, name)
+            entity = ana.profile(name)
             assert (entity.name, entity.type, entity.mention_count) == ("Zoe", "other", 5)
-            assert mentioned(store, entity.id) == texts[::-1]
+            assert mentioned(ana, entity.id) == texts[::-1]
             assert entity.id.startswith("ent_")
         for name in ("Zo", ""):
-            assert store.entities(ANA, ACTIVE, name=name, limit=1) == []
+            assert ana.entities(ACTIVE, name=name, limit=1) == []
 
-    def test_names_of_one_thing_are_one_entity(self, store: Store) -> None:
+    def test_names_of_one_thing_are_one_entity(self, ana: User) -> None:
         """What the matcher links is one entity, found by either name, until that is erased."""
-        full, _ = remember(store, "Zoe Lopez met Dan", "Zoe dances")
-        entity = profile(store, "zoe")
-        assert entity == profile(store, "zoe lopez")
+        full, _ = ana.remember("Zoe Lopez met Dan", "Zoe dances")
+        entity = ana.profile("zoe")
+        assert entity == ana.profile("zoe lopez")
         assert (sorted((entity.name, *entity.aliases)), entity.mention_count) == (
             ["Zoe", "Zoe Lopez"],
             2,
         )
-        store.apply(ANA, erase(full))
-        assert groups(store) == [("Zoe", (), 1)]
+        ana.erase(full)
+        assert groups(ana) == [("Zoe", (), 1)]
         for name in ("zoe lopez", "dan"):
-            assert store.entities(ANA, ACTIVE, name=name, limit=1) == []
+            assert ana.entities(ACTIVE, name=name, limit=1) == []
 
-    def test_most_mentioned_first_then_by_name(self, store: Store) -> None:
+    def test_most_mentioned_first_then_by_name(self, ana: User) -> None:
         """Of the type asked for, cut at the limit; only records that match count."""
-        assert entity_names(store) == []
-        remember(store, "Carl met Bea", "Dan met Bea")
+        assert ana.entity_names() == []
+        ana.remember("Carl met Bea", "Dan met Bea")
         item, old = record("paris and bob"), record("bob left")
         paris, bob = Mention("paris", "location", 0, 5), Mention("bob", "person", 10, 13)
         blank = Mention(" ", "other", 5, 6)
         left = (Mention("bob", "person", 0, 3),)
-        store.apply(ANA, [do.Insert(item, (paris, blank, bob)), do.Insert(old, left), *close(old)])
-        assert entity_names(store) == ["Bea", "Carl", "Dan", "bob", "paris"]
+        ana.apply(do.Insert(item, (paris, blank, bob)), do.Insert(old, left))
+        ana.close(old)
+        assert ana.entity_names() == ["Bea", "Carl", "Dan", "bob", "paris"]
         for where, kind, limit, expected in (
             (ACTIVE, None, 1, [("Bea", 2)]),
-            (ACTIVE, "person", MANY, [("bob", 1)]),
-            (ALL, "person", MANY, [("bob", 2)]),
-            (ALL, "organization", MANY, []),
+            (ACTIVE, "person", 9, [("bob", 1)]),
+            (ALL, "person", 9, [("bob", 2)]),
+            (ALL, "organization", 9, []),
         ):
-            entities = store.entities(ANA, where, type=kind, limit=limit)
+            entities = ana.entities(where, type=kind, limit=limit)
             assert [(entity.name, entity.mention_count) for entity in entities] == expected
-        assert mentioned(store, profile(store, "bob").id) == [item.content]
+        assert mentioned(ana, ana.profile("bob").id) == [item.content]
 
-    def test_whose_entities_they_are(self, store: Store) -> None:
+    def test_whose_entities_they_are(
+        self, ana: User, ben: User, planner: User, writer: User
+    ) -> None:
         """The same name of two users is two entities; agents share one, as far as they see it."""
-        remember(store, "Zoe Lopez sings", "Carl left", scope=PLANNER)
-        remember(store, "Zoe dances", scope=WRITER)
-        remember(store, "Zoe cooks", scope=BEN)
-        assert entity_id(store, "zoe", WRITER) == entity_id(store, "zoe")
-        assert entity_id(store, "zoe", BEN) != entity_id(store, "zoe")
-        assert mentioned(store, entity_id(store, "zoe")) == ["Zoe dances", "Zoe Lopez sings"]
-        assert [profile(store, "zoe", each).mention_count for each in (ANA, WRITER)] == [2, 1]
-        assert entity_names(store, WRITER) == ["Zoe Lopez"]
+        planner.remember("Zoe Lopez sings", "Carl left")
+        writer.remember("Zoe dances")
+        ben.remember("Zoe cooks")
+        assert writer.entity_id("zoe") == ana.entity_id("zoe")
+        assert ben.entity_id("zoe") != ana.entity_id("zoe")
+        assert mentioned(ana, ana.entity_id("zoe")) == ["Zoe dances", "Zoe Lopez sings"]
+        assert [each.profile("zoe").mention_count for each in (ana, writer)] == [2, 1]
+        assert writer.entity_names() == ["Zoe Lopez"]
 
-    def test_names_that_are_found_later(self, store: Store) -> None:
+    def test_names_that_are_found_later(self, ana: User) -> None:
         """A record stored without mentions waits for them, and is linked once."""
         item = record("kim met Zoe")
-        store.apply(ANA, [do.Insert(item, None)])
-        assert pending(store, None, ENTITIES) == pending(store, ANA, ENTITIES) == [item.content]
-        assert entity_names(store) == []
+        ana.apply(do.Insert(item, None))
+        assert ana.pending(ENTITIES, of_all=True) == ana.pending(ENTITIES) == [item.content]
+        assert ana.entity_names() == []
         for names in (("kim", "Zoe"), ("met",)):
-            store.apply(ANA, [do.LinkEntities(item.id, named(item.content, *names))])
-            assert sorted(entity_names(store)) == ["Zoe", "kim"]
-            assert pending(store, ANA, ENTITIES) == []
+            ana.apply(do.LinkEntities(item.id, named(item.content, *names)))
+            assert sorted(ana.entity_names()) == ["Zoe", "kim"]
+            assert ana.pending(ENTITIES) == []
 
 
-def merge(store: Store, name: str, other: str) -> None:
+def merge(ana: User, name: str, other: str) -> None:
     """Make two entities one, by their names."""
-    store.apply(ANA, [do.MergeEntities(entity_id(store, name), entity_id(store, other))])
+    ana.apply(do.MergeEntities(ana.entity_id(name), ana.entity_id(other)))
 
 
-def split(store: Store, alias: str) -> None:
+def split(ana: User, alias: str) -> None:
     """Make an alias an entity of its own."""
-    store.apply(ANA, [do.SplitEntity(entity_id(store, alias), alias)])
+    ana.apply(do.SplitEntity(ana.entity_id(alias), alias))
 
 
-def groups(store: Store) -> list[tuple[str, tuple[str, ...], int]]:
+def groups(ana: User) -> list[tuple[str, tuple[str, ...], int]]:
     """Return name, aliases and mentions of every entity."""
-    entities = store.entities(ANA, ACTIVE, type=None, limit=MANY)
+    entities = ana.entities(ACTIVE, type=None, limit=9)
     return sorted((entity.name, entity.aliases, entity.mention_count) for entity in entities)
 
 
 class DecisionContract(Contract):
     """What a person decided on names goes before any rule, and stays."""
 
-    def test_merged_entities_are_one(self, store: Store) -> None:
+    def test_merged_entities_are_one(self, store: Store, ana: User) -> None:
         """All names and records of both, also later ones, are of the first; mergers chain."""
-        remember(store, "Ab", "Cd", "Ef", "Gh", "Ab and Cd")
-        first = entity_id(store, "Ef")
-        merge(store, "Ab", "Cd")
-        assert store.decisions(ANA) == {"cd": "ab"}
-        merge(store, "Ef", "Gh")
-        merge(store, "Ef", "Ab")
-        remember(store, "Cd again")
-        assert groups(store) == [("Ef", ("Ab", "Cd", "Gh"), 6)]
-        assert {entity_id(store, name) for name in ("ab", "cd", "ef", "gh")} == {first}
-        assert len(store.mentioning(ANA, ["Gh"])) == groups(store)[0][-1]
-        assert set(store.decisions(ANA).values()) == {"ef"}
+        ana.remember("Ab", "Cd", "Ef", "Gh", "Ab and Cd")
+        first = ana.entity_id("Ef")
+        merge(ana, "Ab", "Cd")
+        assert ana.decisions() == {"cd": "ab"}
+        merge(ana, "Ef", "Gh")
+        merge(ana, "Ef", "Ab")
+        ana.remember("Cd again")
+        assert groups(ana) == [("Ef", ("Ab", "Cd", "Gh"), 6)]
+        assert {ana.entity_id(name) for name in ("ab", "cd", "ef", "gh")} == {first}
+        assert len(ana.mentioning(["Gh"])) == groups(ana)[0][-1]
+        assert set(ana.decisions().values()) == {"ef"}
         assert store.verify() == []
 
-    def test_a_split_alias_is_an_entity(self, store: Store, reopen: Reopen) -> None:
+    def test_a_split_alias_is_an_entity(self, store: Store, ana: User, reopen: Reopen) -> None:
         """The alias takes its mentions along, and neither rule nor rebuild takes it back."""
-        remember(store, "Zoe Lopez sings", "Zoe dances", "Zoe Lopez cooks")
-        whole = entity_id(store, "zoe lopez")
-        split(store, "Zoe")
-        assert groups(store) == [("Zoe", (), 1), ("Zoe Lopez", (), 2)]
-        assert entity_id(store, "zoe lopez") == whole != entity_id(store, "zoe")
-        remember(store, "Zoe sleeps", "Zoe Lopez sleeps", "Zoe Moss sleeps", "Bob", "Al")
-        merge(store, "Bob", "Al")
+        ana.remember("Zoe Lopez sings", "Zoe dances", "Zoe Lopez cooks")
+        whole = ana.entity_id("zoe lopez")
+        split(ana, "Zoe")
+        assert groups(ana) == [("Zoe", (), 1), ("Zoe Lopez", (), 2)]
+        assert ana.entity_id("zoe lopez") == whole != ana.entity_id("zoe")
+        ana.remember("Zoe sleeps", "Zoe Lopez sleeps", "Zoe Moss sleeps", "Bob", "Al")
+        merge(ana, "Bob", "Al")
         after = [("Bob", ("Al",), 2), ("Zoe", (), 2), ("Zoe Lopez", (), 3), ("Zoe Moss", (), 1)]
-        assert groups(store) == after
-        assert store.decisions(ANA) == {"zoe": "zoe", "al": "bob"}
-        store = reopen(store)
+        assert groups(ana) == after
+        assert ana.decisions() == {"zoe": "zoe", "al": "bob"}
+        ana.store = store = reopen(store)
         assert (store.verify(), store.rebuild(EXTRACTOR)) == ([], [])
-        assert groups(store) == after
+        assert groups(ana) == after
 
-    def test_a_split_undoes_a_merger(self, store: Store) -> None:
+    def test_a_split_undoes_a_merger(self, store: Store, ana: User) -> None:
         """What was merged can be split, whichever of the names it is, and merged again."""
-        remember(store, "Ab", "Cd", "Ef")
-        merge(store, "Ab", "Cd")
-        merge(store, "Ab", "Ef")
-        split(store, "Ab")
-        one, (name, aliases, times) = groups(store)
+        ana.remember("Ab", "Cd", "Ef")
+        merge(ana, "Ab", "Cd")
+        merge(ana, "Ab", "Ef")
+        split(ana, "Ab")
+        one, (name, aliases, times) = groups(ana)
         assert (one, {name, *aliases}, times) == (("Ab", (), 1), {"Cd", "Ef"}, 2)
-        split(store, "Ef")
-        assert groups(store) == [("Ab", (), 1), ("Cd", (), 1), ("Ef", (), 1)]
-        merge(store, "Cd", "Ab")
-        assert groups(store) == [("Cd", ("Ab",), 2), ("Ef", (), 1)]
+        split(ana, "Ef")
+        assert groups(ana) == [("Ab", (), 1), ("Cd", (), 1), ("Ef", (), 1)]
+        merge(ana, "Cd", "Ab")
+        assert groups(ana) == [("Cd", ("Ab",), 2), ("Ef", (), 1)]
         assert store.verify() == []
 
-    def test_what_cannot_be_decided_is_refused(self, store: Store) -> None:
+    def test_what_cannot_be_decided_is_refused(self, ana: User) -> None:
         """Unknown ids and names are not found; one entity alone is neither merged nor split."""
-        remember(store, "Zoe Lopez sings", "Zoe dances", "Dan")
-        zoe, dan = entity_id(store, "Zoe"), entity_id(store, "Dan")
-        before = groups(store)
+        ana.remember("Zoe Lopez sings", "Zoe dances", "Dan")
+        zoe, dan = ana.entity_id("Zoe"), ana.entity_id("Dan")
+        before = groups(ana)
         for error, action in (
             (NotFound, do.MergeEntities(zoe, "ent_nothing")),
             (NotFound, do.MergeEntities("ent_nothing", zoe)),
@@ -194,73 +176,71 @@ class DecisionContract(Contract):
             (InvalidInput, do.KeepNameDecision("Zoe", " ")),
         ):
             with pytest.raises(error):
-                store.apply(ANA, [action])
-        assert (groups(store), store.decisions(ANA)) == (before, {})
+                ana.apply(action)
+        assert (groups(ana), ana.decisions()) == (before, {})
 
-    def test_who_decides(self, store: Store) -> None:
+    def test_who_decides(self, ana: User, ben: User, planner: User, writer: User) -> None:
         """Users decide for themselves, agents on what they see."""
-        remember(store, "Bob sings", "Zoe dances")
-        remember(store, "Carl left", "Zoe Lopez sings", scope=PLANNER)
-        remember(store, "Bob sings", "Carl left", scope=BEN)
-        bob, carl, zoe = (entity_id(store, name) for name in ("Bob", "Carl", "Zoe"))
-        his = entity_id(store, "Bob", BEN)
-        for scope, action in (
-            (BEN, do.MergeEntities(bob, his)),
-            (BEN, do.MergeEntities(his, bob)),
-            (BEN, do.SplitEntity(bob, "Bob")),
-            (WRITER, do.MergeEntities(bob, carl)),
-            (WRITER, do.SplitEntity(zoe, "Zoe Lopez")),
+        ana.remember("Bob sings", "Zoe dances")
+        planner.remember("Carl left", "Zoe Lopez sings")
+        ben.remember("Bob sings", "Carl left")
+        bob, carl, zoe = (ana.entity_id(name) for name in ("Bob", "Carl", "Zoe"))
+        his = ben.entity_id("Bob")
+        for user, action in (
+            (ben, do.MergeEntities(bob, his)),
+            (ben, do.MergeEntities(his, bob)),
+            (ben, do.SplitEntity(bob, "Bob")),
+            (writer, do.MergeEntities(bob, carl)),
+            (writer, do.SplitEntity(zoe, "Zoe Lopez")),
         ):
             with pytest.raises(NotFound):
-                store.apply(scope, [action])
-        store.apply(PLANNER, [do.MergeEntities(bob, carl), do.SplitEntity(zoe, "Zoe")])
-        assert store.decisions(PLANNER) == {"carl": "bob", "zoe": "zoe"}
-        assert (store.decisions(WRITER), store.decisions(BEN)) == ({"zoe": "zoe"}, {})
+                user.apply(action)
+        planner.apply(do.MergeEntities(bob, carl), do.SplitEntity(zoe, "Zoe"))
+        assert planner.decisions() == {"carl": "bob", "zoe": "zoe"}
+        assert (writer.decisions(), ben.decisions()) == ({"zoe": "zoe"}, {})
 
-    def test_an_import_keeps_decisions(self, store: Store) -> None:
+    def test_an_import_keeps_decisions(self, store: Store, ana: User) -> None:
         """One made elsewhere holds for what is there and what comes, unless there is one."""
-        remember(store, "Bob sings", "Robert Brown dances", "Zoe Lopez sings", "Zoe dances")
+        ana.remember("Bob sings", "Robert Brown dances", "Zoe Lopez sings", "Zoe dances")
         plan = [
             do.KeepNameDecision("Robert Brown", "bob"),
             do.KeepNameDecision("zoe", "Zoe"),
             do.KeepNameDecision("carl", "bob"),
         ]
-        store.apply(ANA, plan)
-        remember(store, "Carl left")
+        ana.apply(*plan)
+        ana.remember("Carl left")
         expected = [("Bob", ("Carl", "Robert Brown"), 3), ("Zoe", (), 1), ("Zoe Lopez", (), 1)]
-        assert groups(store) == expected
-        held = dict(store.decisions(ANA))
-        store.apply(
-            ANA,
-            [
-                *plan,
-                do.KeepNameDecision("robert brown", "carl"),
-                do.KeepNameDecision("zoe", "zoe lopez"),
-            ],
+        assert groups(ana) == expected
+        held = dict(ana.decisions())
+        ana.apply(
+            *plan,
+            do.KeepNameDecision("robert brown", "carl"),
+            do.KeepNameDecision("zoe", "zoe lopez"),
         )
-        assert (groups(store), store.decisions(ANA)) == (expected, held)
-        store.apply(ANA, [do.KeepNameDecision("kim", "pat"), do.KeepNameDecision("lee", "pat")])
-        remember(store, "Lee left", "Kim left", "Pat left")
-        assert ("Pat", ("Kim", "Lee"), 3) in groups(store)
+        assert (groups(ana), ana.decisions()) == (expected, held)
+        ana.apply(do.KeepNameDecision("kim", "pat"), do.KeepNameDecision("lee", "pat"))
+        ana.remember("Lee left", "Kim left", "Pat left")
+        assert ("Pat", ("Kim", "Lee"), 3) in groups(ana)
         assert store.verify() == []
 
-    def test_decisions_on_names_of_retired_and_erased_records(self, store: Store) -> None:
+    def test_decisions_on_names_of_retired_and_erased_records(self, ana: User) -> None:
         """What retires keeps its decisions; those on names that only the erased had are gone."""
-        item, _, _, _ = remember(store, "Ab", "Cd", "Ef", "Ef again")
-        merge(store, "Ab", "Cd")
-        merge(store, "Ab", "Ef")
-        store.apply(ANA, erase(item))
-        held = store.decisions(ANA)
+        item, _, _, _ = ana.remember("Ab", "Cd", "Ef", "Ef again")
+        merge(ana, "Ab", "Cd")
+        merge(ana, "Ab", "Ef")
+        ana.erase(item)
+        held = ana.decisions()
         assert "ab" not in {*held, *held.values()}
-        ((name, aliases, times),) = groups(store)
+        ((name, aliases, times),) = groups(ana)
         assert ({name, *aliases}, times) == ({"Cd", "Ef"}, 3)
-        store.apply(ANA, erase(*store.records(ANA, ALL, limit=1)))
-        assert store.decisions(ANA) == {}
-        old, _ = remember(store, "Robert Brown dances", "Bob sings")
-        merge(store, "Bob", "Robert Brown")
-        store.apply(ANA, [do.Retire(old.id, moment(1), "faded away")])
-        assert ("Bob", (), 1) in groups(store)
-        (new,) = remember(store, "Robert Brown cooks")
-        assert ("Bob", ("Robert Brown",), 2) in groups(store)
-        store.apply(ANA, [do.Retire(new.id, moment(1), "faded away"), *erase(old, new)])
-        assert (store.decisions(ANA), page(store, ANA)[-1]) == ({}, "Bob sings")
+        ana.erase(*ana.records(ALL, limit=1))
+        assert ana.decisions() == {}
+        old, _ = ana.remember("Robert Brown dances", "Bob sings")
+        merge(ana, "Bob", "Robert Brown")
+        ana.apply(do.Retire(old.id, moment(1), "faded away"))
+        assert ("Bob", (), 1) in groups(ana)
+        (new,) = ana.remember("Robert Brown cooks")
+        assert ("Bob", ("Robert Brown",), 2) in groups(ana)
+        ana.apply(do.Retire(new.id, moment(1), "faded away"))
+        ana.erase(old, new)
+        assert (ana.decisions(), ana.page()[-1]) == ({}, "Bob sings")

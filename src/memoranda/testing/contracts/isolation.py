@@ -15,29 +15,16 @@ from memoranda.model.notes import NotesBase
 from memoranda.model.ports import Store
 from memoranda.model.query import Filter, RecordRelation
 from memoranda.testing.contracts.base import ONE_STORE, Contract
-from memoranda.testing.contracts.samples import (
+from memoranda.testing.samples import (
     ALL,
-    ANA,
     LATER,
-    MANY,
     NOTES,
-    PLANNER,
-    WRITER,
+    User,
     cut,
-    entity_id,
-    everything,
     moment,
     new_id,
     on_record,
-    open_conversation,
-    page,
-    prepare,
-    prune,
     pruning,
-    remember,
-    say,
-    turns,
-    visible,
 )
 
 TRICKY = [
@@ -51,6 +38,12 @@ NAMES = st.sampled_from(TRICKY) | st.text(
 PAIRS = st.tuples(NAMES, NAMES).filter(lambda pair: pair[0] != pair[1])
 
 
+def users(store: Store, names: tuple[str, str]) -> tuple[User, User]:
+    """Return two users with these names."""
+    one, other = names
+    return User(store, Scope(one)), User(store, Scope(other))
+
+
 class IsolationContract(Contract):
     """Two users with any names do not know of each other, nor do two agents of one."""
 
@@ -60,58 +53,60 @@ class IsolationContract(Contract):
         self, store: Store, pair: tuple[str, str]
     ) -> None:
         """Whatever one user does, every read of another gives the same as before."""
-        one, other = map(Scope, pair)
-        remember(store, "tea of one", scope=one, session_id="s", tags=("t",))
-        before, version = everything(store, one), store.noteworthy_version(one, now=LATER)
-        plan = prepare(store, other)
-        store.apply(other, plan)
-        assert everything(store, one) == before
-        assert store.noteworthy_version(one, now=LATER) == version
-        after = everything(store, other)
-        remember(store, "more tea Zoe", scope=one, session_id="s")
-        assert everything(store, other) == after
-        assert {one.user, other.user} <= set(store.users())
+        one, other = users(store, pair)
+        one.remember("tea of one", session_id="s", tags=("t",))
+        before, version = one.everything(), one.noteworthy_version(now=LATER)
+        plan = other.prepare()
+        other.apply(*plan)
+        assert one.everything() == before
+        assert one.noteworthy_version(now=LATER) == version
+        after = other.everything()
+        one.remember("more tea Zoe", session_id="s")
+        assert other.everything() == after
+        assert set(pair) <= set(store.users())
 
-    def test_no_action_of_an_agent_changes_what_another_sees(self, store: Store) -> None:
+    def test_no_action_of_an_agent_changes_what_another_sees(
+        self, ana: User, planner: User, writer: User
+    ) -> None:
         """What an agent has is as if it were not there for others; the user sees all of it."""
-        remember(store, "shared tea")
-        remember(store, "Zoe dances", scope=WRITER, session_id="w", decay_rate=0.1)
-        turns(store, "w", "written", scope=WRITER)
-        open_conversation(store, "w", scope=WRITER)
-        before, version = visible(store, WRITER), store.noteworthy_version(WRITER, now=LATER)
-        plan = prepare(store, PLANNER)
-        assert visible(store, WRITER) == before
-        store.apply(PLANNER, plan)
-        assert visible(store, WRITER) == before
-        assert store.noteworthy_version(WRITER, now=LATER) == version
-        own = page(store, WRITER)
+        ana.remember("shared tea")
+        writer.remember("Zoe dances", session_id="w", decay_rate=0.1)
+        writer.turns("w", "written")
+        writer.open_conversation("w")
+        before, version = writer.visible(), writer.noteworthy_version(now=LATER)
+        plan = planner.prepare()
+        assert writer.visible() == before
+        planner.apply(*plan)
+        assert writer.visible() == before
+        assert writer.noteworthy_version(now=LATER) == version
+        own = writer.page()
         assert own == ["shared tea", "Zoe dances", "written"]
-        planned = page(store, PLANNER)
+        planned = planner.page()
         assert set(own) & set(planned) == {"shared tea"}
-        assert set(page(store, ANA)) == {*own, *planned}
+        assert set(ana.page()) == {*own, *planned}
         for scope, texts in ((Scope("planner"), []), (Scope("ana", "ana"), ["shared tea"])):
-            assert page(store, scope) == texts
+            assert User(ana.store, scope).page() == texts
 
     @given(pair=PAIRS)
     @ONE_STORE
     def test_ids_of_others_do_not_exist(self, store: Store, pair: tuple[str, str]) -> None:
         """With the id of another's record nothing can be read, changed or found out."""
-        self._check_ids(store, Scope(pair[0]), Scope(pair[1]))
+        self._check_ids(*users(store, pair))
 
-    def test_ids_of_other_agents_do_not_exist(self, store: Store) -> None:
+    def test_ids_of_other_agents_do_not_exist(self, planner: User, writer: User) -> None:
         """Nor with that of another agent's."""
-        self._check_ids(store, PLANNER, WRITER)
+        self._check_ids(planner, writer)
 
-    def _check_ids(self, store: Store, one: Scope, other: Scope) -> None:
+    def _check_ids(self, one: User, other: User) -> None:
         talk = new_id("talk")
-        (item,) = turns(store, talk, f"Zoe on tea in {talk}", scope=one)
-        (mine,) = remember(store, "Dan", scope=other)
-        hers, own = entity_id(store, "zoe", one), entity_id(store, "dan", other)
-        open_conversation(store, item.id, scope=one)
-        (message,) = say(store, item.id, "tea", scope=one, record_id=item.id)
-        receipt = prune(store, item.id, cut(0, 0), scope=one)
-        open_conversation(store, "mine", scope=other)
-        before = everything(store, one)[3:]
+        (item,) = one.turns(talk, f"Zoe on tea in {talk}")
+        (mine,) = other.remember("Dan")
+        hers, own = one.entity_id("zoe"), other.entity_id("dan")
+        one.open_conversation(item.id)
+        (message,) = one.say(item.id, "tea", record_id=item.id)
+        receipt = one.prune(item.id, cut(0, 0))
+        other.open_conversation("mine")
+        before = one.everything()[3:]
         conditions: list[dict[str, Any]] = [
             {"citing": [item.id]},
             {"hashes": [item.content_hash]},
@@ -119,19 +114,19 @@ class IsolationContract(Contract):
             {"entity": hers},
         ]
         by_id = [
-            store.get(other, [item.id]),
-            [it for it in store.get(other, range(1, 1_000)).values() if it.id == item.id],
-            store.history(other, item.id),
-            store.sessions(other, id=talk),
-            store.conversations(other, item.id),
-            store.messages(other, item.id, cleared=True),
-            store.messages(other, records=[item.id], cleared=True),
-            store.prunings(other, item.id),
-            *(store.related(other, [item.id], relation) for relation in RecordRelation),
-            *(store.records(other, Filter.at_any_time(**each)) for each in conditions),
+            other.get([item.id]),
+            [it for it in other.get(range(1, 1_000)).values() if it.id == item.id],
+            other.history(item.id),
+            other.sessions(id=talk),
+            other.conversations(item.id),
+            other.messages(item.id, cleared=True),
+            other.messages(records=[item.id], cleared=True),
+            other.prunings(item.id),
+            *(other.related([item.id], relation) for relation in RecordRelation),
+            *(other.records(Filter.at_any_time(**each)) for each in conditions),
         ]
         assert not any(by_id)
-        assert talk not in repr(visible(store, other))
+        assert talk not in repr(other.visible())
         passed_over: list[do.Action] = [
             do.Touch((item.id,), moment(1), talk),
             do.AdvanceNotes(talk, 9),
@@ -139,7 +134,7 @@ class IsolationContract(Contract):
             do.Recount("mine", {message.id: 99}),
             do.Summarize("mine", receipt.id, {0: "hidden"}),
         ]
-        store.apply(other, passed_over)
+        other.apply(*passed_over)
         for target in (item.id, "fact_nothing"):
             for action in (
                 *on_record(target, mine.id),
@@ -151,8 +146,8 @@ class IsolationContract(Contract):
                 do.Prune(target, pruning(cut(0, 0))),
             ):
                 with pytest.raises(NotFound):
-                    store.apply(other, [action])
-        assert everything(store, one)[3:] == before
+                    other.apply(action)
+        assert one.everything()[3:] == before
 
     @given(pair=PAIRS, word=NAMES)
     @ONE_STORE
@@ -160,17 +155,17 @@ class IsolationContract(Contract):
         self, store: Store, pair: tuple[str, str], word: str
     ) -> None:
         """Sessions, tags, values, terms and names that another uses find nothing of theirs."""
-        one, other = map(Scope, pair)
+        one, other = users(store, pair)
         fields = {"session_id": word, "tags": (word,), "attributes": {word: word}}
-        remember(store, word, scope=one, **fields)
+        one.remember(word, **fields)
         for where in (
             Filter(now=LATER, session=word),
             Filter(now=LATER, tags=(word,)),
             Filter(now=LATER, metadata={word: word}),
             ALL,
         ):
-            records = store.records(other, where, limit=MANY)
-            assert {item.user for item in records} <= {other.user}
-        matches = set(store.match_terms(other, [word, "tea"], limit=MANY).ordinals)
-        named = {number for number, _ in store.mentioning(other, [word])}
-        assert set(store.get(other, [*matches, *named])) == matches | named
+            records = other.records(where)
+            assert {item.user for item in records} <= {pair[1]}
+        matches = set(other.match_terms([word, "tea"], limit=99).ordinals)
+        named = {number for number, _ in other.mentioning([word])}
+        assert set(other.get([*matches, *named])) == matches | named

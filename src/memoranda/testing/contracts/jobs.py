@@ -17,25 +17,7 @@ from memoranda.model.models import Kind
 from memoranda.model.ports import Store
 from memoranda.model.sessions import JobRun
 from memoranda.testing.contracts.base import Contract, Reopen
-from memoranda.testing.contracts.samples import (
-    ALL,
-    ANA,
-    BEN,
-    EXTRACTOR,
-    UNREAD,
-    close,
-    entity_names,
-    everything,
-    found,
-    insert,
-    moment,
-    new_id,
-    open_conversation,
-    page,
-    prepare,
-    record,
-    remember,
-)
+from memoranda.testing.samples import ALL, EXTRACTOR, UNREAD, User, moment, record
 
 DUE, NEXT = moment(0), moment(60)
 
@@ -106,48 +88,48 @@ def purges(store: Store) -> bool:
 class MaintenanceContract(Contract):
     """A store keeps itself in order."""
 
-    def test_what_a_store_says_of_itself(self, store: Store) -> None:
+    def test_what_a_store_says_of_itself(self, store: Store, ana: User, ben: User) -> None:
         """Its capabilities, once each with what stands in; users that have something; its size."""
         told = store.capabilities()
         assert tuple(each.name for each in told) == capabilities.NAMES
         assert all(each.detail for each in told)
         assert store.users() == []
-        remember(store, "tea", scope=BEN)
-        open_conversation(store, "trip")
+        ben.remember("tea")
+        ana.open_conversation("trip")
         store.reset_vectors("m", 2)
         assert store.users() == ["ana", "ben"]
 
-    def test_size_grows(self, store: Store) -> None:
+    def test_size_grows(self, store: Store, ana: User) -> None:
         """The size is in bytes and holds what was stored."""
         before = store.size()
-        remember(store, "tea " * 100_000)
+        ana.remember("tea " * 100_000)
         assert store.size() >= before + 300_000
 
-    def test_a_used_store_is_sound(self, store: Store, reopen: Reopen) -> None:
+    def test_a_used_store_is_sound(self, store: Store, ana: User, reopen: Reopen) -> None:
         """After any changes, once purged, there is nothing to report, nor for a rebuild to mend."""
-        store.apply(ANA, prepare(store))
+        ana.apply(*ana.prepare())
         assert len(store.verify()) <= 1  # The erasure, until it is purged.
         for _ in range(2):
             assert store.purge() is purges(store)
             assert store.verify() == []
-        before = everything(store, ANA)
+        before = ana.everything()
         assert store.rebuild(EXTRACTOR) == []
-        assert everything(store, ANA) == before
+        assert ana.everything() == before
         assert reopen(store).verify() == []
 
-    def test_a_rebuild_links_what_the_extractor_finds(self, store: Store) -> None:
+    def test_a_rebuild_links_what_the_extractor_finds(self, store: Store, ana: User) -> None:
         """Entities that the extractor of today finds are linked, and records stay the same."""
-        (item,) = remember(store, "Zoe drinks tea")
-        store.apply(ANA, [do.Insert(record("Dan eats cake"))])
-        assert entity_names(store) == ["Zoe"]
+        (item,) = ana.remember("Zoe drinks tea")
+        ana.apply(do.Insert(record("Dan eats cake")))
+        assert ana.entity_names() == ["Zoe"]
         assert store.rebuild(EXTRACTOR) != []
         assert store.rebuild(EXTRACTOR) == []
-        assert entity_names(store) == ["Dan", "Zoe"]
-        assert found(store, item) == item
+        assert ana.entity_names() == ["Dan", "Zoe"]
+        assert ana.found(item) == item
 
-    def test_a_backup_holds_everything(self, store: Store, tmp_path: Path) -> None:
+    def test_a_backup_holds_everything(self, store: Store, ana: User, tmp_path: Path) -> None:
         """A backup is written whole, never over a file that is there, and to no missing folder."""
-        store.apply(ANA, prepare(store))
+        ana.apply(*ana.prepare())
         target = tmp_path / "copy"
         store.backup(str(target))
         assert [path.name for path in tmp_path.iterdir() if "copy" in path.name] == ["copy"]
@@ -157,58 +139,58 @@ class MaintenanceContract(Contract):
             store.backup(str(tmp_path / "no" / "such" / "folder" / "copy"))
         assert not (tmp_path / "no").exists()
 
-    def test_a_snapshot_sees_one_moment(self, store: Store) -> None:
+    def test_a_snapshot_sees_one_moment(self, store: Store, ana: User) -> None:
         """Inside a snapshot all reads agree, whatever others write; an exception ends it."""
-        remember(store, "one")
+        ana.remember("one")
         begun, written = threading.Event(), threading.Event()
 
         def write() -> None:
             begun.wait(10)
-            remember(store, "two")
+            ana.remember("two")
             written.set()
 
         with ThreadPoolExecutor(1) as pool:
             other = pool.submit(write)
             with suppress(ZeroDivisionError), store.snapshot():
-                assert page(store, ANA) == ["one"]
+                assert ana.page() == ["one"]
                 begun.set()
                 written.wait(0.2)
-                assert page(store, ANA) == ["one"]
-                assert store.count(ANA, ALL) == {Kind.FACT: 1}
+                assert ana.page() == ["one"]
+                assert ana.count(ALL) == {Kind.FACT: 1}
                 with store.snapshot():
-                    assert len(store.index_changes(ANA, UNREAD).rows) == 1
+                    assert len(ana.index_changes(UNREAD).rows) == 1
                 raise ZeroDivisionError
             other.result(10)
-        assert page(store, ANA) == ["one", "two"]
+        assert ana.page() == ["one", "two"]
 
-    def test_threads_write_and_read_at_once(self, store: Store) -> None:
+    def test_threads_write_and_read_at_once(self, store: Store, ana: User) -> None:
         """Threads on one store lose nothing and see no error; each index read is whole."""
         store.reset_vectors("m", 2)
 
         def work(number: int) -> None:
             for turn in range(15):
-                (item,) = remember(store, f"text {number} {turn}", session_id="s")
+                (item,) = ana.remember(f"text {number} {turn}", session_id="s")
                 if turn % 5 == 0:
-                    store.apply(ANA, close(item))
-                changes = store.index_changes(ANA, UNREAD)
+                    ana.close(item)
+                changes = ana.index_changes(UNREAD)
                 assert set(changes.ordinals) <= {row.ordinal for row in changes.rows}
-                assert store.match_terms(ANA, ["text"], limit=1_000).frequencies[0] > 0
+                assert ana.match_terms(["text"], limit=1_000).frequencies[0] > 0
 
         with ThreadPoolExecutor(4) as pool:
             list(pool.map(work, range(4)))
-        records = store.records(ANA, ALL, limit=1_000)
+        records = ana.records(ALL, limit=1_000)
         assert sorted(item.position or 0 for item in records) == list(range(60))
         assert store.verify() == []
 
-    def test_a_closed_store_says_so(self, store: Store) -> None:
+    def test_a_closed_store_says_so(self, store: Store, ana: User) -> None:
         """Every use after closing raises the error that says it was closed; closing again none."""
-        remember(store, "tea")
+        ana.remember("tea")
         store.close()
         store.close()
         for use in (
-            lambda: store.get(ANA, ["fact_1"]),
-            lambda: store.apply(ANA, [insert(record("tea", id=new_id("fact")))]),
-            lambda: store.index_changes(ANA, UNREAD),
+            lambda: ana.get(["fact_1"]),
+            lambda: ana.apply(ana.insertion("tea")),
+            lambda: ana.index_changes(UNREAD),
             lambda: store.claim("a", "b", now=DUE, until=NEXT),
             store.users,
             store.verify,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import Any
 
 import numpy as np
@@ -15,24 +16,14 @@ from memoranda.model.models import Kind, Scope
 from memoranda.model.ports import VECTORS, Store
 from memoranda.model.query import Filter, IndexChanges
 from memoranda.testing.contracts.base import ONE_STORE, Contract, Reopen
-from memoranda.testing.contracts.samples import (
+from memoranda.testing.samples import (
     ALL,
-    ANA,
-    BEN,
     DIMENSIONS,
     MODEL,
-    PLANNER,
     UNREAD,
-    WRITER,
-    close,
-    contents,
-    embed,
-    erase,
+    User,
     moment,
     on_record,
-    pending,
-    remember,
-    seen,
     vector,
 )
 
@@ -50,9 +41,9 @@ class Reader:
         self.rows: dict[int, Any] = {}
         self.vectors: dict[int, list[float]] = {}
 
-    def read(self, store: Store, scope: Scope) -> IndexChanges:
+    def read(self, user: User) -> IndexChanges:
         """Take in what is new."""
-        changes = store.index_changes(scope, self.version)
+        changes: IndexChanges = user.index_changes(self.version)
         if changes.reset:
             self.rows.clear()
             self.vectors.clear()
@@ -66,13 +57,13 @@ class Reader:
 class IndexContract(Contract):
     """A reader that follows the changes knows what one that reads everything knows."""
 
-    def test_a_row_tells_all_but_the_text(self, store: Store) -> None:
+    def test_a_row_tells_all_but_the_text(
+        self, ana: User, ben: User, planner: User, writer: User
+    ) -> None:
         """A row holds what ranking needs of a record, whoever asks, also of what has ended."""
-        (item,) = remember(
-            store,
+        (item,) = planner.remember(
             "Three little wörds",
             kind=Kind.EPISODE,
-            scope=PLANNER,
             session_id="s",
             source_role="user",
             event_time=moment(-5),
@@ -81,85 +72,87 @@ class IndexContract(Contract):
         )
         text = ("s", 0, len("Three little wörds"), 3, "episode", "planner", "user")
         times = (to_ms(moment(-5)), to_ms(item.created_at), to_ms(moment(5)))
-        for scope in (ANA, PLANNER, WRITER):
-            (row,) = store.index_changes(scope, UNREAD).rows
+        for user in (ana, planner, writer):
+            (row,) = user.index_changes(UNREAD).rows
             assert row[1:] == (*text, *times, 0.5)
-        assert store.get(ANA, [row.ordinal, row.ordinal + 99]) == {row.ordinal: item}
-        for scope in (BEN, WRITER):
-            assert store.get(scope, [row.ordinal]) == {}
-        assert store.get(ANA, []) == {}
+        assert ana.get([row.ordinal, row.ordinal + 99]) == {row.ordinal: item}
+        for user in (ben, writer):
+            assert user.get([row.ordinal]) == {}
+        assert ana.get([]) == {}
 
-    def test_only_what_is_new_comes(self, store: Store) -> None:
+    def test_only_what_is_new_comes(self, store: Store, ana: User) -> None:
         """A reader gets new rows alone, in the order of ordinals, and vectors when made."""
         reader = Reader()
-        changes = reader.read(store, ANA)
+        changes = reader.read(ana)
         assert (list(changes.rows), changes.vectors.shape) == ([], (0, 0))
         store.reset_vectors(MODEL, DIMENSIONS)
-        one, _ = remember(store, "one", "two")
-        reader.read(store, ANA)
-        new = remember(store, "three", "four")
-        changes = reader.read(store, ANA)
+        one, _ = ana.remember("one", "two")
+        reader.read(ana)
+        new = ana.remember("three", "four")
+        changes = reader.read(ana)
         ordinals = [row.ordinal for row in changes.rows]
         assert (changes.reset, ordinals) == (False, sorted(ordinals))
-        assert [store.get(ANA, ordinals)[ordinal] for ordinal in ordinals] == new
-        embed(store, ANA, [one], vector(1, -2, 3, 4))
-        changes = reader.read(store, ANA)
+        assert [ana.get(ordinals)[ordinal] for ordinal in ordinals] == new
+        ana.embed([one], vector(1, -2, 3, 4))
+        changes = reader.read(ana)
         assert (changes.reset, list(changes.rows)) == (False, [])
-        assert list(store.get(ANA, changes.ordinals).values()) == [one]
+        assert list(ana.get(changes.ordinals).values()) == [one]
         assert changes.vectors.dtype == np.float32
         assert changes.vectors.shape == (1, DIMENSIONS)
         np.testing.assert_allclose(changes.vectors[0], vector(1, -2, 3, 4), atol=1e-3)
-        again = reader.read(store, ANA)
+        again = reader.read(ana)
         assert (again.reset, list(again.rows), list(again.ordinals)) == (False, [], [])
 
     @given(steps=STEPS)
     @ONE_STORE
-    def test_reading_on_equals_reading_anew(self, store: Store, steps: list[Step]) -> None:
+    def test_reading_on_equals_reading_anew(
+        self, store: Store, ana: User, ben: User, steps: list[Step]
+    ) -> None:
         """Whatever is done, changes lead to what is there, and others see none.
 
         Where what a reader knows has changed, it gets all anew; no ordinal is used again.
         """
         store.reset_vectors(MODEL, DIMENSIONS)
-        remember(store, "his", scope=BEN)
+        ben.remember("his")
         reader, his = Reader(), Reader()
-        his.read(store, BEN)
+        his.read(ben)
         last = 0
         for step, first, second in steps:
-            known = store.records(ANA, ALL, limit=50)
+            known = ana.records(ALL, limit=50)
             if step == "read":
-                reader.read(store, ANA)
+                reader.read(ana)
             elif step == "reset":
                 store.reset_vectors(MODEL, DIMENSIONS)
             elif step == "add" or not known:
-                (new,) = remember(store, f"text {first}")
-                ordinal = max(store.ordinals(ANA, ALL))
-                assert store.get(ANA, [ordinal]) == {ordinal: new}
+                (new,) = ana.remember(f"text {first}")
+                ordinal = max(ana.ordinals(ALL))
+                assert ana.get([ordinal]) == {ordinal: new}
                 assert ordinal > last
                 last = ordinal
             else:
                 one, other = (known[number % len(known)] for number in (first, second))
                 if step == "embed":
-                    embed(store, ANA, [one])
+                    ana.embed([one])
                 elif one != other:
-                    store.apply(ANA, [on_record(one.id, other.id)[int(step)]])
-        reader.read(store, ANA)
+                    ana.apply(on_record(one.id, other.id)[int(step)])
+        reader.read(ana)
         fresh = Reader()
-        fresh.read(store, ANA)
+        fresh.read(ana)
         assert (reader.rows, reader.vectors) == (fresh.rows, fresh.vectors)
-        assert his.read(store, BEN).reset == ("reset" in {step for step, *_ in steps})
+        assert his.read(ben).reset == ("reset" in {step for step, *_ in steps})
 
 
 class TermContract(Contract):
     """Full-text matches count what the user's own records hold."""
 
-    def test_counts_and_frequencies(self, store: Store) -> None:
+    def test_counts_and_frequencies(self, ana: User) -> None:
         """Each match has its counts of the terms, up to a byte; each term, its records."""
         for terms in ([], ["milk", "rum"]):
-            nothing = store.match_terms(ANA, terms, limit=5)
+            nothing = ana.match_terms(terms, limit=5)
             assert (list(nothing.ordinals), list(nothing.frequencies)) == ([], [0] * len(terms))
-        remember(store, "tea and tea and cake", "coffee", "cake tea", "tea " * 300)
-        matches = store.match_terms(ANA, ["tea", "cake", "milk"], limit=10)
-        texts = store.get(ANA, matches.ordinals)
+        ana.remember("tea and tea and cake", "coffee", "cake tea", "tea " * 300)
+        matches = ana.match_terms(["tea", "cake", "milk"], limit=10)
+        texts = ana.get(matches.ordinals)
         rows = zip(matches.ordinals, matches.counts.tolist(), strict=True)
         assert {texts[row].content[:8]: counts for row, counts in rows} == {
             "tea and ": [2, 1, 0],
@@ -167,32 +160,35 @@ class TermContract(Contract):
             "tea tea ": [255, 0, 0],
         }
         assert list(matches.frequencies) == [3, 2, 0]
-        assert list(store.match_terms(ANA, [], limit=5).ordinals) == []
+        assert list(ana.match_terms([], limit=5).ordinals) == []
 
-    def test_the_records_of_the_user_count(self, store: Store) -> None:
+    def test_the_records_of_the_user_count(
+        self, ana: User, ben: User, planner: User, writer: User
+    ) -> None:
         """Of all agents, also beyond the limit and retired; not what is erased or another's."""
-        remember(store, *["tea"] * 20, scope=BEN)
-        remember(store, "tea cake", scope=PLANNER)
-        _, closed, gone = remember(store, "tea", "tea pie", "tea cup")
-        store.apply(ANA, [*close(closed), *erase(gone)])
+        ben.remember(*["tea"] * 20)
+        planner.remember("tea cake")
+        _, closed, gone = ana.remember("tea", "tea pie", "tea cup")
+        ana.close(closed)
+        ana.erase(gone)
         for limit in (1, 5):
-            matches = store.match_terms(WRITER, ["tea", "cake"], limit=limit)
+            matches = writer.match_terms(["tea", "cake"], limit=limit)
             assert list(matches.frequencies) == [3, 1]
-        assert seen(store, BEN, matches.ordinals) == set()
-        assert seen(store, ANA, matches.ordinals) == {"tea", "tea cake", "tea pie"}
+        assert ben.seen(matches.ordinals) == set()
+        assert ana.seen(matches.ordinals) == {"tea", "tea cake", "tea pie"}
 
-    def test_those_with_rarer_terms_are_kept(self, store: Store) -> None:
+    def test_those_with_rarer_terms_are_kept(self, ana: User) -> None:
         """The limit is filled, first with those that hold the rarest terms, each once."""
-        remember(store, *[f"common {number}" for number in range(30)])
-        remember(store, *[f"seldom common {number}" for number in range(5)], "rare", "rare common")
+        ana.remember(*[f"common {number}" for number in range(30)])
+        ana.remember(*[f"seldom common {number}" for number in range(5)], "rare", "rare common")
         terms = ["common", "rare", "absent", "seldom"]
         for limit, kept in (
             (2, {"rare"}),
             (7, {"rare", "seldom"}),
             (40, {"rare", "seldom", "common"}),
         ):
-            matches = store.match_terms(ANA, terms, limit=limit)
-            texts = seen(store, ANA, matches.ordinals)
+            matches = ana.match_terms(terms, limit=limit)
+            texts = ana.seen(matches.ordinals)
             assert {text.split()[0] for text in texts} == kept
             assert len(texts) == len(matches.ordinals) == min(limit, 37)
             assert {len(counts) for counts in matches.counts} == {len(terms)}
@@ -206,96 +202,101 @@ class TermContract(Contract):
             *('tea") OR scope : u2 OR ("tea', "' OR 1=1 --"),
         ],
     )
-    def test_a_term_is_only_a_term(self, store: Store, term: str) -> None:
+    def test_a_term_is_only_a_term(self, ana: User, ben: User, term: str) -> None:
         """Nothing in a term acts as an operator of the query language, or leaves the user."""
-        remember(store, "tea", "cake")
-        remember(store, "tea his", "cake his", scope=BEN)
-        matches = store.match_terms(ANA, [term], limit=5)
-        assert seen(store, ANA, matches.ordinals) <= {"tea"}
+        ana.remember("tea", "cake")
+        ben.remember("tea his", "cake his")
+        matches = ana.match_terms([term], limit=5)
+        assert ana.seen(matches.ordinals) <= {"tea"}
         assert len(matches.ordinals) <= 1
 
-    def test_many_terms_of_any_script(self, store: Store) -> None:
+    def test_many_terms_of_any_script(self, ana: User) -> None:
         """A word of any script is found under the term the analyzer gave it, among many others."""
         words = ["мир", "日本語", "ﷺ", "𞤀𞤁", "ñandú", "İstanbul", "\U0001d4b3", "word"]
-        remember(store, *(f"{word} tea" for word in words), "tea")
+        ana.remember(*(f"{word} tea" for word in words), "tea")
         others = [f"word{number}" for number in range(1_000)]
         for word in words:
             terms = [word.lower()] if word.lower().isalnum() else []
-            matches = store.match_terms(ANA, [*others, *terms], limit=5)
-            assert seen(store, ANA, matches.ordinals) == ({f"{word} tea"} if terms else set())
+            matches = ana.match_terms([*others, *terms], limit=5)
+            assert ana.seen(matches.ordinals) == ({f"{word} tea"} if terms else set())
 
-    def test_most_entities_first_then_newest(self, store: Store) -> None:
+    def test_most_entities_first_then_newest(self, ana: User) -> None:
         """Records that mention more of the entities, under any name, come first, then newer."""
-        one, both, other = remember(store, "Ana ate", "Ana met Ben", "Ben left")
-        remember(store, "nobody", "Ana Lopez is Ana")
-        matches = store.mentioning(ANA, ["ANA", "ben", "nobody else", "ana lopez"])
-        records = store.get(ANA, [ordinal for ordinal, _ in matches])
+        one, both, other = ana.remember("Ana ate", "Ana met Ben", "Ben left")
+        ana.remember("nobody", "Ana Lopez is Ana")
+        matches = ana.mentioning(["ANA", "ben", "nobody else", "ana lopez"])
+        records = ana.get([ordinal for ordinal, _ in matches])
         texts = [(records[ordinal].content, number) for ordinal, number in matches]
         rest = [("Ana Lopez is Ana", 1), (other.content, 1), (one.content, 1)]
         assert texts == [(both.content, 2), *rest]
-        assert [number for _, number in store.mentioning(ANA, ["Ana Lopez"])] == [1, 1, 1]
-        assert store.mentioning(ANA, []) == store.mentioning(ANA, ["Carl"]) == []
+        assert [number for _, number in ana.mentioning(["Ana Lopez"])] == [1, 1, 1]
+        assert ana.mentioning([]) == ana.mentioning(["Carl"]) == []
 
 
 class VectorContract(Contract):
     """Every record waits for its vector until it has one of the store's model."""
 
-    def test_the_oldest_wait_first(self, store: Store) -> None:
+    def test_the_oldest_wait_first(
+        self, store: Store, ana: User, ben: User, planner: User, writer: User
+    ) -> None:
         """Records wait in the order of recording, for a user, an agent or all, each whole."""
-        one, *_ = remember(store, "one")
-        (his,) = remember(store, "his", scope=BEN)
-        (planned,) = remember(store, "planned", scope=PLANNER)
-        (two,) = remember(store, "two", scope=WRITER)
-        nobody = Scope("nobody")
+        one, *_ = ana.remember("one")
+        (his,) = ben.remember("his")
+        (planned,) = planner.remember("planned")
+        (two,) = writer.remember("two")
         for scope, waiting in (
             (None, [one, his, planned, two]),
-            (ANA, [one, planned, two]),
-            (WRITER, [one, two]),
-            (BEN, [his]),
-            (nobody, []),
+            (ana.scope, [one, planned, two]),
+            (writer.scope, [one, two]),
+            (ben.scope, [his]),
+            (Scope("nobody"), []),
         ):
             where = Filter.at_any_time(waiting=VECTORS)
             assert store.records(scope, where, limit=10) == waiting
             assert store.records(scope, where, limit=2) == waiting[:2]
-            assert pending(store, scope) == contents(waiting)
+            assert store.count(scope, where) == Counter(item.kind for item in waiting)
 
-    def test_a_vector_ends_the_waiting(self, store: Store, reopen: Reopen) -> None:
+    def test_a_vector_ends_the_waiting(
+        self, store: Store, ana: User, ben: User, reopen: Reopen
+    ) -> None:
         """Until another model is named, which drops all vectors and makes all records wait."""
         assert store.vector_model() is None
-        one, two = remember(store, "one", "two")
+        one, two = ana.remember("one", "two")
         assert store.reset_vectors(MODEL, DIMENSIONS) == len([one, two])
-        store = reopen(store)
+        ana.store = ben.store = store = reopen(store)
         assert store.vector_model() == (MODEL, DIMENSIONS)
-        embed(store, ANA, [one])
-        assert pending(store, None) == ["two"]
-        embed(store, ANA, [one, two])
-        embed(store, BEN, remember(store, "his", scope=BEN))
-        assert pending(store, None) == []
-        changes = store.index_changes(ANA, UNREAD)
+        ana.embed([one])
+        assert ana.pending(of_all=True) == ["two"]
+        ana.embed([one, two])
+        ben.embed(ben.remember("his"))
+        assert ana.pending(of_all=True) == []
+        changes = ana.index_changes(UNREAD)
         assert sorted(changes.ordinals) == [row.ordinal for row in changes.rows]
         assert store.reset_vectors("other", 2) == len(["one", "two", "his"])
-        assert pending(store, None) == ["one", "two", "his"]
-        assert list(store.index_changes(ANA, UNREAD).ordinals) == []
+        assert ana.pending(of_all=True) == ["one", "two", "his"]
+        assert list(ana.index_changes(UNREAD).ordinals) == []
         assert store.vector_model() == ("other", 2)
 
-    def test_vectors_that_do_not_fit_are_refused(self, store: Store) -> None:
+    def test_vectors_that_do_not_fit_are_refused(self, store: Store, ana: User) -> None:
         """Vectors before a model is named, of another model or length, are never stored."""
-        items = remember(store, "one")
+        items = ana.remember("one")
         for model, row in ((None, None), ("other", None), (MODEL, vector(1, 0))):
             if model:
                 store.reset_vectors(model, DIMENSIONS)
             with pytest.raises(InvalidInput):
-                embed(store, ANA, items, row)
-            assert pending(store, ANA) == ["one"]
+                ana.embed(items, row)
+            assert ana.pending() == ["one"]
 
-    def test_vectors_of_what_is_gone_are_passed_over(self, store: Store) -> None:
+    def test_vectors_of_what_is_gone_are_passed_over(
+        self, store: Store, ana: User, ben: User
+    ) -> None:
         """A record erased meanwhile, or one of another user, gets no vector, nor does it wait."""
         store.reset_vectors(MODEL, DIMENSIONS)
-        one, two, three = remember(store, "one", "two", "three")
-        (his,) = remember(store, "his", scope=BEN)
-        embed(store, ANA, [three])
-        store.apply(ANA, erase(one, three))
-        embed(store, ANA, [one, two, his])
-        assert pending(store, None) == ["his"]
-        assert len(store.index_changes(ANA, UNREAD).ordinals) == 1
-        assert len(store.index_changes(BEN, UNREAD).ordinals) == 0
+        one, two, three = ana.remember("one", "two", "three")
+        (his,) = ben.remember("his")
+        ana.embed([three])
+        ana.erase(one, three)
+        ana.embed([one, two, his])
+        assert ana.pending(of_all=True) == ["his"]
+        assert len(ana.index_changes(UNREAD).ordinals) == 1
+        assert len(ben.index_changes(UNREAD).ordinals) == 0

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import product
 
 import pytest
 from hypothesis import given
@@ -16,29 +17,17 @@ from memoranda.model.ports import Store
 from memoranda.model.sessions import SessionInfo
 from memoranda.model.usage import StageUsage, Usage
 from memoranda.testing.contracts.base import ONE_STORE, Contract, Reopen
-from memoranda.testing.contracts.samples import (
+from memoranda.testing.samples import (
     ALL,
-    ANA,
-    BEN,
     LATER,
-    MANY,
     NOTES,
-    PLANNER,
     SOON,
-    WRITER,
-    close,
-    episodes,
-    erase,
-    insert,
+    User,
     moment,
     new_id,
     noted,
-    noteworthy,
     on_record,
-    page,
     record,
-    remember,
-    turns,
 )
 
 
@@ -47,46 +36,46 @@ def done(session: str, through: int, *, finished: bool = True) -> do.AdvanceSess
     return do.AdvanceSession(session, through, SOON, finished)
 
 
-def progress(store: Store, session: str, scope: Scope = ANA) -> tuple[int, bool, int]:
+def progress(user: User, session: str) -> tuple[int, bool, int]:
     """Return how far a session is read, whether all of it, and how far it is noted."""
-    info = store.sessions(scope)[session]
-    assert store.sessions(scope, id=session) == {session: info}
-    assert (info.consolidated_at is None) == (session in store.sessions(scope, pending=True))
+    info = user.sessions()[session]
+    assert user.sessions(id=session) == {session: info}
+    assert (info.consolidated_at is None) == (session in user.sessions(pending=True))
     return info.through, info.consolidated_at == SOON, info.noted
 
 
 class SessionContract(Contract):
     """Sessions wait for consolidation, page by page, until all of their episodes were read."""
 
-    def test_sessions_come_as_they_were_first_seen(self, store: Store, reopen: Reopen) -> None:
+    def test_sessions_come_as_they_were_first_seen(self, ana: User, reopen: Reopen) -> None:
         """A session has episodes, is known since the first, and until all of them are erased."""
-        assert store.sessions(ANA) == {}
-        one, *_ = turns(store, "b", "hello")
-        two, *_ = turns(store, "a", "hi", "ho")
-        turns(store, "b", "again")
-        (gone,) = turns(store, "gone", "gone")
-        remember(store, "fact", session_id="c")
-        store.apply(ANA, erase(gone, two))
+        assert ana.sessions() == {}
+        one, *_ = ana.turns("b", "hello")
+        two, *_ = ana.turns("a", "hi", "ho")
+        ana.turns("b", "again")
+        (gone,) = ana.turns("gone", "gone")
+        ana.remember("fact", session_id="c")
+        ana.erase(gone, two)
         first = [
             SessionInfo(id=it.session_id or "", first_seen_at=it.created_at) for it in (one, two)
         ]
-        store = reopen(store)
-        assert list(store.sessions(ANA).values()) == first
+        ana.store = reopen(ana.store)
+        assert list(ana.sessions().values()) == first
         for name in ("c", "A", "gone"):
-            assert store.sessions(ANA, id=name) == {}
+            assert ana.sessions(id=name) == {}
 
-    def test_pending_without_the_current_one(self, store: Store) -> None:
+    def test_pending_without_the_current_one(self, ana: User) -> None:
         """Only what waits is pending, and never the session that is left out."""
         for name in ("a", "b", "c"):
-            turns(store, name, "hello")
-        store.apply(ANA, [done("b", 0)])
-        assert list(store.sessions(ANA, pending=True)) == ["a", "c"]
-        assert list(store.sessions(ANA, pending=True, exclude="c")) == ["a"]
-        assert list(store.sessions(ANA, exclude="c")) == ["a", "b"]
+            ana.turns(name, "hello")
+        ana.apply(done("b", 0))
+        assert list(ana.sessions(pending=True)) == ["a", "c"]
+        assert list(ana.sessions(pending=True, exclude="c")) == ["a"]
+        assert list(ana.sessions(exclude="c")) == ["a", "b"]
 
-    def test_progress(self, store: Store, reopen: Reopen) -> None:
+    def test_progress(self, ana: User, reopen: Reopen) -> None:
         """How far a session is read and noted is kept apart; neither goes back; it may go on."""
-        turns(store, "a", "one", "two", "three")
+        ana.turns("a", "one", "two", "three")
         half, back = done("a", 1, finished=False), done("a", 0, finished=False)
         plans: list[tuple[list[do.Action], tuple[int, bool, int]]] = [
             ([], (-1, False, -1)),
@@ -94,137 +83,141 @@ class SessionContract(Contract):
             ([done("a", 2), back, do.AdvanceNotes("a", 0)], (2, True, 2)),
         ]
         for actions, expected in plans:
-            store.apply(ANA, actions)
-            assert progress(store, "a") == expected
-        store = reopen(store)
-        _, five = turns(store, "a", "four", "five")
-        assert progress(store, "a") == (2, False, 2)
-        store.apply(ANA, [done("a", 3)])  # While the last one came.
-        assert progress(store, "a") == (3, False, 2)
-        remember(store, "fact", session_id="a")
-        store.apply(ANA, [*close(five), done("a", 3)])  # Nobody can read what was taken back.
-        assert progress(store, "a") == (3, True, 2)
+            ana.apply(*actions)
+            assert progress(ana, "a") == expected
+        ana.store = reopen(ana.store)
+        _, five = ana.turns("a", "four", "five")
+        assert progress(ana, "a") == (2, False, 2)
+        ana.apply(done("a", 3))  # While the last one came.
+        assert progress(ana, "a") == (3, False, 2)
+        ana.remember("fact", session_id="a")
+        ana.apply(
+            do.Close(five.id, SOON, "forgotten"), done("a", 3)
+        )  # Nobody can read what was taken back.
+        assert progress(ana, "a") == (3, True, 2)
 
-    def test_nothing_is_learned_twice(self, store: Store) -> None:
+    def test_nothing_is_learned_twice(self, ana: User) -> None:
         """What was planned from where another has read on since is refused, with all its plan."""
-        turns(store, "a", "one", "two")
+        ana.turns("a", "one", "two")
         read = do.AdvanceSession("a", 1, SOON, finished=True, after=-1)
-        store.apply(ANA, [insert(record("learned")), read])
+        ana.apply(ana.insertion("learned"), read)
         with pytest.raises(InvalidInput, match="'a'"):
-            store.apply(ANA, [insert(record("again")), read])
-        assert page(store, ANA) == ["one", "two", "learned"]
+            ana.apply(ana.insertion("again"), read)
+        assert ana.page() == ["one", "two", "learned"]
 
-    def test_an_unknown_session(self, store: Store) -> None:
+    def test_an_unknown_session(self, ana: User, ben: User, planner: User, writer: User) -> None:
         """Without episodes one sees it cannot be consolidated; notes of it are passed over."""
-        turns(store, "a", "hello", scope=PLANNER)
-        remember(store, "fact", session_id="b")
-        for scope, name in ((ANA, "b"), (ANA, "c"), (BEN, "a"), (WRITER, "a")):
-            store.apply(scope, [do.AdvanceNotes(name, 0), insert(record("kept", scope=scope))])
+        planner.turns("a", "hello")
+        ana.remember("fact", session_id="b")
+        for user, name in ((ana, "b"), (ana, "c"), (ben, "a"), (writer, "a")):
+            user.apply(do.AdvanceNotes(name, 0), user.insertion("kept"))
             with pytest.raises(NotFound):
-                store.apply(scope, [done(name, 0)])
-        assert progress(store, "a") == (-1, False, -1)
+                user.apply(done(name, 0))
+        assert progress(ana, "a") == (-1, False, -1)
 
-    def test_each_agent_reads_for_itself(self, store: Store) -> None:
+    def test_each_agent_reads_for_itself(self, ana: User, planner: User, writer: User) -> None:
         """For the user, a session waits for the agent that lags behind."""
-        turns(store, "a", "shared")
-        turns(store, "a", "planned", scope=PLANNER)
-        turns(store, "a", "written", scope=WRITER)
-        store.apply(WRITER, [done("a", 2), do.AdvanceNotes("a", 2)])
-        for scope, expected in ((WRITER, 2), (PLANNER, -1), (ANA, -1)):
-            assert progress(store, "a", scope) == (expected, scope == WRITER, expected)
-        store.apply(ANA, [done("a", 2), do.AdvanceNotes("a", 2)])
-        for scope in (WRITER, PLANNER, ANA):
-            assert progress(store, "a", scope) == (2, True, 2)
+        ana.turns("a", "shared")
+        planner.turns("a", "planned")
+        writer.turns("a", "written")
+        writer.apply(done("a", 2), do.AdvanceNotes("a", 2))
+        for user, expected in ((writer, 2), (planner, -1), (ana, -1)):
+            assert progress(user, "a") == (expected, user is writer, expected)
+        ana.apply(done("a", 2), do.AdvanceNotes("a", 2))
+        for user in (writer, planner, ana):
+            assert progress(user, "a") == (2, True, 2)
 
-    def test_nothing_is_noted_twice_for_an_agent_that_is_silent(self, store: Store) -> None:
+    def test_nothing_is_noted_twice_for_an_agent_that_is_silent(
+        self, ana: User, planner: User, writer: User
+    ) -> None:
         """Who has nothing more to tell, is new, or took it back, holds back no other."""
-        turns(store, "a", "planned", scope=PLANNER)
-        turns(store, "a", "written", scope=WRITER)
-        store.apply(ANA, [do.AdvanceNotes("a", 1)])
-        (more,) = turns(store, "a", "more", scope=WRITER)
+        planner.turns("a", "planned")
+        writer.turns("a", "written")
+        ana.apply(do.AdvanceNotes("a", 1))
+        (more,) = writer.turns("a", "more")
         last = more.position or 0
-        store.apply(WRITER, [do.AdvanceNotes("a", last)])
-        assert progress(store, "a")[2] == last
-        (new,) = turns(store, "a", "new", scope=Scope("ana", "new"))
-        assert progress(store, "a")[2] == last
-        assert episodes(store, ANA, "a", after=last, limit=MANY) == [new]
-        (planned,) = turns(store, "b", "planned", scope=PLANNER)
-        turns(store, "b", "written", scope=WRITER)
-        store.apply(WRITER, [do.AdvanceNotes("b", 1)])
-        assert progress(store, "b")[2] == -1
-        store.apply(ANA, close(planned))
-        assert progress(store, "b")[2] == 1
+        writer.apply(do.AdvanceNotes("a", last))
+        assert progress(ana, "a")[2] == last
+        (new,) = User(ana.store, Scope("ana", "new")).turns("a", "new")
+        assert progress(ana, "a")[2] == last
+        assert ana.episodes("a", after=last) == [new]
+        (planned,) = planner.turns("b", "planned")
+        writer.turns("b", "written")
+        writer.apply(do.AdvanceNotes("b", 1))
+        assert progress(ana, "b")[2] == -1
+        ana.close(planned)
+        assert progress(ana, "b")[2] == 1
 
-    def test_what_comes_after_an_erased_end_is_new(self, store: Store) -> None:
+    def test_what_comes_after_an_erased_end_is_new(self, ana: User) -> None:
         """An episode that comes where one that was read was erased has not been read, or told."""
-        _, two = turns(store, "a", "one", "two")
-        store.apply(ANA, [done("a", 1), do.AdvanceNotes("a", 1), *erase(two)])
-        (three,) = turns(store, "a", "three")
-        read, finished, noted = progress(store, "a")
+        _, two = ana.turns("a", "one", "two")
+        ana.apply(done("a", 1), do.AdvanceNotes("a", 1))
+        ana.erase(two)
+        (three,) = ana.turns("a", "three")
+        read, finished, noted = progress(ana, "a")
         assert not finished
         for through in (read, noted):
-            assert episodes(store, ANA, "a", after=through, limit=MANY) == [three]
+            assert ana.episodes("a", after=through) == [three]
 
-    def test_usage_adds_up(self, store: Store, reopen: Reopen) -> None:
+    def test_usage_adds_up(self, ana: User, planner: User, writer: User, reopen: Reopen) -> None:
         """Calls of a stage to a model are summed: of the user all, of an agent its and nobody's."""
         first = Usage(requests=1, input_tokens=100, output_tokens=10, cost=0.25, seconds=1.5)
         second = Usage(requests=2, failures=1, input_tokens=50, seconds=0.5)
-        assert store.usage(ANA) == []
-        for scope, stage, model, usage in (
-            (ANA, "reflect", "m", first),
-            (PLANNER, "reflect", "m", second),
-            (WRITER, "reflect", "m", first),
-            (ANA, "enrich", "m", second),
-            (ANA, "reflect", "a", second),
+        assert ana.usage() == []
+        for user, stage, model, usage in (
+            (ana, "reflect", "m", first),
+            (planner, "reflect", "m", second),
+            (writer, "reflect", "m", first),
+            (ana, "enrich", "m", second),
+            (ana, "reflect", "a", second),
         ):
-            store.apply(scope, [do.Spend(stage, model, usage, SOON)])
+            user.apply(do.Spend(stage, model, usage, SOON))
         others = [StageUsage("enrich", "m", second), StageUsage("reflect", "a", second)]
-        store = reopen(store)
-        assert store.usage(ANA) == [*others, StageUsage("reflect", "m", first + second + first)]
-        assert store.usage(WRITER) == [*others, StageUsage("reflect", "m", first + first)]
+        ana.store = writer.store = reopen(ana.store)
+        assert ana.usage() == [*others, StageUsage("reflect", "m", first + second + first)]
+        assert writer.usage() == [*others, StageUsage("reflect", "m", first + first)]
 
 
 class NotesBaseContract(Contract):
     """What MEMORY.md last said is kept as it was given."""
 
-    def test_a_base_takes_the_place_of_the_one_before(self, store: Store, reopen: Reopen) -> None:
+    def test_a_base_takes_the_place_of_the_one_before(self, ana: User, reopen: Reopen) -> None:
         """Before the first there is none; nothing of an old one stays; it may have no lines."""
-        one, two = remember(store, "one", "two")
-        assert store.notes_bases(ANA) == {}
+        one, two = ana.remember("one", "two")
+        assert ana.notes_bases() == {}
         base = noted(two, one, two)
         base = replace(base, lines=(replace(base.lines[0], batch=7), *base.lines[1:]))
         for each in (noted(one, two), NotesBase(NOTES), base):
-            store.apply(ANA, [do.KeepNotes(each)])
-            assert store.notes_bases(ANA) == {(ANA, NOTES): each}
-        store = reopen(store)
-        assert store.notes_bases(ANA) == {(ANA, NOTES): base}
+            ana.apply(do.KeepNotes(each))
+            assert ana.notes_bases() == {(ana.scope, NOTES): each}
+        ana.store = reopen(ana.store)
+        assert ana.notes_bases() == {(ana.scope, NOTES): base}
 
-    def test_each_scope_and_folder_has_its_own(self, store: Store) -> None:
+    def test_each_scope_and_folder_has_its_own(
+        self, ana: User, ben: User, planner: User, writer: User
+    ) -> None:
         """A user is told who of the agents has notes, an agent of itself; nobody of a user."""
-        kept: dict[tuple[Scope, str], NotesBase] = {}
-        for scope in (ANA, PLANNER, WRITER, BEN, Scope("ben", "planner")):
-            for folder in ("/a", "/A"):
-                base = noted(record(f"{scope} {folder}", scope=scope), folder=folder)
-                store.apply(scope, [do.KeepNotes(base)])
-                kept[scope, folder] = base
-        for scope, owners in (
-            (ANA, {ANA, PLANNER, WRITER}),
-            (PLANNER, {PLANNER}),
-            (Scope("nobody"), set()),
-        ):
-            expected = {pair: base for pair, base in kept.items() if pair[0] in owners}
-            assert store.notes_bases(scope) == expected
+        kept: dict[User, dict[tuple[Scope, str], NotesBase]] = {}
+        for user in (ana, planner, writer, ben, User(ana.store, Scope("ben", "planner"))):
+            bases = [noted(record(f"{user.scope}"), folder=folder) for folder in ("/a", "/A")]
+            user.apply(*map(do.KeepNotes, bases))
+            kept[user] = {(user.scope, base.folder): base for base in bases}
+        assert ana.notes_bases() == kept[ana] | kept[planner] | kept[writer]
+        assert planner.notes_bases() == kept[planner]
+        assert User(ana.store, Scope("nobody")).notes_bases() == {}
 
-    def test_an_erased_line_is_known_until_the_file_is_cleaned(self, store: Store) -> None:
+    def test_an_erased_line_is_known_until_the_file_is_cleaned(
+        self, store: Store, ana: User
+    ) -> None:
         """An erasure leaves the base, or the line would count as a new one; ``verify`` tells."""
-        gone, kept = remember(store, "secret", "tea")
-        store.apply(ANA, [do.KeepNotes(noted(gone, kept))])
+        gone, kept = ana.remember("secret", "tea")
+        ana.apply(do.KeepNotes(noted(gone, kept)))
         assert store.verify() == []
-        store.apply(ANA, erase(gone))
+        ana.erase(gone)
         store.purge()
-        assert store.notes_bases(ANA) == {(ANA, NOTES): noted(gone, kept)}
+        assert ana.notes_bases() == {(ana.scope, NOTES): noted(gone, kept)}
         assert any(NOTES in line for line in store.verify())
-        store.apply(ANA, [do.KeepNotes(noted(kept))])
+        ana.apply(do.KeepNotes(noted(kept)))
         store.purge()
         assert store.verify() == []
 
@@ -237,15 +230,15 @@ STEPS = st.lists(
 TRUSTS = (Trust.PERSON, Trust.AGENT, Trust.EXTERNAL)
 
 
-def plan_of(store: Store, user: Scope, step: Step) -> list[do.Action]:
+def plan_of(user: User, step: Step) -> list[do.Action]:
     """Return what a drawn step does to what the user has by now: adding, correcting, restoring.
 
     Or one action on a record. Every third fact is none that stands; texts come again.
     """
     deed, first, second, minute = step
-    records, at = store.records(user, ALL), moment(minute)
+    records, at = user.records(ALL), moment(minute)
     if deed == "add" or not records:
-        scope = Scope(user.user, (None, "planner")[first % 2])
+        scope = Scope(user.scope.user, (None, "planner")[first % 2])
         kind, ends = (Kind.FACT, Kind.EPISODE)[second % 7 == 0], None if minute % 3 == 0 else at
         text, trust = f"text {second}", TRUSTS[second % 3]
         return [do.Insert(record(text, scope=scope, kind=kind, trust=trust, valid_until=ends))]
@@ -253,9 +246,8 @@ def plan_of(store: Store, user: Scope, step: Step) -> list[do.Action]:
     new = record(f"not {one.content}", scope=Scope(one.user, one.agent))
     if deed == "correct":
         return [do.Insert(new), do.Close(one.id, at, "corrected", superseded_by=new.id)]
-    if (
-        deed == "restore"
-    ):  # As an import of an archive does: inserted with its fate, and ended by it.
+    if deed == "restore":
+        # As an import of an archive does: inserted with its fate, and ended by it.
         kept = replace(new, superseded_by=one.id)
         return [do.Insert(kept, reason="imported"), do.Retire(kept.id, at, "imported")]
     return [] if one == other else [on_record(one.id, other.id, at)[int(deed)]]
@@ -268,28 +260,30 @@ class NoteworthyVersionContract(Contract):
     @ONE_STORE
     def test_other_facts_have_another_version(self, store: Store, steps: list[Step]) -> None:
         """Whatever is done, and however time goes, one version never means two sets of facts."""
-        user = Scope(new_id("user"))
-        known: dict[tuple[Scope, str], set[str]] = {}
+        name = new_id("user")
+        user, planner = (User(store, Scope(name, agent)) for agent in (None, "planner"))
+        known: dict[tuple[User, str], set[str]] = {}
         for step in steps:
-            store.apply(user, plan_of(store, user, step))
-            for scope in (user, Scope(user.user, "planner")):
-                for minute in (0, 15, 40):
-                    now = moment(minute)
-                    version = store.noteworthy_version(scope, now=now)
-                    ids = {item.id for item in noteworthy(store, scope, now=now)}
-                    assert known.setdefault((scope, version), ids) == ids
+            user.apply(*plan_of(user, step))
+            for each, minute in product((user, planner), (0, 15, 40)):
+                now = moment(minute)
+                ids = {item.id for item in each.noteworthy(now=now)}
+                version = each.noteworthy_version(now=now)
+                assert known.setdefault((each, version), ids) == ids
 
-    def test_only_an_end_changes_it_without_a_change(self, store: Store, reopen: Reopen) -> None:
+    def test_only_an_end_changes_it_without_a_change(
+        self, ana: User, writer: User, reopen: Reopen
+    ) -> None:
         """A fact that ends by itself leaves another version behind; other kinds leave it."""
-        remember(store, "early", "early, too", valid_until=moment(10))
-        remember(store, "late", valid_until=moment(20))
-        for scope in (ANA, WRITER):
+        ana.remember("early", "early, too", valid_until=moment(10))
+        ana.remember("late", valid_until=moment(20))
+        for user in (ana, writer):
             times = (0, 9.99, 10, 19.99, 20, 99)
-            versions = [store.noteworthy_version(scope, now=moment(at)) for at in times]
+            versions = [user.noteworthy_version(now=moment(at)) for at in times]
             assert versions[0::2] == versions[1::2]
             assert len(set(versions)) == len(versions[0::2])
-        before = store.noteworthy_version(ANA, now=LATER)
-        (said,) = turns(store, "a", "said")
+        before = ana.noteworthy_version(now=LATER)
+        (said,) = ana.turns("a", "said")
         notes = do.KeepNotes(NotesBase(NOTES))
-        store.apply(ANA, [do.AdvanceNotes("a", 0), do.Touch((said.id,), moment(1)), notes])
-        assert reopen(store).noteworthy_version(ANA, now=LATER) == before
+        ana.apply(do.AdvanceNotes("a", 0), do.Touch((said.id,), moment(1)), notes)
+        assert reopen(ana.store).noteworthy_version(ana.scope, now=LATER) == before

@@ -1,0 +1,391 @@
+"""Who uses the store under the contract suite, and what they store.
+
+Records are small, and their ids and times only go up.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime, timedelta
+from functools import partial
+from itertools import count
+from typing import Any
+
+import numpy as np
+
+from memoranda.model import actions as do
+from memoranda.model.checks import content_hash
+from memoranda.model.models import (
+    Calibration,
+    ConversationInfo,
+    Entity,
+    Kind,
+    Mention,
+    Message,
+    PrunedSpan,
+    Pruning,
+    Record,
+    Scope,
+)
+from memoranda.model.notes import NotedLine, NotesBase
+from memoranda.model.ports import ENTITIES, VECTORS, Store
+from memoranda.model.query import Filter, IndexVersion, Order, RecordRelation, Subset, Vector
+from memoranda.model.usage import Usage
+from memoranda.testing.analyzers import CapitalizedNames
+
+ANA = Scope("ana")
+BEN = Scope("ben")
+PLANNER = Scope("ana", "planner")
+WRITER = Scope("ana", "writer")
+START = datetime(2026, 3, 1, 12, tzinfo=UTC)
+LATER = START + timedelta(days=10_000)
+ALL = Filter(now=LATER, retired=True)
+ACTIVE = Filter(now=LATER)
+MODEL = "contract-model"
+DIMENSIONS = 4
+EXTRACTOR = CapitalizedNames()
+MANY = 10_000
+SOON = START + timedelta(minutes=1_000_000)
+NOTES = "/home/ana/Notizen – 日本"
+TERMS = ("tea", "cake", "secret", "new", "his", "zoe", "dan")
+UNREAD = IndexVersion()
+_numbers = count(1)
+
+
+def moment(minutes: float) -> datetime:
+    """Return ``START`` and so many minutes."""
+    return START + timedelta(minutes=minutes)
+
+
+def new_id(prefix: str) -> str:
+    """Return an id that sorts after all before it."""
+    return f"{prefix}_{next(_numbers):026d}"
+
+
+def record(content: str, *, scope: Scope = ANA, **fields: Any) -> Record:
+    """Return a record of ``scope``, recorded a minute after the one before it."""
+    kind = fields.pop("kind", Kind.FACT)
+    created = fields.pop("created_at", moment(next(_numbers)))
+    known: dict[str, Any] = {"event_time": created, "agent": scope.agent}
+    if fields.get("source_ids"):
+        known["origin"] = "consolidation"  # What a person says stands on no sources.
+    return Record(
+        id=fields.pop("id", None) or new_id(kind.prefix),
+        kind=kind,
+        content=content,
+        content_hash=content_hash(content),
+        user=scope.user,
+        created_at=created,
+        **(known | fields),
+    )
+
+
+def insert(item: Record, reason: str = "remembered") -> do.Insert:
+    """Return the action that stores ``item`` and the capitalized names in it."""
+    return do.Insert(item, tuple(EXTRACTOR.extract(item.content)), reason)
+
+
+def vector(*numbers: float) -> Vector:
+    """Return ``numbers`` as a vector of unit length."""
+    row = np.array(numbers, np.float32)
+    unit: Vector = row / np.linalg.norm(row)
+    return unit
+
+
+def placed(*messages: Message, start: int = 0) -> list[Message]:
+    """Return ``messages`` as they are in a transcript, the first of them at ``start``."""
+    return [replace(message, position=start + number) for number, message in enumerate(messages)]
+
+
+def cut(first: int, last: int, **fields: Any) -> PrunedSpan:
+    """Return the cut of a run of messages."""
+    number = last - first + 1
+    known: dict[str, Any] = {"messages": number, "tokens": 3 * number, "why": "oldest"}
+    return PrunedSpan(
+        first=first, last=last, since=moment(first), until=moment(last), **(known | fields)
+    )
+
+
+def pruning(*cuts: PrunedSpan, **fields: Any) -> Pruning:
+    """Return the receipt of a pruning, a minute after the one before it."""
+    known: dict[str, Any] = {
+        "id": new_id("prn"),
+        "at": moment(next(_numbers)),
+        "trigger": "automatic",
+        "why": "90 of 100 tokens in use",
+        "strategy": "recency",
+        "before": 90,
+        "after": 60,
+    }
+    return Pruning(cuts=cuts, **(known | fields))
+
+
+def stored(item: Record, **fields: Any) -> Record:
+    """Return ``item`` with what the store adds to it: it fades from what it was stored with."""
+    known: dict[str, Any] = {
+        "strength": item.confidence if item.strength is None else item.strength,
+        "strength_at": item.strength_at or item.created_at,
+    }
+    return replace(item, **(known | fields))
+
+
+def named(text: str, *names: str) -> tuple[Mention, ...]:
+    """Return mentions of ``names`` as they stand in ``text``."""
+    return tuple(
+        Mention(name, "other", text.index(name), text.index(name) + len(name)) for name in names
+    )
+
+
+def noted(*items: Record, folder: str = NOTES) -> NotesBase:
+    """Return a notes base whose lines tell ``items``."""
+    return NotesBase(folder, tuple(NotedLine(item.id, item.content_hash) for item in items))
+
+
+@dataclass(eq=False)
+class User:
+    """A user of the store under test, or an agent of one; what they do is a transaction each.
+
+    Any method of a store whose first argument is a scope is theirs, too, without that argument.
+    """
+
+    store: Store
+    scope: Scope = ANA
+
+    def __getattr__(self, name: str) -> Any:
+        """Return the method ``name`` of the store, for the scope of this user."""
+        return partial(getattr(self.store, name), self.scope)
+
+    def apply(self, *actions: do.Action) -> None:
+        """Carry out a plan."""
+        self.store.apply(self.scope, actions)
+
+    def insertion(self, content: str, **fields: Any) -> do.Insert:
+        """Return the action that stores a new record."""
+        return insert(record(content, scope=self.scope, **fields))
+
+    def remember(self, *contents: str, **fields: Any) -> list[Record]:
+        """Store a record for each text, and return what the store has then."""
+        plan = [self.insertion(content, **fields) for content in contents]
+        self.apply(*plan)
+        ids = [action.record.id for action in plan]
+        return list(self.store.get(Scope(self.scope.user), ids).values())
+
+    def turns(self, session: str, *texts: str, **fields: Any) -> list[Record]:
+        """Store an episode of a session for each text."""
+        return self.remember(*texts, kind=Kind.EPISODE, session_id=session, **fields)
+
+    def close(self, *items: Record, at: float = 1) -> None:
+        """End the validity of records."""
+        self.apply(*(do.Close(item.id, moment(at), "forgotten") for item in items))
+
+    def erase(self, *items: Record, at: float = 1) -> None:
+        """Erase records."""
+        self.apply(do.Erase(tuple(item.id for item in items), moment(at), "asked"))
+
+    def embed(self, items: Sequence[Record], row: Vector | None = None) -> None:
+        """Give each record the vector ``row``."""
+        chosen = vector(1, 2, 3, 4) if row is None else row
+        self.apply(do.PutVectors(MODEL, {item.id: chosen for item in items}))
+
+    def open_conversation(self, name: str, **fields: Any) -> ConversationInfo:
+        """Create a conversation and return what was asked for."""
+        created = fields.pop("created_at", moment(next(_numbers)))
+        info = ConversationInfo(id=name, created_at=created, **fields)
+        self.apply(do.OpenConversation(info))
+        return info
+
+    def say(self, conversation: str, *texts: str, **fields: Any) -> list[Message]:
+        """Append a message of the user for each text."""
+        known: dict[str, Any] = {"role": "user", "tokens": 3}
+        messages = [
+            Message(
+                id=new_id("msg"), content=text, timestamp=moment(next(_numbers)), **(known | fields)
+            )
+            for text in texts
+        ]
+        self.apply(*(do.Append(conversation, message) for message in messages))
+        return messages
+
+    def prune(self, conversation: str, *cuts: PrunedSpan) -> Pruning:
+        """Keep the receipt of a pruning with these cuts, and return it."""
+        receipt = pruning(*cuts)
+        self.apply(do.Prune(conversation, receipt))
+        return receipt
+
+    def page(self, where: Filter = ALL, **how: Any) -> list[str]:
+        """Return the texts of the records that match."""
+        return [item.content for item in self.records(where, **how)]
+
+    def found(self, item: Record | str) -> Record:
+        """Return what the store has of a record that is there."""
+        name = item if isinstance(item, str) else item.id
+        return self.store.get(self.scope, [name])[name]
+
+    def seen(self, ordinals: Sequence[int]) -> set[str]:
+        """Return the texts of the records with these ordinals."""
+        return {item.content for item in self.store.get(self.scope, ordinals).values()}
+
+    def passing(self, *, order: Order = Order.RECORDED, **fields: Any) -> list[str]:
+        """Return the texts that a filter lets through, having seen that all reads agree on them."""
+        where = Filter(**({"now": LATER} | fields))
+        texts = self.page(where, order=order)
+        assert self.seen(self.ordinals(where)) == set(texts)
+        assert sum(self.count(where).values()) == len(texts)
+        return texts
+
+    def pending(self, work: str = VECTORS, *, of_all: bool = False) -> list[str]:
+        """Return the texts of the user's records that wait, or of all users' records."""
+        scope, where = None if of_all else self.scope, Filter.at_any_time(waiting=work)
+        waiting = self.store.records(scope, where)
+        assert sum(self.store.count(scope, where).values()) == len(waiting)
+        return [item.content for item in waiting]
+
+    def profile(self, name: str, where: Filter = ACTIVE) -> Entity:
+        """Return the entity with this name, which is there."""
+        return self.store.entities(self.scope, where, name=name, limit=1)[0]
+
+    def entity_id(self, name: str) -> str:
+        """Return the id of the entity with this name."""
+        return self.profile(name, ALL).id
+
+    def entity_names(self) -> list[str]:
+        """Return the names of all entities, most mentioned first."""
+        return [entity.name for entity in self.entities(ACTIVE, type=None, limit=MANY)]
+
+    def deeds(self, id: str) -> list[str]:
+        """Return the actions in a record's history."""
+        return [change.action for change in self.history(id)]
+
+    def episodes(self, session: str, *, after: int = -1, limit: int | None = None) -> list[Record]:
+        """Return the episodes of a session beyond a position, but those that were taken back."""
+        where = Filter.at_any_time(
+            kinds=(Kind.EPISODE,), session=session, beyond=after, subset=Subset.STANDING
+        )
+        return self.store.records(self.scope, where, order=Order.POSITION, limit=limit)
+
+    def recalled(self, session: str) -> list[str]:
+        """Return the ids of the records that were recalled into a conversation, the last first."""
+        where = Filter.at_any_time(recalled_in=session)
+        return [item.id for item in self.records(where, order=Order.RECALLED)]
+
+    def noteworthy(self, *, now: datetime = LATER, limit: int | None = None) -> list[Record]:
+        """Return the facts that are worth a line in MEMORY.md, the most worth first."""
+        where = Filter(now=now, subset=Subset.NOTEWORTHY)
+        return self.store.records(self.scope, where, order=Order.NOTEWORTHY, limit=limit)
+
+    def everything(self) -> list[object]:
+        """Return all that the reads of a store tell about a user."""
+        changes = self.store.index_changes(self.scope, UNREAD)
+        terms = self.match_terms(TERMS, limit=MANY)
+        return [
+            replace(changes, vectors=changes.vectors.tolist(), version=UNREAD),
+            sorted(zip(terms.ordinals, terms.counts.tolist(), strict=True)),
+            list(terms.frequencies),
+            *self.visible(),
+        ]
+
+    def visible(self) -> list[object]:
+        """Return all that those reads tell which are bounded by an agent, too."""
+        records = self.records(ALL)
+        ids, hashes = [item.id for item in records], [item.content_hash for item in records]
+        names, talks = self.entity_names(), self.conversations()
+        conditions: list[dict[str, Any]] = [
+            *({"subset": subset} for subset in Subset),
+            *({"recalled_in": name} for name in ("s", "talk", "trip")),
+            *({"waiting": work} for work in (VECTORS, ENTITIES)),
+            *({"citing": ids}, {"hashes": hashes}, {"most_entities": 0}, {"beyond": 0}),
+        ]
+        return [
+            records,
+            [self.history(item.id) for item in records],
+            [self.related(ids[:1], relation) for relation in RecordRelation],
+            self.get(self.ordinals(ALL)),
+            [self.records(Filter.at_any_time(**each)) for each in conditions],
+            self.count(ALL),
+            [self.entities(ACTIVE, name=name, limit=1) for name in names],
+            self.mentioning(names),
+            dict(self.decisions()),
+            talks,
+            [self.messages(name, cleared=True) for name in talks],
+            [self.prunings(name) for name in talks],
+            self.messages(records=ids),
+            (self.sessions(), self.sessions(pending=True, exclude="talk")),
+            self.usage(),
+            self.notes_bases(),
+        ]
+
+    def prepare(self) -> list[do.Action]:
+        """Fill the store and return a plan with one action of each kind on what is in it."""
+        if self.store.vector_model() is None:
+            self.store.reset_vectors(MODEL, DIMENSIONS)
+        one, two, three = self.remember("Zoe drinks tea", "Dan eats cake", "secret")
+        self.remember("from secret", source_ids=(three.id,))
+        self.embed([one, three])
+        info = self.open_conversation("trip")
+        messages = self.say("trip", "a", "secret", record_id=three.id)
+        (message,) = self.say("trip", "b")
+        start, end = (self.messages("trip")[place].position or 0 for place in (-3, -1))
+        held = self.prune("trip", cut(start, start + 1, summary="secret"), cut(end, end))
+        insertion = self.insertion("new Zoe tea", session_id="s")
+        new = insertion.record
+        return [
+            insertion,
+            do.Close(one.id, moment(50), "corrected", superseded_by=new.id),
+            do.Reweigh(two.id, moment(50), 0.5, 0.1, "conflict"),
+            do.Touch((one.id, two.id), moment(50)),
+            do.PutVectors(MODEL, {new.id: vector(1, 0, 0, 0), one.id: vector(0, 1, 0, 0)}),
+            do.Append("trip", replace(messages[0], id=f"{message.id}x", record_id=new.id)),
+            do.Pin("trip", message.id, pinned=True),
+            do.OpenConversation(replace(info, system="new")),
+            do.Recount("trip", {message.id: 77}),
+            do.UpdateConversation("trip", calibration=Calibration(1.5, 20)),
+            do.Prune("trip", pruning(cut(end, end + 1))),
+            do.Summarize("trip", held.id, {end: "b"}),
+            do.UpdateConversation("trip", ended_at=moment(50)),
+            do.Reinforce(two.id, SOON, (one.id, three.id)),
+            *self._prepare_upkeep(new.id),
+            do.KeepNotes(noted(new, two)),
+            do.Erase((three.id,), moment(50), "asked"),
+        ]
+
+    def _prepare_upkeep(self, by: str) -> list[do.Action]:
+        # What upkeep and persons do, where the record ``by`` is new.
+        names = [f"{name}{next(_numbers)}" for name in ("Bea", "Cid", "Eve")]
+        meeting = "{} met {} and {}".format(*names)
+        met, faded, old = self.remember(meeting, "fading", "old", decay_rate=0.1)
+        late = record("Kim waits", scope=self.scope)
+        (turn,) = self.turns("talk", "turn")
+        self.embed([met, faded, old, turn])
+        bea, cid, eve = (self.entity_id(name) for name in names)
+        return [
+            do.Touch((met.id, faded.id), SOON, "talk"),
+            do.Fade(faded.id, SOON, 0.4),
+            do.Supersede(faded.id, by, SOON, 0.3, "moved on"),
+            do.Retire(old.id, SOON, "faded away"),
+            do.Enrich(met.id, SOON, named("Zoe", "Zoe")),
+            do.Insert(late, None),
+            do.LinkEntities(late.id, named(late.content, "Kim")),
+            do.MergeEntities(bea, cid),
+            do.MergeEntities(bea, eve),
+            do.SplitEntity(bea, names[1]),
+            do.KeepNameDecision("old name", names[2]),
+            do.AdvanceSession("talk", turn.position or 0, SOON, finished=True),
+            do.AdvanceNotes("talk", turn.position or 0),
+            do.Spend("reflect", "m", Usage(requests=1, cost=0.5), SOON),
+        ]
+
+
+def on_record(target: str, own: str, at: datetime = START) -> list[do.Action]:
+    """Return an action of each kind on the record ``target`` by who has the record ``own``."""
+    return [
+        do.Close(target, at, "forgotten"),
+        do.Reweigh(target, at, 0.0, 9.0, "hidden"),
+        do.Fade(target, at, 0.0),
+        do.Retire(target, at, "hidden"),
+        do.Reinforce(target, at, (own,)),
+        do.Supersede(target, own, at, 0.0, "hidden"),
+        do.Supersede(own, target, at, 0.0, "hidden"),
+        do.Enrich(target, at, named("Zoe", "Zoe")),
+        do.Erase((target,), at, "asked"),
+    ]
