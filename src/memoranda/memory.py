@@ -43,10 +43,10 @@ from memoranda.model.query import Filter, Order
 from memoranda.model.reports import MaintenanceReport, MemoryStats, StageReport
 from memoranda.model.sessions import SessionInfo
 from memoranda.model.usage import StageUsage
-from memoranda.records import plans
 from memoranda.records.drafts import (
     Draft,
     Retention,
+    draft_correction,
     parse_draft,
     parse_kind,
     parse_tags,
@@ -233,7 +233,7 @@ class Memory:
             InvalidInput: it is no longer believed, or the new text cannot be stored.
         """
         old = self._records.require_active(self._records.existing(id))
-        return self._records.correct(old, plans.draft_correction(old, content))
+        return self._records.correct(old, draft_correction(old, content))
 
     def confirm(self, id: str) -> Record:
         """Believe a record fully and for ever; return it.

@@ -20,8 +20,7 @@ from memoranda.model.models import Record
 from memoranda.model.notes import NotedLine, line_of
 from memoranda.notes.document import Document, NoteItem, key_of
 from memoranda.notes.topics import topic
-from memoranda.records import plans
-from memoranda.records.drafts import Draft
+from memoranda.records.drafts import Draft, draft_correction, plan_correction
 from memoranda.records.service import RecordService
 from memoranda.text.patterns import LanguageData, compile_pattern
 
@@ -425,7 +424,7 @@ class EditPlan:
 
     def _correct(self, old: Record, item: NoteItem) -> None:
         draft = replace(
-            plans.draft_correction(old, item.text),
+            draft_correction(old, item.text),
             role=None,
             origin=ORIGIN,
             source_ids=(),
@@ -434,7 +433,7 @@ class EditPlan:
         new = self._planned(draft, f"corrects {old.id}")
         if new is None:
             return
-        self.actions += plans.plan_correction(old, new, self._now)
+        self.actions += plan_correction(old, new, self._now)
         for record in self._alike(old)[1:]:
             self._close(record)
         self.corrected.append(new.record)

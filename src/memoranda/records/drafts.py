@@ -1,16 +1,16 @@
-"""From what a caller says to the action that stores it: validation, times, entities."""
+"""From what a caller says to the action that stores it: validation, times, corrections."""
 
 from __future__ import annotations
 
 import math
 import sys
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from datetime import datetime, time, timedelta, tzinfo
 from typing import TYPE_CHECKING, Any
 
 from memoranda.errors import InvalidInput
-from memoranda.model.actions import Insert
+from memoranda.model.actions import Action, Close, Insert
 from memoranda.model.checks import clean, content_hash, parse_metadata, require_aware
 from memoranda.model.clock import Clock, IdFactory
 from memoranda.model.models import Kind, Record, Scope, Trust
@@ -29,20 +29,8 @@ ALIASES = {
     "task": Kind.CONTEXT,
 }
 KINDS: Mapping[str, Kind] = {**{kind.value: kind for kind in Kind}, **ALIASES}
-# What a dict that is to be remembered may hold.
-DRAFT_KEYS = frozenset(
-    {
-        "content",
-        "kind",
-        "tags",
-        "metadata",
-        "event_time",
-        "session",
-        "role",
-        "confidence",
-        "decay_rate",
-    }
-)
+# Origins of what stands on its own word: sources it has only say it, too.
+STATED = frozenset({"api", "tool", "notes"})
 TRUST = {"assistant": Trust.AGENT, "agent": Trust.AGENT, "tool": Trust.EXTERNAL}
 
 
@@ -61,6 +49,10 @@ class Draft:
     decay_rate: float | None = None
     source_ids: tuple[str, ...] = ()
     origin: str = "api"
+
+
+# What a dict that is to be remembered may hold.
+DRAFT_KEYS = frozenset(each.name for each in fields(Draft)) - {"source_ids", "origin"}
 
 
 def parse_draft(item: object, place: str, origin: str = "api") -> Draft:
@@ -134,19 +126,7 @@ class RecordPlanner:
         self._retention = retention
 
     def plan(self, scope: Scope, draft: Draft, *, reason: str = "remembered") -> Insert:
-        """Return the action that stores ``draft`` for ``scope``.
-
-        Raises:
-            InvalidInput: a value of the draft cannot be stored; the message says which.
-        """
-        return self.insert(self.record(scope, draft), reason)
-
-    def insert(self, record: Record, reason: str) -> Insert:
-        """Return the action that stores ``record`` with the names in its text."""
-        return Insert(record, mentions=None, reason=reason)
-
-    def record(self, scope: Scope, draft: Draft) -> Record:
-        """Return the record of ``draft`` for ``scope``.
+        """Return the action that stores ``draft`` for ``scope``; names in it are found later.
 
         Raises:
             InvalidInput: a value of the draft cannot be stored; the message says which.
@@ -158,7 +138,7 @@ class RecordPlanner:
         role = None if draft.role is None else clean(draft.role, "role")
         confidence = _number(draft.confidence, "confidence", most=1.0)
         decay = 0.0 if draft.decay_rate is None else _number(draft.decay_rate, "decay_rate")
-        return Record(
+        record = Record(
             id=self._ids.new(kind.prefix),
             kind=kind,
             content=content,
@@ -180,6 +160,33 @@ class RecordPlanner:
             tags=parse_tags(draft.tags),
             attributes=parse_metadata(draft.metadata),
         )
+        return Insert(record, mentions=None, reason=reason)
+
+
+def draft_correction(old: Record, content: str) -> Draft:
+    """Return the draft that takes the place of ``old``: the same but for its text.
+
+    It is believed fully, happened when the old one did, and goes with the sources of what was
+    drawn from them when these are erased.
+    """
+    told = old.origin in STATED
+    return Draft(
+        content=content,
+        kind=old.kind,
+        tags=old.tags,
+        metadata={**old.attributes, "supersedes": old.id},
+        event_time=old.event_time,
+        session=old.session_id,
+        role=old.source_role,
+        decay_rate=old.decay_rate,
+        source_ids=() if told else old.source_ids,
+        origin=old.origin if told else "correction",
+    )
+
+
+def plan_correction(old: Record, new: Insert, at: datetime) -> list[Action]:
+    """Plan that ``new`` supersedes ``old``, which stays for ``as_of`` and history."""
+    return [new, Close(old.id, at, "corrected", superseded_by=new.record.id)]
 
 
 def parse_kind(kind: object) -> Kind:

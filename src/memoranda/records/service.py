@@ -15,8 +15,7 @@ from memoranda.model.events import Events
 from memoranda.model.models import ForgetReceipt, Kind, Record, Scope, is_active
 from memoranda.model.ports import Store
 from memoranda.model.query import Filter, RecordRelation
-from memoranda.records import plans
-from memoranda.records.drafts import Draft, RecordPlanner
+from memoranda.records.drafts import Draft, RecordPlanner, plan_correction
 
 # The metadata field under which a context record keeps its key.
 CONTEXT_KEY = "context_key"
@@ -98,7 +97,7 @@ class RecordService:
     def correct(self, old: Record, draft: Draft) -> Record:
         """Store ``draft`` in the place of ``old``; return the new record."""
         new = self.plan(draft, reason=f"corrects {old.id}")
-        record = self.apply(plans.plan_correction(old, new, self.now()))[0]
+        record = self.apply(plan_correction(old, new, self.now()))[0]
         self.events.emit("corrected", record)
         return record
 

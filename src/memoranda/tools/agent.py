@@ -12,8 +12,7 @@ from memoranda.model.checks import clean, limited
 from memoranda.model.models import Entity, Kind, Record
 from memoranda.model.query import Filter
 from memoranda.model.reports import MemoryStats
-from memoranda.records import plans
-from memoranda.records.drafts import Draft, parse_kind
+from memoranda.records.drafts import Draft, draft_correction, parse_kind
 from memoranda.records.service import RecordService
 from memoranda.search.recall import RecallService, fenced, mask_secrets, remembered
 from memoranda.text.secrets import secret_kind
@@ -131,7 +130,7 @@ class AgentTools:
             # It would only put the agent's word in the place of a person's.
             raise InvalidInput(f"{id} says just that already; there is nothing to correct")
         # The agent's own word, whoever's the old one was: it is no evidence of what a person said.
-        draft = replace(plans.draft_correction(old, text), role=ROLE, origin=ORIGIN, source_ids=())
+        draft = replace(draft_correction(old, text), role=ROLE, origin=ORIGIN, source_ids=())
         return self._records.correct(old, draft)
 
     def confirm_fact(self, id: Annotated[str, FACT_ID]) -> str:

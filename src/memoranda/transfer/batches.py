@@ -232,7 +232,7 @@ def _store(
 
 def _key(target: ImportTarget, placed: PlacedDraft) -> RecordKey:
     with located(placed.place):
-        record = target.records.planner.record(placed.scope, placed.draft)
+        record = target.records.planner.plan(placed.scope, placed.draft).record
     if placed.once and record.kind is Kind.FACT:
         return RecordKey(record.content_hash, always=True)
     happened = None if placed.draft.event_time is None else record.event_time

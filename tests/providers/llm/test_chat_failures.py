@@ -71,7 +71,7 @@ def test_before_words_a_broken_stream_is_tried_again(server, spec, how):
 def test_a_plain_body_that_breaks_off_is_asked_for_again(server, spec):
     """A connection lost in the middle of a plain reply is tried again."""
     server.play(cut_off, talked("ok"))
-    assert Talker(spec, max_tokens=100).chat().usage.failures == 1
+    assert Talker(spec).chat().usage.failures == 1
 
 
 def test_silence_ends_a_call(server, spec, stream):
@@ -215,7 +215,7 @@ def test_a_wrong_key_is_an_error_that_does_not_show_it(server, spec, stream):
 def test_what_is_no_reply_is_an_error_of_ours(server, spec, stream, body):
     """Whatever a server sends, only an LLMError leaves, and it names the model."""
     server.play(raw(body, "text/event-stream"))
-    error = Talker(spec, max_tokens=100).fail(stream=stream)
+    error = Talker(spec).fail(stream=stream)
     assert spec in str(error)
     assert error.usage.requests == len(server.received)
 

@@ -68,20 +68,22 @@ def test_a_password_in_the_url_is_refused_and_not_shown():
     assert "hunter2" not in str(caught.value)
 
 
-def test_a_public_model_needs_a_key():
+def test_a_public_model_needs_a_key(monkeypatch):
     """Without one, the error names the variable, the setting and the way without."""
     for provider, variable in (("openai", "OPENAI_API_KEY"), ("anthropic", "ANTHROPIC_API_KEY")):
         with pytest.raises(ConfigError, match=f"{variable}.*llm.api_key.*no model"):
             open_model(f"{provider}:some")
-        assert find_key(ModelSpec(provider, "some"), None, {variable: "k"}) == "k"
-        assert find_key(ModelSpec(provider, "some"), "mine", {variable: "k"}) == "mine"
+        monkeypatch.setenv(variable, "k")
+        assert find_key(ModelSpec(provider, "some"), None) == "k"
+        assert find_key(ModelSpec(provider, "some"), "mine") == "mine"
 
 
-def test_a_server_by_url_gets_only_the_key_given_for_it():
+def test_a_server_by_url_gets_only_the_key_given_for_it(monkeypatch):
     """The environment's key belongs to the public provider."""
     local = ModelSpec("openai", "some", "http://h/v1")
-    assert find_key(local, None, {"OPENAI_API_KEY": "k"}) is None
-    assert find_key(local, "mine", {}) == "mine"
+    monkeypatch.setenv("OPENAI_API_KEY", "k")
+    assert find_key(local, None) is None
+    assert find_key(local, "mine") == "mine"
 
 
 def test_opening_loads_nothing_heavy():

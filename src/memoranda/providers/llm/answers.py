@@ -33,7 +33,7 @@ from pydantic_ai.settings import ModelSettings
 from memoranda.errors import LLMError
 from memoranda.model.usage import Reply, Usage
 from memoranda.providers.llm.answer_fitting import answer_schema, drop_misfits, fit, misfits
-from memoranda.providers.llm.connection import attempt, connected, limits, usage_of
+from memoranda.providers.llm.connection import attempt, connected, usage_of
 from memoranda.providers.llm.json_reading import read_json
 from memoranda.providers.llm.retrying import CallFailure, ModelConnection, TotalUsage
 
@@ -72,7 +72,7 @@ async def ask_model(
             output = NativeOutput(answer, name=ANSWER, strict=True, template=False)
         agent = Agent(tidy, output_type=output, instructions=instructions, retries=1, name=ANSWER)
         try:
-            found = await agent.run(prompt, model_settings=limits(to))
+            found = await agent.run(prompt, model_settings=ModelSettings(timeout=to.timeout))
         except UnexpectedModelBehavior as error:
             total.add_failure()
             more = len(tidy.problems) - MOST_PROBLEMS

@@ -23,6 +23,7 @@ from pydantic_ai import (
 from pydantic_ai.direct import model_request, model_request_stream
 from pydantic_ai.messages import ModelResponseStreamEvent
 from pydantic_ai.models import ModelRequestParameters, StreamedResponse
+from pydantic_ai.settings import ModelSettings
 from pydantic_ai.tools import ToolDefinition
 
 from memoranda.errors import LLMError
@@ -30,8 +31,8 @@ from memoranda.model.chat import ChatReply, OnText, ToolSpec
 from memoranda.model.models import ToolCall
 from memoranda.model.usage import Usage
 from memoranda.providers.llm.answer_fitting import storable
-from memoranda.providers.llm.connection import attempt, connected, limits, usage_of
-from memoranda.providers.llm.message_conversion import form_of, to_model_messages
+from memoranda.providers.llm.connection import attempt, connected, usage_of
+from memoranda.providers.llm.message_conversion import to_model_messages
 from memoranda.providers.llm.retrying import CallFailure, ModelConnection, TotalUsage
 from memoranda.providers.llm.spec import ModelSpec
 
@@ -88,8 +89,8 @@ async def call_chat(
             raises comes out, too.
         InvalidInput: there are no messages, or one is in no known form.
     """
-    sent, total = to_model_messages(messages, form_of(to.spec)), TotalUsage()
-    settings, parameters = limits(to), _parameters(tools)
+    sent, total = to_model_messages(messages, to.spec), TotalUsage()
+    settings, parameters = ModelSettings(timeout=to.timeout), _parameters(tools)
     async with connected(to) as model:
 
         async def whole(_: asyncio.Timeout) -> tuple[ChatOutcome, Usage]:

@@ -22,7 +22,6 @@ import httpx2
 from genai_prices import calc_price
 from pydantic_ai import ModelResponse, exceptions
 from pydantic_ai.models import Model
-from pydantic_ai.settings import ModelSettings
 
 from memoranda.model.usage import Usage
 from memoranda.providers.llm.retrying import CallFailure, ModelConnection
@@ -69,14 +68,6 @@ async def attempt(
     # The SDKs and their HTTP library have error trees of their own, and let others pass.
     except Exception as error:  # noqa: BLE001 - whatever it is becomes a value with a remedy
         return _failure(to.spec, to.key, error)
-
-
-def limits(to: ModelConnection) -> ModelSettings:
-    """Return the settings of a call: seconds of silence on the line, and the longest answer."""
-    settings: ModelSettings = {"timeout": to.timeout}
-    if to.max_tokens is not None:
-        settings["max_tokens"] = to.max_tokens
-    return settings
 
 
 @cache

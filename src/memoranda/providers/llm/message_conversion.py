@@ -17,7 +17,6 @@ import json
 import re
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from itertools import takewhile
 from typing import Any
 
@@ -54,47 +53,17 @@ LONGEST_ID = 40
 ROLES = ("system", "developer", "user", "assistant", "tool")
 SYSTEM = ROLES[:2]
 # What all providers take, and what they call it.
-MEDIA = {
-    "image/png": "image/png",
-    "image/jpeg": "image/jpeg",
-    "image/jpg": "image/jpeg",
-    "image/gif": "image/gif",
-    "image/webp": "image/webp",
-}
+MEDIA = {f"image/{name}": f"image/{name}" for name in ("png", "jpeg", "gif", "webp")}
+MEDIA["image/jpg"] = "image/jpeg"
 MEDIUM = compile_pattern(r"data:([\w.+-]+/[\w.+-]+)", re.IGNORECASE)
-
-
-@dataclass(frozen=True, slots=True)
-class MessageForm:
-    """What a provider takes.
-
-    Attributes:
-        alternating: whether user and assistant alternate, without system messages in between.
-        schemes: where a picture may be that is not sent along.
-    """
-
-    alternating: bool
-    schemes: tuple[str, ...] = ("https://", "http://")
-
-
-OPENAI = MessageForm(alternating=False)
-COMPATIBLE = MessageForm(alternating=True)
-ANTHROPIC = MessageForm(alternating=True, schemes=("https://",))
 
 
 Message = Mapping[str, Any]
 UserItem = str | ImageUrl | BinaryContent
 
 
-def form_of(spec: ModelSpec) -> MessageForm:
-    """Return what the provider of ``spec`` takes."""
-    if spec.provider == "anthropic":
-        return ANTHROPIC
-    return OPENAI if spec.url is None else COMPATIBLE
-
-
-def to_model_messages(messages: Sequence[Message], form: MessageForm) -> list[ModelMessage]:
-    """Return ``messages`` as pydantic-ai sends them.
+def to_model_messages(messages: Sequence[Message], spec: ModelSpec) -> list[ModelMessage]:
+    """Return ``messages`` as pydantic-ai sends them to the provider of ``spec``.
 
     A call without a result gets one that says so. A result without a call becomes a user's text.
     Ids that a provider refuses are replaced, as is the second use of one; both sides alike.
@@ -111,22 +80,29 @@ def to_model_messages(messages: Sequence[Message], form: MessageForm) -> list[Mo
                 f"a message is {message!r:.80}; give a mapping whose role is system, user, "
                 f"assistant or tool"
             )
-    converter = _MessageConverter(form)
+    converter = _MessageConverter(spec)
     head = list(takewhile(lambda message: message["role"] in SYSTEM, messages))
     if texts := [text for message in head if (text := converter.text(message))]:
         converter.request(SystemPromptPart("\n\n".join(texts)))
     for message in messages[len(head) :]:
         converter.add(message)
     found = repair_messages(converter.messages)
-    return _framed(found) if form.alternating or not found else found
+    return _framed(found) if converter.alternating or not found else found
 
 
 class _MessageConverter:
-    """Turns messages into requests and responses, one by one."""
+    """Turns messages into requests and responses, one by one.
 
-    def __init__(self, form: MessageForm) -> None:
+    Attributes:
+        messages: what has come out.
+        alternating: whether user and assistant alternate, without system messages in between.
+    """
+
+    def __init__(self, spec: ModelSpec) -> None:
         self.messages: list[ModelMessage] = []
-        self._form = form
+        self.alternating = spec.provider == "anthropic" or spec.url is not None
+        # Where a picture may be that is not sent along.
+        self._schemes = ("https://",) if spec.provider == "anthropic" else ("https://", "http://")
         self._ids: set[str] = set()
         self._open: list[tuple[str, ToolCallPart]] = []  # Calls that have no result so far.
 
@@ -145,7 +121,7 @@ class _MessageConverter:
                 self._add_result(text, message)
             case "user":
                 self.request(*_said(self._content(message)))
-            case _ if text and self._form.alternating:
+            case _ if text and self.alternating:
                 self.request(UserPromptPart(NOTE.format(text=text)))
             case _ if text:
                 self.request(SystemPromptPart(text))
@@ -196,7 +172,7 @@ class _MessageConverter:
         parts = [content or ""] if isinstance(content, str | None) else content
         if not isinstance(parts, Sequence):
             raise InvalidInput(f"a content is {content!r:.80}; give text, or a list of parts")
-        found = [_part(part, self._form.schemes) for part in parts]
+        found = [_part(part, self._schemes) for part in parts]
         return [part for part in found if not isinstance(part, str) or part.strip()]
 
 

@@ -90,7 +90,6 @@ def open_model(
     api_key: str | None = None,
     timeout: float = 30.0,
     retries: int = 2,
-    max_tokens: int | None = None,
 ) -> PydanticAIModel:
     """Return the model that ``spec`` names. Cheap: nothing is sent or loaded before it is asked.
 
@@ -101,7 +100,6 @@ def open_model(
         timeout: seconds in which one call must have its whole answer; where words are told as
             they come, the longest silence between two pieces.
         retries: how often a busy, failing or silent server is asked again.
-        max_tokens: the longest answer; ``None`` is the model's own limit.
 
     Raises:
         ConfigError: ``spec`` has no known form, or a key is missing.
@@ -112,4 +110,4 @@ def open_model(
         raise MissingExtra(f"the language model {parsed}", "llm")
     key = find_key(parsed, api_key)
     policy = RetryPolicy(retries)
-    return PydanticAIModel(ModelConnection(parsed, key, timeout, max_tokens, policy))
+    return PydanticAIModel(ModelConnection(parsed, key, timeout, policy))

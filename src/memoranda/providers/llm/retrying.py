@@ -9,7 +9,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field, replace
 from typing import TypeVar
 
-from memoranda.errors import InvalidInput, LLMError
+from memoranda.errors import LLMError
 from memoranda.model.usage import Usage
 from memoranda.providers.llm.spec import ModelSpec
 
@@ -75,11 +75,6 @@ class RetryPolicy:
     jitter: Callable[[], float] = random.random
     timer: Callable[[], float] = time.monotonic
 
-    def __post_init__(self) -> None:
-        """Refuse a number of retries that cannot be."""
-        if self.retries < 0:
-            raise InvalidInput(f"retries={self.retries} must not be below 0")
-
     def wait(self, attempt: int, wanted: float | None) -> float:
         """Return how long to wait after the failed ``attempt``, from 0.
 
@@ -127,7 +122,6 @@ class ModelConnection:
         key: the key to send, if any.
         timeout: seconds in which one call must have its whole answer; where words are passed on
             as they come, the longest silence between two pieces.
-        max_tokens: the longest answer; ``None`` is the model's own limit.
         policy: how often and when a busy, failing or silent server is asked again.
         schema_refused: whether the server answers only without a schema; learned by asking.
     """
@@ -135,12 +129,5 @@ class ModelConnection:
     spec: ModelSpec
     key: str | None = field(default=None, repr=False)
     timeout: float = 30.0
-    max_tokens: int | None = None
     policy: RetryPolicy = field(default_factory=RetryPolicy)
     schema_refused: bool = False
-
-    def __post_init__(self) -> None:
-        """Refuse limits that cannot be."""
-        if not self.timeout > 0 or (self.max_tokens is not None and self.max_tokens < 1):
-            given = f"timeout={self.timeout} must be above 0"
-            raise InvalidInput(f"{given} and max_tokens={self.max_tokens} at least 1")

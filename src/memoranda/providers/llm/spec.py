@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
 from dataclasses import dataclass
 from urllib.parse import urlsplit
 
@@ -56,9 +55,7 @@ def parse_spec(text: str) -> ModelSpec:
     return ModelSpec(provider, name, None if url is None else _checked(url, provider))
 
 
-def find_key(
-    spec: ModelSpec, given: str | None, environment: Mapping[str, str] | None = None
-) -> str | None:
+def find_key(spec: ModelSpec, given: str | None) -> str | None:
     """Return the key to send: the one given, or that of the environment to a public provider.
 
     A server by URL gets no key but the one given for it.
@@ -66,7 +63,6 @@ def find_key(
     Args:
         spec: the model.
         given: the caller's key.
-        environment: where the provider's variable is looked up; the process's by default.
 
     Raises:
         ConfigError: the public provider needs one, and there is none.
@@ -74,7 +70,7 @@ def find_key(
     if given or spec.url is not None:
         return given or None
     variable = KEY_VARIABLES[spec.provider]
-    key = (os.environ if environment is None else environment).get(variable)
+    key = os.environ.get(variable)
     if not key:
         raise ConfigError(
             f"the model {spec} needs a key: set {variable} or llm.api_key, name a server of "

@@ -7,7 +7,7 @@ import pytest
 
 from memoranda.model.actions import Close, Insert
 from memoranda.model.models import Kind, Record
-from memoranda.records import plans
+from memoranda.records.drafts import draft_correction, plan_correction
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 
@@ -36,7 +36,7 @@ def old():
 
 def test_a_correction_is_the_same_but_for_its_text(old):
     """It keeps place, time, labels and sources, names what it supersedes, and is believed."""
-    draft = plans.draft_correction(old, "Ana lives in Lisbon")
+    draft = draft_correction(old, "Ana lives in Lisbon")
     assert draft.content == "Ana lives in Lisbon"
     assert (draft.kind, draft.session, draft.role, draft.event_time) == (
         Kind.FACT,
@@ -50,14 +50,14 @@ def test_a_correction_is_the_same_but_for_its_text(old):
 
 def test_what_was_told_needs_no_sources(old):
     """A corrected fact of the user's own word does not go when what only repeated it is erased."""
-    draft = plans.draft_correction(replace(old, origin="api"), "Ana lives in Lisbon")
+    draft = draft_correction(replace(old, origin="api"), "Ana lives in Lisbon")
     assert (draft.source_ids, draft.origin) == ((), "api")
 
 
 def test_a_correction_stores_and_closes(old):
     """The new record is stored, and the old one ends in its favour."""
     new = Insert(old)
-    assert plans.plan_correction(old, new, NOW) == [
+    assert plan_correction(old, new, NOW) == [
         new,
         Close("fact_1", NOW, "corrected", superseded_by="fact_1"),
     ]
