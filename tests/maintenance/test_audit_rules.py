@@ -148,8 +148,7 @@ RECALLED = "<memoranda-memory note='x'>\n- [2026-01-01 10:00, user] Ana runs\n</
             text="Ana runs.",
             sources=("ep",),
             known=frozenset({"ep"}),
-            derived=True,
-            by_person=False,
+            ungrounded=True,
         ),
     ],
 )

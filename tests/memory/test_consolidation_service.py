@@ -80,7 +80,7 @@ def test_what_is_no_list_of_messages_is_refused(messages):
     """The message says what is wanted."""
     with (
         closing(ConsolidationService(settings=UTC)) as rules,
-        pytest.raises(errors.InvalidInput, match=r"list of Message values .*\"role\""),
+        pytest.raises(errors.InvalidInput, match="messages must be a list"),
     ):
         rules.consolidate(messages, "")
 

@@ -19,7 +19,7 @@ from memoranda.entities.marks import find_marks, names
 from memoranda.model.models import Mention
 from memoranda.text.calendar import calendar_numbers
 from memoranda.text.entity_labels import TEXT_LIMIT
-from memoranda.text.patterns import compile_pattern, words_of
+from memoranda.text.patterns import LanguageData, compile_pattern, words_of
 
 given_names = partial(words_of, "given_names")
 places = partial(words_of, "places")
@@ -28,6 +28,7 @@ products = partial(words_of, "products")
 # The English words that are no names, without their inflections.
 everyday_words = partial(words_of, "everyday", "en")
 
+_EN = LanguageData("en", "names")
 _MASK = "\ue000"
 _LINE = compile_pattern(r"[^\n]+")
 _HEADING = compile_pattern(r"\s{0,3}(?:#{1,6}\s|\*\*[^*]{1,80}\*\*:?\s*$|[|=]|-{3})")
@@ -38,21 +39,10 @@ _TOKEN = compile_pattern(r"(?:[^\W\d_]\.){2,}|\w++(?:[-'’&]\w++|(?<=\d)\.\d++)
 _START = compile_pattern(
     r"[.!?…:;\"“”(\[*•>|/=~{}+]|[-\u2013\u2014]\s|[\u2190-\u2bff\U0001f000-\U0001faff]"
 )
-_POSSESSIVE = compile_pattern(r"['’](?:s|S|m|re|ve|d|ll)$|['’]$")
 _INNER_CAPITAL = compile_pattern(
     r"[A-Z][a-z]+(?:[A-Z][a-z]*)+\d*|[ei][A-Z][a-z]{2,}\w*|[A-Z]{2,}[a-z]+[A-Z]\w*"
 )
-_SURNAME = compile_pattern(r"(?:Mc|Mac|De|Di|Du|La|Le|O['’])[A-Z][a-z]+")
 _WITH_DIGIT = compile_pattern(r"(?=\w{3}|\w+-)[A-Z][A-Za-z]*-?\d[\w.-]*")
-_PLAIN_WORD_END = compile_pattern(
-    r"\w{3,}(?:ing|in['’]|ly|ed|[ts]ions?|ness|ments?|ful|less|[ai]ble|ous|ives?|ism|ized?|"
-    r"ify|ship|hood|[ae]nces?|ity|ities|ional|ually|ology|ward|wise|ize)"
-)
-_NEGATION = compile_pattern(r"n['’]t$")
-_INTERJECTION = compile_pattern(
-    r"b?w?u?a*h?(?:h[aeio]){2,}h?|[aeh]{4,}|.*([^\W\d])\1\1.*|[^aeiouy\W\d]{3,}|xo+|[ae]h+|[uho]+h?m+"
-)
-_ENDINGS = ("s", "es", "ed", "d", "ing", "in", "er", "ers", "r", "ly", "y")
 _CODE = frozenset("/\\=@:_.#$%&+<-")
 _AT_WORK = frozenset({"at", "for"})
 _LONGEST_ACRONYM, _LONGEST_VERSION, _LONGEST_NAME = 6, 3, 3
@@ -138,7 +128,7 @@ def _split_words(text: str, start: int, end: int) -> list[WordToken]:
     for match in _TOKEN.finditer(text, start, end):
         word, begin = match[0], match.start()
         gap = text[before:begin]
-        ending = None if word.isalnum() else _POSSESSIVE.search(word)
+        ending = None if word.isalnum() else _EN.pattern("suffix", 0).search(word)
         name = word[: ending.start()] if ending and ending.start() else word
         if gap == " ":
             opens = opens and not tokens
@@ -357,7 +347,9 @@ def _is_single_name(tokens: Sequence[WordToken], index: int, *, strict: bool) ->
     order = token.opens and index + 1 < len(tokens) and tokens[index + 1].name in names.objects
     # Nor is an interjection ("Hahaha", "Nooo", "Hmm") or a stray syllable.
     stray = token.opens and len(word) < _SHORTEST_OPENER
-    sound = not word.isupper() and (stray or _INTERJECTION.fullmatch(low) is not None)
+    sound = not word.isupper() and (
+        stray or _EN.pattern("interjection", 0).fullmatch(low) is not None
+    )
     if strict or order or _is_common(word) or sound:
         return False
     return word.isalpha() or "-" in word or "'" in word
@@ -388,7 +380,7 @@ def _type_by_form(name: str, begin: str, end: str) -> str | None:
     """Return the type that the form of ``name`` tells; its first and last word in small letters."""
     low, several = name.lower(), " " in name
     begins_organization = begin in names.organization_starts and " of " in low
-    inner = _INNER_CAPITAL.fullmatch(name) and not _SURNAME.fullmatch(name)
+    inner = _INNER_CAPITAL.fullmatch(name) and not _EN.pattern("surname", 0).fullmatch(name)
     rules = (
         ("location", low in places()),
         ("organization", low in organizations()),
@@ -446,9 +438,13 @@ def _date_words() -> frozenset[str]:
 def _is_common(word: str) -> bool:
     """Return whether ``word``, in any inflection, is an everyday word rather than a name."""
     low, common = word.lower(), everyday_words()
-    if low in words_of("everyday") or low in names.demonyms or _NEGATION.search(low):
+    if (
+        low in words_of("everyday")
+        or low in names.demonyms
+        or _EN.pattern("negation", 0).search(low)
+    ):
         return True
-    stems = (low.removesuffix(ending) for ending in _ENDINGS if low.endswith(ending))
+    stems = (low.removesuffix(ending) for ending in names.inflections if low.endswith(ending))
     return any(
         stem in common
         or stem + "e" in common
@@ -461,4 +457,4 @@ def _is_common(word: str) -> bool:
 
 def _is_plain(word: str) -> bool:
     """Return whether a word is an everyday one, or ends like a word that is no name."""
-    return _is_common(word) or _PLAIN_WORD_END.fullmatch(word.lower()) is not None
+    return _is_common(word) or _EN.pattern("plain_word", 0).fullmatch(word.lower()) is not None

@@ -59,8 +59,7 @@ class AuditEntry:
         sources: ids of what it was drawn from.
         known: whether each of these is still there; ``None`` if that is not known.
         used_at: when it was last asked for, or written down; ``None`` if that is not known.
-        derived: whether it was drawn from other texts, rather than told.
-        by_person: whether a person stands behind it.
+        ungrounded: whether it was drawn from what no person said.
         replaces: the id of what it took the place of already.
         over: whether something took its place already.
         owner: whose memory it is, in a file of several; entries of two are never compared.
@@ -74,8 +73,7 @@ class AuditEntry:
     sources: tuple[str, ...] = ()
     known: frozenset[str] | None = None
     used_at: datetime | None = None
-    derived: bool = False
-    by_person: bool = True
+    ungrounded: bool = False
     replaces: str | None = None
     over: bool = False
     owner: str | None = None
@@ -251,7 +249,7 @@ def _faults(entry: AuditEntry) -> Iterator[tuple[str, str]]:
         yield "loops", "it holds what memory itself had told"
     elif entry.id in entry.sources:
         yield "loops", "it rests on itself"
-    elif entry.derived and not entry.by_person:
+    elif entry.ungrounded:
         yield "loops", "it was drawn from what no person said"
     if (kind := secret_kind(entry.text)) is not None:
         yield "secrets", f"it seems to hold {kind}"
@@ -272,6 +270,7 @@ def _faults_of_facts(entry: AuditEntry, now: datetime) -> Iterator[tuple[str, st
 
 def _entry(store: Store, scope: Scope, record: Record) -> AuditEntry:
     there = store.get(scope, record.source_ids).values()
+    drawn = bool(record.source_ids) and record.kind is Kind.FACT
     subject, category, replaces = (
         value if isinstance(value := record.attributes.get(name), str) else None
         for name in ("subject", "category", "supersedes")
@@ -285,8 +284,7 @@ def _entry(store: Store, scope: Scope, record: Record) -> AuditEntry:
         sources=record.source_ids,
         known=frozenset(source.id for source in there),
         used_at=record.last_accessed or record.created_at,
-        derived=bool(record.source_ids) and record.kind is Kind.FACT,
-        by_person=record.trust is Trust.PERSON,
+        ungrounded=drawn and record.trust is not Trust.PERSON,
         replaces=replaces,
         over=record.superseded_by is not None,
     )

@@ -14,9 +14,9 @@ from memoranda.learning.claims import Category, Claim, Relation, Statement, Turn
 from memoranda.learning.conflicts import RuleJudge
 from memoranda.learning.extraction import RuleFactExtractor
 from memoranda.learning.stage_models import ModelRunner
-from memoranda.model.checks import EPOCH, content_hash, known, number, require_aware, storable
+from memoranda.model.checks import EPOCH, known, number, require_aware, storable
 from memoranda.model.clock import Clock, IdFactory, SystemClock
-from memoranda.model.models import Kind, Message, Record
+from memoranda.model.models import Message, Record, Scope
 from memoranda.model.notes import MEMORY_BYTES
 from memoranda.model.ports import LanguageModel
 from memoranda.notes import Notes
@@ -25,6 +25,7 @@ from memoranda.notes.history_entries import HistoryEntryWriter, write_raw_entry
 from memoranda.notes.model_summarizer import summarize
 from memoranda.notes.projection import project
 from memoranda.providers.opening import open_language_model
+from memoranda.records.drafts import Draft, RecordPlanner, Retention
 from memoranda.settings.settings import Settings
 from memoranda.text.dates.statements import DateParser
 from memoranda.text.recalled import without_recalled
@@ -33,11 +34,6 @@ from memoranda.text.recalled import without_recalled
 TIMEOUT = 30.0
 # Confidence from which a new line takes the place of an old one.
 CLEAR = 0.8
-NOBODY = ""
-WANTED = (
-    "messages must be a list of Message values or of dicts such as "
-    '{"role": "user", "content": "I moved to Porto."}'
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +82,11 @@ class ConsolidationService:
         self._most_bytes = max_memory_size
         self._timeout = number(timeout, "timeout")
         self._clock = clock or SystemClock()
-        self._ids = IdFactory(self._clock)
+        self._planner = RecordPlanner(
+            ids=IdFactory(self._clock),
+            clock=self._clock,
+            retention=Retention(self._settings.zone),
+        )
         self._names = RuleNames()
         self._dates = DateParser()
         # One thread takes what is asked in the order in which it comes (a sequential queue).
@@ -142,9 +142,6 @@ class ConsolidationService:
 
     def _turns(self, messages: Iterable[Message | Mapping[str, Any]]) -> list[Turn]:
         now = require_aware(self._clock.now(), "clock")
-        given: object = messages
-        if isinstance(given, str | bytes | Mapping) or not isinstance(given, Iterable):
-            raise InvalidInput(f"{WANTED}, got {given!r:.80}")
         found = [
             Turn(
                 id=f"m{place}",
@@ -202,17 +199,9 @@ class ConsolidationService:
         return project(document, facts, max_bytes=self._most_bytes).text
 
     def _record(self, claim: Claim) -> Record:
-        return Record(
-            id=self._ids.new(Kind.FACT.prefix),
-            kind=Kind.FACT,
-            content=claim.content,
-            content_hash=content_hash(claim.content),
-            user=NOBODY,
-            event_time=claim.event_time,
-            created_at=claim.said_at,
-            confidence=claim.confidence,
-            attributes={"category": str(claim.category)},
-        )
+        category = {"category": str(claim.category)}
+        draft = Draft(content=claim.content, confidence=claim.confidence, metadata=category)
+        return self._planner.record(Scope(self._settings.user), draft)
 
 
 def _said(claim: Claim) -> Statement:

@@ -124,13 +124,8 @@ class NotesService:
         return f"{notes.folder} ({MEMORY_FILE}: {size:,} of {notes.max_memory_size:,} bytes)"
 
     def _notes(self, scope: Scope, folder: Path) -> SyncedNotes:
-        return SyncedNotes(
-            self.records_of(scope),
-            folder,
-            settings=self.settings,
-            state=self.open_notes[scope],
-            is_lasting=self._lasting(scope) is not None,
-        )
+        records, state = self.records_of(scope), self.open_notes[scope]
+        return SyncedNotes(records, folder, settings=self.settings, state=state)
 
     def _lasting(self, scope: Scope) -> Path | None:
         """Return the folder of the notes of ``scope``; ``None`` for a memory without a file.

@@ -154,7 +154,6 @@ class SyncedNotes(Notes):
         folder: where the files are.
         settings: the sections ``notes`` and ``storage``.
         state: what is known of these notes while the memory is open.
-        is_lasting: whether they outlast the memory that opened them.
     """
 
     def __init__(
@@ -164,7 +163,6 @@ class SyncedNotes(Notes):
         *,
         settings: Settings,
         state: NotesSyncState,
-        is_lasting: bool = True,
     ) -> None:
         """Touch nothing yet."""
         super().__init__(
@@ -174,7 +172,6 @@ class SyncedNotes(Notes):
             busy_timeout=settings.storage.busy_timeout,
         )
         self.scope = records.scope
-        self.is_lasting = is_lasting
         self._records = records
         self._store = records.store
         self._commits = settings.notes.commit
@@ -232,6 +229,11 @@ class SyncedNotes(Notes):
         added = super()._append(entry, at, rotated=rotated)
         self._commit("notes: an entry of the history")
         return added
+
+    @property
+    def is_lasting(self) -> bool:
+        """Whether they outlast the memory that opened them."""
+        return self._state.folder is None
 
     def fact_lines(self) -> Mapping[str, str]:
         """Return the facts that have a line in MEMORY.md: id → its text, from top to bottom."""
@@ -358,8 +360,7 @@ class SyncedNotes(Notes):
         gone = {line.id: line for line in found.base.lines}
         lines += [gone[line.id] for line in edits.erased if line.id in gone]
         base = replace(found.base, lines=tuple(lines))
-        self._store.apply(self.scope, [*plan.actions, KeepNotes(base)])
-        self._records.announce(plan.inserts)
+        self._records.apply([*plan.actions, KeepNotes(base)])
         for record in plan.corrected:
             self._records.events.emit("corrected", record)
         for id_ in plan.forgotten:
