@@ -1,60 +1,30 @@
 """Finds entities by their form: addresses, tags, dates, quoted titles.
 
-One pattern finds them all in one pass, so that an earlier form hides the later ones: what
-is inside code or a URL is never a hashtag. Every repetition in it is bounded or excludes
-what follows it, so the work grows with the length of the text only.
+One pattern (``languages/mul/marks.toml``) finds them all in one pass, so that an earlier form
+hides the later ones: what is inside code or a URL is never a hashtag.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from memoranda.model.models import Mention
 from memoranda.text.calendar import calendar_numbers
-from memoranda.text.patterns import WordLists, any_of, compile_pattern
+from memoranda.text.patterns import LanguageData, WordLists, compile_pattern
 
 # What stands in names and around them, by what it tells.
 names = WordLists("names")
 
-_DAY = r"[0-9]{1,2}(?:st|nd|rd|th|er|º|\.)?"
-_YEAR = r"(?:1[5-9]|20)[0-9]{2}\b"
-# A tag may hold any letter and mark of any script, but no punctuation, symbol or emoji.
-_TAG = (
-    r"[^\s\x00-/:-@\[-^`{-\x7f\u00a0-\u00bf\u2000-\u200b\u200e-\u206f\u2190-\u2bff\u3000-\u303f"
-    r"\ufe00-\ufe0f\uff00-\uff0f\uff1a-\uff20\U0001f000-\U0001faff]"
-)
 
-
-def _marks() -> str:
-    """Return the pattern of all marks; the name of its group says what each one is."""
+def _month_names() -> Iterable[str]:
     months = calendar_numbers("months", "en", "de", "fr", "es")
-    months = {**months, **calendar_numbers("short_months", "en")}
-    month = rf"{any_of(months)}\b\.?"
-    return rf"""
-      (?P<code>```.*?(?:```|\Z)|`[^`\n]{{1,200}}`)
-    | (?P<url>\b(?:https?|ftp)://[^\s<>"“”「」『』《》\u3001\u3002\uff0c]++
-      |\bwww\.[\w-]+\.[^\s<>"“”\u3001\u3002\uff0c]++)
-    | (?P<email>(?<![\w.+%-])\w[\w.+%-]{{0,63}}
-        @(?:[\w-]{{1,63}}\.){{1,8}}[^\W\d_]{{2,24}}+(?![\w@]))
-    | (?P<date>
-        (?<![\w/.-])(?:
-            [0-9]{{4}}-[0-9]{{2}}-[0-9]{{2}}(?![\w-])
-          | [0-9]{{1,2}}(?P<sep>[/.-])[0-9]{{1,2}}(?P=sep)(?:[0-9]{{4}}|[0-9]{{2}})(?![\w/-])
-          | {_DAY}\s(?:(?:of|de)\s)?{month}(?:,?\s(?:de\s)?{_YEAR})?
-          | {month}\s{_DAY}(?!\w)(?:,?\s{_YEAR})?
-          | {month},?\s(?:de\s)?{_YEAR}
-        )(?!\w)
-        | [0-9]{{4}}年[0-9]{{1,2}}月(?:[0-9]{{1,2}}[日号])?
-      )
-    | (?P<mention>(?<![\w@./])@\w++(?:[.-]\w++){{0,8}}(?![/@]))
-    | (?P<hashtag>(?<![\w&#/])[#\uff03](?!\d+\b){_TAG}{{1,100}}+)
-    | (?P<title>[「《][^「」《》\n]{{1,80}}[」》])
-    | (?P<quoted>["“](?=(?-i:[^\W\d_a-z]))[^"“”\n]{{2,60}}["”])
-    """
+    return {**months, **calendar_numbers("short_months", "en")}
 
 
-_MARKS = compile_pattern(_marks, re.VERBOSE | re.IGNORECASE | re.DOTALL)
+_MARKS = LanguageData("mul", "marks", {"months": _month_names}).pattern(
+    "marks", re.VERBOSE | re.IGNORECASE | re.DOTALL
+)
 # What every mark has in it: most turns have nothing of this, and are done with at once.
 _ANY_MARK = compile_pattern(r"[`@#\uff03「《\"“0-9]|://|www\.", re.IGNORECASE)
 _HEX = compile_pattern(r"[0-9a-f]{3,4}|[0-9a-f]{6}|[0-9a-f]{8}", re.IGNORECASE)

@@ -79,12 +79,6 @@ TERSE = 4
 # Letters of a name by which people call each other.
 SHORT = 3
 
-_FIGURE = compile_pattern(
-    r"[$€£¥₹]\s?\d[\d.,]*\d\s?(?:[kKmM]\b|million\b|billion\b)?|[$€£¥₹]\s?\d"
-    r"|(?<![\w.])\d[\d.,]*\s?(?:%|€|\$|£|°[CF]?|(?:USD|EUR|GBP|CHF|BRL)\b)"
-    r"|(?<![\w:])\d{1,2}:\d{2}(?!:?\d)(?:\s?[ap]\.?m\b)?"
-    r"|(?<![\w.,:/-])\d(?:[\d.,]*\d)?[\s-](?P<unit>[^\W\d_]{2,20})"
-)
 _YEAR = compile_pattern(r"\b\d{4}\b")
 _FULL_STOP = compile_pattern(r"(?<=[\u3002\uff01\uff1f])(?!$)")
 _ASKS = compile_pattern(r"[?\uff1f\u061f]|[吗嗎呢か]\s*[\u3002]?$")
@@ -94,9 +88,6 @@ _REQUEST_END = compile_pattern(r"[.!?:\n]")
 _OPENING = compile_pattern(r"[^\w\"'(]+")
 _MEMBER = compile_pattern(
     r"\s*\{.{0,200}?\"(?:error|message|detail)\"\s*:\s*\"([^\"]{1,400})\"", re.DOTALL
-)
-_QUOTATION = compile_pattern(
-    r"\"[^\"]*\"|“[^”]*”|«[^»]*»|„[^“”]*[“”]|(?<![^\s:(])'(?=[A-Z])[^\n]{1,300}?(?<=[\w.,!?])'(?!\w)"
 )
 _ANY_WORD = compile_pattern(r"[^\W\d_]+(?:['’-][^\W\d_]+)*")
 _TOKEN = compile_pattern(
@@ -222,7 +213,7 @@ class HistoryEntryWriter:
             for time in times:
                 day, words = write_iso(time), one_line(time.text)
                 dates.append(day if words == day or len(words) > LIST_ITEM else f"{day} ({words})")
-            for match in _FIGURE.finditer(each.whole):
+            for match in _EN.pattern("figure", 0).finditer(each.whole):
                 start, end = match.span()
                 of_a_time = any(time.start < end and start < time.end for time in times)
                 if not of_a_time and _is_unit(match["unit"]):
@@ -570,7 +561,7 @@ def _find_label(text: str, *, asks: bool, person: bool, chat: bool) -> LineLabel
         return LineLabel.DONE if _EN.pattern("agent_done").search(text) else None
     if asks or (chat and _EN.pattern("request").search(text)):
         return LineLabel.ASKED
-    own = _QUOTATION.sub("", text)
+    own = _EN.pattern("quotation", 0).sub("", text)
     for label in map(LineLabel, ("decided", "open", "failed", "done", "planned")):
         found = _EN.pattern(label).search(own)
         if found and (label is not LineLabel.PLANNED or _EN.pattern("own").search(own)):
