@@ -312,3 +312,16 @@ def test_contested_lines_lose_nothing_of_a_person(seed, size):
             both.act()
             if turn % 4 == 3:
                 both.agree()
+
+
+def test_a_line_stands_for_all_facts_that_say_it(tmp_path):
+    """Where it is changed, one of them is corrected and the others are forgotten."""
+    with closing(by_hand(tmp_path / "a.db")) as memory:
+        for text in ("Ana likes tea", "Ana  likes\ntea", "Rex is a dog"):
+            memory.remember(text)
+        text = memory.notes.read_memory()
+        memory_file(memory).write_text(text.replace("Ana likes tea", "Ana likes coffee"))
+        report = memory.notes.sync()
+        assert [record.content for record in report.corrected] == ["Ana likes coffee"]
+        assert len(report.forgotten) == 1
+        assert {each.content for each in facts(memory)} == {"Rex is a dog", "Ana likes coffee"}

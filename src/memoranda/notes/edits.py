@@ -368,51 +368,35 @@ class EditPlan:
         actions: what they change in the store.
         added: facts that were written into it.
         corrected: facts in the place of others, whose lines were changed.
-        forgotten: ids of facts whose lines were taken out.
         lines: each in a line, for a person.
     """
 
     def __init__(
         self,
         records: RecordService,
-        facts: Sequence[Record],
         edits: Edits,
         known: Mapping[str, Record],
         *,
         removed: Iterable[str],
     ) -> None:
-        """Plan for a scope whose facts that are worth a line are ``facts``.
-
-        Of the facts whose lines are gone only ``removed`` are forgotten.
-        """
+        """Plan; of the facts whose lines are gone only ``removed`` are forgotten."""
         self._records, self._now = records, records.now()
-        self._same: dict[str, list[Record]] = {}
-        for fact in facts:
-            self._same.setdefault(line_of(fact.content), []).append(fact)
         self.actions: list[Action] = []
         self.added: list[Record] = []
         self.corrected: list[Record] = []
-        self.forgotten: list[str] = []
         self.lines: list[str] = []
         for item in edits.added:
             self._add(item)
         for line in edits.changed:
             self._correct(known[line.id], line.item)
         for id_ in removed:
-            for record in self._alike(known[id_]):
-                if record.id not in self.forgotten:
-                    self._close(record)
-                    self.forgotten.append(record.id)
-                    self.lines.append(f"- {record.id} is forgotten: {REMOVED}")
+            heir = known[id_].superseded_by
+            self.actions.append(Close(id_, self._now, REMOVED, superseded_by=heir))
+            self.lines.append(f"- {id_} is forgotten: {REMOVED}")
         self.lines += [
             f"! {line.id} ended in memory while its line was changed: what was written is kept"
             for line in edits.conflicts
         ]
-
-    @property
-    def inserts(self) -> list[Insert]:
-        """The actions that make records."""
-        return [action for action in self.actions if isinstance(action, Insert)]
 
     def _add(self, item: NoteItem) -> None:
         section = {SECTION: item.section} if item.section else None
@@ -434,8 +418,6 @@ class EditPlan:
         if new is None:
             return
         self.actions += plan_correction(old, new, self._now)
-        for record in self._alike(old)[1:]:
-            self._close(record)
         self.corrected.append(new.record)
         self.lines.append(f"~ {new.record.id} takes the place of {old.id}: {new.record.content}")
 
@@ -446,13 +428,3 @@ class EditPlan:
             # A NUL character, perhaps: the line stays in the file, and is no fact.
             self.lines.append(f"! a line of MEMORY.md cannot be kept: {error}")
             return None
-
-    def _alike(self, record: Record) -> list[Record]:
-        """Return a record and those that have the same line: it stands for all of them."""
-        same = self._same.get(line_of(record.content), ())
-        return [record, *(other for other in same if other.id != record.id)]
-
-    def _close(self, record: Record) -> None:
-        self.actions.append(
-            Close(record.id, self._now, REMOVED, superseded_by=record.superseded_by)
-        )

@@ -353,9 +353,9 @@ class SyncedNotes(Notes):
         waits = [each for each in edits.removed if edits.mass_removal or each in waited]
         held = () if accept_removals else tuple(waits)
         removed = [each for each in edits.removed if each not in held]
-        plan = EditPlan(self._records, found.facts, edits, found.known, removed=removed)
+        plan = EditPlan(self._records, edits, found.known, removed=removed)
         lines = [noted_line(line.id, line.item.text) for line in (*edits.lines, *edits.stale)]
-        lines += [noted_line(insert.record.id, insert.record.content) for insert in plan.inserts]
+        lines += [noted_line(new.id, new.content) for new in (*plan.added, *plan.corrected)]
         lines += [NotedLine(id_, WAITING) for id_ in held]
         gone = {line.id: line for line in found.base.lines}
         lines += [gone[line.id] for line in edits.erased if line.id in gone]
@@ -363,14 +363,14 @@ class SyncedNotes(Notes):
         self._records.apply([*plan.actions, KeepNotes(base)])
         for record in plan.corrected:
             self._records.events.emit("corrected", record)
-        for id_ in plan.forgotten:
+        for id_ in removed:
             self._records.events.emit("forgotten", ForgetReceipt(id=id_, erased=False))
         problems = [HELD.format(count=len(held))] if held else []
         problems += [UNSEEN.format(count=len(edits.unseen))] if edits.unseen else []
         return NotesReport(
             added=tuple(plan.added),
             corrected=tuple(plan.corrected),
-            forgotten=tuple(plan.forgotten),
+            forgotten=tuple(removed),
             held=held,
             lines=(*plan.lines, *problems),
         )
