@@ -9,7 +9,6 @@ from __future__ import annotations
 import logging
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from memoranda.entities.rules import RuleExtractor
@@ -26,13 +25,11 @@ log = logging.getLogger("memoranda.entities")
 RULES = "regex"
 FAST, ACCURATE = "fast", "accurate"
 # What is said of a provider that nobody set up.
-REMEDIES: Mapping[str, str] = MappingProxyType(
-    {
-        "spacy": "no spaCy pipeline is named; set entities.spacy_model to one that is installed, "
-        "or to its folder",
-        "llm": "no language model is set up; set llm.model",
-    }
-)
+REMEDIES: Mapping[str, str] = {
+    "spacy": "no spaCy pipeline is named; set entities.spacy_model to one that is installed, "
+    "or to its folder",
+    "llm": "no language model is set up; set llm.model",
+}
 
 
 def open_entity_providers(settings: EntitySettings) -> dict[str, EntityExtractor]:

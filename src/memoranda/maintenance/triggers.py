@@ -50,12 +50,11 @@ class CronTimes:
         Raises:
             ConfigError: they cannot be read, or no day ever fits them.
         """
-        self.text = " ".join(text.split())
-        self.zone = zone
-        fields = dict(zip(FIELDS, self.text.lower().split(" "), strict=False))
-        if self.text.count(" ") + 1 != len(FIELDS):
-            wrong = f"it has {self.text.count(' ') + 1} fields"
-            raise ConfigError(REFUSED.format(text, wrong))
+        self._zone = zone
+        given = text.lower().split()
+        if len(given) != len(FIELDS):
+            raise ConfigError(REFUSED.format(text, f"it has {len(given)} fields"))
+        fields = dict(zip(FIELDS, given, strict=True))
         self._hourly = fields["hour"].startswith("*")
         either = not fields["day"].startswith("*") and not fields["day_of_week"].startswith("*")
         try:
@@ -70,10 +69,6 @@ class CronTimes:
         if next(self._walls(EPOCH), None) is None:
             raise ConfigError(REFUSED.format(text, "no day ever fits it"))
 
-    def __repr__(self) -> str:
-        """Show fields and zone."""
-        return f"CronTimes({self.text!r}, {self.zone})"
-
     def next(self, after: datetime) -> datetime | None:
         """Return the first time later than ``after``, in UTC; ``None`` beyond the calendar."""
         moved = self._moved(after)
@@ -81,7 +76,9 @@ class CronTimes:
         for wall in self._walls(self._wall(after) - moved):
             if best is not None and wall > self._wall(best) + moved:
                 break
-            moments = [wall.replace(tzinfo=self.zone, fold=fold).astimezone(UTC) for fold in (0, 1)]
+            moments = [
+                wall.replace(tzinfo=self._zone, fold=fold).astimezone(UTC) for fold in (0, 1)
+            ]
             if not self._hourly or moments[1] < moments[0]:  # Left out by the clock: comes later.
                 moments = moments[:1]
             later = [moment for moment in moments if moment > after]
@@ -102,7 +99,7 @@ class CronTimes:
 
     def _wall(self, moment: datetime) -> datetime:
         """Return what the clock shows."""
-        return moment.astimezone(self.zone).replace(tzinfo=None)
+        return moment.astimezone(self._zone).replace(tzinfo=None)
 
     def _walls(self, start: datetime) -> Iterator[datetime]:
         """Yield what the clock shows when the job is due, from ``start`` on."""
@@ -116,7 +113,7 @@ class CronTimes:
         """Return by how much the clock is moved around ``moment``."""
         try:
             around = [moment - DAY_AND_HOUR, moment, moment + DAY_AND_HOUR]
-            offsets = [each.astimezone(self.zone).utcoffset() or timedelta() for each in around]
+            offsets = [each.astimezone(self._zone).utcoffset() or timedelta() for each in around]
         except OverflowError:  # The first or the last day that there is.
             return timedelta()
         return max(offsets) - min(offsets)

@@ -77,15 +77,8 @@ class Tool:
         """The description, as of any function."""
         return self.description
 
-    def __call__(self, **arguments: Any) -> str:
+    def __call__(self, /, **arguments: Any) -> str:
         """Call the function with what a model gave as arguments; null is as not given."""
-        return self._answer(arguments)
-
-    def call(self, arguments: str | Mapping[str, Any] | None = None) -> str:
-        """Call the function with arguments as providers give them: JSON text, or a mapping."""
-        return self._answer_provider(arguments)
-
-    def _answer(self, arguments: Mapping[str, Any]) -> str:
         takes = self.parameters.get("properties", {})
         optional = takes.keys() - self.parameters.get("required", ())
         given = {
@@ -103,7 +96,8 @@ class Tool:
         except (InvalidInput, NotFound) as error:
             return _shorten(f"Error: {error}")
 
-    def _answer_provider(self, arguments: str | Mapping[str, Any] | None) -> str:
+    def call(self, arguments: str | Mapping[str, Any] | None = None) -> str:
+        """Call the function with arguments as providers give them: JSON text, or a mapping."""
         if isinstance(arguments, str):
             try:
                 arguments = json.loads(arguments or "{}")
@@ -113,7 +107,7 @@ class Tool:
             arguments = {}
         if not isinstance(arguments, Mapping):
             return f"Error: {self.name}: the arguments must be an object, got {arguments!r:.80}"
-        return self._answer({str(name): value for name, value in arguments.items()})
+        return Tool.__call__(self, **{str(name): value for name, value in arguments.items()})
 
     def openai(self) -> dict[str, Any]:
         """Return it in the form of OpenAI's chat completions."""
@@ -136,15 +130,15 @@ class AsyncTool(Tool):
     __slots__ = ()
     __doc__ = Tool.__doc__  # Of a tool that is its description.
 
-    async def __call__(self, **arguments: Any) -> str:  # type: ignore[override]
+    async def __call__(self, /, **arguments: Any) -> str:  # type: ignore[override]
         """Call the function with what a model gave as arguments."""
-        return await to_thread(self._answer, arguments)
+        return await to_thread(Tool.__call__, self, **arguments)
 
     async def call(  # type: ignore[override]
         self, arguments: str | Mapping[str, Any] | None = None
     ) -> str:
         """Call the function with arguments as providers give them."""
-        return await to_thread(self._answer_provider, arguments)
+        return await to_thread(Tool.call, self, arguments)
 
 
 def described(text: str, schema: Schema = TEXT) -> Schema:
