@@ -201,7 +201,7 @@ class ConsolidationService:
     def _record(self, claim: Claim) -> Record:
         category = {"category": str(claim.category)}
         draft = Draft(content=claim.content, confidence=claim.confidence, metadata=category)
-        return self._planner.record(Scope(self._settings.user), draft)
+        return self._planner.plan(Scope(self._settings.user), draft).record
 
 
 def _said(claim: Claim) -> Statement:
