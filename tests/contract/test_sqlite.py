@@ -18,7 +18,7 @@ def open_store(path):
 def failing_at(store, step):
     """Abort the statement with this number on the writing connection."""
     left = iter(range(step))
-    writer = store._database._writer.raw
+    writer = store._writer.raw
     writer.exec_trace = lambda _cursor, sql, _values: (
         sql.startswith("ROLLBACK") or next(left, None) is not None
     )

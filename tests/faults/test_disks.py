@@ -87,7 +87,7 @@ def test_a_quota_of_pages(open_store):
     """A quota that is reached says that the store is full, and undoes the write."""
     store = open_store()
     User(store).remember("tea")
-    writer = store._database._writer.raw
+    writer = store._writer.raw
     writer.execute(f"PRAGMA max_page_count = {writer.pragma('page_count') + 5}")
     with pytest.raises(StoreFull):
         User(store).remember(LONG)
@@ -115,7 +115,7 @@ def test_a_connection_that_may_not_write(open_store):
     """A write that the file does not allow is an error that says so, and reading goes on."""
     store = open_store()
     User(store).remember("tea")
-    store._database._writer.raw.execute("PRAGMA query_only = ON")
+    store._writer.raw.execute("PRAGMA query_only = ON")
     with pytest.raises(StoreReadOnly, match="permissions"):
         User(store).remember("cake")
     assert User(store).page() == ["tea"]
@@ -125,7 +125,7 @@ def test_a_writer_that_does_not_let_go(open_store):
     """When another writer holds the file too long, the error says so; reading goes on."""
     store, other = open_store(busy_timeout=0.05), open_store()
     User(store).remember("tea")
-    with other._database.write():
+    with other.write():
         with pytest.raises(StoreBusy, match="busy_timeout"):
             User(store).remember("cake")
         assert User(store).page() == ["tea"]

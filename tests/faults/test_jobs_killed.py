@@ -128,7 +128,7 @@ def everything(memory):
     """Return all records by id, also those that are no longer believed, and what was done."""
     store, scope = memory._services.store, memory._scope
     history = defaultdict(list)
-    with store._database.read() as connection:
+    with store.read() as connection:
         for record, reason in connection.all("SELECT id, reason FROM records ORDER BY key"):
             history[record].append(("insert", reason))
         changes = "SELECT record_id, action, reason FROM history ORDER BY key"

@@ -162,7 +162,7 @@ def test_a_store_that_fails_while_it_prunes(tmp_path, logged):
     with remembering(tmp_path / "m.db") as memory:
         chat = memory.conversation("c", context_limit=WINDOW, keep_recent=2)
         fill(chat, [79] * 10)
-        writer = memory._services.store._database._writer.raw
+        writer = memory._services.store._writer.raw
         writer.execute(
             "CREATE TEMP TRIGGER broken BEFORE INSERT ON main.prunings "
             "BEGIN SELECT RAISE(ABORT, 'disk I/O error'); END"
@@ -186,7 +186,7 @@ def test_a_full_disk_refuses_the_message_whole(tmp_path):
         chat = memory.conversation("c", context_limit=WINDOW, keep_recent=2)
         fill(chat, [79] * 10)
         events, before = heard(chat), chat.view()
-        writer = memory._services.store._database._writer.raw
+        writer = memory._services.store._writer.raw
         writer.execute(f"PRAGMA max_page_count = {writer.pragma('page_count')}")
         with pytest.raises(errors.StoreFull):
             chat.add("user", "tea " * 60_000)

@@ -448,7 +448,7 @@ def test_all_of_long_term_memory_is_one_file_in_wal_mode(opened, tmp_path):
     memory.conversation("c").add("user", "Maria Santos likes tea.")
     memory.embed_pending()
     assert len(memory.entities()) == 1
-    connection = memory._services.store._database._writer.raw
+    connection = memory._services.store._writer.raw
     assert connection.execute("PRAGMA journal_mode").get == "wal"
     files = {row[2] for row in connection.execute("PRAGMA database_list")} - {""}
     assert files == {str(path)}
@@ -470,7 +470,7 @@ def test_links_of_records_and_entities_are_indexed_both_ways(opened, tmp_path):
 def test_the_word_index_follows_a_changed_text(plain):
     """S4.48: the full-text index has what is stored; behind its back, a rebuild puts it right."""
     plain.remember("Ana likes tea")
-    writer = plain._services.store._database._writer.raw
+    writer = plain._services.store._writer.raw
     count = "SELECT count(*) FROM records_fts WHERE records_fts MATCH ?"
     words = ("1qtea", "1qjuic")  # the key of the user stands before each term
     assert [writer.execute(count, (word,)).get for word in words] == [1, 0]

@@ -16,7 +16,7 @@ from memoranda.model.notes import NotedLine, NotesBase
 from memoranda.model.usage import Usage
 from memoranda.store.chroma.journal import JournalEntry
 from memoranda.store.chroma.replica import MirrorChange, Replica, stamp
-from memoranda.store.sql.store import SqlStore
+from memoranda.store.sql.store import DatabaseStore
 from memoranda.testing.analyzers import PlainNames, WordAnalyzer
 from memoranda.testing.samples import (
     ALL,
@@ -50,7 +50,6 @@ class Journaled:
         """Hold nothing, with the model of the tests."""
         self.entries, self.touched = [], []
         self.replica = replica or new_replica()
-        self.store = store_of(self.replica)
         self._lost = False
 
     def _keep(self, _replica, entry, touched, _erases):
@@ -64,14 +63,18 @@ class Journaled:
         """Carry out a plan, or nothing of it."""
         self._lost, self.replica.keep = lost, self._keep
         try:
-            self.store.apply(scope, plan)
+            self.replica.apply(scope, plan)
         finally:
             self.replica.keep = None
 
     def entity(self, name):
         """Return the id of an entity with a name."""
-        found = self.store.entities(ANA, ALL, name=name, limit=1)
+        found = self.replica.entities(ANA, ALL, name=name, limit=1)
         return found[0].id if found else "ent_0"
+
+
+class ReplicaStore(Replica, DatabaseStore):
+    """A replica that is a store of its own."""
 
 
 class Lost(Exception):
@@ -80,16 +83,11 @@ class Lost(Exception):
 
 def new_replica():
     """Return a replica without rows, of the model of the tests."""
-    replica = Replica("ana")
-    store_of(replica)
+    replica = ReplicaStore("ana")
+    replica._begin_with(WordAnalyzer(), NAMES)
     with replica.write() as connection:
         stamp(connection, {"embedding_model": MODEL, "embedding_dimensions": str(DIMENSIONS)})
     return replica
-
-
-def store_of(replica):
-    """Return a store on the rows of a replica."""
-    return SqlStore(replica, analyzer=WordAnalyzer(), names=NAMES)
 
 
 def follow(entries, *, mirrored=0):
@@ -101,7 +99,7 @@ def follow(entries, *, mirrored=0):
 
 def whole(replica):
     """Return everything that a replica holds, in no order, and what is found by words."""
-    found = store_of(replica).match_terms(ANA, ["zoe", "met", "dan", "tea"], limit=1_000)
+    found = replica.match_terms(ANA, ["zoe", "met", "dan", "tea"], limit=1_000)
     matches = sorted(zip(found.ordinals, found.counts.tolist(), strict=True))
     return sorted(replica.whole()), matches, list(found.frequencies)
 
@@ -323,12 +321,12 @@ def test_the_number_of_an_erased_record_is_never_given_again():
     """Also in a process that reads the journal later, the next record has a higher ordinal."""
     memory, item = Journaled(), record("tea")
     memory.apply(ANA, [insert(item)])
-    (ordinal,) = memory.store.ordinals(ANA, ALL)
+    (ordinal,) = memory.replica.ordinals(ANA, ALL)
     memory.apply(ANA, [do.Erase((item.id,), moment(1), "asked")])
     for entries in (memory.entries, merge(memory.entries)):
         other = Journaled(follow(entries))
         other.apply(ANA, [insert(record("milk"))])
-        assert other.store.ordinals(ANA, ALL)[0] > ordinal
+        assert other.replica.ordinals(ANA, ALL)[0] > ordinal
 
 
 def test_what_other_readers_have_to_be_told():

@@ -14,7 +14,7 @@ def test_an_interruption_anywhere_leaves_nothing(store):
     """Also inside triggers and the full-text index, a transaction that stops leaves nothing."""
     plan = User(store).prepare()
     before = User(store).everything()
-    writer = store._database._writer.raw
+    writer = store._writer.raw
     for point in count(1):
         steps = count(1)
         writer.set_progress_handler(lambda at=point, steps=steps: next(steps) == at, STEPS)
@@ -36,7 +36,7 @@ def test_a_failure_at_the_borders(store, place):
     """A transaction that cannot begin or commit leaves nothing, and the next one works."""
     plan = User(store).prepare()
     before = User(store).everything()
-    writer = store._database._writer.raw
+    writer = store._writer.raw
     writer.exec_trace = lambda _cursor, sql, _values: sql != place
     with pytest.raises(StoreError):
         store.apply(ANA, plan)

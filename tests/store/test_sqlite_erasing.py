@@ -78,7 +78,7 @@ def test_nothing_is_left_in_the_files(store, on_disk, others, times):
     assert store.purge()
     assert held(on_disk()) == []
     assert store.verify() == []
-    assert store._database._writer.raw.pragma("freelist_count") == 0
+    assert store._writer.raw.pragma("freelist_count") == 0
     assert len(User(store).page()) == 2 * others
     store.close()
     assert held(on_disk()) == []
@@ -144,9 +144,9 @@ def test_an_erasure_during_a_purge_waits_for_the_next(open_store):
             other.apply(ANA, [Erase((ids[1],), moment(3), "asked")])
         return True
 
-    store._database._writer.raw.exec_trace = erase_meanwhile
+    store._writer.raw.exec_trace = erase_meanwhile
     assert not store.purge()
-    store._database._writer.raw.exec_trace = None
+    store._writer.raw.exec_trace = None
     assert done.is_set()
     assert any("erased text may remain" in line for line in store.verify())
     assert store.purge()
@@ -160,7 +160,7 @@ def test_a_purge_in_memory(open_store):
     store.apply(ANA, [Erase(tuple(ids), moment(2), "asked")])
     assert store.purge()
     assert store.verify() == []
-    assert WORD.encode() not in bytes(store._database._writer.raw.serialize("main"))
+    assert WORD.encode() not in bytes(store._writer.raw.serialize("main"))
 
 
 def test_a_backup_after_the_purge_holds_nothing(path, store, on_disk):

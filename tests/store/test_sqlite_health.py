@@ -132,7 +132,7 @@ def live(store, recalled):
 
 def plant(store, sql):
     """Change the database behind the store's back."""
-    writer = store._database._writer.raw
+    writer = store._writer.raw
     writer.execute("PRAGMA foreign_keys = OFF; PRAGMA ignore_check_constraints = ON")
     writer.execute(sql)
     writer.execute("PRAGMA foreign_keys = ON; PRAGMA ignore_check_constraints = OFF")
@@ -250,7 +250,7 @@ def test_erasing_works_in_a_damaged_store(filled):
 def test_a_check_is_of_one_moment(filled, open_store):
     """What is written while a check runs is no problem."""
     other = open_store()
-    reader = filled._database._idle[-1].raw
+    reader = filled._idle[-1].raw
     turns = iter(range(1_000))
 
     def write_meanwhile(_cursor, sql, _values):
@@ -267,7 +267,7 @@ def test_a_check_is_of_one_moment(filled, open_store):
 def test_an_index_read_is_of_one_moment(filled, open_store):
     """A vector that is made while rows are read does not come without its row."""
     other = open_store()
-    reader = filled._database._idle[-1].raw
+    reader = filled._idle[-1].raw
 
     def write_meanwhile(_cursor, sql, _values):
         if "FROM vectors" in sql:

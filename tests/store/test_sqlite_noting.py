@@ -19,7 +19,7 @@ def episode(session):
 def steps_of(store, ask):
     """Return how many steps of SQLite's machine a question takes."""
     ask()
-    reader = store._database._idle[-1].raw
+    reader = store._idle[-1].raw
     steps = count()
     reader.set_progress_handler(lambda: next(steps) < 0, 1)
     ask()

@@ -19,8 +19,7 @@ from memoranda.errors import (
 )
 from memoranda.model.query import IndexVersion
 from memoranda.store.sql.dialect import schema_steps
-from memoranda.store.sql.store import SqlStore
-from memoranda.store.sqlite import SqliteDatabase
+from memoranda.store.sqlite import SqliteStore
 from memoranda.testing.analyzers import PlainNames, WordAnalyzer
 from memoranda.testing.samples import ACTIVE, ALL, ANA, User, insert, record
 
@@ -79,7 +78,7 @@ def test_opening_again_changes_nothing(open_store):
 def test_an_interrupted_migration_leaves_nothing(path, open_store, point):
     """A migration that fails at any of its statements leaves no table, and runs the next time."""
 
-    class Failing(SqliteDatabase):
+    class Failing(SqliteStore):
         def _migrate(self):
             left = iter(range(point))
             self._writer.raw.exec_trace = lambda _cursor, sql, _values: (
@@ -88,7 +87,7 @@ def test_an_interrupted_migration_leaves_nothing(path, open_store, point):
             super()._migrate()
 
     with pytest.raises(StoreError):
-        SqlStore(Failing(path), analyzer=WordAnalyzer(), names=PlainNames())
+        Failing(path, analyzer=WordAnalyzer(), names=PlainNames())
     connection = apsw.Connection(os.fspath(path))
     tables = connection.execute("SELECT count(*) FROM sqlite_schema").get
     version = connection.pragma("user_version")
@@ -188,7 +187,7 @@ def test_a_relative_path_stays_where_it_was(path, open_store, monkeypatch):
     elsewhere = path.parent / "elsewhere"
     elsewhere.mkdir()
     monkeypatch.chdir(elsewhere)
-    store._database._idle.clear()
+    store._idle.clear()
     assert User(store).page() == ["tea"]
     assert list(elsewhere.iterdir()) == []
 
@@ -197,7 +196,7 @@ def test_a_file_that_was_moved_away_is_not_replaced(path, store):
     """A store whose file is gone says so instead of starting an empty one."""
     User(store).remember("tea")
     path.rename(path.with_name("moved.db"))
-    store._database._idle.clear()
+    store._idle.clear()
     with pytest.raises(StoreError):
         User(store).page()
     assert not path.exists()
@@ -258,7 +257,7 @@ def test_another_analyzer_indexes_anew(open_store):
     store = open_store()
     (item,) = User(store).remember("Green tea")
     version = store.index_changes(ANA, ZERO).version
-    writer = store._database._writer.raw
+    writer = store._writer.raw
     writer.execute("UPDATE records SET term_count = 50")
     store.close()
     same = open_store()

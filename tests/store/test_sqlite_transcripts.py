@@ -23,7 +23,7 @@ def steps(store):
 
     def of(call, *arguments, **more):
         done = count()
-        connection = store._database._writer.raw
+        connection = store._writer.raw
         connection.set_progress_handler(lambda: next(done) < 0, 1)
         try:
             call(*arguments, **more)
@@ -89,7 +89,7 @@ def test_a_receipt_goes_with_its_conversation(store, talks):
     """Where a conversation is deleted, so are its messages and receipts."""
     name, size = talks[0]
     User(store).prune(name, cut(0, 5))
-    writer = store._database._writer.raw
+    writer = store._writer.raw
     writer.execute("DELETE FROM conversations WHERE id = ?", (name,))
     assert writer.execute("SELECT count(*) FROM prunings").get == 0
     assert writer.execute("SELECT count(*) FROM messages").get == SIZES[1]

@@ -48,7 +48,7 @@ def place(location: str | Path | None, settings: Settings) -> str:
         message = f"{text.partition(':')[0]} stores are not part of this version; name a file"
         raise ConfigError(message)
     if text.startswith(FOLDER):
-        return folder_place(_folder(text))
+        return f"{FOLDER}{_folder(text)}"
     if text.startswith(SERVERS):
         return text
     if "://" in text or text.startswith(NEARLY_CHROMA):
@@ -86,11 +86,6 @@ def file_of(place: str) -> Path | None:
     if is_folder(place):
         return Path(place.removeprefix(FOLDER))
     return None if place == MEMORY or is_server(place) else Path(place)
-
-
-def folder_place(folder: str | Path) -> str:
-    """Return the :func:`place` of a store that Chroma keeps in a folder."""
-    return f"{FOLDER}{folder}"
 
 
 def is_folder(place: str) -> bool:

@@ -6,29 +6,20 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import cache
 from typing import Any
 
 import psycopg
-from psycopg.adapt import Buffer, Loader
 
 from memoranda import errors
 from memoranda.model import capabilities
 from memoranda.model.capabilities import Capability
 from memoranda.model.checks import content_hash
 from memoranda.model.ports import Analyzer, NameMatcher
-from memoranda.store.sql.dialect import (
-    NONE,
-    Dialect,
-    FullText,
-    Postings,
-    Row,
-    SqlConnection,
-    Values,
-    schema_steps,
-)
-from memoranda.store.sql.pool import ConnectionPool
+from memoranda.store.sql.database import NONE, Postings, Row, SqlConnection, Values
+from memoranda.store.sql.dialect import Dialect
 from memoranda.store.sql.rows import dump
-from memoranda.store.sql.store import SqlStore
+from memoranda.store.sql.store import DatabaseStore
 from memoranda.store.sql.transaction import PURGE
 
 # Number of the lock that makes writers take turns; positions and entities depend on it.
@@ -60,15 +51,6 @@ MACROS = {
     "least": "least(",
     "greatest": "greatest(",
 }
-TERMS = (
-    """
-CREATE TABLE record_terms (
-    user_key bigint NOT NULL, term text COLLATE "C" NOT NULL,
-    record_key bigint NOT NULL REFERENCES records (key) ON DELETE CASCADE, times bigint NOT NULL,
-    PRIMARY KEY (user_key, term, record_key))
-""",
-    "CREATE INDEX record_terms_record ON record_terms (record_key)",
-)
 CAPABILITIES = (
     Capability(capabilities.TRANSACTIONS, native=True, detail="one for each plan of actions"),
     Capability(capabilities.FULL_TEXT, native=True, detail="a table of terms, by user"),
@@ -83,49 +65,28 @@ CAPABILITIES = (
 )
 
 
-DIALECT = Dialect(MACROS, TYPES)
+DIALECT = Dialect("postgres.sql", MACROS, TYPES)
 
 
-class NumberLoader(Loader):
-    """Reads ``numeric``, the type of sums, as a plain number."""
-
-    def load(self, data: Buffer) -> int | float:
-        """Return an int where it is one."""
-        text = bytes(data).decode()
-        return int(text) if text.lstrip("-").isdigit() else float(text)
+@cache
+def in_postgres(sql: str) -> Any:
+    """Return a shared statement in PostgreSQL's dialect, with parameters as psycopg has them."""
+    return PARAMETER.sub(r"%(\1)s", DIALECT.render(sql).replace("%", "%%"))
 
 
-class PostgresConnection:
+class PostgresConnection(SqlConnection):
     """Runs the shared statements over one connection of psycopg."""
 
     def __init__(self, raw: psycopg.Connection[Row]) -> None:
         """Take over a connection that commits by itself."""
-        self.raw = raw
-        self._cache: dict[str, str] = {}
-        raw.adapters.register_loader("numeric", NumberLoader)
-
-    def _words(self, sql: str) -> Any:
-        words = self._cache.get(sql)
-        if words is None:
-            words = PARAMETER.sub(r"%(\1)s", DIALECT.render(sql).replace("%", "%%"))
-            self._cache[sql] = words
-        return words
+        self.raw: psycopg.Connection[Row] = raw
 
     def _execute(self, sql: str, values: Values) -> psycopg.Cursor[Row]:
-        return self.raw.execute(self._words(sql), values)
+        return self.raw.execute(in_postgres(sql), values)
 
     def all(self, sql: str, values: Values = NONE) -> list[Row]:
         """Return every row."""
         return self._execute(sql, values).fetchall()
-
-    def one(self, sql: str, values: Values = NONE) -> Row | None:
-        """Return the first row, or ``None``."""
-        return self._execute(sql, values).fetchone()
-
-    def value(self, sql: str, values: Values = NONE) -> Any:
-        """Return the first value of the first row, or ``None``."""
-        row = self.one(sql, values)
-        return None if row is None else row[0]
 
     def run(self, sql: str, values: Values = NONE) -> int:
         """Carry out a statement and return how many rows it changed."""
@@ -134,16 +95,11 @@ class PostgresConnection:
     def run_many(self, sql: str, rows: Iterable[Values]) -> None:
         """Carry out a statement for each of ``rows``."""
         with self.raw.cursor() as cursor:
-            cursor.executemany(self._words(sql), list(rows))
+            cursor.executemany(in_postgres(sql), list(rows))
 
 
 class TermTable:
     """The full-text index: which term occurs how often in which record, by user."""
-
-    def create(self, connection: SqlConnection) -> None:
-        """Make the table in a new database."""
-        for sql in TERMS:
-            connection.run(sql)
 
     def add(self, connection: SqlConnection, rows: Sequence[tuple[int, int, str]]) -> None:
         """Index records: (key, key of the user, terms with a space between them)."""
@@ -202,44 +158,39 @@ def _indexable(terms: Sequence[str]) -> list[str]:
     return [term if len(term) <= LONGEST else content_hash(term) for term in terms]
 
 
-class PostgresDatabase(ConnectionPool[PostgresConnection]):
-    """Connections to one PostgreSQL database; writers take turns, readers never wait.
+class PostgresStore(DatabaseStore[PostgresConnection]):
+    """Implements :class:`memoranda.model.ports.Store` on a PostgreSQL database.
+
+    Writers take turns, readers never wait.
 
     Args:
         address: what psycopg connects to: ``postgresql://…``.
+        analyzer: makes the terms of the full-text index.
+        names: decides which names are one entity.
     """
 
     BEGIN_SNAPSHOT = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
+    full_text = TermTable()
+    damage = psycopg.errors.DataCorrupted
 
-    def __init__(self, address: str) -> None:
+    def __init__(self, address: str, *, analyzer: Analyzer, names: NameMatcher) -> None:
         """Connect, and create the schema where there is none."""
-        super().__init__()
-        self.full_text: FullText = TermTable()
-        self.damage: type[Exception] = psycopg.errors.DataCorrupted
+        super().__init__(re.sub(r"(://[^:/@]*):[^@/]*@", r"\1@", address))
         self._address = address
         self._migrate()
-
-    @property
-    def location(self) -> str:
-        """The address without its password."""
-        return re.sub(r"(://[^:/@]*):[^@/]*@", r"\1@", self._address)
+        self._begin_with(analyzer, names)
 
     def _migrate(self) -> None:
         with self.write() as connection:
             connection.run("CREATE TABLE IF NOT EXISTS schema_steps (number bigint PRIMARY KEY)")
             done = connection.value("SELECT coalesce(max(number), 0) FROM schema_steps")
-            for number, sql in enumerate(schema_steps()[done:], done + 1):
-                script: Any = DIALECT.schema(sql)
-                connection.raw.execute(script)
-                if number == 1:
-                    self.full_text.create(connection)
+            steps: list[Any] = DIALECT.schema()
+            for number, sql in enumerate(steps[done:], done + 1):
+                connection.raw.execute(sql)
                 connection.run("INSERT INTO schema_steps VALUES (:number)", {"number": number})
 
     def _open(self) -> PostgresConnection:
         return PostgresConnection(psycopg.connect(self._address, autocommit=True))
-
-    def _is_open(self, connection: PostgresConnection) -> bool:
-        return not connection.raw.closed
 
     @contextmanager
     def _translated(self) -> Iterator[None]:
@@ -290,25 +241,3 @@ class PostgresDatabase(ConnectionPool[PostgresConnection]):
         """Return the bytes that the database takes."""
         with self.read() as connection:
             return int(connection.value("SELECT pg_database_size(current_database())"))
-
-    def close(self) -> None:
-        """Close every connection; one that is still out is closed when it comes back."""
-        with self._pool_lock:
-            self._closed = True
-            for connection in self._idle:
-                connection.raw.close()
-            self._idle.clear()
-
-
-class PostgresStore(SqlStore):
-    """Implements :class:`memoranda.model.ports.Store` on a PostgreSQL database.
-
-    Args:
-        address: ``postgresql://…``.
-        analyzer: makes the terms of the full-text index.
-        names: decides which names are one entity.
-    """
-
-    def __init__(self, address: str, *, analyzer: Analyzer, names: NameMatcher) -> None:
-        """Connect, and create the schema where there is none."""
-        super().__init__(PostgresDatabase(address), analyzer=analyzer, names=names)

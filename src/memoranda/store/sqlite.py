@@ -11,38 +11,29 @@ import os
 import threading
 import time
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
+from contextlib import AbstractContextManager, ExitStack, closing, contextmanager
 from functools import cache
 from pathlib import Path
 from types import UnionType
-from typing import Any
+from typing import Any, ClassVar
 
 import apsw
 
 from memoranda import errors
-from memoranda.errors import (
-    InvalidInput,
-    NotADatabase,
-    SchemaTooNew,
-    StoreClosed,
-    StoreError,
-    StoreReadOnly,
-)
 from memoranda.model import capabilities
 from memoranda.model.capabilities import Capability
 from memoranda.model.ports import Analyzer, NameMatcher
-from memoranda.store.sql.dialect import (
+from memoranda.store.sql.database import (
     NONE,
-    Dialect,
+    Database,
     FullText,
     Postings,
     Row,
     SqlConnection,
     Values,
-    schema_steps,
 )
-from memoranda.store.sql.pool import ConnectionPool
-from memoranda.store.sql.store import SqlStore
+from memoranda.store.sql.dialect import Dialect, schema_steps
+from memoranda.store.sql.store import DatabaseStore
 from memoranda.store.sql.transaction import PURGE
 
 MEMORY = ":memory:"
@@ -64,23 +55,6 @@ STATE = """
 SELECT (SELECT user_version FROM pragma_user_version),
     (SELECT application_id FROM pragma_application_id), (SELECT count(*) FROM sqlite_schema)
 """
-# What the planner is to assume, as nothing here ever runs ANALYZE: a user has thousands of
-# records, an id one. Without it, it would walk through all of a user's to find one by its id.
-STATISTICS = """
-ANALYZE sqlite_schema;
-INSERT INTO sqlite_stat1 (tbl, idx, stat) VALUES
-    ('records', 'sqlite_autoindex_records_1', '100000 1'),
-    ('records', 'records_user', '100000 2000'),
-    ('records', 'records_kind', '100000 2000 500 250 1'),
-    ('records', 'records_session', '100000 2000 50 1'),
-    ('records', 'records_hash', '100000 2000 1'),
-    ('records', 'records_replaced', '5000 100 1'),
-    ('records', 'records_decaying', '20000 400'),
-    ('records', 'records_expired', '1000 20 1'),
-    ('records', 'records_noteworthy', '50000 1000 500 250 20 1 1 1'),
-    ('records', 'records_noteworthy_until', '1000 20 5 1');
-ANALYZE sqlite_schema;
-"""
 CAPABILITIES = (
     Capability(capabilities.TRANSACTIONS, native=True, detail="one for each plan of actions"),
     Capability(capabilities.FULL_TEXT, native=True, detail="FTS5, with each user's own statistics"),
@@ -89,7 +63,7 @@ CAPABILITIES = (
     Capability(capabilities.PROCESSES, native=True, detail="any number on one file"),
     Capability(capabilities.PURGE, native=True, detail="free pages are overwritten"),
 )
-MEANINGS: dict[type[apsw.Error] | UnionType, tuple[type[StoreError], str]] = {
+MEANINGS: dict[type[apsw.Error] | UnionType, tuple[type[errors.StoreError], str]] = {
     apsw.BusyError | apsw.LockedError: (
         errors.StoreBusy,
         (
@@ -98,7 +72,7 @@ MEANINGS: dict[type[apsw.Error] | UnionType, tuple[type[StoreError], str]] = {
         ),
     ),
     apsw.NotADBError | apsw.CorruptError: (
-        NotADatabase,
+        errors.NotADatabase,
         (
             "{path} is not a memoranda database, or it is damaged ({error}); choose another path "
             "or restore a backup"
@@ -109,15 +83,15 @@ MEANINGS: dict[type[apsw.Error] | UnionType, tuple[type[StoreError], str]] = {
         "no space left to write {path}; free some space, nothing stored was lost",
     ),
     apsw.CantOpenError: (
-        StoreReadOnly,
+        errors.StoreReadOnly,
         "{path} cannot be opened; check that its folder exists and may be written",
     ),
     apsw.ReadOnlyError | apsw.PermissionsError | apsw.AuthError: (
-        StoreReadOnly,
+        errors.StoreReadOnly,
         "{path} cannot be written; check the permissions of the file and its folder",
     ),
-    apsw.ConnectionClosedError: (StoreClosed, "the memory in {path} was closed"),
-    apsw.Error: (StoreError, "{path}: {name}: {error}"),
+    apsw.ConnectionClosedError: (errors.StoreClosed, "the memory in {path} was closed"),
+    apsw.Error: (errors.StoreError, "{path}: {name}: {error}"),
 }
 _creating = threading.Lock()
 
@@ -132,7 +106,7 @@ def translated(path: str) -> Iterator[None]:
             f"{error.object!r:.80} holds a lone surrogate, which no UTF-8 file can hold; "
             f"decode the source with errors='replace'"
         )
-        raise InvalidInput(message) from error
+        raise errors.InvalidInput(message) from error
     except apsw.Error as error:
         meaning, message = next(MEANINGS[cause] for cause in MEANINGS if isinstance(error, cause))
         name = type(error).__name__
@@ -140,6 +114,7 @@ def translated(path: str) -> Iterator[None]:
 
 
 DIALECT = Dialect(
+    "sqlite.sql",
     {
         "texts": "SELECT value FROM json_each({0})",
         "ints": "SELECT value FROM json_each({0})",
@@ -161,26 +136,17 @@ def in_sqlite(sql: str) -> str:
     return DIALECT.render(sql)
 
 
-class SqliteConnection:
-    """Runs the shared statements on a connection of apsw's, which is ``raw``."""
+class SqliteConnection(SqlConnection):
+    """Runs the shared statements on a connection of apsw's."""
 
     def __init__(self, raw: apsw.Connection) -> None:
         """Wrap ``raw``."""
-        self.raw = raw
+        self.raw: apsw.Connection = raw
 
     def all(self, sql: str, values: Values = NONE) -> list[Row]:
         """Return every row."""
         rows: list[Any] = self.raw.execute(in_sqlite(sql), values).fetchall()
         return rows
-
-    def one(self, sql: str, values: Values = NONE) -> Row | None:
-        """Return the first row, or ``None``."""
-        row: Any = self.raw.execute(in_sqlite(sql), values).fetchone()
-        return row  # type: ignore[no-any-return]  # rows of a cursor are not typed
-
-    def value(self, sql: str, values: Values = NONE) -> Any:
-        """Return the first value of the first row, or ``None``."""
-        return self.raw.execute(in_sqlite(sql), values).get
 
     def run(self, sql: str, values: Values = NONE) -> int:
         """Carry out a statement and return how many rows it changed."""
@@ -200,14 +166,6 @@ class Fts5:
     what others have, and FTS5 counts it for one user: its own ``bm25()`` would weigh a term by
     how rare it is among all users' records, which tells one user about another.
     """
-
-    def create(self, connection: SqlConnection) -> None:
-        """Make the tables."""
-        connection.run(
-            "CREATE VIRTUAL TABLE records_fts USING fts5 ("
-            "terms, content = '', contentless_delete = 1, tokenize = 'ascii')"
-        )
-        connection.run("CREATE VIRTUAL TABLE records_terms USING fts5vocab (records_fts, instance)")
 
     def add(self, connection: SqlConnection, rows: Sequence[tuple[int, int, str]]) -> None:
         """Index records: (key, key of the user, terms with a space between them)."""
@@ -257,69 +215,53 @@ def _token(user: int, term: str) -> str:
     return f"{user}q{term}" if term else ""
 
 
-class SqliteDatabase(ConnectionPool[SqliteConnection]):
+class SqliteDatabase(Database[SqliteConnection]):
     """Lends connections of one database to threads.
 
-    Args:
-        path: a file, made with its schema if it is not there; ``:memory:`` for none.
+    Attributes:
         busy_timeout: seconds to wait for another process's transaction.
         power_safe: whether a commit waits until the disk has it.
         vfs: name of a registered SQLite VFS, for encryption or tests of failure.
-        full_text: the index of terms, where it is not plain FTS5.
 
     Raises:
         StoreError: the file cannot be used; it is left as it was.
     """
 
     BEGIN_SNAPSHOT = "BEGIN"
+    full_text: ClassVar[FullText] = Fts5()
+    damage = apsw.CorruptError
+    busy_timeout = BUSY_TIMEOUT
+    power_safe = False
+    vfs: str | None = None
 
-    def __init__(
-        self,
-        path: str | os.PathLike[str],
-        *,
-        busy_timeout: float = BUSY_TIMEOUT,
-        power_safe: bool = False,
-        vfs: str | None = None,
-        full_text: FullText | None = None,
-    ) -> None:
+    def __init__(self, path: str) -> None:
         """Open the writing connection, creating the file (mode 0600) if need be."""
-        super().__init__()
-        path = os.fspath(path)
         self.in_memory = path == MEMORY
         # Connections are opened later, too, when the working folder may be another one.
-        self.path = path if self.in_memory else str(Path(path).absolute())
-        self.busy_timeout = busy_timeout
-        self._power_safe = power_safe
-        self._vfs = vfs
-        self.full_text: FullText = full_text or Fts5()
-        self.damage: type[Exception] = apsw.CorruptError
+        super().__init__(path if self.in_memory else str(Path(path).absolute()))
         self._write_lock = threading.RLock()
         if not self.in_memory:
-            _create_private(self.path)
-        self._writer = self._open(first=True)
+            _create_private(self.location)
+        self._writer = self._open()
         try:
             self._migrate()
         except BaseException:
             self.close()
             raise
 
-    @property
-    def location(self) -> str:
-        """The path of the file, or ``:memory:``."""
-        return self.path
-
     def _translated(self) -> AbstractContextManager[None]:
-        return translated(self.path)
+        return translated(self.location)
+
+    @contextmanager
+    def _lend_writer(self) -> Iterator[SqliteConnection]:
+        with self._write_lock, self._translated():
+            self._require_open()
+            yield self._writer
 
     @contextmanager
     def _lend(self) -> Iterator[SqliteConnection]:
-        if not self.in_memory:
-            with super()._lend() as connection:
-                yield connection
-            return
-        with self._write_lock, translated(self.path):
-            self._require_open()
-            yield self._writer
+        with self._lend_writer() if self.in_memory else super()._lend() as connection:
+            yield connection
 
     @contextmanager
     def snapshot(self) -> Iterator[None]:
@@ -331,9 +273,7 @@ class SqliteDatabase(ConnectionPool[SqliteConnection]):
     @contextmanager
     def write(self) -> Iterator[SqliteConnection]:
         """Lend the writing connection inside one transaction: committed, or never begun."""
-        with self._write_lock, translated(self.path):
-            self._require_open()
-            connection = self._writer
+        with self._lend_writer() as connection:
             try:
                 self._begin(connection)
                 yield connection
@@ -351,18 +291,19 @@ class SqliteDatabase(ConnectionPool[SqliteConnection]):
 
     def close(self) -> None:
         """Close every connection; a reader that is still out is closed when it comes back."""
-        with self._write_lock, self._pool_lock, translated(self.path), ExitStack() as closing:
-            if self._closed:
-                return
-            self._closed = True
-            # The last one moves the log into the file; if that fails, the others are closed too.
-            for connection in (self._writer, *self._idle):
-                closing.callback(connection.raw.close)
-            self._idle.clear()
+        # The writer last: it moves the log into the file. If that of others fails, it is closed.
+        with self._write_lock, self._translated(), closing(self._writer.raw):
+            super().close()
 
-    def capabilities(self) -> tuple[Capability, ...]:
-        """Return what SQLite does by itself: nearly all of it."""
-        return CAPABILITIES
+    def size(self) -> int:
+        """Return the bytes of the database and its write-ahead log."""
+        with self.read() as connection:
+            if self.in_memory:
+                raw = connection.raw
+                return int(raw.pragma("page_count")) * int(raw.pragma("page_size"))
+            # While a connection is open, its files stay.
+            connection.one("SELECT 1 FROM meta")
+            return sum(Path(self.location + suffix).stat().st_size for suffix in ("", "-wal"))
 
     def problems(self, connection: SqlConnection) -> list[str]:
         """Return what is wrong with the file and its indexes."""
@@ -384,79 +325,16 @@ class SqliteDatabase(ConnectionPool[SqliteConnection]):
             found.append(f"broken foreign keys: {len(broken)} ({broken[0][0]})")
         return found
 
-    def purge(self) -> bool:
-        """Rewrite the index and the file without what was erased; false while others read it."""
-        with self._write_lock, translated(self.path), ExitStack() as afterwards:
-            self._require_open()
-            connection = self._writer
-            asked = connection.value("SELECT value FROM meta WHERE name = :name", {"name": PURGE})
-            connection.run("INSERT INTO records_fts (records_fts) VALUES ('optimize')")
-            connection.raw.execute("VACUUM")
-            if not self.in_memory:
-                # Whoever writes waits meanwhile, so this waits for readers only for a moment.
-                connection.raw.set_busy_timeout(round(min(self.busy_timeout, PATIENCE) * 1000))
-                usual = round(self.busy_timeout * 1000)
-                afterwards.callback(connection.raw.set_busy_timeout, usual)
-                state = connection.one("PRAGMA wal_checkpoint (TRUNCATE)")
-                if state is None or state[0]:
-                    return False
-            values = {"name": PURGE, "asked": asked}
-            connection.run("DELETE FROM meta WHERE name = :name AND value = :asked", values)
-            return not connection.value("SELECT 1 FROM meta WHERE name = :name", values)
-
-    def size(self) -> int:
-        """Return the bytes of the database and its write-ahead log."""
-        with self.read() as connection:
-            if self.in_memory:
-                raw = connection.raw
-                return int(raw.pragma("page_count")) * int(raw.pragma("page_size"))
-            # While a connection is open, its files stay.
-            connection.one("SELECT 1 FROM meta")
-            return sum(Path(self.path + suffix).stat().st_size for suffix in ("", "-wal"))
-
-    def backup(self, path: str) -> None:
-        """Copy the database page by page to ``path``, which appears there whole or not at all."""
-        partial = Path(f"{path}.partial")
-        if Path(path).exists():
-            message = f"{path} exists already; choose a new name for the backup"
-            raise InvalidInput(message)
-        try:
-            partial.unlink(missing_ok=True)
-            os.close(os.open(partial, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
-            self._copy(str(partial))
-            partial.rename(path)
-        except OSError as error:
-            message = f"{path} cannot be written: {error.strerror}; choose another place"
-            raise StoreReadOnly(message) from error
-        finally:
-            partial.unlink(missing_ok=True)
-
-    def _copy(self, path: str) -> None:
-        # In one read transaction, or each write of another process would start the copy anew.
-        with self.snapshot(), self.read() as source, translated(path):
-            copy = apsw.Connection(path)
-            try:
-                source.one("SELECT 1 FROM meta")
-                with copy.backup("main", source.raw, "main") as job:
-                    while not job.done:
-                        job.step(1_000)
-                copy.execute("PRAGMA journal_mode = DELETE")
-            finally:
-                copy.close()
-
     def _migrate(self) -> None:
         """Bring the database to the newest schema; several processes may do so at once."""
-        steps = schema_steps()
+        steps = DIALECT.schema()
         with self.read() as connection:
             if self._version(connection.raw) == len(steps):
                 return
         with self.write() as connection:
             version = self._version(connection.raw)
             for number, sql in enumerate(steps[version:], version + 1):
-                connection.raw.execute(DIALECT.schema(sql)).fetchall()
-                if number == 1:
-                    self.full_text.create(connection)
-                    connection.raw.execute(STATISTICS).fetchall()
+                connection.raw.execute(sql).fetchall()
                 connection.raw.execute(f"PRAGMA user_version = {number}")
             connection.raw.execute(f"PRAGMA application_id = {APPLICATION_ID}")
 
@@ -472,33 +350,32 @@ class SqliteDatabase(ConnectionPool[SqliteConnection]):
         version, application, tables = map(int, state[0])
         if application != APPLICATION_ID and (tables or application or version):
             message = (
-                f"{self.path} is an SQLite database, but not one of memoranda's; "
+                f"{self.location} is an SQLite database, but not one of memoranda's; "
                 f"choose another path, it was left as it is"
             )
-            raise NotADatabase(message)
+            raise errors.NotADatabase(message)
         if version > newest:
             message = (
-                f"{self.path} has schema {version}, this memoranda knows up to {newest}; "
+                f"{self.location} has schema {version}, this memoranda knows up to {newest}; "
                 f"upgrade with pip install -U memoranda, the file was left as it is"
             )
-            raise SchemaTooNew(message)
+            raise errors.SchemaTooNew(message)
         return version
 
-    def _open(self, *, first: bool = False) -> SqliteConnection:
-        with translated(self.path):
+    def _open(self) -> SqliteConnection:
+        with translated(self.location):
             # Without SQLITE_OPEN_CREATE: a file that was moved away is not silently made anew.
             raw = apsw.Connection(
-                self.path,
+                self.location,
                 flags=apsw.SQLITE_OPEN_READWRITE,
-                vfs=self._vfs,
+                vfs=self.vfs,
                 statementcachesize=STATEMENT_CACHE,
             )
             try:
                 raw.set_busy_timeout(round(self.busy_timeout * 1000))
                 for pragma in SETUP:
                     self._patiently(raw, pragma)
-                if first:
-                    self._version(raw)
+                self._version(raw)
                 if not self.in_memory:
                     self._enter_wal(raw)
             except BaseException:
@@ -522,16 +399,16 @@ class SqliteDatabase(ConnectionPool[SqliteConnection]):
         mode = self._patiently(raw, "PRAGMA journal_mode = WAL")
         if mode != "wal":
             message = (
-                f"{self.path} cannot be shared by several readers and a writer (journal mode "
+                f"{self.location} cannot be shared by several readers and a writer (journal mode "
                 f"{mode}); put it on a local disk"
             )
-            raise StoreError(message)
-        level = "FULL" if self._power_safe else "NORMAL"
+            raise errors.StoreError(message)
+        level = "FULL" if self.power_safe else "NORMAL"
         raw.execute(f"PRAGMA synchronous = {level}")
         raw.wal_autocheckpoint(CHECKPOINT_PAGES)
 
 
-class SqliteStore(SqlStore):
+class SqliteStore(SqliteDatabase, DatabaseStore[SqliteConnection]):
     """Implements :class:`memoranda.model.ports.Store` on one SQLite database.
 
     Args:
@@ -558,13 +435,49 @@ class SqliteStore(SqlStore):
         vfs: str | None = None,
     ) -> None:
         """Open the database."""
-        database = SqliteDatabase(path, busy_timeout=busy_timeout, power_safe=power_safe, vfs=vfs)
+        self.busy_timeout, self.power_safe, self.vfs = busy_timeout, power_safe, vfs
+        super().__init__(os.fspath(path))
+        self._begin_with(analyzer, names)
+
+    def capabilities(self) -> tuple[Capability, ...]:
+        """Return what SQLite does by itself: nearly all of it."""
+        return CAPABILITIES
+
+    def purge(self) -> bool:
+        """Rewrite the index and the file without what was erased; false while others read it."""
+        with self._lend_writer() as connection, ExitStack() as afterwards:
+            asked = connection.value("SELECT value FROM meta WHERE name = :name", {"name": PURGE})
+            connection.run("INSERT INTO records_fts (records_fts) VALUES ('optimize')")
+            connection.raw.execute("VACUUM")
+            if not self.in_memory:
+                # Whoever writes waits meanwhile, so this waits for readers only for a moment.
+                connection.raw.set_busy_timeout(round(min(self.busy_timeout, PATIENCE) * 1000))
+                usual = round(self.busy_timeout * 1000)
+                afterwards.callback(connection.raw.set_busy_timeout, usual)
+                state = connection.one("PRAGMA wal_checkpoint (TRUNCATE)")
+                if state is None or state[0]:
+                    return False
+            values = {"name": PURGE, "asked": asked}
+            connection.run("DELETE FROM meta WHERE name = :name AND value = :asked", values)
+            return not connection.value("SELECT 1 FROM meta WHERE name = :name", values)
+
+    def backup(self, path: str) -> None:
+        """Write a copy of one moment to ``path``, which appears there whole or not at all."""
+        partial = Path(f"{path}.partial")
+        if Path(path).exists():
+            message = f"{path} exists already; choose a new name for the backup"
+            raise errors.InvalidInput(message)
         try:
-            super().__init__(database, analyzer=analyzer, names=names)
-        except BaseException:
-            with suppress(StoreError):
-                database.close()
-            raise
+            partial.unlink(missing_ok=True)
+            _create_private(str(partial))
+            with self._lend() as source, translated(path):
+                source.run("VACUUM INTO :path", {"path": str(partial)})
+            partial.rename(path)
+        except OSError as error:
+            message = f"{path} cannot be written: {error.strerror}; choose another place"
+            raise errors.StoreReadOnly(message) from error
+        finally:
+            partial.unlink(missing_ok=True)
 
 
 def _create_private(path: str) -> None:
@@ -572,7 +485,7 @@ def _create_private(path: str) -> None:
     # lock this process holds on it, also those of another SQLite connection.
     if Path(path).is_dir():
         message = f"{path} is a folder; name a file in it, such as {Path(path) / 'agent.db'}"
-        raise StoreReadOnly(message)
+        raise errors.StoreReadOnly(message)
     try:
         with _creating:
             os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
@@ -580,4 +493,4 @@ def _create_private(path: str) -> None:
         return
     except OSError as error:
         message = f"{path} cannot be created or written: {error.strerror}; choose another place"
-        raise StoreReadOnly(message) from error
+        raise errors.StoreReadOnly(message) from error

@@ -17,7 +17,8 @@ from uuid import uuid4
 import apsw
 
 from memoranda.store.chroma.journal import JournalEntry, Position
-from memoranda.store.sql.dialect import TABLES, SqlConnection
+from memoranda.store.sql.database import SqlConnection
+from memoranda.store.sql.dialect import TABLES
 from memoranda.store.sql.health import meta
 from memoranda.store.sqlite import MEMORY, Fts5, SqliteConnection, SqliteDatabase
 
@@ -81,12 +82,6 @@ Touched = dict[str, MirrorChange]
 class StoredTerms(Fts5):
     """A full-text index that is made of the terms of each record, so that they are recorded."""
 
-    def create(self, connection: SqlConnection) -> None:
-        """Make the index, and the tables and triggers that only a replica has."""
-        super().create(connection)
-        for sql in (*EXTRA.split(";"), *_triggers()):
-            connection.run(sql)
-
     def add(self, connection: SqlConnection, rows: Sequence[tuple[int, int, str]]) -> None:
         """Keep the terms of records."""
         sql = "INSERT INTO record_terms (record_key, terms) VALUES (:key, :terms)"
@@ -135,6 +130,8 @@ class Replica(SqliteDatabase):
             the memories, whether records are gone for good), or raises: then it is rolled back.
     """
 
+    full_text = StoredTerms()
+
     def __init__(self, user: str) -> None:
         """Make the tables, without rows."""
         self.user = user
@@ -143,7 +140,13 @@ class Replica(SqliteDatabase):
         self.stamps: Mapping[str, str] = {}
         self.keep: Callable[[Replica, JournalEntry, Touched, bool], None] | None = None
         self._session: apsw.Session | None = None
-        super().__init__(MEMORY, full_text=StoredTerms())
+        super().__init__(MEMORY)
+
+    def _migrate(self) -> None:
+        super()._migrate()
+        with self.write() as connection:
+            for sql in (*EXTRA.split(";"), *_triggers()):
+                connection.run(sql)
 
     def all(self, sql: str, **values: Any) -> list[Any]:
         """Return what a query gives."""

@@ -22,7 +22,7 @@ from memoranda.store.chroma.place import Folder, Place
 from memoranda.store.chroma.replica import MirrorChange, Replica, StoredTerms, Touched
 from memoranda.store.chroma.replicas import STORE_ITSELF, Replicas
 from memoranda.store.sql import health
-from memoranda.store.sql.dialect import SqlConnection
+from memoranda.store.sql.database import SqlConnection
 from memoranda.store.sql.store import NOBODY, USERS, SqlStore, user_key
 from memoranda.store.sql.transaction import PURGE
 
@@ -65,12 +65,13 @@ class ChromaStore(SqlStore):
         StoreError: the place cannot be used; it is left as it was.
     """
 
+    full_text = StoredTerms()
+
     def __init__(self, place: Place, *, analyzer: Analyzer, names: NameMatcher) -> None:
         """Open the place."""
         self._place = place
         self._analyzer = analyzer
-        self._names = names
-        self._full_text = StoredTerms()
+        self.names = names
         self._opened: Replicas | None = Replicas.opened(place, analyzer)
 
     @property
@@ -169,7 +170,7 @@ class ChromaStore(SqlStore):
             replicas.forget()  # What is stored is looked at, not what is held of it.
             for user in replicas.journal.users():
                 with replicas.reading(user) as replica:
-                    found += health.verify(replica, self._analyzer, self._names)
+                    found += health.verify(replica, self._analyzer, self.names)
                 wrong, texts = self._differing(user)
                 found += health.report("records changed behind memoranda's back", list(texts))
                 found += health.report(OTHERWISE, [each for each in wrong if each not in texts])
@@ -206,7 +207,7 @@ class ChromaStore(SqlStore):
                 def work(replica: Replica, rows: list[dict[str, str]] = rows) -> list[str]:
                     with replica.write() as connection:
                         connection.run_many(TAKE_TEXT, rows)
-                    return health.rebuild(replica, self._analyzer, self._names, extractor)
+                    return health.rebuild(replica, self._analyzer, self.names, extractor)
 
                 found += health.report(OTHERWISE, list(wrong)) + replicas.change(user, work)
                 with replicas.reading(user) as replica:

@@ -8,19 +8,19 @@ has none, and gets none any more.
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Sequence
-from dataclasses import asdict
+from collections.abc import Callable, Collection
 from typing import Any
 
 from memoranda.errors import InvalidInput, NotFound
 from memoranda.model import actions as act
 from memoranda.model.checks import to_ms
 from memoranda.model.models import PrunedSpan
-from memoranda.store.sql.rows import MESSAGES, TORN, dump, insertion, optional_ms
+from memoranda.store.sql.rows import MESSAGES, PRUNINGS, SPANS, TORN, dump, insertion, optional_ms
 from memoranda.store.sql.transaction import Transaction
 
 # A span as it is kept: its fields, times in milliseconds, and whether it is torn.
 StoredSpan = dict[str, Any]
+TEAR: StoredSpan = {"summary": None, TORN: True}
 UPDATE = """
 UPDATE conversations SET revision = revision + :clear,
     cleared_through = CASE WHEN :clear = 1 THEN next_position - 1 ELSE cleared_through END,
@@ -108,38 +108,25 @@ def recount(tx: Transaction, action: act.Recount) -> None:
 def prune(tx: Transaction, action: act.Prune) -> None:
     """Keep the receipt of a pruning."""
     conversation, item = tx.conversation(action.conversation), action.pruning
+    spans = dump([_stored(tx, conversation, span) for span in item.cuts])
     tx.connection.run(
         "INSERT INTO prunings (conversation_key, id, at, triggered_by, why, strategy, "
         "tokens_before, tokens_after, spans) VALUES (:conversation, :id, :at, :trigger, :why, "
         ":strategy, :before, :after, :spans)",
-        {
-            "conversation": conversation,
-            "id": item.id,
-            "at": to_ms(item.at),
-            "trigger": item.trigger,
-            "why": item.why,
-            "strategy": item.strategy,
-            "before": item.before,
-            "after": item.after,
-            "spans": dump([_stored(tx, conversation, span) for span in item.cuts]),
-        },
+        PRUNINGS.values(item) | {"conversation": conversation, "spans": spans},
     )
     tx.revise(conversation)
 
 
 def _stored(tx: Transaction, conversation: int, span: PrunedSpan) -> StoredSpan:
-    stored = asdict(span) | {"since": to_ms(span.since), "until": to_ms(span.until)}
+    stored = SPANS.values(span)
     held: int = tx.connection.value(
         "SELECT count(*) FROM messages WHERE conversation_key = :conversation "
         "AND position BETWEEN :first AND :last",
-        {"conversation": conversation, "first": span.first, "last": span.last},
+        stored | {"conversation": conversation},
     )
     # Fewer than were read when the pruning was decided: some were erased since.
-    return _torn(stored) if held < span.messages else stored
-
-
-def _torn(stored: StoredSpan) -> StoredSpan:
-    return stored | {"summary": None, TORN: True}
+    return stored | TEAR if held < span.messages else stored
 
 
 def summarize(tx: Transaction, action: act.Summarize) -> None:
@@ -150,14 +137,7 @@ def summarize(tx: Transaction, action: act.Summarize) -> None:
             return stored
         return stored | {"summary": action.summaries[stored["first"]]}
 
-    conversation = tx.conversation(action.conversation)
-    row = tx.connection.one(
-        "SELECT key, spans FROM prunings WHERE conversation_key = :conversation AND id = :id",
-        {"conversation": conversation, "id": action.pruning},
-    )
-    if row is not None:
-        spans = json.loads(row[1])
-        _replace(tx, conversation, row[0], spans, list(map(summarized, spans)))
+    _change_spans(tx, tx.conversation(action.conversation), summarized, action.pruning)
 
 
 def tear_summaries(tx: Transaction, conversation: int, places: Collection[int]) -> None:
@@ -165,27 +145,27 @@ def tear_summaries(tx: Transaction, conversation: int, places: Collection[int]) 
 
     def without(stored: StoredSpan) -> StoredSpan:
         covers = any(stored["first"] <= place <= stored["last"] for place in places)
-        return _torn(stored) if covers else stored
+        return stored | TEAR if covers else stored
 
-    rows = tx.connection.all(
-        "SELECT key, spans FROM prunings WHERE conversation_key = :conversation",
-        {"conversation": conversation},
-    )
-    for key, text in rows:
-        spans = json.loads(text)
-        _replace(tx, conversation, key, spans, list(map(without, spans)))
+    _change_spans(tx, conversation, without)
 
 
-def _replace(
+def _change_spans(
     tx: Transaction,
     conversation: int,
-    key: int,
-    before: Sequence[StoredSpan],
-    after: Sequence[StoredSpan],
+    change: Callable[[StoredSpan], StoredSpan],
+    pruning: str | None = None,
 ) -> None:
-    if after != before:
-        tx.connection.run(
-            "UPDATE prunings SET spans = :spans WHERE key = :key",
-            {"spans": dump(after), "key": key},
-        )
-        tx.revise(conversation)
+    """Change the spans of a pruning, or of all of a conversation."""
+    rows = tx.connection.all(
+        "SELECT key, spans FROM prunings WHERE conversation_key = :conversation "
+        "AND (CAST(:id AS text) IS NULL OR id = :id)",
+        {"conversation": conversation, "id": pruning},
+    )
+    for key, text in rows:
+        spans = dump([change(stored) for stored in json.loads(text)])
+        if spans != text:
+            tx.connection.run(
+                "UPDATE prunings SET spans = :spans WHERE key = :key", {"spans": spans, "key": key}
+            )
+            tx.revise(conversation)

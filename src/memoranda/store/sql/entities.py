@@ -14,7 +14,7 @@ from typing import Any
 
 from memoranda.model.models import Mention
 from memoranda.model.ports import NameMatcher
-from memoranda.store.sql.dialect import SqlConnection
+from memoranda.store.sql.database import SqlConnection
 from memoranda.store.sql.rows import dump
 
 LONGEST_NAME = 60

@@ -19,6 +19,7 @@ SELECT r.key, r.source_ids FROM records r WHERE r.user_key = :user AND r.key IN 
     SELECT record_key FROM record_sources
     WHERE user_key = :user AND source_id IN (@texts(:ids)))
 """
+DELETE = "DELETE FROM records WHERE key IN (@ints(:keys)) RETURNING session_id"
 # What was only believed less stands behind nothing now; what was closed stays so.
 FORGET_REPLACEMENTS = """
 UPDATE records SET superseded_by = NULL WHERE user_key = :user AND closed_at IS NULL
@@ -49,32 +50,32 @@ def erase(tx: Transaction, action: Erase) -> None:
     everywhere = replace(tx, scope=Scope(tx.scope.user))
     same = list(action.ids)
     for relation in (RecordRelation.VERSIONS, RecordRelation.COPIES, RecordRelation.DERIVED):
-        same += tx.reads.related(everywhere.scope, same, relation)
+        same += tx.related(everywhere.scope, same, relation)
     others = set(same) - set(action.ids)
     targets += map(everywhere.target, sorted(others))
     ids, keys = [target.id for target in targets], [target.key for target in targets]
-    touched = tx.entities.of_records(keys)
+    touched = tx.entity_writer.of_records(keys)
     named = _decided_names(tx, keys)
-    sessions = _sessions(tx, keys)
     tx.raise_epoch()
     tx.raise_noteworthy(each.agent for each in targets if each.can_be_noteworthy)
     _erase_messages(tx, ids)
     tx.full_text.remove(tx.connection, keys)
-    values = {"user": tx.user, "ids": dump(ids), "keys": dump(keys), "sessions": dump(sessions)}
+    values = {"user": tx.user, "ids": dump(ids), "keys": dump(keys)}
     tx.connection.run(SET_META, {"name": "last_key", "value": str(tx.last_key())})
-    tx.connection.run("DELETE FROM records WHERE key IN (@ints(:keys))", values)
+    gone = tx.connection.all(DELETE, values)
+    sessions = sorted({row[0] for row in gone if row[0] is not None})
     tx.connection.run(
         "DELETE FROM history WHERE user_key = :user AND record_id IN (@texts(:ids))", values
     )
     for target in targets:
         tx.log(target, action.at, "erase", action.reason)
-    tx.entities.forget_unmentioned(touched)
-    tx.entities.forget_decisions(named)
-    tx.entities.rename(touched)
+    tx.entity_writer.forget_unmentioned(touched)
+    tx.entity_writer.forget_decisions(named)
+    tx.entity_writer.rename(touched)
     _forget_sources(tx, ids)
     freed = tx.connection.all(FORGET_REPLACEMENTS, values)
     tx.raise_noteworthy(agent for kind, trust, agent in freed if kind == "fact" != trust)
-    tx.connection.run(FORGET_SESSIONS, values)
+    tx.connection.run(FORGET_SESSIONS, values | {"sessions": dump(sessions)})
     for session in sessions:
         place = {"user": tx.user, "session": session}
         last = tx.connection.value(LAST_POSITION, place)
@@ -100,7 +101,7 @@ def _forget_sources(tx: Transaction, ids: Sequence[str]) -> None:
 
 def _decided_names(tx: Transaction, keys: Sequence[int]) -> set[str]:
     """Return the names of decisions that these records use, also where they have no links."""
-    decided = tx.entities.decided_names()
+    decided = tx.entity_writer.decided_names()
     if not decided:
         return set()
     values = {"keys": dump(keys)}
@@ -111,15 +112,6 @@ def _decided_names(tx: Transaction, keys: Sequence[int]) -> set[str]:
         "SELECT DISTINCT folded FROM record_entities WHERE record_key IN (@ints(:keys))", values
     )
     return named | decided.intersection(row[0] for row in links)
-
-
-def _sessions(tx: Transaction, keys: Sequence[int]) -> list[str]:
-    rows = tx.connection.all(
-        "SELECT DISTINCT session_id FROM records WHERE session_id IS NOT NULL "
-        "AND key IN (@ints(:keys))",
-        {"keys": dump(keys)},
-    )
-    return [row[0] for row in rows]
 
 
 def _erase_messages(tx: Transaction, records: Sequence[str]) -> None:

@@ -7,163 +7,52 @@ What is derived can always be made again from what is canonical. ``verify`` comp
 from __future__ import annotations
 
 import json
+import tomllib
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import NamedTuple
+from functools import cache
+from typing import Any, NamedTuple
 
 from memoranda.model.checks import content_hash
 from memoranda.model.ports import ENTITIES, Analyzer, EntityExtractor, NameMatcher
 from memoranda.store.sql import entities
-from memoranda.store.sql.dialect import Database, Row, SqlConnection
+from memoranda.store.sql.database import Database, Row, SqlConnection
+from memoranda.store.sql.dialect import FOLDER
 from memoranda.store.sql.entities import EntityWriter
-from memoranda.store.sql.record_actions import ADD_SOURCE
-from memoranda.store.sql.rows import dump
+from memoranda.store.sql.rows import dump, insertion
 from memoranda.store.sql.transaction import PURGE, SET_META
 
 ANALYZER = "analyzer"
 SAMPLE = 3
 BATCH = 1_000
-COUNT = "(SELECT count(*) FROM messages WHERE conversation_key = conversations.key)"
-FREE = (
-    "1 + greatest(cleared_through, coalesce("
-    "(SELECT max(position) FROM messages WHERE conversation_key = conversations.key), -1))"
-)
-UNREGISTERED = (
-    "FROM records r WHERE r.kind = 'episode' AND r.session_id IS NOT NULL "
-    "AND NOT EXISTS (SELECT 1 FROM sessions c WHERE c.user_key = r.user_key "
-    "AND c.session_id = r.session_id AND c.agent = coalesce(r.agent, ''))"
-)
-UNEMBEDDED = (
-    "FROM records WHERE indexed = 1 AND key NOT IN (SELECT record_key FROM vectors "
-    "UNION ALL SELECT record_key FROM derivations WHERE work = 'vectors')"
-)
-RETIRED = "record_key IN (SELECT key FROM records WHERE indexed = 0)"
-
-
-def _delete(column: str, table: str, where: str) -> tuple[str, ...]:
-    return (f"SELECT {column} FROM {table} WHERE {where}", f"DELETE FROM {table} WHERE {where}")
-
-
-def _update(column: str, table: str, where: str, change: str) -> tuple[str, ...]:
-    find = f"SELECT {column} FROM {table} WHERE {where}"
-    return (find, f"UPDATE {table} SET {change} WHERE {where}")
-
-
-def _own(table: str) -> str:
-    """Return the condition that no record of the same user is what a row is about."""
-    return (
-        "NOT EXISTS (SELECT 1 FROM records r "
-        f"WHERE r.key = {table}.record_key AND r.user_key = {table}.user_key)"
-    )
-
-
-# What is to be found nowhere: the statement that finds it, and those that mend it, in this order.
-CHECKS: dict[str, tuple[str, ...]] = {
-    "vectors without a record": _delete(
-        "record_key", "vectors", "record_key NOT IN (SELECT key FROM records)"
-    ),
-    "records of an impossible strength": _update(
-        "id",
-        "records",
-        "strength NOT BETWEEN 0 AND 1 OR confidence NOT BETWEEN 0 AND 1",
-        "confidence = least(greatest(confidence, 0), 1), "
-        "strength = least(greatest(strength, 0), 1)",
-    ),
-    # What has no end is active: it is indexed like the rest.
-    "retired records without an end": _update(
-        "id", "records", "indexed = 0 AND valid_until IS NULL", "indexed = 1"
-    ),
-    "recalls of what another user has, or nobody": _delete(
-        "record_key", "recalls", _own("recalls")
-    ),
-    "sessions without episodes": _delete(
-        "session_id",
-        "sessions",
-        "NOT EXISTS (SELECT 1 FROM records r WHERE r.user_key = sessions.user_key "
-        "AND r.kind = 'episode' AND r.session_id = sessions.session_id "
-        "AND coalesce(r.agent, '') = sessions.agent)",
-    ),
-    "sessions that nothing will consolidate": (
-        f"SELECT DISTINCT r.session_id {UNREGISTERED}",
-        f"""INSERT INTO sessions (user_key, session_id, agent, first_seen_at) SELECT r.user_key,
-        r.session_id, coalesce(r.agent, ''), min(r.created_at) {UNREGISTERED} GROUP BY 1, 2, 3""",
-    ),
-    "decisions that lead to other decisions": _update(
-        "folded",
-        "entity_decisions",
-        "EXISTS (SELECT 1 FROM entity_decisions t WHERE t.user_key = entity_decisions.user_key "
-        "AND t.folded = entity_decisions.target AND t.target <> t.folded)",
-        "target = (SELECT t.target FROM entity_decisions t "
-        "WHERE t.user_key = entity_decisions.user_key AND t.folded = entity_decisions.target)",
-    ),
-    "vectors filed under another user": _delete("record_key", "vectors", _own("vectors")),
-    "vectors of the wrong length": _delete(
-        "record_key",
-        "vectors",
-        "length(embedding) <> 2 * "
-        "(SELECT CAST(value AS integer) FROM meta WHERE name = 'embedding_dimensions')",
-    ),
-    "records waiting under another user": _delete("record_key", "derivations", _own("derivations")),
-    "records neither embedded nor waiting for it": (
-        f"SELECT id {UNEMBEDDED}",
-        f"""INSERT INTO derivations (work, record_key, user_key)
-        SELECT 'vectors', key, user_key {UNEMBEDDED}""",
-    ),
-    "retired records with vectors": (
-        """SELECT id FROM records WHERE indexed = 0 AND key IN
-        (SELECT record_key FROM vectors UNION ALL SELECT record_key FROM derivations)""",
-        f"DELETE FROM vectors WHERE {RETIRED}",
-        f"DELETE FROM derivations WHERE {RETIRED}",
-    ),
-    "retired records with links": _delete("record_key", "record_entities", RETIRED),
-    "links between two users": (
-        """SELECT r.id FROM record_entities l JOIN records r ON r.key = l.record_key
-        JOIN entities e ON e.key = l.entity_key WHERE e.user_key <> r.user_key""",
-        """DELETE FROM record_entities WHERE NOT EXISTS (SELECT 1 FROM records r
-        JOIN entities e ON e.user_key = r.user_key
-        JOIN entity_names n ON n.user_key = e.user_key AND n.folded = record_entities.folded
-            AND n.entity_key = e.key
-        WHERE r.key = record_entities.record_key AND e.key = record_entities.entity_key)""",
-    ),
-    "entities that no record mentions": _delete(
-        "id", "entities", "key NOT IN (SELECT entity_key FROM record_entities)"
-    ),
-    "names that no record uses": _delete(
-        "name",
-        "entity_names",
-        "NOT EXISTS (SELECT 1 FROM record_entities l "
-        "WHERE l.entity_key = entity_names.entity_key AND l.folded = entity_names.folded)",
-    ),
-    "messages whose episode is gone": _update(
-        "id",
-        "messages",
-        "record_id IS NOT NULL AND record_id NOT IN (SELECT id FROM records)",
-        "record_id = NULL",
-    ),
-    "conversations with a wrong number of messages": _update(
-        "id", "conversations", f"message_count <> {COUNT}", f"message_count = {COUNT}"
-    ),
-    "conversations whose next place is taken": _update(
-        "id", "conversations", f"next_position < {FREE}", f"next_position = {FREE}"
-    ),
-    "prunings whose conversation is gone": _delete(
-        "id", "prunings", "conversation_key NOT IN (SELECT key FROM conversations)"
-    ),
-    "entities without a name": (
-        "SELECT id FROM entities WHERE key NOT IN (SELECT entity_key FROM entity_names)",
-    ),
-    "names apart that were decided to be one": (f"SELECT a.folded FROM ({entities.APART}) a",),
-    "names together that were decided to stand alone": (
-        f"SELECT a.folded FROM ({entities.NOT_ALONE}) a",
-    ),
-}
 UNPURGED = "erased text may remain in free space; run memoranda doctor --purge"
 STILL_NOTED = "may hold notes of what was erased; write the notes of its user there anew"
 UNREADABLE_NOTES = "notes that cannot be read"
 Problems = list[str]
 
 
-def follow_analyzer(database: Database, analyzer: Analyzer) -> None:
+class StoreCheck(NamedTuple):
+    """What is to be found nowhere: the statement that finds it, and those that mend it."""
+
+    find: str
+    mend: list[str]
+
+
+@cache
+def checks() -> dict[str, StoreCheck]:
+    """Return the checks of ``checks.toml`` by their names, in the order of mending."""
+    text = (FOLDER / "checks.toml").read_text("utf-8")
+    decided = {"apart": entities.APART, "not_alone": entities.NOT_ALONE}
+    found = {}
+    for name, row in tomllib.loads(text).items():
+        place = {"table": row["table"].format(**decided), "where": row["where"]}
+        mend = row.get("mend", ["DELETE FROM {table} WHERE {where}"])
+        find = "SELECT {show} FROM {table} WHERE {where}".format(**place, show=row["show"])
+        found[name] = StoreCheck(find, [sql.format(**place) for sql in mend])
+    return found
+
+
+def follow_analyzer(database: Database[Any], analyzer: Analyzer) -> None:
     """Index everything anew where another analyzer, or another version, made the index."""
     with database.read() as connection:
         if meta(connection, ANALYZER) == analyzer.name:
@@ -174,7 +63,7 @@ def follow_analyzer(database: Database, analyzer: Analyzer) -> None:
             connection.run(SET_META, {"name": ANALYZER, "value": analyzer.name})
 
 
-def reindex(connection: SqlConnection, database: Database, analyzer: Analyzer) -> None:
+def reindex(connection: SqlConnection, database: Database[Any], analyzer: Analyzer) -> None:
     """Make the full-text index anew."""
     database.full_text.clear(connection)
     last = 0
@@ -193,13 +82,13 @@ def reindex(connection: SqlConnection, database: Database, analyzer: Analyzer) -
     connection.run("UPDATE users SET index_epoch = index_epoch + 1")
 
 
-def verify(database: Database, analyzer: Analyzer, names: NameMatcher) -> Problems:
+def verify(database: Database[Any], analyzer: Analyzer, names: NameMatcher) -> Problems:
     """Return a line for each kind of difference found, with examples."""
     with database.snapshot(), database.read() as connection:
         problems = database.problems(connection)
-        for name, (find, *_) in CHECKS.items():
+        for name, check in checks().items():
             with _damage(name, problems, database.damage):
-                problems += report(name, [str(row[0]) for row in connection.all(find)])
+                problems += report(name, [str(row[0]) for row in connection.all(check.find)])
         problems += report("records changed behind memoranda's back", list(_altered(connection)))
         with _damage("full-text index", problems, database.damage):
             problems += _index_problems(connection, database, analyzer)
@@ -238,7 +127,9 @@ def _altered(connection: SqlConnection) -> dict[str, str]:
     return {record: found for record, found, known in hashes if found != known}
 
 
-def _index_problems(connection: SqlConnection, database: Database, analyzer: Analyzer) -> Problems:
+def _index_problems(
+    connection: SqlConnection, database: Database[Any], analyzer: Analyzer
+) -> Problems:
     # The index holds no text to compare with, so each record is asked for by its own terms.
     indexed = database.full_text.keys(connection)
     missing: list[str] = []
@@ -264,14 +155,12 @@ class DerivedTable(NamedTuple):
 
     Attributes:
         name: of the table.
-        columns: its columns, each with its parameter in the statement that adds a row.
-        add: that statement.
+        columns: its columns.
         rows: what the table is to have, and what each row is told of.
     """
 
     name: str
-    columns: dict[str, str]
-    add: str
+    columns: tuple[str, ...]
     rows: dict[Row, str]
 
 
@@ -282,8 +171,7 @@ def _derived_tables(connection: SqlConnection, names: NameMatcher) -> dict[str, 
     return {
         "sources filed under another record": DerivedTable(
             "record_sources",
-            {"user_key": "user", "source_id": "source", "record_key": "record"},
-            ADD_SOURCE,
+            ("user_key", "source_id", "record_key"),
             {
                 (user, source, key): record
                 for user, key, record, sources in cited
@@ -292,8 +180,7 @@ def _derived_tables(connection: SqlConnection, names: NameMatcher) -> dict[str, 
         ),
         "names that are not found under their keys": DerivedTable(
             "entity_name_keys",
-            {"user_key": "user", "name_key": "key", "entity_key": "entity", "folded": "folded"},
-            entities.ADD_KEY,
+            ("user_key", "name_key", "entity_key", "folded"),
             {
                 (user, key, entity, folded): name
                 for user, entity, folded, name in spelled
@@ -333,7 +220,7 @@ def _notes_problems(connection: SqlConnection) -> Problems:
 
 
 def rebuild(
-    database: Database, analyzer: Analyzer, names: NameMatcher, extractor: EntityExtractor
+    database: Database[Any], analyzer: Analyzer, names: NameMatcher, extractor: EntityExtractor
 ) -> Problems:
     """Derive again what can be derived; return the problems that were there before."""
     problems = verify(database, analyzer, names)
@@ -346,13 +233,13 @@ def rebuild(
             "DELETE FROM vectors WHERE record_key = (SELECT key FROM records WHERE id = :id)",
             altered,
         )
-        for _, *mend in CHECKS.values():
-            for sql in mend:
+        for check in checks().values():
+            for sql in check.mend:
                 connection.run(sql)
         for table in _derived_tables(connection, names).values():
             connection.run(f"DELETE FROM {table.name}")
-            rows = [dict(zip(table.columns.values(), row, strict=True)) for row in table.rows]
-            connection.run_many(table.add, rows)
+            rows = [dict(zip(table.columns, row, strict=True)) for row in table.rows]
+            connection.run_many(insertion(table.name, table.columns), rows)
         for user, folder, lines in _notes_bases(connection):
             if lines is None:  # The file is then read as a new one.
                 connection.run(

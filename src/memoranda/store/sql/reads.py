@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager
-from dataclasses import fields
+import tomllib
+from collections.abc import Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, fields
 from datetime import datetime
 from typing import Any
 
@@ -33,11 +34,12 @@ from memoranda.model.query import (
     Lineage,
     Order,
     RecordRelation,
+    Subset,
 )
 from memoranda.model.sessions import JobRun, SessionInfo
 from memoranda.model.usage import StageUsage, Usage
-from memoranda.store.sql.dialect import SqlConnection
-from memoranda.store.sql.filters import NOTEWORTHY, ORDERS, Where, matching, owned
+from memoranda.store.sql.database import SqlConnection
+from memoranda.store.sql.dialect import FOLDER
 from memoranda.store.sql.rows import (
     CONVERSATION,
     MESSAGE,
@@ -56,14 +58,9 @@ MODEL = "embedding_model"
 DIMENSIONS = "embedding_dimensions"
 # The start of the names of jobs among the leases.
 JOB = "job:"
-NOTHING = IndexChanges(
-    IndexVersion(),
-    reset=True,
-    rows=[],
-    ordinals=[],
-    vectors=np.empty((0, 0), np.float32),
-    lineage=Lineage([], []),
-)
+VALID = "(r.valid_until IS NULL OR r.valid_until > :now)"
+FILTERS: dict[str, dict[str, str]] = tomllib.loads((FOLDER / "filters.toml").read_text("utf-8"))
+NOTEWORTHY = FILTERS["subsets"][Subset.NOTEWORTHY]
 # That a record was stored stands on the record itself.
 HISTORY = """
 SELECT at, action, reason, detail FROM (
@@ -77,13 +74,19 @@ SELECT at, action, reason, detail FROM (
 # noteworthy: a needless change does no harm. (SQLite uses an index of coalesce(…) only where both
 # sides are of no declared type.)
 NOTEWORTHY_VERSION = f"""
-SELECT coalesce(sum(e.epoch), 0), max((
-        SELECT max(r.key) FROM records r WHERE r.user_key = e.user_key AND r.kind = 'fact'
-        AND coalesce(r.agent, '') = coalesce(e.agent, ''))),
-    min((SELECT min(r.valid_until) FROM records r WHERE r.user_key = e.user_key AND {NOTEWORTHY}
-        AND coalesce(r.agent, '') = coalesce(e.agent, '') AND r.valid_until > :now))
-FROM noteworthy_epochs e
-WHERE e.user_key = :user AND (CAST(:agent AS text) IS NULL OR e.agent IN ('', :agent))
+WITH RECURSIVE agents (agent) AS (
+    SELECT min(coalesce(r.agent, '')) FROM records r WHERE r.user_key = :user AND r.kind = 'fact'
+    UNION ALL SELECT (SELECT min(coalesce(r.agent, '')) FROM records r
+        WHERE r.user_key = :user AND r.kind = 'fact' AND coalesce(r.agent, '') > a.agent)
+    FROM agents a WHERE a.agent IS NOT NULL
+)
+SELECT (SELECT coalesce(sum(e.epoch), 0) FROM noteworthy_epochs e WHERE e.user_key = :user
+        AND (CAST(:agent AS text) IS NULL OR e.agent IN ('', :agent))),
+    max((SELECT max(r.key) FROM records r WHERE r.user_key = :user AND r.kind = 'fact'
+        AND coalesce(r.agent, '') = a.agent)),
+    min((SELECT min(r.valid_until) FROM records r WHERE r.user_key = :user AND {NOTEWORTHY}
+        AND coalesce(r.agent, '') = a.agent AND r.valid_until > :now))
+FROM agents a WHERE CAST(:agent AS text) IS NULL OR a.agent IN ('', :agent)
 """
 SESSIONS = """
 SELECT c.session_id, min(c.first_seen_at),
@@ -105,8 +108,8 @@ c.session_id IN (SELECT session_id FROM sessions p WHERE p.user_key = :user
     AND p.consolidated_at IS NULL AND (CAST(:agent AS text) IS NULL OR p.agent IN ('', :agent)))
 """
 USAGE = """
-SELECT stage, model, sum(requests), sum(failures), sum(input_tokens), sum(output_tokens),
-    sum(cost), sum(seconds)
+SELECT stage, model, CAST(sum(requests) AS bigint), CAST(sum(failures) AS bigint),
+    CAST(sum(input_tokens) AS bigint), CAST(sum(output_tokens) AS bigint), sum(cost), sum(seconds)
 FROM model_usage
 WHERE user_key = :user AND (CAST(:agent AS text) IS NULL OR agent IN ('', :agent))
 GROUP BY stage, model ORDER BY stage, model
@@ -121,34 +124,6 @@ SELECT r.key, s.key FROM records r JOIN records s ON s.id = r.superseded_by
     AND s.user_key = r.user_key
 WHERE r.user_key = :user AND r.superseded_by IS NOT NULL ORDER BY r.key
 """
-# What is only believed less, for what came later, is a word of its own and no former version; and
-# what a person said stands on that word: it does not go with sources that only said it, too.
-RELATED = {
-    RecordRelation.VERSIONS: """
-WITH RECURSIVE found (id) AS (
-    SELECT value FROM (@texts(:ids)) i
-    UNION
-    SELECT r.id FROM found JOIN records r ON r.superseded_by = found.id AND r.user_key = :user
-        AND r.superseded_by IS NOT NULL AND r.closed_at IS NOT NULL
-)
-SELECT id FROM found
-""",
-    RecordRelation.COPIES: """
-SELECT id FROM records WHERE user_key = :user
-  AND content_hash IN (SELECT content_hash FROM records
-                       WHERE user_key = :user AND id IN (@texts(:ids)))
-""",
-    RecordRelation.DERIVED: """
-WITH RECURSIVE found (id) AS (
-    SELECT value FROM (@texts(:ids)) i
-    UNION
-    SELECT r.id FROM found JOIN record_sources s
-        ON s.user_key = :user AND s.source_id = found.id
-    JOIN records r ON r.key = s.record_key AND r.origin NOT IN ('api', 'tool')
-)
-SELECT id FROM found
-""",
-}
 DECIDED = """
 SELECT d.folded, d.target FROM entity_decisions d
 WHERE d.user_key = :user AND (CAST(:agent AS text) IS NULL OR (
@@ -161,7 +136,7 @@ OTHERS = """
 SELECT r.id FROM records r
 WHERE r.id IN ({related}) AND r.id NOT IN (@texts(:ids)) AND {mine} ORDER BY r.key
 """
-MENTIONING = """
+LINKED = """
 SELECT r.key, count(DISTINCT l.entity_key) AS matched FROM entity_names n
 JOIN record_entities l ON l.entity_key = n.entity_key JOIN records r ON r.key = l.record_key
 WHERE {mine} AND n.user_key = :user AND n.folded IN (@texts(:folded))
@@ -195,10 +170,71 @@ SELECT seq, record_key, embedding FROM vectors WHERE user_key = :user AND seq > 
 """
 
 
+@dataclass(frozen=True, slots=True)
+class Where:
+    """Conditions joined by AND, with the values of their parameters by name.
+
+    Attributes:
+        sql: the conditions.
+        values: their parameters.
+        source: the tables that they are about, ``records AS r`` among them.
+    """
+
+    sql: str
+    values: dict[str, Any]
+    source: str = "records r"
+
+
+def owned(scope: Scope | None, user: int, table: str = "r") -> Where:
+    """Limit to what the scope may see; ``None`` sees what all users have."""
+    if scope is None:
+        return Where("TRUE", {})
+    sql = f"{table}.user_key = :user"
+    if scope.agent is not None:
+        sql += f" AND ({table}.agent IS NULL OR {table}.agent = :agent)"
+    return Where(sql, {"user": user, "agent": scope.agent})
+
+
+def matching(scope: Scope | None, user: int, where: Filter) -> Where:
+    """Limit to what the scope may see and the filter lets through."""
+    base = owned(scope, user)
+    sql, values = [base.sql], base.values | {"now": to_ms(where.as_of or where.now)}
+    if where.as_of is not None:
+        sql.append("r.created_at <= :now AND " + VALID)
+    elif not where.retired:
+        sql.append(VALID)
+    if where.kinds:
+        sql.append("r.kind IN (@texts(:kinds))")
+        values["kinds"] = dump([kind.value for kind in where.kinds])
+    if where.subset is not None:
+        sql.append(FILTERS["subsets"][where.subset])
+    for name, condition in FILTERS["conditions"].items():
+        value = getattr(where, name)
+        if value is not None:
+            sql.append(condition)
+            values[name] = _bound(value)
+    for number, tag in enumerate(where.tags):
+        sql.append(f":tag{number} IN (@texts(r.tags))")
+        values[f"tag{number}"] = tag
+    for number, (name, value) in enumerate(where.metadata.items()):
+        sql.append(f"@attribute(r.attributes, :attribute{number})")
+        values[f"attribute{number}"] = dump({name: value})
+    # What waits is few: SQLite takes the tables of a CROSS JOIN in their order.
+    source = "records r" if where.waiting is None else "derivations w CROSS JOIN records r"
+    return Where(" AND ".join(sql), values, source)
+
+
+def _bound(value: datetime | Sequence[str] | str | int) -> str | int:
+    """Return a value of a filter as a parameter: a moment in milliseconds, a list as JSON."""
+    if isinstance(value, datetime):
+        return to_ms(value)
+    return value if isinstance(value, str | int) else dump(value)
+
+
 class SqlReads:
     """What a store reads, over connections that are lent by whoever has them."""
 
-    _names: NameMatcher
+    names: NameMatcher
 
     def _reading(self, scope: Scope | None) -> AbstractContextManager[tuple[SqlConnection, int]]:
         """Lend a connection with the rows of a user (``None``: of all), and the user's key."""
@@ -238,20 +274,21 @@ class SqlReads:
         after: str | None = None,
     ) -> list[Record]:
         """Return the matching records, or the first of them, or those recorded after another."""
-        with self._reading(scope) as (connection, user):
-            clause = matching(scope, user, where)
-            sql = (
-                "SELECT (SELECT name FROM users WHERE key = r.user_key), "
-                f"{RECORD} FROM {clause.source} WHERE {clause.sql}"
+        if scope is not None and after is not None and not self.get(scope, [after]):
+            message = (
+                f"after={after!r} is no record of this user; pass the id of the last record you got"
             )
-            if after is not None:
-                clause.values["after"] = _key_of(connection, owned(scope, user), after)
-                sql += " AND r.key > :after"
-            sql += f" ORDER BY {ORDERS[order]}"
-            if limit is not None:
-                clause.values["limit"] = limit
-                sql += " LIMIT :limit"
-            rows = connection.all(sql, clause.values)
+            raise NotFound(message)
+        end = "" if after is None else "AND r.key > (SELECT key FROM records WHERE id = :after) "
+        end += f"ORDER BY {FILTERS['orders'][order]}{'' if limit is None else ' LIMIT :limit'}"
+        rows = self._of_matching(
+            scope,
+            where,
+            f"(SELECT name FROM users WHERE key = r.user_key), {RECORD}",
+            end,
+            after=after,
+            limit=limit,
+        )
         return [record(row[0], row[1:]) for row in rows]
 
     def count(self, scope: Scope | None, where: Filter) -> dict[Kind, int]:
@@ -264,17 +301,16 @@ class SqlReads:
         return [row[0] for row in self._of_matching(scope, where, "r.key")]
 
     def _of_matching(
-        self, scope: Scope | None, where: Filter, columns: str, end: str = ""
+        self, scope: Scope | None, where: Filter, columns: str, end: str = "", **values: Any
     ) -> list[Any]:
         with self._reading(scope) as (connection, user):
             clause = matching(scope, user, where)
-            return connection.all(
-                f"SELECT {columns} FROM {clause.source} WHERE {clause.sql} {end}", clause.values
-            )
+            sql = f"SELECT {columns} FROM {clause.source} WHERE {clause.sql} {end}"
+            return connection.all(sql, clause.values | values)
 
     def related(self, scope: Scope, ids: Sequence[str], relation: RecordRelation) -> list[str]:
         """Return the other records that stand in a relation to ``ids``, oldest first."""
-        sql = OTHERS.replace("{related}", RELATED[relation])
+        sql = OTHERS.replace("{related}", FILTERS["relations"][relation])
         return [row[0] for row in self._query(scope, sql, ids=dump(list(ids)))]
 
     def history(self, scope: Scope, id: str) -> list[Change]:
@@ -334,12 +370,7 @@ class SqlReads:
     def vector_model(self) -> tuple[str, int] | None:
         """Return name and dimensions of the stored vectors' model."""
         with self._reading(None) as (connection, _):
-            rows = connection.all(
-                "SELECT name, value FROM meta WHERE name IN (:model, :dimensions)",
-                {"model": MODEL, "dimensions": DIMENSIONS},
-            )
-        meta: dict[str, Any] = dict(rows)
-        return (meta[MODEL], int(meta[DIMENSIONS])) if meta else None
+            return vector_model(connection)
 
     # Search
 
@@ -354,9 +385,7 @@ class SqlReads:
             state = connection.one(
                 "SELECT index_epoch, vector_seq FROM users WHERE key = :user", {"user": user}
             )
-            if state is None:
-                return NOTHING
-            epoch, vector = state
+            epoch, vector = state or (0, 0)
             reset = since.epoch != epoch
             start = IndexVersion(epoch) if reset else since
             values = {"user": user, "ordinal": start.ordinal, "seq": start.vector}
@@ -383,8 +412,8 @@ class SqlReads:
 
     def mentioning(self, scope: Scope, names: Sequence[str]) -> list[tuple[int, int]]:
         """Return ordinals of records that mention entities of these names; most of them first."""
-        folded = dump([self._names.fold(name) for name in names])
-        return self._query(scope, MENTIONING, folded=folded)
+        folded = dump([self.names.fold(name) for name in names])
+        return self._query(scope, LINKED, folded=folded)
 
     # Entities
 
@@ -404,7 +433,7 @@ class SqlReads:
                 " AND e.key IN (SELECT entity_key FROM entity_names "
                 "WHERE user_key = :user AND folded = :folded)"
             )
-        asked = {"type": type, "limit": limit, "folded": self._names.fold(name or "")}
+        asked = {"type": type, "limit": limit, "folded": self.names.fold(name or "")}
         with self.snapshot(), self._reading(scope) as (connection, user):
             clause = matching(scope, user, where)
             rows = connection.all(
@@ -492,27 +521,14 @@ class SqlReads:
         return "-".join(map(str, self._query(scope, NOTEWORTHY_VERSION, now=to_ms(now))[0]))
 
 
-class TransactionReads(SqlReads):
-    """The reads of a user over one open transaction."""
-
-    def __init__(self, connection: SqlConnection, user: int) -> None:
-        """Read as the user with this key."""
-        self._connection, self._user = connection, user
-
-    @contextmanager
-    def _reading(self, scope: Scope | None) -> Iterator[tuple[SqlConnection, int]]:
-        del scope
-        yield self._connection, self._user
-
-
-def _key_of(connection: SqlConnection, mine: Where, id: str) -> int:
-    key: int | None = connection.value(
-        f"SELECT r.key FROM records r WHERE r.id = :id AND {mine.sql}", mine.values | {"id": id}
+def vector_model(connection: SqlConnection) -> tuple[str, int] | None:
+    """Return name and dimensions of the stored vectors' model."""
+    rows = connection.all(
+        "SELECT name, value FROM meta WHERE name IN (:model, :dimensions)",
+        {"model": MODEL, "dimensions": DIMENSIONS},
     )
-    if key is None:
-        message = f"after={id!r} is no record of this user; pass the id of the last record you got"
-        raise NotFound(message)
-    return key
+    meta: dict[str, Any] = dict(rows)
+    return (meta[MODEL], int(meta[DIMENSIONS])) if meta else None
 
 
 def _aliases(connection: SqlConnection, where: Where, entity: int, name: str) -> tuple[str, ...]:

@@ -13,7 +13,7 @@ from memoranda.model import actions as act
 from memoranda.model.checks import to_ms
 from memoranda.model.models import Kind, Record
 from memoranda.model.ports import ENTITIES, VECTORS
-from memoranda.store.sql.filters import owned
+from memoranda.store.sql.reads import owned, vector_model
 from memoranda.store.sql.rows import RECORDS, STORED_FLOAT, dump, insertion, record_values
 from memoranda.store.sql.transaction import Transaction
 
@@ -33,10 +33,6 @@ ON CONFLICT (user_key, source_id, record_key) DO NOTHING
 QUEUE = """
 INSERT INTO derivations (work, record_key, user_key) VALUES (:work, :record, :user)
 ON CONFLICT (work, record_key) DO NOTHING
-"""
-HAS_FACTS = """
-INSERT INTO noteworthy_epochs (user_key, agent, epoch) VALUES (:user, :agent, 0)
-ON CONFLICT (user_key, agent) DO NOTHING
 """
 UNQUEUE = "DELETE FROM derivations WHERE work = :work AND record_key = :record"
 # What came to a session before an agent did was not said to it. One that was done waits again.
@@ -124,13 +120,11 @@ def insert(tx: Transaction, actions: Sequence[act.Insert]) -> None:
     tx.connection.run_many(QUEUE, queued)
     for row, action in zip(rows, actions, strict=True):
         if action.mentions:
-            tx.entities.link(row["key"], action.mentions)
+            tx.entity_writer.link(row["key"], action.mentions)
         item = action.record
         if item.session_id is not None and item.kind is Kind.EPISODE:
             place = {"user": user, "session": item.session_id, "agent": item.agent or ""}
             tx.connection.run(REGISTER, place | {"at": row["created_at"]})
-    agents = {action.record.agent or "" for action in actions if action.record.kind is Kind.FACT}
-    tx.connection.run_many(HAS_FACTS, [{"user": user, "agent": agent} for agent in agents])
 
 
 def _require_own(tx: Transaction, item: Record) -> None:
@@ -220,10 +214,10 @@ def retire(tx: Transaction, action: act.Retire) -> None:
     )
     if not changed:
         return  # Another process has just done it, or it was recalled since.
-    mentioned = tx.entities.of_records([target.key])
+    mentioned = tx.entity_writer.of_records([target.key])
     for table in ("vectors", "derivations", "record_entities"):
         tx.connection.run(f"DELETE FROM {table} WHERE record_key = :key", {"key": target.key})
-    tx.entities.forget_unmentioned(mentioned)
+    tx.entity_writer.forget_unmentioned(mentioned)
     tx.tell_end(target, action.at, "retire", action.reason)
 
 
@@ -280,7 +274,7 @@ def enrich(tx: Transaction, action: act.Enrich) -> None:
     """Link a record to more entities, and stamp when."""
     target = tx.target(action.id)
     indexed = _indexed(tx, action.id) is not None
-    added = tx.entities.link(target.key, action.mentions) if indexed else 0
+    added = tx.entity_writer.link(target.key, action.mentions) if indexed else 0
     stamp = action.at.astimezone(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
     _change_attributes(tx, target.key, lambda known: known | {ENRICHED_AT: stamp})
     tx.log(target, action.at, "enrich", "enriched", links=added)
@@ -299,12 +293,12 @@ def link_entities(tx: Transaction, action: act.LinkEntities) -> None:
     """Link a record to the entities it mentions, and take it off the queue."""
     key = _indexed(tx, action.id)
     if key is not None and tx.connection.run(UNQUEUE, {"work": ENTITIES, "record": key}):
-        tx.entities.link(key, action.mentions)
+        tx.entity_writer.link(key, action.mentions)
 
 
 def put_vectors(tx: Transaction, action: act.PutVectors) -> None:
     """Store the embeddings of records and take them off the queue."""
-    model, dimensions = tx.reads.vector_model() or (None, 0)
+    model, dimensions = vector_model(tx.connection) or (None, 0)
     if model != action.model:
         message = f"the vectors of this store are of {model!r}, not of {action.model!r}"
         raise InvalidInput(message)
@@ -332,7 +326,7 @@ def _put_vector(tx: Transaction, key: int, blob: bytes) -> None:
 
 def advance_session(tx: Transaction, action: act.AdvanceSession) -> None:
     """Record how far a session was consolidated, unless another process has gone on."""
-    known = tx.reads.sessions(tx.scope, id=action.session).get(action.session)
+    known = tx.sessions(tx.scope, id=action.session).get(action.session)
     if known is None:
         message = f"there is no session {action.session!r} with episodes of {tx.scope.user!r}"
         raise NotFound(message)
@@ -358,7 +352,7 @@ def advance_notes(tx: Transaction, action: act.AdvanceNotes) -> None:
 def keep_notes(tx: Transaction, action: act.KeepNotes) -> None:
     """Store the last synced content of MEMORY.md."""
     folder, lines = action.base.folder, action.base.lines
-    before = tx.reads.notes_bases(tx.scope).get((tx.scope, folder))
+    before = tx.notes_bases(tx.scope).get((tx.scope, folder))
     tx.connection.run(
         KEEP_NOTES,
         {
@@ -388,10 +382,10 @@ def merge_entities(tx: Transaction, action: act.MergeEntities) -> None:
     if entity == other:
         message = f"{action.entity!r} is one entity already; name two that are to become one"
         raise InvalidInput(message)
-    names = tx.entities.spelled(other)
-    tx.entities.unite(tx.names.fold(name), names)
+    names = tx.entity_writer.spelled(other)
+    tx.entity_writer.unite(tx.names.fold(name), names)
     for folded in names:
-        tx.entities.give(other, folded, entity)
+        tx.entity_writer.give(other, folded, entity)
 
 
 def split_entity(tx: Transaction, action: act.SplitEntity) -> None:
@@ -399,7 +393,7 @@ def split_entity(tx: Transaction, action: act.SplitEntity) -> None:
     entity, _ = _entity(tx, action.entity)
     folded = tx.names.fold(action.alias)
     values = {"entity": entity, "folded": folded, "agent": tx.scope.agent}
-    names = tx.entities.spelled(entity)
+    names = tx.entity_writer.spelled(entity)
     if not tx.connection.value(SEEN_NAME, values) or folded not in names:
         message = f"{action.alias!r} is no name of {action.entity!r}; use one of its aliases"
         raise NotFound(message)
@@ -409,9 +403,9 @@ def split_entity(tx: Transaction, action: act.SplitEntity) -> None:
             f"only an entity with aliases can be split"
         )
         raise InvalidInput(message)
-    tx.entities.stand_alone(folded)
-    tx.entities.split(entity, folded)
-    tx.entities.rename([entity])
+    tx.entity_writer.stand_alone(folded)
+    tx.entity_writer.split(entity, folded)
+    tx.entity_writer.rename([entity])
 
 
 def decide(tx: Transaction, action: act.KeepNameDecision) -> None:
@@ -420,12 +414,12 @@ def decide(tx: Transaction, action: act.KeepNameDecision) -> None:
     if not folded or not target:
         message = f"a decision needs two names, got {action.name!r} and {action.target!r}"
         raise InvalidInput(message)
-    if tx.entities.target(folded) is None:
+    if tx.entity_writer.target(folded) is None:
         if folded == target:
-            tx.entities.stand_alone(folded)
+            tx.entity_writer.stand_alone(folded)
         else:
-            tx.entities.unite(tx.entities.target(target) or target, [folded])
-        tx.entities.obey_decisions()
+            tx.entity_writer.unite(tx.entity_writer.target(target) or target, [folded])
+        tx.entity_writer.obey_decisions()
 
 
 def _entity(tx: Transaction, id: str) -> tuple[int, str]:

@@ -34,15 +34,8 @@ Row = Sequence[Any]
 # How the numbers of a vector are kept.
 STORED_FLOAT = np.dtype("<f2")
 
-CONVERSATION = (
-    "c.id, c.created_at, c.system, c.model, c.context_limit, c.ended_at, "
-    "(SELECT id FROM messages WHERE conversation_key = c.key AND position <= c.cleared_through "
-    "ORDER BY position DESC LIMIT 1), "
-    "c.message_count, c.cleared_through + 1, c.revision, c.token_scale, c.token_overhead"
-)
 # Marks a stored span of a pruning that lost a message to an erasure.
 TORN = "torn"
-PRUNING = "p.id, p.at, p.triggered_by, p.why, p.strategy, p.tokens_before, p.tokens_after, p.spans"
 EMPTY_LIST = "[]"
 EMPTY_OBJECT = "{}"
 
@@ -103,9 +96,9 @@ class Columns:
         self._codecs = tuple((name, *codecs[name]) for name in self.names if name in codecs)
         self._get = attrgetter(*self.names)
 
-    def selected(self, table: str) -> str:
-        """Return the columns as a query names them."""
-        return ", ".join(f"{table}.{name}" for name in self.names)
+    def selected(self, table: str, **others: str) -> str:
+        """Return the columns as a query names them; ``others`` has those with another name."""
+        return ", ".join(others.get(name, f"{table}.{name}") for name in self.names)
 
     def values(self, item: object) -> dict[str, Any]:
         """Return the values of a row, by column."""
@@ -156,8 +149,37 @@ MESSAGES = Columns(
         "images": _objects(Image),
     },
 )
+CONVERSATIONS = Columns(
+    ConversationInfo, {"created_at": TIME, "ended_at": OPTIONAL_TIME}, without="calibration"
+)
+# What a stored span has beside its fields (``TORN``) is passed over.
+SPANS = Columns(PrunedSpan, {"since": TIME, "until": TIME})
+PRUNINGS = Columns(
+    Pruning,
+    {
+        "at": TIME,
+        "cuts": Codec(
+            lambda cuts: dump([SPANS.values(cut) for cut in cuts]),
+            lambda text: tuple(
+                PrunedSpan(**SPANS.fields([stored[name] for name in SPANS.names]))
+                for stored in json.loads(text)
+            ),
+        ),
+    },
+)
 RECORD = RECORDS.selected("r")
 MESSAGE = MESSAGES.selected("m")
+LAST_CLEARED = (
+    "(SELECT id FROM messages WHERE conversation_key = c.key AND position <= c.cleared_through "
+    "ORDER BY position DESC LIMIT 1)"
+)
+CONVERSATION = CONVERSATIONS.selected(
+    "c", cleared_through=LAST_CLEARED, start="c.cleared_through + 1", messages="c.message_count"
+)
+CONVERSATION += ", c.token_scale, c.token_overhead"
+PRUNING = PRUNINGS.selected(
+    "p", trigger="p.triggered_by", before="p.tokens_before", after="p.tokens_after", cuts="p.spans"
+)
 
 
 def insertion(table: str, columns: Sequence[str]) -> str:
@@ -191,36 +213,9 @@ def message(row: Row) -> Message:
 
 def conversation(row: Row) -> ConversationInfo:
     """Make a conversation from a row of ``CONVERSATION``'s columns."""
-    return ConversationInfo(
-        id=row[0],
-        created_at=from_ms(row[1]),
-        system=row[2],
-        model=row[3],
-        context_limit=row[4],
-        ended_at=optional_time(row[5]),
-        cleared_through=row[6],
-        messages=row[7],
-        start=row[8],
-        revision=row[9],
-        calibration=Calibration(row[10], row[11]),
-    )
+    return ConversationInfo(**CONVERSATIONS.fields(row), calibration=Calibration(*row[-2:]))
 
 
 def pruning(row: Row) -> Pruning:
     """Make the receipt of a pruning from a row of ``PRUNING``'s columns."""
-    return Pruning(
-        id=row[0],
-        at=from_ms(row[1]),
-        trigger=row[2],
-        why=row[3],
-        strategy=row[4],
-        before=row[5],
-        after=row[6],
-        cuts=tuple(map(_span, json.loads(row[7]))),
-    )
-
-
-def _span(stored: dict[str, Any]) -> PrunedSpan:
-    known = {name: value for name, value in stored.items() if name != TORN}
-    times = {name: from_ms(stored[name]) for name in ("since", "until")}
-    return PrunedSpan(**(known | times))
+    return Pruning(**PRUNINGS.fields(row))

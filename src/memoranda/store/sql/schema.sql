@@ -3,7 +3,7 @@
 -- Canonical: users, records, conversations, messages, prunings, sessions, entity_decisions,
 -- recalls, model_usage, notes_bases, history, leases, meta. Derived, and made again from these by
 -- rebuild(): record_sources, vectors, entities, entity_names, entity_name_keys, record_entities and
--- the full-text index, which each dialect has in its own way.
+-- the full-text index, which each database has in a file of its own.
 --
 -- Every table has a declared primary key and there are no triggers, so that the changes of a
 -- transaction can be recorded and applied elsewhere.

@@ -3,23 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import contextmanager, suppress
 from datetime import datetime
 from itertools import chain, groupby, islice
-from typing import Any, TypeVar
+from typing import Any, ClassVar, TypeVar
 
 import numpy as np
 
-from memoranda.errors import InvalidInput
+from memoranda.errors import InvalidInput, StoreError
 from memoranda.model import actions as act
 from memoranda.model.actions import Action
-from memoranda.model.capabilities import Capability
 from memoranda.model.checks import to_ms
 from memoranda.model.models import Scope
 from memoranda.model.ports import VECTORS, Analyzer, EntityExtractor, NameMatcher
 from memoranda.model.query import Filter, TermMatches
 from memoranda.store.sql import conversation_actions, health, record_actions
-from memoranda.store.sql.dialect import Database, Postings, SqlConnection
+from memoranda.store.sql.database import C, Database, FullText, Postings, SqlConnection
 from memoranda.store.sql.erasing import erase
 from memoranda.store.sql.reads import DIMENSIONS, JOB, MODEL, SqlReads
 from memoranda.store.sql.rows import optional_ms
@@ -82,39 +81,14 @@ ON CONFLICT (work, record_key) DO NOTHING
 
 
 class SqlStore(SqlReads):
-    """Implements :class:`memoranda.model.ports.Store` on a database of any dialect.
+    """What a store does beside reading, over transactions that are given by whoever has them."""
 
-    Args:
-        database: its connections, and what only its kind can do.
-        analyzer: makes the terms of the full-text index.
-        names: decides which names are one entity.
-    """
-
-    def __init__(self, database: Database, *, analyzer: Analyzer, names: NameMatcher) -> None:
-        """Index everything anew, where another analyzer made the index."""
-        self._database = database
-        self._full_text = database.full_text
-        self._analyzer = analyzer
-        self._names = names
-        health.follow_analyzer(database, analyzer)
-
-    @property
-    def location(self) -> str:
-        """Where the database is, without secrets."""
-        return self._database.location
-
-    @contextmanager
-    def _reading(self, scope: Scope | None) -> Iterator[tuple[SqlConnection, int]]:
-        with self._database.read() as connection:
-            yield connection, NOBODY if scope is None else user_key(connection, scope)
-
-    # Writing
+    _analyzer: Analyzer
+    full_text: ClassVar[FullText]
 
     def _write(self, scope: Scope | None, work: Callable[[SqlConnection], T]) -> T:
         """Do ``work`` in one transaction, on the rows of a user or of the store itself."""
-        del scope
-        with self._database.write() as connection:
-            return work(connection)
+        raise NotImplementedError(scope, work)
 
     def apply(self, scope: Scope, actions: Sequence[Action]) -> None:
         """Carry out ``actions`` in one transaction."""
@@ -124,7 +98,7 @@ class SqlStore(SqlReads):
             if user == NOBODY:
                 connection.run(REGISTER, {"name": scope.user})
                 user = user_key(connection, scope)
-            tx = Transaction(connection, scope, user, self._analyzer, self._names, self._full_text)
+            tx = Transaction(connection, scope, user, self._analyzer, self.names, self.full_text)
             for kind, group in groupby(actions, type):
                 if kind is act.Insert:
                     alike: Any = list(group)
@@ -175,47 +149,50 @@ class SqlStore(SqlReads):
     def match_terms(self, scope: Scope, terms: Sequence[str], *, limit: int) -> TermMatches:
         """Return which records hold which terms."""
         with self.snapshot(), self._reading(scope) as (connection, user):
-            postings = self._full_text.postings(connection, user, terms)
+            postings = self.full_text.postings(connection, user, terms)
             return _term_matches(terms, postings, limit)
 
-    # The whole store
 
-    def capabilities(self) -> tuple[Capability, ...]:
-        """Return what the database does by itself."""
-        return self._database.capabilities()
+class DatabaseStore(Database[C], SqlStore):
+    """Implements :class:`memoranda.model.ports.Store` on a database that holds all users."""
+
+    def _begin_with(self, analyzer: Analyzer, names: NameMatcher) -> None:
+        """Index everything anew, where another analyzer made the index.
+
+        Args:
+            analyzer: makes the terms of the full-text index.
+            names: decides which names are one entity.
+        """
+        self._analyzer, self.names = analyzer, names
+        try:
+            health.follow_analyzer(self, analyzer)
+        except BaseException:
+            with suppress(StoreError):
+                self.close()
+            raise
+
+    @contextmanager
+    def _reading(self, scope: Scope | None) -> Iterator[tuple[SqlConnection, int]]:
+        with self.read() as connection:
+            yield connection, NOBODY if scope is None else user_key(connection, scope)
+
+    def _write(self, scope: Scope | None, work: Callable[[SqlConnection], T]) -> T:
+        del scope
+        with self.write() as connection:
+            return work(connection)
 
     def users(self) -> list[str]:
         """Return every user."""
-        with self._reading(None) as (connection, _):
+        with self.read() as connection:
             return [row[0] for row in connection.all(USERS)]
 
     def verify(self) -> list[str]:
         """Return a line for each difference between what is derived and what is canonical."""
-        return health.verify(self._database, self._analyzer, self._names)
+        return health.verify(self, self._analyzer, self.names)
 
     def rebuild(self, extractor: EntityExtractor) -> list[str]:
         """Derive index, links and queues anew; return what was different."""
-        return health.rebuild(self._database, self._analyzer, self._names, extractor)
-
-    def purge(self) -> bool:
-        """Overwrite the remains of erased text."""
-        return self._database.purge()
-
-    def backup(self, path: str) -> None:
-        """Write a consistent copy to ``path``."""
-        self._database.backup(path)
-
-    def size(self) -> int:
-        """Return the bytes that the database takes."""
-        return self._database.size()
-
-    def snapshot(self) -> AbstractContextManager[None]:
-        """Let all reads of this thread inside the block see one moment."""
-        return self._database.snapshot()
-
-    def close(self) -> None:
-        """Release the connections."""
-        self._database.close()
+        return health.rebuild(self, self._analyzer, self.names, extractor)
 
 
 def drop_vectors(connection: SqlConnection, model: str, dimensions: int) -> None:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, NamedTuple
@@ -11,10 +12,9 @@ from memoranda.errors import NotFound
 from memoranda.model.checks import to_ms
 from memoranda.model.models import Scope
 from memoranda.model.ports import Analyzer, NameMatcher
-from memoranda.store.sql.dialect import FullText, SqlConnection
+from memoranda.store.sql.database import FullText, Row, SqlConnection
 from memoranda.store.sql.entities import EntityWriter
-from memoranda.store.sql.filters import owned
-from memoranda.store.sql.reads import TransactionReads
+from memoranda.store.sql.reads import SqlReads, owned
 from memoranda.store.sql.rows import dump
 
 PURGE = "purge_pending"
@@ -61,8 +61,8 @@ class TargetRecord(NamedTuple):
         return self.kind == "fact" and self.trust != "external"
 
 
-@dataclass(frozen=True, slots=True)
-class Transaction:
+@dataclass(frozen=True)
+class Transaction(SqlReads):
     """An open write transaction: its scope, its connection, and what indexes texts and names.
 
     Attributes:
@@ -87,7 +87,7 @@ class Transaction:
         return {"user": self.user, "agent": self.scope.agent}
 
     @property
-    def entities(self) -> EntityWriter:
+    def entity_writer(self) -> EntityWriter:
         """What changes the entities of the user."""
         return EntityWriter(self.connection, self.user, self.names)
 
@@ -95,35 +95,30 @@ class Transaction:
         """Return the highest key that a record has, or had before it was erased."""
         return int(self.connection.value(LAST_KEY))
 
-    @property
-    def reads(self) -> TransactionReads:
-        """What reads the rows of the user."""
-        return TransactionReads(self.connection, self.user)
+    @contextmanager
+    def _reading(self, scope: Scope | None) -> Iterator[tuple[SqlConnection, int]]:
+        del scope
+        yield self.connection, self.user
 
-    def target(self, id: str) -> TargetRecord:
-        """Return a record that the scope may see, or raise ``NotFound``."""
+    def _owned_row(self, columns: str, what: str, id: str) -> Row:
+        """Return a row of the table of ``what`` that the scope may see, or raise ``NotFound``."""
         where = owned(self.scope, self.user)
         row = self.connection.one(
-            "SELECT r.key, r.id, r.agent, r.kind, r.trust FROM records r "
-            f"WHERE r.id = :id AND {where.sql}",
+            f"SELECT {columns} FROM {what}s r WHERE r.id = :id AND {where.sql}",
             where.values | {"id": id},
         )
         if row is None:
-            message = f"there is no record {id!r} for user {self.scope.user!r}"
+            message = f"there is no {what} {id!r} for user {self.scope.user!r}"
             raise NotFound(message)
-        return TargetRecord(*row)
+        return row
+
+    def target(self, id: str) -> TargetRecord:
+        """Return a record that the scope may see, or raise ``NotFound``."""
+        return TargetRecord(*self._owned_row("r.key, r.id, r.agent, r.kind, r.trust", "record", id))
 
     def conversation(self, id: str) -> int:
-        """Return the row of a conversation that the scope may see, or raise ``NotFound``."""
-        key: int | None = self.connection.value(
-            "SELECT key FROM conversations WHERE user_key = :user AND id = :id "
-            "AND (CAST(:agent AS text) IS NULL OR agent IS NULL OR agent = :agent)",
-            self.own | {"id": id},
-        )
-        if key is None:
-            message = f"there is no conversation {id!r} for user {self.scope.user!r}"
-            raise NotFound(message)
-        return key
+        """Return the key of a conversation that the scope may see, or raise ``NotFound``."""
+        return int(self._owned_row("r.key", "conversation", id)[0])
 
     def erased(self, ids: Iterable[str]) -> list[str]:
         """Return which records of the user are gone for good: nothing may rest on them."""

@@ -1,0 +1,165 @@
+"""What the shared statements run on: connections that threads borrow, and an index of terms."""
+
+from __future__ import annotations
+
+import threading
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, ExitStack, contextmanager
+from typing import Any, ClassVar, Generic, Protocol, TypeVar
+
+from memoranda.errors import StoreClosed
+
+Row = tuple[Any, ...]
+Values = Mapping[str, Any]
+Postings = list[tuple[int, int]]
+NONE: Values = {}
+
+
+class SqlConnection(ABC):
+    """Runs the shared statements over a connection of a driver, which is ``raw``."""
+
+    raw: Any
+
+    @abstractmethod
+    def all(self, sql: str, values: Values = NONE) -> list[Row]:
+        """Return every row."""
+
+    def one(self, sql: str, values: Values = NONE) -> Row | None:
+        """Return the first row, or ``None``."""
+        return next(iter(self.all(sql, values)), None)
+
+    def value(self, sql: str, values: Values = NONE) -> Any:
+        """Return the first value of the first row, or ``None``."""
+        row = self.one(sql, values)
+        return None if row is None else row[0]
+
+    @abstractmethod
+    def run(self, sql: str, values: Values = NONE) -> int:
+        """Carry out a statement and return how many rows it changed."""
+
+    @abstractmethod
+    def run_many(self, sql: str, rows: Iterable[Values]) -> None:
+        """Carry out a statement for each of ``rows``."""
+
+
+class FullText(Protocol):
+    """Finds records by their terms. A user's terms are never mixed with another's."""
+
+    def add(self, connection: SqlConnection, rows: Sequence[tuple[int, int, str]]) -> None:
+        """Index records: (key, key of the user, terms with a space between them)."""
+
+    def remove(self, connection: SqlConnection, keys: Sequence[int]) -> None:
+        """Take records out."""
+
+    def clear(self, connection: SqlConnection) -> None:
+        """Take all records out."""
+
+    def postings(
+        self, connection: SqlConnection, user: int, terms: Sequence[str]
+    ) -> list[Postings]:
+        """Return for each term which of the user's records hold it, in order, and how often."""
+
+    def keys(self, connection: SqlConnection) -> set[int]:
+        """Return the keys of all records that are indexed."""
+
+    def holds(self, connection: SqlConnection, key: int, user: int, terms: Sequence[str]) -> bool:
+        """Return whether a record is indexed under each of these terms."""
+
+
+C = TypeVar("C", bound=SqlConnection)
+
+
+class Database(ABC, Generic[C]):
+    """Lends connections to threads: inside a snapshot of a thread, always the same one.
+
+    Attributes:
+        location: where it is, without secrets.
+        full_text: its index of terms.
+        damage: what its driver raises where what is derived is damaged.
+    """
+
+    BEGIN_SNAPSHOT: ClassVar[str]
+    full_text: ClassVar[FullText]
+    damage: ClassVar[type[Exception]]
+
+    def __init__(self, location: str) -> None:
+        """Hold no connection yet."""
+        self.location = location
+        self._idle: list[C] = []
+        self._pool_lock = threading.Lock()
+        self._local = threading.local()
+        self._closed = False
+
+    @abstractmethod
+    def _open(self) -> C:
+        """Open another connection."""
+
+    @abstractmethod
+    def _translated(self) -> AbstractContextManager[None]:
+        """Raise one of our errors in place of any of the driver's."""
+
+    @abstractmethod
+    def write(self) -> AbstractContextManager[C]:
+        """Lend a connection inside one transaction: committed, or never begun."""
+
+    @abstractmethod
+    def problems(self, connection: SqlConnection) -> list[str]:
+        """Return what is wrong with the database itself."""
+
+    def _require_open(self) -> None:
+        if self._closed:
+            message = f"the memory in {self.location} was closed; open it again with Memory(…)"
+            raise StoreClosed(message)
+
+    @contextmanager
+    def _lend(self) -> Iterator[C]:
+        with self._pool_lock:
+            self._require_open()
+            connection = self._idle.pop() if self._idle else None
+        with self._translated():
+            if connection is None:
+                connection = self._open()
+            try:
+                yield connection
+            finally:
+                with self._pool_lock:
+                    # psycopg tells of a connection that a server has dropped; a file drops none.
+                    if self._closed or getattr(connection.raw, "closed", False):
+                        connection.raw.close()
+                    else:
+                        self._idle.append(connection)
+
+    @contextmanager
+    def read(self) -> Iterator[C]:
+        """Lend a connection for reading; inside a snapshot, always the same one."""
+        pinned = getattr(self._local, "pinned", None)
+        if pinned is None:
+            with self._lend() as connection:
+                yield connection
+        else:
+            with self._translated():
+                yield pinned
+
+    @contextmanager
+    def snapshot(self) -> Iterator[None]:
+        """Let the reads of this thread inside the block see one moment of the database."""
+        if getattr(self._local, "pinned", None) is not None:
+            yield
+            return
+        with self._lend() as connection:
+            connection.raw.execute(self.BEGIN_SNAPSHOT)
+            self._local.pinned = connection
+            try:
+                yield
+            finally:
+                self._local.pinned = None
+                connection.raw.execute("COMMIT")
+
+    def close(self) -> None:
+        """Close every connection; one that is still out is closed when it comes back."""
+        with self._pool_lock, self._translated(), ExitStack() as closing:
+            self._closed = True
+            for connection in self._idle:
+                closing.callback(connection.raw.close)
+            self._idle.clear()
