@@ -8,7 +8,12 @@ from ruamel.yaml import YAML
 
 from memoranda import Conversation, Memory, Settings, errors
 from memoranda.settings.configure import explain, list_settings, put, unset
-from memoranda.settings.profile import POLICY, chroma_location, derive_settings, embedding_name
+from memoranda.settings.profile import (
+    chroma_location,
+    derive_settings,
+    embedding_name,
+    read_policy,
+)
 
 ROOT = Path(__file__).parents[2]
 SHIPPED = ROOT / "config" / "reachy.yaml"
@@ -118,13 +123,14 @@ def test_the_policy_of_the_seed_comes_with_the_section(written):
     """S1.04 to S1.06, S1.15, S1.38: what the seed says beside its configuration is in force."""
     written("memory:\n  path: /m\n")
     settings = Settings()
-    assert {named(place): value(settings, place) for place in POLICY} == {
-        named(place): wanted for place, wanted in POLICY.items()
+    policy = read_policy()
+    assert {named(place): value(settings, place) for place in policy} == {
+        named(place): wanted for place, wanted in policy.items()
     }
-    assert POLICY["retention", "episode"] == "30d"
-    assert POLICY["retention", "fact"] == "forever"
-    assert POLICY["retention", "context"] == "day"
-    assert (POLICY["retrieval", "fusion"], POLICY["retrieval", "min_score"]) == ("cosine", 0.3)
+    assert policy["retention", "episode"] == "30d"
+    assert policy["retention", "fact"] == "forever"
+    assert policy["retention", "context"] == "day"
+    assert (policy["retrieval", "fusion"], policy["retrieval", "min_score"]) == ("cosine", 0.3)
 
 
 def test_without_the_section_nothing_of_it_holds(written):

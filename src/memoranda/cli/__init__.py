@@ -2,76 +2,37 @@
 
 Commands only translate: arguments into a call of :class:`memoranda.Memory`, and what it
 returns into text or JSON. Results go to standard output, all else to standard error. The list of
-commands stands here, so that help is printed without loading any of them.
+commands stands in ``commands.toml``, so that help is printed without loading any of them.
 """
 
 from __future__ import annotations
 
 import sys
+import tomllib
 from contextlib import suppress
 from importlib import import_module
 from io import TextIOWrapper
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 from typer.core import TyperCommand, TyperGroup
 
-from memoranda.cli.command import AsJson, Database, SharedOptions, User, show_warnings
+from memoranda.cli.command import AsJson, Database, User, show_warnings
 from memoranda.model.installed import installed_version
 
 __all__ = ["app", "main"]
 
-# Panels of the help, and in each the commands: name, module, and what it does in a line.
-COMMANDS = """
-Commands
-    demo           demo           Show what it does, on a conversation that ships with it.
-    chat           chat           Talk with your memory, by a language model or from memory alone.
-Remember
-    remember       records        Store a fact, or something that was said.
-    correct        records        Replace what a record says; the old one is kept.
-    confirm        records        Believe a record fully, for ever.
-    forget         records        Stop believing a record, or erase every trace of it.
-Find
-    search         records        Find what answers a question: when, who, what and why.
-    recall         records        Print the memories for a prompt, as an agent gets them.
-    context        records        Print all that a model would be sent for a prompt.
-Look
-    show           records        Show everything about one record.
-    list           records        List records in the order they were recorded.
-    history        records        Show what was done to a record, when and why.
-    entity         facts          Show a person, place or thing and what is said of it.
-    stats          upkeep         Show how much is remembered, what waits, and which models are in use.
-    facts          facts          List facts with how far they are believed; show where one comes from.
-    entities       facts          List what records speak of; make two of them one, or one two.
-    conversations  conversations  List conversations, show what is in view of one and why, and change that.
-    notes          notes          Read and edit MEMORY.md, look through the history, go back to what was.
-Look after
-    consolidate    maintain       Turn what was said in sessions into facts, and show what was learned.
-    maintain       maintain       Run the upkeep of a memory: show what it would do, ask, and do it.
-    audit          upkeep         Look for junk: duplicates, contradictions, loops, secrets and more.
-    doctor         upkeep         Check the memory, the model and the machine.
-    config         config         Show, explain and change the settings.
-Move
-    import         transfer       Read a file of memoranda, or transcripts, exports and memories of other programs.
-    export         transfer       Write the user's whole memory, or one conversation, to a JSON Lines file.
-    backup         transfer       Copy the whole store, while others go on using it.
-    hook           transfer       Save sessions of other programs when they tell of them.
-Serve
-    mcp            mcp            Serve the memory over the Model Context Protocol.
-"""  # noqa: E501 - a line for each
+LIST = Path(__file__).with_name("commands.toml")
 
 
 def read_commands() -> dict[str, tuple[str, TyperCommand]]:
     """Return the module of each command, and the command as it stands in the list."""
-    found: dict[str, tuple[str, TyperCommand]] = {}
-    panel: str | None = None
-    for line in COMMANDS.strip().splitlines():
-        if line.startswith(" "):
-            name, module, summary = line.split(maxsplit=2)
-            found[name] = module, TyperCommand(name, help=summary, rich_help_panel=panel)
-        else:
-            panel = line
-    return found
+    return {
+        name: (row["module"], TyperCommand(name, help=row["about"], rich_help_panel=panel))
+        for panel, rows in tomllib.loads(LIST.read_text("utf-8")).items()
+        for name, row in rows.items()
+    }
 
 
 KNOWN = read_commands()
@@ -119,7 +80,6 @@ def _print_version(value: bool) -> None:  # noqa: FBT001 - Typer calls it so
 
 @app.callback()
 def _keep(
-    context: typer.Context,
     *,
     db: Database = None,
     user: User = None,
@@ -129,9 +89,9 @@ def _keep(
     ] = False,
 ) -> None:
     """The memory that any LLM agent can be given: one package, one file, no API key."""
+    del db, user, as_json  # A command reads them from its context.
     del version  # Its callback has done all there is to do.
     show_warnings()
-    context.obj = SharedOptions(db, user, as_json)
 
 
 def main() -> None:

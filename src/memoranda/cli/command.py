@@ -20,7 +20,7 @@ from functools import cached_property, partial
 from pathlib import Path
 from threading import current_thread, main_thread
 from types import FrameType
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import typer
 from rich.console import Console, RenderableType
@@ -45,8 +45,6 @@ FAILED = 1
 COLUMNS = "COLUMNS"
 UNBOUNDED = 10_000
 SHARED = "Options of every command"
-OWN_NAMES = ("context", "db", "user", "as_json")
-WITH_VALUE = frozenset({"--db", "--user"})
 # What the options of several commands are called where it is not as in Python.
 FLAGS: Mapping[str, Sequence[str]] = {
     "limit": ("--limit", "-n"),
@@ -74,11 +72,18 @@ class SharedOptions:
     user: str | None = None
     as_json: bool = False
 
-    def override(self, inner: SharedOptions) -> SharedOptions:
-        """Return these options with what ``inner`` says in their place."""
-        db = self.db if inner.db is None else inner.db
-        user = self.user if inner.user is None else inner.user
-        return SharedOptions(db, user, self.as_json or inner.as_json)
+    @classmethod
+    def read(cls, context: typer.Context | None) -> SharedOptions:
+        """Return what a command line says so far, a command and what stands before it."""
+        if context is None:
+            return cls()
+        before = cls.read(cast("typer.Context | None", context.parent))
+        db, user, as_json = map(context.params.get, ("db", "user", "as_json"))
+        return cls(
+            db=before.db if db is None else db,
+            user=before.user if user is None else user,
+            as_json=before.as_json or bool(as_json),
+        )
 
 
 class Session:
@@ -128,21 +133,22 @@ class Session:
             self.note(f"{file} is new and holds nothing yet")
         return self.closing.enter_context(memory)
 
-    def show(self, value: Any, *rendered: RenderableType) -> None:
+    def show(self, value: Any, *rendered: RenderableType, indent: int | None = 2) -> None:
         """Print ``value`` as JSON where that is wanted, otherwise what was rendered."""
         if self.shared.as_json:
-            write_json(value)
+            write_json(value, indent=indent)
         else:
             self.print(*rendered)
 
     def print(self, *rendered: RenderableType) -> None:
-        """Print what was rendered, in a pipe tables as wide as they need."""
+        """Print what was rendered at once, in a pipe tables as wide as they need."""
         for each in rendered:
             if isinstance(each, Table) and not self.out.is_terminal and COLUMNS not in os.environ:
                 free = self.out.options.update(max_width=UNBOUNDED)
                 self.out.width = max(self.out.width, measure_renderables(self.out, free, [each])[1])
             # A terminal wraps a line of text by itself; in a file it stays one line.
             self.out.print(each, soft_wrap=isinstance(each, Text))
+        self.out.file.flush()
 
     def note(self, text: str) -> None:
         """Tell a person something that is no result."""
@@ -229,9 +235,9 @@ def without_background(settings: Settings) -> Settings:
     that then counts all there is. Nor is anything cleaned up at start: who looks at a memory,
     or asks for a dry run, changes nothing.
     """
-    embedding = settings.embedding.model_copy(update={"background": False})
-    schedule = settings.schedule.model_copy(update={"expire_at_start": False})
-    return settings.model_copy(update={"embedding": embedding, "schedule": schedule})
+    return settings.with_values(
+        embedding={"background": False}, schedule={"expire_at_start": False}
+    )
 
 
 def command(
@@ -257,9 +263,8 @@ def command(
             for each in list(inspect.signature(function, eval_str=True).parameters.values())[1:]
         ]
 
-        def run(**given: Any) -> None:
-            shared = _share(**{name: given.pop(name) for name in OWN_NAMES})
-            _run(function, shared, **given)
+        def run(context: typer.Context, **given: Any) -> None:
+            _run(function, context, **{each.name: given[each.name] for each in own})
 
         parameters = [
             _parameter("context", annotation=typer.Context),
@@ -304,17 +309,9 @@ def _declare(
 _parameter = partial(inspect.Parameter, kind=inspect.Parameter.KEYWORD_ONLY)
 
 
-def _share(
-    context: typer.Context, *, db: str | None, user: str | None, as_json: bool
-) -> SharedOptions:
-    """Return the shared options of a command, and of the words before it."""
-    before: SharedOptions = context.obj or SharedOptions()
-    return before.override(SharedOptions(db, user, as_json))
-
-
-def _run(function: Callable[..., None], shared: SharedOptions, **given: Any) -> None:
+def _run(function: Callable[..., None], context: typer.Context, **given: Any) -> None:
     """Run a command; an expected error is one line on standard error, and exit code 1."""
-    session = Session(shared)
+    session = Session(SharedOptions.read(context))
     try:
         with session.closing:
             function(session, **given)
@@ -346,11 +343,13 @@ def make_group(
     def keep(
         context: typer.Context, *, db: Database = None, user: User = None, as_json: AsJson = False
     ) -> None:
-        context.obj = _share(context, db=db, user=user, as_json=as_json)
+        del db, user, as_json  # A command reads them from its context.
         if bare is not None and context.invoked_subcommand is None:
-            _run(bare, context.obj)
+            _run(bare, context)
 
-    made = typer.Typer(cls=cls, help=about, epilog=examples)
+    # Where words may follow that name no command, so may options: a command will know them.
+    ignoring = {"ignore_unknown_options": issubclass(cls, ListingGroup)}
+    made = typer.Typer(cls=cls, help=about, epilog=examples, context_settings=ignoring)
     made.callback(invoke_without_command=bare is not None, help=about)(keep)
     commands.add_typer(made, name=name)
     return made
@@ -359,23 +358,9 @@ def make_group(
 class ListingGroup(TyperGroup):
     """A group whose command ``list`` is meant where none is named: ``facts``, ``facts tea``."""
 
-    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """Put ``list`` before arguments that name no command."""
-        completing = ctx.resilient_parsing and not args
-        if not completing and not self._names_command(args):
-            args = ["list", *args]
-        return super().parse_args(ctx, args)
-
-    def _names_command(self, args: Sequence[str]) -> bool:
-        rest = iter(args)
-        for each in rest:
-            if each in WITH_VALUE:
-                next(rest, None)
-            elif each in {"-h", "--help"}:
-                return True
-            elif not each.startswith("-"):
-                return each in self.commands
-        return False
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        """Take words that name no command for arguments of ``list``."""
+        return super().resolve_command(ctx, args if args[0] in self.commands else ["list", *args])
 
 
 def complete(names: Callable[[], Sequence[str]] | Sequence[str]) -> Callable[[str], list[str]]:

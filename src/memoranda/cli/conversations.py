@@ -18,31 +18,17 @@ from memoranda.rendering import conversations as drawing
 from memoranda.rendering.layout import safe_text
 from memoranda.rendering.plain import one_line, pluralize
 
-LISTED = 50
 STRATEGIES = ("rolling_window", "recency", "importance", "hybrid")
 
 
 def _complete_id(context: typer.Context, incomplete: str) -> list[str]:
     """Complete the id of a conversation, from the file that the line names so far."""
-    before = SharedOptions()
-    for each in (context.parent and context.parent.parent, context.parent, context):
-        if each:
-            before = before.override(SharedOptions(each.params.get("db"), each.params.get("user")))
-    session = Session(before)
+    session = Session(SharedOptions.read(context))
     found: list[str] = []
     with suppress(MemorandaError, OSError), session.closing:
         if session.location is not None and session.location.exists():
             found = [info.id for info in session.memory().conversations()]
     return [each for each in found if each.startswith(incomplete)]
-
-
-def _show_list(session: Session, limit: int = LISTED) -> None:
-    memory = session.memory()
-    total = len(memory.conversations())
-    found = memory.stored_conversations.overviews(limit)
-    session.show(found, *drawing.show_overviews(found, session.view))
-    if total > len(found):
-        session.note(f"{total - len(found)} more: memoranda conversations list --limit {total}")
 
 
 ID: dict[str, Any] = {"metavar": "ID", "help": "The conversation.", "autocompletion": _complete_id}
@@ -64,11 +50,7 @@ class ConversationsGroup(TyperGroup):
     """
 
 
-conversations = make_group(commands, "conversations", ConversationsGroup, _show_list)
-
-
-@command(conversations, "list", limit={"min": 1})
-def list_(session: Session, *, limit: int = LISTED) -> None:
+def list_(session: Session, *, limit: int = 50) -> None:
     """List the stored conversations, the newest first.
 
     Args:
@@ -78,7 +60,16 @@ def list_(session: Session, *, limit: int = LISTED) -> None:
         memoranda conversations list --limit 200
         memoranda conversations list --json
     """
-    _show_list(session, limit)
+    memory = session.memory()
+    total = len(memory.conversations())
+    found = memory.stored_conversations.overviews(limit)
+    session.show(found, *drawing.show_overviews(found, session.view))
+    if total > len(found):
+        session.note(f"{total - len(found)} more: memoranda conversations list --limit {total}")
+
+
+conversations = make_group(commands, "conversations", ConversationsGroup, list_)
+command(conversations, "list", limit={"min": 1})(list_)
 
 
 @command(conversations, "show", id=ID, strategy=STRATEGY, limit={"min": 1})

@@ -11,7 +11,7 @@ import shlex
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime, timedelta, tzinfo
+from datetime import datetime, timedelta
 from importlib.resources import files
 from pathlib import Path
 from time import perf_counter
@@ -31,8 +31,8 @@ from memoranda.model.models import Hit, Record
 from memoranda.rendering.layout import Display, safe_text
 from memoranda.rendering.plain import one_line, pluralize
 from memoranda.rendering.records import speaker
-from memoranda.settings.settings import Settings
 from memoranda.store.locations import medium
+from memoranda.testing.clocks import FrozenClock
 
 TURN, LATER = timedelta(minutes=1), timedelta(days=1)
 HITS = 5
@@ -66,40 +66,15 @@ def demo(session: Session) -> None:
     """
     story = json.loads((files(__package__) / "demo.json").read_text(encoding="utf-8"))
     place = session.shared.db or str(Path(tempfile.mkdtemp(prefix="memoranda-demo-")) / "demo.db")
-    clock, settings = StoryClock(session.settings.zone), _repeatable(session.settings)
+    clock = FrozenClock(datetime.fromisoformat(story["sessions"][0]["date"]))
+    # Nothing happens by itself, so that each run is the same, and the user's notes stay alone.
+    settings = without_background(session.settings).with_values(
+        consolidation={"automatic": False, "extractor": "rules"}, notes={"folder": None}
+    )
     user = session.shared.user or story["user"]
-    clock.turn_to(story["sessions"][0]["date"])
     with Memory(place, user=user, settings=settings, clock=clock) as memory:
         done = Demo(memory, clock, story, place)
     session.show(vars(done), *_show(done, session.view))
-
-
-def _repeatable(settings: Settings) -> Settings:
-    """Return settings with which nothing happens by itself, so that each run is the same."""
-    chosen = settings.consolidation.model_copy(update={"automatic": False, "extractor": "rules"})
-    beside = settings.notes.model_copy(update={"folder": None})  # Not among the user's own.
-    update = {"consolidation": chosen, "notes": beside}
-    return without_background(settings).model_copy(update=update)
-
-
-class StoryClock:
-    """A clock that stands where the story is; what has no zone is in that of the user."""
-
-    moment: datetime
-
-    def __init__(self, zone: tzinfo) -> None:
-        """Stand nowhere yet."""
-        self._zone = zone
-
-    def now(self) -> datetime:
-        """Return where the story is."""
-        return self.moment
-
-    def turn_to(self, text: str) -> datetime:
-        """Go to the date that the story gives, and return it."""
-        found = datetime.fromisoformat(text)
-        self.moment = found if found.tzinfo else found.replace(tzinfo=self._zone)
-        return self.moment
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,7 +119,7 @@ class Demo:
     """
 
     def __init__(
-        self, memory: Memory, clock: StoryClock, story: Mapping[str, Any], place: str
+        self, memory: Memory, clock: FrozenClock, story: Mapping[str, Any], place: str
     ) -> None:
         """Store the story, ask its questions, correct a fact, and look at what is there then.
 
@@ -160,15 +135,17 @@ class Demo:
         self.sessions = [_store(memory, clock, each) for each in story["sessions"]]
         self.facts = memory.remember_many(story["facts"])
         self.storing = perf_counter() - start
-        self.asked = clock.turn_to(story["questions"][0]["date"])
+        self.asked = datetime.fromisoformat(story["questions"][0]["date"])
+        clock.set(self.asked)
         self.embedding = _embed(memory)
         self.learned, self.learning = _learn(memory)
         self.answers = [
             DemoAnswer(each["ask"], each["expect"], memory.search(each["ask"], limit=HITS))
             for each in story["questions"]
         ]
-        self.correction = _correct(memory, clock, self.facts, story["correction"])
-        clock.moment += LATER
+        clock.advance(LATER)
+        self.correction = _correct(memory, self.facts, story["correction"], self.asked)
+        clock.advance(LATER)
         self.prompt = story["prompt"]
         chat = memory.conversation(self.sessions[-1]["id"], system=story["system"])
         self.context = chat.context(self.prompt, budget=BUDGET)
@@ -183,17 +160,16 @@ class Demo:
         self.seconds = perf_counter() - start
 
 
-def _store(memory: Memory, clock: StoryClock, session: Mapping[str, Any]) -> dict[str, Any]:
-    date, turns = clock.turn_to(session["date"]), session["turns"]
+def _store(memory: Memory, clock: FrozenClock, session: Mapping[str, Any]) -> dict[str, Any]:
+    date, turns = datetime.fromisoformat(session["date"]), session["turns"]
     chat = memory.conversation(session["id"])
     for number, turn in enumerate(turns):
-        clock.moment = date + number * TURN
+        clock.set(date + number * TURN)
         chat.add(
             turn["role"],
             turn["content"],
             tool_calls=turn.get("tool_calls", ()),
             tool_result=turn.get("tool_call_id"),
-            timestamp=clock.moment,
         )
     opening = turns[0]["content"]
     return {"id": session["id"], "date": date, "turns": len(turns), "opening": opening}
@@ -221,11 +197,9 @@ def _learn(memory: Memory) -> tuple[list[Record], float]:
 
 
 def _correct(
-    memory: Memory, clock: StoryClock, facts: Sequence[Record], change: Mapping[str, str]
+    memory: Memory, facts: Sequence[Record], change: Mapping[str, str], before: datetime
 ) -> dict[str, Any]:
-    old = next(fact for fact in facts if change["of"] in fact.content)
-    before, ask = clock.moment, change["ask"]
-    clock.moment += LATER
+    old, ask = next(fact for fact in facts if change["of"] in fact.content), change["ask"]
     return {
         "old": old,
         "new": memory.correct(old.id, change["to"]),

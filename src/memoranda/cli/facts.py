@@ -38,19 +38,6 @@ class EntitiesGroup(ListingGroup):
     """
 
 
-facts = make_group(commands, "facts", FactsGroup)
-entities = make_group(commands, "entities", EntitiesGroup)
-
-
-@command(
-    facts,
-    "list",
-    query={"argument": True},
-    category={
-        "help": f"Only one of {', '.join(known.CATEGORIES)}.",
-        "autocompletion": complete(known.CATEGORIES),
-    },
-)
 def list_facts(
     session: Session,
     *,
@@ -80,21 +67,6 @@ def list_facts(
         session.hint(f"there may be more: --limit {limit * 2}")
 
 
-@command(facts, "show", id={"metavar": "ID"})
-def show(session: Session, *, id: str) -> None:
-    """Show where a fact comes from: the turns that say it, its versions and its history.
-
-    Args:
-        id: The fact, such as fact_01JD….
-
-    Examples:
-        memoranda facts show fact_01JD…
-    """
-    found = known.trace_fact(session.memory(), id)
-    session.show(found, *known.show_provenance(found, session.view))
-
-
-@command(entities, "list")
 def list_entities(session: Session, *, type: str | None = None, limit: int = 50) -> None:
     """List them, most mentioned first; dates only with ``--type date``.
 
@@ -108,6 +80,34 @@ def list_entities(session: Session, *, type: str | None = None, limit: int = 50)
     found = session.memory().entities(type=type, limit=limit if type else limit + DATES)
     found = [each for each in found if type or each.type != "date"][:limit]
     session.show(found, table(found, drawing.ENTITIES, session.view, empty="no entities"))
+
+
+facts = make_group(commands, "facts", FactsGroup, list_facts)
+entities = make_group(commands, "entities", EntitiesGroup, list_entities)
+command(
+    facts,
+    "list",
+    query={"argument": True},
+    category={
+        "help": f"Only one of {', '.join(known.CATEGORIES)}.",
+        "autocompletion": complete(known.CATEGORIES),
+    },
+)(list_facts)
+command(entities, "list")(list_entities)
+
+
+@command(facts, "show", id={"metavar": "ID"})
+def show(session: Session, *, id: str) -> None:
+    """Show where a fact comes from: the turns that say it, its versions and its history.
+
+    Args:
+        id: The fact, such as fact_01JD….
+
+    Examples:
+        memoranda facts show fact_01JD…
+    """
+    found = known.trace_fact(session.memory(), id)
+    session.show(found, *known.show_provenance(found, session.view))
 
 
 @command(entities, "merge")

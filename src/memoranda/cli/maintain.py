@@ -8,7 +8,7 @@ import sys
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from datetime import datetime
-from threading import Event, Lock
+from threading import Event
 from types import FrameType
 from typing import Any
 
@@ -23,10 +23,9 @@ from memoranda.cli.command import (
     complete,
     handle_signals,
     progress_bar,
-    write_json,
 )
 from memoranda.errors import InvalidInput, MemorandaError
-from memoranda.maintenance.schedule import Schedule
+from memoranda.maintenance.schedule import NextRun
 from memoranda.maintenance.service import STAGES
 from memoranda.memory import Memory, services_of
 from memoranda.model.reports import StageReport
@@ -158,22 +157,19 @@ def _run_stages(
     session: Session, users: Sequence[Memory], stages: Sequence[str], limit: int, *, dry_run: bool
 ) -> list[StageReport]:
     """Run the stages for each user, show what each did or would do, and return the reports."""
-    done: list[list[StageReport]] = []
+    done: list[tuple[Memory, list[StageReport]]] = []
     with progress_bar("planning" if dry_run else "maintaining") as progress:
         for number, memory in enumerate(users):
             progress(number, len(users))
-            done.append([_run_stage(memory, stage, dry_run=dry_run) for stage in stages])
+            done.append((memory, [_run_stage(memory, each, dry_run=dry_run) for each in stages]))
     rendered: list[RenderableType] = []
-    for memory, reports in zip(users, done, strict=True):
+    for memory, reports in done:
         if len(users) > 1:
             rendered.append(safe_text(one_line(memory.user), "bold"))
         rendered.append(_tabulate(memory, reports, session.view, limit))
-    plain = [
-        {"user": memory.user, "stages": list(map(_shorten, reports))}
-        for memory, reports in zip(users, done, strict=True)
-    ]
+    plain = [{"user": each.user, "stages": list(map(_shorten, reports))} for each, reports in done]
     session.show(plain, *rendered)
-    return [report for reports in done for report in reports]
+    return [report for _, reports in done for report in reports]
 
 
 def _run_stage(memory: Memory, stage: str, *, dry_run: bool) -> StageReport:
@@ -240,9 +236,9 @@ def watch_schedule(session: Session, memory: Memory, *, dry_run: bool = False) -
     Ctrl+C or SIGTERM ends it after the job at hand; a second one ends it at once. With
     ``dry_run`` it shows the times and ends.
     """
-    lines = ScheduleLines(session, memory)
-    schedule = memory.schedule(lines.show_report)
-    lines.show_times(schedule)
+    now = services_of(memory).clock.now
+    schedule = memory.schedule(lambda user, report: show_run(session, now(), user, report))
+    show_times(session, now(), schedule.next_runs())
     if dry_run:
         return
     session.hint("it runs until Ctrl+C")
@@ -259,50 +255,30 @@ def watch_schedule(session: Session, memory: Memory, *, dry_run: bool = False) -
     session.hint("ended")
 
 
-class ScheduleLines:
-    """Writes what the schedule does, as lines for a person or as JSON Lines."""
+def show_times(session: Session, now: datetime, found: Sequence[NextRun]) -> None:
+    """Write when each stage runs next, for a person or as a line of JSON."""
+    times = dict(session.settings.schedule)
 
-    def __init__(self, session: Session, memory: Memory) -> None:
-        """Write nothing yet."""
-        self._session = session
-        self._view = session.view
-        self._now = services_of(memory).clock.now
-        self._lock = Lock()
-
-    def show_times(self, schedule: Schedule) -> None:
-        """Write when each stage runs next."""
-        found = schedule.next_runs()
-        if self._session.shared.as_json:
-            write_json({"next": found}, indent=None)
-            return
-        times = dict(self._session.settings.schedule)
-        columns = (
-            Column("stage", "job", "cyan"),
-            Column("next run", lambda run, _: self._next(run.at)),
-            Column("times", lambda run, _: str(times.get(run.job, "")), "dim"),
-            Column("last run was for", lambda run, _: run.last_due or "never", "dim"),
-        )
-        self._print(table(found, columns, self._view))
-
-    def _next(self, at: datetime | None) -> Text:
-        if at is None:
+    def next_run(run: NextRun, view: Display) -> Text:
+        if run.at is None:
             return Text("off", "dim")
-        return Text("now", "bold") if at <= self._now() else Text(self._view.minute(at))
+        return Text("now", "bold") if run.at <= now else Text(view.minute(run.at))
 
-    def show_report(self, user: str, report: StageReport) -> None:
-        """Write what a stage did for a user."""
-        at = self._now()
-        if self._session.shared.as_json:
-            with self._lock:
-                write_json({"at": at, "user": user, "report": _shorten(report)}, indent=None)
-            return
-        line = Text(self._view.minute(at), "dim").append(f"  {report.stage:<12}", "not dim cyan")
-        line.append(f"{one_line(user)}: ", "not dim default").append_text(_outcome(report))
-        self._print(line)
-        for name, why in report.failed.items():
-            self._print(safe_text(f"  {one_line(name)}: {one_line(why)}", "red"))
+    columns = (
+        Column("stage", "job", "cyan"),
+        Column("next run", next_run),
+        Column("times", lambda run, _: str(times.get(run.job, "")), "dim"),
+        Column("last run was for", lambda run, _: run.last_due or "never", "dim"),
+    )
+    session.show({"next": found}, table(found, columns, session.view), indent=None)
 
-    def _print(self, what: RenderableType) -> None:
-        with self._lock:
-            self._session.print(what)
-            self._session.out.file.flush()
+
+def show_run(session: Session, at: datetime, user: str, report: StageReport) -> None:
+    """Write what a stage did for a user, for a person or as a line of JSON."""
+    line = Text(session.view.minute(at), "dim").append(f"  {report.stage:<12}", "not dim cyan")
+    line.append(f"{one_line(user)}: ", "not dim default").append_text(_outcome(report))
+    failed = (
+        safe_text(f"  {one_line(name)}: {one_line(why)}", "red")
+        for name, why in report.failed.items()
+    )
+    session.show({"at": at, "user": user, "report": _shorten(report)}, line, *failed, indent=None)

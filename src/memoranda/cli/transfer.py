@@ -11,7 +11,6 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
 
 import typer
 from typer.core import TyperGroup
@@ -137,15 +136,9 @@ def never_block() -> Iterator[None]:
 class HookGroup(TyperGroup):
     """Save sessions of other programs when they tell of them."""
 
-    @never_block()
-    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """Read the arguments that stand before the command."""
-        return super().parse_args(ctx, args)
-
-    @never_block()
-    def invoke(self, ctx: Any) -> Any:
-        """Read the arguments of the command, and run it."""
-        return super().invoke(ctx)
+    # The one reads the words before the command; the other the command's own, and runs it.
+    parse_args = never_block()(TyperGroup.parse_args)
+    invoke = never_block()(TyperGroup.invoke)
 
 
 hook = make_group(commands, "hook", HookGroup)
@@ -170,10 +163,8 @@ def claude_code(session: Session, *, learn: bool = False) -> None:
         # A session in which nothing was said has none.
         session.err.print(safe_text(f"memoranda: nothing to save, {path} is not there or empty"))
         return
-    settings = without_background(session.settings)
-    # Nor may anything else take its time before the command can end.
-    later = settings.consolidation.model_copy(update={"automatic": False})
-    settings = settings.model_copy(update={"consolidation": later})
+    # Nothing else may take its time before the command can end.
+    settings = without_background(session.settings).with_values(consolidation={"automatic": False})
     with Memory(session.shared.db, user=session.user, settings=settings) as memory:
         report = memory.import_(path, FileFormat.CLAUDE_CODE)
         learned = f", learned {pluralize(_learn(memory, name), 'fact')}" if learn else ""

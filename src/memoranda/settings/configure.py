@@ -10,18 +10,18 @@ import json
 import os
 import shlex
 import stat
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from memoranda.errors import ConfigError, InvalidInput
 from memoranda.settings import fields as declared
-from memoranda.settings.fields import MASK, Field
-from memoranda.settings.files import SettingsFile, rewrite
+from memoranda.settings.fields import JOINT, MASK, PREFIX, Field
+from memoranda.settings.files import VARIABLE, SettingsFile, rewrite
 from memoranda.settings.nested import MISSING, Place, value_at, with_value, without
 from memoranda.settings.settings import Settings, config_path, origins
-from memoranda.settings.sources import is_object, set_variable, stray_names
+from memoranda.settings.sources import is_object, set_variable
 
 OTHERS = stat.S_IRWXG | stat.S_IRWXO
 # What the settings are called together that are in no group.
@@ -89,7 +89,7 @@ class SettingChange:
     """
 
     name: str
-    value: Any
+    value: Any = None
     path: Path
     changed: bool
     overridden_by: str | None
@@ -176,16 +176,9 @@ def put(name: str, text: str) -> SettingChange:
         _draft(after)()
         return after
 
-    path = config_path()
-    changed = rewrite(path, edit)
-    return SettingChange(
-        name=name,
-        value=_mask(field, given),
-        path=path,
-        changed=changed,
-        overridden_by=_overriding(place),
-        exposed=field.is_secret and os.name == "posix" and bool(path.stat().st_mode & OTHERS),
-    )
+    done = _rewrite(name, place, edit)
+    readable = os.name == "posix" and bool(done.path.stat().st_mode & OTHERS)
+    return replace(done, value=_mask(field, given), exposed=field.is_secret and readable)
 
 
 def unset(name: str) -> SettingChange:
@@ -210,21 +203,25 @@ def unset(name: str) -> SettingChange:
             raise ConfigError(wrong)
         return after
 
-    path = config_path()
-    changed = rewrite(path, edit)
-    over = _overriding(place)
-    return SettingChange(name=name, value=None, path=path, changed=changed, overridden_by=over)
+    return _rewrite(name, place, edit)
 
 
 def stray_variables() -> list[str]:
     """Return the environment variables that look like settings and are none, with a remedy."""
     known = list(declared.fields(Settings))
     places = [field.place for field in known] + [(name,) for name in declared.groups(Settings)]
-    below = [field.place for field in known if field.has_names]
+    variables = [declared.variable(place) for place in places]
+    # Below these any name may stand.
+    open_ended = tuple(field.variable + JOINT for field in known if field.has_names)
     told = []
-    for name in stray_names(places, below):
-        near = declared.nearest(name, [declared.variable(place).lower() for place in places])
-        told.append(f"{name} sets nothing" + (f"; did you mean {near.upper()}?" if near else ""))
+    for name in sorted(os.environ):
+        upper = name.upper()
+        if upper in {*variables, VARIABLE} or upper.startswith(open_ended):
+            continue
+        if upper.startswith(PREFIX):
+            near = declared.nearest(name, [each.lower() for each in variables])
+            hint = f"; did you mean {near.upper()}?" if near else ""
+            told.append(f"{name} sets nothing{hint}")
     return told
 
 
@@ -295,6 +292,11 @@ def _remove(file: SettingsFile, place: Place) -> SettingsFile:
     return file.with_value(place, MISSING)
 
 
-def _overriding(place: Place) -> str | None:
-    given = value_at(origins().environment, place)
-    return None if given is MISSING else set_variable(place)
+def _rewrite(
+    name: str, place: Place, edit: Callable[[SettingsFile], SettingsFile]
+) -> SettingChange:
+    path = config_path()
+    changed = rewrite(path, edit)
+    hidden = value_at(origins().environment, place) is not MISSING
+    over = set_variable(place) if hidden else None
+    return SettingChange(name=name, path=path, changed=changed, overridden_by=over)

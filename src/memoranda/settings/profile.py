@@ -9,13 +9,15 @@ otherwise: a setting of its own wins, wherever it was set.
 from __future__ import annotations
 
 import os
+import tomllib
 from collections.abc import Mapping
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 from pydantic import BaseModel, ValidationError
 
-from memoranda.settings.nested import MISSING, Place, value_at, with_value
+from memoranda.settings.nested import MISSING, Place, value_at, walk, with_value
 from memoranda.settings.sections import MemorySettings
 
 NAME = "memory"
@@ -26,22 +28,14 @@ INTERVAL = 3600
 # Messages that always stay in a view where nobody says otherwise.
 KEPT_WHOLE = 10
 OWN_MODELS = frozenset({"auto", "local", "none"})
-# What requirements S1.04 to S1.38 say beside the four: types, search, clean-up, nothing more.
-POLICY: Mapping[Place, Any] = {
-    ("retrieval", "fusion"): "cosine",
-    ("retrieval", "min_score"): 0.3,
-    ("retention", "episode"): "30d",
-    ("retention", "fact"): "forever",
-    ("retention", "context"): "day",
-    ("consolidation", "automatic"): False,
-    ("consolidation", "decay_rate"): 0.0,
-    ("notes", "automatic"): False,
-    ("schedule", "enrich"): "off",
-    ("schedule", "consolidate"): "off",
-    ("schedule", "decay"): "off",
-    ("schedule", "reflect"): "off",
-    ("schedule", "expire_at_start"): True,
-}
+FILE = Path(__file__).with_name("profile.toml")
+
+
+@cache
+def read_policy() -> Mapping[Place, Any]:
+    """Return what comes with the section beside its four names, by place."""
+    found = walk(tomllib.loads(FILE.read_text("utf-8")))
+    return {place: value for place, value in found if not isinstance(value, Mapping)}
 
 
 def apply_profile(values: Mapping[str, Any]) -> dict[str, Any]:
@@ -86,7 +80,7 @@ def derive_settings(section: Any) -> dict[Place, tuple[Any, Place]]:
             place: (value, (NAME,) if getattr(given, name) is None else (NAME, name))
             for place, (value, name) in values.items()
         },
-        **{place: (value, (NAME,)) for place, value in POLICY.items()},
+        **{place: (value, (NAME,)) for place, value in read_policy().items()},
     }
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from datetime import tzinfo
-from typing import Any
+from typing import Any, Self
 from zoneinfo import ZoneInfo
 
 from pydantic import Field, ValidationError, field_validator, model_validator
@@ -105,18 +105,18 @@ class Settings(BaseSettings):
         return value
 
     @classmethod
-    def settings_customise_sources(
-        cls,
-        settings_cls: type[BaseSettings],
-        init_settings: PydanticBaseSettingsSource,
-        env_settings: PydanticBaseSettingsSource,
-        dotenv_settings: PydanticBaseSettingsSource,
-        file_secret_settings: PydanticBaseSettingsSource,
+    def settings_customise_sources(  # type: ignore[override]
+        cls, settings_cls: type[BaseSettings], **usual: PydanticBaseSettingsSource
     ) -> tuple[PydanticBaseSettingsSource, ...]:
         """Order the sources: arguments, environment, file."""
-        del settings_cls, dotenv_settings, file_secret_settings  # Two ways in are enough.
-        file = InitSettingsSource(cls, dict(cls.settings_file().values))
-        return init_settings, env_settings, file
+        file = InitSettingsSource(settings_cls, dict(cls.settings_file().values))
+        # The library names each source; two of the usual ones are enough.
+        return usual["init_settings"], usual["env_settings"], file
+
+    def with_values(self, **groups: Mapping[str, Any]) -> Self:
+        """Return settings with other values in some groups; nothing checks these."""
+        changed = {name: getattr(self, name).model_copy(update=groups[name]) for name in groups}
+        return self.model_copy(update=changed)
 
     @property
     def zone(self) -> tzinfo:

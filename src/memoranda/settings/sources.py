@@ -8,14 +8,14 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
 from pydantic import BaseModel, ValidationError
 
-from memoranda.settings.fields import JOINT, MASK, PREFIX, fields, groups, suggestion, variable
-from memoranda.settings.files import VARIABLE, SettingsFile
+from memoranda.settings.fields import MASK, fields, groups, suggestion, variable
+from memoranda.settings.files import SettingsFile
 from memoranda.settings.nested import MISSING, Place, value_at
 from memoranda.settings.profile import NAME, derive_settings
 from memoranda.settings.sections import MemorySettings
@@ -36,9 +36,9 @@ class Origins:
         file: the settings file.
     """
 
-    arguments: Mapping[str, Any] = field(default_factory=dict)
-    environment: Mapping[str, Any] = field(default_factory=dict)
-    file: SettingsFile | None = None
+    arguments: Mapping[str, Any]
+    environment: Mapping[str, Any]
+    file: SettingsFile
 
     def source(self, place: Place) -> str:
         """Return the source of ``place``: a variable, a file's path, or a word for the others.
@@ -50,8 +50,8 @@ class Origins:
         if not any(given):
             follows = self._derived().get(place)
             return DEFAULT if follows is None else ".".join(follows[1])
-        file = str(self.file.path) if self.file else ""
-        return (ARGUMENT, set_variable(place) or variable(place), file)[given.index(True)]
+        names = ARGUMENT, set_variable(place) or variable(place), str(self.file.path)
+        return names[given.index(True)]
 
     def value(self, place: Place) -> Any:
         """Return the raw value that the source of ``place`` gives, or ``MISSING``."""
@@ -60,12 +60,10 @@ class Origins:
 
     def line(self, place: Place) -> int | None:
         """Return the line of the file on which ``place`` is set, if it comes from there."""
-        if self.file is None or self.source(place) != str(self.file.path):
-            return None
-        return self.file.line(place)
+        return self.file.line(place) if self.source(place) == str(self.file.path) else None
 
     def _levels(self) -> tuple[Mapping[str, Any], ...]:
-        return self.arguments, self.environment, self.file.values if self.file else {}
+        return self.arguments, self.environment, self.file.values
 
     def _given(self, place: Place) -> Any:
         values = (value_at(level, place) for level in self._levels())
@@ -81,24 +79,6 @@ def set_variable(place: Place) -> str | None:
     by_name = {name.upper(): name for name in os.environ}
     names = (variable(place[:length]) for length in range(len(place), 0, -1))
     return next((by_name[name] for name in names if name in by_name), None)
-
-
-def stray_names(places: Sequence[Place], open_ended: Sequence[Place]) -> list[str]:
-    """Return the variables that look like settings and are none.
-
-    Args:
-        places: all settings and groups.
-        open_ended: those below which any name may stand.
-    """
-    known = {variable(place) for place in places} | {VARIABLE}
-    below = tuple(variable(place) + JOINT for place in open_ended)
-    return sorted(
-        name
-        for name in os.environ
-        if name.upper().startswith(PREFIX)
-        and name.upper() not in known
-        and not name.upper().startswith(below)
-    )
 
 
 def explain_errors(error: ValidationError, model: type[BaseModel], origins: Origins) -> str:
