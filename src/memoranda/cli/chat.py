@@ -16,7 +16,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from queue import SimpleQueue
-from threading import Lock, Thread
+from threading import Thread
 from types import FrameType
 from typing import Any, NoReturn, cast
 
@@ -37,7 +37,14 @@ from memoranda.cli.chat_commands import (
     resolve_command,
 )
 from memoranda.cli.chat_prompt import PipeReader, PromptHistory, TerminalReader, history_file
-from memoranda.cli.command import FAILED, Session, command, handle_signals, write_json
+from memoranda.cli.command import (
+    FAILED,
+    Session,
+    command,
+    handle_signals,
+    make_console,
+    write_json,
+)
 from memoranda.errors import LLMError, MemorandaError
 from memoranda.memory import Memory, services_of
 from memoranda.model.chat import ChatModel, ChatReply, OnText, ToolSpec
@@ -271,11 +278,9 @@ class WordWriter:
         self._column = 0
 
     def _take(self, piece: str) -> None:
-        if not piece.isspace():
-            self._word += piece
-            if cell_len(piece) < WIDE:
-                return
-        self._flush()  # Between wide characters a line may break, too.
+        self._word += piece.strip()
+        if piece.isspace() or cell_len(piece) >= WIDE:
+            self._flush()  # Between wide characters a line may break, too.
         if piece == "\n":
             self._break()
         elif piece.isspace():
@@ -341,9 +346,7 @@ def show_usage(answer: Answer, view: Display) -> Iterator[Text]:
 def _render_plain(rendered: Iterator[RenderableType]) -> str:
     """Return what would be shown, as text."""
     file = io.StringIO()
-    console = Console(
-        file=file, width=100, markup=False, emoji=False, highlight=False, color_system=None
-    )
+    console = make_console(file=file, width=100, color_system=None)
     for each in rendered:
         console.print(each, soft_wrap=isinstance(each, Text))
     return "\n".join(line.rstrip() for line in file.getvalue().splitlines())
@@ -363,7 +366,6 @@ class InterruptibleModel:
     def __init__(self, model: ChatModel) -> None:
         """Ask nothing yet."""
         self._model = model
-        self._lock = Lock()
         self._stopped = self._begun = False
         self._cancel: Callable[[], object] | None = None
 
@@ -374,15 +376,13 @@ class InterruptibleModel:
 
     def begin(self) -> None:
         """Let it reply again after it was stopped."""
-        with self._lock:
-            self._stopped = self._begun = False
+        self._stopped = self._begun = False
 
     def stop(self) -> None:
         """End the reply that is under way, and every one until :meth:`begin`."""
-        with self._lock:
-            self._stopped = True
-            if self._cancel is not None:
-                self._cancel()
+        self._stopped = True  # Whoever is about to wait for a reply sees this, or is seen here.
+        if (cancel := self._cancel) is not None:
+            cancel()
 
     async def chat(
         self,
@@ -398,11 +398,9 @@ class InterruptibleModel:
         """
         pieces = None if on_text is None else self._separate(on_text)
         task = asyncio.ensure_future(self._model.chat(messages, tools=tools, on_text=pieces))
-        with self._lock:
-            loop = asyncio.get_running_loop()
-            self._cancel = partial(loop.call_soon_threadsafe, task.cancel)
-            if self._stopped:
-                task.cancel()
+        self._cancel = partial(asyncio.get_running_loop().call_soon_threadsafe, task.cancel)
+        if self._stopped:
+            task.cancel()
         try:
             return await task
         except asyncio.CancelledError:
@@ -410,8 +408,7 @@ class InterruptibleModel:
                 raise
             raise AnswerStopped("the answer was stopped", Usage(requests=1)) from None
         finally:
-            with self._lock:
-                self._cancel = None
+            self._cancel = None
 
     def _separate(self, on_text: OnText) -> OnText:
         """Return ``on_text``, which begins a paragraph where something was said before a call."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
@@ -16,13 +15,13 @@ from memoranda.cli.chat_prompt import PipeReader
 from memoranda.cli.command import Session
 from memoranda.errors import InvalidInput
 from memoranda.memory import scope_of, services_of
-from memoranda.model.models import ContextReceipt, ReceiptLine, Record
+from memoranda.model.models import Record
 from memoranda.model.notes import MEMORY_FILE
 from memoranda.rendering.conversations import alert_colour, budget_bar, format_use
 from memoranda.rendering.layout import LONGEST, Column, Display, bar, details, safe_text, table
 from memoranda.rendering.notes import show_markdown
 from memoranda.rendering.plain import one_line, pluralize
-from memoranda.rendering.records import list_erased
+from memoranda.rendering.records import join_messages, list_erased
 from memoranda.text.patterns import compile_pattern
 
 NEW, EXIT, QUIT = "/new", "/exit", "/quit"
@@ -54,7 +53,6 @@ EVERY = "all"
 SURE = {False: "Forget this?", True: "Erase this for good?"}
 FORGOTTEN = 160
 BAR = 12
-MESSAGE = " message"
 
 Rendered = Iterator[RenderableType]
 
@@ -157,24 +155,11 @@ def _context(desk: ChatDesk, rest: str) -> Rendered:
         Column("", lambda item, _: bar(item.tokens / (receipt.tokens or 1), BAR)),
         Column("why", "why", "dim", wide=True),
     )
-    yield table(_join_messages(receipt), columns, view)
+    yield table(join_messages(receipt), columns, view)
     if receipt.left_out:
         out = sum(item.tokens for item in receipt.left_out)
         left = f"{out:,} tokens stayed out; they can still be found"
         yield from view.flow([Text(left, "dim")])
-
-
-def _join_messages(receipt: ContextReceipt) -> Iterator[ReceiptLine]:
-    """Yield the parts of a context in order, the messages of the conversation as one."""
-    messages = [item for item in receipt.included if item.what.endswith(MESSAGE)]
-    roles = Counter(item.what.removesuffix(MESSAGE) for item in messages)
-    for item in receipt.included:
-        if item not in messages:
-            yield item
-        elif item is messages[0]:
-            of = ", ".join(f"{number} of {role}" for role, number in roles.items())
-            tokens = sum(each.tokens for each in messages)
-            yield ReceiptLine(pluralize(len(messages), "message"), tokens, of)
 
 
 def _help(desk: ChatDesk, rest: str) -> Rendered:

@@ -93,8 +93,8 @@ class Session:
         """Open nothing yet."""
         self.shared = shared
         self.closing = ExitStack()
-        self.out: Console = make_console()
-        self.err: Console = make_console(stderr=True)
+        self.out = make_console()
+        self.err = make_console(stderr=True)
 
     @cached_property
     def settings(self) -> Settings:
@@ -194,9 +194,8 @@ class Session:
         return moment if moment.tzinfo else moment.replace(tzinfo=self.settings.zone)
 
 
-def make_console(*, stderr: bool = False) -> Console:
-    """Return a console that takes text literally: no markup, no emoji codes, no guessing."""
-    return Console(stderr=stderr, markup=False, emoji=False, highlight=False)
+# A console that takes text literally: no markup, no emoji codes, no guessing.
+make_console = partial(Console, markup=False, emoji=False, highlight=False)
 
 
 def write_json(value: Any, *, indent: int | None = 2) -> None:

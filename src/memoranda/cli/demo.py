@@ -30,7 +30,7 @@ from memoranda.memory import Memory
 from memoranda.model.models import Hit, Record
 from memoranda.rendering.layout import Display, safe_text
 from memoranda.rendering.plain import one_line, pluralize
-from memoranda.rendering.records import speaker
+from memoranda.rendering.records import join_messages, speaker
 from memoranda.store.locations import medium
 from memoranda.testing.clocks import FrozenClock
 
@@ -162,6 +162,7 @@ class Demo:
 
 def _store(memory: Memory, clock: FrozenClock, session: Mapping[str, Any]) -> dict[str, Any]:
     date, turns = datetime.fromisoformat(session["date"]), session["turns"]
+    clock.set(date)
     chat = memory.conversation(session["id"])
     for number, turn in enumerate(turns):
         clock.set(date + number * TURN)
@@ -332,10 +333,7 @@ def _show_context(done: Demo) -> Iterator[RenderableType]:
         made.add_row(safe_text(message["role"]), _crop(str(message["content"]), ""))
     made.add_row(safe_text(prompt["role"]), safe_text(str(prompt["content"]), "bold"))
     receipt = done.context.receipt
-    parts = [f"{item.what} {item.tokens}" for item in receipt.included if item.id is None]
-    recent = [item.tokens for item in receipt.included if item.id is not None]
-    if recent:
-        parts.insert(-2, f"{pluralize(len(recent), 'message')} {sum(recent)}")
+    parts = [f"{item.what} {item.tokens}" for item in join_messages(receipt)]
     about = "" if receipt.exact else "about "
     line = Text(f"{about}{receipt.tokens} of {receipt.budget} tokens", "bold")
     line.append(f": {', '.join(parts)}.", "not bold")

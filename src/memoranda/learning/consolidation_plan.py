@@ -303,19 +303,25 @@ class _Planner:
 
 def _known_fact(candidate: CandidateFact) -> _KnownFact:
     record, last = candidate.record, candidate.said_last
-    told = record.attributes.get("said_at")
-    try:
-        said = datetime.fromisoformat(told) if isinstance(told, str) else None
-    except ValueError:
-        said = None
-    if said is None or said.tzinfo is None:
-        # Nobody says when it was said: then it counts from when it happened, or was stored.
-        said = min(record.event_time, record.created_at)
+    said = when_said(record)
     time = StatementTime(said, min(record.event_time, said))
     if last is not None and last > said:
         time = time.confirmed(StatementTime(last, last))
     over = record.superseded_by is not None
     return _KnownFact(record, time, set(record.source_ids), over=over)
+
+
+def when_said(record: Record) -> datetime:
+    """Return when the statement of a record was made, not when the fact was extracted."""
+    given = record.attributes.get("said_at")
+    try:
+        moment = datetime.fromisoformat(given) if isinstance(given, str) else None
+    except ValueError:
+        moment = None
+    if moment is not None and moment.tzinfo is not None:
+        return moment
+    # Nobody says when it was said: then it counts from when it happened, or was stored.
+    return min(record.created_at, record.event_time)
 
 
 def _is_current(record: Record, now: datetime) -> bool:

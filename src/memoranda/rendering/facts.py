@@ -14,6 +14,7 @@ from rich.text import Text
 
 from memoranda.errors import InvalidInput, NotFound
 from memoranda.learning.claims import Category
+from memoranda.learning.consolidation_plan import when_said
 from memoranda.maintenance import decay
 from memoranda.memory import Memory, scope_of, services_of
 from memoranda.model.actions import Insert, Reinforce, Supersede
@@ -245,18 +246,6 @@ class FactIndex:
         while (heir := self.records.get(record.superseded_by or "")) and heir.id not in found:
             found[heir.id] = record = heir
         return list(found.values())
-
-
-def when_said(record: Record) -> datetime:
-    """Return when the statement of a record was made, not when the fact was extracted."""
-    given = record.attributes.get("said_at")
-    try:
-        moment = datetime.fromisoformat(given) if isinstance(given, str) else None
-    except ValueError:
-        moment = None
-    if moment is not None and moment.tzinfo is not None:
-        return moment
-    return min(record.created_at, record.event_time)
 
 
 def _version(record: Record) -> Version:
