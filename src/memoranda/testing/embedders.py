@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from memoranda.errors import InvalidInput
+from memoranda.providers.embedding.cache import well_formed
 
 WORD = re.compile(r"\w+")
 GRAM_SIZES = (2, 3)
@@ -50,20 +51,15 @@ class HashEmbedder:
         """Return a float32 array of shape ``(len(texts), dimensions)``, rows of unit length.
 
         Raises:
-            InvalidInput: ``texts`` is one string instead of a list.
+            InvalidInput: ``texts`` is one string, or holds something that is no string.
         """
-        if isinstance(texts, str):
-            message = f"texts must be a list of strings, got one string: {texts!r:.80}"
-            raise InvalidInput(message)
-        result = np.empty((len(texts), self._dimensions), dtype=np.float32)
-        for position, text in enumerate(texts):
-            result[position] = self._row(text)
-        return result
+        rows = [self._row(text) for text in well_formed(texts)]
+        return np.array(rows, dtype=np.float32).reshape(len(rows), self._dimensions)
 
     def _row(self, text: str) -> npt.NDArray[np.float64]:
         row = np.zeros(self._dimensions)
         for feature, count in _features(text).items():
-            digest = hashlib.blake2b(feature.encode(errors="replace"), digest_size=8).digest()
+            digest = hashlib.blake2b(feature.encode(), digest_size=8).digest()
             number = int.from_bytes(digest, "little")
             # The sign makes collisions cancel on average, instead of adding up.
             sign = 1.0 if number & 1 else -1.0

@@ -121,15 +121,6 @@ def pruning(*cuts: PrunedSpan, **fields: Any) -> Pruning:
     return Pruning(cuts=cuts, **(known | fields))
 
 
-def stored(item: Record, **fields: Any) -> Record:
-    """Return ``item`` with what the store adds to it: it fades from what it was stored with."""
-    known: dict[str, Any] = {
-        "strength": item.confidence if item.strength is None else item.strength,
-        "strength_at": item.strength_at or item.created_at,
-    }
-    return replace(item, **(known | fields))
-
-
 def named(text: str, *names: str) -> tuple[Mention, ...]:
     """Return mentions of ``names`` as they stand in ``text``."""
     return tuple(
@@ -252,10 +243,6 @@ class User:
     def entity_names(self) -> list[str]:
         """Return the names of all entities, most mentioned first."""
         return [entity.name for entity in self.entities(ACTIVE, type=None, limit=MANY)]
-
-    def deeds(self, id: str) -> list[str]:
-        """Return the actions in a record's history."""
-        return [change.action for change in self.history(id)]
 
     def episodes(self, session: str, *, after: int = -1, limit: int | None = None) -> list[Record]:
         """Return the episodes of a session beyond a position, but those that were taken back."""

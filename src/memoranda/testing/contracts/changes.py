@@ -142,7 +142,7 @@ class BeliefContract(Contract):
         assert before != faded != epoch(ana)
         ana.apply(do.Fade(item.id, moment(999_999), 0.1))  # Reckoned before the recall.
         assert ana.found(item) == replace(item, **touched(2))
-        assert ana.deeds(item.id) == ["insert"]
+        assert [change.action for change in ana.history(item.id)] == ["insert"]
 
     def test_recalls_into_a_conversation_are_known(
         self, ana: User, planner: User, writer: User
@@ -289,7 +289,7 @@ class EraseContract(Contract):
         assert ana.related([item.id], RecordRelation.DERIVED) == [drawn.id, end.id]
         {"ana": ana, "writer": writer}[by].erase(item)
         assert (ana.page(), ben.page()) == (["new", "secrets"], ["secret"])
-        assert ana.deeds(end.id) == ["erase"]
+        assert [change.action for change in ana.history(end.id)] == ["erase"]
         assert [message.content for message in ana.messages("trip")] == ["hello"]
         assert [message.content for message in ben.messages("trip")] == ["secret", "hello"]
 

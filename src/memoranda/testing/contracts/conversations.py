@@ -7,7 +7,6 @@ from typing import Any
 
 import pytest
 
-from memoranda.errors import InvalidInput, NotFound
 from memoranda.model import actions as do
 from memoranda.model.models import Calibration, ConversationInfo, Image, ToolCall, ToolResult
 from memoranda.testing.contracts.base import Contract, Reopen
@@ -164,31 +163,6 @@ class TranscriptContract(Contract):
             assert known(ana).revision > before, action
             before = known(ana).revision
             assert [info.revision for info in ana.conversations().values()] == [before]
-
-    def test_actions_need_what_they_name(
-        self, ana: User, ben: User, planner: User, writer: User
-    ) -> None:
-        """What is not there, of another user or agent cannot be changed; its name is taken."""
-        ben.open_conversation("his")
-        planner.open_conversation("plan", system="hers")
-        writer.open_conversation("mine")
-        (message,) = ben.say("his", "a")
-        for name in ("his", "plan", "nothing"):
-            for action in (
-                do.Append(name, replace(message, id="msg_new")),
-                do.Pin(name, message.id, pinned=True),
-                do.Prune(name, pruning()),
-                do.Summarize(name, "prn_any", {0: "in short"}),
-                do.Recount(name, {message.id: 1}),
-                do.UpdateConversation(name, ended_at=moment(1)),
-                do.Pin("mine", message.id, pinned=True),
-            ):
-                with pytest.raises(NotFound):
-                    writer.apply(action)
-        assert (ben.messages("his"), ben.prunings("his")) == (placed(message), [])
-        with pytest.raises(InvalidInput):
-            writer.open_conversation("plan")
-        assert known(ana, "plan").system == "hers"
 
     def test_quoting_counts_messages_of_records(self, ana: User, ben: User) -> None:
         """Messages that hold the text of records are counted, within the scope."""

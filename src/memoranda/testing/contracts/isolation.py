@@ -2,30 +2,21 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memoranda.errors import NotFound
+from memoranda.errors import InvalidInput, NotFound
 from memoranda.model import actions as do
 from memoranda.model.models import Scope
 from memoranda.model.notes import NotesBase
 from memoranda.model.ports import Store
 from memoranda.model.query import Filter, RecordRelation
 from memoranda.testing.contracts.base import ONE_STORE, Contract
-from memoranda.testing.samples import (
-    ALL,
-    LATER,
-    NOTES,
-    User,
-    cut,
-    moment,
-    new_id,
-    on_record,
-    pruning,
-)
+from memoranda.testing.samples import ALL, LATER, User, cut, moment, new_id, on_record, pruning
 
 TRICKY = [
     *("ana", "Ana", "ana ", " ana", "an", "u1", "u2", "1", "2", "0", "%", "_", "*", "ana'", 'ana"'),
@@ -94,10 +85,14 @@ class IsolationContract(Contract):
         self._check_ids(*users(store, pair))
 
     def test_ids_of_other_agents_do_not_exist(self, planner: User, writer: User) -> None:
-        """Nor with that of another agent's."""
-        self._check_ids(planner, writer)
+        """Nor with that of another agent's, or of nobody's; only the name of a talk is taken."""
+        self._check_ids(planner, writer, "fact_nothing")
+        planner.open_conversation("plan", system="hers")
+        with pytest.raises(InvalidInput):
+            writer.open_conversation("plan")
+        assert planner.conversations("plan")["plan"].system == "hers"
 
-    def _check_ids(self, one: User, other: User) -> None:
+    def _check_ids(self, one: User, other: User, *unknown: str) -> None:
         talk = new_id("talk")
         (item,) = one.turns(talk, f"Zoe on tea in {talk}")
         (mine,) = other.remember("Dan")
@@ -130,23 +125,31 @@ class IsolationContract(Contract):
         passed_over: list[do.Action] = [
             do.Touch((item.id,), moment(1), talk),
             do.AdvanceNotes(talk, 9),
-            do.KeepNotes(NotesBase(NOTES)),
+            do.KeepNotes(NotesBase("/notes")),
             do.Recount("mine", {message.id: 99}),
             do.Summarize("mine", receipt.id, {0: "hidden"}),
         ]
         other.apply(*passed_over)
-        for target in (item.id, "fact_nothing"):
-            for action in (
+        refused: list[do.Action] = [
+            do.AdvanceSession(talk, 9, moment(1), finished=True),
+            do.MergeEntities(own, hers),
+            do.MergeEntities(hers, own),
+            do.SplitEntity(hers, "Zoe"),
+            do.Pin("mine", message.id, pinned=True),
+        ]
+        for target in (item.id, *unknown):
+            refused += [
                 *on_record(target, mine.id),
-                do.AdvanceSession(talk, 9, moment(1), finished=True),
-                do.MergeEntities(own, hers),
-                do.MergeEntities(hers, own),
-                do.SplitEntity(hers, "Zoe"),
-                do.Pin("mine", message.id, pinned=True),
+                do.Append(target, replace(message, id=new_id("msg"))),
+                do.Pin(target, message.id, pinned=True),
                 do.Prune(target, pruning(cut(0, 0))),
-            ):
-                with pytest.raises(NotFound):
-                    other.apply(action)
+                do.Summarize(target, receipt.id, {0: "hidden"}),
+                do.Recount(target, {message.id: 1}),
+                do.UpdateConversation(target, ended_at=moment(1)),
+            ]
+        for action in refused:
+            with pytest.raises(NotFound):
+                other.apply(action)
         assert one.everything()[3:] == before
 
     @given(pair=PAIRS, word=NAMES)

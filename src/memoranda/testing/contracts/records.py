@@ -19,17 +19,7 @@ from memoranda.model.models import Kind, Mention, Trust
 from memoranda.model.ports import ENTITIES, VECTORS
 from memoranda.model.query import Order, RecordRelation, Subset
 from memoranda.testing.contracts.base import ONE_STORE, Contract, Reopen
-from memoranda.testing.samples import (
-    ACTIVE,
-    ALL,
-    SOON,
-    UNREAD,
-    User,
-    moment,
-    new_id,
-    record,
-    stored,
-)
+from memoranda.testing.samples import ACTIVE, ALL, SOON, UNREAD, User, moment, record
 
 TICK = timedelta(milliseconds=1)
 TEXT = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\x00"))
@@ -76,8 +66,8 @@ class RecordContract(Contract):
         planner.apply(do.Insert(item))
         ana.apply(do.Insert(bare))
         ana.store = reopen(ana.store)
-        assert ana.found(item) == stored(item, position=0)
-        assert ana.found(bare) == stored(bare, strength=0.5, strength_at=bare.created_at)
+        assert ana.found(item) == replace(item, position=0)
+        assert ana.found(bare) == replace(bare, strength=0.5, strength_at=bare.created_at)
 
     @given(text=TEXT.filter(str.strip), year=st.integers(1, 9999), tick=st.integers(0, 999))
     @ONE_STORE
@@ -159,7 +149,7 @@ class RecordContract(Contract):
         (both,) = ana.remember("both", source_ids=(end.id, source.id))
         (own,) = ana.remember("own", source_ids=(source.id,), origin="api")
         ana.remember("through it", source_ids=(own.id,))
-        one, two = new_id("fact"), new_id("fact")
+        one, two = "fact_one", "fact_two"
         circle = record("1", id=one, source_ids=(two,)), record("2", id=two, source_ids=(one,))
         ana.apply(*map(do.Insert, circle))
         for ids, derived in (
