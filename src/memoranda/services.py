@@ -272,9 +272,7 @@ class Services:
         Notes that cannot be written keep nothing from being learned: the session is told later.
         """
         consolidator = self.consolidator(request.scope, stop)
-        report = consolidator.run(
-            request.session, but=request.but, until=request.until, dry_run=dry_run
-        )
+        report = consolidator.run(request, dry_run=dry_run)
         if dry_run or not self.settings.notes.automatic:
             return report
         writer = self.history_writer(request.scope, consolidator.plan, stop)

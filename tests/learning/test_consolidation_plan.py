@@ -12,10 +12,8 @@ from memoranda.learning.claims import Category, Claim, Relation, Verdict
 from memoranda.learning.conflicts import RuleJudge
 from memoranda.learning.consolidation_plan import (
     CandidateFact,
-    ClaimPage,
+    ConsolidationPlan,
     StatementTime,
-    find_unclear_pairs,
-    plan,
 )
 from memoranda.model.actions import Insert, Reinforce, Supersede
 from memoranda.model.clock import IdFactory
@@ -67,12 +65,19 @@ class Memory:
     def plan(self, claims, *, session="s", **options):
         """The plan for claims, with all facts as candidates."""
         known = [CandidateFact(fact, said_last=self.last(fact)) for fact in self.facts.values()]
-        page = ClaimPage(
+        return self.page(claims, [known] * len(claims), session=session, **options).make()
+
+    def page(self, claims, candidates, *, session="s", **options):
+        """A plan not made yet."""
+        return ConsolidationPlan(
             session=session,
             claims=claims,
-            candidates=[known] * len(claims),
+            candidates=candidates,
+            write=self.write,
+            judge=RuleJudge(),
+            now=NOW,
+            **options,
         )
-        return plan(page, write=self.write, judge=RuleJudge(), now=NOW, **options)
 
     def last(self, fact):
         """When the last source of a fact was said."""
@@ -435,13 +440,11 @@ def test_pairs_that_rules_leave_open_are_asked_about():
     other = memory.remember("Ana lives in Oslo.", decay_rate=0.1, event_time=SAID)
     claims = [claim("Ana eats meat every day.", day=9), claim("Ana moved to Rome.", day=9)]
     near = [CandidateFact(old, 0.7), CandidateFact(other, 0.2)]
-    page = ClaimPage(session="s", claims=claims, candidates=[near, near])
-    unclear = find_unclear_pairs(page, judge=RuleJudge(), now=NOW)
+    unclear = memory.page(claims, [near, near]).find_unclear_pairs()
     assert list(unclear) == [(0, old.id), (1, old.id)]
     assert unclear[0, old.id][0].text == "Ana is vegetarian."
     less = [CandidateFact(old, 0.4)]
-    page = ClaimPage(session="s", claims=claims, candidates=[less, less])
-    assert find_unclear_pairs(page, judge=RuleJudge(), now=NOW) == {}
+    assert memory.page(claims, [less, less]).find_unclear_pairs() == {}
 
 
 def test_trust_of_a_fact_is_that_of_its_speaker():

@@ -23,9 +23,7 @@ from memoranda.testing.samples import ANA, insert
 
 NOW = datetime(2026, 3, 8, 3, tzinfo=UTC)  # a Sunday, at three
 DAY = timedelta(days=1)
-READERS = reflect.DigestReaders(
-    names=CapitalizedNames(), matcher=PlainNames(), words=WordAnalyzer()
-)
+NAMES = CapitalizedNames()
 
 
 def fact(number, content, category=None, *, age=1.0, **fields):
@@ -52,7 +50,7 @@ def episode(number, content, *, age=1.0, **fields):
 def looked_back(facts, episodes=(), **options):
     """Return the reflection on these records, if there is one."""
     options = {"now": NOW, "zone": UTC, **options}
-    return reflect.plan(reflect.week(facts, episodes, **options), READERS)[0]
+    return reflect.plan(reflect.week(facts, episodes, **options), NAMES)[0]
 
 
 def section(text, name):
@@ -89,7 +87,7 @@ def three(**fields):
 )
 def test_it_is_due_once_in_six_days_if_three_facts_were_learned(last, facts, why):
     """As seed 004 has it; and it says why not."""
-    found = reflect.why_not_due(last, facts, NOW)
+    found = reflect.why_not_due(last, reflect.week(facts, (), now=NOW, zone=UTC))
     assert found is why if why is None else why in found
 
 
@@ -304,7 +302,7 @@ def test_a_rich_week_is_told_in_no_more_than_its_room():
 def test_a_models_words_have_the_same_provenance():
     """They rest on all that it was shown."""
     week = reflect.week(three(), [episode(1, "I saw Zoe")], now=NOW, zone=UTC)
-    draft, _ = reflect.plan(week, READERS, text="Ana settles in.", by="openai:small")
+    draft, _ = reflect.plan(week, NAMES, text="Ana settles in.", by="openai:small")
     assert draft.content == "Ana settles in."
     assert set(draft.source_ids) == {"fact_001", "fact_002", "fact_003", "ep_001"}
     assert draft.metadata["by"] == "openai:small"

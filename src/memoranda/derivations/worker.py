@@ -17,20 +17,15 @@ import numpy as np
 from memoranda.errors import EmbeddingError, InvalidInput, MemorandaError, StoreClosed
 from memoranda.model.actions import Action, LinkEntities, PutVectors
 from memoranda.model.models import Record, Scope
-from memoranda.model.ports import (
-    ENTITIES,
-    VECTORS,
-    Embedder,
-    EntityExtractor,
-    Progress,
-    Store,
-)
+from memoranda.model.ports import ENTITIES, VECTORS, Embedder, EntityExtractor, Progress, Store
 from memoranda.model.query import Filter, Vector, Vectors
 
 log = logging.getLogger("memoranda.derivations")
 
 # Records of one transaction, by kind of work.
 BATCH = {VECTORS: 32, ENTITIES: 128}
+# Which records wait, by kind of work.
+WAITING = {work: Filter.at_any_time(waiting=work) for work in BATCH}
 # Seconds without an addition before the thread starts, so that bursts stay fast.
 CALM = 0.2
 # Seconds after which it starts all the same.
@@ -65,8 +60,8 @@ class DerivationWorker:
         self._store = store
         self._embedder = embedder
         self._extractor = extractor
+        # Why there are no vectors, or why the last attempt to make some failed.
         self.problem = off_because
-        """Why there are no vectors, or why the last attempt to make some failed."""
         self._lock = threading.Lock()
         self._wake = threading.Condition()
         self._waiting = False
@@ -131,24 +126,26 @@ class DerivationWorker:
         """
         self._check_model()
         total = self.waiting(scope, work) if self._can_do(work) else 0
+        if not total:
+            return 0
         left, start = total, time.monotonic()
         # The oldest come first, so after this many batches none of those counted waits. The
         # thread may have taken some: what is left in the queue says how much is done.
         for _ in range(-(-total // BATCH[work])):
             derived = self._derive_batch(scope, work)
-            left = min(left, self.waiting(scope, work))
             if progress is not None:
+                left = min(left, self.waiting(scope, work))
                 progress(total - left, total)
             if not derived:
                 break
             if seconds is not None and time.monotonic() - start > seconds:
                 self.notify()
                 break
-        return total - left
+        return total - min(left, self.waiting(scope, work))
 
     def waiting(self, scope: Scope | None, work: str = VECTORS) -> int:
         """Return how many records wait for one kind of work, of one user or of all."""
-        return sum(self._store.count(scope, Filter.at_any_time(waiting=work)).values())
+        return sum(self._store.count(scope, WAITING[work]).values())
 
     def start_over(self) -> int:
         """Drop all vectors and queue every record for our model; return their count.
@@ -202,8 +199,7 @@ class DerivationWorker:
         with self._lock:
             if not self._can_do(work):
                 return 0
-            where = Filter.at_any_time(waiting=work)
-            records = self._store.records(scope, where, limit=BATCH[work])
+            records = self._store.records(scope, WAITING[work], limit=BATCH[work])
             plan = self._link_entities if work == ENTITIES else self._put_vectors
             for user in dict.fromkeys(record.user for record in records):
                 own = [record for record in records if record.user == user]

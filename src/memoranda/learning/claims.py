@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 # Speakers that are no names.
 ROLES = frozenset({"user", "assistant", "tool", "system"})
@@ -142,10 +142,3 @@ class Verdict:
     relation: Relation
     confidence: float
     why: str
-
-
-class Judge(Protocol):
-    """Says how a newer statement stands to an older one."""
-
-    def judge(self, old: Statement, new: Statement) -> Verdict:
-        """Return the verdict; :attr:`Relation.NONE` where in doubt."""

@@ -10,10 +10,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
-from types import MappingProxyType
 from typing import Any, NamedTuple
 
-from memoranda.learning.claims import Category, Claim, Judge, Relation, Statement, Verdict
+from memoranda.learning.claims import Category, Claim, Relation, Statement, Verdict
+from memoranda.learning.conflicts import RuleJudge
 from memoranda.learning.deduplication import (
     may_share_subject,
     normalize_subject,
@@ -38,9 +38,6 @@ CLEAR = 0.8
 ROUGHLY = timedelta(days=31)
 # Likeness of vectors from which a pair that no rule decides is worth a model's look.
 LIKELY = 0.5
-# (index of the claim, id of the record) → a verdict that counts instead of the judge's.
-Overrides = Mapping[tuple[int, str], Verdict]
-_NONE: Mapping[Any, Any] = MappingProxyType({})
 _EXCLUDING = {Relation.UPDATE, Relation.CONTRADICTION}
 _RANK = {Trust.EXTERNAL: 0, Trust.AGENT: 1, Trust.PERSON: 2}
 
@@ -59,27 +56,6 @@ class CandidateFact:
     record: Record
     likeness: float | None = None
     said_last: datetime | None = None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ClaimPage:
-    """The input of one step of a consolidation.
-
-    Attributes:
-        session: the session that was read.
-        claims: what was drawn from its episodes, in the order it was said.
-        candidates: for each claim the facts that may have to do with it, best first, those
-            that were superseded among them.
-        between: (index, index) of two claims, the smaller first → cosine of their vectors.
-        agent: the agent that alone was there, if one was: what it learned retires nothing that
-            other agents go by, who would not see what took its place.
-    """
-
-    session: str
-    claims: Sequence[Claim]
-    candidates: Sequence[Sequence[CandidateFact]]
-    between: Mapping[tuple[int, int], float] = field(default_factory=lambda: _NONE)
-    agent: str | None = None
 
 
 class StatementTime(NamedTuple):
@@ -120,82 +96,40 @@ class _KnownFact:
     over: bool = False
 
 
-def plan(
-    page: ClaimPage,
-    *,
-    write: Callable[[Draft], Insert],
-    judge: Judge,
-    now: datetime,
-    overrides: Overrides = _NONE,
-    only: Relation | None = None,
-    decay_rate: float = DECAY_RATE,
-) -> list[Action]:
-    """Plan the changes that a page of claims makes. Planning stores nothing.
+@dataclass(slots=True, kw_only=True)
+class ConsolidationPlan:
+    """The changes that a page of claims makes. Planning stores nothing.
 
-    Args:
-        page: the claims, and the facts that may have to do with them.
+    Attributes:
+        session: the session that was read.
+        claims: what was drawn from its episodes, in the order it was said.
+        candidates: for each claim the facts that may have to do with it, best first, those
+            that were superseded among them.
+        between: (index, index) of two claims, the smaller first → cosine of their vectors.
+        agent: the agent that alone was there, if one was: what it learned retires nothing that
+            other agents go by, who would not see what took its place.
         write: makes the action that stores a draft, with a fresh id: ``RecordPlanner.plan`` for a
             scope.
         judge: says how a later statement stands to an earlier one.
         now: the present.
-        overrides: verdicts, such as a model's, that count instead of the judge's.
         only: the one relation that counts; all, if not given.
         decay_rate: of new facts, per day.
-
-    Returns:
-        Inserts, credits and supersessions in the order of the claims. Planned again after it
-        was applied, a page adds and retires nothing.
+        overrides: verdicts, such as a model's, that count instead of the judge's.
+        actions: inserts, credits and supersessions in the order of the claims. Planned again
+            after it was applied, a page adds and retires nothing.
     """
-    planner = _Planner(page, write, judge, now, overrides, only, decay_rate)
-    for index in range(len(page.claims)):
-        planner.take(index)
-    return planner.actions
 
-
-def find_unclear_pairs(
-    page: ClaimPage, *, judge: Judge, now: datetime
-) -> dict[tuple[int, str], tuple[Statement, Statement]]:
-    """Return the pairs of ``page`` that a model should judge, where there is one.
-
-    These are conflicts of which the judge is not sure, and pairs about the same subject that
-    it sees no conflict in although their vectors are alike.
-
-    Args:
-        page: the claims, and the facts that may have to do with them.
-        judge: the judge whose word counts without a model.
-        now: the present; what has ended by then is not asked about.
-
-    Returns:
-        (index of the claim, id of the fact) → what was so first, which may be the claim, and
-        the other one.
-    """
-    unclear = {}
-    for index, (claim, candidates) in enumerate(zip(page.claims, page.candidates, strict=True)):
-        for candidate in candidates:
-            known, likeness = _known_fact(candidate), candidate.likeness
-            if not _is_current(candidate.record, now) or not _related(claim, candidate.record):
-                continue
-            pair = _ordered(claim, known, likeness)
-            verdict = judge.judge(*pair)
-            open_ = verdict.confidence < CLEAR
-            if verdict.relation is Relation.NONE:
-                open_ = (likeness or 0.0) >= LIKELY
-            if open_ and verdict.relation is not Relation.DUPLICATE:
-                unclear[index, candidate.record.id] = pair
-    return unclear
-
-
-@dataclass(slots=True)
-class _Planner:
-    """A plan in the making; the fields are the arguments of :func:`plan`."""
-
-    page: ClaimPage
+    session: str
+    claims: Sequence[Claim]
+    candidates: Sequence[Sequence[CandidateFact]]
     write: Callable[[Draft], Insert]
-    judge: Judge
+    judge: RuleJudge
     now: datetime
-    overrides: Overrides
-    only: Relation | None
-    decay_rate: float
+    between: Mapping[tuple[int, int], float] = field(default_factory=dict)
+    agent: str | None = None
+    only: Relation | None = None
+    decay_rate: float = DECAY_RATE
+    overrides: Mapping[tuple[int, str], Verdict] = field(default_factory=dict)
     actions: list[Action] = field(default_factory=list)
     inserted: list[_KnownFact] = field(default_factory=list)
     stored: dict[str, _KnownFact] = field(init=False)
@@ -204,14 +138,42 @@ class _Planner:
         """Take in the facts that have not ended."""
         self.stored = {
             each.record.id: _known_fact(each)
-            for listed in self.page.candidates
+            for listed in self.candidates
             for each in listed
-            if _is_current(each.record, self.now)
+            if each.record.kind is Kind.FACT and is_active(each.record, self.now)
         }
 
-    def take(self, index: int) -> None:
+    def find_unclear_pairs(self) -> dict[tuple[int, str], tuple[Statement, Statement]]:
+        """Return the pairs that a model should judge, where there is one.
+
+        These are conflicts of which the judge is not sure, and pairs about the same subject that
+        it sees no conflict in although their vectors are alike.
+
+        Returns:
+            (index of the claim, id of the fact) → what was so first, which may be the claim, and
+            the other one.
+        """
+        unclear = {}
+        for index, claim in enumerate(self.claims):
+            for known, likeness in self._known(index):
+                pair = _ordered(claim, known, likeness)
+                verdict = self.judge.judge(*pair)
+                open_ = verdict.confidence < CLEAR
+                if verdict.relation is Relation.NONE:
+                    open_ = (likeness or 0.0) >= LIKELY
+                if open_ and verdict.relation is not Relation.DUPLICATE:
+                    unclear[index, known.record.id] = pair
+        return unclear
+
+    def make(self) -> list[Action]:
+        """Plan what all the claims change."""
+        for index in range(len(self.claims)):
+            self._take(index)
+        return self.actions
+
+    def _take(self, index: int) -> None:
         """Plan what one claim changes."""
-        claim = self.page.claims[index]
+        claim = self.claims[index]
         if not _may_be_fact(claim):
             return
         clashes = list(self._clashes(index))
@@ -225,16 +187,8 @@ class _Planner:
 
     def _clashes(self, index: int) -> Iterator[tuple[_KnownFact, Verdict]]:
         """Yield what has to do with a claim, by a verdict that counts."""
-        claim = self.page.claims[index]
-        pairs = [
-            (self.stored[each.record.id], each.likeness)
-            for each in self.page.candidates[index]
-            if each.record.id in self.stored
-        ]
-        pairs += [(each, self.page.between.get((each.claim, index))) for each in self.inserted]
-        for known, likeness in pairs:
-            if not _related(claim, known.record):
-                continue
+        claim = self.claims[index]
+        for known, likeness in self._known(index):
             verdict = self.overrides.get((index, known.record.id))
             if verdict is None:
                 verdict = self.judge.judge(*_ordered(claim, known, likeness))
@@ -243,6 +197,21 @@ class _Planner:
             counts = verdict.relation is not Relation.NONE and verdict.confidence >= LEAST
             if counts and self.only in {None, verdict.relation}:
                 yield known, verdict
+
+    def _known(self, index: int) -> list[tuple[_KnownFact, float | None]]:
+        """Return the facts that may be about the subject of a claim: no others does it retire."""
+        found = [
+            (self.stored[each.record.id], each.likeness)
+            for each in self.candidates[index]
+            if each.record.id in self.stored
+        ]
+        found += [(each, self.between.get((each.claim, index))) for each in self.inserted]
+        said = _claim_statement(self.claims[index])
+        return [
+            (known, likeness)
+            for known, likeness in found
+            if may_share_subject(said, _fact_statement(known.record))
+        ]
 
     def _same(
         self, claim: Claim, clashes: Sequence[tuple[_KnownFact, Verdict]]
@@ -266,7 +235,7 @@ class _Planner:
         return None
 
     def _insert(self, index: int, clashes: Sequence[tuple[_KnownFact, Verdict]]) -> None:
-        claim = self.page.claims[index]
+        claim = self.claims[index]
         time, trust = _time_of(claim), _trust(claim)
         ends: list[_KnownFact] = []
         heir: _KnownFact | None = None
@@ -276,12 +245,12 @@ class _Planner:
                 continue
             if time.counts_after(known.time):
                 # What other agents go by is not retired by what they do not see.
-                own = self.page.agent in {None, record.agent}
+                own = self.agent in {None, record.agent}
                 if own and _may_retire(claim, record, verdict):
                     ends.append(known)
             elif self._is_shared(record) and _RANK[record.trust] >= _RANK[trust]:
                 heir = known if heir is None or heir.time.said < known.time.said else heir
-        insert = self.write(_draft(claim, self.page.session, self.decay_rate, ends))
+        insert = self.write(_draft(claim, self.session, self.decay_rate, ends))
         made = _KnownFact(insert.record, time, set(claim.sources), index)
         self.inserted.append(made)
         self.actions.append(insert)
@@ -292,7 +261,7 @@ class _Planner:
 
     def _is_shared(self, record: Record) -> bool:
         """Return whether all see a fact who see what this page brings."""
-        return record.agent in {None, self.page.agent}
+        return record.agent in {None, self.agent}
 
     def _supersede(self, known: _KnownFact, by: Record) -> None:
         known.over = True
@@ -322,11 +291,6 @@ def when_said(record: Record) -> datetime:
         return moment
     # Nobody says when it was said: then it counts from when it happened, or was stored.
     return min(record.created_at, record.event_time)
-
-
-def _is_current(record: Record, now: datetime) -> bool:
-    """Return whether a record is a fact that has not ended."""
-    return record.kind is Kind.FACT and is_active(record, now)
 
 
 def _may_be_fact(claim: Claim) -> bool:
@@ -378,11 +342,6 @@ def _ordered(
     if _time_of(claim).counts_after(known.time):
         return _fact_statement(known.record), _claim_statement(claim, likeness)
     return _claim_statement(claim), _fact_statement(known.record, likeness)
-
-
-def _related(claim: Claim, record: Record) -> bool:
-    """Return whether both may be about the same subject: nothing else ever retires a fact."""
-    return may_share_subject(_claim_statement(claim), _fact_statement(record))
 
 
 def _may_be_one(claim: Claim, known: _KnownFact) -> bool:

@@ -23,9 +23,10 @@ from memoranda.errors import (
     NotFound,
     StoreClosed,
 )
-from memoranda.learning import consolidation_plan as planning
 from memoranda.learning.claims import Claim, Relation, Turn
 from memoranda.learning.conflicts import RuleJudge
+from memoranda.learning.consolidation_plan import CandidateFact, ConsolidationPlan
+from memoranda.learning.consolidation_queue import ConsolidationRequest
 from memoranda.learning.extraction import RuleFactExtractor
 from memoranda.learning.extraction.exclusions import blank_exclusions
 from memoranda.learning.llm.model_stages import extract_claims, judge_pairs
@@ -147,27 +148,16 @@ class Consolidator:
     settings: ConsolidationSettings
     stop: Event = field(default_factory=Event)
 
-    def run(
-        self,
-        session: str | None = None,
-        *,
-        but: str | None = None,
-        until: int | None = None,
-        dry_run: bool = False,
-    ) -> StageReport:
-        """Consolidate one session, or all that wait ``but`` for one; report what was done.
-
-        Args:
-            session: only this one.
-            but: this one goes on.
-            until: position of the last episode to read, where not all are to be.
-            dry_run: change nothing.
-        """
-        if session is None:
-            waiting = self.records.store.sessions(self.records.scope, pending=True, exclude=but)
+    def run(self, request: ConsolidationRequest, *, dry_run: bool = False) -> StageReport:
+        """Consolidate the sessions of a request, or only say what that would do."""
+        if request.session is None:
+            waiting = self.records.store.sessions(
+                self.records.scope, pending=True, exclude=request.but
+            )
             pending = list(waiting.values())
         else:
-            pending = [each for each in [self.session(session)] if each.consolidated_at is None]
+            info = self.session(request.session)
+            pending = [info] if info.consolidated_at is None else []
         done: list[Action] = []
         failed: dict[str, str] = {}
         finished = 0
@@ -175,7 +165,7 @@ class Consolidator:
             if self.stop.is_set():
                 break
             try:
-                finished += self._consolidate(info, done, until, dry_run=dry_run)
+                finished += self._consolidate(info, done, request.until, dry_run=dry_run)
             except StoreClosed:
                 raise
             except MemorandaError as error:
@@ -228,34 +218,28 @@ class Consolidator:
             scope: whose facts they become, if not this scope's.
             only: the one relation to known facts that counts; all, if not given.
         """
-        scope, now = scope or self.records.scope, self.records.now()
-        judge = RuleJudge(threshold=self.settings.duplicate_at)
-        page = planning.ClaimPage(
+        scope = scope or self.records.scope
+        plan = ConsolidationPlan(
             session=session,
-            agent=scope.agent,
             claims=claims,
             candidates=[self._candidates(scope, claim) for claim in claims],
-            between=self._similarities(claims),
-        )
-        model = self.models.for_stage(self.records.scope, "conflict")
-        overrides: planning.Overrides = {}
-        asks = model is not None and only is None
-        unclear = planning.find_unclear_pairs(page, judge=judge, now=now) if asks else {}
-        if model is not None and unclear:
-            try:
-                verdicts = self.models.wait(judge_pairs(model, list(unclear.values())))
-                overrides = dict(zip(unclear, verdicts, strict=True))
-            except LLMError as error:
-                log.warning("conflicts are left to rules: %s", error)
-        return planning.plan(
-            page,
             write=partial(self.records.planner.plan, scope, reason="consolidated"),
-            judge=judge,
-            now=now,
-            overrides=overrides,
+            judge=RuleJudge(threshold=self.settings.duplicate_at),
+            now=self.records.now(),
+            between=self._similarities(claims),
+            agent=scope.agent,
             only=only,
             decay_rate=self.settings.decay_rate,
         )
+        model = self.models.for_stage(self.records.scope, "conflict")
+        unclear = plan.find_unclear_pairs() if model is not None and only is None else {}
+        if model is not None and unclear:
+            try:
+                verdicts = self.models.wait(judge_pairs(model, list(unclear.values())))
+                plan.overrides = dict(zip(unclear, verdicts, strict=True))
+            except LLMError as error:
+                log.warning("conflicts are left to rules: %s", error)
+        return plan.make()
 
     def _consolidate(
         self, info: SessionInfo, done: list[Action], until: int | None, *, dry_run: bool
@@ -333,7 +317,7 @@ class Consolidator:
         asked = extract_claims(model, page, before=context, reader=self.dates)
         return self.models.wait(asked)
 
-    def _candidates(self, scope: Scope, claim: Claim) -> list[planning.CandidateFact]:
+    def _candidates(self, scope: Scope, claim: Claim) -> list[CandidateFact]:
         """Return the known facts that a claim is compared with."""
         where = Filter(now=self.records.now(), kinds=(Kind.FACT,))
         hits = self.searcher.retriever.search(scope, claim.content, where, limit=CANDIDATES)
@@ -347,7 +331,7 @@ class Consolidator:
                 (said_at[each] for each in hit.record.source_ids if each in said_at), default=None
             )
             likeness = None if vector is None else vector.score
-            found.append(planning.CandidateFact(hit.record, likeness, last))
+            found.append(CandidateFact(hit.record, likeness, last))
         return found
 
     def _similarities(self, claims: Sequence[Claim]) -> dict[tuple[int, int], float]:

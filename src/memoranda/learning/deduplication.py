@@ -59,9 +59,7 @@ def find_difference(first: str, second: str) -> str | None:
     return next((name for name, holds in reasons if holds), None)
 
 
-def score_duplicate(
-    old: Statement, new: Statement, *, threshold: float = JACCARD, cosine: float = COSINE
-) -> float:
+def score_duplicate(old: Statement, new: Statement, *, threshold: float = JACCARD) -> float:
     """Return how surely two statements say the same, 0 to 1; 0 where they do not.
 
     Symmetric, and 1 for the same text. Words that take each other's place (``tea`` here,
@@ -71,7 +69,6 @@ def score_duplicate(
         old: one of them.
         new: the other one; its ``likeness`` is the cosine of both, if that is known.
         threshold: least share of common content words.
-        cosine: least likeness of the vectors.
     """
     one, other = parse_text(old.text), parse_text(new.text)
     repeated = one.normal == other.normal
@@ -88,7 +85,7 @@ def score_duplicate(
     likeness = min(max(old.likeness or 0.0, new.likeness or 0.0), 1.0)
     # Who likes something need not do it, or the other way round.
     liked = [any(w.text in _EN.words("likings") for w in each.words) for each in (one, other)]
-    return likeness if likeness >= cosine and liked[0] == liked[1] else 0.0
+    return likeness if likeness >= COSINE and liked[0] == liked[1] else 0.0
 
 
 def says_more(text: str, than: str) -> bool:

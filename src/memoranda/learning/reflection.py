@@ -11,26 +11,20 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta, tzinfo
 from secrets import token_hex
 
-from memoranda.entities.names import RuleNameMatcher
 from memoranda.errors import LLMError
 from memoranda.learning.llm.model_stages import write_insight
 from memoranda.learning.stage_models import StageModels
-from memoranda.learning.weekly_digest import DigestReaders, WeekRecords, write_digest
+from memoranda.learning.weekly_digest import LEAST_FACTS, WEEK, WeekRecords, write_digest
 from memoranda.model.models import Kind, Record, Trust, is_active
 from memoranda.model.ports import EntityExtractor
 from memoranda.model.query import Filter, Order
 from memoranda.model.reports import StageReport
 from memoranda.records.drafts import Draft
 from memoranda.records.service import RecordService
-from memoranda.text.terms import TermAnalyzer
 
 REFLECT = "reflect"
-# What a reflection looks back on.
-SPAN = timedelta(days=7)
 # Time between two reflections at least.
 REST = timedelta(days=6)
-# Facts of the week without which there is none.
-LEAST_FACTS = 3
 # Records of the week at most.
 LIMIT = 200
 PAGE = 1_000
@@ -38,21 +32,19 @@ PAGE = 1_000
 LEASE = timedelta(minutes=10)
 
 
-def why_not_due(last: datetime | None, facts: Iterable[Record], now: datetime) -> str | None:
-    """Return why no reflection is due; ``None`` if one is.
+def why_not_due(last: datetime | None, week: WeekRecords) -> str | None:
+    """Return why no reflection on a week is due; ``None`` if one is.
 
     Args:
         last: when the last reflection was recorded.
-        facts: what was learned lately; only the last seven days count.
-        now: the present.
+        week: the records of the last seven days.
     """
     # A last one far in the future is of a clock that was wrong then; it must not block for ever.
-    if last is not None and abs(now - last) < REST:
+    if last is not None and abs(week.now - last) < REST:
         return f"the last reflection is of {last:%Y-%m-%d}, under 6 days ago"
-    number = len(_newest(facts, Kind.FACT, now))
-    if number < LEAST_FACTS:
-        return f"{number} new facts in 7 days; {LEAST_FACTS} are needed"
-    return None
+    number = len(week.facts)
+    enough = number >= LEAST_FACTS
+    return None if enough else f"{number} new facts in 7 days; {LEAST_FACTS} are needed"
 
 
 def week(
@@ -62,22 +54,20 @@ def week(
     ahead: Iterable[Record] = (),
     now: datetime,
     zone: tzinfo,
-    limit: int = LIMIT,
 ) -> WeekRecords:
     """Return the newest records of the last seven days.
 
-    Half of ``limit`` is the facts' and half the episodes'; what one kind leaves is the other's.
+    Half of the room is the facts' and half the episodes'; what one kind leaves is the other's.
     Records that have ended or were superseded, and what only external text says, are left out:
     a reflection is told in every talk, and must not carry a stranger's words there.
 
     Args:
         facts: facts of the last seven days.
         episodes: episodes of the last seven days.
-        ahead: facts of any age that happen later than ``now``; up to a tenth of ``limit``, the
+        ahead: facts of any age that happen later than ``now``; up to a tenth of the room, the
             soonest.
         now: the present.
         zone: the user's time zone.
-        limit: how many records of the week at most.
     """
     learned, said = _newest(facts, Kind.FACT, now), _newest(episodes, Kind.EPISODE, now)
     known = {fact.id for fact in learned}
@@ -85,21 +75,21 @@ def week(
     plans = sorted(
         (fact for fact in later if _is_sound(fact, now)),
         key=lambda fact: (fact.event_time, fact.id),
-    )[: limit // 10]
-    room = limit - len(plans)
+    )[: LIMIT // 10]
+    room = LIMIT - len(plans)
     learned = learned[: max(room // 2, room - len(said))]
     records = sorted([*learned, *said[: room - len(learned)]], key=_age, reverse=True)
-    return WeekRecords(records=records, ahead=plans, since=now - SPAN, now=now, zone=zone)
+    return WeekRecords(records=records, ahead=plans, now=now, zone=zone)
 
 
 def plan(
-    week: WeekRecords, readers: DigestReaders, *, text: str | None = None, by: str | None = None
+    week: WeekRecords, names: EntityExtractor, *, text: str | None = None, by: str | None = None
 ) -> tuple[Draft | None, str]:
     """Plan the reflection on a week: a draft to be stored, if there is one, and why.
 
     Args:
         week: the records.
-        readers: what reads them for the digest.
+        names: finds names in them for the digest.
         text: the words of a model that was shown all of them, in place of the digest.
         by: the model.
     """
@@ -107,7 +97,7 @@ def plan(
     sources = tuple(record.id for record in (*week.ahead, *week.records))
     why = "a model's words"
     if text is None:
-        text, sources = write_digest(week, readers)
+        text, sources = write_digest(week, names)
         by, why = "digest", "a digest of the week"
     if not text:
         return None, "the facts of the week say too little for a reflection"
@@ -130,7 +120,7 @@ def _newest(records: Iterable[Record], kind: Kind, now: datetime) -> list[Record
     fresh = (
         record
         for record in chosen.values()
-        if now - SPAN < record.created_at <= now and _is_sound(record, now)
+        if now - WEEK < record.created_at <= now and _is_sound(record, now)
     )
     return sorted(fresh, key=_age, reverse=True)
 
@@ -184,21 +174,16 @@ class ReflectionWriter:
         last = store.records(scope, insights, order=Order.LATEST, limit=1)
         facts, episodes = (
             store.records(
-                scope, Filter(now=now, kinds=(kind,), recorded_since=now - SPAN), order=Order.NEWEST
+                scope, Filter(now=now, kinds=(kind,), recorded_since=now - WEEK), order=Order.NEWEST
             )[::-1]
             for kind in (Kind.FACT, Kind.EPISODE)
         )
-        not_due = why_not_due(last[0].created_at if last else None, facts, now)
+        later = Filter(now=now, kinds=(Kind.FACT,), since=now)
+        ahead = store.records(scope, later, limit=PAGE)
+        looked_back = week(facts, episodes, ahead=ahead, now=now, zone=self.zone)
+        not_due = why_not_due(last[0].created_at if last else None, looked_back)
         if not_due is not None:
             return StageReport(stage=REFLECT, skipped=not_due, dry_run=dry_run)
-        ahead = Filter(now=now, kinds=(Kind.FACT,), since=now)
-        looked_back = week(
-            facts,
-            episodes,
-            ahead=store.records(scope, ahead, limit=PAGE),
-            now=now,
-            zone=self.zone,
-        )
         model = None if dry_run else self.models.for_stage(scope, REFLECT)
         text = None
         if model is not None:
@@ -207,8 +192,7 @@ class ReflectionWriter:
                 text = self.models.wait(write_insight(model, shown, self.zone))
             except LLMError as error:
                 return StageReport(stage=REFLECT, failed={"insight": str(error)})
-        readers = DigestReaders(names=self.names, matcher=RuleNameMatcher(), words=TermAnalyzer())
-        draft, why = plan(looked_back, readers, text=text, by=model.name if model else None)
+        draft, why = plan(looked_back, self.names, text=text, by=model.name if model else None)
         if draft is None:
             return StageReport(stage=REFLECT, skipped=why, dry_run=dry_run)
         if not dry_run:

@@ -12,13 +12,17 @@ from datetime import datetime, timedelta, tzinfo
 from functools import cache
 from itertools import groupby
 
+from memoranda.entities.names import RuleNameMatcher
 from memoranda.learning.claims import Category
 from memoranda.model.models import Kind, Record, Trust
-from memoranda.model.ports import Analyzer, EntityExtractor, NameMatcher
+from memoranda.model.ports import EntityExtractor
 from memoranda.text.patterns import LanguageData, compile_pattern
 from memoranda.text.recalled import without_recalled
+from memoranda.text.terms import TermAnalyzer
 
 _EN = LanguageData("en", "digest")
+# What a reflection looks back on.
+WEEK = timedelta(days=7)
 # Characters of a digest.
 LONGEST = 1_200
 # Characters of one statement.
@@ -37,21 +41,8 @@ SHORTEST = 4
 # Share of the sessions' records beyond which a word is a manner of speaking.
 OFTEN = 0.5
 _WORD = compile_pattern(r"[^\W\d_]+(?:['’-][^\W\d_]+)*")
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class DigestReaders:
-    """The parts that find names and words in a text.
-
-    Attributes:
-        names: finds the named things.
-        matcher: says which names are the same.
-        words: finds the words that carry meaning, in any language.
-    """
-
-    names: EntityExtractor
-    matcher: NameMatcher
-    words: Analyzer
+_MATCHER = RuleNameMatcher()
+_ANALYZER = TermAnalyzer()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,16 +52,19 @@ class WeekRecords:
     Attributes:
         records: facts and episodes of the week, the newest first.
         ahead: facts of any age about times to come.
-        since: when the week began.
         now: when it ended: the present.
         zone: the user's time zone.
     """
 
     records: Sequence[Record]
     ahead: Sequence[Record] = ()
-    since: datetime
     now: datetime
     zone: tzinfo
+
+    @property
+    def since(self) -> datetime:
+        """When the week began."""
+        return self.now - WEEK
 
     @property
     def facts(self) -> list[Record]:
@@ -85,10 +79,6 @@ class WeekRecords:
             for record in self.records
             if record.kind is Kind.FACT or record.trust is Trust.PERSON
         ]
-
-    def date(self, moment: datetime) -> str:
-        """Return the date of a moment for the user."""
-        return self.local(moment).date().isoformat()
 
     def local(self, moment: datetime) -> datetime:
         """Return a moment in the user's time zone."""
@@ -105,15 +95,15 @@ class _DigestLine:
     sources: tuple[str, ...]
 
 
-def write_digest(week: WeekRecords, readers: DigestReaders) -> tuple[str, tuple[str, ...]]:
+def write_digest(week: WeekRecords, names: EntityExtractor) -> tuple[str, tuple[str, ...]]:
     """Return the digest of a week, and the ids of the records of which something is in it.
 
     It is Markdown, and empty where there is nothing to say. The same records give the same text.
     """
     changed, ahead = list(_changed(week)), list(_ahead(week))
     new = list(_new(week, {source for line in (*changed, *ahead) for source in line.sources}))
-    talked = find_names(week, readers)
-    again = find_recurring_words(week, readers, talked)
+    talked = find_names(week, names)
+    again = find_recurring_words(week, talked)
     if len(new) < LEAST_FACTS and not (changed or ahead or again):
         return "", ()
     opening = _opening(week)
@@ -208,9 +198,10 @@ def _listed(section: str, subjects: Sequence[DigestSubject]) -> Iterator[_Digest
 
 def _opening(week: WeekRecords) -> str:
     sessions = {record.session_id for record in week.records if record.session_id is not None}
-    facts, first = len(week.facts), week.date(week.since + timedelta(days=1))
+    facts, first = len(week.facts), week.local(week.since + timedelta(days=1))
     return (
-        f"Week of {first} to {week.date(week.now)}: {facts} new fact{'s' * (facts != 1)}, "
+        f"Week of {first.date()} to {week.local(week.now).date()}: "
+        f"{facts} new fact{'s' * (facts != 1)}, "
         f"{len(sessions)} session{'s' * (len(sessions) != 1)}."
     )
 
@@ -236,14 +227,14 @@ class DigestSubject:
     sources: tuple[str, ...]
 
 
-def find_names(week: WeekRecords, readers: DigestReaders) -> list[DigestSubject]:
+def find_names(week: WeekRecords, names: EntityExtractor) -> list[DigestSubject]:
     """Return the names that at least two records mention: the most frequent first, then by name."""
     spellings: dict[str, Counter[str]] = defaultdict(Counter)
     sources: dict[str, dict[str, None]] = defaultdict(dict)
     types: dict[str, str] = {}
     for record in week.said:
-        for mention in readers.names.extract(without_recalled(record.content)):
-            folded = readers.matcher.fold(mention.text)
+        for mention in names.extract(without_recalled(record.content)):
+            folded = _MATCHER.fold(mention.text)
             if mention.type in TYPES and folded:
                 types.setdefault(folded, mention.type)
                 spellings[folded][mention.text] += 1
@@ -251,7 +242,7 @@ def find_names(week: WeekRecords, readers: DigestReaders) -> list[DigestSubject]
     known: dict[str, str] = {}
     # The longest form of a name first, so that the short ones find what they stand for.
     for folded in sorted(types, key=lambda name: (-len(name), name)):
-        same = readers.matcher.link(folded, types[folded], known)
+        same = _MATCHER.link(folded, types[folded], known)
         if same is None or same not in known:
             known[folded] = types[folded]
         else:
@@ -264,26 +255,23 @@ def find_names(week: WeekRecords, readers: DigestReaders) -> list[DigestSubject]
     return sorted(found, key=lambda subject: (-len(subject.sources), subject.name))
 
 
-def find_recurring_words(
-    week: WeekRecords, readers: DigestReaders, names: Sequence[DigestSubject]
-) -> list[DigestSubject]:
+def find_recurring_words(week: WeekRecords, names: Sequence[DigestSubject]) -> list[DigestSubject]:
     """Return the words that come up in several sessions and in a fact: in most sessions first.
 
     Args:
         week: the records.
-        readers: finds the words.
         names: what is told by name, and no more as a word.
     """
-    known = {term for subject in names for term in readers.words.terms(subject.name)}
+    known = {term for subject in names for term in _ANALYZER.terms(subject.name)}
     records: dict[str, list[Record]] = defaultdict(list)
     in_sessions = [record for record in week.said if record.session_id is not None]
     for record in in_sessions:
-        for term in readers.words.query_terms(without_recalled(record.content)):
+        for term in _ANALYZER.query_terms(without_recalled(record.content)):
             if term not in known:
                 records[term].append(record)
     sessions = {term: len({each.session_id for each in own}) for term, own in records.items()}
     often = max(SEVERAL * 2, OFTEN * len(in_sessions))
-    read_terms = cache(readers.words.terms)
+    read_terms = cache(_ANALYZER.terms)
     found: dict[str, DigestSubject] = {}
     for term in sorted(records, key=lambda term: (-sessions[term], -len(records[term]), term)):
         own = records[term]

@@ -26,7 +26,7 @@ from memoranda.learning.conflicts.clauses import (
     text_content,
 )
 from memoranda.learning.conflicts.quantities import find_new_quantities
-from memoranda.learning.deduplication import COSINE, JACCARD, normalize_subject, score_duplicate
+from memoranda.learning.deduplication import JACCARD, normalize_subject, score_duplicate
 from memoranda.text.patterns import LanguageData
 
 _EN = LanguageData("en", "comparison")
@@ -45,37 +45,31 @@ _SHORTEST = 4
 
 @dataclass(frozen=True, slots=True)
 class RuleJudge:
-    """Implements :class:`memoranda.learning.claims.Judge` by rules for English.
+    """Says how a newer statement stands to an older one, by rules for English.
 
     Statements in other languages are told apart from their duplicates, and no more.
 
     Attributes:
         threshold: least share of content words of a duplicate.
-        cosine: least likeness of vectors of a duplicate.
-        unlike: likeness of vectors below which there is no conflict; only where it is known.
-        least: confidence below which a rule does not count.
     """
 
     threshold: float = JACCARD
-    cosine: float = COSINE
-    unlike: float = UNLIKE
-    least: float = LEAST
 
     def judge(self, old: Statement, new: Statement) -> Verdict:
         """Return the verdict; :attr:`Relation.NONE` where in doubt."""
         one, other = normalize_subject(old), normalize_subject(new)
         if one is not None and other is not None and one != other:
             return Verdict(Relation.NONE, 1.0, "they are about different subjects")
-        same = score_duplicate(old, new, threshold=self.threshold, cosine=self.cosine)
+        same = score_duplicate(old, new, threshold=self.threshold)
         if same:
             return Verdict(Relation.DUPLICATE, same, "they say the same")
-        if new.likeness is not None and new.likeness < self.unlike:
+        if new.likeness is not None and new.likeness < UNLIKE:
             return Verdict(Relation.NONE, 0.9, "they have no theme in common")
         about = one is not None and one == other
         found = max(
             _findings(old, new, about=about), key=lambda each: each.confidence, default=None
         )
-        if found is None or found.confidence < self.least:
+        if found is None or found.confidence < LEAST:
             return Verdict(Relation.NONE, 0.5, "nothing shows that one excludes the other")
         return found
 
