@@ -128,21 +128,27 @@ def _marker(word: ParsedWord) -> str | None:
 def mark_dates(text: str) -> str:
     """Return ``text`` with its dates in one form, which is then parsed as one word each.
 
-    Phrases that hold a ``not`` and deny nothing (``not long ago``, ``not only``) are replaced
-    by what they mean.
+    Idioms of denial are replaced by what they mean.
     """
     text = unicodedata.normalize("NFKC", text).replace("’", "'")
+    return _EN.pattern("date").sub(_write_date, replace_idioms(text))
+
+
+def replace_idioms(text: str) -> str:
+    """Return ``text`` with phrases that hold a ``not`` and deny nothing in other words.
+
+    ``not long ago``, ``not only``: each becomes what it means.
+    """
     pattern, meanings = _idioms()
-    text = pattern.sub(lambda found: meanings[int(str(found.lastgroup)[1:])], text)
-    return _EN.pattern("date").sub(_write_date, text)
+    return pattern.sub(lambda found: meanings[(found.lastindex or 1) - 1], text)
 
 
 @cache
 def _idioms() -> tuple[re.Pattern[str], list[str]]:
-    """Return what finds one of the idioms, as group ``i`` with its number, and what they mean."""
+    """Return what finds the idioms, each as the group of its place, and what they mean."""
     idioms: Sequence[tuple[str, str]] = load("en", "comparison")["idioms"]
-    parts = (rf"(?P<i{place}>\b{form}\b)" for place, (form, _) in enumerate(idioms))
-    return compile_pattern("|".join(parts), re.IGNORECASE), [meaning for _, meaning in idioms]
+    forms = "|".join(rf"(\b{form}\b)" for form, _ in idioms)
+    return compile_pattern(forms, re.IGNORECASE), [meaning for _, meaning in idioms]
 
 
 def _split_words(text: str) -> tuple[ParsedWord, ...]:

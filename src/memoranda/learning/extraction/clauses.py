@@ -29,13 +29,11 @@ class Clause(NamedTuple):
         shown: its text, masked as in the sentence, without what leads into it.
         start: where it begins in the turn.
         asks: whether it is a question or a request.
-        link: what joins it to the part before, in lower case: ``and``, ``but``, ``,``.
     """
 
     shown: str
     start: int
     asks: bool
-    link: str
 
 
 def split_clauses(sentence: Sentence, names: frozenset[str]) -> Iterator[Clause]:
@@ -46,19 +44,19 @@ def split_clauses(sentence: Sentence, names: frozenset[str]) -> Iterator[Clause]
         names: those spoken to, whose names may lead into a clause or end it.
     """
     parts = list(_parts(sentence.shown))
-    asking = [_is_asking(sentence.shown[start:end]) for start, end, _ in parts]
+    asking = [_is_asking(sentence.shown[start:end]) for start, end in parts]
     if sentence.question and not any(asking):
         asking[-1] = True
-    for (start, end, link), asks in zip(parts, asking, strict=True):
+    for (start, end), asks in zip(parts, asking, strict=True):
         begin, stop = _trimmed(sentence.shown, start, end, names)
         if stop > begin:
             shown = sentence.shown[begin:stop]
-            yield Clause(shown, sentence.start + begin, asks, link)
+            yield Clause(shown, sentence.start + begin, asks)
 
 
-def _parts(text: str) -> Iterator[tuple[int, int, str]]:
-    """Yield begin, end and link of each part; no cut inside a subordinate clause that leads."""
-    begin, link, held = 0, "", False
+def _parts(text: str) -> Iterator[tuple[int, int]]:
+    """Yield begin and end of each part; no cut inside a subordinate clause that leads."""
+    begin, held = 0, False
     for found in _EN.pattern("clause_boundary", 0).finditer(text):
         subordinate = _EN.pattern("subordinate_opening").match(text, begin, found.start())
         leads = subordinate or _is_adjunct(text[begin : found.start()])
@@ -70,10 +68,10 @@ def _parts(text: str) -> Iterator[tuple[int, int, str]]:
         ):
             continue
         if found.start() > begin:
-            yield begin, min(found.start(), begin + CLAUSE_LIMIT), link
-        begin, link, held = found.end(), found[0].strip().lower(), False
+            yield begin, min(found.start(), begin + CLAUSE_LIMIT)
+        begin, held = found.end(), False
     if begin < len(text):
-        yield begin, min(len(text), begin + CLAUSE_LIMIT), link
+        yield begin, min(len(text), begin + CLAUSE_LIMIT)
 
 
 def _words_after_lead(part: str) -> list[str]:

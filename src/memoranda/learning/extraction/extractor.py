@@ -16,6 +16,7 @@ from memoranda.learning.extraction.clauses import (
     weigh_words,
 )
 from memoranda.learning.extraction.exclusions import blank_exclusions, is_joke, is_order, is_refused
+from memoranda.learning.extraction.predicates import ClauseStatement
 from memoranda.learning.extraction.rewriting import (
     ClauseToken,
     Person,
@@ -27,7 +28,6 @@ from memoranda.learning.extraction.rewriting import (
 from memoranda.learning.extraction.sentences import Sentence, split_sentences
 from memoranda.learning.extraction.statements import (
     ClauseContext,
-    ClauseStatement,
     complete_percent,
     find_topic,
     find_values,
@@ -60,14 +60,6 @@ _LASTING = frozenset({Category.IDENTITY, Category.POSSESSION, Category.RELATION}
 _PRECISION = {"time": 0, "day": 1, "week": 2, "month": 3, "year": 4, "span": 5}
 _CAPITAL = compile_pattern(r"(?<=[\w,;] )[A-Z][a-z]+|^[A-Z][a-z]+ ")
 _QUOTES = compile_pattern(r'"[^"]*"|“[^”]*”|«[^»]*»|`[^`]*`|https?://\S+')
-# What the forms of other languages become: English around the speaker's own words.
-_FOREIGN_STATEMENTS = {
-    "name": ("{whose} name is {value}.", Category.IDENTITY),
-    "home": ("{who} lives in {value}.", Category.IDENTITY),
-    "taste": ("{who} likes {value}.", Category.PREFERENCE),
-    "age": ("{who} is {value} years old.", Category.IDENTITY),
-    "request": ('{who} said: "{value}."', Category.REMEMBER),
-}
 
 
 class RuleFactExtractor:
@@ -289,14 +281,14 @@ class _TurnReader:
         begin, end = 0 if whole else kept[0].start, kept[-1].end
         content = rewrite(said[begin:end], shown[begin:end], self.person, stated.prefix)
         subject = self._subject(said, words, stated)
-        return ClaimDraft(content, subject, kind or stated.predicate.category, score, begin, end)
+        return ClaimDraft(content, subject, kind or stated.category, score, begin, end)
 
     def _kept(
         self, words: Sequence[ClauseToken], stated: ClauseStatement, kind: Category | None
     ) -> tuple[Sequence[ClauseToken], float]:
         """Return the words that can stand alone, none if too few, and the score they give."""
-        words, category = words[stated.first :], stated.predicate.category
-        rest = stated.predicate.rest - stated.first
+        words, category = words[stated.first :], stated.category
+        rest = stated.rest - stated.first
         length = measure_kept(words, rest, hearer=bool(self.person.hearer), persons=stated.third)
         told = words[rest:length]
         count, bonus = weigh_words(told, lasting=category in _LASTING)
@@ -304,7 +296,7 @@ class _TurnReader:
             return (), 0.0
         if count <= _FEW and category in _DOINGS and _is_bare(told):
             bonus -= _BARE
-        score = round(stated.predicate.score + bonus, 3)
+        score = round(stated.score + bonus, 3)
         if any(word.low in _EN.words("second") for word in words[:length]):
             score -= _HEARER_COST
         return words[:length], score if kind is None else max(score, _SURE)
@@ -369,9 +361,9 @@ def _read_foreign(shown: str, said: str, person: Person) -> ClaimDraft | None:
         person: who says it.
     """
     denied = _foreign_pattern("denial").search(shown) is not None
-    for form, (becomes, category) in _FOREIGN_STATEMENTS.items():
+    for form, (becomes, kind) in load("en", "extraction")["foreign_statements"].items():
         found = _foreign_pattern(form).search(shown)
-        asked = category is Category.REMEMBER
+        asked = kind == Category.REMEMBER
         if found is None or (denied and not asked):
             continue
         start, end = found.span(0 if asked else found.lastgroup or 0)
@@ -380,7 +372,7 @@ def _read_foreign(shown: str, said: str, person: Person) -> ClaimDraft | None:
             value = value.rstrip(".! ").replace('"', "'")
         text = becomes.format(whose=person.possessive, who=person.name, value=value)
         text = text[0].upper() + text[1:]
-        return ClaimDraft(text, person.name, category, _FOREIGN, found.start(), found.end())
+        return ClaimDraft(text, person.name, Category(kind), _FOREIGN, found.start(), found.end())
     return None
 
 
@@ -421,5 +413,5 @@ def _is_bare(words: Sequence[ClauseToken]) -> bool:
 
 def _is_doubtful(words: Sequence[ClauseToken], stated: ClauseStatement) -> bool:
     """Return whether a clause is supposed or wished rather than said."""
-    lead = words[stated.first : stated.predicate.rest]
+    lead = words[stated.first : stated.rest]
     return any(word.low in _EN.words("hypothetical") for word in lead) or words[0].low == "if"

@@ -18,21 +18,29 @@ from memoranda.text.patterns import LanguageData, load
 _EN = LanguageData("en", "extraction")
 
 
-class Predicate(NamedTuple):
-    """The kind of statement that a predicate makes, and how durable it is.
+class ClauseStatement(NamedTuple):
+    """What a clause states, and how durable it is. A predicate alone fills the first three.
 
     Attributes:
         category: the kind of statement.
         score: how surely it is a durable one, 0 to 1.
         rest: index of the first word of the predicate that may carry content.
+        first: the word with which the statement begins.
+        subject: where its subject ends; 0 where that is the speaker.
+        prefix: what it leaves out at its start: ``I``, ``I am``.
+        third: whether the subject is a person other than the speaker.
     """
 
     category: Category
     score: float
     rest: int
+    first: int = 0
+    subject: int = 0
+    prefix: str = ""
+    third: bool = False
 
 
-def read_predicate(low: Sequence[str], *, chat: bool) -> Predicate | None:
+def read_predicate(low: Sequence[str], *, chat: bool) -> ClauseStatement | None:
     """Return what the words after ``I`` say; ``None`` where it is nothing to keep.
 
     Args:
@@ -47,7 +55,9 @@ def read_predicate(low: Sequence[str], *, chat: bool) -> Predicate | None:
     return _read("start", low, 0, frozenset(name for name, holds in facts.items() if holds))
 
 
-def _read(table: str, low: Sequence[str], place: int, facts: frozenset[str]) -> Predicate | None:
+def _read(
+    table: str, low: Sequence[str], place: int, facts: frozenset[str]
+) -> ClauseStatement | None:
     """Return what the first row of ``table`` that fits at ``place`` means."""
     for row in _rows(table):
         if row.needed and (row.needed in facts) == row.unless:
@@ -59,7 +69,7 @@ def _read(table: str, low: Sequence[str], place: int, facts: frozenset[str]) -> 
             return _owning(low, begin, base=row.score)
         if row.leads:
             return _read(row.leads, low, begin, facts | row.adds)
-        return Predicate(row.category, row.score, begin) if row.category else None
+        return ClauseStatement(row.category, row.score, begin) if row.category else None
     return None
 
 
@@ -175,7 +185,7 @@ def _pass_adverbs(low: Sequence[str], place: int) -> int:
     return place + 2 if list(low[place : place + 2]) == ["no", "longer"] else place
 
 
-def _owning(low: Sequence[str], place: int, *, base: float) -> Predicate | None:
+def _owning(low: Sequence[str], place: int, *, base: float) -> ClauseStatement | None:
     """Read what follows ``have``: a thing, a person, or a mere manner of speaking."""
     head = [each for each in low[place : place + 5] if each not in _EN.words("stop")]
     if not head or head[0] in _EN.words("evaluative") or _is_momentary(low, place):
@@ -189,8 +199,8 @@ def _owning(low: Sequence[str], place: int, *, base: float) -> Predicate | None:
     )
     for name, words, category, more in kinds:
         if not _EN.words(name).isdisjoint(words):
-            return Predicate(category, base + more, place)
-    return Predicate(Category.POSSESSION, base, place)
+            return ClauseStatement(category, base + more, place)
+    return ClauseStatement(Category.POSSESSION, base, place)
 
 
 def _is_momentary(low: Sequence[str], place: int) -> bool:

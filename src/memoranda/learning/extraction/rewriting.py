@@ -137,7 +137,7 @@ class _ThirdPersonRewriter:
         name = self.person.name
         self.named = True
         self.plural = place > 0 and self.low[place - 1] == "and" and head == "i"
-        verb = {"m": "am", "re": "are", "ve": "have", "ll": "will"}.get(tail, "")
+        verb = _EN.mapping("joined_verbs").get(tail, "")
         if tail == "d":
             near = self.low[place + 1 : place + 1 + _NEAR]
             after = next((each for each in near if each not in _EN.words("adverbs")), "")

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
 
 from memoranda.learning.claims import Category, ClaimDraft
-from memoranda.learning.extraction.predicates import Predicate, read_predicate
+from memoranda.learning.extraction.predicates import ClauseStatement, read_predicate
 from memoranda.learning.extraction.rewriting import (
     ClauseToken,
     Person,
@@ -25,24 +24,6 @@ _LONGEST_GROUP = 8
 _SHORTEST_INNER = 3
 # Score of ``a timeout of 30 s``.
 _NOUN_OF_VALUE = 0.58
-
-
-class ClauseStatement(NamedTuple):
-    """A statement extracted from a clause.
-
-    Attributes:
-        predicate: kind, score, and where the content begins, by word of the clause.
-        first: the word with which the statement begins.
-        subject: where its subject ends; 0 where that is the speaker.
-        prefix: what it leaves out at its start: ``I``, ``I am``.
-        third: whether the subject is a person other than the speaker.
-    """
-
-    predicate: Predicate
-    first: int = 0
-    subject: int = 0
-    prefix: str = ""
-    third: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +57,7 @@ def read_statement(words: Words, setting: ClauseContext) -> ClauseStatement | No
     found = [stated for rule in rules if (stated := rule(words, low, setting)) is not None]
     if not found and (inner := _subordinate(words, low, setting)) is not None:
         found.append(inner)
-    return max(found, key=lambda stated: stated.predicate.score, default=None)
+    return max(found, key=lambda stated: stated.score, default=None)
 
 
 def _has(words: Low, *lists: str) -> bool:
@@ -98,9 +79,9 @@ def _subordinate(words: Words, low: Low, setting: ClauseContext) -> ClauseStatem
         rule = _first_person if low[shift].partition("'")[0] in {"i", "we"} else _possessed
         stated = rule(words[shift:], low[shift:], setting)
         if stated is not None:
-            read = stated.predicate
             return stated._replace(
-                predicate=read._replace(score=read.score - 0.04, rest=read.rest + shift),
+                score=stated.score - 0.04,
+                rest=stated.rest + shift,
                 first=stated.first + shift,
                 subject=stated.subject + shift if stated.subject else 0,
             )
@@ -116,7 +97,7 @@ def _called(words: Words, low: Low, _: ClauseContext) -> ClauseStatement | None:
     ends = after is None or after.low in {",", "and", "from", "."} or after.text[0].isupper()
     if not ends or low[place] in _EN.words("traits", "stop"):
         return None
-    return ClauseStatement(Predicate(Category.IDENTITY, 0.78, place))
+    return ClauseStatement(Category.IDENTITY, 0.78, place)
 
 
 def _favoured(_: Words, low: Low, __: ClauseContext) -> ClauseStatement | None:
@@ -128,29 +109,28 @@ def _favoured(_: Words, low: Low, __: ClauseContext) -> ClauseStatement | None:
     joined = low[place - 1] in _EN.words("copulas") or low[place - 1].endswith("'s")
     if not joined or low[0] in _EN.words("pronouns", "second", "interrogatives", "pointers"):
         return None
-    return ClauseStatement(Predicate(Category.PREFERENCE, 0.68, 0))
-
-
-_TAILS = {"": [], "m": ["am"], "re": ["am"], "ve": ["have"], "ll": ["will"], "d": ["would"]}
+    return ClauseStatement(Category.PREFERENCE, 0.68, 0)
 
 
 def _first_person(words: Words, low: Low, setting: ClauseContext) -> ClauseStatement | None:
     """Read ``I moved``, ``Last week we've moved``."""
     start = _own_subject(low)
     tail = "" if start is None else low[start].partition("'")[2]
-    if start is None or tail not in _TAILS:
+    joined = _EN.mapping("joined_verbs")
+    if start is None or (tail and tail not in joined):
         return None
     following = list(low[start + 1 :])
     done = tail == "d" and following and is_participle(following[0])
-    spelled = (["have"] if done else _TAILS[tail]) + following
+    verb = "have" if done else joined.get(tail)
+    spelled = [verb, *following] if verb else following
     reading = read_predicate(spelled, chat=setting.chat)
     if reading is None and setting.loose and not _has(spelled[:3], "hypothetical"):
-        reading = Predicate(Category.REMEMBER, 0.6, 0)
+        reading = ClauseStatement(Category.REMEMBER, 0.6, 0)
     everybody = "all" in spelled[:3] and low[start].startswith("we")
     if reading is None or (everybody and reading.category is not Category.EVENT):
         return None
     rest = reading.rest + len(words) - len(spelled)
-    return ClauseStatement(reading._replace(rest=max(start + 1, rest)))
+    return reading._replace(rest=max(start + 1, rest))
 
 
 def _own_subject(low: Low) -> int | None:
@@ -199,7 +179,7 @@ def _elided(_: Words, low: Low, setting: ClauseContext) -> ClauseStatement | Non
     if reading is None or (past and "by" in rest[1:2]):
         return None
     begin = max(place, reading.rest + len(low) - len(spelled))
-    return ClauseStatement(reading._replace(score=reading.score - 0.03, rest=begin), prefix=prefix)
+    return reading._replace(score=reading.score - 0.03, rest=begin, prefix=prefix)
 
 
 def _is_finite(word: str) -> bool:
@@ -248,13 +228,12 @@ def _possessed(words: Words, low: Low, setting: ClauseContext) -> ClauseStatemen
     group = [each.removesuffix("'s") for each in low[start + 1 : verb]]
     spelled = ["am", *low[verb:]] if short else _as_first_person(low, verb)
     if spelled[0] == "am" and _is_name(words[verb + (not short) :], group):
-        return ClauseStatement(Predicate(Category.RELATION, 0.66, verb), subject=verb, third=True)
+        return ClauseStatement(Category.RELATION, 0.66, verb, subject=verb, third=True)
     relative = _has(group, "relatives") and group[-1:] != ["name"]
     reading = _of_group(group, spelled, setting, relative=relative)
     if reading is None:
         return None
-    reading = reading._replace(rest=max(verb, start + 1))
-    return ClauseStatement(reading, subject=verb, third=relative)
+    return reading._replace(rest=max(verb, start + 1), subject=verb, third=relative)
 
 
 def _is_name(words: Words, group: Low) -> bool:
@@ -281,7 +260,7 @@ def _possessive_start(low: Low) -> int | None:
 
 def _of_group(
     group: Low, spelled: Low, setting: ClauseContext, *, relative: bool
-) -> Predicate | None:
+) -> ClauseStatement | None:
     """Return what is said of something of the speaker's own."""
     reading = read_predicate(spelled, chat=setting.chat)
     copula = spelled[0] in {"am", "was", "were"}
@@ -295,7 +274,7 @@ def _of_group(
     if reading is not None:
         kind = Category.EVENT if reading.category is Category.EVENT else Category.STATE
         return reading._replace(category=kind, score=reading.score - 0.04)
-    return Predicate(Category.REMEMBER, 0.6, 1) if setting.loose and told else None
+    return ClauseStatement(Category.REMEMBER, 0.6, 1) if setting.loose and told else None
 
 
 def _is_bare_value(group: Low, told: Low) -> bool:
@@ -305,9 +284,9 @@ def _is_bare_value(group: Low, told: Low) -> bool:
     return aim and nouns <= _EN.words("value_units") and any(map(_is_value, told))
 
 
-def _attribute(group: Low, spelled: Low) -> Predicate:
+def _attribute(group: Low, spelled: Low) -> ClauseStatement:
     if _has(group, "goals"):
-        return Predicate(Category.PLAN, 0.56, 1)
+        return ClauseStatement(Category.PLAN, 0.56, 1)
     judged = all(each in _EN.words("evaluative", "stop") for each in spelled[1:4])
     liked = "hobby" in group or any(each.startswith("fav") for each in group)
     kinds = (
@@ -317,7 +296,7 @@ def _attribute(group: Low, spelled: Low) -> Predicate:
         (True, Category.IDENTITY),
     )
     category = next(category for holds, category in kinds if holds)
-    return Predicate(category, 0.4 if judged else 0.72, 1)
+    return ClauseStatement(category, 0.4 if judged else 0.72, 1)
 
 
 def _named(_: Words, low: Low, setting: ClauseContext) -> ClauseStatement | None:
@@ -328,8 +307,7 @@ def _named(_: Words, low: Low, setting: ClauseContext) -> ClauseStatement | None
     reading = read_predicate(_as_first_person(low, verb), chat=setting.chat)
     if reading is None:
         return None
-    reading = reading._replace(category=Category.RELATION, rest=verb)
-    return ClauseStatement(reading, subject=verb, third=True)
+    return reading._replace(category=Category.RELATION, rest=verb, subject=verb, third=True)
 
 
 def _value(words: Words, low: Low, setting: ClauseContext) -> ClauseStatement | None:
@@ -349,13 +327,13 @@ def _value(words: Words, low: Low, setting: ClauseContext) -> ClauseStatement | 
             continue
         product = setting.chat and start == 0 and low[verb] in _EN.words("product_verbs")
         if product and any(word.text[0].isupper() for word in words[verb + 1 :]):
-            return ClauseStatement(Predicate(Category.STATE, 0.5, verb), subject=verb)
+            return ClauseStatement(Category.STATE, 0.5, verb, subject=verb)
         loose = setting.loose and start == 0 and bool(rest)
         if loose or any(map(_is_value, rest[:_LONGEST_LEAD])):
             known = 0.64 if _has(group, "state_nouns") else 0.52
             score = known if setting.chat or low[start] != "the" else 0.5
             category = Category.CONSTRAINT if "budget" in group else Category.STATE
-            return ClauseStatement(Predicate(category, score, verb), first=start, subject=verb)
+            return ClauseStatement(category, score, verb, first=start, subject=verb)
     return None
 
 

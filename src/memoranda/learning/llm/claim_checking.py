@@ -16,14 +16,13 @@ from memoranda.learning.llm.claim_evidence import (
     ENGLISH,
     EVIDENCE,
     Evidence,
+    calendar_names,
     denies,
     is_contrary,
-    months,
     names,
     numbers,
     own_names,
     stems,
-    weekdays,
 )
 from memoranda.model.checks import storable
 from memoranda.model.models import Record
@@ -58,7 +57,7 @@ def find_cited(named: Iterable[str], labels: Mapping[str, Cited]) -> list[Cited]
 @cache
 def calendar_stems() -> set[str]:
     """Return the stems of the names of months and weekdays."""
-    return stems(" ".join([*months(), *weekdays()]))
+    return stems(" ".join([*calendar_names("months"), *calendar_names("weekdays")]))
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,9 +14,10 @@ from functools import cache
 from typing import NamedTuple
 
 from memoranda.learning.claims import Turn
+from memoranda.learning.parsed_text import replace_idioms
 from memoranda.model.ports import DateReader
-from memoranda.text.calendar import calendar_numbers
-from memoranda.text.patterns import LanguageData, compile_pattern, load
+from memoranda.text.calendar import Table, calendar_numbers
+from memoranda.text.patterns import LanguageData, compile_pattern
 from memoranda.text.terms import without_accents
 
 ENGLISH = LanguageData("en", "evidence")
@@ -36,29 +37,18 @@ OPENING = " \"'(\u201c\u2018\u00ab"
 # How far from the moment of speaking a day may lie whose month alone was named.
 NEAR = timedelta(days=400)
 MOST_DAYS = 62
+_TENS = range(20, 100, 10)
 
 
 @cache
-def months() -> tuple[str, ...]:
-    """Return the English names of the months in small letters, January first."""
-    return tuple(calendar_numbers("months", "en"))
+def calendar_names(table: Table) -> tuple[str, ...]:
+    """Return the English names of ``months`` or ``weekdays`` in small letters, in order."""
+    return tuple(calendar_numbers(table, "en"))
 
 
 @cache
-def weekdays() -> tuple[str, ...]:
-    """Return the English names of the weekdays in small letters, Monday first."""
-    return tuple(calendar_numbers("weekdays", "en"))
-
-
-@cache
-def _named_numbers() -> Mapping[str, int]:
-    data = load("en", "evidence")
-    return {
-        **{word: number for number, word in enumerate(data["units"])},
-        **{word: 20 + 10 * place for place, word in enumerate(data["tens"])},
-        **{word: number for number, word in enumerate(data["ordinals"], 1)},
-        **data["counts"],
-    }
+def _named_numbers() -> Mapping[str, str]:
+    return {**COMPARISON.mapping("number_words"), **ENGLISH.mapping("counts")}
 
 
 def _bare(word: str) -> str:
@@ -82,7 +72,11 @@ def names(text: str) -> set[str]:
     german = len(words & GERMAN.words("function_words"))
     if german > len(words & ENGLISH.words("function_words")):
         return _german_names(text)
-    no_names = {*months(), *weekdays(), *COMPARISON.words("stop_words")}
+    no_names = {
+        *calendar_names("months"),
+        *calendar_names("weekdays"),
+        *COMPARISON.words("stop_words"),
+    }
     found = set()
     for match in WORD.finditer(text):
         word, before = match[0], text[: match.start()].rstrip(OPENING)[-1:]
@@ -133,13 +127,12 @@ def digits(text: str) -> set[str]:
 
 def numbers(text: str) -> set[str]:
     """Return the numbers of ``text`` in digits, without separators; named ones too."""
-    found, named, tens = digits(text), _named_numbers(), ENGLISH.words("tens")
-    ten = 0
+    found, named, ten = digits(text), _named_numbers(), 0
     for word in WORD.findall(text.lower()):
-        value = named.get(word.removesuffix("s"), named.get(word))
-        if value is not None:
+        value = int(named.get(word.removesuffix("s"), named.get(word, "-1")))
+        if value >= 0:
             found |= {str(value), str(ten + value)}
-        ten = value if value is not None and word in tens else 0
+        ten = value if value in _TENS else 0
     return found
 
 
@@ -174,7 +167,7 @@ class Evidence:
         if any(since <= day < until for since, until in self._spans):
             return True
         said = {str(day.year), str(day.day)} & self.numbers
-        named = months()[day.month - 1] in without_accents(self.text)
+        named = calendar_names("months")[day.month - 1] in without_accents(self.text)
         return named and (bool(said) or any(abs(day - each) <= NEAR for each in self._days))
 
     def is_unfounded(self, content: str, day: date | None) -> bool:
@@ -196,8 +189,8 @@ class Evidence:
                 return True
         told = without_accents(self.text)
         dated = {
-            "month": {months()[one.month - 1] for one in days},
-            "weekday": {weekdays()[one.weekday()] for one in days},
+            "month": {calendar_names("months")[one.month - 1] for one in days},
+            "weekday": {calendar_names("weekdays")[one.weekday()] for one in days},
         }
         for name, in_days in dated.items():
             for found in ENGLISH.pattern(name, 0).finditer(content):
@@ -277,18 +270,6 @@ def denies(text: str) -> bool:
     return negated is not None and not EVIDENCE.pattern("ends_denial").search(plain)
 
 
-@cache
-def _idioms() -> list[tuple[re.Pattern[str], str]]:
-    """Return the idioms that deny or affirm, each with what it means in plain words."""
-    return [
-        (compile_pattern(rf"\b(?:{idiom})\b", re.IGNORECASE), plain)
-        for idiom, plain in load("en", "comparison")["idioms"]
-    ]
-
-
 def _without_idioms(text: str) -> str:
     """Return ``text`` with the idioms that deny nothing, or in their own way, in other words."""
-    text = EVIDENCE.pattern("no_denial").sub(" ", text.replace("\u2019", "'"))
-    for idiom, plain in _idioms():
-        text = idiom.sub(plain, text)
-    return text
+    return replace_idioms(EVIDENCE.pattern("no_denial").sub(" ", text.replace("\u2019", "'")))
