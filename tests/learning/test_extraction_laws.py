@@ -83,14 +83,12 @@ def page_of(said: list[tuple[str, str]]) -> list[Turn]:
 
 
 @given(st.lists(st.tuples(SPEAKERS, TEXTS), max_size=5))
-def test_whatever_is_said_claims_rest_on_turns_of_persons_and_quote_them(said):
-    """No text raises; each claim's source is a person's turn of the page and holds its quote."""
+def test_whatever_is_said_claims_rest_on_turns_of_persons(said):
+    """No text raises; each claim's source is a person's turn of the page."""
     page = page_of(said)
     persons = {turn.id: turn for turn in page if turn.person}
     for claim in extractor().extract(page):
         source = persons[claim.sources[0]]
-        assert claim.quote
-        assert claim.quote in source.text
         assert claim.speaker == source.speaker
         assert claim.said_at == source.at
         assert 0 < claim.confidence <= 1

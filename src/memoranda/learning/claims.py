@@ -9,7 +9,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
-from typing import NamedTuple
 
 # Speakers that are no names.
 ROLES = frozenset({"user", "assistant", "tool", "system"})
@@ -66,7 +65,6 @@ class Claim:
         said_at: when it was said.
         event_time: when it happened or will; ``said_at`` where it has no time of its own.
         confidence: 0 to 1.
-        quote: the words it was drawn from, as they stand in the first source.
     """
 
     content: str
@@ -77,30 +75,6 @@ class Claim:
     said_at: datetime
     event_time: datetime
     confidence: float = 0.8
-    quote: str = ""
-
-
-class ClaimDraft(NamedTuple):
-    """A claim before its dates.
-
-    Attributes:
-        content: the statement.
-        subject: whom or what it is about.
-        category: what kind of statement it is.
-        score: how sure it is that it lasts.
-        start, end: where its words stand in what was said.
-    """
-
-    content: str
-    subject: str
-    category: Category
-    score: float
-    start: int
-    end: int
-
-    def move(self, offset: int) -> ClaimDraft:
-        """Return the draft as it stands in a text in which it begins later."""
-        return self._replace(start=self.start + offset, end=self.end + offset)
 
 
 class Relation(StrEnum):

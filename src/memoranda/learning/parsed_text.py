@@ -39,7 +39,6 @@ class ParsedWord:
         kind: ``word``, ``number``, ``date`` or ``sign``.
         name: whether it is written as a name is.
         owned: whether it follows a possessive: ``Ana's sister``.
-        start, end: its place in the text as it was read.
     """
 
     text: str
@@ -47,8 +46,6 @@ class ParsedWord:
     kind: str
     name: bool
     owned: bool
-    start: int
-    end: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,7 +151,7 @@ def _idioms() -> tuple[re.Pattern[str], list[str]]:
 def _split_words(text: str) -> tuple[ParsedWord, ...]:
     text = mark_dates(text)
     cased = any(char.islower() for char in text)
-    found: list[tuple[str, str, bool, bool, int, int]] = []
+    found: list[tuple[str, str, bool, bool]] = []
     owned = False
     matches = list(_TOKEN.finditer(text))
     tokens = ["", *(match[0].casefold() for match in matches), "of"]
@@ -172,12 +169,12 @@ def _split_words(text: str) -> tuple[ParsedWord, ...]:
             named = plain not in _EN.words("never_names") or part == "May"
             capital = kind == "word" and cased and part[0].isupper() and len(part) > 1
             sort = "number" if plain.isdigit() and kind == "word" else kind
-            found.append((plain, sort, capital and named, owned, match.start(), match.end()))
+            found.append((plain, sort, capital and named, owned))
             owned = owner or plain in _EN.words("possessive")
     stemmed = stems([each[0] for each in found])
     return tuple(
-        ParsedWord(plain, stem if kind == "word" else plain, kind, name, own, start, end)
-        for (plain, kind, name, own, start, end), stem in zip(found, stemmed, strict=True)
+        ParsedWord(plain, stem if kind == "word" else plain, kind, name, own)
+        for (plain, kind, name, own), stem in zip(found, stemmed, strict=True)
     )
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import cache
 
-from memoranda.learning.claims import ROLES, Category, Claim, ClaimDraft, Turn
+from memoranda.learning.claims import ROLES, Category, Claim, Turn
 from memoranda.learning.extraction.clauses import (
     Clause,
     carries_content,
@@ -27,6 +27,7 @@ from memoranda.learning.extraction.rewriting import (
 )
 from memoranda.learning.extraction.sentences import Sentence, split_sentences
 from memoranda.learning.extraction.statements import (
+    ClaimDraft,
     ClauseContext,
     complete_percent,
     find_topic,
@@ -128,7 +129,6 @@ class RuleFactExtractor:
             said_at=turn.at,
             event_time=time.since if time else turn.at,
             confidence=round(min(_MOST, score), 2),
-            quote=turn.text[draft.start : draft.end],
         )
 
 
@@ -183,7 +183,7 @@ class _TurnReader:
         if lead is None:
             foreign = _read_foreign(sentence.shown, said, self.person)
             if foreign is not None and not sentence.question and not is_refused(said):
-                yield foreign.move(sentence.start)
+                yield foreign
                 return
             if not _is_english(sentence.shown):
                 return
@@ -199,8 +199,7 @@ class _TurnReader:
                 before = None
                 continue
             if self.chat:
-                for value in find_values(clause.shown, said, self.person):
-                    yield value.move(clause.start)
+                yield from find_values(clause.shown, said, self.person)
             draft = self._corrected(clause, said) if corrected and not clause.asks else None
             draft = draft or self._stated(clause, said, before, kind)
             if draft is not None:
@@ -239,7 +238,7 @@ class _TurnReader:
         if before is not None and self.chat:
             told = rewrite(before.shown, before.shown, self.person)
             draft = draft._replace(content=complete_percent(draft.content, told))
-        return draft.move(clause.start)
+        return draft
 
     def _of_last(
         self,
@@ -260,9 +259,7 @@ class _TurnReader:
         stated = read_statement(words, replace(setting, people=frozenset({first})))
         if stated is None or not stated.third:
             return None
-        draft = self._draft(said, shown, words, stated, kind, whole=True)
-        end = clause.start + pronoun.end() - len(name)
-        return draft and draft._replace(start=clause.start, end=end + draft.end)
+        return self._draft(said, shown, words, stated, kind, whole=True)
 
     def _draft(
         self,
@@ -281,7 +278,7 @@ class _TurnReader:
         begin, end = 0 if whole else kept[0].start, kept[-1].end
         content = rewrite(said[begin:end], shown[begin:end], self.person, stated.prefix)
         subject = self._subject(said, words, stated)
-        return ClaimDraft(content, subject, kind or stated.category, score, begin, end)
+        return ClaimDraft(content, subject, kind or stated.category, score)
 
     def _kept(
         self, words: Sequence[ClauseToken], stated: ClauseStatement, kind: Category | None
@@ -327,8 +324,7 @@ class _TurnReader:
             return None
         content = finish_sentence(f"{self.topic} {value}")
         subject = lower_first_word(self.topic.rpartition(" ")[0])
-        start = clause.start
-        return ClaimDraft(content, subject, Category.CORRECTION, _SURE, start, start + len(said))
+        return ClaimDraft(content, subject, Category.CORRECTION, _SURE)
 
 
 def _is_english(shown: str) -> bool:
@@ -372,7 +368,7 @@ def _read_foreign(shown: str, said: str, person: Person) -> ClaimDraft | None:
             value = value.rstrip(".! ").replace('"', "'")
         text = becomes.format(whose=person.possessive, who=person.name, value=value)
         text = text[0].upper() + text[1:]
-        return ClaimDraft(text, person.name, Category(kind), _FOREIGN, found.start(), found.end())
+        return ClaimDraft(text, person.name, Category(kind), _FOREIGN)
     return None
 
 

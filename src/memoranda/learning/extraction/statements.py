@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
-from memoranda.learning.claims import Category, ClaimDraft
+from memoranda.learning.claims import Category
 from memoranda.learning.extraction.predicates import ClauseStatement, read_predicate
 from memoranda.learning.extraction.rewriting import (
     ClauseToken,
@@ -24,6 +25,22 @@ _LONGEST_GROUP = 8
 _SHORTEST_INNER = 3
 # Score of ``a timeout of 30 s``.
 _NOUN_OF_VALUE = 0.58
+
+
+class ClaimDraft(NamedTuple):
+    """A claim before its dates.
+
+    Attributes:
+        content: the statement.
+        subject: whom or what it is about.
+        category: what kind of statement it is.
+        score: how sure it is that it lasts.
+    """
+
+    content: str
+    subject: str
+    category: Category
+    score: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -357,7 +374,7 @@ def find_values(shown: str, said: str, person: Person) -> Iterator[ClaimDraft]:
         subject = f"{person.possessive} {' '.join(noun)}"
         start, end = found.span("value")
         text = finish_sentence(f"{subject} is {said[start:end]}")
-        yield ClaimDraft(text, subject, Category.STATE, _NOUN_OF_VALUE, *found.span())
+        yield ClaimDraft(text, subject, Category.STATE, _NOUN_OF_VALUE)
     # "the response time, which has improved to 250ms"
     for found in _EN.pattern("which_clause", 0).finditer(shown):
         if not any(map(str.isdigit, found["rest"])):
@@ -371,7 +388,7 @@ def find_values(shown: str, said: str, person: Person) -> Iterator[ClaimDraft]:
         group, rest = slice(*head.span()), slice(*found.span("rest"))
         text = rewrite(f"{said[group]} {said[rest]}", f"{shown[group]} {shown[rest]}", person)
         subject = rewrite(head[0], head[0], person).rstrip(".")
-        yield ClaimDraft(text, subject, Category.STATE, _NOUN_OF_VALUE, head.start(), found.end())
+        yield ClaimDraft(text, subject, Category.STATE, _NOUN_OF_VALUE)
 
 
 def complete_percent(said: str, before: str) -> str:

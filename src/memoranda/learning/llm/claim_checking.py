@@ -210,7 +210,6 @@ def _claim(drawn: ClaimAnswer, content: str, cited: Sequence[Turn], event_time: 
         said_at=first.at,
         event_time=event_time,
         confidence=min(1.0, max(0.0, drawn.confidence)),
-        quote=quote if quoted else "",
     )
 
 
