@@ -198,5 +198,5 @@ def test_the_figures_of_the_seeds_are_the_defaults():
     assert usual.decay.threshold == 0.05
     assert (PAGE, SUPERSEDED) == (30, 0.3)
     assert (FEW, A_NIGHT) == (2, 50)
-    assert (reflect.REST, reflect.SPAN) == (6 * DAY, 7 * DAY)
+    assert (reflect.REST, reflect.WEEK) == (6 * DAY, 7 * DAY)
     assert (reflect.LEAST_FACTS, reflect.LIMIT) == (3, 200)

@@ -16,6 +16,7 @@ from memoranda.learning.conflicts.clauses import (
     subject_stems,
     text_core,
 )
+from memoranda.learning.conflicts.quantities import find_new_quantities
 from memoranda.learning.deduplication import opposite_axes
 from memoranda.learning.parsed_text import ParsedWord, parse_text, stem_set, stems
 from memoranda.learning.verbs import Aspect
@@ -36,10 +37,28 @@ _HELD = frozenset({"residence", "employer", "occupation", "study", "drive", "ris
 _JOBS = frozenset({"employer", "occupation", "study", "rise"})
 
 
+def find_changes(
+    old: ParsedClause, new: ParsedClause, *, short: bool, about: bool
+) -> Iterator[Verdict]:
+    """Yield a verdict for each thing that shows that the newer clause excludes the older one.
+
+    Args:
+        old: a clause of what was said before.
+        new: a clause of what was said later.
+        short: whether both stand in single facts rather than messages.
+        about: whether both are known to be about the same.
+    """
+    yield from _find_denial(old, new, short=short)
+    if short:
+        for find in (_find_new_value, _find_reversal, _find_replacement, _find_new_version):
+            yield from find(old, new, about=about)
+    yield from find_new_quantities(old, new, short=short)
+
+
 # --- another value -----------------------------------------------------------------------
 
 
-def find_new_value(old: ParsedClause, new: ParsedClause, *, about: bool) -> Iterator[Verdict]:
+def _find_new_value(old: ParsedClause, new: ParsedClause, *, about: bool) -> Iterator[Verdict]:
     """Yield a verdict where both clauses give one attribute another value."""
     if not _both_said(old, new) or old.has("negated") or new.has("negated"):
         return
@@ -77,7 +96,7 @@ def _apart_in_time(old: ParsedClause, new: ParsedClause, *, held: bool) -> bool:
 # --- the opposite ------------------------------------------------------------------------
 
 
-def find_reversal(old: ParsedClause, new: ParsedClause, *, about: bool) -> Iterator[Verdict]:
+def _find_reversal(old: ParsedClause, new: ParsedClause, *, about: bool) -> Iterator[Verdict]:
     """Yield a verdict where one clause says what the other one denies."""
     alike = old.has("past") == new.has("past") and old.years == new.years
     if not alike or not _both_said(old, new) or old.values != new.values:
@@ -164,7 +183,7 @@ def _axes(clause: ParsedClause) -> dict[int, int]:
 # --- what is over ------------------------------------------------------------------------
 
 
-def find_replacement(old: ParsedClause, new: ParsedClause, *, about: bool) -> Iterator[Verdict]:
+def _find_replacement(old: ParsedClause, new: ParsedClause, *, about: bool) -> Iterator[Verdict]:
     """Yield a verdict where the newer clause names what is over: ``no longer``, ``from … to``.
 
     Only what is so, or goes on, can be over: what happened stays true.
@@ -256,7 +275,7 @@ def _count_alike(one: Sequence[ParsedWord], other: Sequence[ParsedWord]) -> int:
     return sum(1 for _ in takewhile(lambda pair: pair[0].stem == pair[1].stem, pairs))
 
 
-def find_new_version(old: ParsedClause, new: ParsedClause, *, about: bool) -> Iterator[Verdict]:
+def _find_new_version(old: ParsedClause, new: ParsedClause, *, about: bool) -> Iterator[Verdict]:
     """Yield a verdict where something that is used has another version now."""
     cues = new.texts & (_EN.words("shifts") | {"now"})
     if not cues or new.has("wished", "tried", "asked") or old.has("asked") or not _lasts(old):
@@ -285,7 +304,7 @@ def _versions(clause: ParsedClause) -> dict[str, str]:
 # --- what was never done -----------------------------------------------------------------
 
 
-def find_denial(old: ParsedClause, new: ParsedClause, *, short: bool) -> Iterator[Verdict]:
+def _find_denial(old: ParsedClause, new: ParsedClause, *, short: bool) -> Iterator[Verdict]:
     """Yield a verdict where one clause denies what the other one says was done."""
     for denial, other in ((new, old), (old, new)):
         found = _EN.pattern("denied").search(denial.text)

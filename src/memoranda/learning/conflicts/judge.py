@@ -12,20 +12,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from memoranda.learning.claims import Category, Relation, Statement, Verdict
-from memoranda.learning.conflicts.changes import (
-    find_denial,
-    find_new_value,
-    find_new_version,
-    find_replacement,
-    find_reversal,
-)
-from memoranda.learning.conflicts.clauses import (
-    ParsedClause,
-    is_brief,
-    split_clauses,
-    text_content,
-)
-from memoranda.learning.conflicts.quantities import find_new_quantities
+from memoranda.learning.conflicts.changes import find_changes
+from memoranda.learning.conflicts.clauses import ParsedClause, is_brief, split_clauses, text_content
 from memoranda.learning.deduplication import JACCARD, normalize_subject, score_duplicate
 from memoranda.text.patterns import LanguageData
 
@@ -89,7 +77,7 @@ def _findings(old: Statement, new: Statement, *, about: bool) -> Iterator[Verdic
             later = replace(later, marks=later.marks | {"correcting"})  # noqa: PLW2901
         for earlier in split_clauses(old.text):
             if not short or _is_main(earlier, old):
-                yield from _pair(earlier, later, short=short, about=about)
+                yield from find_changes(earlier, later, short=short, about=about)
 
 
 def _is_main(clause: ParsedClause, statement: Statement) -> bool:
@@ -107,11 +95,3 @@ def _is_aside(clause: ParsedClause) -> bool:
     first = clause.words[0]
     participle = first.text.endswith(("ing", "ed")) and len(first.text) > _SHORTEST
     return not first.name and (participle or first.text in _EN.words("adding"))
-
-
-def _pair(old: ParsedClause, new: ParsedClause, *, short: bool, about: bool) -> Iterator[Verdict]:
-    yield from find_denial(old, new, short=short)
-    if short:
-        for find in (find_new_value, find_reversal, find_replacement, find_new_version):
-            yield from find(old, new, about=about)
-    yield from find_new_quantities(old, new, short=short)

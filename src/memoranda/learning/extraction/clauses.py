@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import NamedTuple
 
 from memoranda.learning.extraction.rewriting import ClauseToken, is_mere_article
-from memoranda.learning.extraction.sentences import MASK, Sentence
+from memoranda.learning.extraction.sentences import MASK, TurnPart
 from memoranda.text.patterns import LanguageData
 
 _EN = LanguageData("en", "extraction")
@@ -22,22 +21,8 @@ _MOST_NAMED = 0.12
 _EDGE = " \t,;:.!?-–—…*_\"'()~"
 
 
-class Clause(NamedTuple):
-    """A part of a sentence.
-
-    Attributes:
-        shown: its text, masked as in the sentence, without what leads into it.
-        start: where it begins in the turn.
-        asks: whether it is a question or a request.
-    """
-
-    shown: str
-    start: int
-    asks: bool
-
-
-def split_clauses(sentence: Sentence, names: frozenset[str]) -> Iterator[Clause]:
-    """Yield the clauses of ``sentence``.
+def split_clauses(sentence: TurnPart, names: frozenset[str]) -> Iterator[TurnPart]:
+    """Yield the clauses of ``sentence``, without what leads into them.
 
     Args:
         sentence: where they stand.
@@ -51,7 +36,7 @@ def split_clauses(sentence: Sentence, names: frozenset[str]) -> Iterator[Clause]
         begin, stop = _trimmed(sentence.shown, start, end, names)
         if stop > begin:
             shown = sentence.shown[begin:stop]
-            yield Clause(shown, sentence.start + begin, asks)
+            yield TurnPart(shown, sentence.start + begin, asks)
 
 
 def _parts(text: str) -> Iterator[tuple[int, int]]:

@@ -13,12 +13,7 @@ from dataclasses import dataclass, replace
 from itertools import islice
 
 from memoranda.learning.claims import Turn
-from memoranda.learning.extraction.sentences import (
-    TEXT_LIMIT,
-    Sentence,
-    cut_out,
-    split_sentences,
-)
+from memoranda.learning.extraction.sentences import TEXT_LIMIT, TurnPart, cut_out, split_sentences
 from memoranda.learning.parsed_text import stems
 from memoranda.text.patterns import LanguageData, compile_pattern
 from memoranda.text.secrets import tells_secret
@@ -159,7 +154,7 @@ class _TurnRedactor:
         self.cut(at, start, len(self.texts[at]))
 
 
-def _holding(text: str, wanted: frozenset[str]) -> Iterator[Sentence]:
+def _holding(text: str, wanted: frozenset[str]) -> Iterator[TurnPart]:
     """Yield the sentences that hold all the stems ``wanted`` and deny nothing."""
     for sentence in split_sentences(text):
         raw = _plain(text[sentence.start : sentence.end])

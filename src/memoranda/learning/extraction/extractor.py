@@ -9,7 +9,6 @@ from functools import cache
 
 from memoranda.learning.claims import ROLES, Category, Claim, Turn
 from memoranda.learning.extraction.clauses import (
-    Clause,
     carries_content,
     measure_kept,
     split_clauses,
@@ -25,7 +24,7 @@ from memoranda.learning.extraction.rewriting import (
     rewrite,
     split_tokens,
 )
-from memoranda.learning.extraction.sentences import Sentence, split_sentences
+from memoranda.learning.extraction.sentences import TurnPart, split_sentences
 from memoranda.learning.extraction.statements import (
     ClaimDraft,
     ClauseContext,
@@ -152,15 +151,12 @@ class _TurnReader:
         self.hearers = frozenset(speakers - {turn.speaker})
         hearer = next(iter(self.hearers)) if len(self.hearers) == 1 and not self.chat else ""
         self.person = Person("the user" if self.chat else turn.speaker.strip(), hearer)
-        people = {
-            mention.text.split()[0].lower(): mention.text
-            for mention in mentions
-            if mention.type == "person" and mention.text.strip()
-        }
+        names = (mention.text for mention in mentions if mention.type == "person")
         self.people = {
-            word: name
-            for word, name in people.items()
-            if not any(each.startswith(name) or name.startswith(each) for each in self.hearers)
+            name.split()[0].lower(): name
+            for name in names
+            if name.strip()
+            and not any(each.startswith(name) or name.startswith(each) for each in self.hearers)
         }
         self.last = ""  # The person spoken of last; empty where it is not clear.
         self.topic = topic
@@ -170,10 +166,10 @@ class _TurnReader:
         for sentence in split_sentences(self.turn.text):
             yield from self._sentence(sentence)
 
-    def _said(self, part: Sentence | Clause) -> str:
+    def _said(self, part: TurnPart) -> str:
         return self.turn.text[part.start : part.start + len(part.shown)]
 
-    def _sentence(self, sentence: Sentence) -> Iterator[ClaimDraft]:
+    def _sentence(self, sentence: TurnPart) -> Iterator[ClaimDraft]:
         said = self._said(sentence)
         asked = _EN.pattern("remember_request").match(sentence.shown)
         corrected = None if asked else _EN.pattern("correction").match(sentence.shown)
@@ -189,10 +185,10 @@ class _TurnReader:
                 return
         else:
             question = sentence.question and asked is None
-            sentence = Sentence(sentence.shown[lead.end() :], sentence.start + lead.end(), question)
+            sentence = TurnPart(sentence.shown[lead.end() :], sentence.start + lead.end(), question)
         sure = corrected is not None and _EN.pattern("sure_correction").search(corrected[0])
         kind = Category.REMEMBER if asked else Category.CORRECTION if sure else None
-        before: Clause | None = None
+        before: TurnPart | None = None
         for clause in split_clauses(sentence, self.hearers):
             said = self._said(clause)
             if is_refused(said):
@@ -200,14 +196,14 @@ class _TurnReader:
                 continue
             if self.chat:
                 yield from find_values(clause.shown, said, self.person)
-            draft = self._corrected(clause, said) if corrected and not clause.asks else None
+            draft = self._corrected(clause, said) if corrected and not clause.question else None
             draft = draft or self._stated(clause, said, before, kind)
             if draft is not None:
                 yield draft
             before = clause
 
     def _stated(
-        self, clause: Clause, said: str, before: Clause | None, kind: Category | None
+        self, clause: TurnPart, said: str, before: TurnPart | None, kind: Category | None
     ) -> ClaimDraft | None:
         """Return what a clause states.
 
@@ -219,7 +215,7 @@ class _TurnReader:
                 surely corrects something.
         """
         words = split_tokens(clause.shown)
-        if clause.asks or len(words) < _SHORTEST or words[0].low in _EN.words("asking_words"):
+        if clause.question or len(words) < _SHORTEST or words[0].low in _EN.words("asking_words"):
             return None
         setting = ClauseContext(
             self.chat, frozenset(self.people), loose=kind is not None, opens=before is None
@@ -242,7 +238,7 @@ class _TurnReader:
 
     def _of_last(
         self,
-        clause: Clause,
+        clause: TurnPart,
         said: str,
         pronoun: re.Match[str],
         setting: ClauseContext,
@@ -314,7 +310,7 @@ class _TurnReader:
         elif stated is not None and stated.third:
             self.last = _find_person(words[stated.first : stated.subject])
 
-    def _corrected(self, clause: Clause, said: str) -> ClaimDraft | None:
+    def _corrected(self, clause: TurnPart, said: str) -> ClaimDraft | None:
         """Read ``Actually, it's April 5`` where it is clear what has that value."""
         found = _EN.pattern("pointing_value").match(clause.shown)
         if not self.topic or (not found and _has_subject(clause.shown)):

@@ -28,13 +28,13 @@ _CODE_SHARE = 0.06
 _CLOSING = {'"': '"', "“": "”", "«": "»", "'": "'"}
 
 
-class Sentence(NamedTuple):
-    """A sentence of a turn.
+class TurnPart(NamedTuple):
+    """A sentence of a turn, or a clause of one.
 
     Attributes:
         shown: its text with what no rule may read masked, as long as the text itself.
         start: where it begins in the turn.
-        question: whether it ends with a question mark.
+        question: whether it asks: a sentence by its mark, a clause also by its words.
     """
 
     shown: str
@@ -47,7 +47,7 @@ class Sentence(NamedTuple):
         return self.start + len(self.shown)
 
 
-def split_sentences(text: str) -> Iterator[Sentence]:
+def split_sentences(text: str) -> Iterator[TurnPart]:
     """Yield the sentences of prose in ``text``, in order."""
     shown = text[:TEXT_LIMIT].replace("\r", _BREAK).replace(MASK, " ")
     shown = blank_others(shown.replace("’", "'").replace("\u2018", "'"))
@@ -71,7 +71,7 @@ def _broken(found: re.Match[str]) -> str:
     return _BREAK * len(found[0])
 
 
-def _split(line: str, offset: int) -> Iterator[Sentence]:
+def _split(line: str, offset: int) -> Iterator[TurnPart]:
     """Yield the sentences of a line that begins at ``offset`` of the turn."""
     mark = _PROSE.pattern("list_mark", 0).match(line)
     begin = mark.end() if mark else 0
@@ -84,10 +84,10 @@ def _split(line: str, offset: int) -> Iterator[Sentence]:
         if (short and goes_on) or _is_ordinal(line, begin, stop.end()):
             continue
         shown = line[begin : stop.end()][:SENTENCE_LIMIT]
-        yield Sentence(shown, offset + begin, "?" in stop[0])
+        yield TurnPart(shown, offset + begin, "?" in stop[0])
         begin = stop.end()
     if line[begin:].strip():
-        yield Sentence(line[begin : begin + SENTENCE_LIMIT], offset + begin, question=False)
+        yield TurnPart(line[begin : begin + SENTENCE_LIMIT], offset + begin, question=False)
 
 
 def _is_ordinal(line: str, begin: int, end: int) -> bool:

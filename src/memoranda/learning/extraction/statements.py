@@ -8,12 +8,7 @@ from typing import NamedTuple
 
 from memoranda.learning.claims import Category
 from memoranda.learning.extraction.predicates import ClauseStatement, read_predicate
-from memoranda.learning.extraction.rewriting import (
-    ClauseToken,
-    Person,
-    finish_sentence,
-    rewrite,
-)
+from memoranda.learning.extraction.rewriting import ClauseToken, Person, finish_sentence, rewrite
 from memoranda.learning.extraction.sentences import MASK
 from memoranda.learning.verbs import is_participle, is_past
 from memoranda.text.patterns import LanguageData
@@ -67,8 +62,6 @@ Low = Sequence[str]
 
 def read_statement(words: Words, setting: ClauseContext) -> ClauseStatement | None:
     """Return what the clause of ``words`` states; ``None`` for nothing to keep."""
-    if not words:
-        return None
     low = [word.low for word in words]
     rules = (_called, _first_person, _elided, _possessed, _favoured, _named, _value)
     found = [stated for rule in rules if (stated := rule(words, low, setting)) is not None]

@@ -12,12 +12,7 @@ from datetime import tzinfo
 
 from memoranda.learning.claims import Claim, Relation, Statement, Turn, Verdict
 from memoranda.learning.extraction.exclusions import is_order
-from memoranda.learning.llm.claim_checking import (
-    MARKUP,
-    ClaimAnswer,
-    ClaimChecker,
-    find_cited,
-)
+from memoranda.learning.llm.claim_checking import MARKUP, ClaimAnswer, ClaimChecker, find_cited
 from memoranda.learning.llm.claim_evidence import digits, numbers, stems
 from memoranda.learning.llm.prompting import fenced, instructions, moment, shortened
 from memoranda.model.models import Kind, Record
