@@ -151,7 +151,7 @@ def _idioms() -> tuple[re.Pattern[str], list[str]]:
 def _split_words(text: str) -> tuple[ParsedWord, ...]:
     text = mark_dates(text)
     cased = any(char.islower() for char in text)
-    found: list[tuple[str, str, bool, bool]] = []
+    found: list[ParsedWord] = []
     owned = False
     matches = list(_TOKEN.finditer(text))
     tokens = ["", *(match[0].casefold() for match in matches), "of"]
@@ -169,13 +169,10 @@ def _split_words(text: str) -> tuple[ParsedWord, ...]:
             named = plain not in _EN.words("never_names") or part == "May"
             capital = kind == "word" and cased and part[0].isupper() and len(part) > 1
             sort = "number" if plain.isdigit() and kind == "word" else kind
-            found.append((plain, sort, capital and named, owned))
+            stem = stems([plain])[0] if sort == "word" else plain
+            found.append(ParsedWord(plain, stem, sort, capital and named, owned))
             owned = owner or plain in _EN.words("possessive")
-    stemmed = stems([each[0] for each in found])
-    return tuple(
-        ParsedWord(plain, stem if kind == "word" else plain, kind, name, own)
-        for (plain, kind, name, own), stem in zip(found, stemmed, strict=True)
-    )
+    return tuple(found)
 
 
 def _split_token(kind: str, token: str) -> list[tuple[str, bool]]:

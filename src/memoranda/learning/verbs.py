@@ -102,13 +102,9 @@ def read_aspect(text: str) -> Aspect:
         if word.text in _EN.words("present") or _is_present(words, place):
             return Aspect.STATE
         if place and word.kind == "word" and not word.name and is_past(word.text):
-            used_to = word.text == "used" and _text(words, place + 1) == "to"
+            used_to = [each.text for each in words[place : place + 2]] == ["used", "to"]
             return Aspect.STATE if used_to else Aspect.PAST
     return Aspect.STATE
-
-
-def _text(words: Sequence[ParsedWord], place: int) -> str:
-    return words[place].text if place < len(words) else ""
 
 
 def _after_adverbs(words: Sequence[ParsedWord], place: int) -> str:
@@ -124,8 +120,8 @@ def _is_denied(words: Sequence[ParsedWord], place: int) -> bool:
 def _perfect(words: Sequence[ParsedWord], place: int) -> Aspect:
     """Return the aspect of what a form of ``have`` begins."""
     behind = [word.text for word in words[place + 1 :]]
-    plain = [each for each in behind if each not in _EN.words("adverbs")]
-    verb = plain[0] if plain else ""
+    plain = (each for each in behind if each not in _EN.words("adverbs"))
+    verb, then = next(plain, ""), next(plain, "")
     always = bool(verb) and "always" in behind[: behind.index(verb)]
     if _is_denied(words, place) or always:
         return Aspect.STATE
@@ -133,7 +129,6 @@ def _perfect(words: Sequence[ParsedWord], place: int) -> Aspect:
         return Aspect.PAST if words[place].text == "had" else Aspect.STATE
     if verb != "been":
         return Aspect.STATE if verb in {"got", "had"} else Aspect.PERFECT
-    then = _after_adverbs(words, place + 1 + behind.index(verb))
     return Aspect.PERFECT if then == "to" or is_participle(then) else Aspect.STATE
 
 

@@ -8,14 +8,7 @@ from itertools import takewhile
 
 from memoranda.learning.claims import Relation, Verdict
 from memoranda.learning.conflicts.attributes import read_attribute, score_opposition
-from memoranda.learning.conflicts.clauses import (
-    ParsedClause,
-    are_about_same_people,
-    clause_core,
-    strip_interjections,
-    subject_stems,
-    text_core,
-)
+from memoranda.learning.conflicts.clauses import ParsedClause, are_about_same_people, text_core
 from memoranda.learning.conflicts.quantities import find_new_quantities
 from memoranda.learning.deduplication import opposite_axes
 from memoranda.learning.parsed_text import ParsedWord, parse_text, stem_set, stems
@@ -106,9 +99,9 @@ def _find_reversal(old: ParsedClause, new: ParsedClause, *, about: bool) -> Iter
     flipped = _sign(old) != _sign(new)
     if flipped == turned or not _one_time(old, new) or not _alike_felt(old, new):
         return
+    axes = opposite_axes()
     left, right = (
-        clause_core(each, frozenset(w.stem for w in each.words if w.text in opposite_axes()))
-        for each in (old, new)
+        each.core - {w.stem for w in each.words if w.text in axes} for each in (old, new)
     )
     smaller = min(len(left), len(right))
     if smaller <= 1 or not are_about_same_people(old, new, about=about):
@@ -137,7 +130,7 @@ def _one_time(old: ParsedClause, new: ParsedClause) -> bool:
 
 def _sign(clause: ParsedClause) -> int:
     """Return +1 or -1 by negations and verbs of disliking."""
-    markers = parse_text(strip_interjections(clause)).markers
+    markers = clause.plain.markers
     turns = sum(marker in {"not", "ended"} for marker in markers)
     turns += sum(word.text in _EN.words("disliking") for word in clause.words)
     return -1 if turns % 2 else 1
@@ -151,7 +144,7 @@ def _alike_felt(old: ParsedClause, new: ParsedClause) -> bool:
 
 def _denies(denial: ParsedClause, other: ParsedClause) -> bool:
     """Return whether ``other`` says what ``denial`` negates, if it negates anything."""
-    words = parse_text(strip_interjections(denial)).words
+    words = denial.plain.words
     stated = {word.stem for word in other.words} | {word.text for word in other.words}
     return all(
         _states(words[place + 1 :], stated)
@@ -190,7 +183,7 @@ def _find_replacement(old: ParsedClause, new: ParsedClause, *, about: bool) -> I
     """
     if old.has("negated", "asked") or new.has("asked"):
         return
-    if (new.has("wished") and not old.has("wished")) or not _lasts(old) or not clause_core(old):
+    if (new.has("wished") and not old.has("wished")) or not _lasts(old) or not old.core:
         return
     if are_about_same_people(old, new, about=about, lax=True):
         yield from _given_up(old, new)
@@ -206,7 +199,7 @@ def _lasts(clause: ParsedClause) -> bool:
 
 
 def _exchanged(old: ParsedClause, new: ParsedClause) -> Iterator[Verdict]:
-    mine, said = clause_core(old), read_attribute(old)
+    mine, said = old.core, read_attribute(old)
     for name, relation in (("from_to", Relation.UPDATE), ("not_but", Relation.CONTRADICTION)):
         found = _EN.pattern(name).search(new.text)
         if found is None:
@@ -224,8 +217,8 @@ def _exchanged(old: ParsedClause, new: ParsedClause) -> Iterator[Verdict]:
 
 def _is_mainly_about(old: ParsedClause, new: ParsedClause, gone: frozenset[str]) -> bool:
     """Return whether the older clause is about what is gone, and little else."""
-    mine = clause_core(old) - subject_stems(old) - stem_set("repeated_times")
-    about = gone | clause_core(new) | stem_set("holding")
+    mine = old.core - old.subject - stem_set("repeated_times")
+    about = gone | new.core | stem_set("holding")
     return not mine or len(mine & about) / len(mine) > HALF
 
 
@@ -234,9 +227,9 @@ def _given_up(old: ParsedClause, new: ParsedClause) -> Iterator[Verdict]:
     if found is None or _EN.pattern("over").search(old.text):
         return
     text = _EN.pattern("over_tail").sub("", next(each for each in found.groups() if each))
-    gone = text_core(text) - stem_set("likings") - subject_stems(new) - stem_set("repeated_times")
+    gone = text_core(text) - stem_set("likings") - new.subject - stem_set("repeated_times")
     things = gone - _EN.words("loose_words")
-    mine, said = clause_core(old) - subject_stems(old), read_attribute(old)
+    mine, said = old.core - old.subject, read_attribute(old)
     if things:
         over = len(things & mine) / len(things) >= MANY and _is_mainly_about(old, new, things)
     else:

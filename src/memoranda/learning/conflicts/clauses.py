@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
-from memoranda.learning.parsed_text import ParsedWord, mark_dates, parse_text, stem_set, stems
+from memoranda.learning.parsed_text import ParsedText, ParsedWord, mark_dates, parse_text, stem_set
 from memoranda.learning.verbs import Aspect, read_aspect
 from memoranda.text.patterns import LanguageData, compile_pattern
 from memoranda.text.terms import cut_sentences
@@ -15,8 +15,6 @@ _EN = LanguageData("en", "comparison")
 
 
 _CODE = compile_pattern(r"(?s)```.*?(?:```|\Z)")
-# Words and clauses up to which a text is a single statement.
-BRIEF_WORDS, BRIEF_CLAUSES = 30, 3
 _YEAR = compile_pattern(r"(?:19|20)\d\d")
 
 
@@ -94,6 +92,27 @@ class ParsedClause:
         """Its numbers and dates."""
         return {each.value for each in self.quantities}
 
+    @property
+    def core(self) -> frozenset[str]:
+        """What it is about, without cues of change and verbs of liking."""
+        return self.content - stem_set("beside_core")
+
+    @property
+    def plain(self) -> ParsedText:
+        """It without the interjections that it begins with."""
+        return parse_text(_EN.pattern("interjection").sub("", self.text))
+
+    @property
+    def name(self) -> ParsedWord | None:
+        """The name with which it begins, if it does."""
+        fillers = _EN.words("fillers")
+        return next((w for w in self.words[:3] if w.name and w.text not in fillers), None)
+
+    @property
+    def subject(self) -> frozenset[str]:
+        """The stem of the name with which it begins, and ``user``."""
+        return frozenset({"user", self.name.stem} if self.name else {"user"})
+
 
 @lru_cache(maxsize=1024)
 def split_clauses(text: str) -> tuple[ParsedClause, ...]:
@@ -113,16 +132,6 @@ def split_clauses(text: str) -> tuple[ParsedClause, ...]:
 def text_content(text: str) -> frozenset[str]:
     """Return the stems of what a text is about, without program code."""
     return parse_text(_CODE.sub(" . ", text)).content
-
-
-def is_brief(text: str) -> bool:
-    """Return whether a text is one short statement rather than a message."""
-    return len(split_clauses(text)) <= BRIEF_CLAUSES and len(parse_text(text).words) <= BRIEF_WORDS
-
-
-def strip_interjections(clause: ParsedClause) -> str:
-    """Return the text of a clause without the interjections that it begins with."""
-    return _EN.pattern("interjection").sub("", clause.text)
 
 
 def _read_clause(text: str, sentence: frozenset[str], *, asked: bool) -> ParsedClause:
@@ -208,26 +217,9 @@ def _unit(words: Sequence[ParsedWord], place: int) -> tuple[str, ...]:
     return tuple(unit)
 
 
-def clause_core(clause: ParsedClause, more: frozenset[str] = frozenset()) -> frozenset[str]:
-    """Return what a clause is about, without cues of change, verbs of liking and ``more``."""
-    return clause.content - stem_set("beside_core") - more
-
-
 def text_core(text: str) -> frozenset[str]:
     """Return what a part of a clause is about, without cues of change."""
     return parse_text(text).content - stem_set("change_cues")
-
-
-def _opening_name(clause: ParsedClause) -> ParsedWord | None:
-    """Return the name with which a clause begins, if it does."""
-    fillers = _EN.words("fillers")
-    return next((w for w in clause.words[:3] if w.name and w.text not in fillers), None)
-
-
-def subject_stems(clause: ParsedClause) -> frozenset[str]:
-    """Return the stem of the name with which a clause begins, and ``user``."""
-    name = _opening_name(clause)
-    return frozenset(stems([name.text] if name else [])) | {"user"}
 
 
 def are_about_same_people(
@@ -244,7 +236,7 @@ def are_about_same_people(
     one, other = parse_text(old.text), parse_text(new.text)
     if one.persons != other.persons:
         return False
-    first = [each and each.text for each in (_opening_name(old), _opening_name(new))]
+    first = [each and each.text for each in (old.name, new.name)]
     if lax:
         return first[0] == first[1] or (about and None in first)
     return one.names == other.names or (about and set(one.names) ^ set(other.names) <= set(first))

@@ -13,13 +13,16 @@ from dataclasses import dataclass, replace
 
 from memoranda.learning.claims import Category, Relation, Statement, Verdict
 from memoranda.learning.conflicts.changes import find_changes
-from memoranda.learning.conflicts.clauses import ParsedClause, is_brief, split_clauses, text_content
+from memoranda.learning.conflicts.clauses import ParsedClause, split_clauses, text_content
 from memoranda.learning.deduplication import JACCARD, normalize_subject, score_duplicate
+from memoranda.learning.parsed_text import parse_text
 from memoranda.text.patterns import LanguageData
 
 _EN = LanguageData("en", "comparison")
 
 
+# Words and clauses up to which a text is a single statement.
+BRIEF_WORDS, BRIEF_CLAUSES = 30, 3
 # Confidence below which a rule does not count.
 LEAST = 0.5
 # Share of a fact's content words in the clause that is over, if the fact is.
@@ -64,8 +67,10 @@ class RuleJudge:
 
 def _is_fact(statement: Statement) -> bool:
     """Return whether a statement is a single fact rather than a message."""
-    known = statement.category is not None or statement.subject is not None
-    return known or is_brief(statement.text)
+    if statement.category is not None or statement.subject is not None:
+        return True
+    words, clauses = parse_text(statement.text).words, split_clauses(statement.text)
+    return len(words) <= BRIEF_WORDS and len(clauses) <= BRIEF_CLAUSES
 
 
 def _findings(old: Statement, new: Statement, *, about: bool) -> Iterator[Verdict]:

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterator
 
 from memoranda.learning.claims import Relation, Verdict
-from memoranda.learning.conflicts.clauses import ParsedClause, Quantity, clause_core
+from memoranda.learning.conflicts.clauses import ParsedClause, Quantity
 from memoranda.learning.parsed_text import parse_text, stem_set
 from memoranda.learning.verbs import Aspect
 from memoranda.text.patterns import LanguageData
@@ -45,7 +45,7 @@ def _comparable(old: ParsedClause, new: ParsedClause) -> bool:
     if any(each.near for each in new.quantities):
         return True
     # Else they differ in their numbers alone, and tell no event.
-    left, right = clause_core(old) - old.values, clause_core(new) - new.values
+    left, right = old.core - old.values, new.core - new.values
     event = any(each.aspect in {Aspect.PAST, Aspect.WAS} for each in (old, new))
     return not event and left == right and len(old.values ^ new.values) == PAIR
 

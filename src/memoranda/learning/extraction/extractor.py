@@ -217,17 +217,15 @@ class _TurnReader:
         words = split_tokens(clause.shown)
         if clause.question or len(words) < _SHORTEST or words[0].low in _EN.words("asking_words"):
             return None
-        setting = ClauseContext(
-            self.chat, frozenset(self.people), loose=kind is not None, opens=before is None
-        )
+        setting = ClauseContext(self.chat, frozenset(self.people), kind, opens=before is None)
         pronoun = _EN.pattern("he_or_she").match(clause.shown)
         if pronoun and self.last:
-            return self._of_last(clause, said, pronoun, setting, kind)
+            return self._of_last(clause, said, pronoun, setting)
         stated = read_statement(words, setting)
         if stated is not None and _is_doubtful(words, stated):
             stated = None
         self._note_person(words, stated)
-        draft = self._draft(said, clause.shown, words, stated, kind) if stated else None
+        draft = self._draft(said, clause.shown, stated, kind) if stated else None
         if draft is None:
             return None
         self.topic = find_topic(draft.content) or self.topic
@@ -237,12 +235,7 @@ class _TurnReader:
         return draft
 
     def _of_last(
-        self,
-        clause: TurnPart,
-        said: str,
-        pronoun: re.Match[str],
-        setting: ClauseContext,
-        kind: Category | None,
+        self, clause: TurnPart, said: str, pronoun: re.Match[str], setting: ClauseContext
     ) -> ClaimDraft | None:
         """Read ``She works at Siemens`` where it is clear who she is."""
         other = "male_relatives" if pronoun[0].lower().startswith("she") else "female_relatives"
@@ -250,49 +243,49 @@ class _TurnReader:
             return None
         name = self.last + (" is" if pronoun[0].endswith("'s") else "")
         shown, said = name + clause.shown[pronoun.end() :], name + said[pronoun.end() :]
-        words = split_tokens(shown)
         first = self.last.split()[0].lower().removesuffix("'s")
-        stated = read_statement(words, replace(setting, people=frozenset({first})))
+        stated = read_statement(split_tokens(shown), replace(setting, people=frozenset({first})))
         if stated is None or not stated.third:
             return None
-        return self._draft(said, shown, words, stated, kind, whole=True)
+        return self._draft(said, shown, stated, setting.kind, whole=True)
 
     def _draft(
         self,
         said: str,
         shown: str,
-        words: Sequence[ClauseToken],
         stated: ClauseStatement,
         kind: Category | None,
         *,
         whole: bool = False,
     ) -> ClaimDraft | None:
-        """Return a statement in the third person; ``whole`` from the begin of its clause on."""
-        kept, score = self._kept(words, stated, kind)
-        if not kept:
-            return None
-        begin, end = 0 if whole else kept[0].start, kept[-1].end
-        content = rewrite(said[begin:end], shown[begin:end], self.person, stated.prefix)
-        subject = self._subject(said, words, stated)
-        return ClaimDraft(content, subject, kind or stated.category, score)
+        """Return what can stand alone of a statement, in the third person; ``None`` if too little.
 
-    def _kept(
-        self, words: Sequence[ClauseToken], stated: ClauseStatement, kind: Category | None
-    ) -> tuple[Sequence[ClauseToken], float]:
-        """Return the words that can stand alone, none if too few, and the score they give."""
-        words, category = words[stated.first :], stated.category
-        rest = stated.rest - stated.first
+        Args:
+            said: the clause as it is written.
+            shown: the same, masked.
+            stated: what it states.
+            kind: what its statement is whatever it says, if given.
+            whole: keep the clause from its beginning on.
+        """
+        tokens = split_tokens(shown)
+        words, rest = tokens[stated.first :], stated.rest - stated.first
         length = measure_kept(words, rest, hearer=bool(self.person.hearer), persons=stated.third)
         told = words[rest:length]
-        count, bonus = weigh_words(told, lasting=category in _LASTING)
+        count, bonus = weigh_words(told, lasting=stated.category in _LASTING)
         if length <= rest or count == 0:
-            return (), 0.0
-        if count <= _FEW and category in _DOINGS and _is_bare(told):
+            return None
+        if count <= _FEW and stated.category in _DOINGS and _is_bare(told):
             bonus -= _BARE
         score = round(stated.score + bonus, 3)
         if any(word.low in _EN.words("second") for word in words[:length]):
             score -= _HEARER_COST
-        return words[:length], score if kind is None else max(score, _SURE)
+        begin, end = 0 if whole else words[0].start, words[length - 1].end
+        return ClaimDraft(
+            content=rewrite(said[begin:end], shown[begin:end], self.person, stated.prefix),
+            subject=self._subject(said, tokens, stated),
+            category=kind or stated.category,
+            score=score if kind is None else max(score, _SURE),
+        )
 
     def _subject(self, said: str, words: Sequence[ClauseToken], stated: ClauseStatement) -> str:
         own = words[stated.first].low in {"my", "our"}

@@ -100,10 +100,10 @@ class _ThirdPersonRewriter:
         self.named = False
         self.plural = False
         self.past = _EN.words("frequency").isdisjoint(self.low)
+        # Whether the next verb is the speaker's, and must agree.
         self.pending = False
-        """Whether the next verb is the speaker's, and must agree."""
+        # Whether the last such verb was in the present and may be followed by ``and …``.
         self.present = False
-        """Whether the last such verb was in the present and may be followed by ``and …``."""
 
     def run(self) -> str:
         """Return the clause with every word put into the third person."""

@@ -45,13 +45,14 @@ class ClauseContext:
     Attributes:
         chat: whether it is said to an assistant.
         people: first names of persons in the turn, in lower case.
-        loose: whether somebody asked to remember it, so that any statement will do.
+        kind: what its statement is whatever it says, where somebody asks to remember it or surely
+            corrects something: then any statement will do.
         opens: whether the clause opens its sentence: only then it may leave out ``I``.
     """
 
     chat: bool
     people: frozenset[str] = frozenset()
-    loose: bool = False
+    kind: Category | None = None
     opens: bool = True
 
 
@@ -134,7 +135,7 @@ def _first_person(words: Words, low: Low, setting: ClauseContext) -> ClauseState
     verb = "have" if done else joined.get(tail)
     spelled = [verb, *following] if verb else following
     reading = read_predicate(spelled, chat=setting.chat)
-    if reading is None and setting.loose and not _has(spelled[:3], "hypothetical"):
+    if reading is None and setting.kind and not _has(spelled[:3], "hypothetical"):
         reading = ClauseStatement(Category.REMEMBER, 0.6, 0)
     everybody = "all" in spelled[:3] and low[start].startswith("we")
     if reading is None or (everybody and reading.category is not Category.EVENT):
@@ -284,7 +285,7 @@ def _of_group(
     if reading is not None:
         kind = Category.EVENT if reading.category is Category.EVENT else Category.STATE
         return reading._replace(category=kind, score=reading.score - 0.04)
-    return ClauseStatement(Category.REMEMBER, 0.6, 1) if setting.loose and told else None
+    return ClauseStatement(Category.REMEMBER, 0.6, 1) if setting.kind and told else None
 
 
 def _is_bare_value(group: Low, told: Low) -> bool:
@@ -338,8 +339,8 @@ def _value(words: Words, low: Low, setting: ClauseContext) -> ClauseStatement | 
         product = setting.chat and start == 0 and low[verb] in _EN.words("product_verbs")
         if product and any(word.text[0].isupper() for word in words[verb + 1 :]):
             return ClauseStatement(Category.STATE, 0.5, verb, subject=verb)
-        loose = setting.loose and start == 0 and bool(rest)
-        if loose or any(map(_is_value, rest[:_LONGEST_LEAD])):
+        any_will_do = setting.kind and start == 0 and rest
+        if any_will_do or any(map(_is_value, rest[:_LONGEST_LEAD])):
             known = 0.64 if _has(group, "state_nouns") else 0.52
             score = known if setting.chat or low[start] != "the" else 0.5
             category = Category.CONSTRAINT if "budget" in group else Category.STATE
