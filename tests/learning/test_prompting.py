@@ -13,8 +13,10 @@ from memoranda.learning.llm.model_stages import (
     ReflectionAnswer,
     VerdictAnswer,
     VerdictsAnswer,
+    fenced,
+    instructions,
+    shortened,
 )
-from memoranda.learning.llm.prompting import fenced, instructions, shortened
 from memoranda.notes.model_summarizer import Consolidation
 
 ROOT = Path(__file__).parents[2]

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memoranda.learning import reflection as reflect
-from memoranda.learning.weekly_digest import LINE, LONGEST
+from memoranda.learning.reflection import LINE, LONGEST
 from memoranda.model.actions import Erase
 from memoranda.model.clock import IdFactory
 from memoranda.model.models import Kind, Record, Trust

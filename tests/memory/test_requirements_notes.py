@@ -19,8 +19,7 @@ from noting import (
 )
 
 from memoranda import Settings
-from memoranda.learning.llm.model_stages import ClaimsAnswer
-from memoranda.learning.llm.prompting import instructions
+from memoranda.learning.llm.model_stages import ClaimsAnswer, instructions
 from memoranda.model.chat import ChatReply
 from memoranda.model.notes import MEMORY_BYTES
 from memoranda.model.usage import Usage

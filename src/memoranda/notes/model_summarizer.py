@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from memoranda.learning.claims import Turn
-from memoranda.learning.llm.prompting import fenced, instructions, moment, shortened
+from memoranda.learning.llm.model_stages import fenced, instructions, moment, shortened
 from memoranda.model.notes import MEMORY_BYTES
 from memoranda.model.ports import LanguageModel
 from memoranda.text.lines import cut, one_line, stamp

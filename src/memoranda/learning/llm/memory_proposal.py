@@ -17,8 +17,15 @@ from typing import NamedTuple
 from memoranda.learning.claims import ROLES, Category, Claim, Turn
 from memoranda.learning.extraction.exclusions import is_joke, is_refused
 from memoranda.learning.extraction.sentences import split_sentences
-from memoranda.learning.llm.claim_checking import JUST_BEFORE, MANY, ClaimAnswer, ClaimChecker
-from memoranda.learning.llm.claim_evidence import ENGLISH, numbers, stems
+from memoranda.learning.llm.claim_checking import (
+    ENGLISH,
+    JUST_BEFORE,
+    MANY,
+    ClaimAnswer,
+    ClaimChecker,
+    numbers,
+    stems,
+)
 from memoranda.learning.llm.model_stages import MOST_PER_TURN
 from memoranda.learning.parsed_text import parse_text
 from memoranda.model.ports import DateReader
