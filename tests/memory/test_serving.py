@@ -1,5 +1,6 @@
 """A memory that is served: opened late, kept up while it is open."""
 
+import threading
 from datetime import UTC, datetime, timedelta
 from threading import Event
 from time import monotonic
@@ -43,7 +44,7 @@ def test_upkeep_can_be_left_to_another(tmp_path):
     settings = Settings(embedding={"model": "none"}, mcp={"upkeep": False})
     late = LateMemory(str(tmp_path / "agent.db"), user="default", settings=settings)
     assert actions(late, record) == ["insert"]
-    assert not late._opened._upkeep.running
+    assert "memoranda-schedule" not in {thread.name for thread in threading.enumerate()}
     late.close()
 
 

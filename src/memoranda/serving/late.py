@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import ExitStack
 from importlib import import_module
 from threading import Lock, Thread
 from typing import TYPE_CHECKING
@@ -10,14 +11,21 @@ from memoranda.model.ports import Embedder
 from memoranda.settings.settings import Settings
 
 if TYPE_CHECKING:
-    from memoranda.serving.verbs import ServedMemory, Verbs
+    from memoranda.memory import Memory
+    from memoranda.serving.verbs import Verbs
 
 # The module that brings all of a memory with it, which takes most of a second to import.
 OPENED = "memoranda.serving.verbs"
+# Seconds that closing waits for a job at hand; the next process takes it up from there.
+LAST_MOMENTS = 2.0
 
 
 class LateMemory:
     """One store, for whoever asks. Thread-safe.
+
+    A server may be the only process that lives for long, so it runs the jobs of the settings:
+    what expired is retired when it starts and every hour (S1.38, S1.39). Of several servers on one
+    store, one runs each job.
 
     Args:
         location: as of :class:`memoranda.Memory`.
@@ -35,10 +43,11 @@ class LateMemory:
         embedder: Embedder | None = None,
     ) -> None:
         """Open and import nothing yet."""
-        self._given = {"user": user, "settings": settings, "embedder": embedder}
-        self._location = location
+        self._location, self._user = location, user
+        self._settings, self._embedder = settings, embedder
         self._opening = Lock()
-        self._opened: ServedMemory | None = None
+        self._opened: Memory | None = None
+        self._closing = ExitStack()
         self._starting = Lock()
         self._loading: Thread | None = None
 
@@ -56,19 +65,31 @@ class LateMemory:
         """Return what a model may do with the memory of ``user``; opens the store at first.
 
         Raises:
-            MemorandaError: the store cannot be opened; the next call tries again.
+            MemorandaError: the store cannot be opened, or a time of a job cannot be read; the
+                next call tries again.
         """
-        module = import_module(OPENED)
+        from memoranda.serving.verbs import Verbs  # noqa: PLC0415 - see the module
+
         with self._opening:
-            opened: ServedMemory = self._opened or module.ServedMemory(
-                self._location, **self._given
+            memory = self._opened = self._opened or self._open()
+        return Verbs(memory if user is None else memory.as_user(user))
+
+    def _open(self) -> Memory:
+        from memoranda.memory import Memory  # noqa: PLC0415 - see the module
+
+        settings, embedder = self._settings, self._embedder
+        with ExitStack() as opened:
+            memory = opened.enter_context(
+                Memory(self._location, user=self._user, settings=settings, embedder=embedder)
             )
-            self._opened = opened
-        return opened.verbs(user)
+            schedule = memory.schedule()
+            if settings.mcp.upkeep:
+                opened.enter_context(schedule.background(LAST_MOMENTS))
+            self._closing = opened.pop_all()
+        return memory
 
     def close(self) -> None:
         """Close the memory, if it was opened. What asks after that opens it again."""
         with self._opening:
-            opened, self._opened = self._opened, None
-        if opened is not None:
-            opened.close()
+            self._opened, closing = None, self._closing.pop_all()
+        closing.close()

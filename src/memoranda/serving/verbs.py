@@ -1,10 +1,10 @@
-"""An opened memory of a server: the verbs that a model may use, for each user, and its upkeep."""
+"""The verbs of a served memory that a model may use, for each user."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
-from contextlib import ExitStack, suppress
+from contextlib import suppress
 from dataclasses import replace
 from typing import Any
 
@@ -12,18 +12,15 @@ from memoranda.errors import EmbeddingError, InvalidInput, NotFound
 from memoranda.memory import Memory, scope_of, services_of
 from memoranda.model.checks import clean
 from memoranda.model.models import Entity, Hit, Kind, Recall, Record, is_active
-from memoranda.model.ports import Embedder, Progress
+from memoranda.model.ports import Progress
 from memoranda.model.query import Filter
 from memoranda.model.reports import MemoryStats
 from memoranda.records.drafts import Draft, parse_kind
 from memoranda.search.recall import mask_secrets
-from memoranda.settings.settings import Settings
 from memoranda.text.recalled import without_recalled
 from memoranda.text.secrets import HIDDEN, looks_secret, without_secrets
 from memoranda.tools.agent import ORIGIN, ROLE, AgentTools, kept
 
-# Seconds that closing waits for a job at hand; the next process takes it up from there.
-LAST_MOMENTS = 2.0
 MOST_IDS = 20
 # Characters of the metadata of one memory, as JSON.
 LONGEST_METADATA = 4_000
@@ -138,42 +135,6 @@ class Verbs:
         """Return an active record of this user; forgotten ones are not shown."""
         found = self._memory.get(id)
         return _told(found) if found and is_active(found, self._records.now()) else None
-
-
-class ServedMemory:
-    """A memory that is served, for all its users.
-
-    A server may be the only process that lives for long, so it runs the jobs of the settings:
-    what expired is retired when it starts and every hour (S1.38, S1.39). Of several servers on one
-    store, one runs each job.
-    """
-
-    def __init__(
-        self, location: str | None, *, user: str, settings: Settings, embedder: Embedder | None
-    ) -> None:
-        """Open the memory and start its upkeep.
-
-        Raises:
-            MemorandaError: the store cannot be opened, or a time of a job cannot be read.
-        """
-        self._memory = Memory(location, user=user, settings=settings, embedder=embedder)
-        self._upkeep = ExitStack()
-        try:
-            schedule = self._memory.schedule()
-        except BaseException:
-            self._memory.close()
-            raise
-        if settings.mcp.upkeep:
-            self._upkeep.enter_context(schedule.background(LAST_MOMENTS))
-
-    def verbs(self, user: str | None) -> Verbs:
-        """Return what a model may do with the memory of ``user``, else that of the server."""
-        return Verbs(self._memory if user is None else self._memory.as_user(user))
-
-    def close(self) -> None:
-        """End the upkeep and close the memory."""
-        self._upkeep.close()
-        self._memory.close()
 
 
 def _unsecret(text: str) -> str:
