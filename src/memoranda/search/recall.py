@@ -85,12 +85,7 @@ class RecallService:
         hits = self.retriever.search(
             self.scope, query, where, limit=limit, min_score=self.min_score, skip=skip
         )
-        turns = [hit.record.id for hit in hits if hit.record.kind is Kind.EPISODE]
-        facts = [
-            fact
-            for fact in self._citing(turns)
-            if fact.kind is Kind.FACT and fact.superseded_by is None
-        ]
+        facts = self._facts_from(hits)
         hidden = {
             turn
             for fact in facts
@@ -153,27 +148,20 @@ class RecallService:
         asked = self.store.records(self.scope, Filter(now=where.now, hashes=[content_hash(text)]))
         return frozenset(record.id for record in asked if record.kind is Kind.EPISODE)
 
-    def linked_facts(self, hits: Sequence[Hit], where: Filter) -> FactsByTurn:
-        """Return the active facts extracted from the turns among ``hits``, by turn."""
-        turns = [hit.record.id for hit in hits if hit.record.kind is Kind.EPISODE]
-        found: FactsByTurn = {}
-        for record in self._citing(turns):
-            active = is_active(record, where.now) and record.superseded_by is None
-            if record.kind is Kind.FACT and active:
-                for source in set(record.source_ids) & set(turns):
-                    found.setdefault(source, []).append(record)
-        return found
-
     def record_access(
         self, hits: Sequence[Hit], where: Filter, session: str | None = None
     ) -> FactsByTurn:
-        """Count ``hits`` as accessed, with the facts extracted from them; return these, by turn."""
-        facts = self.linked_facts(hits, where)
-        accessed = [hit.record.id for hit in hits]
-        accessed += [fact.id for each in facts.values() for fact in each]
+        """Count ``hits`` as accessed, with the active facts drawn from them; return these."""
+        facts: FactsByTurn = {}
+        accessed = dict.fromkeys(hit.record.id for hit in hits)
+        turns = {hit.record.id for hit in hits if hit.record.kind is Kind.EPISODE}
+        for fact in self._facts_from(hits):
+            if is_active(fact, where.now):
+                for turn in turns.intersection(fact.source_ids):
+                    facts.setdefault(turn, []).append(fact)
+                    accessed[fact.id] = None
         if accessed:
-            touch = Touch(tuple(dict.fromkeys(accessed)), where.now, session)
-            self.store.apply(self.scope, [touch])
+            self.store.apply(self.scope, [Touch(tuple(accessed), where.now, session)])
         return facts
 
     def latest_insight(self, where: Filter) -> Record | None:
@@ -182,11 +170,12 @@ class RecallService:
         found = self.store.records(self.scope, insights, order=Order.LATEST, limit=1)
         return mask_secrets(found[0]) if found else None
 
-    def _citing(self, turns: Sequence[str]) -> list[Record]:
-        """Return the records that name one of ``turns`` as a source, active or not."""
-        if not turns:
-            return []
-        return self.store.records(self.scope, Filter.at_any_time(citing=turns))
+    def _facts_from(self, hits: Sequence[Hit]) -> list[Record]:
+        """Return the facts drawn from the turns among ``hits`` that nothing replaced."""
+        turns = [hit.record.id for hit in hits if hit.record.kind is Kind.EPISODE]
+        where = Filter.at_any_time(citing=turns, kinds=(Kind.FACT,))
+        found = self.store.records(self.scope, where) if turns else []
+        return [fact for fact in found if fact.superseded_by is None]
 
 
 def mask_secrets(record: Record) -> Record:

@@ -17,7 +17,6 @@ that calendar month and year. A yearless date is the latest one not after the qu
 from __future__ import annotations
 
 import unicodedata
-from dataclasses import dataclass, replace
 from datetime import datetime
 
 from memoranda.text.dates.expressions import (
@@ -46,22 +45,7 @@ QUERY_LIMIT = 2_000
 ATOM_LIMIT = 8
 
 
-@dataclass(frozen=True, slots=True)
-class TimeRange:
-    """A stretch of time that a query names.
-
-    Attributes:
-        start: the first moment in it, in the time zone of the question.
-        end: the first moment after it.
-        text: the words that said it.
-    """
-
-    start: datetime
-    end: datetime
-    text: str
-
-
-def time_range(query: str, now: datetime) -> TimeRange | None:
+def question_range(query: str, now: datetime) -> Bounds | None:
     """Return the stretch of time that ``query`` speaks of, or ``None``.
 
     Args:
@@ -78,27 +62,14 @@ def time_range(query: str, now: datetime) -> TimeRange | None:
     masked = DATES.quoted.sub(lambda quoted: " " * len(quoted[0]), text)
     try:
         calendar = RelativeCalendar(now)
-        said = _resolve(masked, find_expressions(masked, calendar), calendar)
-        if said is None:
-            return None
-        start, end = said.found.bounds
-        if is_empty((start, end)):
-            return None
+        bounds = _resolve(masked, find_expressions(masked, calendar), calendar)
+        return None if bounds is None or is_empty(bounds) else bounds
     except (ValueError, OverflowError, LookupError):
         # An impossible date ("31 February"), or one outside the calendar.
         return None
-    return TimeRange(start, end, text[said.begin : said.finish])
 
 
-def question_range(question: str, now: datetime) -> Bounds | None:
-    """Return the bounds of the :func:`time_range` of ``question``."""
-    found = time_range(question, now)
-    return None if found is None else (found.start, found.end)
-
-
-def _resolve(
-    query: str, atoms: list[TimeExpression], calendar: RelativeCalendar
-) -> TimeExpression | None:
+def _resolve(query: str, atoms: list[TimeExpression], calendar: RelativeCalendar) -> Bounds | None:
     """Join what the query says about time into one range."""
     atoms = _with_cues(query, atoms) if len(atoms) <= ATOM_LIMIT else []
     if not atoms:
@@ -109,24 +80,27 @@ def _resolve(
         for vague in DATES.unresolved.finditer(query)
     ):
         return None
-    whole, *others = atoms
-    if len(others) == 1 and (joined := _between(query, whole, others[0])):
-        return joined
+    first, *others = atoms
+    found = first.found
+    if len(others) == 1 and _linked(query, first, others[0]):
+        return join_stretch(found, others[0].found).bounds
     for atom in others:
-        narrower = _narrow(whole, atom)
+        narrower = intersect_times(found, atom.found)
         if narrower is None:
             return None
-        whole = narrower
-    return _open(query, whole, calendar)
+        found = narrower
+    return _open(query, first.begin, max(atom.finish for atom in atoms), found.bounds, calendar)
 
 
-def _cue(query: str, atom: TimeExpression) -> tuple[str, int] | None:
-    """Return the kind of the word before ``atom`` and where it begins."""
-    before = query[max(0, atom.begin - REACH) : atom.begin]
-    for name, pattern in cues("question_cues").items():
-        if match := pattern.search(before):
-            return name, atom.begin - len(before) + match.start()
-    return None
+def _cue(query: str, begin: int) -> str:
+    """Return the kind of the word before a time; empty, if it is no word that matters."""
+    before = query[max(0, begin - REACH) : begin]
+    return next((name for name, word in cues("question_cues").items() if word.search(before)), "")
+
+
+def _linked(query: str, first: TimeExpression, second: TimeExpression) -> bool:
+    """Return whether the query makes one stretch of two times: "from May to June"."""
+    return DATES.question_link.fullmatch(query, first.finish, second.begin) is not None
 
 
 def _with_cues(query: str, atoms: list[TimeExpression]) -> list[TimeExpression]:
@@ -134,12 +108,12 @@ def _with_cues(query: str, atoms: list[TimeExpression]) -> list[TimeExpression]:
     grains = {atom.found.grain for atom in atoms}
     kept: list[TimeExpression] = []
     for atom in atoms:
-        cue, grain = _cue(query, atom), atom.found.grain
+        cue, grain = _cue(query, atom.begin), atom.found.grain
         if (
             not atom.found.needs_cue
-            or (kept and DATES.question_link.fullmatch(query, kept[-1].finish, atom.begin))
+            or (kept and _linked(query, kept[-1], atom))
             or has_offset(query, atom)
-            or (cue and (cue[0] != "on" or grain == "weekday"))
+            or (cue and (cue != "on" or grain == "weekday"))
             or (grain == "month" and "year" in grains)
             or (grain == "weekday" and "week" in grains)
         ):
@@ -147,39 +121,17 @@ def _with_cues(query: str, atoms: list[TimeExpression]) -> list[TimeExpression]:
     return kept
 
 
-def _between(query: str, first: TimeExpression, second: TimeExpression) -> TimeExpression | None:
-    """Return the range from ``first`` to ``second`` if the query links them."""
-    if not DATES.question_link.fullmatch(query, first.finish, second.begin):
-        return None
-    cue = _cue(query, first)
-    begin = cue[1] if cue else first.begin
-    return TimeExpression(begin, second.finish, join_stretch(first.found, second.found))
-
-
-def _narrow(one: TimeExpression, other: TimeExpression) -> TimeExpression | None:
-    """Return what two expressions for the same time mean together, if they agree."""
-    found = intersect_times(one.found, other.found)
-    if found is None:
-        return None
-    return TimeExpression(min(one.begin, other.begin), max(one.finish, other.finish), found)
-
-
-def _open(query: str, atom: TimeExpression, calendar: RelativeCalendar) -> TimeExpression | None:
+def _open(
+    query: str, begin: int, finish: int, bounds: Bounds, calendar: RelativeCalendar
+) -> Bounds | None:
     """Apply "since", "before", "after" and "until" to a range."""
-    start, end = atom.found.bounds
-    cue = _cue(query, atom)
-    name, begin = cue or ("", atom.begin)
-    finish = atom.finish
-    if suffix := DATES.suffix.match(query, finish):
-        name, finish = str(suffix.lastgroup), suffix.end()
-    tonight = calendar.today + DAY
-    past = calendar.date(EARLIEST_YEAR)
-    bounds = {
+    start, end = bounds
+    suffix = DATES.suffix.match(query, finish)
+    tonight, past = calendar.today + DAY, calendar.date(EARLIEST_YEAR)
+    opened = {
         "since": (start, tonight),
         "after": (end, tonight),
         "before": (past, start),
         "until": (past, end),
-    }.get(name, (start, end))
-    if bounds[0] >= bounds[1]:
-        return None
-    return TimeExpression(begin, finish, replace(atom.found, bounds=bounds))
+    }.get(str(suffix.lastgroup) if suffix else _cue(query, begin), bounds)
+    return opened if opened[0] < opened[1] else None
