@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
 from typing import TypeGuard
@@ -19,7 +19,7 @@ from memoranda.conversation.scoring import Score, scores
 from memoranda.conversation.segments import LONGEST_TITLE
 from memoranda.conversation.selection import TaskReader
 from memoranda.conversation.signals import Signals
-from memoranda.conversation.transcript import place_of
+from memoranda.conversation.transcript import place_of, prunings_since
 from memoranda.conversation.view import ORPHAN, ConversationView, Policy, essentials, last_request
 from memoranda.errors import InvalidInput
 from memoranda.model.models import Calibration, ConversationInfo, Marker, Message, Pruning
@@ -64,10 +64,10 @@ def conversation_stats(
     state: ConversationState, shown: ConversationView, prunings: Sequence[Pruning]
 ) -> ConversationStats:
     """Return the figures of a conversation that a context shows as ``shown``."""
-    messages, start = shown.messages, state.info.start
+    messages = shown.messages
     by_role = _tokens_by_role(state, shown)
     total = sum(by_role.values())
-    pruned = [item.at for item in prunings if item.cuts and item.cuts[-1].last >= start]
+    pruned = [item.at for item in prunings_since(prunings, state.info.start)]
     if shown.pruned and messages:
         # Out by the limits of this moment alone, without a receipt.
         pruned.append(max(message.timestamp for message in messages))
@@ -271,11 +271,7 @@ def explain_view(
         messages: the messages to explain, in order.
     """
     start, figures = state.info.start, conversation_stats(state, shown, prunings)
-    kept = [
-        replace(item, cuts=tuple(cut for cut in item.cuts if cut.first >= start))
-        for item in prunings
-    ]
-    since = tuple(item for item in kept if item.cuts)
+    since = prunings_since(prunings, start)
     receipts: dict[int, Pruning] = {}  # what took out the message at a position: the first that did
     for item in reversed(since):
         for cut in item.cuts:
@@ -323,7 +319,7 @@ def explain_view(
         lines=tuple(lines),
         tasks=tuple(tasks),
         markers=shown.markers,
-        prunings=since,
+        prunings=tuple(since),
     )
 
 

@@ -18,7 +18,7 @@ from datetime import UTC
 
 from memoranda.conversation.selection import SelectionInput, TaskReader, Unit
 from memoranda.conversation.signals import Signals, signals
-from memoranda.conversation.transcript import Transcript, place_of
+from memoranda.conversation.transcript import Transcript, place_of, prunings_since
 from memoranda.errors import InvalidInput
 from memoranda.model.models import ConversationInfo, Marker, Message, PrunedSpan, Pruning
 from memoranda.model.ports import MessageMeter
@@ -457,10 +457,7 @@ class StateReader:
             self._revision += 1
 
     def _read_all(self, info: ConversationInfo) -> Ledger:
-        prunings = [
-            replace(item, cuts=tuple(cut for cut in item.cuts if cut.first >= info.start))
-            for item in self._transcript.prunings()
-        ]
+        prunings = prunings_since(self._transcript.prunings(), info.start)
         ledger = Ledger(prunings, start=info.start)
         after = info.start - 1
         if ledger.gaps and ledger.gaps[0].first <= info.start:

@@ -24,7 +24,7 @@ from memoranda.conversation.segments import Segmenter
 from memoranda.conversation.selection import Strategy
 from memoranda.conversation.strategies import FINISHED_TASKS, STRATEGIES
 from memoranda.conversation.summary import ExtractiveSummarizer
-from memoranda.conversation.transcript import Transcript, place_of
+from memoranda.conversation.transcript import Transcript, place_of, prunings_since
 from memoranda.conversation.view import NO_ROOM, STABLE_TO, Policy, essentials, shortest, view_of
 from memoranda.errors import InvalidInput
 from memoranda.model.checks import limited, storable
@@ -76,29 +76,6 @@ class Limits:
     def budget(self, context_limit: int) -> int:
         """Return how many tokens a context may take, with a window of ``context_limit``."""
         return self.max_tokens or max(1, int(context_limit * self.settings.budget_share))
-
-    def thresholds(self, context_limit: int, room: float) -> Thresholds:
-        """Return when to prune: shares of the window of which the budget is its share.
-
-        With a stable prefix the steps are larger, so that a prompt cache stays warm; ``room`` is
-        the share of a context that is then the conversation's.
-        """
-        settings, window = self.settings, context_limit
-        if self.max_tokens is not None:
-            window = max(1, int(self.max_tokens / settings.budget_share))
-        low, aggressive_low = settings.prune_to, settings.aggressive_to
-        if self.policy.stable:
-            low = aggressive_low = min(low, aggressive_low, STABLE_TO)
-        else:
-            room = 1.0
-        return Thresholds(
-            window=window,
-            warn_at=int(window * settings.warn_at),
-            prune_at=int(window * (settings.prune_at * room)),
-            prune_to=int(window * (low * room)),
-            aggressive_at=int(window * (settings.aggressive_at * room)),
-            aggressive_to=int(window * (aggressive_low * room)),
-        )
 
 
 class LimitOptions(TypedDict, total=False):
@@ -313,9 +290,26 @@ class Pruner:
         self._owed: TaskBoundary | None = None  # whose pruning is yet to succeed
 
     def thresholds(self, state: ConversationState) -> Thresholds:
-        """Return when to prune; what memory recalls needs room beside a stable prefix."""
-        room = 1.0 if self._services.recall is None else 1 - RECALL_SHARE
-        return self._limits.thresholds(state.window, room)
+        """Return when to prune: shares of the window of which the budget is its share.
+
+        With a stable prefix the steps are larger, so that a prompt cache stays warm, and what
+        memory recalls has a share of the context.
+        """
+        settings, window, room = self._limits.settings, state.window, 1.0
+        if self._limits.max_tokens is not None:
+            window = max(1, int(self._limits.max_tokens / settings.budget_share))
+        low, aggressive_low = settings.prune_to, settings.aggressive_to
+        if self._limits.policy.stable:
+            low = aggressive_low = min(low, aggressive_low, STABLE_TO)
+            room = 1.0 if self._services.recall is None else 1 - RECALL_SHARE
+        return Thresholds(
+            window=window,
+            warn_at=int(window * settings.warn_at),
+            prune_at=int(window * (settings.prune_at * room)),
+            prune_to=int(window * (low * room)),
+            aggressive_at=int(window * (settings.aggressive_at * room)),
+            aggressive_to=int(window * (aggressive_low * room)),
+        )
 
     def after_adding(
         self, state: ConversationState, fresh: Sequence[Message], before: int
@@ -484,11 +478,10 @@ def read_session(transcript: Transcript, info: ConversationInfo) -> Conversation
     """
     told: list[PrunedSpan] = []
     start = info.start
-    for pruning in transcript.prunings():
-        cuts = [cut for cut in pruning.cuts if cut.first >= info.start]
-        if pruning.trigger in {OVERFLOW, SESSION_START} and cuts:
-            told = [cut for cut in cuts if cut.why == RECAPPED]
-            start = max(cut.last for cut in cuts) + 1
+    for pruning in prunings_since(transcript.prunings(), info.start):
+        if pruning.trigger in {OVERFLOW, SESSION_START}:
+            told = [cut for cut in pruning.cuts if cut.why == RECAPPED]
+            start = max(cut.last for cut in pruning.cuts) + 1
     found = transcript.messages(after=(told[0].first if told else start) - 1)
     recapped = [
         item

@@ -185,20 +185,17 @@ class FileTranscript(MemoryTranscript):
         data = b"".join(line + b"\n" for line in message_lines(messages))
         if not data:
             return
-        with self._writing():
-            descriptor = os.open(self.path, os.O_RDWR | os.O_APPEND | BINARY)
-            size = os.lseek(descriptor, 0, os.SEEK_END)
+        with self._writing(), self.path.open("ab", buffering=0) as file:
+            size = file.tell()
             try:
                 # In one call, or it could be torn by others.
-                if os.write(descriptor, data) < len(data):
+                if os.write(file.fileno(), data) < len(data):
                     raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))  # noqa: TRY301 - undone below
                 if self._power_safe:
-                    os.fsync(descriptor)
+                    os.fsync(file.fileno())
             except BaseException:
-                os.ftruncate(descriptor, size)
+                file.truncate(size)
                 raise
-            finally:
-                os.close(descriptor)
 
     # Locks
 

@@ -6,7 +6,7 @@ In a store each message is also an episode that later conversations find.
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from datetime import datetime
@@ -31,7 +31,6 @@ from memoranda.model.models import (
     ConversationInfo,
     Kind,
     Message,
-    PrunedSpan,
     Pruning,
     Record,
     Scope,
@@ -126,13 +125,19 @@ def with_settings(info: ConversationInfo, given: TranscriptSettings) -> Conversa
     )
 
 
+def prunings_since(prunings: Iterable[Pruning], start: int) -> list[Pruning]:
+    """Return the prunings that took out messages from position ``start`` on, with these cuts."""
+    kept = (
+        replace(item, cuts=tuple(cut for cut in item.cuts if cut.first >= start))
+        for item in prunings
+    )
+    return [item for item in kept if item.cuts]
+
+
 def add_summaries(pruning: Pruning, summaries: Mapping[int, str]) -> Pruning:
     """Return the receipt with the summaries of its cuts, by their first positions."""
-
-    def with_summary(cut: PrunedSpan) -> PrunedSpan:
-        return replace(cut, summary=summaries.get(cut.first, cut.summary))
-
-    return replace(pruning, cuts=tuple(map(with_summary, pruning.cuts)))
+    cuts = (replace(cut, summary=summaries.get(cut.first, cut.summary)) for cut in pruning.cuts)
+    return replace(pruning, cuts=tuple(cuts))
 
 
 class MemoryTranscript:
