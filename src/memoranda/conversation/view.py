@@ -173,7 +173,9 @@ def squeeze(
     while order and needed > left:
         needed -= shortest(units[order.pop(0)])
     cap = _longest_kept([units[index] for index in order], left)
-    return kept | {index: _shortened(units[index], cap, meter) for index in sorted(order)}
+    for index in sorted(order):
+        kept[index] = unit_of(_shorten(item, cap, meter) for item in units[index].messages)
+    return kept
 
 
 # Shortening
@@ -203,17 +205,10 @@ def _longest_kept(units: Iterable[Unit], budget: int) -> int:
     return max(sizes, default=0)
 
 
-def _shortened(unit: Unit, cap: int, meter: MessageMeter) -> Unit:
-    """Return a unit of which no tool result is longer than ``cap`` tokens."""
-    if not any(_can_shorten(item) and item.tokens > cap for item in unit.messages):
-        return unit
-    return unit_of(
-        _head_and_tail(item, cap, meter) if _can_shorten(item) and item.tokens > cap else item
-        for item in unit.messages
-    )
-
-
-def _head_and_tail(message: Message, cap: int, meter: MessageMeter) -> Message:
+def _shorten(message: Message, cap: int, meter: MessageMeter) -> Message:
+    """Return a message of which a tool result is no longer than ``cap`` tokens: head and tail."""
+    if not _can_shorten(message) or message.tokens <= cap:
+        return message
     text, place = message.content, place_of(message)
     kept = len(text) * cap // message.tokens
     while True:

@@ -203,6 +203,9 @@ class Catalog:
     A name may have a provider before it (``openai/gpt-4o``, ``anthropic:claude-…``) and a date
     or a tag after it; case does not matter. Patterns are those of :mod:`fnmatch`; of several
     that match, the one with the most letters counts.
+
+    Attributes:
+        known: returns what is known of a model, by its name, and loads nothing.
     """
 
     def __init__(
@@ -230,13 +233,10 @@ class Catalog:
         self._timeout = load_timeout
         self._counters: dict[tuple[str, str, float], TokenCounter] = {}
         # Names come from outside, in any number.
-        self._known = lru_cache(KEPT_MODELS)(self._look_up)
-
-    def known(self, model: str | None) -> ModelFamily:
-        """Return what is known of ``model``. Loads nothing."""
-        return self._known(model)
+        self.known = lru_cache(KEPT_MODELS)(self._look_up)
 
     def _look_up(self, model: str | None) -> ModelFamily:
+        """Return what is known of ``model``. Loads nothing."""
         name = (model or "").strip().lower()
         names = [name, *(name[found.end() :] for found in BEFORE.finditer(name))]
         listed = _best(names, families())
@@ -252,7 +252,7 @@ class Catalog:
         The first meter with a tokenizer loads it, which can take ``load_timeout``. Later ones
         share its counter and its cache.
         """
-        known = self._known(model)
+        known = self.known(model)
         key = (known.tokenizer, known.encoding, known.factor)
         if key not in self._counters:
             # Another thread may be quicker; the first one stays.

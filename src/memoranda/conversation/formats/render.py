@@ -40,7 +40,8 @@ INLINE = compile_pattern(r"data:([\w.+-]+/[\w.+-]+)(?:;[^;,]*)*;base64,(?=.)", r
 MEDIA = {f"image/{name}": f"image/{name}" for name in ("png", "jpeg", "gif", "webp")}
 # What all providers take, and what they call it.
 MEDIA["image/jpg"] = "image/jpeg"
-WEB = ("https://", "http://")
+WEB = compile_pattern(r"https?://.", re.IGNORECASE | re.DOTALL)
+SECURE = compile_pattern(r"https://.", re.IGNORECASE | re.DOTALL)
 Json = dict[str, Any]
 
 
@@ -185,13 +186,10 @@ def _function(call: ToolCall) -> dict[str, str]:
 def _picture(image: Image, form: str) -> Json:
     """Return a picture as a part of a message; its name where the provider would refuse it all."""
     url, inline = image.url, INLINE.match(image.url)
-    schemes = ("https://",) if form == "anthropic" else WEB
-    start = url[:8].lower()
     media = MEDIA.get(inline[1].lower()) if inline else None
-    if not media and (
-        inline or not any(start.startswith(each) and len(url) > len(each) for each in schemes)
-    ):
-        is_data = start.startswith("data:")
+    linked = (SECURE if form == "anthropic" else WEB).match(url)
+    if not media and (inline or not linked):
+        is_data = url[:5].lower() == "data:"
         name = f"[image: {inline[1] if inline else 'data' if is_data else url}]"
         return {"type": "input_text" if form == "responses" else "text", "text": name}
     detail = known_detail(image.detail)
