@@ -14,12 +14,12 @@ from typing import Any, Concatenate, ParamSpec, Self, TypeVar, Unpack
 
 from memoranda.conversation.conversation import Conversation
 from memoranda.conversation.conversation_store import ConversationStore
-from memoranda.conversation.pruning import ConversationSession, LimitOptions
+from memoranda.conversation.pruning import ConversationOptions, ConversationSession
 from memoranda.memory import Memory
 from memoranda.model.clock import Clock
 from memoranda.model.events import Callback
 from memoranda.model.models import Message, Pruning
-from memoranda.model.ports import Embedder, LanguageModel, Summarizer
+from memoranda.model.ports import Embedder, LanguageModel
 from memoranda.notes.sync import SyncedNotes
 from memoranda.settings.settings import Settings
 from memoranda.tools import AsyncTool
@@ -79,23 +79,11 @@ class AsyncConversation:
         cls,
         path: str | Path,
         *,
-        system: str | None = None,
-        model: str | None = None,
         settings: Settings | None = None,
-        summarizer: Summarizer | None = None,
-        **limits: Unpack[LimitOptions],
+        **options: Unpack[ConversationOptions],
     ) -> Self:
         """Open the conversation that lives in the session file ``path``, or start it."""
-        opened = await to_thread(
-            Conversation.open,
-            path,
-            system=system,
-            model=model,
-            settings=settings,
-            summarizer=summarizer,
-            **limits,
-        )
-        return cls(opened)
+        return cls(await to_thread(Conversation.open, path, settings=settings, **options))
 
     @property
     def id(self) -> str:

@@ -163,7 +163,7 @@ def open_file(path, **settings):
     """Open or begin the conversation of a file, a day after it was created."""
     now = CREATED + timedelta(days=1)
     transcript = FileTranscript(path, created_at=now, meters=lambda _: Meter())
-    return transcript, transcript.open(**settings)
+    return transcript, transcript.open(settings)
 
 
 def test_opening_begins_and_goes_on(tmp_path):

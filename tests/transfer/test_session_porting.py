@@ -65,7 +65,7 @@ def on_file(path):
     """The conversation in a file, by itself."""
     catalog = Catalog()
     transcript = FileTranscript(path, created_at=SystemClock().now(), meters=catalog.meter)
-    transcript.open()
+    transcript.open({})
     return Conversation.over(transcript, services=ConversationServices(catalog=catalog))
 
 

@@ -28,6 +28,7 @@ from memoranda.conversation.pruning import (
     DEFAULT_LIMITS,
     DEFAULT_SERVICES,
     MANUAL,
+    ConversationOptions,
     ConversationServices,
     ConversationSession,
     LimitOptions,
@@ -95,7 +96,7 @@ class Conversation:
         settings = _checked(settings)
         chosen = check_limits(settings.conversation, **limits)
         transcript = MemoryTranscript(ConversationInfo(id="conversation", created_at=CLOCK.now()))
-        transcript.open(system=system, model=model, context_limit=chosen.context_limit)
+        transcript.open({"system": system, "model": model, "context_limit": chosen.context_limit})
         catalog = Catalog(**dict(settings.tokens))
         services = ConversationServices(catalog=catalog, summarizer=summarizer)
         self._begin(transcript, chosen, services)
@@ -105,11 +106,8 @@ class Conversation:
         cls,
         path: str | Path,
         *,
-        system: str | None = None,
-        model: str | None = None,
         settings: Settings | None = None,
-        summarizer: Summarizer | None = None,
-        **limits: Unpack[LimitOptions],
+        **options: Unpack[ConversationOptions],
     ) -> Self:
         """Open the conversation that lives in the session file ``path``, or start it.
 
@@ -117,7 +115,7 @@ class Conversation:
         and ``StoreError`` if the file cannot be used; what is not given is as it says.
         """
         settings = _checked(settings)
-        chosen = check_limits(settings.conversation, **limits)
+        chosen = check_limits(settings.conversation, **options)
         catalog = Catalog(**dict(settings.tokens))
         transcript = FileTranscript(
             path,
@@ -126,8 +124,8 @@ class Conversation:
             power_safe=settings.storage.durability == "power",
             busy_timeout=settings.storage.busy_timeout,
         )
-        other = transcript.open(system=system, model=model, context_limit=chosen.context_limit)
-        services = ConversationServices(catalog=catalog, summarizer=summarizer)
+        other = transcript.open(options)
+        services = ConversationServices(catalog=catalog, summarizer=options.get("summarizer"))
         return cls.over(transcript, chosen, services, other_model=other)
 
     @classmethod

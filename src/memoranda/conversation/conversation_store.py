@@ -17,7 +17,11 @@ from memoranda.conversation.context import RecallRequest
 from memoranda.conversation.conversation import Conversation
 from memoranda.conversation.explain import ConversationStats
 from memoranda.conversation.ledger import reference
-from memoranda.conversation.pruning import ConversationServices, LimitOptions, check_limits
+from memoranda.conversation.pruning import (
+    ConversationOptions,
+    ConversationServices,
+    check_limits,
+)
 from memoranda.conversation.transcript import (
     MemoryTranscript,
     ReadOnlyTranscript,
@@ -28,7 +32,6 @@ from memoranda.errors import NotFound
 from memoranda.model.checks import clean, named
 from memoranda.model.clock import IdFactory
 from memoranda.model.models import ConversationInfo, Message, Recall, Scope
-from memoranda.model.ports import Summarizer
 from memoranda.records.service import RecordService
 from memoranda.settings.sections import ConversationSettings
 from memoranda.text.patterns import compile_pattern
@@ -96,20 +99,13 @@ class ConversationStore:
         """Return the stored conversations, the newest first."""
         return list(self.records.store.conversations(self.records.scope).values())
 
-    def open(
-        self,
-        id: str,
-        *,
-        system: str | None = None,
-        model: str | None = None,
-        summarizer: Summarizer | None = None,
-        **limits: Unpack[LimitOptions],
-    ) -> Conversation:
+    def open(self, id: str, **options: Unpack[ConversationOptions]) -> Conversation:
         """Open the conversation ``id``, or start it. It goes on where it was left."""
-        chosen = check_limits(self.settings, **limits)
+        chosen = check_limits(self.settings, **options)
         transcript = self.transcript(clean(id, "id"))
-        other = transcript.open(system=system, model=model, context_limit=chosen.context_limit)
-        services = replace(self._services(id), notes=self.notes, summarizer=summarizer)
+        other = transcript.open(options)
+        own, summarizer = self._services(id), options.get("summarizer")
+        services = replace(own, notes=self.notes, summarizer=summarizer)
         return Conversation.over(transcript, chosen, services, other_model=other)
 
     def unsaved(

@@ -88,7 +88,15 @@ class LimitOptions(TypedDict, total=False):
     strategy: str | Strategy | None
 
 
-def check_limits(settings: ConversationSettings, **given: Unpack[LimitOptions]) -> Limits:
+class ConversationOptions(LimitOptions, total=False):
+    """How a conversation is opened (:class:`memoranda.Conversation`)."""
+
+    system: str | None
+    model: str | None
+    summarizer: Summarizer | None
+
+
+def check_limits(settings: ConversationSettings, **given: Unpack[ConversationOptions]) -> Limits:
     """Return the limits of a conversation if all of its arguments can be used.
 
     Raises:

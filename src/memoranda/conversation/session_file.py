@@ -17,7 +17,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
-from typing import Any, BinaryIO, Unpack
+from typing import Any, BinaryIO
 
 from filelock import FileLock, Timeout
 
@@ -117,7 +117,7 @@ class FileTranscript(MemoryTranscript):
         self._head = self._tail = b""
         self._end = 0
 
-    def open(self, **given: Unpack[TranscriptSettings]) -> bool:
+    def open(self, given: TranscriptSettings) -> bool:
         """Open the conversation in the file, or begin it; what is given replaces what is there.
 
         What a crash left at the end is repaired, or where the folder cannot be written passed
@@ -134,7 +134,7 @@ class FileTranscript(MemoryTranscript):
         self.repair()
         for problem in self.problems:
             log.warning("passed over in %s, %s", self.path, problem)
-        return super().open(**given)
+        return super().open(given)
 
     def begin(self, info: ConversationInfo) -> bool:
         """Begin the conversation ``info``, unless there is one; return whether it was begun.

@@ -162,7 +162,7 @@ class MemoryTranscript:
             yield
             self._info = replace(self._info, revision=self._info.revision + seen)
 
-    def open(self, **given: Unpack[TranscriptSettings]) -> bool:
+    def open(self, given: TranscriptSettings) -> bool:
         """Open the conversation; what is given replaces what is there.
 
         Returns:
@@ -317,7 +317,7 @@ class StoredTranscript:
         self._begun = False
         self._lock = Lock()
 
-    def open(self, **given: Unpack[TranscriptSettings]) -> bool:
+    def open(self, given: TranscriptSettings) -> bool:
         """Open or start the conversation; what is given replaces what is stored.
 
         Returns:
