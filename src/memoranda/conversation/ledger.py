@@ -11,10 +11,11 @@ Gaps are runs of messages that are out of a view; markers stand for them.
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from copy import copy
 from dataclasses import dataclass, replace
 from datetime import UTC
+from itertools import groupby
 
 from memoranda.conversation.selection import SelectionInput, TaskReader, Unit
 from memoranda.conversation.signals import Signals, signals
@@ -40,6 +41,15 @@ def unit_of(messages: Iterable[Message]) -> Unit:
     tokens = sum(message.tokens for message in every)
     fixed = any(message.pinned or message.role == "system" for message in every)
     return Unit(every[0], every, place_of(every[0]), tokens, fixed)
+
+
+def runs_of(
+    messages: Iterable[Message], kind: Callable[[Message], object] = lambda _: None
+) -> Iterator[list[Message]]:
+    """Yield messages in order as runs without gaps, each of one ``kind``."""
+    keyed = ((place_of(item) - at, kind(item), item) for at, item in enumerate(messages))
+    for _, run in groupby(keyed, key=lambda each: each[:2]):
+        yield [item for _, _, item in run]
 
 
 def span_of(run: Sequence[Message], why: str) -> PrunedSpan:

@@ -13,12 +13,11 @@ import logging
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import groupby
 from threading import Thread
 from typing import TypedDict, Unpack
 
 from memoranda.conversation.context import RECALL_SHARE, RECAPPED, RecallRequest
-from memoranda.conversation.ledger import ConversationState, Ledger, StateReader, span_of
+from memoranda.conversation.ledger import ConversationState, Ledger, StateReader, runs_of, span_of
 from memoranda.conversation.scoring import score
 from memoranda.conversation.segments import Segmenter
 from memoranda.conversation.selection import Strategy
@@ -221,14 +220,11 @@ def pruned_spans(
     """
     left = view_of(ledger, budget, policy, meter)
     out = sorted((*left.pruned, *left.orphans), key=place_of)
-    placed = enumerate(item for item in out if not item.pinned)
-    runs = [
-        [item for _, item in run]
-        for _, run in groupby(placed, key=lambda pair: place_of(pair[1]) - pair[0])
-    ]
     gone = {item.id for item in left.pruned}
     return tuple(
-        scored_span(run, ledger, NO_ROOM) for run in runs if any(item.id in gone for item in run)
+        scored_span(run, ledger, NO_ROOM)
+        for run in runs_of(item for item in out if not item.pinned)
+        if any(item.id in gone for item in run)
     )
 
 
@@ -291,7 +287,6 @@ class Pruner:
         self._states = states
         self._limits = limits
         self._services = services
-        self._summarizer = summarizer
         self._events = events
         self._segmenter: Segmenter | None = None
         self._read_to = -1
@@ -401,7 +396,7 @@ class Pruner:
             return None
         before = state.used
         out = {span.first: state.ledger.between(span.first, span.last) for span in spans}
-        if self._summarizer is None and self._limits.settings.summaries == "extractive":
+        if self._services.summarizer is None and self._limits.settings.summaries == "extractive":
             short = ExtractiveSummarizer()
             spans = tuple(
                 replace(span, summary=short.summarize(out[span.first]) or None) for span in spans
@@ -418,10 +413,10 @@ class Pruner:
         )
         self._transcript.prune(receipt)
         self._states.apply(receipt)
-        if self._summarizer is not None:
+        if self._services.summarizer is not None:
             work = Thread(
                 target=self._summarize,
-                args=(receipt.id, out, self._summarizer),
+                args=(receipt.id, out, self._services.summarizer),
                 name="memoranda-summary",
                 daemon=True,
             )

@@ -10,7 +10,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import accumulate, groupby, pairwise
+from itertools import accumulate, pairwise
 from math import ceil
 
 from memoranda.conversation.ledger import (
@@ -18,6 +18,7 @@ from memoranda.conversation.ledger import (
     make_marker,
     merge_spans,
     reference,
+    runs_of,
     span_of,
     unit_of,
 )
@@ -333,9 +334,8 @@ def _left_out(
             spans.append(span_of(run, NO_ROOM))
             continue
         # Where a pruning parted the run, or something in it stands alone, it is several spans.
-        keyed = ((place_of(item) - at, item.id in orphans) for at, item in enumerate(run))
-        for (_, alone), pairs in groupby(zip(keyed, run, strict=True), key=lambda pair: pair[0]):
-            part = [item for _, item in pairs]
+        for part in runs_of(run, lambda item: item.id in orphans):
+            alone = part[0].id in orphans
             out += [] if alone else part
             spans.append(span_of(part, ORPHAN if alone else NO_ROOM))
     places = [place_of(live[at]) for at in here]
