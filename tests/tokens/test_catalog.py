@@ -230,5 +230,5 @@ def test_any_number_of_names_takes_bounded_memory():
     catalog = Catalog()
     for number in range(2_500):
         catalog.meter(f"unknown-{number}")
-    assert catalog._known.cache_info().currsize <= 1_000
+    assert catalog.known.cache_info().currsize <= 1_000
     assert len(catalog._counters) == 1
