@@ -7,7 +7,6 @@ are never among the tools of the agent that talks.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from datetime import datetime
 from typing import Annotated, Any
 
 from memoranda.errors import InvalidInput
@@ -17,7 +16,8 @@ from memoranda.learning.consolidation_plan import SUPERSEDED
 from memoranda.learning.consolidator import CANDIDATES, PAGE, SPEAKER, Consolidator
 from memoranda.learning.extraction.exclusions import is_refused
 from memoranda.model.actions import AdvanceSession, Insert, Supersede
-from memoranda.model.checks import clean, located, number, require_aware
+from memoranda.model.checks import located
+from memoranda.model.json_object import JsonObject
 from memoranda.model.models import Kind, Record, Trust
 from memoranda.model.query import Filter
 from memoranda.records.pages import session_episodes
@@ -109,28 +109,24 @@ class ConsolidatorTools:
         return f"Saved {len(made)} ({', '.join(made) or 'none'}); {known} were known already."
 
     def _claim(self, session: str, fact: object) -> Claim:
-        if not isinstance(fact, Mapping):
-            raise InvalidInput(f"it must be an object, got {fact!r:.80}")
-        sources = self._sources(session, fact.get("source_ids"))
-        first = sources[0]
-        category = fact.get("category", Category.STATE)
+        fields = JsonObject(fact)
+        sources = self._sources(session, fields.get("source_ids"))
+        first, speaker = sources[0], sources[0].source_role or SPEAKER
+        category = Category.STATE if fields.get("category") is None else fields.get("category")
         if not isinstance(category, str) or category not in set(Category):
             raise InvalidInput(f"category={category!r} is none of {', '.join(Category)}")
-        confidence = number(fact.get("confidence", 0.8), "confidence")
-        if confidence is None or not 0 <= confidence <= 1:
-            raise InvalidInput(f"confidence={confidence!r} must be a number from 0 to 1")
-        content = clean(fact.get("content"), "content")
+        content = fields.text("content")
         if secret_kind(content) is not None or is_refused(content):
             raise InvalidInput("it holds a secret, or an order to the assistant; leave it out")
         return Claim(
             content=content,
-            subject=str(fact.get("subject") or first.source_role or SPEAKER),
+            subject=str(fields.get("subject") or speaker),
             category=Category(category),
             sources=tuple(record.id for record in sources),
-            speaker=first.source_role or SPEAKER,
+            speaker=speaker,
             said_at=first.event_time,
-            event_time=_moment(fact.get("event_time"), first.event_time),
-            confidence=float(confidence),
+            event_time=fields.optional_moment("event_time") or first.event_time,
+            confidence=fields.number("confidence", 0.8, most=1.0),
         )
 
     def _sources(self, session: str, ids: object) -> list[Record]:
@@ -198,13 +194,3 @@ def _position(given: object) -> int:
         message = f"after={given!r:.80} must be a whole number: the last position of a page"
         raise InvalidInput(message)
     return max(-1, min(given, MOST_TURNS))
-
-
-def _moment(given: object, default: datetime) -> datetime:
-    if given is None:
-        return default
-    try:
-        moment = datetime.fromisoformat(str(given))
-    except ValueError as error:
-        raise InvalidInput(f"event_time={given!r} is no time in ISO 8601") from error
-    return require_aware(moment, "event_time")
