@@ -297,8 +297,8 @@ NAIVE = datetime(2026, 2, 27)  # noqa: DTZ001 - what is refused
         (lambda notes: notes.append_history("a", at=NAIVE), "no time zone"),
         (lambda notes: notes.append_history_rotated("a", at="today"), "with a time zone"),
         (lambda notes: notes.search("  "), "keyword is empty"),
-        (lambda notes: notes.search("a", limit=0), "limit must be"),
-        (lambda notes: notes.history(limit=True), "limit must be"),
+        (lambda notes: notes.search("a", limit=0), "must be a whole number"),
+        (lambda notes: notes.history(limit=True), "must be a whole number"),
         (lambda notes: notes.history(since=NAIVE), "no time zone"),
     ],
 )

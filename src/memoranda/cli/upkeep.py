@@ -19,7 +19,7 @@ from rich.text import Text
 
 from memoranda.cli.command import FAILED, Session, command, complete, handle_signals, progress_bar
 from memoranda.errors import InvalidInput, MemorandaError
-from memoranda.maintenance.service import STAGES
+from memoranda.maintenance.service import STAGES, parse_stages
 from memoranda.memory import Memory, services_of, unpurged
 from memoranda.model.reports import MemoryStats, StageReport
 from memoranda.model.usage import StageUsage, Usage
@@ -268,7 +268,10 @@ def maintain(
         memoranda maintain decay expire --yes
         memoranda maintain --watch
     """
-    wanted = _check_stages(stage or (), watch=watch)
+    wanted = parse_stages(stage or STAGES)
+    if stage and watch:
+        message = f"--watch runs every stage; to leave one out, set schedule.{STAGES[0]} = off"
+        raise InvalidInput(message)
     memory = session.memory(writes=watch)
     if watch:
         watch_schedule(session, memory, dry_run=dry_run)
@@ -287,16 +290,6 @@ def maintain(
         done = _run_stages(session, users, wanted, limit, dry_run=False)
     if any(report.failed for report in done):
         raise typer.Exit(FAILED)
-
-
-def _check_stages(given: Sequence[str], *, watch: bool) -> tuple[str, ...]:
-    for name in given:
-        if name not in STAGES:
-            raise InvalidInput(f"stage={name!r:.80} does not exist; use {', '.join(STAGES)}")
-    if given and watch:
-        message = f"--watch runs every stage; to leave one out, set schedule.{STAGES[0]} = off"
-        raise InvalidInput(message)
-    return tuple(name for name in STAGES if not given or name in given)
 
 
 def _run_stages(

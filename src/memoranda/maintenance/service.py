@@ -90,15 +90,9 @@ class Maintenance:
         Raises:
             InvalidInput: there is no such stage.
         """
-        wanted = STAGES if stages is None else tuple(stages)
-        for name in wanted:
-            if name not in STAGES:
-                message = f"stage={name!r:.80} does not exist; use {', '.join(STAGES)}"
-                raise InvalidInput(message)
-        chosen = [name for name in STAGES if name in wanted]
-        return MaintenanceReport(
-            stages=tuple(self.run_stage(name, dry_run=dry_run) for name in chosen)
-        )
+        chosen = STAGES if stages is None else parse_stages(stages)
+        done = tuple(self.run_stage(name, dry_run=dry_run) for name in chosen)
+        return MaintenanceReport(stages=done)
 
     def run_stage(self, stage: str, *, dry_run: bool = False) -> StageReport:
         """Run the stage of that name."""
@@ -196,6 +190,20 @@ class Maintenance:
             failed=failed or {},
             dry_run=dry_run,
         )
+
+
+def parse_stages(names: Iterable[str]) -> tuple[str, ...]:
+    """Return the stages of these names, in the order of a night.
+
+    Raises:
+        InvalidInput: there is no such stage.
+    """
+    wanted = tuple(names)
+    for name in wanted:
+        if name not in STAGES:
+            message = f"stage={name!r:.80} does not exist; use {', '.join(STAGES)}"
+            raise InvalidInput(message)
+    return tuple(name for name in STAGES if name in wanted)
 
 
 def _describe(actions: Iterable[Action]) -> Iterator[str]:

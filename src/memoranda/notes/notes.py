@@ -73,14 +73,11 @@ class Notes:
         busy_timeout: float = BUSY_TIMEOUT,
     ) -> None:
         """Touch nothing yet."""
-        self._files = NotesFolder(_absolute(folder), busy_timeout=busy_timeout)
+        # An absolute path, links followed.
+        self.folder = _absolute(folder)
+        self._files = NotesFolder(self.folder, busy_timeout=busy_timeout)
         self._clock = clock or SystemClock()
         self.max_memory_size = limited(max_memory_size, "max_memory_size")
-
-    @property
-    def folder(self) -> Path:
-        """Where the files are: an absolute path, links followed."""
-        return self._files.folder
 
     def locked(self) -> AbstractContextManager[None]:
         """Keep other writers out for a while, for what takes several steps. May be nested."""
