@@ -160,7 +160,7 @@ def test_a_folder_that_is_no_path(folder):
 @pytest.mark.parametrize("size", [0, -1, 1.5, True, "8192"])
 def test_a_size_that_is_none(tmp_path, size):
     """The size limit is a whole number of bytes."""
-    with pytest.raises(InvalidInput, match="max_memory_size=.* must be a whole number"):
+    with pytest.raises(InvalidInput, match=r"max_memory_size=.* must be a whole number"):
         Notes(tmp_path, max_memory_size=size)
 
 
