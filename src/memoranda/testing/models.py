@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from copy import deepcopy
 from dataclasses import dataclass, field, replace
+from itertools import repeat
 from threading import Lock
 from typing import Any, TypeVar
 
@@ -63,20 +64,17 @@ class ScriptedLLM:
     usage: Usage = ONE_CALL
     asked: list[ModelRequest] = field(default_factory=list)
     chatted: list[ChatTurn] = field(default_factory=list)
-    _queues: dict[type[Any] | None, list[Any]] = field(default_factory=dict, init=False, repr=False)
-    _always: dict[type[Any], Any] = field(default_factory=dict, init=False, repr=False)
+    _entries: dict[type[Any] | None, Iterator[Any]] = field(
+        default_factory=dict, init=False, repr=False
+    )
     _lock: Lock = field(default_factory=Lock, init=False, repr=False)
 
     def __post_init__(self) -> None:
         """Take the script apart."""
-        if not isinstance(self.script, Mapping):
-            self._queues[None] = list(self.script)
-            return
-        for kind, entry in self.script.items():
-            if isinstance(entry, list):
-                self._queues[kind] = list(entry)
-            else:
-                self._always[kind] = entry
+        given = self.script
+        parts = given if isinstance(given, Mapping) else {None: list(given)}
+        for kind, entry in parts.items():
+            self._entries[kind] = iter(entry) if isinstance(entry, list) else repeat(entry)
 
     async def ask(self, instructions: str, prompt: str, answer: type[T]) -> Reply[T]:
         """Return the script's next answer.
@@ -140,10 +138,7 @@ class ScriptedLLM:
         return value
 
     def _next(self, answer: type[Any]) -> Any:
-        queue = self._queues.get(answer, self._queues.get(None))
-        if queue:
-            return queue.pop(0)
-        if answer in self._always:
-            return self._always[answer]
+        for entry in self._entries.get(answer, self._entries.get(None, ())):
+            return entry
         message = f"the script has no more answers, and {answer.__name__} was asked for"
         raise AssertionError(message)
