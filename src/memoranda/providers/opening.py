@@ -5,11 +5,13 @@ The imports inside functions are optional extras: what is not asked for is not l
 
 from __future__ import annotations
 
+from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
 from memoranda.errors import ConfigError, MissingExtra, ModelUnavailable
 from memoranda.model.ports import Embedder, LanguageModel
 from memoranda.providers.embedding.cache import CachedEmbedder
+from memoranda.providers.llm.spec import find_key, parse_spec
 
 if TYPE_CHECKING:
     from pydantic import SecretStr
@@ -99,6 +101,8 @@ def open_language_model(
 ) -> LanguageModel | None:
     """Return the language model: the one given, else that of the settings, else none.
 
+    Cheap: nothing is sent, and pydantic-ai is not loaded, before it is asked.
+
     Args:
         settings: which model, and how it is asked.
         given: a model of the caller's own, or a name as in ``llm.model``.
@@ -112,10 +116,14 @@ def open_language_model(
     name = given or settings.model
     if name is None:
         return None
-    from memoranda.providers.llm.pydantic_ai_model import open_model as opened  # noqa: PLC0415 - extra `llm`
+    from memoranda.providers.llm.pydantic_ai_model import PydanticAIModel  # noqa: PLC0415 - only if named
+    from memoranda.providers.llm.retrying import ModelConnection, RetryPolicy  # noqa: PLC0415 - so is this
 
-    key, timeout = _revealed(settings.api_key), settings.timeout
-    return opened(name, api_key=key, timeout=timeout, retries=settings.retries)
+    spec = parse_spec(name)
+    if not (find_spec("pydantic_ai") and find_spec(spec.provider)):
+        raise MissingExtra(f"the language model {spec}", "llm")
+    key, policy = find_key(spec, _revealed(settings.api_key)), RetryPolicy(settings.retries)
+    return PydanticAIModel(ModelConnection(spec, key, settings.timeout, policy))
 
 
 def _revealed(key: SecretStr | None) -> str | None:

@@ -12,7 +12,8 @@ from wire_shapes import wire_problems
 from memoranda.errors import ConfigError
 from memoranda.model.chat import ToolSpec
 from memoranda.model.models import ToolCall
-from memoranda.providers.llm.pydantic_ai_model import open_model
+from memoranda.providers.opening import open_language_model
+from memoranda.settings.sections import LLMSettings
 
 
 def no_problems(server):
@@ -236,10 +237,10 @@ def test_a_server_of_ones_own_needs_no_key_and_a_public_one_does(server, spec, m
     """Keys of the environment go to nobody else, and a missing one is said before any call."""
     server.play(talked("ok"))
     with pytest.raises(ConfigError, match="OPENAI_API_KEY"):
-        open_model("openai:gpt-5")
+        open_language_model(LLMSettings(), "openai:gpt-5")
     monkeypatch.setenv("OPENAI_API_KEY", "secret-key")
     monkeypatch.setenv("ANTHROPIC_API_KEY", "secret-key")
-    assert asyncio.run(open_model(spec).chat(HELLO)).text == "ok"
+    assert asyncio.run(open_language_model(LLMSettings(), spec).chat(HELLO)).text == "ok"
     assert "secret" not in json.dumps(server.received[0].headers)
 
 

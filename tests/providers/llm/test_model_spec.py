@@ -6,9 +6,9 @@ import sys
 import pytest
 
 from memoranda.errors import ConfigError
-from memoranda.model.ports import LanguageModel
-from memoranda.providers.llm.pydantic_ai_model import open_model
 from memoranda.providers.llm.spec import ModelSpec, find_key, parse_spec
+from memoranda.providers.opening import open_language_model
+from memoranda.settings.sections import LLMSettings
 
 
 @pytest.mark.parametrize(
@@ -72,7 +72,7 @@ def test_a_public_model_needs_a_key(monkeypatch):
     """Without one, the error names the variable, the setting and the way without."""
     for provider, variable in (("openai", "OPENAI_API_KEY"), ("anthropic", "ANTHROPIC_API_KEY")):
         with pytest.raises(ConfigError, match=f"{variable}.*llm.api_key.*no model"):
-            open_model(f"{provider}:some")
+            open_language_model(LLMSettings(), f"{provider}:some")
         monkeypatch.setenv(variable, "k")
         assert find_key(ModelSpec(provider, "some"), None) == "k"
         assert find_key(ModelSpec(provider, "some"), "mine") == "mine"
@@ -89,8 +89,9 @@ def test_a_server_by_url_gets_only_the_key_given_for_it(monkeypatch):
 def test_opening_loads_nothing_heavy():
     """A process that opens a model and does not ask it waits for no library, and sends nothing."""
     program = (
-        "import sys; from memoranda.providers.llm.pydantic_ai_model import open_model; "
-        "print(open_model('openai:m@http://127.0.0.1:9/v1').name); "
+        "import sys; from memoranda.providers.opening import open_language_model; "
+        "from memoranda.settings.sections import LLMSettings; "
+        "print(open_language_model(LLMSettings(), 'openai:m@http://127.0.0.1:9/v1').name); "
         "print(sorted({'pydantic_ai', 'openai', 'anthropic', 'httpx2'} & set(sys.modules)))"
     )
     run = subprocess.run(  # noqa: S603 - our own interpreter, fixed arguments
@@ -101,6 +102,6 @@ def test_opening_loads_nothing_heavy():
 
 def test_it_is_a_language_model():
     """The port's names are there."""
-    model: LanguageModel = open_model("anthropic:m@http://127.0.0.1:9")
+    model = open_language_model(LLMSettings(), "anthropic:m@http://127.0.0.1:9")
     assert model.name == "anthropic:m@http://127.0.0.1:9"
     assert "key" not in repr(model)

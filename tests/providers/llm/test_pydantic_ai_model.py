@@ -18,9 +18,11 @@ from model_server import (
 )
 
 from memoranda.errors import InvalidInput, LLMError
-from memoranda.providers.llm.pydantic_ai_model import PydanticAIModel, open_model
+from memoranda.providers.llm.pydantic_ai_model import PydanticAIModel
 from memoranda.providers.llm.retrying import ModelConnection, RetryPolicy
 from memoranda.providers.llm.spec import parse_spec
+from memoranda.providers.opening import open_language_model
+from memoranda.settings.sections import LLMSettings
 
 ANSWER = {"name": "Ana", "claims": [{"text": "Ana moved.", "sure": 0.5}]}
 FORMATS = ["openai", "anthropic"]
@@ -402,7 +404,7 @@ def test_a_server_by_url_gets_no_key_of_the_environment(server, monkeypatch):
     monkeypatch.setenv("ANTHROPIC_AUTH_TOKEN", "secret-token")
     server.play(answered(ANSWER))
     for spec in (server.openai, server.anthropic):
-        asyncio.run(open_model(spec).ask("i", "p", Answer))
+        asyncio.run(open_language_model(LLMSettings(), spec).ask("i", "p", Answer))
     assert len(server.received) == 2
     assert "secret" not in json.dumps([received.headers for received in server.received])
 

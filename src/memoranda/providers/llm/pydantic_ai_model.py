@@ -1,4 +1,4 @@
-"""The language model that the settings name, with retries and tolerant parsing."""
+"""A language model through pydantic-ai, with retries and tolerant parsing."""
 
 # What loads pydantic-ai is imported in functions: it takes two seconds.
 # ruff: noqa: PLC0415
@@ -8,14 +8,11 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Mapping, Sequence
 from importlib import import_module
-from importlib.util import find_spec
 from typing import Any, TypeVar
 
-from memoranda.errors import MissingExtra
 from memoranda.model.chat import ChatReply, OnText, ToolSpec
 from memoranda.model.usage import Reply
-from memoranda.providers.llm.retrying import ModelConnection, RetryPolicy
-from memoranda.providers.llm.spec import find_key, parse_spec
+from memoranda.providers.llm.retrying import ModelConnection
 
 T = TypeVar("T")
 
@@ -82,32 +79,3 @@ class PydanticAIModel:
 async def _load(name: str) -> None:
     """Load what loads pydantic-ai: with the first call, and off the event loop."""
     await asyncio.to_thread(import_module, f"memoranda.providers.llm.{name}")
-
-
-def open_model(
-    spec: str,
-    *,
-    api_key: str | None = None,
-    timeout: float = 30.0,
-    retries: int = 2,
-) -> PydanticAIModel:
-    """Return the model that ``spec`` names. Cheap: nothing is sent or loaded before it is asked.
-
-    Args:
-        spec: ``anthropic:NAME``, ``openai:NAME``, or either with ``@`` and the URL of a server.
-        api_key: the key; without it, a public provider gets that of its own variable, and a
-            server by URL none.
-        timeout: seconds in which one call must have its whole answer; where words are told as
-            they come, the longest silence between two pieces.
-        retries: how often a busy, failing or silent server is asked again.
-
-    Raises:
-        ConfigError: ``spec`` has no known form, or a key is missing.
-        MissingExtra: the extra ``llm`` is not installed.
-    """
-    parsed = parse_spec(spec)
-    if not (find_spec("pydantic_ai") and find_spec(parsed.provider)):
-        raise MissingExtra(f"the language model {parsed}", "llm")
-    key = find_key(parsed, api_key)
-    policy = RetryPolicy(retries)
-    return PydanticAIModel(ModelConnection(parsed, key, timeout, policy))
